@@ -1,0 +1,49 @@
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help
+help: ## Show what can be made
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F '\t' '{printf "  %-14s %s\n", $$1, $$2}'
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+.PHONY: install
+install: $(STAMP) ## Set up the environment in .venv
+
+.PHONY: demo
+demo: $(STAMP) ## Set up, and run the main job on data that needs no download
+	$(BIN)/python examples/demo.py
+
+.PHONY: test
+test: lint types ## Set up, and run lint, types and all tests
+	$(BIN)/python -m pytest --numprocesses auto
+
+.PHONY: lint
+lint: $(STAMP) ## Check style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+.PHONY: types
+types: $(STAMP) ## Check types
+	$(BIN)/mypy
+
+.PHONY: format
+format: $(STAMP) ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: constraints
+constraints: $(STAMP) ## Write the installed versions to constraints.txt
+	$(BIN)/python -m pip freeze --exclude-editable --quiet | sed -E 's/ @ .*//; s/\+cpu$$//' > constraints.tmp
+	mv constraints.tmp constraints.txt
+
+.PHONY: clean
+clean: ## Remove the environment and everything made
+	rm -rf $(VENV) demo-output dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
