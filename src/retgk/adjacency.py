@@ -2,7 +2,7 @@
 
 Rows are numbered over the whole batch, columns within the graph of the row, so that any
 run of graphs can be cut out or put together without touching a column. Everything here
-works on blocks of graphs with about a million entries: the time is linear in the entries,
+works on blocks of graphs with about 260,000 entries: the time is linear in the entries,
 there is no cost per graph, and what is held beside the result stays small.
 """
 
@@ -17,7 +17,7 @@ from retgk.errors import InvalidInputError
 
 __all__ = ["Adjacency", "adjacency_from_edges", "canonical_adjacency", "gather_runs", "graph_of"]
 
-_BLOCK_ENTRIES = 1 << 20
+_BLOCK_ENTRIES = 1 << 18
 
 Ints = NDArray[np.int64]
 
@@ -220,7 +220,7 @@ def _canonical_block(
     """Canonical CSR matrix of some whole graphs; transposing twice sorts in linear time."""
     data, columns, indptr = raw
     n_nodes = len(indptr) - 1
-    wide = data.astype(np.int64) if data.dtype == np.int8 else data  # room for parallel edges
+    wide = data.astype(np.int32) if data.dtype == np.int8 else data  # room for parallel edges
     transposed = csr_array((wide, columns, indptr), shape=(n_nodes, n_nodes)).T.tocsr()
     transposed.has_sorted_indices = True
     transposed.sum_duplicates()
