@@ -1,0 +1,1 @@
+"""Collections of graphs with targets: read, written, fetched and made."""
