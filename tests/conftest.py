@@ -1,0 +1,31 @@
+"""Fixtures shared by all tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+DATA_VARIABLE = "RETGK_TEST_DATA"
+NO_DATA = f"set {DATA_VARIABLE} to the folder of the benchmark sets to run this test"
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Folder of the benchmark sets; tests that need it are skipped, and counted, elsewhere."""
+    folder = os.environ.get(DATA_VARIABLE)
+    if not folder:
+        pytest.skip(NO_DATA)
+    return Path(folder)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests ran on real data."""
+    stats = terminalreporter.stats
+    real = [
+        sum("real_data" in report.keywords for report in stats.get(outcome, []))
+        for outcome in ("passed", "failed", "skipped")
+    ]
+    terminalreporter.write_line(
+        f"tests on real data: {real[0]} passed, {real[1]} failed, {real[2]} skipped"
+        + (f" ({NO_DATA})" if real[2] else "")
+    )
