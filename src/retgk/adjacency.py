@@ -1,25 +1,32 @@
-"""Flat CSR adjacency of many graphs: building, checking and cutting it.
+"""Flat CSR adjacency of many graphs, from edges or from CSR arrays.
 
 Rows are numbered over the whole batch, columns within the graph of the row, so that any
 run of graphs can be cut out or put together without touching a column. Everything here
-works on blocks of graphs with about 260,000 entries: the time is linear in the entries,
-there is no cost per graph, and what is held beside the result stays small.
+works on blocks of whole graphs with about 260,000 entries: the time is linear in the
+entries, there is no cost per graph, and what is held beside the result stays small.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from retgk.errors import InvalidInputError
+from retgk.edge_checks import (
+    check_columns,
+    check_indptr,
+    check_sums,
+    check_symmetric,
+    check_weights,
+    edges_per_graph,
+)
+from retgk.runs import BLOCK_ENTRIES, Ints, blocks, first_of_run, graph_of, offsets
 
-__all__ = ["Adjacency", "adjacency_from_edges", "canonical_adjacency", "gather_runs", "graph_of"]
+__all__ = ["Adjacency", "adjacency_from_edges", "canonical_adjacency"]
 
-_BLOCK_ENTRIES = 1 << 18
-
-Ints = NDArray[np.int64]
+_GROWTH = 1.25
+_INT32_MAX = 2**31 - 1
 
 
 class Adjacency(NamedTuple):
@@ -41,7 +48,8 @@ def adjacency_from_edges(
     node_ptr : ndarray of int64, shape (n_graphs + 1,)
         First node of every graph.
     edges : ndarray of int, shape (2, n_edges)
-        Source and target of every edge, numbered over the batch.
+        Source and target of every edge, numbered over the batch. Quickest when they come
+        graph after graph.
     weights : ndarray of float64, shape (n_edges,), or None
         Edge weights, or None for ones.
     symmetrize : bool
@@ -52,14 +60,28 @@ def adjacency_from_edges(
     Adjacency
         Sorted rows without duplicates or zeros.
     """
-    n_nodes = int(node_ptr[-1])
-    _check_endpoints(node_ptr, edges)
-    data = _check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr)
-    matrix = coo_array((data, (edges[0], edges[1])), shape=(n_nodes, n_nodes))
-    matrix.has_canonical_format = True  # no sorting here: the blocks are sorted below
-    unsorted = matrix.tocsr()
-    del matrix
-    return _canonical(node_ptr, unsorted.indptr, unsorted.indices, unsorted.data, symmetrize)
+    edge_counts, grouped = edges_per_graph(node_ptr, edges)
+    check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr)
+    if not grouped:
+        rows = _unsorted_rows(node_ptr, edges, weights)
+        return _canonical(
+            node_ptr,
+            rows.indptr[node_ptr],
+            _csr_blocks(node_ptr, rows),
+            symmetrize,
+            None if symmetrize else rows,
+        )
+    entry_ptr = offsets(edge_counts)
+
+    def block_of(first: int, last: int) -> Any:
+        entries = slice(entry_ptr[first], entry_ptr[last])
+        start, n_nodes = node_ptr[first], int(node_ptr[last] - node_ptr[first])
+        ends = (edges[0, entries] - start, edges[1, entries] - start)
+        matrix = coo_array((_data(weights, entries), ends), shape=(n_nodes, n_nodes))
+        matrix.has_canonical_format = True  # duplicates are added up later, for all inputs alike
+        return matrix.tocsr()
+
+    return _canonical(node_ptr, entry_ptr, block_of, symmetrize)
 
 
 def canonical_adjacency(
@@ -86,230 +108,126 @@ def canonical_adjacency(
     Adjacency
         Sorted rows without duplicates or zeros.
     """
-    n_nodes = int(node_ptr[-1])
-    if len(indptr) != n_nodes + 1 or indptr[0] != 0 or indptr[-1] != len(indices):
-        raise InvalidInputError(
-            f"indptr must have {n_nodes + 1} entries from 0 to {len(indices)}, one more than "
-            f"there are nodes; got {len(indptr)} entries from {indptr[0]} to {indptr[-1]}"
+    check_indptr(int(node_ptr[-1]), indptr, indices)
+    check_columns(node_ptr, indptr, indices)
+
+    def ends_of(entry: int) -> tuple[int, int]:
+        row = graph_of(indptr, entry)
+        return row, int(indices[entry] + node_ptr[graph_of(node_ptr, row)])
+
+    check_weights(weights, len(indices), ends_of, node_ptr)
+    block_of = _csr_blocks(node_ptr, Adjacency(indptr, indices, weights))
+    return _canonical(node_ptr, indptr[node_ptr], block_of, symmetrize)
+
+
+def _data(weights: NDArray[np.float64] | None, entries: slice) -> NDArray[Any]:
+    """Entries of a sparse matrix; small integers, which are quicker, without weights."""
+    if weights is None:
+        return np.ones(entries.stop - entries.start, np.int32)
+    return weights[entries]
+
+
+def _csr_blocks(node_ptr: Ints, rows: Adjacency) -> Callable[[int, int], Any]:
+    """Give the function that cuts graphs out of CSR arrays, as one sparse matrix."""
+
+    def block_of(first: int, last: int) -> Any:
+        nodes = slice(node_ptr[first], node_ptr[last])
+        row_ptr = rows.indptr[nodes.start : nodes.stop + 1]
+        entries = slice(row_ptr[0], row_ptr[-1])
+        shift = _shift(node_ptr[first : last + 1], row_ptr)
+        n_nodes = int(nodes.stop - nodes.start)
+        return csr_array(
+            (_data(rows.weights, entries), rows.indices[entries] + shift, row_ptr - row_ptr[0]),
+            shape=(n_nodes, n_nodes),
         )
-    if (np.diff(indptr) < 0).any():
-        raise InvalidInputError(f"indptr falls after entry {int(np.argmin(np.diff(indptr)))}")
-    _check_columns(node_ptr, indptr, indices)
-    columns: NDArray[Any] = np.array(indices, dtype=np.int32 if n_nodes < 2**31 else np.int64)
-    np.add(
-        columns, np.repeat(_first_nodes(node_ptr).astype(columns.dtype), np.diff(indptr)), columns
-    )
 
-    def locate(entry: int) -> tuple[int, int]:
-        return int(np.searchsorted(indptr, entry, side="right")) - 1, int(columns[entry])
-
-    data = _check_weights(weights, len(columns), locate, node_ptr).copy()
-    return _canonical(node_ptr, indptr, columns, data, symmetrize)
+    return block_of
 
 
-def graph_of(node_ptr: Ints, node: int) -> int:
-    """
-    Graph that a node of the batch belongs to.
-
-    Parameters
-    ----------
-    node_ptr : ndarray of int64, shape (n_graphs + 1,)
-        First node of every graph.
-    node : int
-        Node, numbered over the batch.
-
-    Returns
-    -------
-    int
-        Position of the graph.
-    """
-    return int(np.searchsorted(node_ptr, node, side="right")) - 1
+def _shift(node_ptr: Ints, indptr: NDArray[Any]) -> NDArray[Any]:
+    """Distance from columns within a graph to columns within a block, for every entry."""
+    first_nodes = node_ptr[:-1] - node_ptr[0]
+    narrow = np.int32 if node_ptr[-1] - node_ptr[0] <= _INT32_MAX else np.int64
+    return np.repeat(first_nodes.astype(narrow), np.diff(indptr[node_ptr - node_ptr[0]]))
 
 
-def gather_runs(values: NDArray[Any], starts: Ints, counts: Ints) -> NDArray[Any]:
-    """
-    Concatenate runs of an array: ``values[start:start + count]`` for every run.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n, ...)
-        What to cut.
-    starts, counts : ndarray of int64, shape (n_runs,)
-        First position and length of every run.
-
-    Returns
-    -------
-    ndarray, shape (sum of counts, ...)
-        The runs, one after the other.
-    """
-    ends = np.cumsum(counts)
-    gathered = np.empty((int(ends[-1]) if len(ends) else 0, *values.shape[1:]), values.dtype)
-    for first, last in _blocks(np.concatenate([[0], ends])):
-        offset = ends[first] - counts[first]
-        shift = starts[first:last] - (ends[first:last] - counts[first:last])
-        positions = np.repeat(shift, counts[first:last])
-        positions += np.arange(offset, ends[last - 1])
-        np.take(values, positions, axis=0, out=gathered[offset : ends[last - 1]])
-    return gathered
+def _unsorted_rows(
+    node_ptr: Ints, edges: NDArray[Any], weights: NDArray[np.float64] | None
+) -> Adjacency:
+    """CSR arrays of edges in any order, by counting; holds little beside its result."""
+    pieces = [slice(at, at + BLOCK_ENTRIES) for at in range(0, edges.shape[1], BLOCK_ENTRIES)]
+    next_entry = np.zeros(int(node_ptr[-1]), np.int64)
+    for piece in pieces:
+        np.add.at(next_entry, edges[0, piece], 1)
+    indptr, first_nodes = offsets(next_entry), first_of_run(node_ptr)
+    next_entry[:] = indptr[:-1]
+    indices = np.empty(edges.shape[1], np.int32)
+    data = None if weights is None else np.empty(edges.shape[1])
+    for piece in pieces:
+        order, positions = _places(edges[0, piece], next_entry)
+        sources, targets = edges[:, piece][:, order]
+        indices[positions] = targets - first_nodes[sources]
+        if data is not None and weights is not None:
+            data[positions] = weights[piece][order]
+    return Adjacency(indptr, indices, data)
 
 
-def _blocks(ptr: Ints) -> Iterator[tuple[int, int]]:
-    """Cut runs given by their offsets into blocks of about `_BLOCK_ENTRIES` entries."""
-    first, n_runs = 0, len(ptr) - 1
-    while first < n_runs:
-        limit = ptr[first] + _BLOCK_ENTRIES
-        last = max(first + 1, int(np.searchsorted(ptr, limit, side="right")) - 1)
-        yield first, last
-        first = last
-
-
-def _first_nodes(node_ptr: Ints) -> Ints:
-    """First node of the graph of every node."""
-    return np.repeat(node_ptr[:-1], np.diff(node_ptr))
+def _places(rows: NDArray[Any], next_entry: Ints) -> tuple[Ints, Ints]:
+    """Order that sorts rows, and the place of each in CSR arrays; moves `next_entry` on."""
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    rank = np.arange(len(rows)) - np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
+    positions = next_entry[ordered] + rank
+    np.add.at(next_entry, rows, 1)
+    return order, positions
 
 
 def _canonical(
     node_ptr: Ints,
-    indptr: NDArray[Any],
-    columns: NDArray[Any],
-    data: NDArray[Any],
+    entry_ptr: Ints,
+    block_of: Callable[[int, int], Any],
     symmetrize: bool,
+    reuse: Adjacency | None = None,
 ) -> Adjacency:
-    """Sort rows, add up duplicates, drop zeros, check symmetry; overwrites its input."""
-    if symmetrize:  # a block may grow, so it cannot be written where it was read
-        out_columns = np.empty(2 * len(columns), np.int32)
-        out_data = np.empty(2 * len(data), data.dtype)
-    else:
-        out_columns, out_data = columns, data
-    row_lengths = np.empty(int(node_ptr[-1]), np.int64)
-    entry_ptr, n_written, parallel = indptr[node_ptr], 0, False
-    for first, last in _blocks(entry_ptr):
-        rows = slice(node_ptr[first], node_ptr[last])
-        entries = slice(entry_ptr[first], entry_ptr[last])
-        raw = (
-            data[entries],
-            columns[entries] - rows.start,
-            indptr[rows.start : rows.stop + 1] - entries.start,
-        )
-        block = _canonical_block(node_ptr[first : last + 1], raw, symmetrize, first)
-        row_lengths[rows] = np.diff(block.indptr)
-        written = slice(n_written, n_written + block.nnz)
-        local = block.indices - np.repeat(
-            _first_nodes(node_ptr[first : last + 1]) - rows.start, row_lengths[rows]
-        )
-        if data.dtype == np.int8 and not parallel and block.nnz and block.data.max() > 1:
-            parallel, out_data = True, out_data.astype(np.float64)
-        out_columns[written] = local
-        out_data[written] = block.data
-        n_written += block.nnz
-    kept_data = out_data[:n_written]
-    unweighted = kept_data.dtype == np.int8 or bool((kept_data == 1).all())
-    return Adjacency(
-        np.concatenate([[0], np.cumsum(row_lengths)]),
-        out_columns[:n_written].astype(np.int32, copy=False),
-        None if unweighted else kept_data.astype(np.float64, copy=False),
-    )
+    """Sort rows, add up duplicates, drop zeros, check symmetry; may write over `reuse`."""
+    n_nodes, n_entries, end = int(node_ptr[-1]), int(entry_ptr[-1]), 0
+    indptr = np.zeros(n_nodes + 1, np.int64)
+    indices = np.empty(n_entries, np.int32) if reuse is None else reuse.indices
+    weights = None if reuse is None else reuse.weights
+    for first, last in blocks(entry_ptr):
+        nodes = node_ptr[first : last + 1]
+        block = _canonical_block(block_of(first, last), nodes, symmetrize, first)
+        start, end = end, end + block.nnz
+        _make_room(indices, end)
+        indptr[nodes[0] + 1 : nodes[-1] + 1] = block.indptr[1:] + start
+        indices[start:end] = block.indices - _shift(nodes, block.indptr)
+        if weights is None and bool((block.data != 1).any()):
+            weights = np.ones(len(indices))
+        if weights is not None:
+            _make_room(weights, end)
+            weights[start:end] = block.data
+    indices.resize(end, refcheck=False)
+    if weights is not None:
+        weights.resize(end, refcheck=False)
+    unweighted = weights is None or bool((weights == 1).all())
+    return Adjacency(indptr, indices, None if unweighted else weights)
 
 
-def _canonical_block(
-    node_ptr: Ints,
-    raw: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    symmetrize: bool,
-    first_graph: int,
-) -> Any:
+def _make_room(array: NDArray[Any], end: int) -> None:
+    """Lengthen an array that nothing else refers to, where it is: symmetrising adds entries."""
+    if end > len(array):
+        array.resize(max(end, int(_GROWTH * len(array))), refcheck=False)
+
+
+def _canonical_block(matrix: Any, node_ptr: Ints, symmetrize: bool, first_graph: int) -> Any:
     """Canonical CSR matrix of some whole graphs; transposing twice sorts in linear time."""
-    data, columns, indptr = raw
-    n_nodes = len(indptr) - 1
-    wide = data.astype(np.int32) if data.dtype == np.int8 else data  # room for parallel edges
-    transposed = csr_array((wide, columns, indptr), shape=(n_nodes, n_nodes)).T.tocsr()
+    transposed = matrix.T.tocsr()
     transposed.has_sorted_indices = True
     transposed.sum_duplicates()
     transposed.eliminate_zeros()
+    check_sums(transposed, node_ptr, first_graph)
     block = transposed.T.tocsr()
     if symmetrize:
         return block.maximum(transposed)
-    _check_symmetric(block, transposed, node_ptr, first_graph)
-    return block
-
-
-def _check_symmetric(block: Any, transposed: Any, node_ptr: Ints, first_graph: int) -> None:
-    if (
-        np.array_equal(block.indptr, transposed.indptr)
-        and np.array_equal(block.indices, transposed.indices)
-        and np.array_equal(block.data, transposed.data)
-    ):
-        return
-    difference = (block - transposed).tocoo()
-    entry = int(np.flatnonzero(difference.data)[0])
-    source, target = int(difference.coords[0][entry]), int(difference.coords[1][entry])
-    first_node = node_ptr[0]
-    graph = graph_of(node_ptr - first_node, source)
-    start = int(node_ptr[graph] - first_node)
-    raise InvalidInputError(
-        f"graph {first_graph + graph} is not symmetric: the edge from node {source - start} to "
-        f"node {target - start} has weight {block[source, target]:g}, the one back has weight "
-        f"{block[target, source]:g}; pass symmetrize=True if each edge is listed once, or if "
-        "directions are to be dropped"
-    )
-
-
-def _check_endpoints(node_ptr: Ints, edges: NDArray[Any]) -> None:
-    n_nodes = int(node_ptr[-1])
-    if edges.size == 0:
-        return
-    for end, name in zip(edges, ("source", "target"), strict=True):
-        if end.min() < 0 or end.max() >= n_nodes:
-            edge = int(np.flatnonzero((end < 0) | (end >= n_nodes))[0])
-            raise InvalidInputError(
-                f"edge {edge} has the {name} node {end[edge]}, which is out of range for "
-                f"{n_nodes} nodes; nodes are numbered over the whole batch from 0"
-            )
-    graph = np.repeat(np.arange(len(node_ptr) - 1, dtype=np.int32), np.diff(node_ptr))
-    for start in range(0, edges.shape[1], _BLOCK_ENTRIES):
-        sources, targets = edges[:, start : start + _BLOCK_ENTRIES]
-        crossing = graph[sources] != graph[targets]
-        if crossing.any():
-            edge = int(np.flatnonzero(crossing)[0])
-            source, target = sources[edge], targets[edge]
-            raise InvalidInputError(
-                f"edge {start + edge} joins node {source} of graph {graph[source]} with node "
-                f"{target} of graph {graph[target]}; an edge stays within one graph"
-            )
-
-
-def _check_columns(node_ptr: Ints, indptr: Ints, columns: NDArray[Any]) -> None:
-    sizes = np.diff(node_ptr)
-    outside = (columns < 0) | (columns >= np.repeat(np.repeat(sizes, sizes), np.diff(indptr)))
-    if not outside.any():
-        return
-    entry = int(np.flatnonzero(outside)[0])
-    row = int(np.searchsorted(indptr, entry, side="right")) - 1
-    graph = graph_of(node_ptr, row)
-    raise InvalidInputError(
-        f"graph {graph}: node {row - node_ptr[graph]} has the neighbour {columns[entry]}, which "
-        f"is out of range for {sizes[graph]} nodes; columns are numbered within a graph from 0"
-    )
-
-
-def _check_weights(
-    weights: NDArray[np.float64] | None,
-    n_entries: int,
-    locate: Callable[[int], Any],
-    node_ptr: Ints,
-) -> NDArray[Any]:
-    """Entries of the sparse matrix: the weights, or bytes of one where there are none."""
-    if weights is None:
-        return np.ones(n_entries, dtype=np.int8)
-    if weights.shape != (n_entries,):
-        raise InvalidInputError(f"got {len(weights)} weights for {n_entries} edges")
-    bad = ~((weights >= 0) & (weights < np.inf))
-    if bad.any():
-        entry = int(np.flatnonzero(bad)[0])
-        source, target = locate(entry)
-        graph = graph_of(node_ptr, source)
-        start = node_ptr[graph]
-        raise InvalidInputError(
-            f"graph {graph}: the edge from node {source - start} to node {target - start} has "
-            f"weight {weights[entry]}; weights must be finite and not negative"
-        )
-    return weights
+    return check_symmetric(block, transposed, node_ptr, first_graph)

@@ -6,18 +6,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retgk.adjacency import (
-    Adjacency,
-    adjacency_from_edges,
-    canonical_adjacency,
-    gather_runs,
-)
+from retgk.adjacency import Adjacency, adjacency_from_edges, canonical_adjacency
 from retgk.errors import InvalidInputError
 from retgk.labels import recode, union_of_names
+from retgk.runs import gather_runs, offsets
 from retgk.validation import (
     checked_attributes,
     checked_labels,
     checked_node_ptr,
+    checked_positions,
     integers,
     weight_array,
 )
@@ -133,7 +130,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         n_nodes : int or array-like of int, shape (n_graphs,)
             Number of nodes of every graph; a plain number makes one graph.
         edges : array-like of int, shape (n_edges, 2)
-            Source and target of every edge, numbered over the whole batch from 0.
+            Source and target of every edge, numbered over the whole batch from 0; in any
+            order, quickest graph after graph.
         weights : array-like of float, shape (n_edges,), optional
             Edge weights.
         labels : sequence of hashable, shape (n_nodes,), optional
@@ -149,11 +147,14 @@ class GraphBatch(Sequence["GraphBatch"]):
             The checked batch.
         """
         sizes = np.atleast_1d(integers(n_nodes, "n_nodes"))
-        nodes = checked_node_ptr(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
+        if sizes.ndim != 1:
+            raise InvalidInputError(f"n_nodes must be one-dimensional, got shape {sizes.shape}")
+        nodes = checked_node_ptr(offsets(sizes))
         pairs = integers(edges, "edges")
         pairs = pairs.reshape(0, 2) if pairs.size == 0 else pairs
         if pairs.ndim != 2 or pairs.shape[1] != 2:
-            raise InvalidInputError(f"edges must have shape (n_edges, 2), got {pairs.shape}")
+            hint = "; transpose them" if pairs.ndim == 2 and len(pairs) == 2 else ""
+            raise InvalidInputError(f"edges must have shape (n_edges, 2), got {pairs.shape}{hint}")
         adjacency = adjacency_from_edges(nodes, pairs.T, weight_array(weights), symmetrize)
         codes, names = checked_labels(labels, nodes)
         return cls._trusted(nodes, adjacency, codes, names, checked_attributes(attributes, nodes))
@@ -177,9 +178,9 @@ class GraphBatch(Sequence["GraphBatch"]):
         parts = list(batches)
         if not parts:
             raise InvalidInputError("there is no batch to concatenate")
+        _check_same_kind(parts)
         if len(parts) == 1:
             return parts[0]
-        _check_same_kind(parts)
         names = union_of_names(part.label_names for part in parts)
         weighted = any(part.is_weighted for part in parts)
         adjacency = Adjacency(
@@ -191,7 +192,7 @@ class GraphBatch(Sequence["GraphBatch"]):
             _joined_ptr([part.node_ptr for part in parts]),
             adjacency,
             np.concatenate([recode(part.labels, part.label_names, names) for part in parts])
-            if names
+            if parts[0].has_labels
             else None,
             names,
             np.concatenate([part.attributes for part in parts]),
@@ -350,13 +351,13 @@ class GraphBatch(Sequence["GraphBatch"]):
             start, stop, step = key.indices(self.n_graphs)
             if step == 1:
                 return self._run(start, max(start, stop))
-            return self._take(np.arange(start, stop, step))
-        if isinstance(key, int | np.integer):
+            return self._take(np.arange(self.n_graphs)[key])
+        if isinstance(key, int | np.integer) and not isinstance(key, bool):
             graph = int(key) + self.n_graphs if key < 0 else int(key)
             if not 0 <= graph < self.n_graphs:
                 raise IndexError(f"graph {key} is out of range for {self.n_graphs} graphs")
             return self._run(graph, graph + 1)
-        return self._take(np.arange(self.n_graphs)[np.asarray(key, dtype=_index_type(key))])
+        return self._take(checked_positions(key, self.n_graphs))
 
     def _run(self, start: int, stop: int) -> "GraphBatch":
         """Graphs start to stop - 1; labels, weights and attributes are views."""
@@ -388,9 +389,9 @@ class GraphBatch(Sequence["GraphBatch"]):
             else _weights_or_none(gather_runs(self._weights, first_entries, n_entries))
         )
         return self._trusted(
-            np.concatenate([[0], np.cumsum(sizes)]),
+            offsets(sizes),
             Adjacency(
-                np.concatenate([[0], np.cumsum(degrees)]),
+                offsets(degrees),
                 gather_runs(self.indices, first_entries, n_entries),
                 weights,
             ),
@@ -433,19 +434,23 @@ class GraphBatch(Sequence["GraphBatch"]):
 
     def __repr__(self) -> str:
         counts = [
-            f"{self.n_graphs:,} graph{'s' * (self.n_graphs != 1)}",
-            f"{self.n_nodes:,} node{'s' * (self.n_nodes != 1)}",
-            f"{self.n_edges:,} {'weighted ' * self.is_weighted}edge{'s' * (self.n_edges != 1)}",
+            _counted(self.n_graphs, "graph"),
+            _counted(self.n_nodes, "node"),
+            _counted(self.n_edges, "weighted edge" if self.is_weighted else "edge"),
         ]
         if self.has_labels:
-            counts.append(f"{len(self.label_names)} labels")
+            counts.append(_counted(len(self.label_names), "label"))
         if self.n_attributes:
-            counts.append(f"{self.n_attributes} attributes")
+            counts.append(_counted(self.n_attributes, "attribute"))
         return f"GraphBatch({', '.join(counts)})"
 
 
 def _rebuilt(*state: Any) -> GraphBatch:
     return GraphBatch._trusted(*state)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -459,14 +464,13 @@ def _weights_or_none(weights: NDArray[np.float64]) -> NDArray[np.float64] | None
     return None if bool((weights == 1).all()) else weights
 
 
-def _index_type(key: Any) -> Any:
-    """Integers for an empty list, which NumPy would take for floats."""
-    return np.int64 if len(key) == 0 else None
-
-
 def _check_same_kind(batches: Sequence[GraphBatch]) -> None:
     first = batches[0]
     for position, batch in enumerate(batches):
+        if not isinstance(batch, GraphBatch):
+            raise InvalidInputError(
+                f"batch {position} is of type {type(batch).__name__}; make it a GraphBatch first"
+            )
         if batch.n_attributes != first.n_attributes:
             raise InvalidInputError(
                 f"batch {position} has {batch.n_attributes} attributes a node, batch 0 has "
@@ -474,12 +478,13 @@ def _check_same_kind(batches: Sequence[GraphBatch]) -> None:
             )
         if batch.has_labels != first.has_labels:
             raise InvalidInputError(
-                f"batch {position} has {'' if batch.has_labels else 'no '}labels, batch 0 has "
-                f"{'' if first.has_labels else 'none'}; give all the same, or use without_labels()"
+                f"batch {position} has {'labels' if batch.has_labels else 'no labels'}, batch 0 "
+                f"has {'some' if first.has_labels else 'none'}; give all the same, or use "
+                "without_labels()"
             )
 
 
 def _joined_ptr(ptrs: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    offsets = np.cumsum([0] + [int(ptr[-1]) for ptr in ptrs])
-    pieces = [ptr[1:] + offset for ptr, offset in zip(ptrs, offsets[:-1], strict=True)]
+    starts = offsets(np.array([ptr[-1] for ptr in ptrs]))
+    pieces = [ptr[1:] + start for ptr, start in zip(ptrs, starts[:-1], strict=True)]
     return np.concatenate([[0], *pieces])

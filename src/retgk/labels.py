@@ -1,6 +1,7 @@
 """Node labels: arbitrary hashable values on the outside, small integers inside."""
 
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,15 @@ __all__ = ["Codes", "encode_labels", "recode", "union_of_names"]
 
 Codes = NDArray[np.int32]
 
+_SMALL_RANGE = 1 << 16
+
 
 def encode_labels(labels: Any) -> tuple[Codes, tuple[Hashable, ...]]:
     """
     Map labels to integers and keep their vocabulary.
 
-    Names are in sorted order where they can be compared, in order of appearance
-    otherwise, so that the codes do not depend on the order of the graphs.
+    Names are in sorted order, so that the codes do not depend on the order of the graphs;
+    in order of appearance where they cannot be sorted (1 and "a", frozensets).
 
     Parameters
     ----------
@@ -43,27 +46,47 @@ def encode_labels(labels: Any) -> tuple[Codes, tuple[Hashable, ...]]:
 
 
 def _encode_numbers(labels: NDArray[Any]) -> tuple[Codes, tuple[Hashable, ...]]:
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        node = int(np.flatnonzero(np.isnan(labels))[0])
-        raise InvalidInputError(f"node {node} has the label nan; give it a label of its own")
+    if labels.dtype.kind != "f" and labels.size:
+        low, high = int(labels.min()), int(labels.max())
+        if high - low <= max(len(labels), _SMALL_RANGE):
+            return _encode_small_integers(labels, low, high)
     names, codes = np.unique(labels, return_inverse=True)
     return codes.astype(np.int32), tuple(names.tolist())
 
 
+def _encode_small_integers(
+    labels: NDArray[Any], low: int, high: int
+) -> tuple[Codes, tuple[Hashable, ...]]:
+    """Encode by a table over the range, which needs no sorting."""
+    shifted = labels.astype(np.int64) - low if low else labels.astype(np.int64)
+    present = np.zeros(high - low + 1, bool)
+    present[shifted] = True
+    table = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    names = (np.flatnonzero(present) + low).tolist()
+    return table[shifted], tuple(map(bool, names) if labels.dtype.kind == "b" else names)
+
+
 def _encode_hashables(labels: Iterable[Hashable]) -> tuple[Codes, tuple[Hashable, ...]]:
-    position: dict[Hashable, int] = {}
+    values = list(labels)
     try:
-        codes = np.fromiter(
-            (position.setdefault(label, len(position)) for label in labels), dtype=np.int32
-        )
+        position = {label: code for code, label in enumerate(dict.fromkeys(values))}
     except TypeError as error:
         raise InvalidInputError(f"labels must be hashable, one per node: {error}") from error
+    codes = np.fromiter(map(position.__getitem__, values), np.int32, len(values))
     names = [name.item() if isinstance(name, np.generic) else name for name in position]
+    ordered = _sorted_names(names)
+    return recode(codes, names, ordered), ordered
+
+
+def _sorted_names(names: list[Hashable]) -> tuple[Hashable, ...]:
+    """Names in their order, or as they are where some of them have none."""
+    values: list[Any] = list(names)
     try:
-        ordered = sorted(names)  # type: ignore[type-var]
+        values.sort()
+        is_total = all(a < b for a, b in pairwise(values))  # frozensets compare, but partially
     except TypeError:
-        return codes, tuple(names)
-    return recode(codes, names, ordered), tuple(ordered)
+        return tuple(names)
+    return tuple(values if is_total else names)
 
 
 def recode(codes: Codes, names: Sequence[Hashable], new_names: Sequence[Hashable]) -> Codes:
@@ -83,8 +106,8 @@ def recode(codes: Codes, names: Sequence[Hashable], new_names: Sequence[Hashable
         Positions in `new_names`, or -1.
     """
     position = {name: code for code, name in enumerate(new_names)}
-    table = np.array([position.get(name, -1) for name in names] or [-1], dtype=np.int32)
-    return table[codes]
+    table = [position.get(name, -1) for name in names]
+    return np.array([*table, -1], dtype=np.int32)[codes]  # the last is for codes of -1
 
 
 def union_of_names(vocabularies: Iterable[Sequence[Hashable]]) -> tuple[Hashable, ...]:
@@ -102,4 +125,4 @@ def union_of_names(vocabularies: Iterable[Sequence[Hashable]]) -> tuple[Hashable
         Every name once.
     """
     names = list(dict.fromkeys(name for names in vocabularies for name in names))
-    return _encode_hashables(names)[1]
+    return _sorted_names(names)

@@ -1,18 +1,27 @@
 """Checks of what a GraphBatch is built from; nothing checks it again afterwards."""
 
-from collections.abc import Hashable
+import math
+from collections.abc import Hashable, Mapping, Set, Sized
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retgk.adjacency import graph_of
 from retgk.errors import InvalidInputError
 from retgk.labels import encode_labels
+from retgk.runs import graph_of
 
-__all__ = ["checked_attributes", "checked_labels", "checked_node_ptr", "integers", "weight_array"]
+__all__ = [
+    "checked_attributes",
+    "checked_labels",
+    "checked_node_ptr",
+    "checked_positions",
+    "integers",
+    "weight_array",
+]
 
 MAX_GRAPH_SIZE = 2**31 - 1
+MAX_INTEGER = 2**63 - 1
 
 
 def integers(values: Any, name: str) -> NDArray[Any]:
@@ -20,12 +29,24 @@ def integers(values: Any, name: str) -> NDArray[Any]:
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
         raise InvalidInputError(f"{name} must be integers, got {array.dtype}")
-    return array.astype(np.int64, copy=False) if array.dtype.kind not in "i" else array
+    if array.dtype == np.uint64 and array.size and array.max() > MAX_INTEGER:
+        raise InvalidInputError(f"{name} holds {array.max()}; the largest is {MAX_INTEGER}")
+    return array if array.dtype.kind == "i" else array.astype(np.int64)
 
 
 def weight_array(weights: ArrayLike | None) -> NDArray[np.float64] | None:
     """Weights as float64; their values are checked with the edges they belong to."""
-    return None if weights is None else np.asarray(weights, dtype=np.float64)
+    return None if weights is None else _floats(weights, "weights must be real numbers", copy=None)
+
+
+def _floats(values: ArrayLike, rule: str, copy: bool | None) -> NDArray[np.float64]:
+    """Array of float64; NumPy alone would drop the imaginary part of complex numbers."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "c":
+        raise InvalidInputError(f"{rule}: got {values.dtype}")
+    try:
+        return np.array(values, dtype=np.float64, order="C", copy=copy)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{rule}: {error}") from error
 
 
 def checked_node_ptr(node_ptr: ArrayLike) -> NDArray[np.int64]:
@@ -51,9 +72,32 @@ def checked_labels(
     """Codes and vocabulary of one label per node."""
     if labels is None:
         return None, ()
+    unordered = isinstance(labels, str | bytes | Set | Mapping) or not isinstance(labels, Sized)
+    if unordered or getattr(labels, "ndim", 1) == 0:
+        raise InvalidInputError(
+            "labels must be a sequence with one label per node, in the order of the nodes; got "
+            f"{type(labels).__name__}"
+        )
     if len(labels) != node_ptr[-1]:
-        raise InvalidInputError(f"got {len(labels)} labels for {node_ptr[-1]} nodes")
-    return encode_labels(labels)
+        raise InvalidInputError(
+            f"got {len(labels)} labels for {node_ptr[-1]} nodes; give one label per node"
+        )
+    codes, names = encode_labels(labels)
+    _check_no_nan(codes, names, node_ptr)
+    return codes, names
+
+
+def _check_no_nan(
+    codes: NDArray[np.int32], names: tuple[Hashable, ...], node_ptr: NDArray[np.int64]
+) -> None:
+    for code, name in enumerate(names):
+        if isinstance(name, float) and math.isnan(name):
+            node = int(np.argmax(codes == code))
+            graph = graph_of(node_ptr, node)
+            raise InvalidInputError(
+                f"graph {graph}: node {node - node_ptr[graph]} has the label nan, which does not "
+                "equal itself; give missing labels a name of their own"
+            )
 
 
 def checked_attributes(
@@ -63,15 +107,12 @@ def checked_attributes(
     n_nodes = int(node_ptr[-1])
     if attributes is None:
         return np.empty((n_nodes, 0))
-    try:
-        values = np.array(attributes, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"attributes must be numbers, the same count for every node: {error}"
-        ) from error
+    rule = "attributes must be real numbers, the same count for every node"
+    values = _floats(attributes, rule, copy=True)
     if values.ndim != 2 or len(values) != n_nodes:
+        hint = "; reshape(-1, 1) makes one attribute of them" if values.shape == (n_nodes,) else ""
         raise InvalidInputError(
-            f"attributes must have shape ({n_nodes}, n_attributes), got {values.shape}"
+            f"attributes must have shape ({n_nodes}, n_attributes), got {values.shape}{hint}"
         )
     finite = np.isfinite(values)
     if not finite.all():
@@ -82,3 +123,24 @@ def checked_attributes(
             f"{values[node, column]}; fill it in or drop the graph together with its target"
         )
     return values
+
+
+def checked_positions(key: Any, n_graphs: int) -> NDArray[np.int64]:
+    """Positions that an index or boolean array selects, none of them negative."""
+    keys = np.asarray(key)
+    if keys.ndim == 1 and keys.size == 0:
+        return np.empty(0, np.int64)
+    if keys.ndim != 1 or keys.dtype.kind not in "biu" or isinstance(key, tuple):
+        raise IndexError(
+            "graphs are selected by an integer, a slice, or a one-dimensional array of integers "
+            f"or booleans; got {type(key).__name__} of shape {keys.shape} and {keys.dtype}"
+        )
+    if keys.dtype.kind == "b":
+        if len(keys) != n_graphs:
+            raise IndexError(f"got {len(keys)} booleans to select from {n_graphs} graphs")
+        return np.flatnonzero(keys)
+    outside = (keys >= n_graphs) | (keys < -n_graphs)
+    if outside.any():
+        raise IndexError(f"graph {keys[outside][0]} is out of range for {n_graphs} graphs")
+    positions = keys.astype(np.int64)
+    return np.where(positions < 0, positions + n_graphs, positions)

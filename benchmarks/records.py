@@ -1,0 +1,65 @@
+"""Stored records: the only bridge between running a benchmark and reporting it."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "records"
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+
+
+def machine():
+    """What the numbers of this run depend on."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
+        model = names[0].partition(":")[2].strip() if names else model
+    return {
+        "cpu": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        **{package: version(package) for package in PACKAGES},
+    }
+
+
+def write_records(name, records):
+    """Replace the records of one benchmark, all at once."""
+    FOLDER.mkdir(exist_ok=True)
+    stamp = {"date": datetime.now(UTC).date().isoformat(), **machine()}
+    lines = [json.dumps({**record, "run": stamp}) for record in records]
+    temporary = FOLDER / f"{name}.tmp"
+    temporary.write_text("\n".join(lines) + "\n")
+    temporary.replace(FOLDER / f"{name}.jsonl")
+
+
+def read_records(name):
+    return [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text().splitlines()]
+
+
+def best_time(function, repetitions=3):
+    """Shortest of several runs: the machine is shared, so noise only adds."""
+    times = []
+    for _ in range(repetitions):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def peak_memory(program, *arguments):
+    """Megabytes that a program in a fresh interpreter needs at its peak, by its own account."""
+    output = subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent.parent,
+    ).stdout
+    return float(output.strip().splitlines()[-1])

@@ -1,0 +1,121 @@
+"""Runs of a flat array that are given by their offsets, as the nodes of graphs are."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Ints", "blocks", "first_of_run", "gather_runs", "graph_of", "offsets"]
+
+BLOCK_ENTRIES = 1 << 18
+
+Ints = NDArray[np.int64]
+
+
+def offsets(counts: NDArray[Any]) -> Ints:
+    """
+    Offsets of runs, from their lengths.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (n_runs,)
+        Length of every run.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_runs + 1,)
+        First position of every run, and the sum of all lengths.
+
+    Examples
+    --------
+    >>> offsets(np.array([3, 2]))
+    array([0, 3, 5])
+    """
+    ptr = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=ptr[1:])
+    return ptr
+
+
+def graph_of(node_ptr: Ints, node: int) -> int:
+    """
+    Graph that a node of the batch belongs to.
+
+    Parameters
+    ----------
+    node_ptr : ndarray of int64, shape (n_graphs + 1,)
+        First node of every graph.
+    node : int
+        Node, numbered over the batch.
+
+    Returns
+    -------
+    int
+        Position of the graph.
+    """
+    return int(np.searchsorted(node_ptr, node, side="right")) - 1
+
+
+def first_of_run(ptr: Ints) -> Ints:
+    """
+    First position of the run that a position belongs to, for every position.
+
+    Parameters
+    ----------
+    ptr : ndarray of int64, shape (n_runs + 1,)
+        Offsets of the runs.
+
+    Returns
+    -------
+    ndarray of int64, shape (ptr[-1] - ptr[0],)
+        Offset of the own run.
+    """
+    return np.repeat(ptr[:-1], np.diff(ptr))
+
+
+def blocks(ptr: Ints) -> Iterator[tuple[int, int]]:
+    """
+    Cut runs into blocks of about 260,000 entries: less overhead than one run at a time.
+
+    Parameters
+    ----------
+    ptr : ndarray of int64, shape (n_runs + 1,)
+        Offsets of the runs.
+
+    Yields
+    ------
+    first, last : int
+        The block holds the runs `first` to ``last - 1``, at least one.
+    """
+    first, n_runs = 0, len(ptr) - 1
+    while first < n_runs:
+        limit = int(ptr[first]) + BLOCK_ENTRIES
+        last = max(first + 1, int(np.searchsorted(ptr, limit, side="right")) - 1)
+        yield first, last
+        first = last
+
+
+def gather_runs(values: NDArray[Any], starts: Ints, counts: Ints) -> NDArray[Any]:
+    """
+    Concatenate runs of an array: ``values[start:start + count]`` for every run.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, ...)
+        What to cut.
+    starts, counts : ndarray of int64, shape (n_runs,)
+        First position and length of every run.
+
+    Returns
+    -------
+    ndarray, shape (sum of counts, ...)
+        The runs, one after the other.
+    """
+    ptr = offsets(counts)
+    gathered = np.empty((int(ptr[-1]), *values.shape[1:]), values.dtype)
+    for first, last in blocks(ptr):
+        positions = np.repeat(starts[first:last] - ptr[first:last], counts[first:last])
+        positions += np.arange(ptr[first], ptr[last])
+        # "clip" writes straight into the result; the default mode would buffer it
+        np.take(values, positions, axis=0, out=gathered[ptr[first] : ptr[last]], mode="clip")
+    return gathered

@@ -1,0 +1,255 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import retgk.adjacency
+import retgk.edge_checks
+import retgk.runs
+from retgk import GraphBatch, InvalidInputError
+from retgk.runs import blocks, gather_runs, offsets
+
+from .strategies import assert_well_formed, dense, dense_from_edges, edge_lists, graph_batches
+
+from_edges = GraphBatch.from_edges
+
+
+@pytest.fixture(params=[1, 7, 1 << 18], scope="module", autouse=True)
+def block_entries(request: pytest.FixtureRequest) -> Any:
+    """Run everything with blocks so small that there are several."""
+    patch = pytest.MonkeyPatch()
+    for module in (retgk.runs, retgk.adjacency, retgk.edge_checks):
+        patch.setattr(module, "BLOCK_ENTRIES", request.param)
+    yield request.param
+    patch.undo()
+
+
+@given(edge_lists())
+def test_symmetrised_edges_match_dense_matrix(built: dict[str, Any]) -> None:
+    batch = from_edges(**built, symmetrize=True)
+    expected = dense_from_edges(batch.n_nodes, built["edges"], built["weights"], symmetrize=True)
+    np.testing.assert_array_equal(dense(batch), expected)
+    assert_well_formed(batch)
+
+
+@given(edge_lists())
+def test_edges_listed_both_ways_match_dense_matrix(built: dict[str, Any]) -> None:
+    edges = np.concatenate([built["edges"], built["edges"][:, ::-1]])
+    weights = None if built["weights"] is None else np.tile(built["weights"], 2)
+    batch = from_edges(built["n_nodes"], edges, weights)
+    expected = dense_from_edges(batch.n_nodes, edges, weights)
+    # sums in another order may differ in the last digit; the two directions may not
+    np.testing.assert_allclose(dense(batch), expected, rtol=1e-12)
+    np.testing.assert_array_equal(dense(batch), dense(batch).T)
+    assert_well_formed(batch)
+
+
+@given(edge_lists(), st.data())
+def test_order_of_edges_is_irrelevant(built: dict[str, Any], data: st.DataObject) -> None:
+    order = np.array(data.draw(st.permutations(range(len(built["edges"])))), int)
+    weights = None if built["weights"] is None else np.array(built["weights"])[order]
+    batch = from_edges(**built, symmetrize=True)
+    shuffled = from_edges(built["n_nodes"], built["edges"][order], weights, symmetrize=True)
+    np.testing.assert_array_equal(shuffled.indices, batch.indices)
+    np.testing.assert_allclose(shuffled.weights, batch.weights, rtol=1e-12)
+
+
+@given(edge_lists())
+def test_one_sided_edges_are_an_error_exactly_when_asymmetric(built: dict[str, Any]) -> None:
+    n_nodes = sum(built["n_nodes"])
+    expected = dense_from_edges(n_nodes, built["edges"], built["weights"])
+    if np.allclose(expected, expected.T, rtol=1e-10, atol=0):
+        assert from_edges(**built).n_nodes == n_nodes
+    else:
+        with pytest.raises(InvalidInputError, match="is not symmetric"):
+            from_edges(**built)
+
+
+@given(graph_batches())
+def test_csr_arrays_of_a_batch_give_it_back(batch: GraphBatch) -> None:
+    again = GraphBatch(batch.node_ptr, batch.indptr, batch.indices, batch.weights)
+    assert again == batch.without_labels().without_attributes()
+    assert_well_formed(again)
+
+
+@given(graph_batches(), st.randoms(use_true_random=False))
+def test_csr_rows_may_be_unsorted_and_split(batch: GraphBatch, random: Any) -> None:
+    columns, weights, indptr = [], [], [0]
+    for first, last in zip(batch.indptr[:-1], batch.indptr[1:], strict=True):
+        halves = [(batch.indices[e], batch.weights[e] / 2) for e in range(first, last)] * 2
+        random.shuffle(halves)
+        columns += [column for column, _ in halves]
+        weights += [weight for _, weight in halves]
+        indptr.append(len(columns))
+    again = GraphBatch(batch.node_ptr, indptr, columns, weights)
+    np.testing.assert_array_equal(again.indices, batch.indices)
+    np.testing.assert_allclose(again.weights, batch.weights, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64])
+def test_any_integer_type(dtype: Any) -> None:
+    batch = from_edges([100, 27], np.array([[0, 99], [99, 0], [100, 126], [126, 100]], dtype))
+    np.testing.assert_array_equal(batch.indices, [99, 0, 26, 0])
+    again = GraphBatch(batch.node_ptr, batch.indptr, batch.indices.astype(dtype))
+    assert again == batch
+
+
+def test_narrow_columns_do_not_overflow_in_a_long_batch() -> None:
+    batch = GraphBatch(np.arange(0, 1001, 2), np.arange(1001), np.tile([1, 0], 500).astype(np.int8))
+    assert batch.n_edges == 500
+
+
+def test_three_hundred_parallel_edges_add_up() -> None:
+    batch = from_edges(2, [[0, 1], [1, 0]] * 300)
+    np.testing.assert_array_equal(batch.weights, [300, 300])
+
+
+def test_sums_that_differ_by_rounding_are_symmetric() -> None:
+    pairs = [[0, 1]] * 3 + [[1, 0]] * 3
+    batch = from_edges(2, pairs, [0.1, 0.2, 0.3, 0.3, 0.2, 0.1])
+    assert batch.weights[0] == batch.weights[1] == pytest.approx(0.6)
+
+
+def test_halves_that_add_up_to_one_are_unweighted() -> None:
+    edges = [[2, 3], [0, 1], [1, 0], [3, 2]]
+    batch = from_edges([2, 2], edges * 2, [0.5] * 8)
+    assert not batch.is_weighted
+
+
+def test_self_loops_count_once() -> None:
+    batch = from_edges([2, 1], [[0, 0], [0, 1], [2, 2]], symmetrize=True)
+    np.testing.assert_array_equal(batch.edge_counts, [2, 1])
+    assert batch.n_edges == 3
+    np.testing.assert_array_equal(dense(batch)[:2, :2], [[1, 1], [1, 0]])
+
+
+def test_caller_keeps_arrays() -> None:
+    edges, weights = np.array([[0, 1], [1, 0]], np.int32), np.array([2.0, 2.0])
+    attributes = np.ones((2, 1))
+    batch = from_edges(2, edges, weights, attributes=attributes)
+    for array in (edges, weights, attributes):
+        assert array.flags.writeable
+        array[:] = 7
+    np.testing.assert_array_equal(batch.weights, [2, 2])
+    np.testing.assert_array_equal(batch.attributes, [[1], [1]])
+
+
+def test_caller_keeps_csr_arrays() -> None:
+    indptr, indices, weights = np.array([0, 1, 2]), np.array([1, 0], np.int32), np.array([2.0, 2])
+    batch = GraphBatch([0, 2], indptr, indices, weights)
+    for array in (indptr, indices, weights):
+        array[:] = 0
+    np.testing.assert_array_equal(batch.indptr, [0, 1, 2])
+    np.testing.assert_array_equal(batch.indices, [1, 0])
+    np.testing.assert_array_equal(batch.weights, [2, 2])
+
+
+BAD_EDGES: list[tuple[Callable[[], Any], str]] = [
+    (
+        lambda: from_edges([1, 3], [[1, 2]]),
+        r"graph 1 is not symmetric: the edge from node 0 to node 1 has weight 1, the one back has "
+        r"weight 0; pass symmetrize=True",
+    ),
+    (
+        lambda: from_edges([2, 3], [[2, 3], [3, 2], [3, 4], [4, 3]], [2, 2, 1, 1.001]),
+        r"graph 1 is not symmetric: the edge from node 1 to node 2 has weight 1, the one back has "
+        r"weight 1.001",
+    ),
+    (
+        lambda: GraphBatch([0, 2, 4], [0, 1, 2, 3, 3], [1, 0, 1]),
+        r"graph 1 is not symmetric: the edge from node 0 to node 1",
+    ),
+    (
+        lambda: from_edges([2, 3], [[2, 3], [0, 5]]),
+        r"edge 1 has the target node 5, which is out of range for 5 nodes",
+    ),
+    (
+        lambda: from_edges([2, 3], [[-1, 3]]),
+        r"edge 0 has the source node -1, which is out of range for 5 nodes",
+    ),
+    (
+        lambda: from_edges([2, 3], [[0, 1], [1, 2]], symmetrize=True),
+        r"edge 1 joins node 1 of graph 0 with node 2 of graph 1; an edge stays within one graph",
+    ),
+    (
+        lambda: GraphBatch([0, 1, 3], [0, 0, 1, 2], [1, 2]),
+        r"graph 1: node 1 has the neighbour 2, which is out of range for 2 nodes",
+    ),
+    (
+        lambda: GraphBatch([0, 2], [0, 1, 2], [-1, 0]),
+        r"graph 0: node 0 has the neighbour -1, which is out of range",
+    ),
+    (
+        lambda: from_edges([1, 3], [[1, 3]], [np.nan], symmetrize=True),
+        r"graph 1: the edge from node 0 to node 2 has weight nan; weights must be finite and not",
+    ),
+    (
+        lambda: from_edges([1, 3], [[2, 2], [1, 3]], [1, -1], symmetrize=True),
+        r"graph 1: the edge from node 0 to node 2 has weight -1.0",
+    ),
+    (
+        lambda: GraphBatch([0, 1, 3], [0, 0, 1, 2], [1, 0], [1, np.inf]),
+        r"graph 1: the edge from node 1 to node 0 has weight inf",
+    ),
+    (
+        lambda: from_edges([1, 2], [[1, 2]] * 2, [1.7e308] * 2, symmetrize=True),
+        r"graph 1: the weights of parallel edges add up to infinity; scale the weights down",
+    ),
+    (
+        lambda: from_edges(3, [[0, 1]], [1, 2]),
+        r"weights must have shape \(1,\), one per edge, got \(2,\)",
+    ),
+    (lambda: from_edges(3, [[0, 1]], 2.0), r"weights must have shape \(1,\), one per edge"),
+    (lambda: from_edges(3, [[0, 1]], ["heavy"]), r"weights must be real numbers: could not"),
+    (lambda: from_edges(3, [[0, 1]], np.array([1j])), r"weights must be real numbers: got compl"),
+    (lambda: from_edges(3, [[0.0, 1.0]]), r"edges must be integers, got float64"),
+    (lambda: from_edges(3, [[True, False]]), r"edges must be integers, got bool"),
+    (lambda: from_edges(3, [[0, 2**80]]), r"edges must be integers, got object"),
+    (
+        lambda: from_edges(3, np.array([[0, 2**64 - 1]], np.uint64)),
+        r"edges holds 18446744073709551615; the largest is 9223372036854775807",
+    ),
+    (
+        lambda: from_edges(4, [[0, 1, 2], [1, 2, 3]]),
+        r"edges must have shape \(n_edges, 2\), got \(2, 3\); transpose them",
+    ),
+    (lambda: from_edges(4, [0, 1]), r"edges must have shape \(n_edges, 2\), got \(2,\)"),
+    (
+        lambda: GraphBatch([0, 2], [0, 1], [1]),
+        r"indptr must have 3 entries from 0 to 1, one more than there are nodes; got 2 entries",
+    ),
+    (lambda: GraphBatch([0, 2], [], []), r"indptr must have 3 entries .* got 0 entries at all"),
+    (lambda: GraphBatch([0, 3], [0, 2, 1, 2], [1, 0]), r"indptr falls after entry 1"),
+    (
+        lambda: GraphBatch([0, 2], [0, 1, 2], [[1], [0]]),
+        r"indptr and indices must be one-dimensional, got \(3,\) and \(2, 1\)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("build", "message"), BAD_EDGES)
+def test_bad_edges(build: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        build()
+
+
+@given(st.lists(st.integers(0, 9), max_size=20))
+def test_blocks_cover_all_runs_in_order(counts: list[int]) -> None:
+    ptr = offsets(np.array(counts, int))
+    cut = list(blocks(ptr))
+    assert [first for first, _ in cut] == [0, *(last for _, last in cut)][: len(cut)]
+    assert all(last > first for first, last in cut)
+    assert (cut[-1][1] if cut else 0) == len(counts)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=9))
+def test_gather_runs(runs: list[tuple[int, int]]) -> None:
+    values = np.arange(40).reshape(20, 2)
+    starts, counts = np.array(runs, int).reshape(-1, 2).T
+    expected = [values[start : start + count] for start, count in runs]
+    np.testing.assert_array_equal(
+        gather_runs(values, starts, counts), np.concatenate([values[:0], *expected])
+    )

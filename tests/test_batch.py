@@ -1,0 +1,355 @@
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from retgk import GraphBatch, InvalidInputError
+
+from .strategies import assert_well_formed, graph_batches
+
+from_edges = GraphBatch.from_edges
+
+
+def house() -> GraphBatch:
+    """A triangle, an edge and a single node, with labels and attributes."""
+    return from_edges(
+        [3, 2, 1],
+        [[0, 1], [1, 2], [2, 0], [3, 4]],
+        labels=["a", "b", "c", "a", "b", "a"],
+        attributes=np.arange(12.0).reshape(6, 2),
+        symmetrize=True,
+    )
+
+
+def assert_same_graphs(batch: GraphBatch, graphs: list[GraphBatch]) -> None:
+    assert_well_formed(batch)
+    assert len(batch) == len(graphs)
+    for got, expected in zip(batch, graphs, strict=True):
+        assert got == expected
+
+
+@given(graph_batches(), st.data())
+def test_slices_are_those_of_a_list(batch: GraphBatch, data: st.DataObject) -> None:
+    key = data.draw(st.slices(len(batch)))
+    assert_same_graphs(batch[key], list(batch)[key])
+
+
+def test_step_beyond_all_integers() -> None:
+    assert house()[:: 2**63] == house()[0]
+    assert len(house()[:0][:: 2**63]) == 0
+
+
+@given(graph_batches(), st.data())
+def test_positions_are_those_of_a_list(batch: GraphBatch, data: st.DataObject) -> None:
+    assume(len(batch))
+    graphs, places = list(batch), st.integers(-len(batch), len(batch) - 1)
+    assert batch[data.draw(places)] in graphs
+    chosen = data.draw(st.lists(places, max_size=8))
+    expected = [graphs[position] for position in chosen]
+    assert_same_graphs(batch[chosen], expected)
+    assert_same_graphs(batch[np.array(chosen, np.int16)], expected)
+    assert_same_graphs(batch[np.array(chosen, np.int64), ...], expected)
+
+
+@given(graph_batches(), st.data())
+def test_boolean_arrays_select(batch: GraphBatch, data: st.DataObject) -> None:
+    n_graphs = len(batch)
+    mask = data.draw(st.lists(st.booleans(), min_size=n_graphs, max_size=n_graphs))
+    expected = [graph for graph, chosen in zip(batch, mask, strict=True) if chosen]
+    assert_same_graphs(batch[np.array(mask, bool)], expected)
+    assert_same_graphs(batch[mask], expected)
+
+
+@given(graph_batches(), st.data())
+def test_permutation_of_graphs_is_undone_by_its_inverse(
+    batch: GraphBatch, data: st.DataObject
+) -> None:
+    order = np.array(data.draw(st.permutations(range(len(batch)))), int)
+    assert batch[order][np.argsort(order)] == batch
+
+
+@given(graph_batches(), st.data())
+def test_parts_concatenate_to_the_whole(batch: GraphBatch, data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(batch)))
+    whole = GraphBatch.concatenate([batch[:cut], batch[cut:]])
+    assert whole == batch
+    assert_well_formed(whole)
+    if len(batch):
+        assert GraphBatch.concatenate(batch) == batch
+
+
+@given(st.lists(graph_batches(labelled=True, n_attributes=1), min_size=1, max_size=3))
+def test_concatenation_is_that_of_lists(batches: list[GraphBatch]) -> None:
+    whole = GraphBatch.concatenate(batches)
+    assert_same_graphs(whole, [graph for batch in batches for graph in batch])
+    assert set(whole.label_names) == {name for batch in batches for name in batch.label_names}
+
+
+@given(graph_batches())
+def test_counts_add_up(batch: GraphBatch) -> None:
+    assert batch.n_nodes == batch.sizes.sum()
+    assert batch.n_edges == batch.edge_counts.sum()
+    assert [graph.n_edges for graph in batch] == batch.edge_counts.tolist()
+    assert batch.shape == (len(batch),) == (batch.n_graphs,)
+
+
+@given(graph_batches())
+def test_copies_are_equal(batch: GraphBatch) -> None:
+    for protocol in (2, pickle.HIGHEST_PROTOCOL):
+        again = pickle.loads(pickle.dumps(batch, protocol))
+        assert again == batch
+        assert again.label_names == batch.label_names
+        assert_well_formed(again)
+    assert copy.copy(batch) == copy.deepcopy(batch) == batch
+
+
+def test_pickle_of_a_part_holds_only_the_part() -> None:
+    batch = from_edges(np.full(1000, 10), [], attributes=np.ones((10_000, 5)))
+    assert len(pickle.dumps(batch[3])) < len(pickle.dumps(batch)) / 100
+
+
+@given(graph_batches(labelled=True, n_attributes=1))
+def test_any_difference_is_seen(batch: GraphBatch) -> None:
+    assume(len(batch))
+    others = [
+        batch.with_attributes(batch.attributes + 1),
+        batch.with_labels(["other"] * batch.n_nodes),
+        batch.without_labels(),
+        batch.without_attributes(),
+        batch[:-1],
+        from_edges([*batch.sizes, 1], [], labels=[0] * (batch.n_nodes + 1)),
+    ]
+    assert all(batch != other for other in others)
+    assert batch != list(batch)
+
+
+def test_different_edges_and_weights_are_seen() -> None:
+    path, star = [[0, 1], [1, 2]], [[0, 1], [0, 2]]
+    assert from_edges(3, path, symmetrize=True) != from_edges(3, star, symmetrize=True)
+    light, heavy = ([weight] * 2 for weight in (2.0, 3.0))
+    assert from_edges(3, path, light, symmetrize=True) != from_edges(
+        3, path, heavy, symmetrize=True
+    )
+    assert from_edges(3, path, light, symmetrize=True) != from_edges(3, path, symmetrize=True)
+
+
+def test_equality_is_about_labels_and_not_about_their_codes() -> None:
+    narrow = from_edges(2, [], labels=["b", "c"])
+    wide = from_edges([1, 2], [], labels=["a", "b", "c"])[1]
+    assert narrow.label_names != wide.label_names
+    assert narrow == wide
+    assert wide == narrow
+    assert narrow != from_edges(2, [], labels=["c", "b"])
+    assert from_edges(2, [], labels=[1, 2]) == from_edges(2, [], labels=np.array([1, 2]))
+    assert from_edges(2, [], labels=[1, 2]) != from_edges(2, [], labels=["1", "2"])
+
+
+def test_sequence_methods() -> None:
+    batch = house()[[0, 1, 2, 1]]
+    assert batch[1] in batch
+    assert house()[[0, 1]] not in batch
+    assert 1 not in batch
+    assert batch.index(batch[1]) == 1
+    assert batch.count(batch[1]) == 2
+    assert [graph.n_nodes for graph in reversed(batch)] == [2, 1, 2, 3]
+    with pytest.raises(ValueError):  # noqa: PT011  (raised by collections.abc, without a text)
+        batch.index(batch[:0])
+
+
+def test_is_not_hashable() -> None:
+    with pytest.raises(TypeError, match="unhashable type: 'GraphBatch'"):
+        hash(house())
+
+
+def test_repr() -> None:
+    assert repr(house()) == "GraphBatch(3 graphs, 6 nodes, 4 edges, 3 labels, 2 attributes)"
+    one = from_edges(2, [[0, 1]], [2], labels=[1, 1], attributes=[[1], [1]], symmetrize=True)
+    assert repr(one) == "GraphBatch(1 graph, 2 nodes, 1 weighted edge, 1 label, 1 attribute)"
+    assert repr(from_edges(12_345, [])) == "GraphBatch(1 graph, 12,345 nodes, 0 edges)"
+
+
+def test_array_is_one_dimensional() -> None:
+    batch = house()
+    graphs = np.asarray(batch)
+    assert graphs.shape == (3,)
+    assert graphs.dtype == object
+    assert list(graphs) == list(batch)
+    assert np.array(batch, dtype=object, copy=True).shape == (3,)
+
+
+def test_neutral_labels_and_attributes() -> None:
+    batch = from_edges([2, 1], [])
+    np.testing.assert_array_equal(batch.labels, [0, 0, 0])
+    assert batch.attributes.shape == (3, 0)
+    assert not batch.has_labels
+    assert batch.label_names == ()
+
+
+@pytest.mark.parametrize("array", ["node_ptr", "indptr", "indices", "weights", "attributes"])
+def test_arrays_are_read_only(array: str) -> None:
+    for batch in (house(), house()[1], house()[[1, 0]], house().with_attributes(np.ones((6, 1)))):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(batch, array)[0] = 1
+
+
+@pytest.mark.parametrize("kept", ["attributes", "labels"])
+def test_changed_copies_share_the_rest(kept: str) -> None:
+    batch = from_edges(
+        2, [[0, 1]], [2.0], labels=["a", "b"], attributes=[[1.0], [2.0]], symmetrize=True
+    )
+    changes: dict[str, list[Callable[[], GraphBatch]]] = {
+        "attributes": [batch.without_labels, lambda: batch.with_labels([5, 5])],
+        "labels": [batch.without_attributes, lambda: batch.with_attributes([[3.0], [4.0]])],
+    }
+    for change in changes[kept]:
+        changed = change()
+        for name in ("node_ptr", "indptr", "indices", "weights", kept):
+            assert np.shares_memory(getattr(changed, name), getattr(batch, name)), name
+        assert_well_formed(changed)
+        assert changed != batch
+    assert batch.label_names == ("a", "b")
+    np.testing.assert_array_equal(batch.attributes, [[1], [2]])
+
+
+def test_changed_copies_have_what_was_asked_for() -> None:
+    batch = house()
+    assert batch.with_labels(range(6)).label_names == (0, 1, 2, 3, 4, 5)
+    assert batch.with_labels(None) == batch.without_labels()
+    assert batch.with_attributes(None) == batch.without_attributes()
+    np.testing.assert_array_equal(
+        batch.with_attributes([[i] for i in range(6)])[1].attributes[0], 3
+    )
+
+
+def test_runs_of_graphs_are_views() -> None:
+    batch = house()
+    assert np.shares_memory(batch[1:].attributes, batch.attributes)
+    assert np.shares_memory(batch[0].indices, batch.indices)
+
+
+@pytest.mark.parametrize("key", [[], np.zeros(3, bool), slice(3, None), slice(2, 1), np.array([])])
+def test_empty_selection_keeps_the_kind(key: Any) -> None:
+    batch = house()
+    empty = batch[key]
+    assert_well_formed(empty)
+    assert (len(empty), empty.n_attributes, empty.label_names) == (0, 2, batch.label_names)
+    assert GraphBatch.concatenate([empty, batch, empty]) == batch
+
+
+def test_batch_of_no_graphs() -> None:
+    for empty in (from_edges([], []), GraphBatch([0], [0], [])):
+        assert_well_formed(empty)
+        assert len(empty) == 0
+        assert list(empty) == []
+        assert empty == from_edges([], [])
+    nothing = from_edges([], [], labels=[])
+    assert GraphBatch.concatenate([nothing, nothing]).has_labels
+
+
+BAD_KEYS: list[tuple[Any, str]] = [
+    (3, "graph 3 is out of range for 3 graphs"),
+    (-4, "graph -4 is out of range for 3 graphs"),
+    (np.uint8(3), "graph 3 is out of range for 3 graphs"),
+    ([0, 3], "graph 3 is out of range for 3 graphs"),
+    (np.array([0, -4]), "graph -4 is out of range for 3 graphs"),
+    (np.array([2**64 - 1], np.uint64), "graph 18446744073709551615 is out of range"),
+    ([True, False], "got 2 booleans to select from 3 graphs"),
+    (np.array([[0, 1]]), r"graphs are selected by .* got ndarray of shape \(1, 2\) and int64"),
+    (np.ones((3, 3), bool), r"graphs are selected by .* of shape \(3, 3\) and bool"),
+    (1.0, "graphs are selected by an integer, a slice, .* got float"),
+    ([1.0], r"graphs are selected by .* got list of shape \(1,\) and float64"),
+    ((0, 1), "graphs are selected by .* got tuple"),
+    (True, "graphs are selected by .* got bool"),
+    (None, "graphs are selected by .* got NoneType"),
+    ("a", "graphs are selected by .* got str"),
+    ({0, 1}, "graphs are selected by .* got set"),
+    (np.empty((0, 2), int), r"graphs are selected by .* of shape \(0, 2\)"),
+]
+
+
+@pytest.mark.parametrize(("key", "message"), BAD_KEYS)
+def test_bad_keys(key: Any, message: str) -> None:
+    with pytest.raises(IndexError, match=message):
+        house()[key]
+
+
+BAD_BATCHES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: from_edges([2, 0, 1], []), "graph 1 has no nodes; drop it together with its target"),
+    (lambda: from_edges(0, []), "graph 0 has no nodes"),
+    (lambda: from_edges([2, -1], []), "graph 1 has no nodes"),
+    (lambda: GraphBatch([0, 2, 2], [0, 0, 0], []), "graph 1 has no nodes"),
+    (lambda: from_edges([1, 2**40], []), "graph 1 has 1099511627776 nodes; the largest possible"),
+    (lambda: from_edges([2**62] * 3, []), "graph 0 has 4611686018427387904 nodes"),
+    (lambda: from_edges(2.0, []), "n_nodes must be integers, got float64"),
+    (lambda: from_edges([[2, 3]], []), r"n_nodes must be one-dimensional, got shape \(1, 2\)"),
+    (lambda: GraphBatch([1, 2], [0, 0], []), r"node_ptr must be one-dimensional and start at 0"),
+    (lambda: GraphBatch(3, [0, 0], []), r"node_ptr must be one-dimensional and start at 0, got 3"),
+    (lambda: GraphBatch([], [0], []), r"node_ptr must be one-dimensional and start at 0, got \[\]"),
+    (lambda: house().with_labels([1]), "got 1 labels for 6 nodes; give one label per node"),
+    (lambda: house().with_labels("abcabc"), "labels must be a sequence with .* got str"),
+    (lambda: house().with_labels(set(range(6))), "labels must be a sequence with .* got set"),
+    (lambda: house().with_labels(dict.fromkeys(range(6))), "labels must be a seq.* got dict"),
+    (lambda: house().with_labels(iter(range(6))), "labels must be a sequence .* got range_iter"),
+    (lambda: house().with_labels(np.array(3)), "labels must be a sequence .* got ndarray"),
+    (lambda: house().with_labels([[1]] * 6), "labels must be hashable, one per node"),
+    (lambda: house().with_labels(np.ones((6, 2))), "labels must be hashable, one per node"),
+    (
+        lambda: house().with_labels([1.0, 1.0, 1.0, 1.0, float("nan"), 1.0]),
+        "graph 1: node 1 has the label nan, which does not equal itself",
+    ),
+    (
+        lambda: house().with_labels(np.array([1, 1, 1, np.nan, 1, 1])),
+        "graph 1: node 0 has the label nan",
+    ),
+    (
+        lambda: house().with_attributes([[1], [2], [3], [4], [np.nan], [5]]),
+        "graph 1: attribute 0 of node 1 is nan; fill it in or drop the graph together with its",
+    ),
+    (
+        lambda: house().with_attributes(np.full((6, 2), [0, -np.inf])),
+        "graph 0: attribute 1 of node 0 is -inf",
+    ),
+    (
+        lambda: house().with_attributes([1, 2, 3, 4, 5, 6]),
+        r"attributes must have shape \(6, n_attributes\), got \(6,\); reshape\(-1, 1\) makes one",
+    ),
+    (lambda: house().with_attributes([[1]]), r"attributes must have shape \(6, n.*got \(1, 1\)"),
+    (
+        lambda: house().with_attributes([[1], [1, 2], [1], [1], [1], [1]]),
+        "attributes must be real numbers, the same count for every node",
+    ),
+    (lambda: house().with_attributes([["a"]] * 6), "attributes must be real numbers"),
+    (lambda: house().with_attributes(np.ones((6, 1), complex)), "real numbers.*: got complex128"),
+    (lambda: GraphBatch.concatenate([]), "there is no batch to concatenate"),
+    (
+        lambda: GraphBatch.concatenate([house(), house().without_labels()]),
+        r"batch 1 has no labels, batch 0 has some; give all the same, or use without_labels\(\)",
+    ),
+    (
+        lambda: GraphBatch.concatenate([house().without_labels(), house()]),
+        "batch 1 has labels, batch 0 has none",
+    ),
+    (
+        lambda: GraphBatch.concatenate([house(), house().without_attributes()]),
+        "batch 1 has 0 attributes a node, batch 0 has 2",
+    ),
+    (
+        lambda: GraphBatch.concatenate([house(), 3]),  # type: ignore[list-item]
+        "batch 1 is of type int; make it a GraphBatch first",
+    ),
+    (
+        lambda: GraphBatch.concatenate([3]),  # type: ignore[list-item]
+        "batch 0 is of type int",
+    ),
+]
+
+
+@pytest.mark.parametrize(("build", "message"), BAD_BATCHES)
+def test_bad_batches(build: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        build()
