@@ -1,0 +1,172 @@
+"""Labels and attributes: from one value per node, or one array per graph, to flat arrays."""
+
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import cache
+from itertools import chain
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.errors import InvalidInputError
+
+__all__ = [
+    "attribute_names",
+    "checked_members",
+    "column_of_values",
+    "comes_from",
+    "flat_labels",
+    "listed",
+    "stacked_attributes",
+]
+
+NodeName = Callable[[int], str]
+
+
+def listed(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
+    """List of graphs from one graph or an iterable; everything in it must be a graph."""
+    return [graphs] if is_one(graphs) else checked_members(graphs, is_one, accepted)
+
+
+def checked_members(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
+    """List of the graphs in an ordered iterable; everything in it must be a graph."""
+    if isinstance(graphs, str | bytes | Mapping | Set) or not isinstance(graphs, Iterable):
+        raise InvalidInputError(f"expected {accepted}, got {type(graphs).__name__}")
+    found = list(graphs)
+    if not found:
+        raise InvalidInputError("there are no graphs to convert")
+    for position, graph in enumerate(found):
+        if not is_one(graph):
+            raise InvalidInputError(
+                f"graph {position} is of type {type(graph).__name__}; expected {accepted}"
+            )
+    return found
+
+
+def comes_from(graph: Any, package: str) -> bool:
+    """Whether the class of an object, or one it is derived from, is of a package."""
+    kind: Any = type(graph)
+    return package in _packages(kind)
+
+
+@cache
+def _packages(kind: Any) -> frozenset[str]:
+    return frozenset(base.__module__.partition(".")[0] for base in kind.__mro__)
+
+
+def attribute_names(attributes: Any) -> list[Any]:
+    """Names of the attributes to read: none, one, or several."""
+    if attributes is None:
+        return []
+    return list(attributes) if isinstance(attributes, list | tuple) else [attributes]
+
+
+def column_of_values(values: Sequence[Any], name: Any, node_name: NodeName) -> NDArray[np.float64]:
+    """
+    Matrix of one attribute from its value on every node: numbers, or vectors of one length.
+
+    `node_name` says what an error calls a node, given its position among all values.
+    """
+    if not values:
+        return np.empty((0, 0))  # graphs without nodes are reported where the batch is built
+    try:
+        matrix = _matrix(values)
+    except (TypeError, ValueError):
+        _raise_bad_value(values, name, node_name)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        _raise_bad_value(values, name, node_name)
+    return matrix.astype(np.float64, copy=False)
+
+
+def _matrix(values: Sequence[Any]) -> NDArray[Any]:
+    """
+    Rows of numbers.
+
+    ``array("d", ...)`` is quicker than ``np.array`` on Python's own numbers and vectors, and
+    takes neither strings nor None for numbers.
+    """
+    kinds = set(map(type, values))
+    if kinds <= {list, tuple}:
+        (width,) = set(map(len, values))
+        return np.asarray(array("d", chain.from_iterable(values))).reshape(len(values), width)
+    if kinds == {np.ndarray}:
+        (_,) = {value.shape for value in values}
+        return np.concatenate(values).reshape(len(values), *values[0].shape)
+    if kinds <= {int, float, bool}:
+        return np.asarray(array("d", values))[:, None]
+    matrix = np.asarray(values)
+    return matrix[:, None] if matrix.ndim == 1 else matrix
+
+
+def _raise_bad_value(values: Sequence[Any], name: Any, node_name: NodeName) -> NoReturn:
+    width = None
+    for position, value in enumerate(values):
+        try:
+            found = np.asarray(value)
+        except ValueError:
+            found = np.asarray(None)
+        if found.ndim > 1 or found.dtype.kind not in "biuf":
+            raise InvalidInputError(
+                f"{node_name(position)}: the attribute {name!r} is {value!r}; it must be a "
+                "number or a vector of numbers"
+            )
+        if width is None:
+            width = found.shape
+        if found.shape != width:
+            raise InvalidInputError(
+                f"{node_name(position)}: the attribute {name!r} has {_count(found.shape)}, "
+                f"{node_name(0)} has {_count(width)}; give all nodes the same"
+            )
+    raise InvalidInputError(f"the attribute {name!r} must be numbers, the same count on all nodes")
+
+
+def _count(shape: tuple[int, ...]) -> str:
+    return f"{shape[0]} values" if shape else "one number"
+
+
+def flat_labels(labels: Any, sizes: Sequence[int]) -> Any:
+    """Join the labels of graphs; each graph needs one for each of its nodes."""
+    if labels is None:
+        return None
+    parts = list(labels)
+    _check_counts(parts, sizes, "labels")
+    if all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
+        return np.concatenate(parts)
+    return list(chain.from_iterable(parts))
+
+
+def stacked_attributes(attributes: Any, sizes: Sequence[int]) -> NDArray[np.float64] | None:
+    """Stack the attribute matrices of graphs; one row for each node, all equally wide."""
+    if attributes is None:
+        return None
+    parts = [_attribute_matrix(part, graph) for graph, part in enumerate(attributes)]
+    _check_counts(parts, sizes, "rows of attributes")
+    for graph, part in enumerate(parts):
+        if part.shape[1] != parts[0].shape[1]:
+            raise InvalidInputError(
+                f"graph {graph} has {part.shape[1]} attributes a node, graph 0 has "
+                f"{parts[0].shape[1]}; give all the same"
+            )
+    return np.concatenate(parts)
+
+
+def _attribute_matrix(part: Any, graph: int) -> NDArray[np.float64]:
+    try:
+        matrix = np.asarray(part)
+    except ValueError:
+        matrix = np.empty(0, object)
+    if matrix.dtype.kind not in "biuf" or matrix.ndim not in (1, 2):
+        raise InvalidInputError(
+            f"graph {graph}: attributes must be numbers of shape (n_nodes, n_attributes), "
+            f"got {matrix.dtype} of shape {matrix.shape}"
+        )
+    return (matrix if matrix.ndim == 2 else matrix[:, None]).astype(np.float64, copy=False)
+
+
+def _check_counts(parts: Sequence[Any], sizes: Sequence[int], what: str) -> None:
+    if len(parts) != len(sizes):
+        raise InvalidInputError(f"got {what} for {len(parts)} graphs, but {len(sizes)} graphs")
+    for graph, (part, size) in enumerate(zip(parts, sizes, strict=True)):
+        if len(part) != size:
+            raise InvalidInputError(f"graph {graph} has {len(part)} {what} for {size} nodes")

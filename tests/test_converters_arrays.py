@@ -1,0 +1,182 @@
+"""Matrices and arrays of edges."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from retgk import GraphBatch, InvalidInputError
+from retgk.converters import from_edge_lists, from_numpy, from_scipy
+from tests.batch_views import dense, names
+
+FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
+VALUES = st.sampled_from([0, 0, 1, 0.5, 2])
+
+
+@st.composite
+def matrices(draw: st.DrawFn) -> np.ndarray:
+    size = draw(st.integers(1, 6))
+    half = np.triu(draw(hnp.arrays(np.float64, (size, size), elements=VALUES)))
+    return half + np.triu(half, 1).T
+
+
+@given(st.lists(matrices(), min_size=1, max_size=4), st.sampled_from(FORMATS))
+def test_dense_sparse_and_edges_agree(found: list[np.ndarray], form: str) -> None:
+    batch = from_numpy(found)
+    for matrix, graph in zip(found, batch, strict=True):
+        np.testing.assert_array_equal(dense(graph), matrix)
+    assert from_scipy([sp.coo_array(matrix).asformat(form) for matrix in found]) == batch
+    edges = [np.argwhere(matrix) for matrix in found]
+    weights = [matrix[matrix != 0] for matrix in found]
+    assert from_edge_lists(edges, [len(m) for m in found], weights=weights) == batch
+
+
+@given(st.lists(matrices(), min_size=1, max_size=4))
+def test_upper_half_symmetrized_is_the_whole(found: list[np.ndarray]) -> None:
+    halves = [np.triu(matrix) for matrix in found]
+    assert from_numpy(halves, symmetrize=True) == from_numpy(found)
+
+
+def test_stack() -> None:
+    rng = np.random.default_rng(0)
+    stack = rng.integers(0, 2, (50, 6, 6))
+    stack = np.maximum(stack, stack.transpose(0, 2, 1))
+    assert from_numpy(stack) == from_numpy(list(stack))
+
+
+def test_stack_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retgk.converters.arrays._STACK_ENTRIES", 20)
+    stack = np.ones((7, 3, 3))
+    assert from_numpy(stack) == from_numpy(list(stack))
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.coo_array])
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.float32])
+def test_one_matrix_with_labels_and_attributes(kind: Any, dtype: Any) -> None:
+    matrix = np.array([[0, 1], [1, 0]], dtype)
+    options = {"labels": ["C", "O"], "attributes": [[1.0], [2.0]]}
+    batch = from_scipy(kind(matrix), **options)
+    assert batch == from_numpy(matrix, **options)
+    assert names(batch) == ["C", "O"]
+    np.testing.assert_array_equal(batch.attributes, [[1], [2]])
+
+
+def test_input_is_not_changed() -> None:
+    matrix = sp.csr_array(([1.0, 2.0, 0.0], [1, 1, 0], [0, 3, 3]), shape=(2, 2))
+    batch = from_scipy(matrix, symmetrize=True)
+    np.testing.assert_array_equal(dense(batch), [[0, 3], [3, 0]])
+    assert matrix.nnz == 3
+    assert matrix.data.flags.writeable
+
+
+def test_edges_add_up_within_a_direction() -> None:
+    edges = np.array([[0, 1], [1, 0], [0, 1], [1, 0]])
+    np.testing.assert_array_equal(dense(from_edge_lists(edges)), [[0, 2], [2, 0]])
+
+
+def test_n_nodes_gives_isolated_nodes() -> None:
+    batch = from_edge_lists([[[0, 1]], []], [3, 2], symmetrize=True)
+    assert batch.sizes.tolist() == [3, 2]
+    one = from_edge_lists(np.array([[0, 1]]), 3, symmetrize=True)
+    assert one == batch[0]
+
+
+PAIR = np.ones((2, 2))
+ERRORS = {
+    "not square": (
+        lambda: from_numpy([PAIR, np.ones((2, 3))]),
+        r"graph 1: an adjacency matrix is square, got shape \(2, 3\)",
+    ),
+    "sparse, not square": (
+        lambda: from_scipy([sp.csr_array(PAIR), sp.csr_array((2, 3))]),
+        r"graph 1: an adjacency matrix is square, got shape \(2, 3\)",
+    ),
+    "one, not square": (lambda: from_numpy(np.ones((2, 3))), "graph 0: an adjacency matrix is squ"),
+    "stack, not square": (lambda: from_numpy(np.ones((2, 2, 3))), r"square, got shape \(2, 3\)"),
+    "complex": (lambda: from_numpy([PAIR * 1j]), "graph 0: weights must be numbers, got complex"),
+    "asymmetric": (lambda: from_numpy([PAIR, np.triu(PAIR)]), "graph 1 is not symmetric: the edge"),
+    "negative": (lambda: from_scipy([sp.csr_array(-PAIR)]), "graph 0: the edge .* has weight -1"),
+    "nan": (lambda: from_numpy([PAIR, PAIR * np.nan]), "graph 1: the edge .* has weight nan"),
+    "not sparse": (lambda: from_scipy([PAIR]), "graph 0 is of type ndarray; expected scipy.spar"),
+    "not an array": (lambda: from_numpy(3), "expected NumPy arrays, got int"),
+    "no arrays": (lambda: from_numpy([]), "there are no graphs to convert"),
+    "empty stack": (lambda: from_numpy(np.ones((0, 2, 2))), "there are no graphs to convert"),
+    "no edge lists": (lambda: from_edge_lists([]), "there are no graphs to convert"),
+    "no nodes": (lambda: from_numpy([PAIR, np.ones((0, 0))]), "graph 1 has no nodes; drop it"),
+    "label count": (
+        lambda: from_numpy([PAIR, PAIR], labels=["ab", "abc"]),
+        "graph 1 has 3 labels for 2 nodes",
+    ),
+    "labels of too few graphs": (
+        lambda: from_numpy([PAIR, PAIR], labels=["ab"]),
+        "got labels for 1 graphs, but 2 graphs",
+    ),
+    "attribute rows": (
+        lambda: from_numpy([PAIR], attributes=[np.ones((3, 1))]),
+        "graph 0 has 3 rows of attributes for 2 nodes",
+    ),
+    "attribute width": (
+        lambda: from_numpy([PAIR, PAIR], attributes=[np.ones((2, 1)), np.ones((2, 3))]),
+        "graph 1 has 3 attributes a node, graph 0 has 1; give all the same",
+    ),
+    "ragged attributes": (
+        lambda: from_numpy([PAIR], attributes=[[[1], [1, 2]]]),
+        r"graph 0: attributes must be numbers of shape \(n_nodes, n_attributes\)",
+    ),
+    "text attributes": (
+        lambda: from_numpy([PAIR], attributes=[["1", "2"]]),
+        "graph 0: attributes must be numbers of shape",
+    ),
+    "edge out of range": (
+        lambda: from_edge_lists([[[0, 1], [1, 0]], [[0, 1], [1, 2]]], [2, 2]),
+        "graph 1: edge 1 has the end 2, which is out of range for 2 nodes; nodes are numbered wit",
+    ),
+    "negative node": (
+        lambda: from_edge_lists([[[0, -1]]]),
+        "graph 0: edge 0 has the end -1, which is out of range",
+    ),
+    "edge shape": (
+        lambda: from_edge_lists([[[0, 1]], [[0, 1, 2]]]),
+        r"graph 1: edges must have shape \(n_edges, 2\), got \(1, 3\)",
+    ),
+    "edges of floats": (
+        lambda: from_edge_lists([[[0.5, 1.0]]]),
+        "graph 0: edges must be integers, got float64",
+    ),
+    "nothing to count": (
+        lambda: from_edge_lists([[[0, 1]], []]),
+        "graph 1 has no edges, so its nodes cannot be counted; pass n_nodes",
+    ),
+    "n_nodes count": (
+        lambda: from_edge_lists([[[0, 1]]], [2, 3]),
+        "got n_nodes for 2 graphs, but 1 graphs",
+    ),
+    "weight count": (
+        lambda: from_edge_lists([[[0, 1], [1, 0]]], weights=[[1.0]]),
+        r"graph 0: weights must have shape \(2,\), one for each edge; got \(1,\)",
+    ),
+    "weights of too few graphs": (
+        lambda: from_edge_lists([[[0, 1]]], weights=[]),
+        "got weights for 0 graphs, but edges for 1 graphs",
+    ),
+    "text weights": (
+        lambda: from_edge_lists([[[0, 1]]], weights=[["a"]]),
+        "graph 0: weights must be numbers, got <U1",
+    ),
+    "one direction": (lambda: from_edge_lists([[[0, 1]]]), "graph 0 is not symmetric"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(case: str) -> None:
+    convert, message = ERRORS[case]
+    with pytest.raises(InvalidInputError, match=message):
+        convert()
+
+
+def test_generator_is_read_once() -> None:
+    assert from_numpy(PAIR for _ in range(3)) == GraphBatch.concatenate([from_numpy(PAIR)] * 3)

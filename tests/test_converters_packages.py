@@ -1,0 +1,284 @@
+"""igraph, PyTorch Geometric and GraKeL."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import igraph
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retgk import InvalidInputError
+from retgk.converters import as_batch, from_grakel, from_igraph, from_networkx, from_pyg
+from tests.batch_views import dense, names
+
+SIZES = st.integers(1, 6)
+
+
+@st.composite
+def multigraphs(draw: st.DrawFn) -> nx.MultiGraph:
+    size = draw(SIZES)
+    node = st.integers(0, size - 1)
+    graph = nx.empty_graph(size, create_using=nx.MultiGraph)
+    for source, target in draw(st.lists(st.tuples(node, node), max_size=12)):
+        graph.add_edge(source, target, weight=draw(st.sampled_from([1, 0.5, 3])))
+    return graph
+
+
+@given(st.lists(multigraphs(), min_size=1, max_size=3))
+def test_igraph_agrees_with_networkx(found: list[nx.MultiGraph]) -> None:
+    converted = [as_igraph(graph) for graph in found]
+    assert from_igraph(converted) == from_networkx(found)
+    assert from_igraph(converted, weight=None) == from_networkx(found, weight=None)
+
+
+def as_igraph(graph: nx.MultiGraph) -> igraph.Graph:
+    edges = list(graph.edges(data="weight"))
+    attributes = {"weight": [weight for _, _, weight in edges]}
+    return igraph.Graph(len(graph), [edge[:2] for edge in edges], edge_attrs=attributes)
+
+
+def test_igraph_parallel_edges_do_not_differ_by_rounding() -> None:
+    ends, weights = [(0, 1), (1, 0), (0, 1)], [0.2, 0.1, 0.3]
+    batch = from_igraph(igraph.Graph(2, ends, edge_attrs={"weight": weights}))
+    np.testing.assert_allclose(batch.weights, 0.6)
+
+
+def test_igraph_labels_and_attributes() -> None:
+    graph = igraph.Graph(2, [(0, 1)], vertex_attrs={"e": ["C", "O"], "x": [1, 2], "y": [[3], [4]]})
+    batch = from_igraph(graph, label="e", attributes=["y", "x"])
+    assert names(batch) == ["C", "O"]
+    np.testing.assert_array_equal(batch.attributes, [[3, 1], [4, 2]])
+
+
+def test_igraph_unset_weight_is_one_and_directions_are_dropped_on_request() -> None:
+    graph = igraph.Graph(3, [(0, 1), (1, 0), (1, 2)], directed=True)
+    graph.es[0]["weight"] = 4
+    with pytest.raises(InvalidInputError, match="graph 0 is directed; pass symmetrize=True"):
+        from_igraph(graph)
+    batch = from_igraph(graph, symmetrize=True)
+    np.testing.assert_array_equal(dense(batch), [[0, 4, 0], [4, 0, 1], [0, 1, 0]])
+
+
+def test_igraph_errors() -> None:
+    good, bad = igraph.Graph.Full(2), igraph.Graph.Full(2)
+    bad.vs[0]["x"] = 1
+    bad.es["weight"] = ["a"]
+    with pytest.raises(InvalidInputError, match="graph 1: edge 0 has the 'weight' 'a', which is"):
+        from_igraph([good, bad])
+    with pytest.raises(InvalidInputError, match=r"graph 1, vertex 1 has no attribute 'x'; the gr"):
+        from_igraph([good_with(x=[1, 2]), bad], attributes="x", weight=None)
+    with pytest.raises(InvalidInputError, match=r"graph 0, vertex 0 has no attribute 'x'; .* none"):
+        from_igraph([good], label="x")
+    with pytest.raises(InvalidInputError, match="graph 0, vertex 1: the attribute 'x' is 'a'; it"):
+        from_igraph(good_with(x=[1, "a"]), attributes="x")
+    with pytest.raises(InvalidInputError, match="graph 1 is of type int; expected igraph graphs"):
+        from_igraph([good, 1])
+
+
+def good_with(**values: Any) -> igraph.Graph:
+    return igraph.Graph(2, [(0, 1)], vertex_attrs=values)
+
+
+def stand_in(**fields: Any) -> SimpleNamespace:
+    return SimpleNamespace(**{"edge_index": np.array([[0, 1], [1, 0]]), "num_nodes": 2, **fields})
+
+
+@given(st.lists(multigraphs(), min_size=1, max_size=3))
+def test_pyg_fields_agree_with_networkx(found: list[nx.MultiGraph]) -> None:
+    data = []
+    for graph in found:
+        entries = sp.coo_array(nx.to_numpy_array(graph))
+        index, weight = np.array(entries.coords), entries.data
+        data.append(SimpleNamespace(edge_index=index, edge_weight=weight, num_nodes=len(graph)))
+    assert from_pyg(data) == from_networkx(found)
+
+
+def test_pyg_options() -> None:
+    one_hot, position = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1, 2], [3, 4]])
+    graph = stand_in(x=one_hot, pos=position, y=np.array([7, 5]), edge_attr=np.array([[2], [2]]))
+    assert names(from_pyg(graph, label="x")) == [1, 0]
+    assert names(from_pyg(graph, label="y")) == [7, 5]
+    np.testing.assert_array_equal(
+        from_pyg(graph, attributes=["pos", "y"]).attributes, [[1, 2, 7], [3, 4, 5]]
+    )
+    np.testing.assert_array_equal(dense(from_pyg(graph, weight="edge_attr")), [[0, 2], [2, 0]])
+    assert not from_pyg(graph).is_weighted
+
+
+def test_pyg_symmetrize() -> None:
+    graph = stand_in(edge_index=np.array([[0], [1]]))
+    assert from_pyg(graph, symmetrize=True) == from_pyg(stand_in())
+
+
+def test_pyg_nodes_are_counted_by_x() -> None:
+    graph = SimpleNamespace(edge_index=np.empty((2, 0), np.int64), x=np.ones((3, 1)))
+    assert from_pyg(graph).n_nodes == 3
+
+
+PYG_ERRORS = {
+    "one direction": ({"edge_index": np.array([[0], [1]])}, {}, "graph 1 is not symmetric"),
+    "shape": (
+        {"edge_index": np.zeros((3, 2), int)},
+        {},
+        r"graph 1: edge_index must have shape \(2, n_edges\), got \(3, 2\)",
+    ),
+    "range": (
+        {"edge_index": np.array([[0, 5], [5, 0]])},
+        {},
+        "graph 1: edge 0 has the end 5, which is out of range for 2 nodes",
+    ),
+    "no field": ({}, {"attributes": "x"}, "graph 1 has no field 'x'"),
+    "no label": ({}, {"label": "x"}, "graph 1 has no field 'x'"),
+    "no nodes": ({"num_nodes": None}, {}, "graph 1 has neither num_nodes nor x; set num_nodes"),
+    "label": (
+        {"x": np.full((2, 2), 0.5)},
+        {"label": "x"},
+        r"graph 1: the label 'x' must be one value for each node or one-hot rows, got shape "
+        r"\(2, 2\); use it as attributes='x' instead",
+    ),
+    "rows": (
+        {"x": np.ones((3, 1))},
+        {"attributes": "x"},
+        "graph 1 has 3 rows of attributes for 2 nodes",
+    ),
+    "weights": (
+        {"edge_weight": np.ones((2, 2))},
+        {},
+        r"graph 1: weights must have shape \(2,\), one for each edge; got \(2, 2\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PYG_ERRORS)
+def test_pyg_errors(case: str) -> None:
+    fields, options, message = PYG_ERRORS[case]
+    good = stand_in(x=np.eye(2)) if "x" in fields else stand_in()
+    if not fields:
+        good = stand_in(x=np.eye(2))
+    with pytest.raises(InvalidInputError, match=message):
+        from_pyg([good, stand_in(**fields)], **options)
+
+
+def test_real_pyg() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch Geometric is not installed")
+    data = pytest.importorskip("torch_geometric.data")
+    graph = data.Data(
+        x=torch.eye(3, requires_grad=True),
+        edge_index=torch.tensor([[0, 1, 1], [1, 0, 1]]),
+        edge_weight=torch.tensor([2.0, 2.0, 5.0]),
+    )
+    batch = from_pyg(graph, label="x", attributes="x")
+    np.testing.assert_array_equal(dense(batch), [[0, 2, 0], [2, 5, 0], [0, 0, 0]])
+    assert names(batch) == [0, 1, 2]
+    np.testing.assert_array_equal(batch.attributes, np.eye(3))
+    assert from_pyg(data.Batch.from_data_list([graph, graph])) == from_pyg([graph, graph])
+
+
+def test_real_pyg_data_set_is_a_list_of_graphs(tmp_path: Any) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch Geometric is not installed")
+    pyg = pytest.importorskip("torch_geometric.data")
+    graphs = [
+        pyg.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=size) for size in (2, 3)
+    ]
+
+    class Pairs(pyg.InMemoryDataset):
+        def __init__(self) -> None:
+            super().__init__(str(tmp_path))
+            self._data, self.slices = self.collate(graphs)
+
+    assert from_pyg(Pairs()) == from_pyg(graphs)
+    assert as_batch(Pairs()) == from_pyg(graphs)
+
+
+def test_real_pyg_heterogeneous_graph() -> None:
+    pyg = pytest.importorskip("torch_geometric.data", reason="PyTorch Geometric is not installed")
+    with pytest.raises(InvalidInputError, match="cannot read graphs from HeteroData; give one or"):
+        as_batch(pyg.HeteroData())
+
+
+TRIANGLE = {
+    "matrix": np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]]),
+    "sparse": sp.csr_matrix(np.ones((3, 3)) - np.eye(3)),
+    "lists": [[0, 1, 1], [1, 0, 1], [1, 1, 0]],
+    "nested": {0: {1: 1, 2: 1}, 1: {0: 1, 2: 1}, 2: {0: 1, 1: 1}},
+    "neighbours": {0: [1, 2], 1: [0, 2], 2: [0, 1]},
+    "pairs to weights": {(i, j): 1 for i in range(3) for j in range(3) if i != j},
+    "pairs": [(i, j) for i in range(3) for j in range(3) if i != j],
+    "set of pairs": {(i, j) for i in range(3) for j in range(3) if i != j},
+    "triples": [(i, j, 1.0) for i in range(3) for j in range(3) if i != j],
+}
+LABELS = {2: "a", 1: "b", 0: "c"}
+
+
+@pytest.mark.parametrize("form", TRIANGLE)
+def test_grakel_forms(form: str) -> None:
+    plain = from_networkx([nx.complete_graph(3)] * 2)
+    expected = plain.with_labels(["c", "b", "a"] * 2)
+    structure = TRIANGLE[form]
+    assert from_grakel([[structure, LABELS], (structure, LABELS, {})]) == expected
+    assert from_grakel([[structure], [structure, None]]) == plain
+    assert from_grakel([structure, LABELS]) == expected[0]
+
+
+@pytest.mark.parametrize("form", TRIANGLE)
+@pytest.mark.parametrize("graph_format", ["adjacency", "dictionary", "all"])
+def test_real_grakel(form: str, graph_format: str) -> None:
+    grakel = pytest.importorskip("grakel", reason="GraKeL is not installed")
+    graph = grakel.Graph(TRIANGLE[form], node_labels=LABELS, graph_format=graph_format)
+    assert from_grakel([graph]) == from_grakel([[TRIANGLE[form], LABELS]])
+
+
+@given(st.lists(multigraphs(), min_size=1, max_size=3))
+def test_grakel_agrees_with_networkx(found: list[nx.MultiGraph]) -> None:
+    items = []
+    for graph in found:
+        entries = sp.coo_array(nx.to_numpy_array(graph))
+        edges = dict(zip(zip(*entries.coords, strict=True), entries.data, strict=True))
+        items.append([edges, {node: node % 2 for node in graph}])
+    labels = [node % 2 for graph in found for node in graph]
+    assert from_grakel(items) == from_networkx(found).with_labels(labels)
+
+
+def test_grakel_nodes_that_cannot_be_sorted_and_isolated_ones() -> None:
+    batch = from_grakel([[{("a", 1)}, {"a": 0, 1: 1, None: 2}]], symmetrize=True)
+    assert names(batch) == [0, 1, 2]
+    np.testing.assert_array_equal(dense(batch), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+
+
+def test_grakel_attributes() -> None:
+    batch = from_grakel(
+        [[TRIANGLE["pairs"], {0: [1, 2], 1: [3, 4], 2: [5, 6]}]], as_attributes=True
+    )
+    np.testing.assert_array_equal(batch.attributes, [[1, 2], [3, 4], [5, 6]])
+    assert not batch.has_labels
+
+
+GOOD = [{(0, 1), (1, 0)}, {0: "a", 1: "b"}]
+GRAKEL_ERRORS = {
+    "one direction": ([{(0, 1)}, {0: "a", 1: "b"}], "graph 1 is not symmetric"),
+    "label": ([{(0, 1), (1, 0)}, {0: "a"}], "graph 1, node 1 has no label"),
+    "no labels": ([{(0, 1), (1, 0)}], "graph 1 has no node labels, others have; give all"),
+    "square": ([np.ones((2, 3)), {}], r"graph 1: an adjacency matrix is square, got shape \(2, 3"),
+    "form": ([[1, 2], {}], r"graph 1 is not in a form of GraKeL; it must be an adjacency matrix"),
+    "long edge": ([[(0, 1, 2, 3)], {}], "graph 1 is not in a form of GraKeL"),
+    "values": ([{0: 1}, {}], "graph 1 is not in a form of GraKeL"),
+    "weight": ([[(0, 1, "a")], {}], "graph 1 has a weight that is not a number"),
+    "item": ([1, 2, 3, 4], r"graph 1 is of type list; expected \[graph\], \[graph, node_labels\]"),
+    "no nodes": ([{}, {}], "graph 1 has no n"),
+}
+
+
+@pytest.mark.parametrize("case", GRAKEL_ERRORS)
+def test_grakel_errors(case: str) -> None:
+    bad, message = GRAKEL_ERRORS[case]
+    with pytest.raises(InvalidInputError, match=message):
+        from_grakel([GOOD, bad])
+
+
+def test_grakel_attribute_error() -> None:
+    with pytest.raises(InvalidInputError, match="graph 0, node 1: the attribute 'node label' is"):
+        from_grakel([[{(0, 1), (1, 0)}, {0: 1, 1: "b"}]], as_attributes=True)
