@@ -1,0 +1,120 @@
+"""Monte Carlo walks: steps a second beside the machine's random-access rate, and accuracy.
+
+    python -m benchmarks.bench_walks FOLDER_OF_SETS EDGE_LIST
+
+EDGE_LIST is the edge list of one large graph (soc-Slashdot0902), gzipped or plain.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from numba import njit
+
+from benchmarks.records import best_time, peak_memory, write_records
+from retgk import GraphBatch, load_tudataset, return_probabilities
+
+N_WALKS = 200
+LENGTHS = {"monte-carlo": 25, "monte-carlo-returns": 50}
+TABLE_BYTES = {"in cache": 1 << 17, "in memory": 1 << 28}
+
+SLASHDOT_PEAK = """
+import resource, sys
+from benchmarks.bench_walks import large_graph
+from retgk import return_probabilities
+graph = large_graph(sys.argv[1])
+return_probabilities(graph, method="monte-carlo", nodes=[0], random_state=0)
+start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+found = return_probabilities(
+    graph, method="monte-carlo", nodes=20000, n_walks=int(sys.argv[2]), random_state=0
+)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start) / 1024 - found.nbytes / 2**20)
+"""
+
+
+@njit(nogil=True)
+def _gather(table, n_reads):
+    """Independent reads at hashed places: what one core can do at best."""
+    mask = np.uint64(len(table) - 1)
+    total = np.int64(0)
+    for read in range(n_reads):
+        place = np.uint64(read) * np.uint64(0x9E3779B97F4A7C15)
+        total += table[(place ^ (place >> np.uint64(29))) & mask]
+    return total
+
+
+def random_reads_per_second(n_bytes):
+    table = np.ones(n_bytes // 4, np.int32)
+    n_reads = 20_000_000
+    _gather(table, 1000)
+    return n_reads / best_time(lambda: _gather(table, n_reads))
+
+
+def large_graph(path):
+    """One graph from a list of undirected edges; its own loops are kept."""
+    edges = np.loadtxt(path, dtype=np.int64, comments="#")
+    nodes, edges = np.unique(edges, return_inverse=True)
+    return GraphBatch.from_edges(len(nodes), edges.reshape(-1, 2), symmetrize=True)
+
+
+def rates(name, graphs):
+    for method, length in LENGTHS.items():
+
+        def run(method=method):
+            return_probabilities(graphs, method=method, random_state=0, n_jobs=1)
+
+        steps = graphs.n_nodes * N_WALKS * length / best_time(run, 3)
+        yield {"graphs": name, "method": method, "steps_per_second_per_core": steps}
+
+
+def accuracy_on_large_graph(graph):
+    start = time.perf_counter()
+    found, errors = return_probabilities(
+        graph, method="monte-carlo", random_state=0, return_standard_error=True
+    )
+    seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    return_probabilities(graph, method="monte-carlo", random_state=0)
+    without_errors = time.perf_counter() - start
+    nodes = np.sort(np.random.default_rng(0).choice(graph.n_nodes, 200, replace=False))
+    start = time.perf_counter()
+    truth = return_probabilities(graph, nodes=nodes)
+    difference = found[nodes] - truth
+    return {
+        "graphs": "soc-Slashdot0902",
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "seconds": without_errors,
+        "seconds_with_errors": seconds,
+        "seconds_of_exact_for_200_nodes": time.perf_counter() - start,
+        "root_mean_squared_error": float(np.sqrt(np.mean(difference**2))),
+        "largest_error": float(np.abs(difference).max()),
+        "claimed_root_mean_squared_error": float(np.sqrt(np.mean(errors[nodes] ** 2))),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder")
+    parser.add_argument("edge_list")
+    options = parser.parse_args()
+    records = [
+        {"random_reads": place, "per_second": random_reads_per_second(n_bytes)}
+        for place, n_bytes in TABLE_BYTES.items()
+    ]
+    for name in ("DD", "REDDIT-BINARY"):
+        graphs = load_tudataset(name, data_home=options.folder, download=False).graphs
+        sample = graphs[np.random.default_rng(0).choice(len(graphs), 100, replace=False)]
+        records += rates(name, sample)
+    graph = large_graph(options.edge_list)
+    records.append(accuracy_on_large_graph(graph))
+    for n_walks in (100, 1600):
+        megabytes = peak_memory(SLASHDOT_PEAK, options.edge_list, n_walks)
+        records.append({"n_walks": n_walks, "peak_beyond_output_mb": megabytes})
+    for record in records:
+        print(record, flush=True)
+    write_records("walks", records)
+
+
+if __name__ == "__main__":
+    main()

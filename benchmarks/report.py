@@ -1,0 +1,83 @@
+"""Write the tables of the README from the stored records.
+
+python -m benchmarks.report [--check]
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from benchmarks.records import FOLDER, read_records
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def table(header, rows):
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def run_line(record):
+    run = record["run"]
+    return (
+        f"{run['cores']} cores of {run['cpu']}, Python {run['python']}, NumPy {run['numpy']}, "
+        f"numba {run['numba']}, {run['date']}."
+    )
+
+
+def seconds(value):
+    return "" if value is None else f"{value:.3g} s"
+
+
+def rpf_table():
+    """Times are for the sample; the last columns for the whole set."""
+    records = read_records("rpf")
+    rows = [
+        [
+            r["set"],
+            f"{r['sample_graphs']:,} of {r['graphs']:,}",
+            seconds(r["published"]),
+            seconds(r["published_processes"]),
+            seconds(r["pyg"]),
+            seconds(r["ours_one_thread"]),
+            seconds(r["ours"]),
+            f"**{r['published'] / r['ours']:.0f}x**",
+            f"{r['error']:.0e}",
+            seconds(r["ours_whole_set"]),
+            f"{r['peak_beyond_output_mb']:.0f} MB",
+        ]
+        for r in records
+    ]
+    header = [
+        "set", "graphs compared", "published, NumPy", "published, a process per core", "PyG",
+        "retgk, one thread", "retgk", "ratio", "largest difference", "retgk, whole set",
+        "memory beyond the result",
+    ]  # fmt: skip
+    return table(header, rows) + "\n\n" + run_line(records[0])
+
+
+TABLES = {"rpf": rpf_table}
+
+
+def with_tables(text):
+    """The README with every table made anew."""
+    for name, make in TABLES.items():
+        if (FOLDER / f"{name}.jsonl").exists():
+            pattern = rf"(<!-- table: {name} -->\n).*?(\n<!-- end -->)"
+            text = re.sub(pattern, lambda m, make=make: m[1] + make() + m[2], text, flags=re.S)
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="fail if the README is out of date")
+    text = README.read_text()
+    made = with_tables(text)
+    if parser.parse_args().check:
+        sys.exit("README.md is not what the records give" if made != text else 0)
+    README.write_text(made)
+
+
+if __name__ == "__main__":
+    main()

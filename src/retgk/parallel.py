@@ -1,0 +1,82 @@
+"""Threads over independent pieces of compiled work.
+
+Kernels release the GIL, so plain threads are enough: no threading layer is chosen for the
+process, nothing is pickled, and the order in which pieces are done changes no result,
+because each writes rows of its own.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from retgk.errors import InvalidInputError
+from retgk.progress import progress_bar
+
+__all__ = ["n_threads", "run_tasks"]
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """
+    Number of threads that `n_jobs` asks for, in scikit-learn's convention.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None means all cores that this process may use; -1 too, -2 all but one, and so on.
+
+    Returns
+    -------
+    int
+        At least one.
+    """
+    if n_jobs == 0:
+        raise InvalidInputError("n_jobs=0 asks for no thread at all; use None for all cores")
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if n_jobs is None:
+        return available or 1
+    return n_jobs if n_jobs > 0 else max(1, (available or 1) + 1 + n_jobs)
+
+
+def run_tasks(
+    function: Callable[..., None],
+    tasks: Sequence[tuple[Any, ...]],
+    costs: Sequence[float],
+    n_jobs: int | None,
+    description: str,
+) -> None:
+    """
+    Call ``function(*task)`` for all tasks, the dearest first, on some threads.
+
+    Parameters
+    ----------
+    function : callable
+        Releases the GIL and writes only what belongs to its task.
+    tasks : sequence of tuple
+        Arguments of every call.
+    costs : sequence of float
+        Expected cost of every call, in any unit; for order and progress.
+    n_jobs : int or None
+        Threads, as in `n_threads`.
+    description : str
+        What the progress bar says.
+    """
+    order = sorted(range(len(tasks)), key=lambda task: -costs[task])
+    with progress_bar(description, float(sum(costs))) as advance:
+
+        def run(task: int) -> None:
+            function(*tasks[task])
+            advance(costs[task])
+
+        workers = min(n_threads(n_jobs), len(tasks))
+        if workers <= 1:
+            for task in order:
+                run(task)
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                for _ in pool.map(run, order):
+                    pass
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise

@@ -1,0 +1,1 @@
+"""Return probabilities of random walks, exact and by Monte Carlo."""

@@ -1,0 +1,93 @@
+"""Which nodes to describe: all, some, or a sample of every graph."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.batch import GraphBatch
+from retgk.converters import as_batch
+from retgk.errors import InvalidInputError
+from retgk.walks.random_walks import graph_hashes, node_keys
+
+__all__ = ["chosen_nodes", "sample_nodes", "seed_from"]
+
+Ints = NDArray[np.int64]
+
+
+def sample_nodes(graphs: Any, nodes: float, *, random_state: Any = None) -> Ints:
+    r"""
+    Draw nodes from every graph, without replacement.
+
+    The mean of unit feature vectors over k of n nodes misses that over all n by at most
+    :math:`\sqrt{(1/k)(n-k)/(n-1)}` in root mean square: 1,000 nodes of a graph of any size
+    give every distance between graphs to within about 0.03 on a scale where 1.4 is the largest.
+
+    Parameters
+    ----------
+    graphs : GraphBatch or anything that `as_batch` takes
+        The graphs.
+    nodes : int or float
+        Number of nodes per graph (smaller graphs give all of theirs), or the share of its
+        nodes, rounded up, if a float in (0, 1].
+    random_state : int, Generator, RandomState or None
+        Seed. The same graph gives the same sample, wherever it stands in a batch.
+
+    Returns
+    -------
+    ndarray of int64
+        Rising nodes, numbered over the batch.
+
+    Examples
+    --------
+    >>> path = GraphBatch.from_edges(4, [[0, 1], [1, 2], [2, 3]], symmetrize=True)
+    >>> len(sample_nodes(path, 0.5, random_state=0))
+    2
+    """
+    batch = as_batch(graphs)
+    counts = _counts(batch, nodes)
+    keys = node_keys(batch.node_ptr, graph_hashes(batch), seed_from(random_state))
+    graph = np.repeat(np.arange(len(batch)), batch.sizes)
+    rank = np.arange(batch.n_nodes) - batch.node_ptr[graph]
+    drawn: Ints = np.lexsort((keys, graph))[rank < counts[graph]]
+    return np.sort(drawn)
+
+
+def chosen_nodes(batch: GraphBatch, nodes: Any, random_state: Any) -> Ints | None:
+    """Nodes that the argument `nodes` asks for, in its order; None for all."""
+    if nodes is None:
+        return None
+    if isinstance(nodes, int | float | np.number) and not isinstance(nodes, bool):
+        return sample_nodes(batch, nodes, random_state=random_state)  # type: ignore[arg-type]
+    chosen = np.asarray(nodes)
+    if chosen.dtype == bool and chosen.shape == (batch.n_nodes,):
+        return np.flatnonzero(chosen)
+    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+        raise InvalidInputError(
+            "nodes must be None, a count, a share, a mask over all nodes or a list of nodes, got "
+            f"an array of {chosen.dtype} with shape {chosen.shape}"
+        )
+    outside = (chosen < 0) | (chosen >= batch.n_nodes)
+    if outside.any():
+        raise InvalidInputError(
+            f"node {chosen[outside][0]} is out of range for {batch.n_nodes} nodes; nodes are "
+            "numbered over the whole batch"
+        )
+    return chosen.astype(np.int64)
+
+
+def seed_from(random_state: Any) -> np.uint64:
+    """Sixty-three random bits from a seed or generator of any kind."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.uint64(random_state.randint(0, 2**63, dtype=np.int64))
+    return np.uint64(np.random.default_rng(random_state).integers(2**63))
+
+
+def _counts(batch: GraphBatch, nodes: float) -> Ints:
+    if isinstance(nodes, float | np.floating):
+        if not 0 < nodes <= 1:
+            raise InvalidInputError(f"nodes={nodes} is not a share in (0, 1]")
+        return np.asarray(np.ceil(nodes * batch.sizes), dtype=np.int64)
+    if nodes < 1:
+        raise InvalidInputError(f"nodes={nodes} is less than one node per graph")
+    return np.asarray(np.minimum(int(nodes), batch.sizes))

@@ -1,0 +1,37 @@
+"""The example that draws Fig. 1, and the multi-resolution property that it shows."""
+
+import numpy as np
+from examples.figure_1 import centre_probabilities, draw, toy_graph
+
+
+def test_centres_look_alike_close_by():
+    graph, centres = toy_graph()
+    degrees = np.diff(graph.indptr)
+    around = [
+        np.sort(degrees[graph.indices[graph.indptr[c] : graph.indptr[c + 1]]]) for c in centres
+    ]
+    assert len(set(degrees[centres])) == 1
+    assert np.array_equal(around[0], around[1])
+    assert np.array_equal(around[0], around[2])
+
+
+def test_return_probabilities_tell_centres_apart_at_their_resolution():
+    first, second, third = centre_probabilities()
+    assert np.abs(first[:7] - second[:7]).max() < 1e-14
+    assert abs(first[7] - second[7]) > 1e-5
+    assert np.abs(first[:2] - third[:2]).max() < 1e-14
+    assert abs(first[2] - third[2]) > 1e-2
+
+
+def test_late_steps_approach_the_stationary_distribution():
+    """More steps add less and less (section 3.1)."""
+    graph, centres = toy_graph()
+    degrees = np.diff(graph.indptr) + 1
+    gap = np.abs(centre_probabilities() - (degrees / degrees.sum())[centres][:, None])
+    assert (gap[:, 199] < 0.5 * gap[:, 49]).all()
+    assert (gap[:, 49] < 0.5 * gap[:, 4]).all()
+
+
+def test_figure_is_drawn(tmp_path):
+    draw(tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 10_000

@@ -1,0 +1,272 @@
+"""Exact return probabilities against the naive reference, and the laws they obey."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retgk import GraphBatch, InvalidInputError, return_probabilities, sample_nodes
+from retgk.walks import exact
+from tests import naive
+from tests.walk_graphs import adjacency_matrices, complete, from_dense, path, star, walk_batches
+
+TOLERANCE = 1e-12
+
+
+def assert_same(first, second, tolerance=TOLERANCE):
+    assert first.shape == second.shape
+    assert np.abs(first - second).max(initial=0.0) <= tolerance
+
+
+@given(walk_batches(), st.sampled_from([1, 2, 3, 7, 50]), st.sampled_from([1.0, 0.0, 0.5]))
+@settings(max_examples=200, deadline=None)
+def test_exact_equals_naive(batch, n_steps, self_loop):
+    found = return_probabilities(batch, n_steps, self_loop=self_loop)
+    assert_same(found, naive.return_probabilities_of_batch(batch, n_steps, self_loop))
+
+
+@given(walk_batches())
+@settings(max_examples=50, deadline=None)
+def test_eigh_equals_naive(batch):
+    found = return_probabilities(batch, method="eigh")
+    assert_same(found, naive.return_probabilities_of_batch(batch, 50))
+
+
+@given(adjacency_matrices(12), st.data())
+@settings(max_examples=100, deadline=None)
+def test_permuting_nodes_permutes_rows(matrix, data):
+    order = data.draw(st.permutations(range(len(matrix))))
+    found = return_probabilities(from_dense(matrix))
+    permuted = return_probabilities(from_dense(matrix[np.ix_(order, order)]))
+    assert_same(permuted, found[list(order)])
+
+
+@given(walk_batches())
+@settings(max_examples=50, deadline=None)
+def test_batch_is_its_members(batch):
+    """Bit for bit, and for any number of threads."""
+    together = return_probabilities(batch, n_jobs=1)
+    apart = np.concatenate([return_probabilities(graph, n_jobs=2) for graph in batch])
+    assert np.array_equal(together, apart)
+
+
+@given(adjacency_matrices(8), adjacency_matrices(8))
+@settings(max_examples=50, deadline=None)
+def test_disjoint_union_walks_in_its_parts(first, second):
+    union = np.zeros((len(first) + len(second),) * 2)
+    union[: len(first), : len(first)] = first
+    union[len(first) :, len(first) :] = second
+    apart = [return_probabilities(from_dense(part)) for part in (first, second)]
+    assert_same(return_probabilities(from_dense(union)), np.concatenate(apart))
+
+
+@given(adjacency_matrices(10))
+@settings(max_examples=50, deadline=None)
+def test_sum_over_nodes_is_sum_of_powers_of_eigenvalues(matrix):
+    walk = matrix + np.eye(len(matrix))
+    scale = 1 / np.sqrt(walk.sum(axis=1))
+    eigenvalues = np.linalg.eigvalsh(walk * scale[:, None] * scale)
+    powers = (eigenvalues[:, None] ** np.arange(1, 51)).sum(axis=0)
+    assert_same(return_probabilities(from_dense(matrix)).sum(axis=0), powers, 1e-11)
+
+
+def test_long_walks_reach_the_stationary_distribution():
+    graph = path(6)
+    degrees = np.array([2, 3, 3, 3, 3, 2])
+    last = return_probabilities(graph, 2000)[:, -1]
+    assert_same(last, degrees / degrees.sum())
+
+
+@given(adjacency_matrices(8), st.floats(-12, 12), st.sampled_from([0.0, 1.0]))
+@settings(max_examples=100, deadline=None)
+def test_probabilities_at_any_scale_of_weights(matrix, exponent, self_loop):
+    graph = from_dense(matrix * 10.0**exponent)
+    for method in ("exact", "eigh", "monte-carlo", "monte-carlo-returns"):
+        found = return_probabilities(graph, 10, method=method, self_loop=self_loop, random_state=0)
+        assert found.min() >= 0
+        assert found.max() <= 1
+
+
+def test_one_node():
+    assert_same(return_probabilities(path(1), 3), np.ones((1, 3)))
+
+
+def test_isolated_node_without_loop_stays():
+    graph = from_dense(np.diag([0.0, 0.0]) + np.array([[0, 0], [0, 0]]))
+    for method in ("exact", "eigh", "monte-carlo", "monte-carlo-returns"):
+        found = return_probabilities(graph, 5, method=method, self_loop=0, random_state=0)
+        assert_same(found, np.ones((2, 5)))
+
+
+def n_classes(graph, self_loop=1.0):
+    return int(exact._merged(graph, self_loop, 1).n_classes[0])
+
+
+def test_twins_are_merged():
+    assert n_classes(complete(7)) == 1
+    assert n_classes(star(6)) == 2
+    assert n_classes(path(5)) == 5
+    assert n_classes(path(3)) == 2
+    bipartite = np.kron([[0, 1], [1, 0]], np.ones((3, 3)))
+    assert n_classes(from_dense(bipartite)) == 2
+    assert n_classes(from_dense(0.5 * bipartite)) == 2
+
+
+def test_twins_need_equal_weights_and_loops():
+    weighted = np.array([[0, 1, 2], [1, 0, 0], [2, 0, 0.0]])
+    assert n_classes(from_dense(weighted)) == 3
+    looped = np.array([[0, 1, 1], [1, 3, 0], [1, 0, 0.0]])
+    assert n_classes(from_dense(looped)) == 3
+
+
+def test_dense_graphs_go_through_lapack(monkeypatch):
+    """Both ways give the same, and the cost model chooses by density."""
+    rng = np.random.default_rng(0)
+    weights = rng.random((150, 150))
+    dense = from_dense(weights + weights.T)
+    chosen = []
+    monkeypatch.setattr(
+        exact, "fill_dense", lambda *args: (chosen.append(1), real_fill_dense(*args))
+    )
+    spectral = return_probabilities(dense)
+    assert chosen == [1]
+    monkeypatch.setattr(exact, "eigh_cost", lambda n: np.full(np.shape(n), np.inf))
+    assert_same(spectral, return_probabilities(dense), 1e-13)
+    return_probabilities(path(150))
+    assert chosen == [1]
+
+
+real_fill_dense = exact.fill_dense
+
+
+def test_parts_of_a_batch_give_the_whole(monkeypatch):
+    batch = GraphBatch.concatenate([path(5), complete(4), star(7), path(9), path(2)])
+    whole = return_probabilities(batch)
+    monkeypatch.setattr(exact, "_PART_NODES", 6)
+    assert np.array_equal(return_probabilities(batch), whole)
+    nodes = np.arange(1, batch.n_nodes, 3)
+    assert np.array_equal(return_probabilities(batch, nodes=nodes), whole[nodes])
+
+
+@pytest.mark.parametrize("method", ["exact", "eigh", "monte-carlo", "monte-carlo-returns"])
+def test_chosen_nodes(method):
+    batch = GraphBatch.concatenate([path(5), complete(4), star(7)])
+    options = {"method": method, "random_state": 3, "n_steps": 9}
+    whole = return_probabilities(batch, **options)
+    some = [8, 0, 3, 3, 16]
+    assert np.array_equal(return_probabilities(batch, nodes=some, **options), whole[some])
+    mask = np.arange(batch.n_nodes) % 2 == 0
+    assert np.array_equal(return_probabilities(batch, nodes=mask, **options), whole[mask])
+    assert return_probabilities(batch, nodes=[], **options).shape == (0, 9)
+
+
+def test_sampled_nodes():
+    batch = GraphBatch.concatenate([path(5), complete(4), star(7)])
+    nodes = sample_nodes(batch, 5, random_state=0)
+    assert np.bincount(np.searchsorted(batch.node_ptr, nodes, side="right")).tolist() == [
+        0,
+        5,
+        4,
+        5,
+    ]
+    assert len(np.unique(nodes)) == len(nodes)
+    assert len(sample_nodes(batch, 0.5, random_state=0)) == 3 + 2 + 4
+    sampled = return_probabilities(batch, nodes=5, random_state=0)
+    assert np.array_equal(sampled, return_probabilities(batch)[nodes])
+    alone = sample_nodes(batch[2], 5, random_state=0) + batch.node_ptr[2]
+    assert np.array_equal(alone, nodes[-5:])
+
+
+def test_sampling_is_uniform():
+    counts = np.zeros(6)
+    for seed in range(600):
+        counts[sample_nodes(path(6), 2, random_state=seed)] += 1
+    assert np.abs(counts - 200).max() < 5 * np.sqrt(600 * (1 / 3) * (2 / 3))
+
+
+def test_generators_are_seeds():
+    options = {"method": "monte-carlo", "n_steps": 4}
+    for kind in (np.random.default_rng, np.random.RandomState):
+        first = return_probabilities(star(4), random_state=kind(5), **options)
+        again = return_probabilities(star(4), random_state=kind(5), **options)
+        assert np.array_equal(first, again)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_steps": 0}, "n_steps must be at least 1, got 0"),
+        ({"method": "fast"}, "method must be one of .*'exact'.*, got 'fast'"),
+        ({"self_loop": -1.0}, "self_loop must be finite and not negative, got -1.0"),
+        ({"self_loop": np.nan}, "self_loop must be finite and not negative, got nan"),
+        ({"method": "monte-carlo", "n_walks": 2}, "n_walks must be at least 3, got 2"),
+        ({"standard_error": 0.1}, "standard_error must be positive and needs a Monte Carlo"),
+        ({"nodes": [7]}, "node 7 is out of range for 5 nodes"),
+        ({"nodes": [0.5]}, "nodes must be None, a count, a share"),
+        ({"nodes": 0}, "nodes=0 is less than one node per graph"),
+        ({"nodes": 1.5}, r"nodes=1.5 is not a share in \(0, 1\]"),
+        ({"n_jobs": 0}, "n_jobs=0 asks for no thread"),
+    ],
+)
+def test_bad_arguments(options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        return_probabilities(path(5), **options)
+
+
+def test_no_graphs_give_no_rows():
+    for method in ("exact", "eigh", "monte-carlo"):
+        assert return_probabilities(path(3)[:0], 4, method=method).shape == (0, 4)
+
+
+REAL_SETS = {
+    "MUTAG": 188,
+    "PTC_FM": 100,
+    "PTC_FR": 100,
+    "PTC_MM": 100,
+    "PTC_MR": 100,
+    "ENZYMES": 200,
+    "PROTEINS": 60,
+    "NCI1": 200,
+    "BZR": 100,
+    "COX2": 100,
+    "DHFR": 100,
+    "SYNTHETICnew": 40,
+    "Synthie": 40,
+    "FRANKENSTEIN_structure_only": 200,
+    "IMDB-BINARY": 200,
+    "IMDB-MULTI": 200,
+    "COLLAB": 40,
+    "DD": 12,
+    "REDDIT-BINARY": 8,
+    "REDDIT-MULTI-5K": 6,
+    "REDDIT-MULTI-12K": 6,
+}
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", REAL_SETS)
+def test_exact_equals_naive_on_real_graphs(name, data_folder):
+    from retgk import load_tudataset
+
+    graphs = load_tudataset(name, data_home=data_folder, download=False).graphs
+    small = np.flatnonzero(graphs.sizes <= 1000)
+    drawn = np.random.default_rng(0).choice(small, min(REAL_SETS[name], len(small)), replace=False)
+    sample = graphs[drawn]
+    assert_same(return_probabilities(sample), naive.return_probabilities_of_batch(sample, 50))
+
+
+def test_without_compilation():
+    """The kernels are plain Python too, so that they can be debugged."""
+    program = (
+        "import numpy as np; from tests import naive; from tests.walk_graphs import *\n"
+        "from retgk import GraphBatch, return_probabilities\n"
+        "batch = GraphBatch.concatenate([complete(4), star(3), path(5)])\n"
+        "found = return_probabilities(batch, 9)\n"
+        "assert abs(found - naive.return_probabilities_of_batch(batch, 9)).max() < 1e-12\n"
+    )
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=120)
