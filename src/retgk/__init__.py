@@ -7,18 +7,52 @@ Public names are imported when they are first used, so that ``import retgk`` is 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from retgk.batch import GraphBatch as GraphBatch
+    from retgk.converters import as_batch as as_batch
+    from retgk.converters import from_edge_lists as from_edge_lists
+    from retgk.converters import from_grakel as from_grakel
+    from retgk.converters import from_igraph as from_igraph
+    from retgk.converters import from_networkx as from_networkx
+    from retgk.converters import from_numpy as from_numpy
+    from retgk.converters import from_pyg as from_pyg
+    from retgk.converters import from_rdkit as from_rdkit
+    from retgk.converters import from_scipy as from_scipy
+    from retgk.converters import from_smiles as from_smiles
+    from retgk.converters import to_networkx as to_networkx
+    from retgk.datasets.digits import load_digit_graphs as load_digit_graphs
+    from retgk.datasets.generators import make_graph_classification as make_graph_classification
+    from retgk.datasets.synthetic import make_synthetic as make_synthetic
+    from retgk.datasets.synthetic import make_synthie as make_synthie
+    from retgk.errors import InvalidInputError as InvalidInputError
+    from retgk.walks.features import return_probabilities as return_probabilities
+    from retgk.walks.sampling import sample_nodes as sample_nodes
+
 __version__ = "0.1.0.dev0"
 
 _MODULE_OF = {
     "GraphBatch": "retgk.batch",
     "InvalidInputError": "retgk.errors",
+    "as_batch": "retgk.converters",
+    "from_edge_lists": "retgk.converters",
+    "from_grakel": "retgk.converters",
+    "from_igraph": "retgk.converters",
+    "from_networkx": "retgk.converters",
+    "from_numpy": "retgk.converters",
+    "from_pyg": "retgk.converters",
+    "from_rdkit": "retgk.converters",
+    "from_scipy": "retgk.converters",
+    "from_smiles": "retgk.converters",
+    "load_digit_graphs": "retgk.datasets.digits",
+    "make_graph_classification": "retgk.datasets.generators",
+    "make_synthetic": "retgk.datasets.synthetic",
+    "make_synthie": "retgk.datasets.synthetic",
+    "return_probabilities": "retgk.walks.features",
+    "sample_nodes": "retgk.walks.sampling",
+    "to_networkx": "retgk.converters",
 }
 
-__all__ = ["GraphBatch", "InvalidInputError"]
-
-if TYPE_CHECKING:
-    from retgk.batch import GraphBatch as GraphBatch
-    from retgk.errors import InvalidInputError as InvalidInputError
+__all__ = list(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
