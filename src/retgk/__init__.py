@@ -20,10 +20,20 @@ if TYPE_CHECKING:
     from retgk.converters import from_scipy as from_scipy
     from retgk.converters import from_smiles as from_smiles
     from retgk.converters import to_networkx as to_networkx
+    from retgk.datasets.dataset import GraphDataset as GraphDataset
     from retgk.datasets.digits import load_digit_graphs as load_digit_graphs
     from retgk.datasets.generators import make_graph_classification as make_graph_classification
+    from retgk.datasets.graph_files import read_edge_list as read_edge_list
+    from retgk.datasets.graph_files import read_graphml as read_graphml
+    from retgk.datasets.graph_files import write_edge_list as write_edge_list
+    from retgk.datasets.graph_files import write_graphml as write_graphml
+    from retgk.datasets.parquet import iter_parquet as iter_parquet
+    from retgk.datasets.parquet import read_parquet as read_parquet
+    from retgk.datasets.parquet import write_parquet as write_parquet
     from retgk.datasets.synthetic import make_synthetic as make_synthetic
     from retgk.datasets.synthetic import make_synthie as make_synthie
+    from retgk.datasets.tudataset import load_tudataset as load_tudataset
+    from retgk.datasets.tudataset import save_tudataset as save_tudataset
     from retgk.errors import InvalidInputError as InvalidInputError
     from retgk.walks.features import return_probabilities as return_probabilities
     from retgk.walks.sampling import sample_nodes as sample_nodes
@@ -32,6 +42,7 @@ __version__ = "0.1.0.dev0"
 
 _MODULE_OF = {
     "GraphBatch": "retgk.batch",
+    "GraphDataset": "retgk.datasets.dataset",
     "InvalidInputError": "retgk.errors",
     "as_batch": "retgk.converters",
     "from_edge_lists": "retgk.converters",
@@ -43,13 +54,22 @@ _MODULE_OF = {
     "from_rdkit": "retgk.converters",
     "from_scipy": "retgk.converters",
     "from_smiles": "retgk.converters",
+    "iter_parquet": "retgk.datasets.parquet",
     "load_digit_graphs": "retgk.datasets.digits",
+    "load_tudataset": "retgk.datasets.tudataset",
     "make_graph_classification": "retgk.datasets.generators",
     "make_synthetic": "retgk.datasets.synthetic",
     "make_synthie": "retgk.datasets.synthetic",
+    "read_edge_list": "retgk.datasets.graph_files",
+    "read_graphml": "retgk.datasets.graph_files",
+    "read_parquet": "retgk.datasets.parquet",
     "return_probabilities": "retgk.walks.features",
     "sample_nodes": "retgk.walks.sampling",
+    "save_tudataset": "retgk.datasets.tudataset",
     "to_networkx": "retgk.converters",
+    "write_edge_list": "retgk.datasets.graph_files",
+    "write_graphml": "retgk.datasets.graph_files",
+    "write_parquet": "retgk.datasets.parquet",
 }
 
 __all__ = list(_MODULE_OF)

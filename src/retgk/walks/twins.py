@@ -104,6 +104,7 @@ def _merge_graphs(arrays, self_loop, first, last, quotients):
     loop = np.empty(largest)
     twin = np.empty(largest, np.int32)
     inner = np.empty(largest)
+    scale = np.empty(largest)
     keys = np.empty(largest, np.uint64)
     for i in range(largest):
         keys[i] = mixed(np.uint64(i) + GOLDEN)
@@ -114,7 +115,7 @@ def _merge_graphs(arrays, self_loop, first, last, quotients):
         _describe(rows, self_loop, neighbourhood, degree, loop)
         _find_closed_twins(rows, neighbourhood, loop, twin, inner)
         _find_open_twins(rows, neighbourhood, loop, twin, table)
-        _write_quotient(rows, graph, node, degree, loop, twin, inner, quotients)
+        _write_quotient(rows, graph, node, degree, loop, twin, inner, scale, quotients)
 
 
 @njit(cache=True, nogil=True)
@@ -202,7 +203,7 @@ def _find_open_twins(rows, neighbourhood, loop, twin, table):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _write_quotient(rows, graph, node, degree, loop, twin, inner, quotients):
+def _write_quotient(rows, graph, node, degree, loop, twin, inner, scale, quotients):
     """Number the classes and write the rows of their leaders."""
     indptr, indices, weights, _, _ = rows
     n = len(indptr) - 1
@@ -217,15 +218,17 @@ def _write_quotient(rows, graph, node, degree, loop, twin, inner, quotients):
             q.class_of[node + i] = q.class_of[node + twin[i]]
             q.multiplicity[node + q.class_of[node + i]] += 1
     q.n_classes[graph] = n_classes
+    for i in range(n):
+        size = q.multiplicity[node + q.class_of[node + i]]
+        scale[i] = np.sqrt(size / degree[i]) if twin[i] == _UNSEEN else 0.0
     written = indptr[0]
     for i in range(n):
         if twin[i] != _UNSEEN:
             continue
         row = node + q.class_of[node + i]
-        size = q.multiplicity[row]
         if degree[i] > 0.0:
             q.residual[row] = (loop[i] - inner[i]) / degree[i]
-            q.diagonal[row] = (loop[i] + (size - 1) * inner[i]) / degree[i]
+            q.diagonal[row] = (loop[i] + (q.multiplicity[row] - 1) * inner[i]) / degree[i]
         else:  # an isolated node without a loop has nowhere to go: the walk stays
             q.residual[row] = q.diagonal[row] = 1.0
         q.row_begin[row] = written
@@ -233,10 +236,7 @@ def _write_quotient(rows, graph, node, degree, loop, twin, inner, quotients):
             j = indices[entry]
             if j != i and twin[j] == _UNSEEN:
                 weight = weights[entry] if len(weights) else 1.0
-                others = q.multiplicity[node + q.class_of[node + j]]
                 q.columns[written] = q.class_of[node + j]
-                q.values[written] = weight * (
-                    np.sqrt(size / degree[i]) * np.sqrt(others / degree[j])
-                )
+                q.values[written] = weight * (scale[i] * scale[j])
                 written += 1
         q.row_end[row] = written

@@ -1,0 +1,163 @@
+"""Columns of numbers from text files: inflating and parsing run side by side."""
+
+import re
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.datasets.archive import CHUNK_BYTES, Member
+from retgk.errors import InvalidInputError
+
+__all__ = ["integer_blocks", "n_columns_of", "prefetched", "read_floats", "read_integers"]
+
+Item = TypeVar("Item")
+
+_LOOK_AHEAD = 4
+_MAX_LINE_BYTES = 1 << 24
+_PREFETCH_BYTES = 4 * CHUNK_BYTES
+
+
+def prefetched(items: Iterable[Item]) -> Generator[Item, None, None]:
+    """Give the same items, made in a thread of their own a few ahead of what is asked for."""
+    iterator = iter(items)
+    done = object()
+    with ThreadPoolExecutor(1) as pool:
+        ahead = deque(pool.submit(next, iterator, done) for _ in range(_LOOK_AHEAD))
+        while (item := ahead.popleft().result()) is not done:
+            ahead.append(pool.submit(next, iterator, done))
+            yield item  # type: ignore[misc]  # the end mark is not an item
+    # Leaving early waits for the few items under way, so that no thread outlives the reader.
+
+
+def read_integers(member: Member) -> NDArray[np.int64]:
+    """All columns of a file of integers, shape (n_columns, n_lines)."""
+    n_columns = n_columns_of(member)
+    empty = np.empty((n_columns, 0), np.int64)
+    return np.concatenate([empty, *integer_blocks(member, n_columns, np.int64)], axis=1)
+
+
+def integer_blocks(
+    member: Member, n_columns: int, dtype: type[Any]
+) -> Generator[NDArray[Any], None, None]:
+    """Columns of a file of integers in pieces of shape (n_columns, n_lines)."""
+    # Closed in this order, so that the file is too when a reader stops early.
+    with closing(member.chunks()) as chunks:
+        if member.size < _PREFETCH_BYTES:  # not worth a thread
+            yield from _parsed(member, chunks, n_columns, dtype)
+            return
+        with closing(prefetched(chunks)) as ahead:
+            yield from _parsed(member, ahead, n_columns, dtype)
+
+
+def n_columns_of(member: Member) -> int:
+    """Count the columns of the first line; one for an empty file."""
+    start = b""
+    with closing(member.chunks()) as chunks:
+        for chunk in chunks:
+            start += chunk
+            if b"\n" in chunk or len(start) > _MAX_LINE_BYTES:
+                break
+    return start.split(b"\n", 1)[0].count(b",") + 1
+
+
+def read_floats(member: Member) -> NDArray[np.float64]:
+    """All columns of a file of numbers, shape (n_lines, n_columns), correctly rounded."""
+    from pyarrow import ArrowInvalid, csv, float64
+
+    text = b"".join(member.chunks()).rstrip()
+    names = [str(column) for column in range(n_columns_of(member))]
+    if not text:
+        return np.empty((0, 1))
+    if re.search(rb"\n[ \t\r]*\n", text):  # the library would skip it
+        raise _line_error(member, text, len(names))
+    try:
+        table = csv.read_csv(
+            _arrow_buffer(text),
+            read_options=csv.ReadOptions(column_names=names, block_size=_MAX_LINE_BYTES),
+            parse_options=csv.ParseOptions(quote_char=False),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(names, float64()),
+                null_values=[],
+                strings_can_be_null=False,
+            ),
+        )
+    except ArrowInvalid as error:
+        raise _line_error(member, text, len(names)) from error
+    values = np.empty((table.num_rows, len(names)))
+    for column, chunks in enumerate(table.columns):
+        values[:, column] = chunks.to_numpy()
+    return values
+
+
+def _arrow_buffer(text: bytes) -> Any:
+    from pyarrow import BufferReader
+
+    return BufferReader(text)
+
+
+def _line_error(member: Member, text: bytes, n_columns: int) -> InvalidInputError:
+    """Find the line that does not parse; slow, but only needed once."""
+    for number, line in enumerate(text.split(b"\n"), start=1):
+        try:
+            good = len([float(cell) for cell in line.split(b",")]) == n_columns
+        except ValueError:
+            good = False
+        if not good:
+            return _bad_line(member, number, line, f"{n_columns} numbers")
+    return InvalidInputError(f"{member.name} does not parse as lines of {n_columns} numbers")
+
+
+def _bad_line(member: Member, number: int, line: bytes, expected: str) -> InvalidInputError:
+    shown = line[:60].rstrip(b"\r\n")
+    text = ascii(shown.decode("latin-1")) + ("..." if len(line) > 61 else "")
+    return InvalidInputError(
+        f"{member.name}, line {number}: expected {expected} separated by commas, got {text}"
+    )
+
+
+def _parsed(
+    member: Member, chunks: Iterable[bytes], n_columns: int, dtype: type[Any]
+) -> Iterator[NDArray[Any]]:
+    """Parse chunks as they come; lines that cross their borders are parsed on their own."""
+    from retgk.datasets.text_kernel import parse_integers
+
+    limit = np.iinfo(dtype).max
+    expected = f"{n_columns} integer{'s' * (n_columns > 1)} of at most {limit}"
+    n_lines, ended = 0, False
+    for lines in _whole_lines(member, chunks):
+        values = np.empty((n_columns, len(lines) // (2 * n_columns) + 1), dtype)
+        n_parsed, bad = parse_integers(np.frombuffer(lines, np.uint8), limit, values)
+        if ended and n_parsed:
+            raise _bad_line(member, n_lines + 1, b"", expected)
+        n_lines += n_parsed
+        if bad >= 0:
+            remaining = bytes(lines[bad:])
+            ended = not remaining.strip()  # blank lines may end a file
+            if not ended:
+                raise _bad_line(member, n_lines + 1, remaining.split(b"\n", 1)[0], expected)
+        yield values[:, :n_parsed]
+
+
+def _whole_lines(member: Member, chunks: Iterable[bytes]) -> Iterator[bytes | memoryview]:
+    """Cut chunks at newlines without copying them; add one at the end where it is missing."""
+    rest = b""
+    for chunk in chunks:
+        first, last = chunk.find(b"\n") + 1, chunk.rfind(b"\n") + 1
+        if first:
+            yield rest + chunk[:first]
+            rest = b""
+        if last > first:
+            yield memoryview(chunk)[first:last]
+        rest += chunk[last:]
+        if len(rest) > _MAX_LINE_BYTES:
+            raise InvalidInputError(
+                f"{member.name} has a line of more than {_MAX_LINE_BYTES} bytes; "
+                "it is not a text file of numbers"
+            )
+    if rest:
+        yield rest + b"\n"

@@ -1,0 +1,164 @@
+"""Kernels between graphs, from inner products of their mean embeddings.
+
+Exact and approximate embeddings both end in the matrix of <m_G, m_H>; everything after it
+is written here, once.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.errors import InvalidInputError
+
+__all__ = [
+    "ExponentialGraphKernel",
+    "GraphKernel",
+    "PolynomialGraphKernel",
+    "squared_mmd_from_products",
+]
+
+Floats = NDArray[np.float64]
+
+
+def squared_mmd_from_products(products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:
+    """
+    ``MMD^2(G, H) = <m_G, m_G> + <m_H, m_H> - 2 <m_G, m_H>``, not below zero.
+
+    Parameters
+    ----------
+    products : ndarray, shape (n_x, n_y)
+        Inner products <m_G, m_H>.
+    norms_x : ndarray, shape (n_x,)
+        Squared norms <m_G, m_G>.
+    norms_y : ndarray, shape (n_y,)
+        Squared norms <m_H, m_H>.
+
+    Returns
+    -------
+    ndarray, shape (n_x, n_y)
+        Squared distances.
+
+    Examples
+    --------
+    >>> squared_mmd_from_products(np.array([[0.5]]), np.array([1.0]), np.array([1.0]))
+    array([[1.]])
+    """
+    squared = -2.0 * products
+    squared += norms_x[:, None]
+    squared += norms_y
+    return np.maximum(squared, 0.0, out=squared)
+
+
+@dataclass(frozen=True)
+class PolynomialGraphKernel:
+    """
+    ``K_1(G, H) = (c + <m_G, m_H>)^d`` (equation 7a of the paper).
+
+    Parameters
+    ----------
+    c : float, default=0.0
+        Not negative.
+    d : int, default=1
+        At least one.
+
+    Examples
+    --------
+    >>> norms = np.ones(1)
+    >>> PolynomialGraphKernel(c=1, d=2)(np.array([[0.5]]), norms, norms)
+    array([[2.25]])
+    """
+
+    c: float = 0.0
+    d: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.c < np.inf:
+            raise InvalidInputError(f"c must be finite and not negative, got {self.c!r}")
+        if not (isinstance(self.d, int | np.integer) and self.d >= 1):
+            raise InvalidInputError(f"d must be a whole number of at least 1, got {self.d!r}")
+
+    def fitted(self, squared_mmd: Floats) -> Self:  # noqa: ARG002
+        """Give the kernel itself: nothing in it comes from data."""
+        return self
+
+    def __call__(self, products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:  # noqa: ARG002
+        """Give the matrix of kernel values."""
+        return np.asarray((self.c + products) ** self.d)
+
+
+@dataclass(frozen=True)
+class ExponentialGraphKernel:
+    r"""
+    ``K_2(G, H) = exp(-gamma MMD(G, H)^p)`` (equation 7b of the paper).
+
+    Parameters
+    ----------
+    gamma : float or "median", default="median"
+        "median" is :math:`(scale \cdot median)^{-p}`, of the median distance of all pairs of fitted
+        graphs, each graph with itself among them, as in the authors' implementation.
+    p : float, default=1.0
+        In (0, 2].
+    scale : float, default=1.0
+        Factor of the median; without effect when gamma is a number.
+
+    Examples
+    --------
+    >>> norms = np.ones(1)
+    >>> ExponentialGraphKernel(gamma=1.0, p=2)(np.array([[0.5]]), norms, norms).round(3)
+    array([[0.368]])
+    """
+
+    gamma: float | Literal["median"] = "median"
+    p: float = 1.0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.p <= 2:
+            raise InvalidInputError(f"p must be in (0, 2], got {self.p!r}")
+        if not 0 < self.scale < np.inf:
+            raise InvalidInputError(f"scale must be positive and finite, got {self.scale!r}")
+        if isinstance(self.gamma, str):
+            if self.gamma != "median":
+                raise InvalidInputError(
+                    f"gamma must be a positive number or 'median', got {self.gamma!r}"
+                )
+        elif not 0 < self.gamma < np.inf:
+            raise InvalidInputError(f"gamma must be positive and finite, got {self.gamma!r}")
+
+    def fitted(self, squared_mmd: Floats) -> Self:
+        """
+        Replace the median rule by the number that it gives.
+
+        Parameters
+        ----------
+        squared_mmd : ndarray, shape (n, n)
+            Squared distances between the fitted graphs.
+
+        Returns
+        -------
+        ExponentialGraphKernel
+            The same kernel with a number for gamma.
+        """
+        if self.gamma != "median":
+            return self
+        median = float(np.sqrt(np.median(squared_mmd)))
+        if median == 0:
+            raise InvalidInputError(
+                "the median distance between graphs is 0, because most of them are alike; pass a "
+                "number as gamma of ExponentialGraphKernel"
+            )
+        return replace(self, gamma=(self.scale * median) ** -self.p)
+
+    def __call__(self, products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:
+        """Give the matrix of kernel values."""
+        if isinstance(self.gamma, str):
+            raise InvalidInputError("gamma='median' is a rule; fit the kernel first")
+        squared = squared_mmd_from_products(products, norms_x, norms_y)
+        exponent = np.power(squared, self.p / 2, out=squared)
+        exponent *= -self.gamma
+        return np.exp(exponent, out=exponent)
+
+
+GraphKernel = PolynomialGraphKernel | ExponentialGraphKernel

@@ -1,0 +1,123 @@
+"""GraphML and edge-list files."""
+
+import gzip
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from retgk import (
+    GraphBatch,
+    InvalidInputError,
+    read_edge_list,
+    read_graphml,
+    write_edge_list,
+    write_graphml,
+)
+
+
+def graphs(weights=None, **values):
+    edges = [[0, 2], [1, 2], [1, 1], [3, 4]]
+    return GraphBatch.from_edges([3, 2], edges, weights, symmetrize=True, **values)
+
+
+@pytest.mark.parametrize("weights", [None, [0.1, 1e-9, 3.0, 1e9]])
+@pytest.mark.parametrize("labels", [None, list("abcab"), [3, 1, 2, 3, 1]])
+@pytest.mark.parametrize("n_attributes", [0, 2])
+def test_graphml_there_and_back(tmp_path, weights, labels, n_attributes):
+    attributes = np.random.default_rng(0).standard_normal((5, n_attributes))
+    batch = graphs(weights, labels=labels, attributes=attributes)
+    paths = write_graphml(batch, tmp_path / "new")
+    assert [path.name for path in paths] == ["graph-0.graphml", "graph-1.graphml"]
+    options = {
+        "label": None if labels is None else "label",
+        "attributes": [f"attribute_{column}" for column in range(n_attributes)] or None,
+    }
+    for source in (paths, tmp_path / "new"):
+        assert read_graphml(source, **options) == batch
+
+
+def test_isolated_nodes_survive_graphml(tmp_path):
+    batch = GraphBatch.from_edges([4], [[1, 2]], symmetrize=True)
+    assert read_graphml(write_graphml(batch, tmp_path)[0]) == batch
+
+
+def test_files_sort_in_the_order_of_the_graphs(tmp_path):
+    batch = GraphBatch.concatenate(
+        GraphBatch.from_edges([n], [[n - 2, n - 1]], symmetrize=True) for n in range(2, 14)
+    )
+    write_graphml(batch, tmp_path)
+    assert read_graphml(tmp_path) == batch
+
+
+def test_directed_graphml(tmp_path):
+    nx.write_graphml(nx.DiGraph([(0, 1)]), tmp_path / "arrow.graphml")
+    with pytest.raises(InvalidInputError, match="graph 0 is directed; pass symmetrize=True"):
+        read_graphml(tmp_path)
+    assert read_graphml(tmp_path, symmetrize=True).n_edges == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("<graphml><node", r"bad.graphml cannot be read"),
+        ("no xml at all", r"bad.graphml cannot be read"),
+        (
+            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph '
+            'edgedefault="undirected"/></graphml>',
+            r"bad.graphml holds a graph without nodes; leave the file out",
+        ),
+    ],
+)
+def test_bad_graphml(tmp_path, content, message):
+    path = tmp_path / "bad.graphml"
+    path.write_text(content)
+    with pytest.raises(InvalidInputError, match=message):
+        read_graphml(path)
+
+
+def test_labels_that_graphml_cannot_hold(tmp_path):
+    batch = graphs(labels=[(0, 1)] * 5)
+    with pytest.raises(InvalidInputError, match=r"GraphML cannot hold the label \(0, 1\)"):
+        write_graphml(batch, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("weights", [None, [0.1, 1e-9, 3.0, 1e9]])
+def test_edge_lists_there_and_back(tmp_path, weights):
+    batch = graphs(weights)
+    paths = write_edge_list(batch, tmp_path)
+    assert [path.name for path in paths] == ["graph-0.edges", "graph-1.edges"]
+    assert read_edge_list(tmp_path, weighted=weights is not None) == batch
+
+
+def test_edge_lists_of_others(tmp_path):
+    plain, packed = tmp_path / "names.edges", tmp_path / "numbers.edges.gz"
+    plain.write_text("# a comment\nb,a\na,c\n")
+    with gzip.open(packed, "wt") as stream:
+        stream.write("10 2\n2 1\n")
+    path = GraphBatch.from_edges([3], [[0, 1], [1, 2]], symmetrize=True)
+    assert read_edge_list(plain, delimiter=",") == path  # b - a - c
+    assert read_edge_list([packed]) == path  # 1 - 2 - 10
+
+
+@pytest.mark.parametrize("content", ["0 1 x\n", "0 1 2 3\n"])
+def test_bad_edge_list(tmp_path, content):
+    path = tmp_path / "bad.edges"
+    path.write_text(content)
+    with pytest.raises(InvalidInputError, match=r"bad.edges cannot be read"):
+        read_edge_list(path, weighted=True)
+
+
+def test_what_edge_lists_would_lose(tmp_path):
+    with pytest.raises(InvalidInputError, match="hold neither labels nor attributes"):
+        write_edge_list(graphs(labels=list("abcab")), tmp_path)
+    lonely = GraphBatch.from_edges([2, 3], [[0, 1], [2, 3]], symmetrize=True)
+    with pytest.raises(InvalidInputError, match="graph 1: node 2 has no edges"):
+        write_edge_list(lonely, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_folder(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"holds no files that end in .graphml"):
+        read_graphml(tmp_path)

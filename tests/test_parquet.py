@@ -1,0 +1,205 @@
+"""Graphs in Parquet files, there and back, and in batches."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from retgk import (
+    GraphBatch,
+    GraphDataset,
+    InvalidInputError,
+    iter_parquet,
+    read_parquet,
+    write_parquet,
+)
+
+LABEL_SETS = (
+    None,
+    [1, -2, 3],
+    ["C", "N", "é"],
+    [("a", 1), ("b", (2, None)), ("a", 2)],
+    [1, "1", None],
+    [True, False, 2.5],
+)
+TARGETS = (
+    lambda rng, n: rng.integers(0, 5, n),
+    lambda rng, n: rng.standard_normal(n),
+    lambda rng, n: np.array(["yes", "no"])[rng.integers(0, 2, n)],
+    lambda rng, n: rng.random(n) < 0.5,
+)
+
+
+def random_dataset(seed, labels=None, weighted=False, n_attributes=0, target=TARGETS[0]):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 6, size=rng.integers(1, 9))
+    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    nodes = rng.integers(0, sizes.sum(), size=15)
+    ends = starts[nodes] + rng.integers(0, np.repeat(sizes, sizes)[nodes])
+    graphs = GraphBatch.from_edges(
+        sizes,
+        np.stack([nodes, ends], axis=1),
+        rng.random(15) if weighted else None,
+        labels=None if labels is None else [labels[i] for i in rng.integers(0, 3, sizes.sum())],
+        attributes=rng.standard_normal((sizes.sum(), n_attributes)),
+        symmetrize=True,
+    )
+    edge_labels = rng.integers(0, 9, len(graphs.indices)) if weighted else None
+    return GraphDataset(graphs, target(rng, len(sizes)), "RANDOM", "Made up.", edge_labels)
+
+
+def datasets():
+    return st.builds(
+        random_dataset,
+        st.integers(0, 2**32),
+        st.sampled_from(LABEL_SETS),
+        st.booleans(),
+        st.integers(0, 3),
+        st.sampled_from(TARGETS),
+    )
+
+
+def assert_same(found, expected):
+    assert found.graphs == expected.graphs
+    assert np.array_equal(found.targets, expected.targets)
+    assert found.targets.dtype.kind == expected.targets.dtype.kind
+    assert (found.edge_labels is None) == (expected.edge_labels is None)
+    if expected.edge_labels is not None:
+        assert np.array_equal(found.edge_labels, expected.edge_labels)
+
+
+@settings(max_examples=60, deadline=None)
+@given(dataset=datasets(), batch_size=st.integers(1, 10))
+def test_there_and_back(tmp_path_factory, dataset, batch_size):
+    path = tmp_path_factory.mktemp("parquet") / "set.parquet"
+    write_parquet(dataset, path, batch_size=batch_size)
+    found = read_parquet(path)
+    assert_same(found, dataset)
+    assert (found.name, found.description) == ("RANDOM", "Made up.")
+    used = (
+        [dataset.graphs.label_names[code] for code in np.unique(dataset.graphs.labels)]
+        if (dataset.graphs.has_labels)
+        else []
+    )
+    assert {json.dumps(name) for name in found.label_names} == {json.dumps(name) for name in used}
+    batches = list(iter_parquet(path, batch_size))
+    assert max(len(batch) for batch in batches) <= batch_size
+    assert sum(len(batch) for batch in batches) == len(dataset)
+    assert GraphBatch.concatenate(batch.graphs for batch in batches) == dataset.graphs
+
+
+def test_pieces_are_written_as_they_come(tmp_path):
+    pieces = [random_dataset(seed, labels=["C", "N", "O"]) for seed in range(5)]
+    asked = []
+
+    def stream():
+        for position, piece in enumerate(pieces):
+            asked.append(position)
+            yield piece
+
+    path = write_parquet(stream(), tmp_path / "set.parquet")
+    assert asked == [0, 1, 2, 3, 4]
+    assert parquet.ParquetFile(path).num_row_groups == 5
+    found = read_parquet(path)
+    assert found.graphs == GraphBatch.concatenate(piece.graphs for piece in pieces)
+
+
+def test_graphs_without_targets(tmp_path):
+    graphs = random_dataset(0).graphs
+    path = write_parquet(graphs, tmp_path / "bare.parquet")
+    assert parquet.read_schema(path).names == ["degrees", "neighbours", "weights"]
+    found = read_parquet(path)
+    assert found.graphs == graphs
+    assert np.isnan(found.targets).all()
+    assert found.name == "bare"
+
+
+def test_labels_can_be_read_by_others(tmp_path):
+    path = write_parquet(random_dataset(1, labels=["C", "N", "O"]), tmp_path / "set.parquet")
+    values = parquet.read_table(path)["labels"].combine_chunks().flatten().to_pylist()
+    assert set(values) <= {"C", "N", "O"}
+
+
+def test_files_that_others_wrote(tmp_path):
+    path = tmp_path / "set.parquet"
+    columns = {
+        "degrees": [[1, 1], [0]],
+        "neighbours": [[1, 0], []],
+        "labels": [["a", "b"], ["a"]],
+        "attributes": [[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0]]],
+        "target": [0.5, 1.5],
+    }
+    parquet.write_table(pa.table(columns), path)
+    found = read_parquet(path)
+    expected = GraphBatch.from_edges(
+        [2, 1],
+        [[0, 1]],
+        symmetrize=True,
+        labels=["a", "b", "a"],
+        attributes=[[1, 2], [3, 4], [5, 6]],
+    )
+    assert found.graphs == expected
+    assert found.targets.tolist() == [0.5, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"neighbours": [[1, 0], [0]]},
+            "row 1: neighbours has 1 values, but its degrees ask for 0",
+        ),
+        ({"weights": [[1.0], []]}, "row 0: weights has 1 values, but its neighbours ask for 2"),
+        ({"labels": [["a", "b"], []]}, "row 1: labels has 0 values, but its degrees ask for 1"),
+        ({"attributes": [[[1.0]], [[1.0]]]}, "row 0: attributes has 1 values, .* ask for 2"),
+        ({"attributes": [[[1.0], [1.0]], [[1.0, 2.0]]]}, "nodes have from 1 to 2 attributes"),
+        ({"neighbours": [[1, 7], []]}, "node 1 has the neighbour 7, which is out of range"),
+        ({"degrees": [[1, 1], []]}, "graph 1 has no nodes"),
+        ({"degrees": [[1, 1], None]}, "row 1: degrees has no value"),
+        ({"labels": [["a", None], ["a"]]}, "a list in labels has a gap"),
+        ({"degrees": ["a", "b"]}, "the column 'degrees' holds string, expected lists"),
+        ({"degrees": [["a", "b"], ["c"]]}, "the column 'degrees': "),
+        ({"neighbours": None}, "has no column 'neighbours'; it has degrees"),
+    ],
+)
+def test_rows_that_contradict_themselves(tmp_path, changes, message):
+    columns = {"degrees": [[1, 1], [0]], "neighbours": [[1, 0], []], **changes}
+    path = tmp_path / "set.parquet"
+    parquet.write_table(
+        pa.table({name: value for name, value in columns.items() if value is not None}), path
+    )
+    with pytest.raises(InvalidInputError, match=message):
+        read_parquet(path)
+
+
+def test_damaged_file(tmp_path):
+    path = write_parquet(random_dataset(0), tmp_path / "set.parquet")
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InvalidInputError, match=r"set.parquet is not a whole Parquet file"):
+        read_parquet(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], "there are no graphs to write"),
+        ([object()], "expected GraphDataset or GraphBatch, got object"),
+        ([random_dataset(0), random_dataset(0, n_attributes=1)], "piece 1 has the columns"),
+        (
+            [random_dataset(0, labels=["a", "b", "c"]), random_dataset(0, labels=[1, "1", None])],
+            r"piece 1 .* labels: JSON in large_list<.*>, .* first one has .* labels: large_list",
+        ),
+        (random_dataset(0, labels=[frozenset("a"), 1, 2]), "cannot be written"),
+    ],
+)
+def test_a_failed_write_leaves_the_old_file(tmp_path, data, message):
+    path = tmp_path / "set.parquet"
+    path.write_text("old")
+    with pytest.raises(InvalidInputError, match=message):
+        write_parquet(data, path)
+    assert [file.name for file in tmp_path.iterdir()] == ["set.parquet"]
+    assert path.read_text() == "old"

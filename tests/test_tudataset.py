@@ -1,0 +1,245 @@
+"""Reading and writing collections in TUDataset form."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retgk import GraphBatch, GraphDataset, InvalidInputError, load_tudataset, save_tudataset
+from retgk.datasets import archive, edge_files, text_columns
+from tests.tu_files import TOY, toy_graphs, write_folder, write_zip
+
+load = partial(load_tudataset, download=False)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.delenv("RETGK_DATA_HOME", raising=False)
+
+
+@pytest.mark.parametrize("write", [write_folder, write_zip])
+def test_reads_archives_and_folders(tmp_path, write):
+    write(tmp_path)
+    dataset = load("TOY", tmp_path)
+    assert dataset.graphs == toy_graphs()
+    assert dataset.targets.tolist() == [1, -1, 1]
+    assert (dataset.name, dataset.edge_labels, dataset.label_names) == ("TOY", None, ())
+
+
+def test_data_home_may_be_the_folder_itself_or_come_from_the_environment(tmp_path, monkeypatch):
+    write_folder(tmp_path)
+    assert load("TOY", tmp_path / "TOY").graphs == toy_graphs()
+    monkeypatch.setenv("RETGK_DATA_HOME", str(tmp_path))
+    assert load("TOY").graphs == toy_graphs()
+
+
+def test_reads_labels_and_attributes(tmp_path):
+    write_zip(
+        tmp_path,
+        node_labels="7\n7\n3\n7\n-1\n3\n",
+        node_attributes="".join(f"{i}.5, 1e-{i}\n" for i in range(6)),
+    )
+    graphs = load("TOY", tmp_path).graphs
+    values = [[i + 0.5, float(f"1e-{i}")] for i in range(6)]
+    assert graphs == toy_graphs(labels=[7, 7, 3, 7, -1, 3], attributes=values)
+
+
+def test_several_label_columns_make_tuples(tmp_path):
+    write_zip(tmp_path, node_labels="1,0\n1,0\n2,0\n1,1\n1,1\n2,0\n")
+    assert load("TOY", tmp_path).label_names == ((1, 0), (1, 1), (2, 0))
+
+
+def test_graph_attributes_are_the_targets_where_there_are_no_labels(tmp_path):
+    write_zip(tmp_path, graph_labels=None, graph_attributes="0.1\n-2\n3e4\n")
+    assert load("TOY", tmp_path).targets.tolist() == [0.1, -2.0, 3e4]
+
+
+@pytest.mark.parametrize("dense", ["1,1", " 1 ,\t1 "])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("end", ["", "\n", "\n \n\n"])
+def test_white_space_and_last_line_do_not_matter(tmp_path, dense, newline, end):
+    text = TOY["A"].replace("1, 1", dense, 1).rstrip("\n") + end
+    write_zip(tmp_path, A=text.replace("\n", newline))
+    assert load("TOY", tmp_path).graphs == toy_graphs()
+
+
+def test_an_edge_listed_more_than_once_counts_once(tmp_path):
+    write_zip(tmp_path, A=TOY["A"] + "4, 5\n4, 5\n")
+    graphs = load("TOY", tmp_path).graphs
+    assert graphs == toy_graphs()
+    assert not graphs.is_weighted
+
+
+def test_edges_may_come_in_any_order(tmp_path):
+    lines = TOY["A"].splitlines()
+    write_zip(tmp_path, A="\n".join(reversed(lines)))
+    assert load("TOY", tmp_path).graphs == toy_graphs()
+
+
+def test_edge_labels_are_in_the_order_of_the_entries(tmp_path):
+    write_zip(tmp_path, edge_labels="".join(f"{label}\n" for label in range(9)))
+    dataset = load("TOY", tmp_path)
+    # entries: 1-1, 1-2, 1-3, 2-1, 2-3, 3-1, 3-2, 4-5, 5-4
+    assert dataset.edge_labels.tolist() == [0, 1, 6, 2, 3, 5, 4, 7, 8]
+
+
+def test_symmetrize_copies_edge_labels_to_the_way_back(tmp_path):
+    write_zip(tmp_path, A="1, 1\n2, 1\n2, 3\n3, 1\n5, 4\n", edge_labels="5\n6\n7\n8\n9\n")
+    dataset = load("TOY", tmp_path, symmetrize=True)
+    assert dataset.graphs == toy_graphs()
+    assert dataset.edge_labels.tolist() == [5, 6, 8, 6, 7, 8, 7, 9, 9]
+
+
+def test_weight_column_reads_weights(tmp_path):
+    attributes = "".join(f"0, {weight}\n" for weight in (5, 1, 1, 2, 2, 3, 3, 0.5, 0.5))
+    write_zip(tmp_path, edge_attributes=attributes)
+    plain = load("TOY", tmp_path)
+    assert not plain.graphs.is_weighted
+    assert "edge attributes were not read" in plain.description
+    weighted = load("TOY", tmp_path, weight_column=1).graphs
+    assert weighted == toy_graphs(weights=[5, 1, 2, 3, 0.5])
+    with pytest.raises(InvalidInputError, match="2 columns, so weight_column=2 is out of range"):
+        load("TOY", tmp_path, weight_column=2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"A": TOY["A"] + "5, x\n"}, r"TOY_A.txt, line 10: expected 2 integers .* got '5, x'"),
+        ({"A": TOY["A"] + "4\n"}, r"TOY_A.txt, line 10: expected 2 integers .* got '4'"),
+        ({"A": TOY["A"] + "4, 5, 1\n"}, r"TOY_A.txt, line 10: expected 2 integers"),
+        ({"A": "1, 2\n\n2, 1\n"}, r"TOY_A.txt, line 2: expected 2 integers .* got ''"),
+        ({"A": "1, 3000000000\n"}, r"TOY_A.txt, line 1: .* of at most 2147483647"),
+        ({"A": TOY["A"] + "5, 7\n"}, r"TOY_A.txt, line 10: node 7 is out of range for 6 nodes"),
+        ({"A": TOY["A"] + "0, 4\n"}, r"TOY_A.txt, line 10: node 0 is out of range for 6 nodes"),
+        ({"A": TOY["A"] + "-4, 4\n"}, r"line 10: node -4 is out of range for 6 nodes"),
+        ({"A": "4, 5\n5, 4\n1, 2\n3, 9\n"}, r"TOY_A.txt, line 4: node 9 is out of range"),
+        (
+            {"A": TOY["A"] + "4, 1\n"},
+            r"line 10: the edge joins node 4 of graph 2 with node 1 of graph 1",
+        ),
+        (
+            {"A": "1, 2\n2, 1\n4, 5\n"},
+            r"TOY_A.txt, line 3: the edge from node 4 to node 5 has none back; pass symmetrize",
+        ),
+        ({"A": "5, 4\n2, 1\n1, 2\n"}, r"line 1: the edge from node 5 to node 4 has none back"),
+        (
+            {"graph_indicator": "1\n2\n1\n2\n2\n3\n"},
+            r"TOY_graph_indicator.txt, line 3: graph 1 comes after graph 2",
+        ),
+        ({"graph_indicator": "0\n0\n0\n1\n1\n2\n"}, r"starts with graph 0; graphs count from 1"),
+        ({"graph_indicator": ""}, r"graph_indicator.txt starts with nothing"),
+        ({"graph_indicator": "1\n1\n1\n3\n3\n4\n"}, r"line 4: graph 2 has no nodes; drop it"),
+        ({"graph_indicator": "2\n2\n2\n3\n3\n4\n"}, r"line 1: graph 1 has no nodes; drop it"),
+        ({"graph_indicator": "1,1\n" * 6}, r"line 1: expected 1 integer, got 2 columns"),
+        ({"graph_labels": "1\n1\n"}, r"TOY_graph_labels.txt has 2 lines, .* 3 graphs in"),
+        ({"node_labels": "1\n" * 7}, r"TOY_node_labels.txt has 7 lines, .* 6 nodes in"),
+        ({"node_attributes": "1\n" * 5}, r"TOY_node_attributes.txt has 5 lines, .* 6 nodes in"),
+        ({"edge_labels": "1\n" * 8}, r"TOY_edge_labels.txt has 8 lines, .* 9 edges in"),
+        (
+            {"node_attributes": "1,2\n" * 3 + "1,a\n" * 3},
+            r"node_attributes.txt, line 4: expected 2 numbers separated by commas, got '1,a'",
+        ),
+        ({"node_attributes": "1,2\n" * 3 + "1\n" * 3}, r"line 4: expected 2 numbers"),
+        ({"node_attributes": "1\n\n" + "1\n" * 4}, r"line 2: expected 1 number"),
+        ({"node_attributes": "1\n2\nnan\n4\n5\n6\n"}, r"graph 0: attribute 0 of node 2 is nan"),
+        (
+            {"A": TOY["A"] + "4, 5\n", "edge_labels": "1\n" * 9 + "2\n"},
+            r"TOY_edge_labels.txt, line 8: the edge from node 4 to node 5 is listed again",
+        ),
+        ({"A": None}, r"has no TOY_A.txt; it holds TOY_graph_indicator.txt"),
+        ({"graph_labels": None}, r"has no TOY_graph_labels.txt"),
+    ],
+)
+def test_mistakes_are_reported_with_file_and_line(tmp_path, changes, message):
+    write_zip(tmp_path, **changes)
+    with pytest.raises(InvalidInputError, match=message):
+        load("TOY", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../TOY", "/TOY", "a/b", "a\\b", "", "..", ".TOY", "TOY\n"])
+def test_names_are_not_paths(tmp_path, name):
+    with pytest.raises(InvalidInputError, match="is not the name of a data set"):
+        load(name, tmp_path)
+
+
+def test_says_where_to_place_what_is_missing(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"neither .*TOY.zip nor .*TOY; place one there"):
+        load("TOY", tmp_path)
+
+
+def graph_sets():
+    """Random collections with random values, from a seed."""
+
+    def build(seed, weighted, label_width, n_attributes):
+        rng = np.random.default_rng(seed)
+        sizes = rng.integers(1, 6, size=rng.integers(1, 8))
+        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        nodes = rng.integers(0, sizes.sum(), size=20)
+        ends = starts[nodes] + rng.integers(0, np.repeat(sizes, sizes)[nodes])
+        labels = rng.integers(-3, 3, (sizes.sum(), label_width)).tolist()
+        graphs = GraphBatch.from_edges(
+            sizes,
+            np.stack([nodes, ends], axis=1),
+            rng.random(20) + 0.1 if weighted else None,
+            labels=[row[0] if label_width == 1 else tuple(row) for row in labels]
+            if label_width
+            else None,
+            attributes=rng.standard_normal((sizes.sum(), n_attributes)),
+            symmetrize=True,
+        )
+        if not weighted:  # the files hold edges as a set
+            graphs = GraphBatch(graphs.node_ptr, graphs.indptr, graphs.indices)
+        targets = rng.standard_normal(len(sizes)) if weighted else rng.integers(0, 3, len(sizes))
+        edge_labels = None if weighted else rng.integers(0, 9, len(graphs.indices))
+        return GraphDataset(graphs, targets, "RANDOM", edge_labels=edge_labels)
+
+    return st.builds(
+        build, st.integers(0, 2**32), st.booleans(), st.integers(0, 2), st.integers(0, 3)
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(dataset=graph_sets())
+def test_what_is_saved_is_loaded_again(tmp_path_factory, dataset):
+    folder = tmp_path_factory.mktemp("saved")
+    save_tudataset(dataset, folder)
+    column = 0 if dataset.graphs.is_weighted else None
+    for _ in range(2):  # parsed, then from the cache
+        again = load("RANDOM", folder, weight_column=column)
+        assert again.graphs == dataset.graphs
+        assert np.array_equal(again.targets, dataset.targets)
+        assert again.targets.dtype == dataset.targets.dtype
+        if dataset.edge_labels is not None:
+            assert np.array_equal(again.edge_labels, dataset.edge_labels)
+
+
+@settings(max_examples=30, deadline=None)
+@given(dataset=graph_sets(), chunk=st.integers(1, 40), block=st.integers(1, 30))
+def test_cuts_between_chunks_and_blocks_do_not_matter(tmp_path_factory, dataset, chunk, block):
+    folder = tmp_path_factory.mktemp("cut")
+    save_tudataset(dataset, folder)
+    expected = load("RANDOM", folder, cache=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(archive, "CHUNK_BYTES", chunk)
+        patch.setattr(text_columns, "_PREFETCH_BYTES", 0)
+        patch.setattr(edge_files, "_BLOCK_EDGES", block)
+        found = load("RANDOM", folder, cache=False)
+    assert found.graphs == expected.graphs
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        (GraphDataset(toy_graphs(labels=list("abcabc")), np.ones(3), "T"), "integer labels"),
+        (GraphDataset(toy_graphs(), np.array(["a", "b", "c"]), "T"), "files hold numbers"),
+        (GraphDataset(toy_graphs(), np.ones(3), "a/b"), "not the name of a data set"),
+    ],
+)
+def test_what_the_form_cannot_hold_is_not_written(tmp_path, dataset, message):
+    with pytest.raises(InvalidInputError, match=message):
+        save_tudataset(dataset, tmp_path)
+    assert list(tmp_path.iterdir()) == []
