@@ -39,6 +39,27 @@ format: $(STAMP) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# Benchmarks need the benchmark sets: make bench-rpf DATA=folder
+DATA ?= $(RETGK_TEST_DATA)
+SLASHDOT ?= $(DATA)/../graphs/soc-Slashdot0902-undirected.txt.gz
+
+.PHONY: bench-rpf
+bench-rpf: $(STAMP) ## Measure return probabilities (DATA=folder of the sets)
+	$(BIN)/python -m benchmarks.bench_rpf $(DATA)
+	$(BIN)/python -m benchmarks.bench_walks $(DATA) $(SLASHDOT)
+	$(BIN)/python -m benchmarks.report
+
+.PHONY: bench-retgk1
+bench-retgk1: $(STAMP) ## Measure the exact kernel (DATA=folder of the sets)
+	$(BIN)/python -m benchmarks.bench_retgk1 $(DATA)
+	$(BIN)/python -m benchmarks.report
+
+.PHONY: bench-reading
+bench-reading: $(STAMP) ## Measure readers, converters and the import (DATA=folder of the sets)
+	$(BIN)/python -m benchmarks.bench_reading $(DATA)
+	$(BIN)/python -m benchmarks.bench_converters
+	$(BIN)/python -m benchmarks.bench_import
+
 .PHONY: constraints
 constraints: $(STAMP) ## Write the installed versions to constraints.txt
 	$(BIN)/python -m pip freeze --exclude-editable --quiet | sed -E 's/ @ .*//; s/\+cpu$$//' > constraints.tmp

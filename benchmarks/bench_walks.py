@@ -19,16 +19,17 @@ LENGTHS = {"monte-carlo": 25, "monte-carlo-returns": 50}
 TABLE_BYTES = {"in cache": 1 << 17, "in memory": 1 << 28}
 
 SLASHDOT_PEAK = """
-import resource, sys
+import sys
+from benchmarks.records import peak_so_far
 from benchmarks.bench_walks import large_graph
 from retgk import return_probabilities
 graph = large_graph(sys.argv[1])
 return_probabilities(graph, method="monte-carlo", nodes=[0], random_state=0)
-start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+start = peak_so_far()
 found = return_probabilities(
     graph, method="monte-carlo", nodes=20000, n_walks=int(sys.argv[2]), random_state=0
 )
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start) / 1024 - found.nbytes / 2**20)
+print(peak_so_far() - start - found.nbytes / 2**20)
 """
 
 

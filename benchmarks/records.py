@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -53,8 +54,13 @@ def best_time(function, repetitions=3):
     return min(times)
 
 
+def peak_so_far():
+    """Peak memory of this process in MB (ru_maxrss would start from that of its parent)."""
+    return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
+
+
 def peak_memory(program, *arguments):
-    """Megabytes that a program in a fresh interpreter needs at its peak, by its own account."""
+    """Number that a program in a fresh interpreter prints last: by its own account, its peak."""
     output = subprocess.run(
         [sys.executable, "-c", program, *map(str, arguments)],
         check=True,
