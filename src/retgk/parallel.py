@@ -8,12 +8,14 @@ because each writes rows of its own.
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any
 
 from retgk.errors import InvalidInputError
 from retgk.progress import progress_bar
 
-__all__ = ["n_threads", "run_tasks"]
+__all__ = ["n_threads", "run_tasks", "single_threaded_blas"]
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -80,3 +82,24 @@ def run_tasks(
             except BaseException:
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
+
+
+def single_threaded_blas() -> AbstractContextManager[Any]:
+    """
+    Keep BLAS and LAPACK to one thread each while our own threads call them.
+
+    Returns
+    -------
+    context manager
+        Restores what was set before.
+    """
+    limits: AbstractContextManager[Any] = _blas_controller().limit(limits=1, user_api="blas")
+    return limits
+
+
+@cache
+def _blas_controller() -> Any:
+    """Looking for the libraries takes milliseconds, so it is done once."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from retgk.batch import GraphBatch
-from retgk.parallel import n_threads, run_tasks
+from retgk.parallel import n_threads, run_tasks, single_threaded_blas
 from retgk.walks.half_powers import LANES, fill_half_powers
 from retgk.walks.spectral import eigh_cost, fill_dense, half_power_cost
 from retgk.walks.twins import Quotients, empty_quotients, merge_twins
@@ -25,6 +24,9 @@ __all__ = ["exact_return_probabilities"]
 _PART_NODES = 1 << 19
 _PART_ENTRIES = 1 << 23
 _TASKS_PER_THREAD = 16
+# Handing over a task costs some ten microseconds: none is made for less work than this.
+_LEAST_NANOSECONDS = 200_000
+_LEAST_ENTRIES = 40_000
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -91,7 +93,7 @@ def _fill_part(
     leading = np.flatnonzero(leaders == np.arange(len(nodes)))
     starts = (graphs[leading], quotients.class_of[nodes[leading]].astype(np.int64), leading)
     tasks, costs = _tasks(batch, quotients, starts, probabilities, n_threads(n_jobs))
-    with threadpool_limits(1, user_api="blas"):  # threads over graphs; bits independent of n_jobs
+    with single_threaded_blas():  # threads over graphs; bits do not depend on their number
         run_tasks(_fill, tasks, costs, n_jobs, "return probabilities")
     _spread(classes, leaders, quotients, probabilities)
 
@@ -105,7 +107,7 @@ def _merged(batch: GraphBatch, self_loop: float, n_jobs: int | None) -> Quotient
     weights = batch.weights if batch.is_weighted else np.empty(0)
     arrays = (batch.node_ptr, batch.indptr, batch.indices, weights)
     work = batch.indptr[batch.node_ptr] + batch.node_ptr
-    cuts = _even_cuts(work, n_threads(n_jobs))
+    cuts = _even_cuts(work, n_threads(n_jobs), _LEAST_ENTRIES)
     tasks = [
         (arrays, self_loop, int(first), int(last), quotients) for first, last in pairwise(cuts)
     ]
@@ -113,9 +115,11 @@ def _merged(batch: GraphBatch, self_loop: float, n_jobs: int | None) -> Quotient
     return quotients
 
 
-def _even_cuts(cumulative: Ints | Floats, n_workers: int) -> Ints:
+def _even_cuts(cumulative: Ints | Floats, n_workers: int, least: float) -> Ints:
     """Positions that cut cumulative work into several pieces a worker of about equal cost."""
-    targets = np.linspace(cumulative[0], cumulative[-1], n_workers * _TASKS_PER_THREAD + 1)
+    total = cumulative[-1] - cumulative[0]
+    n_pieces = int(np.clip(total / least, 1, n_workers * _TASKS_PER_THREAD))
+    targets = np.linspace(cumulative[0], cumulative[-1], n_pieces + 1)
     return np.unique([0, *np.searchsorted(cumulative, targets[1:-1]), len(cumulative) - 1])
 
 
@@ -165,7 +169,7 @@ def _balanced_pieces(
     rank = np.arange(len(graphs)) - np.searchsorted(graphs, graphs)
     borders = np.append(np.flatnonzero(rank % LANES == 0), len(graphs))
     cumulative = np.append(0, np.cumsum(per_start[graphs]))[borders]
-    cuts = _even_cuts(cumulative, n_workers)
+    cuts = _even_cuts(cumulative, n_workers, _LEAST_NANOSECONDS)
     for first, last in pairwise(cuts):
         cost = float(cumulative[last] - cumulative[first])
         yield slice(borders[first], borders[last]), cost
