@@ -34,3 +34,24 @@ def return_probabilities_of_batch(batch, n_steps, self_loop=1.0):
             for graph in range(len(batch))
         ]
     )
+
+
+def laplacian(x, y, gamma):
+    """Laplacian kernel exp(-gamma |x - y|_2) of two vectors."""
+    return np.exp(-gamma * np.sqrt(np.sum((x - y) ** 2)))
+
+
+def mean_embedding_product(first, second, kernel):
+    """<m_G, m_H> = mean of the node kernel over all pairs of nodes (section 4)."""
+    return np.mean([[kernel(a, b) for b in second] for a in first])
+
+
+def mean_embedding_gram(graphs, kernel):
+    """Inner products of all pairs of graphs, each a list of nodes."""
+    return np.array([[mean_embedding_product(g, h, kernel) for h in graphs] for g in graphs])
+
+
+def squared_mmd(gram):
+    """MMD^2 from inner products (section 4.1)."""
+    norms = np.diag(gram)
+    return norms[:, None] + norms[None, :] - 2 * gram

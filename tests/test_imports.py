@@ -21,6 +21,7 @@ LAYERS = (
     "batch",
     "optional",
     "progress",
+    "memory",
     "converters",
     "datasets",
     "parallel",

@@ -35,15 +35,32 @@ if TYPE_CHECKING:
     from retgk.datasets.tudataset import load_tudataset as load_tudataset
     from retgk.datasets.tudataset import save_tudataset as save_tudataset
     from retgk.errors import InvalidInputError as InvalidInputError
+    from retgk.estimators.functions import mean_embedding_gram as mean_embedding_gram
+    from retgk.estimators.functions import squared_mmd as squared_mmd
+    from retgk.estimators.gram_file import write_mean_embedding_gram as write_mean_embedding_gram
+    from retgk.estimators.kernel import RetGKKernel as RetGKKernel
+    from retgk.kernels.graph_kernels import ExponentialGraphKernel as ExponentialGraphKernel
+    from retgk.kernels.graph_kernels import PolynomialGraphKernel as PolynomialGraphKernel
+    from retgk.kernels.node_kernels import Delta as Delta
+    from retgk.kernels.node_kernels import Gaussian as Gaussian
+    from retgk.kernels.node_kernels import Laplacian as Laplacian
+    from retgk.kernels.node_kernels import Polynomial as Polynomial
     from retgk.walks.features import return_probabilities as return_probabilities
     from retgk.walks.sampling import sample_nodes as sample_nodes
 
 __version__ = "0.1.0.dev0"
 
 _MODULE_OF = {
+    "Delta": "retgk.kernels.node_kernels",
+    "ExponentialGraphKernel": "retgk.kernels.graph_kernels",
+    "Gaussian": "retgk.kernels.node_kernels",
     "GraphBatch": "retgk.batch",
     "GraphDataset": "retgk.datasets.dataset",
     "InvalidInputError": "retgk.errors",
+    "Laplacian": "retgk.kernels.node_kernels",
+    "Polynomial": "retgk.kernels.node_kernels",
+    "PolynomialGraphKernel": "retgk.kernels.graph_kernels",
+    "RetGKKernel": "retgk.estimators.kernel",
     "as_batch": "retgk.converters",
     "from_edge_lists": "retgk.converters",
     "from_grakel": "retgk.converters",
@@ -60,15 +77,18 @@ _MODULE_OF = {
     "make_graph_classification": "retgk.datasets.generators",
     "make_synthetic": "retgk.datasets.synthetic",
     "make_synthie": "retgk.datasets.synthetic",
+    "mean_embedding_gram": "retgk.estimators.functions",
     "read_edge_list": "retgk.datasets.graph_files",
     "read_graphml": "retgk.datasets.graph_files",
     "read_parquet": "retgk.datasets.parquet",
     "return_probabilities": "retgk.walks.features",
     "sample_nodes": "retgk.walks.sampling",
     "save_tudataset": "retgk.datasets.tudataset",
+    "squared_mmd": "retgk.estimators.functions",
     "to_networkx": "retgk.converters",
     "write_edge_list": "retgk.datasets.graph_files",
     "write_graphml": "retgk.datasets.graph_files",
+    "write_mean_embedding_gram": "retgk.estimators.gram_file",
     "write_parquet": "retgk.datasets.parquet",
 }
 

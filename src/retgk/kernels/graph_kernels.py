@@ -45,9 +45,8 @@ def squared_mmd_from_products(products: Floats, norms_x: Floats, norms_y: Floats
     >>> squared_mmd_from_products(np.array([[0.5]]), np.array([1.0]), np.array([1.0]))
     array([[1.]])
     """
-    squared = -2.0 * products
-    squared += norms_x[:, None]
-    squared += norms_y
+    squared = np.add.outer(norms_x, norms_y)  # first, so that the result is symmetric to the bit
+    squared -= 2.0 * products
     return np.maximum(squared, 0.0, out=squared)
 
 

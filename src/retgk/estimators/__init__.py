@@ -1,0 +1,1 @@
+"""Everything in the form of scikit-learn's estimators, and the functions made from them."""

@@ -1,0 +1,295 @@
+"""RetGK_I: the exact graph kernel as a scikit-learn estimator."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from retgk.batch import GraphBatch
+from retgk.converters import as_batch
+from retgk.errors import InvalidInputError
+from retgk.estimators.node_features import AttributeKernel, attribute_blocks, node_points
+from retgk.kernels.gram import weighted_gram
+from retgk.kernels.graph_kernels import (
+    ExponentialGraphKernel,
+    GraphKernel,
+    squared_mmd_from_products,
+)
+from retgk.kernels.node_kernels import Laplacian, NodeKernel
+from retgk.kernels.norms import squared_norms
+from retgk.kernels.points import NodePoints
+from retgk.memory import check_room
+from retgk.walks.features import Method, return_probabilities
+
+__all__ = ["DEFAULT_TOL", "RetGKKernel"]
+
+DEFAULT_TOL = 1e-4
+
+Floats = NDArray[np.float64]
+
+
+class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    r"""
+    Exact RetGK kernel between graphs (RetGK_I, section 4 of the paper).
+
+    A node is its return probabilities p, its label a and its attributes b; the node kernel is
+    :math:`k_0(p, q)\,[a = a']\,\prod_l k_l(b^l, b'^l)`, over whatever the graphs have. A graph is
+    the mean :math:`m_G` of its nodes' features, and the graph kernel is a function of
+    :math:`\langle m_G, m_H \rangle`.
+
+    Parameters
+    ----------
+    n_steps : int, default=50
+        Number of return probabilities.
+    structure_kernel : Laplacian, Gaussian, Polynomial or None, default=None
+        Kernel of return probabilities. None is ``Laplacian("median")``.
+    attribute_kernel : node kernel, dict or None, default=None
+        Kernel of attributes; or, by name, tuples of the columns of a block and its kernel, which
+        multiply. None is ``Laplacian("dimension")`` where graphs have attributes.
+    graph_kernel : ExponentialGraphKernel, PolynomialGraphKernel or None, default=None
+        Kernel of graphs. None is ``ExponentialGraphKernel()``, that is exp(-MMD / median).
+    method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
+        How return probabilities are found; see `return_probabilities`.
+    n_walks : int, default=200
+        Walks per node, for Monte Carlo.
+    self_loop : float, default=1.0
+        Weight of the self-loop that every node gets.
+    tol : float, default=1e-4
+        Promise: no inner product of mean embeddings is off by more. 0 is plain float64.
+    n_jobs : int, optional
+        Threads; None for all cores. It changes no result.
+    random_state : int, Generator, RandomState or None
+        Seed of Monte Carlo, and of the nodes drawn for a median.
+
+    Attributes
+    ----------
+    structure_kernel_ : node kernel
+        With the bandwidth that was found.
+    attribute_kernels_ : list of node kernel
+        One per block of attributes, with bandwidths.
+    graph_kernel_ : graph kernel
+        With the bandwidth that was found.
+    label_names_ : tuple of hashable
+        Labels of the fitted graphs.
+    inner_products_ : ndarray of float64, shape (n_fitted, n_fitted)
+        ``<m_G, m_H>`` between the fitted graphs.
+
+    Notes
+    -----
+    Bandwidths and medians come from the fitted graphs alone. A label that no fitted graph has
+    matches nothing among them.
+
+    Examples
+    --------
+    >>> from retgk import make_graph_classification
+    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> kernel = RetGKKernel(random_state=0)
+    >>> kernel.fit_transform(graphs).shape
+    (6, 6)
+    >>> kernel.transform(graphs[:2]).shape
+    (2, 6)
+    """
+
+    def __init__(
+        self,
+        n_steps: int = 50,
+        *,
+        structure_kernel: NodeKernel | None = None,
+        attribute_kernel: AttributeKernel = None,
+        graph_kernel: GraphKernel | None = None,
+        method: Method = "exact",
+        n_walks: int = 200,
+        self_loop: float = 1.0,
+        tol: float = DEFAULT_TOL,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_steps = n_steps
+        self.structure_kernel = structure_kernel
+        self.attribute_kernel = attribute_kernel
+        self.graph_kernel = graph_kernel
+        self.method = method
+        self.n_walks = n_walks
+        self.self_loop = self_loop
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """
+        Find bandwidths, and the inner products of the fitted graphs.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            Graphs.
+        y : ignored
+            For scikit-learn's sake.
+
+        Returns
+        -------
+        self
+            The fitted kernel.
+        """
+        batch = as_batch(X)
+        n_bytes = 3 * 8 * len(batch) ** 2  # inner products, distances, kernel
+        check_room(n_bytes, "the kernel matrix", "use write_mean_embedding_gram")
+        self._fit_nodes(batch)
+        self.inner_products_ = weighted_gram(
+            self._points, kernels=self._kernels, tol=self.tol, n_jobs=self.n_jobs
+        )
+        self.squared_norms_ = self.inner_products_.diagonal().copy()
+        graph_kernel = self.graph_kernel or ExponentialGraphKernel()
+        self.graph_kernel_ = graph_kernel.fitted(self._squared_mmd())
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:  # noqa: ARG002
+        """
+        Fit, and give the kernel between the fitted graphs.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            Graphs.
+        y, **fit_params : ignored
+            For scikit-learn's sake.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n)
+            Kernel values.
+        """
+        self.fit(X)
+        return self.graph_kernel_(self.inner_products_, self.squared_norms_, self.squared_norms_)
+
+    def transform(self, X: Any) -> Floats:
+        """
+        Kernel between new graphs and the fitted ones.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            New graphs.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_new, n_fitted)
+            Kernel values.
+        """
+        products, norms = self._products_and_norms(X)
+        return self.graph_kernel_(products, norms, self.squared_norms_)
+
+    def distances(self, X: Any = None) -> Floats:
+        """
+        Distances of mean embeddings (MMD) to the fitted graphs.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes, optional
+            New graphs; the fitted graphs themselves by default, without computing again.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_fitted)
+            Distances.
+        """
+        if X is None:
+            check_is_fitted(self, "inner_products_")
+            return np.sqrt(self._squared_mmd())
+        products, norms = self._products_and_norms(X)
+        return np.sqrt(squared_mmd_from_products(products, norms, self.squared_norms_))
+
+    def diagonal(self, X: Any = None) -> Floats:
+        """
+        Kernel of every graph with itself.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes, optional
+            New graphs; the fitted graphs by default, without computing again.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            ``K(G, G)``.
+        """
+        check_is_fitted(self, "inner_products_")
+        norms = self.squared_norms_ if X is None else self._norms(self._new_points(X))
+        return np.array([self.graph_kernel_(k, k[0], k[0])[0, 0] for k in norms[:, None, None]])
+
+    def _fit_nodes(self, X: Any) -> None:
+        """Find the node features and the bandwidths of their kernels; no inner product yet."""
+        batch = as_batch(X)
+        if len(batch) == 0:
+            raise InvalidInputError("there are no graphs to fit")
+        blocks = attribute_blocks(self.attribute_kernel, batch.n_attributes)
+        self._n_attributes = batch.n_attributes
+        self._columns = [columns for columns, _ in blocks]
+        self.label_names_ = batch.label_names
+        self._has_labels = batch.has_labels
+        self._points = self._points_of(batch)
+        fitted = [
+            kernel.fitted(points, batch.node_ptr, self.random_state)
+            for kernel, points in zip(
+                [self.structure_kernel or Laplacian("median"), *(kernel for _, kernel in blocks)],
+                self._points.blocks,
+                strict=True,
+            )
+        ]
+        self.structure_kernel_, *self.attribute_kernels_ = fitted
+
+    @property
+    def _kernels(self) -> list[NodeKernel]:
+        return [self.structure_kernel_, *self.attribute_kernels_]
+
+    def _squared_mmd(self) -> Floats:
+        squared = squared_mmd_from_products(
+            self.inner_products_, self.squared_norms_, self.squared_norms_
+        )
+        np.fill_diagonal(squared, 0.0)
+        return squared
+
+    def _points_of(self, batch: GraphBatch) -> NodePoints:
+        probabilities = return_probabilities(
+            batch,
+            self.n_steps,
+            method=self.method,
+            n_walks=self.n_walks,
+            self_loop=self.self_loop,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )
+        return node_points(batch, probabilities, self._columns, self.label_names_)
+
+    def _new_points(self, X: Any) -> NodePoints:
+        """Features of the nodes of new graphs, which must have what the fitted ones have."""
+        batch = as_batch(X)
+        if batch.n_attributes != self._n_attributes:
+            raise InvalidInputError(
+                f"the graphs have {batch.n_attributes} attributes a node, the fitted ones "
+                f"{self._n_attributes}; give all the same"
+            )
+        if batch.has_labels != self._has_labels:
+            raise InvalidInputError(
+                f"the graphs have {'' if batch.has_labels else 'no '}labels, the fitted ones have "
+                f"{'some' if self._has_labels else 'none'}; give all the same, or use "
+                "without_labels()"
+            )
+        return self._points_of(batch)
+
+    def _norms(self, points: NodePoints) -> Floats:
+        return squared_norms(points, kernels=self._kernels, tol=self.tol, n_jobs=self.n_jobs)
+
+    def _products(self, points: NodePoints) -> Floats:
+        size = 8 * points.n_graphs * self._points.n_graphs
+        check_room(size, "the kernel matrix", "transform fewer graphs at a time")
+        return weighted_gram(
+            points, self._points, kernels=self._kernels, tol=self.tol, n_jobs=self.n_jobs
+        )
+
+    def _products_and_norms(self, X: Any) -> tuple[Floats, Floats]:
+        check_is_fitted(self, "inner_products_")
+        points = self._new_points(X)
+        return self._products(points), self._norms(points)

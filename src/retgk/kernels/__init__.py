@@ -1,0 +1,1 @@
+"""Node kernels and the inner products of mean embeddings that they give."""

@@ -1,0 +1,378 @@
+"""RetGKKernel against the naive reference, and as an estimator of scikit-learn."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from retgk import (
+    ExponentialGraphKernel,
+    Gaussian,
+    GraphBatch,
+    InvalidInputError,
+    Laplacian,
+    Polynomial,
+    PolynomialGraphKernel,
+    RetGKKernel,
+    make_graph_classification,
+    mean_embedding_gram,
+    return_probabilities,
+    squared_mmd,
+    write_mean_embedding_gram,
+)
+from retgk.estimators import gram_file
+from tests import naive
+
+KINDS = {
+    "structure": (False, False),
+    "labels": (True, False),
+    "attributes": (False, True),
+    "both": (True, True),
+}
+
+
+def graphs_of_kind(kind, n_graphs=9):
+    graphs = make_graph_classification(
+        n_graphs=n_graphs, n_labels=3, n_attributes=2, n_nodes=(5, 12), random_state=1
+    ).graphs
+    with_labels, with_attributes = KINDS[kind]
+    graphs = graphs if with_labels else graphs.without_labels()
+    return graphs if with_attributes else graphs.without_attributes()
+
+
+def naive_nodes(graphs, n_steps):
+    """Every graph as a list of (return probabilities, label, attributes)."""
+    probabilities = naive.return_probabilities_of_batch(graphs, n_steps)
+    names = [*graphs.label_names, None]
+    return [
+        [
+            (probabilities[i], names[graphs.labels[i]], graphs.attributes[i])
+            for i in range(graphs.node_ptr[g], graphs.node_ptr[g + 1])
+        ]
+        for g in range(len(graphs))
+    ]
+
+
+def naive_products(graphs, gamma_0, gamma_c, n_steps=8):
+    def kernel(a, b):
+        if a[1] != b[1]:
+            return 0.0
+        return naive.laplacian(a[0], b[0], gamma_0) * naive.laplacian(a[2], b[2], gamma_c)
+
+    return naive.mean_embedding_gram(naive_nodes(graphs, n_steps), kernel)
+
+
+def assert_close(found, expected, tolerance):
+    assert found.shape == expected.shape
+    assert np.abs(found - expected).max() <= tolerance
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("tol", [0, 1e-6, 1e-3])
+def test_inner_products_equal_naive(kind, tol):
+    graphs = graphs_of_kind(kind)
+    kernel = RetGKKernel(8, structure_kernel=Laplacian(3.0), tol=tol).fit(graphs)
+    gamma_c = 1 / np.sqrt(graphs.n_attributes or 1)
+    assert_close(kernel.inner_products_, naive_products(graphs, 3.0, gamma_c), max(tol, 1e-12))
+
+
+def test_graph_kernels_equal_naive():
+    graphs = graphs_of_kind("labels")
+    products = naive_products(graphs, 3.0, 1.0)
+    squared = np.maximum(naive.squared_mmd(products), 0)
+    median = np.median(np.sqrt(squared))
+    cases = {
+        PolynomialGraphKernel(c=0.5, d=3): (0.5 + products) ** 3,
+        ExponentialGraphKernel(gamma=2.0, p=1): np.exp(-2.0 * np.sqrt(squared)),
+        ExponentialGraphKernel(p=2): np.exp(-squared / median**2),
+        ExponentialGraphKernel(p=0.7, scale=8): np.exp(-((np.sqrt(squared) / 8 / median) ** 0.7)),
+    }
+    for graph_kernel, expected in cases.items():
+        kernel = RetGKKernel(8, structure_kernel=Laplacian(3.0), graph_kernel=graph_kernel, tol=0)
+        assert_close(kernel.fit_transform(graphs), expected, 1e-6)
+
+
+def test_attribute_blocks_multiply():
+    graphs = graphs_of_kind("attributes")
+    graphs = graphs.with_attributes(np.hstack([graphs.attributes, np.sin(graphs.attributes)]))
+    width = graphs.n_attributes
+    blocks = {
+        "first": ([0], Gaussian(0.3)),
+        "rest": (slice(1, None), Polynomial(degree=2, coef0=1.0, gamma=0.5)),
+    }
+    kernel = RetGKKernel(8, structure_kernel=Laplacian(3.0), attribute_kernel=blocks, tol=0)
+
+    def node_kernel(a, b):
+        first = np.exp(-0.3 * (a[2][0] - b[2][0]) ** 2)
+        rest = (0.5 * a[2][1:] @ b[2][1:] + 1) ** 2
+        return naive.laplacian(a[0], b[0], 3.0) * first * rest
+
+    assert width > 1
+    expected = naive.mean_embedding_gram(naive_nodes(graphs, 8), node_kernel)
+    found = kernel.fit(graphs).inner_products_
+    assert_close(found / np.abs(expected).max(), expected / np.abs(expected).max(), 1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("tol", [0, 1e-5])
+def test_transform_gives_the_rows_of_fit_transform(kind, tol):
+    graphs = graphs_of_kind(kind)
+    kernel = RetGKKernel(8, graph_kernel=PolynomialGraphKernel(), tol=tol, random_state=0)
+    whole = kernel.fit_transform(graphs)
+    assert_close(kernel.transform(graphs), whole, 2 * tol + 1e-13)
+    assert_close(kernel.transform(graphs[[4, 1]]), whole[[4, 1]], 2 * tol + 1e-13)
+
+
+def test_permuting_graphs_permutes_the_matrix():
+    graphs, order = graphs_of_kind("both"), np.random.default_rng(0).permutation(9)
+    kernel = RetGKKernel(8, structure_kernel=Laplacian(3.0), tol=0)
+    assert_close(
+        kernel.fit_transform(graphs[order]), kernel.fit_transform(graphs)[order][:, order], 1e-7
+    )
+
+
+@pytest.mark.parametrize("tol", [0, 1e-5])
+def test_same_bits_for_any_number_of_threads(tol):
+    graphs = graphs_of_kind("both", 60)
+    one, two = (RetGKKernel(tol=tol, n_jobs=n, random_state=0).fit(graphs) for n in (1, 2))
+    assert np.array_equal(one.inner_products_, two.inner_products_)
+    assert np.array_equal(one.transform(graphs[:7]), two.transform(graphs[:7]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_positive_semidefinite(kind):
+    matrix = RetGKKernel(random_state=0).fit_transform(graphs_of_kind(kind, 40))
+    assert np.array_equal(matrix, matrix.T)
+    assert np.linalg.eigvalsh(matrix).min() > -1e-6
+
+
+def test_bandwidths_come_from_fitted_graphs_alone():
+    graphs = graphs_of_kind("both", 20)
+    kernel = RetGKKernel(random_state=0).fit(graphs[:10])
+    before = (kernel.structure_kernel_, kernel.attribute_kernels_, kernel.graph_kernel_)
+    kernel.transform(graphs[10:])
+    assert before == (kernel.structure_kernel_, kernel.attribute_kernels_, kernel.graph_kernel_)
+    again = RetGKKernel(random_state=0).fit(graphs[:10])
+    assert np.array_equal(kernel.transform(graphs[10:]), again.transform(graphs[10:]))
+
+
+def test_unseen_labels_match_nothing_that_was_fitted():
+    fitted = graphs_of_kind("labels")
+    strange = fitted.with_labels(["strange"] * fitted.n_nodes)
+    kernel = RetGKKernel(graph_kernel=PolynomialGraphKernel(), random_state=0, tol=0).fit(fitted)
+    assert not kernel.transform(strange).any()
+    alike = RetGKKernel(
+        graph_kernel=PolynomialGraphKernel(),
+        structure_kernel=kernel.structure_kernel_,
+        tol=0,
+    ).fit(strange)
+    assert_close(kernel.diagonal(strange), alike.diagonal(), 1e-13)
+
+
+def test_distances_and_diagonal():
+    graphs = graphs_of_kind("attributes")
+    kernel = RetGKKernel(tol=0, random_state=0)
+    matrix = kernel.fit_transform(graphs)
+    assert_close(kernel.diagonal(), np.diag(matrix), 0)
+    assert_close(kernel.diagonal(graphs), np.diag(matrix), 1e-13)
+    assert not np.diag(kernel.distances()).any()
+    assert_close(np.exp(-kernel.graph_kernel_.gamma * kernel.distances()), matrix, 1e-7)
+    assert_close(kernel.distances(graphs), kernel.distances(), 1e-6)
+
+
+def test_functions_agree_with_the_estimator():
+    graphs = graphs_of_kind("both")
+    kernel = RetGKKernel(tol=0, random_state=0).fit(graphs)
+    options = {"tol": 0, "random_state": 0}
+    assert_close(mean_embedding_gram(graphs, **options), kernel.inner_products_, 0)
+    assert_close(
+        mean_embedding_gram(graphs[:3], graphs, **options), kernel.inner_products_[:3], 1e-13
+    )
+    assert_close(squared_mmd(graphs, **options), kernel.distances() ** 2, 1e-13)
+    assert_close(squared_mmd(graphs[:3], graphs, **options), kernel.distances()[:3] ** 2, 1e-13)
+
+
+def test_monte_carlo_kernel_is_close_and_reproducible():
+    graphs = graphs_of_kind("labels")
+    options = {"structure_kernel": Laplacian(3.0), "tol": 0, "random_state": 0}
+    exact = RetGKKernel(**options).fit(graphs).inner_products_
+    first, again = (
+        RetGKKernel(method="monte-carlo", n_walks=500, **options).fit(graphs).inner_products_
+        for _ in range(2)
+    )
+    assert np.array_equal(first, again)
+    assert 0 < np.abs(first - exact).max() < 0.05
+
+
+def test_in_scikit_learn():
+    data = make_graph_classification(n_graphs=60, n_classes=2, random_state=0)
+    pipeline = make_pipeline(RetGKKernel(random_state=0), SVC(C=10, kernel="precomputed"))
+    folds = StratifiedKFold(3)
+    assert cross_val_score(pipeline, data.graphs, data.targets, cv=folds).mean() > 0.8
+    search = GridSearchCV(pipeline, {"retgkkernel__n_steps": [2, 20]}, cv=folds)
+    search.fit(data.graphs, data.targets)
+    assert search.best_params_["retgkkernel__n_steps"] in (2, 20)
+    kernel = RetGKKernel(7, structure_kernel=Gaussian(2.0), tol=1e-3)
+    assert clone(kernel).get_params() == kernel.get_params()
+    assert "n_steps=7" in repr(kernel)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Laplacian(-1.0), "gamma must be positive and finite, got -1.0"),
+        (lambda: Gaussian("mean"), "gamma must be a positive number, 'median' or 'dimension'"),
+        (lambda: ExponentialGraphKernel(p=3), r"p must be in \(0, 2\], got 3"),
+        (lambda: ExponentialGraphKernel(gamma=0.0), "gamma must be positive and finite, got 0.0"),
+        (
+            lambda: ExponentialGraphKernel(gamma="mean"),
+            "gamma must be a positive number or 'median'",
+        ),
+        (lambda: ExponentialGraphKernel(scale=0), "scale must be positive and finite, got 0"),
+        (lambda: PolynomialGraphKernel(c=-1), "c must be finite and not negative, got -1"),
+        (lambda: PolynomialGraphKernel(d=0), "d must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_bad_kernels(make, message):
+    with pytest.raises(InvalidInputError, match=message):
+        make()
+
+
+def fit(**options):
+    return RetGKKernel(**options).fit(graphs_of_kind("both"))
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        (lambda: fit(tol=-1.0), "tol must be at least 0"),
+        (lambda: fit(attribute_kernel={}), "attribute_kernel names no block"),
+        (
+            lambda: fit(attribute_kernel={"a": ([99], Laplacian())}),
+            r"block 'a': the columns .* do not",
+        ),
+        (
+            lambda: RetGKKernel(attribute_kernel=Laplacian()).fit(graphs_of_kind("labels")),
+            "the graphs have no attributes for attribute_kernel=Laplacian",
+        ),
+        (
+            lambda: fit().transform(graphs_of_kind("labels")),
+            "the graphs have 0 attributes a node, the fitted ones",
+        ),
+        (
+            lambda: fit().transform(graphs_of_kind("attributes")),
+            "the graphs have no labels, the fitted ones have some",
+        ),
+        (lambda: RetGKKernel().fit(graphs_of_kind("both")[:0]), "there are no graphs to fit"),
+        (
+            lambda: RetGKKernel(structure_kernel=Laplacian(1.0)).fit([np.eye(2)] * 3),
+            "the median distance between graphs is 0",
+        ),
+    ],
+)
+def test_bad_input(work, message):
+    with pytest.raises(InvalidInputError, match=message):
+        work()
+
+
+def test_unfitted():
+    for method in ("transform", "distances", "diagonal"):
+        with pytest.raises(NotFittedError):
+            getattr(RetGKKernel(), method)(graphs_of_kind("both"))
+
+
+def test_errors_come_before_the_work(monkeypatch):
+    def work(*_args, **_options):
+        raise AssertionError("return probabilities were computed")
+
+    monkeypatch.setattr("retgk.estimators.kernel.return_probabilities", work)
+    with pytest.raises(InvalidInputError, match="no attributes"):
+        RetGKKernel(attribute_kernel=Laplacian()).fit(graphs_of_kind("labels"))
+
+
+def test_matrix_that_does_not_fit_memory(monkeypatch):
+    monkeypatch.setattr("retgk.memory.available_bytes", lambda: 1000)
+    with pytest.raises(InvalidInputError, match=r"the kernel matrix takes .* GiB, but only"):
+        fit()
+
+
+def test_gram_file_equals_the_matrix_in_memory(tmp_path, monkeypatch):
+    graphs = graphs_of_kind("both", 30)
+    kernel = RetGKKernel(tol=0, random_state=0)
+    monkeypatch.setattr(gram_file, "_BLOCK_BYTES", 8 * 30 * 7)
+    matrix = write_mean_embedding_gram(tmp_path / "gram.npy", graphs, kernel=kernel)
+    assert np.array_equal(matrix, matrix.T)
+    assert_close(np.asarray(matrix), kernel.fit(graphs).inner_products_, 1e-13)
+    assert [path.name for path in tmp_path.iterdir()] == ["gram.npy"]
+    with pytest.raises(InvalidInputError, match="exists; remove it"):
+        write_mean_embedding_gram(tmp_path / "gram.npy", graphs, kernel=kernel)
+
+
+def test_gram_file_of_other_graphs_is_not_continued(tmp_path, monkeypatch):
+    graphs = graphs_of_kind("both", 30)
+    monkeypatch.setattr(gram_file, "_BLOCK_BYTES", 8 * 30 * 7)
+    monkeypatch.setattr(gram_file, "_fill_rows", fail_at_second_call(gram_file._fill_rows))
+    with pytest.raises(KeyboardInterrupt):
+        write_mean_embedding_gram(tmp_path / "gram.npy", graphs, kernel=RetGKKernel(random_state=0))
+    with pytest.raises(InvalidInputError, match="was begun with other graphs or parameters"):
+        write_mean_embedding_gram(
+            tmp_path / "gram.npy", graphs[::-1], kernel=RetGKKernel(random_state=0)
+        )
+
+
+def fail_at_second_call(function):
+    calls = []
+
+    def wrapped(*arguments):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return function(*arguments)
+
+    return wrapped
+
+
+KILLED = """
+import sys, time
+from retgk import RetGKKernel, make_graph_classification, write_mean_embedding_gram
+from retgk.estimators import gram_file
+gram_file._BLOCK_BYTES = 8 * 40 * 4
+fill, slow = gram_file._fill_rows, float(sys.argv[2])
+gram_file._fill_rows = lambda *arguments: (time.sleep(slow), fill(*arguments))
+graphs = make_graph_classification(n_graphs=40, n_labels=3, random_state=0).graphs
+write_mean_embedding_gram(sys.argv[1], graphs, kernel=RetGKKernel(random_state=0))
+"""
+
+
+def test_killed_gram_file_resumes_to_the_same_matrix(tmp_path):
+    undisturbed, killed = tmp_path / "undisturbed.npy", tmp_path / "killed.npy"
+    subprocess.run([sys.executable, "-c", KILLED, undisturbed, "0"], check=True)
+    process = subprocess.Popen([sys.executable, "-c", KILLED, killed, "0.2"])
+    journal = tmp_path / "killed.npy.partial.json"
+    deadline = time.monotonic() + 60
+    while not journal.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert journal.exists()
+    assert not killed.exists()
+    subprocess.run([sys.executable, "-c", KILLED, killed, "0"], check=True)
+    assert killed.read_bytes() == undisturbed.read_bytes()
+
+
+def test_no_graph_is_dropped():
+    """A graph of one node among others keeps its row."""
+    graphs = GraphBatch.concatenate([graphs_of_kind("structure", 3), GraphBatch.from_edges(1, [])])
+    kernel = RetGKKernel(tol=0, structure_kernel=Laplacian(1.0)).fit(graphs)
+    assert kernel.inner_products_.shape == (4, 4)
+    assert kernel.inner_products_[3, 3] == pytest.approx(1)
+    assert return_probabilities(graphs).shape == (graphs.n_nodes, 50)

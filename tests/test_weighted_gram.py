@@ -1,0 +1,268 @@
+"""The engine of inner products against a double loop, and its promises."""
+
+import zipfile
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retgk.errors import InvalidInputError
+from retgk.kernels.gram import gram_of_reduced, weighted_gram
+from retgk.kernels.node_kernels import Delta, Gaussian, Laplacian, Polynomial, median_distance
+from retgk.kernels.points import DistinctPoints, NodePoints
+from retgk.kernels.reduction import FLOAT64_ERROR, Reduced, reduced_points, tile_error
+
+KERNELS = [
+    (Laplacian(gamma=1.3),),
+    (Gaussian(gamma=0.7),),
+    (Laplacian(gamma=1.3), Laplacian(gamma=0.4)),
+    (Laplacian(gamma=1.3), Gaussian(gamma=0.4)),
+    (Gaussian(gamma=0.3), Gaussian(gamma=0.4)),
+    (Gaussian(gamma=0.3), Laplacian(gamma=0.4), Gaussian(gamma=0.1)),
+    (Polynomial(degree=2, coef0=0.5, gamma=0.8),),
+    (Polynomial(degree=3, coef0=1.0, gamma=0.1), Laplacian(gamma=0.4)),
+]
+TOLERANCES = [0.0, 1e-9, 1e-6, 1e-5, 1e-3, 1e-1]
+
+
+def naive_gram(x, y, kernels):
+    """Double loop over graphs and nodes, straight from the formula."""
+    gram = np.zeros((x.n_graphs, y.n_graphs))
+    for g in range(x.n_graphs):
+        for h in range(y.n_graphs):
+            nodes = range(x.node_ptr[g], x.node_ptr[g + 1])
+            others = range(y.node_ptr[h], y.node_ptr[h + 1])
+            values = [node_kernel(x, i, y, j, kernels) for i in nodes for j in others]
+            gram[g, h] = np.mean(values)
+    return gram
+
+
+def node_kernel(x, i, y, j, kernels):
+    if x.labels is not None and (x.labels[i] != y.labels[j] or x.labels[i] < 0):
+        return 0.0
+    value = 1.0
+    for a, b, kernel in zip(x.blocks, y.blocks, kernels, strict=True):
+        difference = np.linalg.norm(a[i] - b[j])
+        if isinstance(kernel, Laplacian):
+            value *= np.exp(-kernel.gamma * difference)
+        elif isinstance(kernel, Gaussian):
+            value *= np.exp(-kernel.gamma * difference**2)
+        else:
+            value *= (kernel.gamma * a[i] @ b[j] + kernel.coef0) ** kernel.degree
+    return value
+
+
+def random_points(seed, widths, n_graphs=6, n_labels=2, max_nodes=9):
+    """Graphs with repeated and nearly repeated nodes."""
+    rng = np.random.default_rng(seed)
+    node_ptr = np.concatenate([[0], np.cumsum(rng.integers(1, max_nodes + 1, n_graphs))])
+    n_nodes = int(node_ptr[-1])
+    kinds = rng.integers(max(2, n_nodes // 2), size=n_nodes)
+    blocks = []
+    for width in widths:
+        distinct = rng.standard_normal((n_nodes, width)) * 0.5 ** np.arange(width)
+        noise = 10.0 ** rng.integers(-15, -3) * rng.standard_normal((n_nodes, width))
+        blocks.append(distinct[kinds] + noise)
+    labels = rng.integers(n_labels, size=n_nodes).astype(np.int32) if n_labels else None
+    return NodePoints(tuple(blocks), node_ptr.astype(np.int64), labels)
+
+
+@st.composite
+def problems(draw):
+    kernels = draw(st.sampled_from(KERNELS))
+    widths = [draw(st.integers(1, 11)) for _ in kernels]
+    n_labels = draw(st.sampled_from([0, 1, 3]))
+    seed = draw(st.integers(0, 2**32 - 1))
+    return kernels, widths, n_labels, seed
+
+
+@settings(max_examples=60, deadline=None)
+@given(problem=problems(), tol=st.sampled_from(TOLERANCES))
+def test_error_is_within_the_promise(problem, tol):
+    kernels, widths, n_labels, seed = problem
+    x = random_points(seed, widths, n_labels=n_labels)
+    y = random_points(seed + 1, widths, n_graphs=3, n_labels=n_labels)
+    for other in (None, y):
+        found = weighted_gram(x, other, kernels=kernels, tol=tol)
+        expected = naive_gram(x, other or x, kernels)
+        size = max(1.0, np.abs(expected).max())  # polynomials are not bounded by one
+        assert np.abs(found - expected).max() <= max(tol, FLOAT64_ERROR) * size
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-5])
+@pytest.mark.parametrize("kernels", KERNELS[:4])
+def test_many_tiles_agree_with_the_formula(kernels, tol):
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(1, 200, 17)
+    node_ptr = np.concatenate([[0], np.cumsum(sizes)])
+    n_nodes = node_ptr[-1]
+    blocks = tuple(rng.standard_normal((n_nodes, width)) for width in (7, 3)[: len(kernels)])
+    labels = rng.integers(2, size=n_nodes).astype(np.int32)
+    x = NodePoints(blocks, node_ptr, labels)
+    expected = Delta()(labels, labels)
+    for block, kernel in zip(blocks, kernels, strict=True):
+        expected *= kernel(block, block)
+    mean = np.repeat(np.eye(17), sizes, axis=1) / sizes[:, None]
+    error = weighted_gram(x, kernels=kernels, tol=tol) - mean @ expected @ mean.T
+    assert np.abs(error).max() <= max(tol, FLOAT64_ERROR)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-5])
+def test_same_bits_for_any_number_of_threads(tol):
+    x = random_points(1, [20, 3], n_graphs=60, n_labels=3, max_nodes=60)
+    grams = [weighted_gram(x, kernels=KERNELS[2], tol=tol, n_jobs=n) for n in (1, 2, 3)]
+    np.testing.assert_array_equal(grams[0], grams[1])
+    np.testing.assert_array_equal(grams[0], grams[2])
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-5])
+def test_gram_is_symmetric_and_positive_semidefinite(tol):
+    gram = weighted_gram(random_points(2, [6], n_graphs=30), kernels=KERNELS[0], tol=tol)
+    np.testing.assert_array_equal(gram, gram.T)
+    assert np.linalg.eigvalsh(gram).min() > -30 * max(tol, FLOAT64_ERROR)
+
+
+def test_other_graphs_equal_rows_of_the_same_graphs():
+    x = random_points(4, [6], n_graphs=12)
+    twice = weighted_gram(x, x, kernels=KERNELS[0], tol=0)
+    np.testing.assert_allclose(twice, weighted_gram(x, kernels=KERNELS[0], tol=0), atol=1e-13)
+
+
+def test_blocks_of_graphs_make_up_the_matrix():
+    reduced = reduced_points(random_points(5, [6], n_graphs=12), None, KERNELS[0], 1e-5)
+    whole = gram_of_reduced(reduced)
+    part = Reduced(
+        reduced.x.of_graphs(3, 7),
+        reduced.y,
+        reduced.kernels,
+        reduced.block_ptr,
+        reduced.dtype,
+        reduced.error,
+    )
+    np.testing.assert_allclose(gram_of_reduced(part), whole[3:7], atol=1e-6)
+
+
+def test_negative_labels_match_nothing():
+    nodes = NodePoints((np.zeros((3, 1)),), np.array([0, 2, 3]), np.array([0, -1, -1], np.int32))
+    gram = weighted_gram(nodes, kernels=KERNELS[0], tol=0)
+    np.testing.assert_allclose(gram, [[0.25, 0.0], [0.0, 0.0]], atol=1e-15)
+
+
+def test_equal_nodes_are_merged_and_weights_sum_to_one():
+    nodes = NodePoints((np.array([[1.0], [1.0], [2.0], [1.0]]),), np.array([0, 3, 4]))
+    points = reduced_points(nodes, None, KERNELS[0], 0.0).x
+    assert len(points) == 2
+    totals = np.bincount(points.entry_graphs, points.entry_weights)
+    np.testing.assert_allclose(totals, [1.0, 1.0])
+
+
+def test_loose_tolerance_merges_and_drops_directions():
+    x = random_points(6, [40], n_graphs=40, n_labels=0, max_nodes=30)
+    tight, loose = (reduced_points(x, None, KERNELS[0], tol) for tol in (1e-5, 0.5))
+    assert len(loose.x) < len(tight.x)
+    assert loose.block_ptr[-1] < tight.block_ptr[-1] < 40
+    assert isinstance(loose.x, DistinctPoints)
+
+
+def test_float32_is_used_only_where_the_promise_allows():
+    x = random_points(7, [6])
+    assert reduced_points(x, None, KERNELS[0], 1e-5).dtype == np.float32
+    assert reduced_points(x, None, KERNELS[0], 1e-7).dtype == np.float64
+    far = NodePoints((x.blocks[0] * 1e4,), x.node_ptr, x.labels)
+    assert reduced_points(far, None, KERNELS[0], 1e-5).dtype == np.float64
+
+
+def test_wide_attributes():
+    x = random_points(8, [780], n_graphs=4)
+    for tol in (0.0, 1e-5):
+        error = weighted_gram(x, kernels=KERNELS[0], tol=tol) - naive_gram(x, x, KERNELS[0])
+        assert np.abs(error).max() <= max(tol, FLOAT64_ERROR)
+
+
+def test_tile_error_grows_with_the_width():
+    assert tile_error([16], [False]) < tile_error([780], [False]) < 3e-6
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Laplacian(gamma=-1.0), r"Laplacian: gamma must be positive and finite, got -1.0"),
+        (lambda: Gaussian(gamma="mean"), r"'median' or 'dimension', got 'mean'"),
+        (lambda: Polynomial(degree=0), r"degree must be a whole number of at least 1, got 0"),
+        (lambda: Polynomial(coef0=-1.0), r"coef0 must be finite and not negative, got -1.0"),
+        (lambda: Laplacian().scale, r"gamma='median' is a rule; call fitted first"),
+        (
+            lambda: weighted_gram(random_points(0, [3]), kernels=[Laplacian()]),
+            r"gamma='median' is a rule; call fitted first",
+        ),
+        (
+            lambda: weighted_gram(random_points(0, [3]), kernels=KERNELS[2]),
+            r"got 2 node kernels for 1 blocks of features",
+        ),
+        (
+            lambda: weighted_gram(random_points(0, [3]), random_points(0, [4]), kernels=KERNELS[0]),
+            r"block 0 has 3 columns on one side and 4 on the other",
+        ),
+        (
+            lambda: weighted_gram(random_points(0, [3]), kernels=KERNELS[0], tol=-1e-3),
+            r"tol must be at least 0 and below 1, got -0.001",
+        ),
+        (lambda: NodePoints((), np.array([0, 1])), r"blocks is empty"),
+        (
+            lambda: NodePoints((np.zeros((2, 3)),), np.array([0, 1])),
+            r"block 0 must have shape \(1, at least 1\), got \(2, 3\)",
+        ),
+        (
+            lambda: NodePoints((np.zeros((2, 3)),), np.array([0, 2]), np.zeros(3, np.int32)),
+            r"got 3 labels for 2 nodes",
+        ),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(InvalidInputError, match=message):
+        call()
+
+
+def read_mutag(data_folder):
+    """Features of MUTAG: eigenvalues of every graph, straight from the paper."""
+    with zipfile.ZipFile(data_folder / "MUTAG.zip") as files:
+        edges, graphs, labels = (
+            np.loadtxt(files.open(f"MUTAG/MUTAG_{part}.txt"), delimiter=",", dtype=int)
+            for part in ("A", "graph_indicator", "node_labels")
+        )
+    adjacency = np.eye(len(graphs))
+    adjacency[edges[:, 0] - 1, edges[:, 1] - 1] = 1
+    root = adjacency.sum(axis=1) ** -0.5
+    node_ptr = np.concatenate([[0], np.cumsum(np.bincount(graphs)[1:])])
+    rpf = []
+    for start, stop in pairwise(node_ptr):
+        nodes = slice(start, stop)
+        values, vectors = np.linalg.eigh(root[nodes, None] * adjacency[nodes, nodes] * root[nodes])
+        rpf.append(vectors**2 @ values[:, None] ** np.arange(1, 51))
+    return NodePoints((np.concatenate(rpf),), node_ptr, labels.astype(np.int32))
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("tol", TOLERANCES)
+def test_promise_on_mutag(data_folder, tol):
+    x = read_mutag(data_folder)
+    kernel = Laplacian().fitted(x.blocks[0], x.node_ptr, 0)
+    sizes = np.diff(x.node_ptr)
+    mean = np.repeat(np.eye(len(sizes)), sizes, axis=1) / sizes[:, None]
+    values = kernel(x.blocks[0], x.blocks[0]) * Delta()(x.labels, x.labels)
+    error = weighted_gram(x, kernels=[kernel], tol=tol) - mean @ values @ mean.T
+    assert np.abs(error).max() <= max(tol, FLOAT64_ERROR)
+
+
+def test_bandwidth_rules():
+    points = np.arange(12.0).reshape(12, 1)
+    node_ptr = np.array([0, 5, 12])
+    median = median_distance(points, node_ptr, random_state=0)
+    assert Laplacian().fitted(points, node_ptr, 0).gamma == 1 / median
+    assert Gaussian().fitted(points, node_ptr, 0).gamma == pytest.approx(median**-2)
+    assert Laplacian("dimension").fitted(np.zeros((12, 4)), node_ptr).gamma == 0.5
+    assert Laplacian(gamma=3.0).fitted(points, node_ptr) == Laplacian(gamma=3.0)
+    with pytest.raises(InvalidInputError, match="the median distance of the nodes is 0"):
+        Laplacian().fitted(np.zeros((12, 4)), node_ptr)
