@@ -143,6 +143,33 @@ def test_dense_graphs_go_through_lapack(monkeypatch):
 real_fill_dense = exact.fill_dense
 
 
+def test_few_nodes_of_a_long_path_see_only_their_surroundings():
+    """The same bits as when all nodes are looked at, which short paths make sure of."""
+    long, nodes = path(3000), [0, 1, 1500, 1501, 2999]
+    found = return_probabilities(long, nodes=nodes)
+    assert_same(found[:2], return_probabilities(path(60), nodes=[0, 1]), 0)
+    assert_same(found[2], found[3], 0)
+    assert_same(found[4], found[0], 1e-15)
+    ring = np.roll(np.eye(400), 1, axis=1)
+    assert_same(return_probabilities(from_dense(ring + ring.T), nodes=[7])[0], found[2], 1e-15)
+
+
+def test_concurrent_calls_restore_the_threads_of_blas():
+    from concurrent.futures import ThreadPoolExecutor
+
+    from threadpoolctl import threadpool_info
+
+    def n_blas_threads():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    weights = np.random.default_rng(0).random((150, 150))
+    dense = from_dense(weights + weights.T)
+    before = n_blas_threads()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: return_probabilities(dense), range(12)))
+    assert n_blas_threads() == before
+
+
 def test_parts_of_a_batch_give_the_whole(monkeypatch):
     batch = GraphBatch.concatenate([path(5), complete(4), star(7), path(9), path(2)])
     whole = return_probabilities(batch)
@@ -177,6 +204,7 @@ def test_sampled_nodes():
     assert len(sample_nodes(batch, 0.5, random_state=0)) == 3 + 2 + 4
     sampled = return_probabilities(batch, nodes=5, random_state=0)
     assert np.array_equal(sampled, return_probabilities(batch)[nodes])
+    assert np.array_equal(sample_nodes(batch, 10**30, random_state=0), np.arange(batch.n_nodes))
     alone = sample_nodes(batch[2], 5, random_state=0) + batch.node_ptr[2]
     assert np.array_equal(alone, nodes[-5:])
 
@@ -199,17 +227,26 @@ def test_generators_are_seeds():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_steps": 0}, "n_steps must be at least 1, got 0"),
+        ({"n_steps": 0}, "n_steps must be a whole number of at least 1, got 0"),
         ({"method": "fast"}, "method must be one of .*'exact'.*, got 'fast'"),
         ({"self_loop": -1.0}, "self_loop must be finite and not negative, got -1.0"),
         ({"self_loop": np.nan}, "self_loop must be finite and not negative, got nan"),
-        ({"method": "monte-carlo", "n_walks": 2}, "n_walks must be at least 3, got 2"),
+        (
+            {"method": "monte-carlo", "n_walks": 2},
+            "n_walks must be a whole number of at least 3, got 2",
+        ),
         ({"standard_error": 0.1}, "standard_error must be positive and needs a Monte Carlo"),
         ({"nodes": [7]}, "node 7 is out of range for 5 nodes"),
         ({"nodes": [0.5]}, "nodes must be None, a count, a share"),
         ({"nodes": 0}, "nodes=0 is less than one node per graph"),
-        ({"nodes": 1.5}, r"nodes=1.5 is not a share in \(0, 1\]"),
+        ({"nodes": 1.5}, r"nodes=1.5 is neither a count nor a share in \(0, 1\]"),
         ({"n_jobs": 0}, "n_jobs=0 asks for no thread"),
+        ({"n_jobs": "2"}, "n_jobs must be None or a whole number, got '2'"),
+        ({"n_steps": 2.0}, "n_steps must be a whole number of at least 1, got 2.0"),
+        ({"n_walks": 10.5}, "n_walks must be a whole number of at least 3, got 10.5"),
+        ({"nodes": True}, "nodes=True is neither a count nor a share"),
+        ({"method": "monte-carlo", "standard_error": np.nan}, "standard_error must be positive"),
+        ({"method": "monte-carlo", "standard_error": 1e-9}, "takes about .* walks from some nodes"),
     ],
 )
 def test_bad_arguments(options, message):

@@ -5,11 +5,12 @@ process, nothing is pickled, and the order in which pieces are done changes no r
 because each writes rows of its own.
 """
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
+from numbers import Integral
+from threading import Lock
 from typing import Any
 
 from retgk.errors import InvalidInputError
@@ -32,12 +33,15 @@ def n_threads(n_jobs: int | None) -> int:
     int
         At least one.
     """
+    from joblib import cpu_count  # knows affinity masks and the quotas of containers
+
+    if n_jobs is None:
+        return int(cpu_count())
+    if not isinstance(n_jobs, Integral):
+        raise InvalidInputError(f"n_jobs must be None or a whole number, got {n_jobs!r}")
     if n_jobs == 0:
         raise InvalidInputError("n_jobs=0 asks for no thread at all; use None for all cores")
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    if n_jobs is None:
-        return available or 1
-    return n_jobs if n_jobs > 0 else max(1, (available or 1) + 1 + n_jobs)
+    return int(n_jobs) if n_jobs > 0 else max(1, int(cpu_count() + 1 + n_jobs))
 
 
 def run_tasks(
@@ -84,17 +88,38 @@ def run_tasks(
                 raise
 
 
-def single_threaded_blas() -> AbstractContextManager[Any]:
-    """
-    Keep BLAS and LAPACK to one thread each while our own threads call them.
+class _BlasLimit:
+    """One thread for BLAS while anybody asks for it; the limit is the process's, not a thread's."""
 
-    Returns
-    -------
-    context manager
-        Restores what was set before.
-    """
-    limits: AbstractContextManager[Any] = _blas_controller().limit(limits=1, user_api="blas")
-    return limits
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.n_users = 0
+        self.limits: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.n_users == 0:
+                self.limits = _blas_controller().limit(limits=1, user_api="blas")
+            self.n_users += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.n_users -= 1
+            if self.n_users == 0:
+                self.limits.restore_original_limits()
+
+
+_BLAS_LIMIT = _BlasLimit()
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep BLAS and LAPACK to one thread each while our own threads call them."""
+    _BLAS_LIMIT.enter()
+    try:
+        yield
+    finally:
+        _BLAS_LIMIT.leave()
 
 
 @cache

@@ -5,6 +5,7 @@ dense that this is expected to be quicker.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any
 
@@ -24,9 +25,11 @@ __all__ = ["exact_return_probabilities"]
 _PART_NODES = 1 << 19
 _PART_ENTRIES = 1 << 23
 _TASKS_PER_THREAD = 16
-# Handing over a task costs some ten microseconds: none is made for less work than this.
-_LEAST_NANOSECONDS = 200_000
-_LEAST_ENTRIES = 40_000
+# Handing over a task costs some ten microseconds: none is made for less work than this, and none
+# for so much that Ctrl-C would have to wait for it.
+_NANOSECONDS = (2e5, 2e8)
+_ENTRIES = (4e4, 4e7)
+_DENSE_BYTES = 1 << 28
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -93,12 +96,13 @@ def _fill_part(
     leading = np.flatnonzero(leaders == np.arange(len(nodes)))
     starts = (graphs[leading], quotients.class_of[nodes[leading]].astype(np.int64), leading)
     tasks, costs = _tasks(batch, quotients, starts, probabilities, n_threads(n_jobs))
-    with single_threaded_blas():  # threads over graphs; bits do not depend on their number
-        run_tasks(_fill, tasks, costs, n_jobs, "return probabilities")
+    # Threads over graphs, not inside LAPACK: bits do not depend on their number.
+    with single_threaded_blas() if tasks[0][0] is fill_dense else nullcontext():
+        run_tasks(_call, tasks, costs, n_jobs, "return probabilities")
     _spread(classes, leaders, quotients, probabilities)
 
 
-def _fill(method: Callable[..., None], *arguments: Any) -> None:
+def _call(method: Callable[..., None], *arguments: Any) -> None:
     method(*arguments)
 
 
@@ -107,7 +111,7 @@ def _merged(batch: GraphBatch, self_loop: float, n_jobs: int | None) -> Quotient
     weights = batch.weights if batch.is_weighted else np.empty(0)
     arrays = (batch.node_ptr, batch.indptr, batch.indices, weights)
     work = batch.indptr[batch.node_ptr] + batch.node_ptr
-    cuts = _even_cuts(work, n_threads(n_jobs), _LEAST_ENTRIES)
+    cuts = _even_cuts(work, n_threads(n_jobs), _ENTRIES)
     tasks = [
         (arrays, self_loop, int(first), int(last), quotients) for first, last in pairwise(cuts)
     ]
@@ -115,11 +119,12 @@ def _merged(batch: GraphBatch, self_loop: float, n_jobs: int | None) -> Quotient
     return quotients
 
 
-def _even_cuts(cumulative: Ints | Floats, n_workers: int, least: float) -> Ints:
+def _even_cuts(cumulative: Ints | Floats, n_workers: int, bounds: tuple[float, float]) -> Ints:
     """Positions that cut cumulative work into several pieces a worker of about equal cost."""
     total = cumulative[-1] - cumulative[0]
-    n_pieces = int(np.clip(total / least, 1, n_workers * _TASKS_PER_THREAD))
-    targets = np.linspace(cumulative[0], cumulative[-1], n_pieces + 1)
+    least, most = bounds
+    n_pieces = max(min(total / least, n_workers * _TASKS_PER_THREAD), total / most, 1)
+    targets = np.linspace(cumulative[0], cumulative[-1], int(n_pieces) + 1)
     return np.unique([0, *np.searchsorted(cumulative, targets[1:-1]), len(cumulative) - 1])
 
 
@@ -145,6 +150,9 @@ def _tasks(
     per_start = half_power_cost(quotients.n_classes, entries, n_steps)
     spectral = eigh_cost(quotients.n_classes)
     dense = spectral < n_starts * per_start
+    # LAPACK holds about four matrices; the graph itself shows how much memory is at hand
+    room = np.maximum(_DENSE_BYTES / n_workers, 3 * 12 * entries)
+    dense &= 32.0 * quotients.n_classes**2 <= room
 
     def task(method: Callable[..., None], chosen: Any) -> tuple[Any, ...]:
         columns = tuple(column[chosen] for column in starts)
@@ -169,7 +177,7 @@ def _balanced_pieces(
     rank = np.arange(len(graphs)) - np.searchsorted(graphs, graphs)
     borders = np.append(np.flatnonzero(rank % LANES == 0), len(graphs))
     cumulative = np.append(0, np.cumsum(per_start[graphs]))[borders]
-    cuts = _even_cuts(cumulative, n_workers, _LEAST_NANOSECONDS)
+    cuts = _even_cuts(cumulative, n_workers, _NANOSECONDS)
     for first, last in pairwise(cuts):
         cost = float(cumulative[last] - cumulative[first])
         yield slice(borders[first], borders[last]), cost

@@ -1,5 +1,6 @@
 """The return probability feature, by whichever method."""
 
+from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,6 +18,8 @@ __all__ = ["Method", "return_probabilities"]
 
 Floats = NDArray[np.float64]
 Method = Literal["exact", "eigh", "monte-carlo", "monte-carlo-returns"]
+
+_WALKS = np.uint64(0x57414C4B53)  # walks and drawn nodes use random numbers of their own
 
 
 def return_probabilities(
@@ -40,7 +43,8 @@ def return_probabilities(
 
     .. math:: p_i = [P^s(i, i)]_{s=1}^S
 
-    (equation 3 of the paper). All values lie in [0, 1], whatever the scale of the weights.
+    (equation 3 of the paper). All values lie in [0, 1], whatever the scale of the weights
+    (between 1e-150 and 1e150).
 
     Parameters
     ----------
@@ -50,8 +54,10 @@ def return_probabilities(
         Number S of steps.
     method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
         - "exact": to rounding, by half powers of a graph whose twins are merged;
-          :math:`O(S \cdot n \cdot n_{edges})` time per graph, without a dense matrix.
-        - "eigh": the published formula, one eigendecomposition per graph; the reference.
+          :math:`O(S \cdot n \cdot n_{edges})` time per graph, and no dense matrix unless the graph
+          is dense itself (LAPACK then takes one core per graph).
+        - "eigh": the published formula, one eigendecomposition per graph; the reference, which
+          computes all nodes whatever `nodes` says.
         - "monte-carlo": counts meetings of walks of half the length; unbiased, and at the
           same number of walks several times more accurate than
         - "monte-carlo-returns": the paper's, the share of walks that stand on their start node.
@@ -66,8 +72,8 @@ def return_probabilities(
         the walk is the plain one; a node without edges then stays where it is, so that its
         return probabilities are all one.
     standard_error : float, optional
-        Standard error wanted of Monte Carlo values. The walks of a node are doubled, starting from
-        `n_walks`, until the largest estimated error of its values is not above it.
+        Standard error wanted of Monte Carlo values. More walks are drawn from a node, starting with
+        `n_walks` or 64, until the largest estimated error of its values is not above it.
     return_standard_error : bool, default=False
         Whether to return estimated standard errors too (zeros for the exact methods).
     n_jobs : int, optional
@@ -86,7 +92,7 @@ def return_probabilities(
     Notes
     -----
     Monte Carlo estimates are unbiased before they are clipped to [0, 1], which can only bring
-    them closer to the truth.
+    them closer to the truth. Graphs with the same arrays walk with the same random numbers.
 
     Examples
     --------
@@ -98,7 +104,7 @@ def return_probabilities(
     batch = as_batch(graphs)
     _check(n_steps, method, n_walks, self_loop, standard_error)
     seed = seed_from(random_state) if method in ESTIMATORS or nodes is not None else np.uint64(0)
-    chosen = chosen_nodes(batch, nodes, int(seed))
+    chosen = chosen_nodes(batch, nodes, seed)
     if method in ESTIMATORS:
         rows = np.arange(batch.n_nodes) if chosen is None else chosen
         estimates, errors = estimated_return_probabilities(
@@ -110,7 +116,7 @@ def return_probabilities(
             n_walks=n_walks,
             standard_error=standard_error,
             with_errors=return_standard_error,
-            seed=seed,
+            seed=seed ^ _WALKS,
             n_jobs=n_jobs,
         )
         return (estimates, errors) if return_standard_error else estimates
@@ -145,17 +151,17 @@ def _published(batch: GraphBatch, n_steps: int, self_loop: float) -> Floats:
 
 
 def _check(
-    n_steps: int, method: str, n_walks: int, self_loop: float, standard_error: float | None
+    n_steps: Any, method: str, n_walks: Any, self_loop: Any, standard_error: float | None
 ) -> None:
-    if n_steps < 1:
-        raise InvalidInputError(f"n_steps must be at least 1, got {n_steps}")
+    if not isinstance(n_steps, Integral) or isinstance(n_steps, bool) or n_steps < 1:
+        raise InvalidInputError(f"n_steps must be a whole number of at least 1, got {n_steps!r}")
     if method not in get_args(Method):
         raise InvalidInputError(f"method must be one of {get_args(Method)}, got {method!r}")
-    if not 0 <= self_loop < np.inf:
-        raise InvalidInputError(f"self_loop must be finite and not negative, got {self_loop}")
-    if method in ESTIMATORS and n_walks < 3:
-        raise InvalidInputError(f"n_walks must be at least 3, got {n_walks}")
-    if standard_error is not None and (method not in ESTIMATORS or standard_error <= 0):
+    if not isinstance(self_loop, Real) or not 0 <= float(self_loop) < np.inf:
+        raise InvalidInputError(f"self_loop must be finite and not negative, got {self_loop!r}")
+    if not isinstance(n_walks, Integral) or n_walks < 3:
+        raise InvalidInputError(f"n_walks must be a whole number of at least 3, got {n_walks!r}")
+    if standard_error is not None and (method not in ESTIMATORS or not standard_error > 0):
         raise InvalidInputError(
             f"standard_error must be positive and needs a Monte Carlo method, got "
             f"{standard_error} with method={method!r}"

@@ -11,9 +11,23 @@ __all__ = ["fill_first_steps"]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def fill_first_steps(table, first, start, budget, mass, probabilities):
+def fill_first_steps(table, graphs, starts, budget, estimates, errors):
+    """Write over the first two or, within a budget of visits, four steps of every row."""
+    largest = 0
+    for graph in graphs:
+        largest = max(largest, table.node_ptr[graph + 1] - table.node_ptr[graph])
+    mass = np.zeros(largest)
+    for row in range(len(starts)):
+        first = table.node_ptr[graphs[row]]
+        n_exact = _fill_row(table, first, starts[row], budget, mass, estimates[row])
+        if len(errors):
+            errors[row, :n_exact] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill_row(table, first, start, budget, mass, probabilities):
     """
-    Write the first two or, within the budget of visits, four steps; return how many.
+    Write the first steps of one node; return how many.
 
     `mass` is room for one number per node of the graph, all zero before and after. With
     a_h(j) = P^h(i, j): ``P^2h(i, i) = sum_j a_h(j)^2 d_i / d_j``, and likewise for h against h - 1.

@@ -25,6 +25,8 @@ __all__ = ["LANES", "fill_half_powers"]
 
 LANES = 16
 
+_SMALL = 512  # rows up to which walks reach everything so soon that it is not worth watching
+
 
 def fill_half_powers(
     node_ptr: Any, quotients: Quotients, starts: tuple[Any, ...], probabilities: Any
@@ -52,9 +54,12 @@ def _fill(node_ptr, quotients, graphs, rows, targets, probabilities):
     largest = 0
     for graph in graphs:
         largest = max(largest, quotients.n_classes[graph])
-    x = np.empty(largest * LANES)
-    y = np.empty(largest * LANES)
+    x = np.zeros(largest * LANES)
+    y = np.zeros(largest * LANES)
     moments = np.empty(2 * LANES)
+    reached = np.empty(largest, np.int64)
+    is_reached = np.zeros(largest, np.bool_)
+    buffers = (x, y, moments, reached, is_reached)
     begin = 0
     while begin < len(graphs):
         graph = graphs[begin]
@@ -69,28 +74,28 @@ def _fill(node_ptr, quotients, graphs, rows, targets, probabilities):
             quotients.columns,
             quotients.values,
         )
-        _fill_block(matrix, rows[begin:end], targets[begin:end], (x, y, moments), probabilities)
+        _fill_block(matrix, rows[begin:end], targets[begin:end], buffers, probabilities)
         begin = end
 
 
 @njit(cache=True, nogil=True)
 def _fill_block(matrix, rows, targets, buffers, probabilities):
-    x, y, moments = buffers
-    diagonal, row_begin, row_end, columns, values = matrix
-    n, n_steps = len(diagonal), probabilities.shape[1]
-    x[: n * LANES] = 0.0
+    """Half powers from up to sixteen rows; `x`, `y` and `is_reached` are zero before and after."""
+    x, y, moments, reached, is_reached = buffers
+    n, n_steps = len(matrix[0]), probabilities.shape[1]
+    n_reached = n if n <= _SMALL else 0
     for lane in range(len(rows)):
         x[rows[lane] * LANES + lane] = 1.0
+        if n_reached < n:
+            n_reached = _reach(rows[lane], reached, is_reached, n_reached)
     n_products = (n_steps + 1) // 2
     for h in range(1, n_products + 1):
         moments[:] = 0.0
-        if 2 * h > n_products:
-            for i in range(n):
-                _row_product(x, y, values, columns, row_begin[i], row_end[i], diagonal[i], i)
-                _add_moments(x, y, moments, i)
+        if n_reached < n:
+            n_reached = _grown(matrix, reached, is_reached, n_reached)
+            _multiply_reached(matrix, x, y, moments, reached[:n_reached])
         else:
-            for i in range(n):
-                _row_product(x, y, values, columns, row_begin[i], row_end[i], diagonal[i], i)
+            _multiply(matrix, x, y, moments, 2 * h > n_products)
         for lane in range(len(rows)):
             target = targets[lane]
             probabilities[target, h - 1] = y[rows[lane] * LANES + lane]
@@ -99,6 +104,66 @@ def _fill_block(matrix, rows, targets, buffers, probabilities):
             if 2 * h > n_products and 2 * h <= n_steps:
                 probabilities[target, 2 * h - 1] = moments[LANES + lane]
         x, y = y, x
+    if n_reached == n:
+        x[: n * LANES] = 0.0
+        y[: n * LANES] = 0.0
+        is_reached[:n] = False
+    else:
+        for i in reached[:n_reached]:
+            x[i * LANES : (i + 1) * LANES] = 0.0
+            y[i * LANES : (i + 1) * LANES] = 0.0
+            is_reached[i] = False
+
+
+@njit(cache=True, nogil=True)
+def _multiply(matrix, x, y, moments, with_moments):
+    """Set ``y = B x`` for all lanes, and add up the moments where they are wanted."""
+    diagonal, row_begin, row_end, columns, values = matrix
+    if with_moments:
+        for i in range(len(diagonal)):
+            _row_product(x, y, values, columns, row_begin[i], row_end[i], diagonal[i], i)
+            _add_moments(x, y, moments, i)
+    else:
+        for i in range(len(diagonal)):
+            _row_product(x, y, values, columns, row_begin[i], row_end[i], diagonal[i], i)
+
+
+@njit(cache=True, nogil=True)
+def _multiply_reached(matrix, x, y, moments, reached):
+    """Do the same for the rows that walks have reached, all others being zero."""
+    diagonal, row_begin, row_end, columns, values = matrix
+    for i in reached:
+        _row_product(x, y, values, columns, row_begin[i], row_end[i], diagonal[i], i)
+        _add_moments(x, y, moments, i)
+
+
+@njit(cache=True, nogil=True)
+def _reach(row, reached, is_reached, n_reached):
+    if is_reached[row]:
+        return n_reached
+    is_reached[row] = True
+    reached[n_reached] = row
+    return n_reached + 1
+
+
+@njit(cache=True, nogil=True)
+def _grown(matrix, reached, is_reached, n_reached):
+    """
+    Add the neighbours of the rows that walks have reached; all rows once there are many.
+
+    Rows stay sorted, so that sums are taken in one order, whichever rows are left out as zero.
+    """
+    diagonal, row_begin, row_end, columns, _ = matrix
+    n, n_before = len(diagonal), n_reached
+    if 4 * n_reached > n:
+        reached[:n] = np.arange(n)
+        return n
+    for position in range(n_before):
+        i = reached[position]
+        for entry in range(row_begin[i], row_end[i]):
+            n_reached = _reach(columns[entry], reached, is_reached, n_reached)
+    reached[:n_reached].sort()
+    return n_reached
 
 
 def _row_product(x, y, values, columns, begin, end, diagonal, i):

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retgk.batch import GraphBatch
+from retgk.errors import InvalidInputError
 from retgk.parallel import n_threads, run_tasks
+from retgk.walks.first_steps import fill_first_steps
 from retgk.walks.random_walks import WalkTable, fill_collisions, fill_returns, walk_table
 
 __all__ = ["ESTIMATORS", "estimated_return_probabilities"]
@@ -21,6 +23,10 @@ ESTIMATORS: dict[str, Callable[..., None]] = {
     "monte-carlo-returns": fill_returns,
 }
 _TASKS_PER_THREAD = 16
+_LONGEST_NANOSECONDS = 2e8
+_NANOSECONDS_PER_STEP = 8  # measured: 100 to 200 million steps a second
+_LEAST_WALKS = 64  # fewer cannot tell their own error
+_MOST_WALKS = 1 << 24
 
 
 def estimated_return_probabilities(
@@ -54,7 +60,8 @@ def estimated_return_probabilities(
     n_walks : int
         Walks per node.
     standard_error : float or None
-        If given, the walks of a node are doubled until none of its standard errors exceeds it.
+        If given, new and more walks are drawn from a node until none of its standard errors
+        exceeds it.
     with_errors : bool
         Whether standard errors are wanted too.
     seed : uint64
@@ -68,41 +75,67 @@ def estimated_return_probabilities(
         One row per node; no errors if they are not wanted.
     """
     table = walk_table(batch, self_loop, seed)
-    with_errors = with_errors or standard_error is not None
-
-    def estimated(rows: Ints, n_walks: int) -> tuple[Floats, Floats]:
-        estimates = np.empty((len(rows), n_steps))
-        errors = np.empty((len(rows) * with_errors, n_steps))
-        _fill(table, nodes[rows], ESTIMATORS[estimator], n_walks, estimates, errors, n_jobs)
-        return estimates, errors
-
-    estimates, errors = estimated(np.arange(len(nodes)), n_walks)
+    adaptive = standard_error is not None
+    n_walks = max(n_walks, _LEAST_WALKS) if adaptive else n_walks
+    errors = np.empty((len(nodes) * (with_errors or adaptive), n_steps))
+    estimates = np.empty((len(nodes), n_steps))
+    run = _Run(table, ESTIMATORS[estimator], n_jobs)
+    run.fill(nodes, (0, n_walks), estimates, errors)
+    first_walk = n_walks
     while standard_error is not None:
-        rows = np.flatnonzero(errors.max(axis=1) > standard_error)
+        worst = errors.max(axis=1, initial=0.0)
+        rows = np.flatnonzero(worst > standard_error)
         if len(rows) == 0:
             break
-        n_walks *= 2
-        estimates[rows], errors[rows] = estimated(rows, n_walks)
+        n_walks = _enough_walks(n_walks, worst[rows].max(), standard_error)
+        # Walks that the rule has not seen: a lucky first draw must not decide the estimate.
+        more = [np.empty((len(rows), n_steps)) for _ in range(2)]
+        run.fill(nodes[rows], (first_walk, n_walks), *more)
+        estimates[rows], errors[rows] = more
+        first_walk += n_walks
     return np.clip(estimates, 0.0, 1.0, out=estimates), errors
 
 
-def _fill(
-    table: WalkTable,
-    nodes: Ints,
-    fill: Callable[..., None],
-    n_walks: int,
-    estimates: Floats,
-    errors: Floats,
-    n_jobs: int | None,
-) -> None:
-    graphs = np.searchsorted(table.node_ptr, nodes, side="right") - 1
-    starts = nodes - table.node_ptr[graphs]
-    n_pieces = min(len(nodes), _TASKS_PER_THREAD * n_threads(n_jobs))
-    cuts = np.linspace(0, len(nodes), n_pieces + 1).astype(np.int64)
-    pieces = [slice(first, last) for first, last in pairwise(cuts)]
-    tasks: list[tuple[Any, ...]] = [
-        (table, graphs[piece], starts[piece], n_walks, estimates[piece], errors[piece])
-        for piece in pieces
-    ]
-    costs = np.diff(cuts).astype(float).tolist()
-    run_tasks(fill, tasks, costs, n_jobs, "random walks")
+def _enough_walks(n_walks: int, found: float, wanted: float) -> int:
+    """Walks after which the error should be as wanted, but not more than four times as many."""
+    needed = n_walks * (found / wanted) ** 2
+    if needed > _MOST_WALKS:
+        raise InvalidInputError(
+            f"a standard error of {wanted} takes about {needed:.1g} walks from some nodes, more "
+            f"than {_MOST_WALKS}; ask for a larger one, or use method='exact'"
+        )
+    return int(min(1.1 * needed + 1, 4 * n_walks))
+
+
+class _Run(NamedTuple):
+    """Walks on some graphs, by some estimator."""
+
+    table: WalkTable
+    estimator: Callable[..., None]
+    n_jobs: int | None
+
+    def fill(self, nodes: Ints, walks: tuple[int, int], estimates: Floats, errors: Floats) -> None:
+        """Estimate from the walks ``first, .., first + number - 1`` of some nodes."""
+        n_steps = estimates.shape[1]
+        graphs = np.searchsorted(self.table.node_ptr, nodes, side="right") - 1
+        starts = nodes - self.table.node_ptr[graphs]
+        per_node = _NANOSECONDS_PER_STEP * walks[1] * n_steps
+        pieces = _pieces(len(nodes), per_node, n_threads(self.n_jobs))
+        common = [
+            (graphs[piece], starts[piece], estimates[piece], errors[piece]) for piece in pieces
+        ]
+        costs = [per_node * len(part[0]) for part in common]
+        tasks = [(self.table, g, s, walks, *results) for g, s, *results in common]
+        run_tasks(self.estimator, tasks, costs, self.n_jobs, "random walks")
+        if self.estimator is fill_collisions:  # for early steps meetings tell little
+            budget = walks[1] * n_steps // 2
+            tasks = [(self.table, g, s, budget, *results) for g, s, *results in common]
+            run_tasks(fill_first_steps, tasks, costs, self.n_jobs, "first steps")
+
+
+def _pieces(n_nodes: int, nanoseconds_per_node: float, n_workers: int) -> list[slice]:
+    """Cut nodes into tasks: several a worker, none of them long, so that Ctrl-C is prompt."""
+    total = n_nodes * nanoseconds_per_node
+    n_pieces = max(n_workers * _TASKS_PER_THREAD, int(total / _LONGEST_NANOSECONDS))
+    cuts = np.linspace(0, n_nodes, min(n_nodes, n_pieces) + 1).astype(np.int64)
+    return [slice(first, last) for first, last in pairwise(cuts)]

@@ -13,8 +13,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from retgk.batch import GraphBatch
-from retgk.walks.first_steps import fill_first_steps
-from retgk.walks.hashing import GOLDEN, mixed
 
 __all__ = [
     "WalkTable",
@@ -26,6 +24,7 @@ __all__ = [
 ]
 
 _STEP_BITS = np.uint64(32)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _BITS_OF_ONE = np.float64(1).view(np.uint64)
 
 
@@ -103,6 +102,14 @@ def graph_hashes(batch: GraphBatch) -> NDArray[np.uint64]:
 
 
 @njit(cache=True, nogil=True)
+def _mixed(value):
+    """Scramble 64 bits (SplitMix64); written out here, as the cache sees this file alone."""
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
 def _hashes(node_ptr, indptr, indices, bits):
     hashes = np.empty(len(node_ptr) - 1, np.uint64)
     for graph in range(len(hashes)):
@@ -115,9 +122,9 @@ def _hashes(node_ptr, indptr, indices, bits):
         for node in range(first, node_ptr[graph + 1]):
             row = np.uint64(node - first) << np.uint64(32)
             for entry in range(indptr[node], indptr[node + 1]):
-                value = mixed((row | np.uint64(indices[entry])) + GOLDEN)
-                total += mixed(value ^ bits[entry]) if weighted else value
-        hashes[graph] = mixed(total + GOLDEN)
+                value = _mixed((row | np.uint64(indices[entry])) + _GOLDEN)
+                total += _mixed(value ^ bits[entry]) if weighted else value
+        hashes[graph] = _mixed(total + _GOLDEN)
     return hashes
 
 
@@ -176,14 +183,14 @@ def node_keys(node_ptr, hashes, seed):
     """Hash of the seed and each node, wherever its graph stands in a batch."""
     keys = np.empty(node_ptr[-1], np.uint64)
     for graph in range(len(hashes)):
-        base = mixed(np.uint64(seed) + hashes[graph])
+        base = _mixed(np.uint64(seed) + hashes[graph])
         for node in range(node_ptr[graph], node_ptr[graph + 1]):
-            keys[node] = mixed(base + np.uint64(node - node_ptr[graph] + 1) * GOLDEN)
+            keys[node] = _mixed(base + np.uint64(node - node_ptr[graph] + 1) * _GOLDEN)
     return keys
 
 
 @njit(cache=True, nogil=True)
-def _advance(table, first, key, step, before, now):
+def _advance(table, first, key, first_walk, step, before, now):
     """Let every walk take one step: 32 random bits choose a slot, 32 more its alias."""
     indptr, indices, loops = table.indptr, table.indices, table.loops
     thresholds, aliases = table.thresholds, table.aliases
@@ -193,8 +200,8 @@ def _advance(table, first, key, step, before, now):
         begin = indptr[row]
         n_neighbours = indptr[row + 1] - begin
         n_slots = n_neighbours + loops
-        counter = (np.uint64(walk) << _STEP_BITS) | np.uint64(step)
-        bits = mixed(key + counter * GOLDEN)
+        counter = (np.uint64(first_walk + walk) << _STEP_BITS) | np.uint64(step)
+        bits = _mixed(key + counter * _GOLDEN)
         slot = np.int64(((bits >> np.uint64(32)) * np.uint64(n_slots)) >> np.uint64(32))
         if weighted and n_slots:
             place = begin + row * loops + slot
@@ -205,8 +212,14 @@ def _advance(table, first, key, step, before, now):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def fill_returns(table, graphs, starts, n_walks, estimates, errors):
-    """Share of walks that stand on their start node after s steps (the paper's estimator)."""
+def fill_returns(table, graphs, starts, walks, estimates, errors):
+    """
+    Share of walks that stand on their start node after s steps (the paper's estimator).
+
+    `walks` are the number of the first walk and the number of walks. For the error, a
+    return and a stay away are added, so that what was never seen is not taken for certain.
+    """
+    first_walk, n_walks = walks
     now, before = np.empty(n_walks, np.int32), np.empty(n_walks, np.int32)
     n_steps = estimates.shape[1]
     for row in range(len(starts)):
@@ -216,34 +229,36 @@ def fill_returns(table, graphs, starts, n_walks, estimates, errors):
         now[:] = start
         for step in range(n_steps):
             now, before = before, now
-            _advance(table, first, key, step, before, now)
+            _advance(table, first, key, first_walk, step, before, now)
             n_returned = 0
             for walk in range(n_walks):
                 n_returned += now[walk] == start
             share = n_returned / n_walks
             estimates[row, step] = share
             if len(errors):
+                share = (n_returned + 1) / (n_walks + 2)
                 errors[row, step] = np.sqrt(share * (1.0 - share) / (n_walks - 1))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def fill_collisions(table, graphs, starts, n_walks, estimates, errors):
+def fill_collisions(table, graphs, starts, walks, estimates, errors):
     """
     Estimate from meetings of walks, with walks of half the length.
 
     Walks are reversible: ``P^(a+b)(i, i) = sum_j P^a(i, j) P^b(i, j) d_i / d_j``. With a = b = h
     for s = 2h, and a = h, b = h - 1 for s = 2h - 1, this is the expected number of meetings of
     two different walks from i at j after a and b steps, weighted d_i / d_j. Averaging
-    over all ordered pairs is a U-statistic, so it is unbiased; its standard error is the
-    jackknife's over walks. The first steps, for which meetings tell little, are exact.
+    over all ordered pairs is a U-statistic, so it is unbiased. Its standard error is the
+    jackknife's over walks, and that of one more meeting, so that what was never seen is not
+    taken for certain. `walks` are the number of the first walk and the number of walks.
     """
+    first_walk, n_walks = walks
     n_steps = estimates.shape[1]
     largest = 0
     for graph in graphs:
         largest = max(largest, table.node_ptr[graph + 1] - table.node_ptr[graph])
     now, before = np.empty(n_walks, np.int32), np.empty(n_walks, np.int32)
     n_now, n_before = np.zeros(largest, np.int32), np.zeros(largest, np.int32)
-    mass = np.zeros(largest)
     for row in range(len(starts)):
         graph, start = graphs[row], starts[row]
         first = table.node_ptr[graph]
@@ -256,7 +271,7 @@ def fill_collisions(table, graphs, starts, n_walks, estimates, errors):
             now, before = before, now
             n_now, n_before = n_before, n_now
             odd, even = 0.0, 0.0
-            _advance(table, first, key, half, before, now)
+            _advance(table, first, key, first_walk, half, before, now)
             for walk in range(n_walks):
                 node = now[walk]
                 odd += (n_before[node] - (node == before[walk])) * inverse[node]
@@ -266,30 +281,28 @@ def fill_collisions(table, graphs, starts, n_walks, estimates, errors):
             if 2 * half + 1 < n_steps:
                 estimates[row, 2 * half + 1] = even * scale
             if len(errors):
-                walks = (now, before, n_now, n_before, inverse)
-                _fill_jackknife(walks, scale, 2 * half, odd, even, errors[row])
+                meetings = (now, before, n_now, n_before, inverse)
+                _fill_jackknife(meetings, scale, 2 * half, odd, even, errors[row])
             for walk in range(n_walks):
                 n_before[before[walk]] = 0
         for walk in range(n_walks):
             n_now[now[walk]] = 0
-        budget = n_walks * n_steps // 2
-        n_exact = fill_first_steps(table, first, start, budget, mass, estimates[row])
-        if len(errors):
-            errors[row, :n_exact] = 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _fill_jackknife(walks, scale, step, odd, even, errors):
-    """Jackknife standard errors of two consecutive steps, from each walk's own meetings."""
-    now, before, n_now, n_before, inverse = walks
+def _fill_jackknife(meetings, scale, step, odd, even, errors):
+    """Standard errors of two consecutive steps, from each walk's own meetings."""
+    now, before, n_now, n_before, inverse = meetings
     n_walks = len(now)
-    odd_spread, even_spread = 0.0, 0.0
+    odd_spread, even_spread, heaviest = 0.0, 0.0, 0.0
     for walk in range(n_walks):
         a, b = now[walk], before[walk]
         met = 0.5 * (n_before[a] - (a == b)) * inverse[a] + 0.5 * (n_now[b] - (a == b)) * inverse[b]
         odd_spread += (met - odd / n_walks) ** 2
         even_spread += ((n_now[a] - 1) * inverse[a] - even / n_walks) ** 2
+        heaviest = max(heaviest, inverse[a])
     factor = 2.0 * scale * np.sqrt(n_walks * (n_walks - 1.0)) / (n_walks - 2.0)
-    errors[step] = factor * np.sqrt(odd_spread)
+    one_more = 2.0 * scale * heaviest
+    errors[step] = np.sqrt(factor**2 * odd_spread + one_more**2)
     if step + 1 < len(errors):
-        errors[step + 1] = factor * np.sqrt(even_spread)
+        errors[step + 1] = np.sqrt(factor**2 * even_spread + one_more**2)

@@ -16,11 +16,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from retgk.walks.hashing import GOLDEN, mixed
-
 __all__ = ["Quotients", "empty_quotients", "merge_twins"]
 
 _UNSEEN = -1
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Quotients(NamedTuple):
@@ -107,7 +106,7 @@ def _merge_graphs(arrays, self_loop, first, last, quotients):
     scale = np.empty(largest)
     keys = np.empty(largest, np.uint64)
     for i in range(largest):
-        keys[i] = mixed(np.uint64(i) + GOLDEN)
+        keys[i] = _mixed(np.uint64(i) + _GOLDEN)
     for graph in range(first, last):
         node = node_ptr[graph]
         n = node_ptr[graph + 1] - node
@@ -119,9 +118,17 @@ def _merge_graphs(arrays, self_loop, first, last, quotients):
 
 
 @njit(cache=True, nogil=True)
+def _mixed(value):
+    """Scramble 64 bits (SplitMix64); written out here, as the cache sees this file alone."""
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
 def _edge_hash(keys, column, entry, bits):
     """Hash of one neighbour with the weight of the edge to it."""
-    return mixed(keys[column] ^ bits[entry]) if len(bits) else keys[column]
+    return _mixed(keys[column] ^ bits[entry]) if len(bits) else keys[column]
 
 
 @njit(cache=True, nogil=True)
@@ -220,7 +227,7 @@ def _write_quotient(rows, graph, node, degree, loop, twin, inner, scale, quotien
     q.n_classes[graph] = n_classes
     for i in range(n):
         size = q.multiplicity[node + q.class_of[node + i]]
-        scale[i] = np.sqrt(size / degree[i]) if twin[i] == _UNSEEN else 0.0
+        scale[i] = np.sqrt(size) / np.sqrt(degree[i]) if twin[i] == _UNSEEN else 0.0
     written = indptr[0]
     for i in range(n):
         if twin[i] != _UNSEEN:
@@ -237,6 +244,8 @@ def _write_quotient(rows, graph, node, degree, loop, twin, inner, scale, quotien
             if j != i and twin[j] == _UNSEEN:
                 weight = weights[entry] if len(weights) else 1.0
                 q.columns[written] = q.class_of[node + j]
-                q.values[written] = weight * (scale[i] * scale[j])
+                # in this order nothing overflows, and both directions get the same bits
+                larger, smaller = max(scale[i], scale[j]), min(scale[i], scale[j])
+                q.values[written] = (weight * larger) * smaller
                 written += 1
         q.row_end[row] = written
