@@ -18,7 +18,8 @@ from retgk import RetGKKernel
 
 SETTINGS = [
     "MUTAG/labels", "ENZYMES/labels", "ENZYMES/attributes", "ENZYMES/both",
-    "SYNTHETICnew/attributes", "BZR/both", "PROTEINS/labels", "IMDB-BINARY", "NCI1/labels", "COLLAB", "REDDIT-BINARY",
+    "SYNTHETICnew/attributes", "BZR/both", "PROTEINS/labels", "IMDB-BINARY", "NCI1/labels",
+    "COLLAB", "REDDIT-BINARY",
 ]  # fmt: skip
 TOLERANCES = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
 CS = [1.0, 10.0, 100.0, 1000.0]

@@ -57,7 +57,24 @@ def rpf_table():
     return table(header, rows) + "\n\n" + run_line(records[0])
 
 
-TABLES = {"rpf": rpf_table}
+def tolerance_table():
+    """One row a setting, one column a tolerance: error, and changed predictions."""
+    records = read_records("tolerance")
+    tolerances = sorted({r["tol"] for r in records})
+    cells = {
+        (r["setting"], r["tol"]): f"{r['largest_error']:.0e}, {r['changed_predictions']}"
+        for r in records
+    }
+    counts = {r["setting"]: r["predictions"] for r in records}
+    rows = [
+        [setting, f"{count:,}", *(cells[setting, tol] for tol in tolerances)]
+        for setting, count in counts.items()
+    ]
+    header = ["setting", "predictions", *(f"tol={tol:g}: error, changed" for tol in tolerances)]
+    return table(header, rows) + "\n\n" + run_line(records[0])
+
+
+TABLES = {"rpf": rpf_table, "tolerance": tolerance_table}
 
 
 def with_tables(text):
