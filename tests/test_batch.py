@@ -197,6 +197,38 @@ def test_arrays_are_read_only(array: str) -> None:
             getattr(batch, array)[0] = 1
 
 
+@pytest.mark.parametrize("array", ["node_ptr", "indptr", "indices", "weights", "labels"])
+def test_arrays_cannot_be_made_writable(array: str) -> None:
+    weighted = from_edges(2, [[0, 1]], [2.0], symmetrize=True)
+    for batch in (
+        house(),
+        house()[1],
+        house()[[1, 0]],
+        weighted,
+        pickle.loads(pickle.dumps(house())),
+    ):
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+            getattr(batch, array).flags.writeable = True
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+            batch.attributes.flags.writeable = True
+
+
+def test_arrays_of_the_caller_stay_writable() -> None:
+    given = {
+        "node_ptr": np.array([0, 2]),
+        "indptr": np.array([0, 1, 2]),
+        "indices": np.array([1, 0], np.int32),
+        "weights": np.array([2.0, 2.0]),
+        "labels": np.array([0, 1], np.int32),
+        "attributes": np.array([[1.0], [2.0]]),
+    }
+    batch = GraphBatch(**given)
+    for name, array in given.items():
+        array[:] = 7
+        assert array.flags.writeable, name
+        assert 7 not in getattr(batch, name), name
+
+
 @pytest.mark.parametrize("kept", ["attributes", "labels"])
 def test_changed_copies_share_the_rest(kept: str) -> None:
     batch = from_edges(
@@ -291,6 +323,9 @@ BAD_BATCHES: list[tuple[Callable[[], Any], str]] = [
     (lambda: GraphBatch(3, [0, 0], []), r"node_ptr must be one-dimensional and start at 0, got 3"),
     (lambda: GraphBatch([], [0], []), r"node_ptr must be one-dimensional and start at 0, got \[\]"),
     (lambda: house().with_labels([1]), "got 1 labels for 6 nodes; give one label per node"),
+    (lambda: house().with_labels(np.ma.arange(6)), "labels are a masked array; fill the gaps"),
+    (lambda: house().with_attributes(np.ma.ones((6, 1))), "attributes are a masked array"),
+    (lambda: house().with_attributes([[10**400]] * 6), "attributes must be real .*too large"),
     (lambda: house().with_labels("abcabc"), "labels must be a sequence with .* got str"),
     (lambda: house().with_labels(set(range(6))), "labels must be a sequence with .* got set"),
     (lambda: house().with_labels(dict.fromkeys(range(6))), "labels must be a seq.* got dict"),

@@ -90,8 +90,10 @@ def test_options_reach_the_converter() -> None:
     assert as_batch([two], n_nodes=[3], symmetrize=True) == BATCH
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         as_batch(nx.path_graph(3), colour="red")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'label'"):
-        as_batch(BATCH, label="x")
+    for batches in (BATCH, [BATCH, BATCH]):
+        message = "a GraphBatch takes no options, got symmetrize: its graphs are undirected"
+        with pytest.raises(InvalidInputError, match=message):
+            as_batch(batches, symmetrize=True)
 
 
 def test_the_list_as_a_whole_tells_matrices_from_edges() -> None:

@@ -153,8 +153,62 @@ ERRORS = {
     ),
     "n_nodes count": (
         lambda: from_edge_lists([[[0, 1]]], [2, 3]),
-        "got n_nodes for 2 graphs, but 1 graphs",
+        "n_nodes must list one number for each of 1 graphs, got 2 numbers",
     ),
+    "n_nodes of one graph": (
+        lambda: from_edge_lists([[0, 1], [1, 0]], n_nodes=2),
+        r"graph 0: edges must have shape \(n_edges, 2\), got \(2,\)",
+    ),
+    "n_nodes of several graphs": (
+        lambda: from_edge_lists([[[0, 1]], [[0, 1]]], n_nodes=2),
+        r"n_nodes must list one number for each of 2 graphs, got the number 2; a single graph is",
+    ),
+    "n_nodes that is no integer": (
+        lambda: from_edge_lists([[[0, 1]]], n_nodes=[2.5]),
+        "n_nodes must be integers, got float64",
+    ),
+    "no edges at all": (lambda: from_edge_lists(5), "expected arrays of edges, got int"),
+    "one weight": (
+        lambda: from_edge_lists([[[0, 1]]], weights=1.0),
+        "weights must be a sequence with those of one graph after the other, got float",
+    ),
+    "one label": (
+        lambda: from_numpy([PAIR], labels=5),
+        "labels must be a sequence with those of one graph after the other, got int",
+    ),
+    "one label a graph": (
+        lambda: from_numpy([PAIR], labels=[5]),
+        "graph 0: labels must be a sequence of 2, one for each node, got int",
+    ),
+    "matrix": (
+        lambda: from_numpy(PAIR.view(np.matrix)),
+        r"graph 0 is a numpy.matrix; make it an array with numpy.asarray\(matrix\)",
+    ),
+    "matrix in a list": (
+        lambda: from_numpy([PAIR, PAIR.view(np.matrix)]),
+        "graph 1 is a numpy.mat",
+    ),
+    "masked": (
+        lambda: from_numpy(np.ma.masked_equal(PAIR, 0)),
+        r"graph 0: the entries of the matrix are a masked array; fill the gaps with .filled",
+    ),
+    "masked stack": (
+        lambda: from_numpy(np.ma.masked_equal([PAIR, PAIR], 0)),
+        "adjacency matrices are a masked array",
+    ),
+    "masked labels": (
+        lambda: from_numpy(PAIR, labels=np.ma.masked_equal([0, 1], 0)),
+        "graph 0: labels are a masked array",
+    ),
+    "masked attributes": (
+        lambda: from_numpy(PAIR, attributes=np.ma.masked_equal([[0.0], [1.0]], 0)),
+        "graph 0: attributes are a masked array",
+    ),
+    "masked weights": (
+        lambda: from_edge_lists([[[0, 1]]], weights=[np.ma.masked_equal([1.0], 1)]),
+        "graph 0: weights are a masked array",
+    ),
+    "ragged": (lambda: from_numpy([[[0, 1], [1]]]), "graph 0 is not a matrix: "),
     "weight count": (
         lambda: from_edge_lists([[[0, 1], [1, 0]]], weights=[[1.0]]),
         r"graph 0: weights must have shape \(2,\), one for each edge; got \(1,\)",

@@ -138,6 +138,8 @@ def with_values(*values: Any) -> nx.Graph:
     [
         ("1.5", r"graph 1, node 'b': the attribute 'x' is '1.5'; it must be a number or a vector"),
         (None, r"graph 1, node 'b': the attribute 'x' is None; it must be a number or a vector"),
+        (10**400, r"graph 1, node 'b': the attribute 'x' is an integer of 1329 bits; it must be"),
+        ({1.5}, r"graph 1, node 'b': the attribute 'x' is \{1.5\}; it must be a number"),
         ([[1]], r"graph 1, node 'b': the attribute 'x' is \[\[1\]\]; it must be a number"),
         ([1], r"graph 1, node 'b': the attribute 'x' has 1 values, graph 0, node 'a' has one num"),
         (np.nan, r"graph 1: attribute 0 of node 1 is nan; fill it in or drop the graph"),
@@ -152,6 +154,34 @@ def test_vectors_of_different_lengths() -> None:
     message = "graph 0, node 'b': the attribute 'x' has 3 values, graph 0, node 'a' has 2 values"
     with pytest.raises(InvalidInputError, match=message):
         from_networkx(with_values([1, 2], [1, 2, 3]), attributes="x")
+
+
+@pytest.mark.parametrize("position", [1, 1023, 1024, 2999])
+def test_many_vectors_are_read_in_chunks(position: int) -> None:
+    graph = nx.empty_graph(3000)
+    values = np.random.default_rng(0).random((3000, 2))
+    nx.set_node_attributes(graph, dict(enumerate(values.tolist())), "x")
+    np.testing.assert_array_equal(from_networkx(graph, attributes="x").attributes, values)
+    graph.nodes[position]["x"] = values[position]  # an array among lists
+    np.testing.assert_array_equal(from_networkx(graph, attributes="x").attributes, values)
+    for bad, problem in (([1.0], "has 1 values"), ([1.0, "2"], "is .*must be a number")):
+        graph.nodes[position]["x"] = bad
+        with pytest.raises(
+            InvalidInputError, match=f"node {position}: the attribute 'x' {problem}"
+        ):
+            from_networkx(graph, attributes="x")
+
+
+class Backwards(nx.Graph):
+    """A graph that lists its rows in another order than its nodes."""
+
+    def adjacency(self) -> Any:
+        return reversed(list(super().adjacency()))
+
+
+def test_rows_in_another_order_than_the_nodes() -> None:
+    star = [(0, 1), (0, 2), (0, 3)]
+    assert from_networkx(Backwards(star)) == from_networkx(nx.Graph(star))
 
 
 def test_missing_attribute_and_label() -> None:
@@ -179,6 +209,21 @@ def test_weight_that_is_no_number(kind: type, weight: Any) -> None:
     message = f"graph 1: the edge from 'a' to 'b' has the 'weight' {weight!r}, which is not a numb"
     with pytest.raises(InvalidInputError, match=message):
         from_networkx([nx.path_graph(2), bad])
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])
+def test_weight_that_is_too_large(kind: type) -> None:
+    bad = kind()
+    bad.add_edge("a", "b", weight=10**400)
+    message = "edge from 'a' to 'b' has the 'weight' an integer of 1329 bits, which is too large"
+    with pytest.raises(InvalidInputError, match=message):
+        from_networkx(bad)
+
+
+def test_parallel_weights_that_are_too_large_together() -> None:
+    bad = nx.MultiGraph([("a", "b", {"weight": 10**308})] * 2)
+    with pytest.raises(InvalidInputError, match="graph 0: the weights of parallel edges add up to"):
+        from_networkx(bad)
 
 
 @pytest.mark.parametrize("weight", [-1, np.nan, np.inf])

@@ -69,6 +69,9 @@ def test_igraph_errors() -> None:
     bad.es["weight"] = ["a"]
     with pytest.raises(InvalidInputError, match="graph 1: edge 0 has the 'weight' 'a', which is"):
         from_igraph([good, bad])
+    bad.es["weight"] = [10**400]
+    with pytest.raises(InvalidInputError, match="graph 1 has a 'weight' that is too large for a f"):
+        from_igraph([good, bad])
     with pytest.raises(InvalidInputError, match=r"graph 1, vertex 1 has no attribute 'x'; the gr"):
         from_igraph([good_with(x=[1, 2]), bad], attributes="x", weight=None)
     with pytest.raises(InvalidInputError, match=r"graph 0, vertex 0 has no attribute 'x'; .* none"):
@@ -267,6 +270,12 @@ GRAKEL_ERRORS = {
     "long edge": ([[(0, 1, 2, 3)], {}], "graph 1 is not in a form of GraKeL"),
     "values": ([{0: 1}, {}], "graph 1 is not in a form of GraKeL"),
     "weight": ([[(0, 1, "a")], {}], "graph 1 has a weight that is not a number"),
+    "large weight": ([[(0, 1, 10**400)], {}], "graph 1 has a weight that is not a number"),
+    "label array": (
+        [np.ones((2, 2)), np.array(["a", "b"])],
+        "graph 1: node labels must be a dictionary from node to label, got ndarray; dict",
+    ),
+    "label list": ([np.ones((2, 2)), ["a", "b"]], "graph 1: node labels must be a dictionary"),
     "item": ([1, 2, 3, 4], r"graph 1 is of type list; expected \[graph\], \[graph, node_labels\]"),
     "no nodes": ([{}, {}], "graph 1 has no n"),
 }

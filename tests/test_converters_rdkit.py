@@ -76,6 +76,11 @@ def test_hydrogens_become_nodes() -> None:
     assert names(from_smiles("O", add_hydrogens=True)) == ["O", "H", "H"]
 
 
+def test_no_process_at_all() -> None:
+    with pytest.raises(InvalidInputError, match="n_jobs=0 asks for no process at all; use None"):
+        from_smiles("CC", n_jobs=0)
+
+
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch, n_jobs: int | None) -> None:
     whole = from_smiles(SMILES, attributes="charge")

@@ -149,6 +149,12 @@ def test_sizes_labels_and_attributes_asked_for() -> None:
         (lambda: make_graph_classification(families="erdos_renyi"), "families must be a sequence"),
         (lambda: make_graph_classification(families=[]), r"families must be a sequence.*got \[\]"),
         (lambda: make_graph_classification(n_nodes=(9, 8)), r"n_nodes must be two rising numbers"),
+        (lambda: make_graph_classification(n_nodes=5), r"n_nodes must be two rising .*got 5"),
+        (lambda: make_graph_classification(n_nodes=(5, 6, 7)), r"n_nodes must be two rising"),
+        (lambda: make_graph_classification(n_labels=-1), "n_labels must be a whole number from 0"),
+        (lambda: make_graph_classification(n_attributes=-1), "n_attributes must .*, got -1"),
+        (lambda: make_synthetic(noise=-1), "noise must be a standard deviation, 0 or more, got -1"),
+        (lambda: make_synthetic(noise=np.nan), "noise must be a standard deviation, .* got nan"),
         (lambda: make_synthetic(1), "n_graphs must be at least 2, one per class, got 1"),
         (lambda: make_synthie(3), "n_graphs must be at least 4, one per class, got 3"),
     ],
@@ -208,7 +214,6 @@ def test_synthie_follows_its_recipe() -> None:
     data = make_synthie(random_state=0)
     assert len(data) == 400
     assert set(data.graphs.sizes) == {100}
-    assert data.graphs.edge_counts.mean() == pytest.approx(172.93, rel=0.1)
     assert_recipe_of_synthie_attributes(data.graphs, data.targets)
 
 
@@ -224,6 +229,16 @@ def assert_recipe_of_synthie_attributes(graphs: GraphBatch, targets: NDArray[np.
     means = np.stack([attributes[classes == target].mean(axis=0) for target in range(4)])
     distance = np.linalg.norm(means[:, None] - means[None], axis=2)
     assert max(distance[0, 3], distance[1, 2]) < 0.5 * min(distance[0, 1], distance[2, 3])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_synthie_has_its_numbers_of_edges_for_any_seed(seed: int) -> None:
+    data = make_synthie(random_state=seed)
+    counts = data.graphs.edge_counts
+    assert counts.mean() == pytest.approx(172.93, abs=3)
+    assert counts[data.targets < 2].mean() == pytest.approx(199.61, abs=4)
+    assert counts[data.targets >= 2].mean() == pytest.approx(146.25, abs=4)
+    assert counts[data.targets < 2].min() > np.median(counts[data.targets >= 2])
 
 
 def test_synthie_classes_can_be_told_apart() -> None:
@@ -257,4 +272,7 @@ def test_published_synthetic_follows_the_same_recipe(data_folder: Path) -> None:
 def test_published_synthie_follows_the_same_recipe(data_folder: Path) -> None:
     graphs, targets = read_plainly(data_folder, "Synthie")
     assert graphs.edge_counts.mean() == pytest.approx(172.93, abs=0.01)
+    assert graphs.edge_counts[targets < 2].mean() == pytest.approx(199.61, abs=0.01)
+    assert graphs.edge_counts[targets >= 2].mean() == pytest.approx(146.25, abs=0.01)
+    assert (np.diff(graphs.indptr) > 0).all(), "no isolated nodes"
     assert_recipe_of_synthie_attributes(graphs, targets)

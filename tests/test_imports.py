@@ -12,11 +12,13 @@ import retgk
 # Modules and packages directly under retgk, from the ground up. A new one is added at its
 # place here; it may import what stands before it, and nothing else.
 LAYERS = (
+    "array_types",
     "errors",
     "labels",
     "runs",
     "edge_checks",
     "adjacency",
+    "selection",
     "validation",
     "batch",
     "optional",

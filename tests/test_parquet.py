@@ -146,6 +146,73 @@ def test_files_that_others_wrote(tmp_path):
     assert found.targets.tolist() == [0.5, 1.5]
 
 
+def test_edge_labels_follow_neighbours_that_are_not_sorted(tmp_path):
+    path = tmp_path / "star.parquet"
+    columns = {"degrees": [[2, 1, 1]], "neighbours": [[2, 1, 0, 0]], "edge_labels": [[7, 8, 8, 7]]}
+    parquet.write_table(pa.table(columns), path)
+    found = read_parquet(path)
+    assert found.graphs.indices.tolist() == [1, 2, 0, 0]
+    assert found.edge_labels.tolist() == [8, 7, 8, 7]
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_order_within_rows_does_not_matter(tmp_path_factory, seed):
+    dataset = random_dataset(seed, weighted=True)
+    graphs, rng = dataset.graphs, np.random.default_rng(seed)
+    rows = np.repeat(np.arange(graphs.n_nodes), np.diff(graphs.indptr))
+    order = np.lexsort((rng.random(len(rows)), rows))  # shuffled, but each within its row
+    entry_ptr = graphs.indptr[graphs.node_ptr]
+    columns = {
+        "degrees": np.split(np.diff(graphs.indptr), graphs.node_ptr[1:-1]),
+        "neighbours": np.split(graphs.indices[order], entry_ptr[1:-1]),
+        "weights": np.split(graphs.weights[order], entry_ptr[1:-1]),
+        "edge_labels": np.split(dataset.edge_labels[order], entry_ptr[1:-1]),
+    }
+    path = tmp_path_factory.mktemp("parquet") / "set.parquet"
+    parquet.write_table(pa.table({name: list(value) for name, value in columns.items()}), path)
+    found = read_parquet(path)
+    assert found.graphs == graphs
+    assert np.array_equal(found.edge_labels, dataset.edge_labels)
+
+
+@pytest.mark.parametrize("labels", [[2**70, 1, -1], ["\ud800", "a", "b"]])
+def test_labels_beyond_the_types_of_the_file(tmp_path, labels):
+    dataset = random_dataset(3, labels)
+    found = read_parquet(write_parquet(dataset, tmp_path / "set.parquet"))
+    assert found.graphs == dataset.graphs
+
+
+def test_labels_that_are_no_json(tmp_path):
+    path = tmp_path / "set.parquet"
+    field = pa.field("labels", pa.list_(pa.string()), metadata={b"retgk": b"json"})
+    fields = [pa.field(name, pa.list_(pa.int64())) for name in ("degrees", "neighbours")]
+    columns = {"degrees": [[0]], "neighbours": [[]], "labels": [["{"]]}
+    parquet.write_table(pa.table(columns, schema=pa.schema([*fields, field])), path)
+    with pytest.raises(InvalidInputError, match="a label is not the JSON it should be"):
+        read_parquet(path)
+
+
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_several_targets_there_and_back(tmp_path, kind):
+    graphs = random_dataset(0).graphs
+    targets = np.arange(3 * len(graphs)).reshape(-1, 3).astype(kind)
+    path = write_parquet(GraphDataset(graphs, targets, "T"), tmp_path / "set.parquet")
+    found = read_parquet(path).targets
+    assert found.dtype.kind == targets.dtype.kind
+    assert np.array_equal(found, targets)
+
+
+@pytest.mark.parametrize("batch_size", [0, -1, 2.0])
+def test_batch_sizes_that_make_no_sense(tmp_path, batch_size):
+    message = f"batch_size must be a whole number from 1 on, got {batch_size}"
+    with pytest.raises(InvalidInputError, match=message):
+        write_parquet(random_dataset(0), tmp_path / "set.parquet", batch_size=batch_size)
+    path = write_parquet(random_dataset(0), tmp_path / "set.parquet")
+    with pytest.raises(InvalidInputError, match=message):
+        list(iter_parquet(path, batch_size=batch_size))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -156,7 +223,10 @@ def test_files_that_others_wrote(tmp_path):
         ({"weights": [[1.0], []]}, "row 0: weights has 1 values, but its neighbours ask for 2"),
         ({"labels": [["a", "b"], []]}, "row 1: labels has 0 values, but its degrees ask for 1"),
         ({"attributes": [[[1.0]], [[1.0]]]}, "row 0: attributes has 1 values, .* ask for 2"),
-        ({"attributes": [[[1.0], [1.0]], [[1.0, 2.0]]]}, "nodes have from 1 to 2 attributes"),
+        (
+            {"attributes": [[[1.0], [1.0]], [[1.0, 2.0]]]},
+            "attributes are lists of 1 to 2 values; give all",
+        ),
         ({"neighbours": [[1, 7], []]}, "node 1 has the neighbour 7, which is out of range"),
         ({"degrees": [[1, 1], []]}, "graph 1 has no nodes"),
         ({"degrees": [[1, 1], None]}, "row 1: degrees has no value"),
@@ -164,6 +234,19 @@ def test_files_that_others_wrote(tmp_path):
         ({"degrees": ["a", "b"]}, "the column 'degrees' holds string, expected lists"),
         ({"degrees": [["a", "b"], ["c"]]}, "the column 'degrees': "),
         ({"neighbours": None}, "has no column 'neighbours'; it has degrees"),
+        ({"attributes": [[1.0, 2.0], [3.0]]}, "'attributes' holds double where lists are expected"),
+        ({"attributes": [[[1.0], [None]], [[1.0]]]}, "a list in attributes has a gap"),
+        ({"labels": [[1.5, float("nan")], [2.5]]}, "from 0 on: graph 0: node 1 has the label nan"),
+        ({"labels": [[[1], [2]], [[3]]]}, "'labels' holds list<.*> for every node; labels must"),
+        ({"target": [[1], [1, 2]]}, "target are lists of 1 to 2 values; give all the same"),
+        ({"target": [[1], [None]]}, "a list in target has a gap"),
+        ({"target": [{"a": 1}, {"a": 2}]}, "'target' holds struct<.*> where lists are expected"),
+        ({"target": [[[1]], [[2]]]}, "the column 'target' nests list<.*>; expected one value"),
+        ({"target": [1, None]}, "row 1: target has no value"),
+        (
+            {"neighbours": [[1, 0], []], "weights": [[0.0, 0.0], []], "edge_labels": [[1, 1], []]},
+            "from 0 on: edges that are listed twice or weigh nothing cannot have edge labels",
+        ),
     ],
 )
 def test_rows_that_contradict_themselves(tmp_path, changes, message):
@@ -194,6 +277,14 @@ def test_damaged_file(tmp_path):
             r"piece 1 .* labels: JSON in large_list<.*>, .* first one has .* labels: large_list",
         ),
         (random_dataset(0, labels=[frozenset("a"), 1, 2]), "cannot be written"),
+        (
+            random_dataset(4, target=lambda _, n: np.array([1] * (n - 1) + [None])),
+            r"RANDOM: graph \d+ has no target; drop it, or write the graphs alone",
+        ),
+        (
+            random_dataset(4, target=lambda _, n: np.array([1] + ["a"] * (n - 1), object)),
+            "the targets cannot be written: ",
+        ),
     ],
 )
 def test_a_failed_write_leaves_the_old_file(tmp_path, data, message):

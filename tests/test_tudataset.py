@@ -57,6 +57,16 @@ def test_graph_attributes_are_the_targets_where_there_are_no_labels(tmp_path):
     assert load("TOY", tmp_path).targets.tolist() == [0.1, -2.0, 3e4]
 
 
+def test_graphs_may_have_several_values_to_regress_on(tmp_path):
+    values = np.array([[0.1, 1], [-2, 2], [3e4, 3]])
+    text = "".join(f"{a}, {b}\n" for a, b in values)
+    write_zip(tmp_path, graph_labels=None, graph_attributes=text)
+    dataset = load("TOY", tmp_path)
+    assert np.array_equal(dataset.targets, values)
+    save_tudataset(dataset, tmp_path / "again")
+    assert np.array_equal(load("TOY", tmp_path / "again").targets, values)
+
+
 @pytest.mark.parametrize("dense", ["1,1", " 1 ,\t1 "])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("end", ["", "\n", "\n \n\n"])
@@ -148,8 +158,17 @@ def test_weight_column_reads_weights(tmp_path):
         ({"node_attributes": "1\n2\nnan\n4\n5\n6\n"}, r"graph 0: attribute 0 of node 2 is nan"),
         (
             {"A": TOY["A"] + "4, 5\n", "edge_labels": "1\n" * 9 + "2\n"},
-            r"TOY_edge_labels.txt, line 8: the edge from node 4 to node 5 is listed again",
+            r"TOY_edge_labels.txt, line 10: the edge from node 4 to node 5 is listed again, with "
+            r"another label than in line 8; list it once",
         ),
+        (
+            {"A": "4, 5\n5, 4\n4, 5\n4, 5\n", "edge_labels": "1\n1\n2\n1\n"},
+            r"line 3: the edge from node 4 to node 5 .* another label than in line 1",
+        ),
+        ({"edge_labels": "1,1\n" * 9}, r"edge_labels.txt, line 1: .* got 2 columns; give every"),
+        ({"graph_labels": "1,1\n" * 3}, r"graph_labels.txt, line 1: .* got 2 columns; give every"),
+        ({"node_attributes": "1\n2\n1_0\n4\n5\n6\n"}, r"line 3: expected 1 number .* '1_0'"),
+        ({"node_attributes": "\n" + "1\n" * 5}, r"line 1: expected 1 number .* got ''"),
         ({"A": None}, r"has no TOY_A.txt; it holds TOY_graph_indicator.txt"),
         ({"graph_labels": None}, r"has no TOY_graph_labels.txt"),
     ],
@@ -160,7 +179,9 @@ def test_mistakes_are_reported_with_file_and_line(tmp_path, changes, message):
         load("TOY", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["../TOY", "/TOY", "a/b", "a\\b", "", "..", ".TOY", "TOY\n"])
+@pytest.mark.parametrize(
+    "name", ["../TOY", "/TOY", "a/b", "a\\b", "", "..", ".TOY", "TOY\n", None, b"TOY"]
+)
 def test_names_are_not_paths(tmp_path, name):
     with pytest.raises(InvalidInputError, match="is not the name of a data set"):
         load(name, tmp_path)
@@ -237,6 +258,16 @@ def test_cuts_between_chunks_and_blocks_do_not_matter(tmp_path_factory, dataset,
         (GraphDataset(toy_graphs(labels=list("abcabc")), np.ones(3), "T"), "integer labels"),
         (GraphDataset(toy_graphs(), np.array(["a", "b", "c"]), "T"), "files hold numbers"),
         (GraphDataset(toy_graphs(), np.ones(3), "a/b"), "not the name of a data set"),
+        (GraphDataset(toy_graphs(), np.ones((3, 2), int), "T"), r"int64 of shape \(3, 2\), but"),
+        (
+            GraphDataset(toy_graphs(labels=np.full(6, 2**63 + 1, np.uint64)), np.ones(3), "T"),
+            "the labels hold 9223372036854775809, but integers in .* have 18 digits at most",
+        ),
+        (GraphDataset(toy_graphs(), [1, 2, 10**18], "T"), "the targets hold 1000000000000000000"),
+        (
+            GraphDataset(toy_graphs(), [1, 2, 3], "T", edge_labels=[-(10**18)] + [1] * 8),
+            "the edge labels hold 1000000000000000000",
+        ),
     ],
 )
 def test_what_the_form_cannot_hold_is_not_written(tmp_path, dataset, message):

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from retgk.converters import to_networkx as to_networkx
     from retgk.datasets.dataset import GraphDataset as GraphDataset
     from retgk.datasets.digits import load_digit_graphs as load_digit_graphs
+    from retgk.datasets.edge_lists import read_edge_list as read_edge_list
+    from retgk.datasets.edge_lists import write_edge_list as write_edge_list
     from retgk.datasets.generators import make_graph_classification as make_graph_classification
-    from retgk.datasets.graph_files import read_edge_list as read_edge_list
-    from retgk.datasets.graph_files import read_graphml as read_graphml
-    from retgk.datasets.graph_files import write_edge_list as write_edge_list
-    from retgk.datasets.graph_files import write_graphml as write_graphml
+    from retgk.datasets.graphml import read_graphml as read_graphml
+    from retgk.datasets.graphml import write_graphml as write_graphml
     from retgk.datasets.parquet import iter_parquet as iter_parquet
     from retgk.datasets.parquet import read_parquet as read_parquet
     from retgk.datasets.parquet import write_parquet as write_parquet
@@ -78,16 +78,16 @@ _MODULE_OF = {
     "make_synthetic": "retgk.datasets.synthetic",
     "make_synthie": "retgk.datasets.synthetic",
     "mean_embedding_gram": "retgk.estimators.functions",
-    "read_edge_list": "retgk.datasets.graph_files",
-    "read_graphml": "retgk.datasets.graph_files",
+    "read_edge_list": "retgk.datasets.edge_lists",
+    "read_graphml": "retgk.datasets.graphml",
     "read_parquet": "retgk.datasets.parquet",
     "return_probabilities": "retgk.walks.features",
     "sample_nodes": "retgk.walks.sampling",
     "save_tudataset": "retgk.datasets.tudataset",
     "squared_mmd": "retgk.estimators.functions",
     "to_networkx": "retgk.converters",
-    "write_edge_list": "retgk.datasets.graph_files",
-    "write_graphml": "retgk.datasets.graph_files",
+    "write_edge_list": "retgk.datasets.edge_lists",
+    "write_graphml": "retgk.datasets.graphml",
     "write_mean_embedding_gram": "retgk.estimators.gram_file",
     "write_parquet": "retgk.datasets.parquet",
 }

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from retgk.array_types import Codes, Floats, Ints
 from retgk.edge_checks import (
     check_columns,
     check_indptr,
@@ -21,7 +22,7 @@ from retgk.edge_checks import (
     check_weights,
     edges_per_graph,
 )
-from retgk.runs import BLOCK_ENTRIES, Ints, blocks, first_of_run, graph_of, offsets
+from retgk.runs import BLOCK_ENTRIES, blocks, first_of_run, graph_of, offsets
 
 __all__ = ["Adjacency", "adjacency_from_edges", "canonical_adjacency"]
 
@@ -33,12 +34,12 @@ class Adjacency(NamedTuple):
     """CSR arrays of a batch; `weights` is None where every weight is one."""
 
     indptr: Ints
-    indices: NDArray[np.int32]
-    weights: NDArray[np.float64] | None
+    indices: Codes
+    weights: Floats | None
 
 
 def adjacency_from_edges(
-    node_ptr: Ints, edges: NDArray[Any], weights: NDArray[np.float64] | None, symmetrize: bool
+    node_ptr: Ints, edges: NDArray[Any], weights: Floats | None, symmetrize: bool
 ) -> Adjacency:
     """
     Build the canonical adjacency of a batch from a list of edges.
@@ -88,7 +89,7 @@ def canonical_adjacency(
     node_ptr: Ints,
     indptr: Ints,
     indices: NDArray[Any],
-    weights: NDArray[np.float64] | None,
+    weights: Floats | None,
     symmetrize: bool,
 ) -> Adjacency:
     """
@@ -120,7 +121,7 @@ def canonical_adjacency(
     return _canonical(node_ptr, indptr[node_ptr], block_of, symmetrize)
 
 
-def _data(weights: NDArray[np.float64] | None, entries: slice) -> NDArray[Any]:
+def _data(weights: Floats | None, entries: slice) -> NDArray[Any]:
     """Entries of a sparse matrix; small integers, which are quicker, without weights."""
     if weights is None:
         return np.ones(entries.stop - entries.start, np.int32)
@@ -151,9 +152,7 @@ def _shift(node_ptr: Ints, indptr: NDArray[Any]) -> NDArray[Any]:
     return np.repeat(first_nodes.astype(narrow), np.diff(indptr[node_ptr - node_ptr[0]]))
 
 
-def _unsorted_rows(
-    node_ptr: Ints, edges: NDArray[Any], weights: NDArray[np.float64] | None
-) -> Adjacency:
+def _unsorted_rows(node_ptr: Ints, edges: NDArray[Any], weights: Floats | None) -> Adjacency:
     """CSR arrays of edges in any order, by counting; holds little beside its result."""
     pieces = [slice(at, at + BLOCK_ENTRIES) for at in range(0, edges.shape[1], BLOCK_ENTRIES)]
     next_entry = np.zeros(int(node_ptr[-1]), np.int64)

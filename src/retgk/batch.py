@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retgk.adjacency import Adjacency, adjacency_from_edges, canonical_adjacency
+from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.labels import recode, union_of_names
-from retgk.runs import gather_runs, offsets
+from retgk.runs import first_of_run, offsets
+from retgk.selection import FlatGraphs, chosen_graphs, joined_graphs, run_of_graphs
 from retgk.validation import (
     checked_attributes,
     checked_labels,
@@ -81,13 +83,13 @@ class GraphBatch(Sequence["GraphBatch"]):
         "node_ptr",
     )
 
-    node_ptr: NDArray[np.int64]
-    indptr: NDArray[np.int64]
+    node_ptr: Ints
+    indptr: Ints
     indices: NDArray[np.int32]
-    attributes: NDArray[np.float64]
+    attributes: Floats
     label_names: tuple[Hashable, ...]
-    _weights: NDArray[np.float64] | None
-    _labels: NDArray[np.int32] | None
+    _weights: Floats | None
+    _labels: Codes | None
 
     def __init__(
         self,
@@ -182,43 +184,41 @@ class GraphBatch(Sequence["GraphBatch"]):
         if len(parts) == 1:
             return parts[0]
         names = union_of_names(part.label_names for part in parts)
-        weighted = any(part.is_weighted for part in parts)
-        adjacency = Adjacency(
-            _joined_ptr([part.indptr for part in parts]),
-            np.concatenate([part.indices for part in parts]),
-            np.concatenate([part.weights for part in parts]) if weighted else None,
-        )
-        return cls._trusted(
-            _joined_ptr([part.node_ptr for part in parts]),
-            adjacency,
-            np.concatenate([recode(part.labels, part.label_names, names) for part in parts])
-            if parts[0].has_labels
-            else None,
-            names,
-            np.concatenate([part.attributes for part in parts]),
-        )
+        return cls._of_arrays(joined_graphs([part._arrays(names) for part in parts]), names)
 
     @classmethod
     def _trusted(
         cls,
-        node_ptr: NDArray[np.int64],
+        node_ptr: Ints,
         adjacency: Adjacency,
-        labels: NDArray[np.int32] | None,
+        labels: Codes | None,
         label_names: tuple[Hashable, ...],
-        attributes: NDArray[np.float64],
+        attributes: Floats,
     ) -> Self:
         """Build a batch from arrays that are known to be good."""
         batch = cls.__new__(cls)
         batch._assign(node_ptr, adjacency, labels, label_names, attributes)
         return batch
 
+    @classmethod
+    def _of_arrays(cls, arrays: FlatGraphs, label_names: tuple[Hashable, ...]) -> Self:
+        """Build a batch from a selection or join of good arrays."""
+        return cls._trusted(*arrays[:3], label_names, arrays.attributes)
+
+    def _arrays(self, names: Sequence[Hashable] | None = None) -> FlatGraphs:
+        """All arrays, with the labels expressed in another vocabulary where one is given."""
+        labels = self._labels
+        if labels is not None and names is not None:
+            labels = recode(labels, self.label_names, names)
+        return FlatGraphs(self.node_ptr, self._adjacency(), labels, self.attributes)
+
     def _assign(
         self,
-        node_ptr: NDArray[np.int64],
+        node_ptr: Ints,
         adjacency: Adjacency,
-        labels: NDArray[np.int32] | None,
+        labels: Codes | None,
         label_names: tuple[Hashable, ...],
-        attributes: NDArray[np.float64],
+        attributes: Floats,
     ) -> None:
         self.node_ptr = _frozen(node_ptr)
         self.indptr = _frozen(adjacency.indptr)
@@ -229,12 +229,12 @@ class GraphBatch(Sequence["GraphBatch"]):
         self.attributes = _frozen(attributes)
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """Edge weights, one per entry of `indices`; made on the spot when all are one."""
         return _frozen(np.ones(len(self.indices))) if self._weights is None else self._weights
 
     @property
-    def labels(self) -> NDArray[np.int32]:
+    def labels(self) -> Codes:
         """Node labels as positions in `label_names`; all zero when there are none."""
         return _frozen(np.zeros(self.n_nodes, np.int32)) if self._labels is None else self._labels
 
@@ -269,15 +269,15 @@ class GraphBatch(Sequence["GraphBatch"]):
         return int(self.attributes.shape[1])
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """Number of nodes of every graph."""
         return np.diff(self.node_ptr)
 
     @property
-    def edge_counts(self) -> NDArray[np.int64]:
+    def edge_counts(self) -> Ints:
         """Number of undirected edges of every graph, self-loops included."""
         entry_ptr = self.indptr[self.node_ptr]
-        loops = np.concatenate([[0], np.cumsum(self._is_loop())])[entry_ptr]
+        loops = offsets(self._is_loop())[entry_ptr]
         return (np.diff(entry_ptr) + np.diff(loops)) // 2
 
     @property
@@ -326,7 +326,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         """
         return self._replace_attributes(checked_attributes(attributes, self.node_ptr))
 
-    def _replace_attributes(self, attributes: NDArray[np.float64]) -> "GraphBatch":
+    def _replace_attributes(self, attributes: Floats) -> "GraphBatch":
         return self._trusted(
             self.node_ptr, self._adjacency(), self._labels, self.label_names, attributes
         )
@@ -335,7 +335,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         return Adjacency(self.indptr, self.indices, self._weights)
 
     def _is_loop(self) -> NDArray[np.bool_]:
-        local = np.arange(self.n_nodes) - np.repeat(self.node_ptr[:-1], self.sizes)
+        local = np.arange(self.n_nodes) - first_of_run(self.node_ptr)
         return np.equal(self.indices, np.repeat(local, np.diff(self.indptr)))
 
     def __len__(self) -> int:
@@ -360,45 +360,10 @@ class GraphBatch(Sequence["GraphBatch"]):
         return self._take(checked_positions(key, self.n_graphs))
 
     def _run(self, start: int, stop: int) -> "GraphBatch":
-        """Graphs start to stop - 1; labels, weights and attributes are views."""
-        nodes = slice(self.node_ptr[start], self.node_ptr[stop])
-        indptr = self.indptr[nodes.start : nodes.stop + 1]
-        entries = slice(indptr[0], indptr[-1])
-        adjacency = Adjacency(
-            indptr - indptr[0],
-            self.indices[entries],
-            None if self._weights is None else _weights_or_none(self._weights[entries]),
-        )
-        return self._trusted(
-            self.node_ptr[start : stop + 1] - nodes.start,
-            adjacency,
-            None if self._labels is None else self._labels[nodes],
-            self.label_names,
-            self.attributes[nodes],
-        )
+        return self._of_arrays(run_of_graphs(self._arrays(), start, stop), self.label_names)
 
-    def _take(self, graphs: NDArray[np.int64]) -> "GraphBatch":
-        sizes = self.sizes[graphs]
-        first_nodes = self.node_ptr[graphs]
-        degrees = gather_runs(np.diff(self.indptr), first_nodes, sizes)
-        first_entries = self.indptr[first_nodes]
-        n_entries = self.indptr[self.node_ptr[graphs + 1]] - first_entries
-        weights = (
-            None
-            if self._weights is None
-            else _weights_or_none(gather_runs(self._weights, first_entries, n_entries))
-        )
-        return self._trusted(
-            offsets(sizes),
-            Adjacency(
-                offsets(degrees),
-                gather_runs(self.indices, first_entries, n_entries),
-                weights,
-            ),
-            None if self._labels is None else gather_runs(self._labels, first_nodes, sizes),
-            self.label_names,
-            gather_runs(self.attributes, first_nodes, sizes),
-        )
+    def _take(self, graphs: Ints) -> "GraphBatch":
+        return self._of_arrays(chosen_graphs(self._arrays(), graphs), self.label_names)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GraphBatch):
@@ -454,14 +419,17 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
+    """
+    Read-only view of an array that is the batch's own.
 
-
-def _weights_or_none(weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """None where all weights are one, so that equal graphs are stored equally."""
-    return None if bool((weights == 1).all()) else weights
+    What it is a view of becomes read-only too: otherwise one could make the view writable.
+    """
+    contiguous = np.ascontiguousarray(array)
+    base: Any = contiguous
+    while isinstance(base, np.ndarray):
+        base.flags.writeable = False
+        base = base.base
+    return contiguous.view()
 
 
 def _check_same_kind(batches: Sequence[GraphBatch]) -> None:
@@ -482,9 +450,3 @@ def _check_same_kind(batches: Sequence[GraphBatch]) -> None:
                 f"has {'some' if first.has_labels else 'none'}; give all the same, or use "
                 "without_labels()"
             )
-
-
-def _joined_ptr(ptrs: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    starts = offsets(np.array([ptr[-1] for ptr in ptrs]))
-    pieces = [ptr[1:] + start for ptr, start in zip(ptrs, starts[:-1], strict=True)]
-    return np.concatenate([[0], *pieces])

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.runs import BLOCK_ENTRIES, Ints, blocks, graph_of
+from retgk.runs import BLOCK_ENTRIES, blocks, graph_of
 
 __all__ = [
     "check_columns",
@@ -97,7 +98,7 @@ def check_columns(node_ptr: Ints, indptr: Ints, columns: NDArray[Any]) -> None:
 
 
 def check_weights(
-    weights: NDArray[np.float64] | None,
+    weights: Floats | None,
     n_entries: int,
     ends_of: Callable[[int], Any],
     node_ptr: Ints,

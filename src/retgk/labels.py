@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk.array_types import Codes
 from retgk.errors import InvalidInputError
 
-__all__ = ["Codes", "encode_labels", "recode", "union_of_names"]
-
-Codes = NDArray[np.int32]
+__all__ = ["encode_labels", "recode", "union_of_names"]
 
 _SMALL_RANGE = 1 << 16
 
@@ -58,11 +57,13 @@ def _encode_small_integers(
     labels: NDArray[Any], low: int, high: int
 ) -> tuple[Codes, tuple[Hashable, ...]]:
     """Encode by a table over the range, which needs no sorting."""
-    shifted = labels.astype(np.int64) - low if low else labels.astype(np.int64)
+    # Unsigned labels may lie beyond int64, differences of signed ones beyond their own type.
+    wide = labels.astype(np.uint64 if labels.dtype.kind == "u" else np.int64)
+    shifted = (wide - wide.dtype.type(low) if low else wide).astype(np.int64, copy=False)
     present = np.zeros(high - low + 1, bool)
     present[shifted] = True
     table = np.cumsum(present, dtype=np.int32) - np.int32(1)
-    names = (np.flatnonzero(present) + low).tolist()
+    names = [low + step for step in np.flatnonzero(present).tolist()]
     return table[shifted], tuple(map(bool, names) if labels.dtype.kind == "b" else names)
 
 

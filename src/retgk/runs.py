@@ -4,22 +4,22 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Ints", "blocks", "first_of_run", "gather_runs", "graph_of", "offsets"]
+from retgk.array_types import Ints
+
+__all__ = ["blocks", "first_of_run", "gather_runs", "graph_of", "offsets"]
 
 BLOCK_ENTRIES = 1 << 18
 
-Ints = NDArray[np.int64]
 
-
-def offsets(counts: NDArray[Any]) -> Ints:
+def offsets(counts: ArrayLike) -> Ints:
     """
     Offsets of runs, from their lengths.
 
     Parameters
     ----------
-    counts : ndarray of int, shape (n_runs,)
+    counts : array-like of int, shape (n_runs,)
         Length of every run.
 
     Returns
@@ -29,11 +29,12 @@ def offsets(counts: NDArray[Any]) -> Ints:
 
     Examples
     --------
-    >>> offsets(np.array([3, 2]))
+    >>> offsets([3, 2])
     array([0, 3, 5])
     """
-    ptr = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=ptr[1:])
+    lengths = np.asarray(counts)
+    ptr = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=ptr[1:])
     return ptr
 
 

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.labels import encode_labels
 from retgk.runs import graph_of
 
 __all__ = [
+    "check_no_nan",
+    "check_not_masked",
     "checked_attributes",
     "checked_labels",
     "checked_node_ptr",
@@ -24,8 +27,18 @@ MAX_GRAPH_SIZE = 2**31 - 1
 MAX_INTEGER = 2**63 - 1
 
 
+def check_not_masked(values: Any, name: str) -> None:
+    """Raise for masked arrays: NumPy would drop the mask without a word."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidInputError(
+            f"{name} are a masked array; fill the gaps with .filled(value), or drop the graphs "
+            "that have some together with their targets"
+        )
+
+
 def integers(values: Any, name: str) -> NDArray[Any]:
     """Array of signed integers; anything else is an error."""
+    check_not_masked(values, name)
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
         raise InvalidInputError(f"{name} must be integers, got {array.dtype}")
@@ -34,22 +47,25 @@ def integers(values: Any, name: str) -> NDArray[Any]:
     return array if array.dtype.kind == "i" else array.astype(np.int64)
 
 
-def weight_array(weights: ArrayLike | None) -> NDArray[np.float64] | None:
+def weight_array(weights: ArrayLike | None) -> Floats | None:
     """Weights as float64; their values are checked with the edges they belong to."""
-    return None if weights is None else _floats(weights, "weights must be real numbers", copy=None)
+    if weights is None:
+        return None
+    check_not_masked(weights, "weights")
+    return _floats(weights, "weights must be real numbers", copy=None)
 
 
-def _floats(values: ArrayLike, rule: str, copy: bool | None) -> NDArray[np.float64]:
+def _floats(values: ArrayLike, rule: str, copy: bool | None) -> Floats:
     """Array of float64; NumPy alone would drop the imaginary part of complex numbers."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "c":
         raise InvalidInputError(f"{rule}: got {values.dtype}")
     try:
         return np.array(values, dtype=np.float64, order="C", copy=copy)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"{rule}: {error}") from error
 
 
-def checked_node_ptr(node_ptr: ArrayLike) -> NDArray[np.int64]:
+def checked_node_ptr(node_ptr: ArrayLike) -> Ints:
     """Offsets of graphs that all have a node."""
     nodes = integers(node_ptr, "node_ptr").astype(np.int64)
     if nodes.ndim != 1 or len(nodes) == 0 or nodes[0] != 0:
@@ -66,9 +82,7 @@ def checked_node_ptr(node_ptr: ArrayLike) -> NDArray[np.int64]:
     return nodes
 
 
-def checked_labels(
-    labels: Any, node_ptr: NDArray[np.int64]
-) -> tuple[NDArray[np.int32] | None, tuple[Hashable, ...]]:
+def checked_labels(labels: Any, node_ptr: Ints) -> tuple[Codes | None, tuple[Hashable, ...]]:
     """Codes and vocabulary of one label per node."""
     if labels is None:
         return None, ()
@@ -82,14 +96,14 @@ def checked_labels(
         raise InvalidInputError(
             f"got {len(labels)} labels for {node_ptr[-1]} nodes; give one label per node"
         )
+    check_not_masked(labels, "labels")
     codes, names = encode_labels(labels)
-    _check_no_nan(codes, names, node_ptr)
+    check_no_nan(codes, names, node_ptr)
     return codes, names
 
 
-def _check_no_nan(
-    codes: NDArray[np.int32], names: tuple[Hashable, ...], node_ptr: NDArray[np.int64]
-) -> None:
+def check_no_nan(codes: Codes, names: tuple[Hashable, ...], node_ptr: Ints) -> None:
+    """Raise where a label is NaN."""
     for code, name in enumerate(names):
         if isinstance(name, float) and math.isnan(name):
             node = int(np.argmax(codes == code))
@@ -100,13 +114,12 @@ def _check_no_nan(
             )
 
 
-def checked_attributes(
-    attributes: ArrayLike | None, node_ptr: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def checked_attributes(attributes: ArrayLike | None, node_ptr: Ints) -> Floats:
     """Finite attributes, one row per node; a copy, so that the caller keeps his own."""
     n_nodes = int(node_ptr[-1])
     if attributes is None:
         return np.empty((n_nodes, 0))
+    check_not_masked(attributes, "attributes")
     rule = "attributes must be real numbers, the same count for every node"
     values = _floats(attributes, rule, copy=True)
     if values.ndim != 2 or len(values) != n_nodes:
@@ -125,7 +138,7 @@ def checked_attributes(
     return values
 
 
-def checked_positions(key: Any, n_graphs: int) -> NDArray[np.int64]:
+def checked_positions(key: Any, n_graphs: int) -> Ints:
     """Positions that an index or boolean array selects, none of them negative."""
     keys = np.asarray(key)
     if keys.ndim == 1 and keys.size == 0:

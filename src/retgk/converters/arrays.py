@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from retgk.array_types import Floats
 from retgk.batch import GraphBatch
 from retgk.converters.local_edges import (
     LocalEdges,
@@ -14,8 +15,10 @@ from retgk.converters.local_edges import (
     checked_edge_weights,
     checked_edges,
 )
-from retgk.converters.node_values import flat_labels, listed, stacked_attributes
+from retgk.converters.node_values import flat_labels, listed, part_of_each, stacked_attributes
 from retgk.errors import InvalidInputError
+from retgk.runs import offsets
+from retgk.validation import check_not_masked, integers
 
 __all__ = ["from_edge_lists", "from_numpy", "from_scipy"]
 
@@ -64,8 +67,8 @@ def from_scipy(
     sizes = [row.shape[0] for row in rows]
     single = issparse(matrices)
     return GraphBatch(
-        _ptr(sizes),
-        _ptr(np.concatenate([np.diff(row.indptr) for row in rows])),
+        offsets(sizes),
+        offsets(np.concatenate([np.diff(row.indptr) for row in rows])),
         np.concatenate([row.indices for row in rows]),
         np.concatenate([row.data for row in rows]),
         labels=flat_labels(_one_each(labels, single), sizes),
@@ -109,12 +112,12 @@ def from_numpy(
     GraphBatch(4 graphs, 12 nodes, 12 edges)
     """
     single = isinstance(matrices, np.ndarray) and matrices.ndim == 2
-    parts = [matrices] if single else _dense_parts(matrices)
+    parts = _dense_parts([matrices] if single else matrices)
     entries = [_dense_entries(part) for part in parts]
     sizes = [size for _, _, _, part_sizes in entries for size in part_sizes]
     return GraphBatch(
-        _ptr(sizes),
-        _ptr(np.concatenate([degrees for degrees, _, _, _ in entries])),
+        offsets(sizes),
+        offsets(np.concatenate([degrees for degrees, _, _, _ in entries])),
         np.concatenate([columns for _, columns, _, _ in entries]),
         np.concatenate([weights for _, _, weights, _ in entries]),
         labels=flat_labels(_one_each(labels, single), sizes),
@@ -137,10 +140,10 @@ def from_edge_lists(
 
     Parameters
     ----------
-    edges : array-like of int, shape (n_edges, 2), or iterable of such arrays
+    edges : ndarray of int, shape (n_edges, 2), or iterable of array-likes of that shape
         Source and target of every edge, numbered within each graph from 0.
     n_nodes : int or sequence of int, optional
-        Number of nodes of every graph (for a single array, a number). By default the
+        Number of nodes of every graph (for a single NumPy array, a number). By default the
         largest end of an edge plus one, so that isolated last nodes need it.
     weights : sequence, optional
         For every graph, one weight for each edge. Ones by default.
@@ -163,6 +166,8 @@ def from_edge_lists(
     GraphBatch(2 graphs, 5 nodes, 3 edges)
     """
     single = isinstance(edges, np.ndarray) and edges.ndim == 2
+    if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
+        raise InvalidInputError(f"expected arrays of edges, got {type(edges).__name__}")
     found = [edges] if single else list(edges)
     if not found:
         raise InvalidInputError("there are no graphs to convert")
@@ -182,10 +187,6 @@ def _one_each(values: Any, single: bool) -> Any:
     return [values] if single and values is not None else values
 
 
-def _ptr(counts: Any) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-
-
 def _check_matrix(position: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     if len(shape) != 2 or shape[0] != shape[1]:
         raise InvalidInputError(
@@ -198,24 +199,37 @@ def _check_matrix(position: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -
 def _dense_parts(matrices: Any) -> list[NDArray[Any]]:
     """Matrices, or blocks of a stack that keep what is held beside the stack small."""
     if isinstance(matrices, np.ndarray) and matrices.ndim == 3 and len(matrices):
+        check_not_masked(matrices, "adjacency matrices")
         _check_matrix(0, matrices.shape[1:], matrices.dtype)
         step = max(1, _STACK_ENTRIES // max(1, matrices[0].size))
         return [matrices[first : first + step] for first in range(0, len(matrices), step)]
     if isinstance(matrices, str | bytes) or not isinstance(matrices, Iterable):
         raise InvalidInputError(f"expected NumPy arrays, got {type(matrices).__name__}")
-    found = [np.asarray(matrix) for matrix in matrices]
+    found = [_plain_array(matrix, position) for position, matrix in enumerate(matrices)]
     if not found:
         raise InvalidInputError("there are no graphs to convert")
-    for position, matrix in enumerate(found):
-        _check_matrix(position, matrix.shape, matrix.dtype)
+    return found
+
+
+def _plain_array(matrix: Any, position: int) -> NDArray[Any]:
+    """Array of an adjacency matrix; subclasses that compute in other ways are errors."""
+    check_not_masked(matrix, f"graph {position}: the entries of the matrix")
+    if isinstance(matrix, np.matrix):
+        raise InvalidInputError(
+            f"graph {position} is a numpy.matrix; make it an array with numpy.asarray(matrix)"
+        )
+    try:
+        found = np.asarray(matrix)
+    except ValueError as error:
+        raise InvalidInputError(f"graph {position} is not a matrix: {error}") from error
+    _check_matrix(position, found.shape, found.dtype)
     return found
 
 
 def _dense_entries(
     part: NDArray[Any],
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64], list[int]]:
+) -> tuple[NDArray[Any], NDArray[Any], Floats, list[int]]:
     """Row lengths, columns, weights and sizes of a matrix or a stack of them."""
-    _check_matrix(0, part.shape[-2:], part.dtype)
     present = part != 0
     *_, columns = present.nonzero()
     n_matrices = len(part) if part.ndim == 3 else 1
@@ -229,11 +243,14 @@ def _dense_entries(
 
 def _graph_sizes(pairs: list[NDArray[Any]], n_nodes: Any) -> list[int]:
     if n_nodes is not None:
-        if len(n_nodes) != len(pairs):
+        sizes = integers(n_nodes, "n_nodes")
+        if sizes.shape != (len(pairs),):
+            given = f"the number {n_nodes}" if sizes.ndim == 0 else f"{sizes.size} numbers"
             raise InvalidInputError(
-                f"got n_nodes for {len(n_nodes)} graphs, but {len(pairs)} graphs"
+                f"n_nodes must list one number for each of {len(pairs)} graphs, got {given}; a "
+                "single graph is a NumPy array of shape (n_edges, 2)"
             )
-        return [int(size) for size in n_nodes]
+        return [int(size) for size in sizes]
     for position, part in enumerate(pairs):
         if not len(part):
             raise InvalidInputError(
@@ -245,11 +262,12 @@ def _graph_sizes(pairs: list[NDArray[Any]], n_nodes: Any) -> list[int]:
 def _weighted_edges(pairs: list[NDArray[Any]], weights: Any) -> list[LocalEdges]:
     if weights is None:
         return [LocalEdges(part) for part in pairs]
-    if len(weights) != len(pairs):
+    given = part_of_each(weights, "weights")
+    if len(given) != len(pairs):
         raise InvalidInputError(
-            f"got weights for {len(weights)} graphs, but edges for {len(pairs)} graphs"
+            f"got weights for {len(given)} graphs, but edges for {len(pairs)} graphs"
         )
     return [
         LocalEdges(part, checked_edge_weights(values, len(part), position))
-        for position, (part, values) in enumerate(zip(pairs, weights, strict=True))
+        for position, (part, values) in enumerate(zip(pairs, given, strict=True))
     ]

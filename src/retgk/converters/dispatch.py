@@ -63,7 +63,12 @@ def as_batch(graphs: Any, **options: Any) -> GraphBatch:
     return _kind_of_all(found).convert(found, **options)
 
 
-def _concatenated(batches: Any) -> GraphBatch:
+def _concatenated(batches: Any, **options: Any) -> GraphBatch:
+    if options:
+        raise InvalidInputError(
+            f"a GraphBatch takes no options, got {', '.join(options)}: its graphs are undirected, "
+            "and its labels and attributes are set with with_labels and with_attributes"
+        )
     parts = [batches] if _is_batch(batches) else batches
     return GraphBatch.concatenate(
         [part if isinstance(part, GraphBatch) else part.graphs for part in parts]

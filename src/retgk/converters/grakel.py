@@ -1,6 +1,6 @@
 """The input format of GraKeL: a graph object, its node labels, its edge labels."""
 
-from collections.abc import Hashable, Mapping, Set
+from collections.abc import Hashable, Mapping, Set, Sized
 from numbers import Number
 from typing import Any
 
@@ -11,7 +11,7 @@ from retgk.batch import GraphBatch
 from retgk.converters.local_edges import LocalEdges, batch_from_local_edges
 from retgk.converters.node_values import checked_members, column_of_values
 from retgk.errors import InvalidInputError
-from retgk.runs import graph_of
+from retgk.runs import graph_of, offsets
 
 __all__ = ["from_grakel", "is_grakel"]
 
@@ -62,7 +62,7 @@ def from_grakel(
     found = [graphs] if is_grakel(graphs) else checked_members(graphs, _is_item, _ITEM)
     read = [_read(graph, position) for position, graph in enumerate(found)]
     sizes = [len(nodes) for nodes, _, _ in read]
-    node_ptr = np.concatenate([[0], np.cumsum(sizes)])
+    node_ptr = offsets(sizes)
     values = _node_values(read)
 
     def node_name(node: int) -> str:
@@ -110,12 +110,17 @@ def _is_graph_object(graph: Any) -> bool:
 def _read(graph: Any, position: int) -> tuple[list[Hashable], LocalEdges, Any]:
     """Nodes, edges between their positions, and labels of one graph."""
     structure, labels = _parts(graph)
+    if labels is not None and not isinstance(labels, Mapping):
+        raise InvalidInputError(
+            f"graph {position}: node labels must be a dictionary from node to label, got "
+            f"{type(labels).__name__}; dict(enumerate(labels)) makes one for a matrix"
+        )
     nodes, edges = _nodes_and_edges(structure, labels, position)
     index = {node: number for number, node in enumerate(nodes)}
     pairs = np.array([(index[u], index[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)
     try:
         weights = np.array([weight for _, _, weight in edges], dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(f"graph {position} has a weight that is not a number") from None
     return nodes, LocalEdges(pairs, weights), labels
 
@@ -123,10 +128,13 @@ def _read(graph: Any, position: int) -> tuple[list[Hashable], LocalEdges, Any]:
 def _parts(graph: Any) -> tuple[Any, Any]:
     """Structure and node labels."""
     if not _is_graph_object(graph):
-        return graph[0], (graph[1] if len(graph) > 1 else None) or None
-    if graph.edge_dictionary:
-        return graph.edge_dictionary, graph.node_labels or None
-    return graph.adjacency_matrix, graph.index_node_labels or None
+        structure, labels = graph[0], graph[1] if len(graph) > 1 else None
+    elif graph.edge_dictionary:
+        structure, labels = graph.edge_dictionary, graph.node_labels
+    else:
+        structure, labels = graph.adjacency_matrix, graph.index_node_labels
+    is_empty = isinstance(labels, Sized) and len(labels) == 0
+    return structure, None if is_empty else labels
 
 
 def _nodes_and_edges(structure: Any, labels: Any, position: int) -> tuple[list[Hashable], Edges]:

@@ -4,13 +4,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from retgk.array_types import Floats
 from retgk.batch import GraphBatch
 from retgk.converters.local_edges import LocalEdges, batch_from_local_edges, mirrored
 from retgk.converters.node_values import attribute_names, column_of_values, comes_from, listed
 from retgk.errors import InvalidInputError
-from retgk.runs import graph_of
+from retgk.runs import graph_of, offsets
 
 __all__ = ["from_igraph", "is_igraph"]
 
@@ -59,7 +59,7 @@ def from_igraph(
     found = listed(graphs, is_igraph, "igraph graphs")
     edges = [_edges(graph, position, weight, symmetrize) for position, graph in enumerate(found)]
     sizes = [graph.vcount() for graph in found]
-    node_ptr = np.concatenate([[0], np.cumsum(sizes)])
+    node_ptr = offsets(sizes)
 
     def node_name(node: int) -> str:
         graph = graph_of(node_ptr, node)
@@ -94,7 +94,7 @@ def _edges(graph: Any, position: int, weight: str | None, symmetrize: bool) -> L
     return edges if directed else mirrored(edges)
 
 
-def _edge_weights(graph: Any, position: int, weight: str | None) -> NDArray[np.float64] | None:
+def _edge_weights(graph: Any, position: int, weight: str | None) -> Floats | None:
     if weight is None or weight not in graph.es.attributes():
         return None
     values = [1 if value is None else value for value in graph.es[weight]]
@@ -104,7 +104,13 @@ def _edge_weights(graph: Any, position: int, weight: str | None) -> NDArray[np.f
                 f"graph {position}: edge {edge} has the {weight!r} {value!r}, which is not a "
                 "number; pass weight=None to ignore weights"
             )
-    return np.array(values, dtype=np.float64)
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError:
+        raise InvalidInputError(
+            f"graph {position} has a {weight!r} that is too large for a floating-point number; "
+            "pass weight=None to ignore weights"
+        ) from None
 
 
 def _vertex_values(graphs: list[Any], name: str) -> list[Any]:

@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk.array_types import Floats, Ints
 from retgk.batch import GraphBatch
 from retgk.errors import InvalidInputError
-from retgk.runs import graph_of
-from retgk.validation import integers
+from retgk.runs import graph_of, offsets
+from retgk.validation import check_not_masked, integers
 
 __all__ = [
     "LocalEdges",
@@ -23,7 +24,7 @@ class LocalEdges(NamedTuple):
     """Edges of one graph, shape (n_edges, 2), and their weights; None for ones."""
 
     edges: NDArray[Any]
-    weights: NDArray[np.float64] | None = None
+    weights: Floats | None = None
 
 
 def mirrored(graph: LocalEdges) -> LocalEdges:
@@ -50,8 +51,8 @@ def batch_from_local_edges(
     symmetrize: bool = False,
 ) -> GraphBatch:
     """Build one batch; an end outside its own graph is found before numbers are shifted."""
-    node_ptr = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    edge_ptr = np.concatenate([[0], np.cumsum([len(graph.edges) for graph in graphs])])
+    node_ptr = offsets(sizes)
+    edge_ptr = offsets([len(graph.edges) for graph in graphs])
     edges = np.concatenate([graph.edges for graph in graphs]).astype(np.int64, copy=False)
     _check_ends(edges, edge_ptr, np.asarray(sizes))
     edges = edges + np.repeat(node_ptr[:-1], np.diff(edge_ptr))[:, None]
@@ -77,8 +78,9 @@ def checked_edges(edges: Any, position: int) -> NDArray[Any]:
     return pairs
 
 
-def checked_edge_weights(weights: Any, n_edges: int, position: int) -> NDArray[np.float64]:
+def checked_edge_weights(weights: Any, n_edges: int, position: int) -> Floats:
     """Give one weight for each edge of a graph; the batch checks their values."""
+    check_not_masked(weights, f"graph {position}: weights")
     values = np.asarray(weights)
     if values.dtype.kind not in "biuf" and values.size:
         raise InvalidInputError(f"graph {position}: weights must be numbers, got {values.dtype}")
@@ -92,9 +94,7 @@ def checked_edge_weights(weights: Any, n_edges: int, position: int) -> NDArray[n
     return values.astype(np.float64)
 
 
-def _check_ends(
-    edges: NDArray[np.int64], edge_ptr: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> None:
+def _check_ends(edges: Ints, edge_ptr: Ints, sizes: Ints) -> None:
     outside = (edges < 0) | (edges >= np.repeat(sizes, np.diff(edge_ptr))[:, None])
     if not outside.any():
         return
@@ -107,7 +107,7 @@ def _check_ends(
     )
 
 
-def _joined_weights(graphs: list[LocalEdges]) -> NDArray[np.float64] | None:
+def _joined_weights(graphs: list[LocalEdges]) -> Floats | None:
     if all(graph.weights is None for graph in graphs):
         return None
     return np.concatenate(

@@ -4,16 +4,22 @@ from array import array
 from collections.abc import Hashable, Iterable
 from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retgk.batch import GraphBatch
-from retgk.converters.node_values import attribute_names, column_of_values, comes_from, listed
+from retgk.converters.node_values import (
+    attribute_names,
+    column_of_values,
+    comes_from,
+    listed,
+    shortened,
+)
 from retgk.errors import InvalidInputError
 from retgk.optional import optional_module
-from retgk.runs import graph_of
+from retgk.runs import graph_of, offsets
 
 __all__ = ["from_networkx", "is_networkx", "to_networkx"]
 
@@ -66,7 +72,7 @@ def from_networkx(
     if not symmetrize:
         _check_undirected(found)
     sizes, degrees, columns, weights = _structure(found, weight)
-    node_ptr = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    node_ptr = offsets(sizes)
     names = ([] if label is None else [label]) + attribute_names(attributes)
     values = _node_values(found, names)
     labels = None if label is None else values.pop(0)
@@ -81,7 +87,7 @@ def from_networkx(
     ]
     return GraphBatch(
         node_ptr,
-        np.concatenate([[0], np.cumsum(degrees, dtype=np.int64)]),
+        offsets(degrees),
         columns,
         weights,
         labels=labels,
@@ -113,7 +119,8 @@ def _structure(
     for position, graph in enumerate(graphs):
         nodes = list(graph)
         adjacency = dict(graph.adjacency())
-        rows = list(map(adjacency.__getitem__, nodes))
+        in_order = list(adjacency) == nodes
+        rows = list(adjacency.values() if in_order else map(adjacency.__getitem__, nodes))
         sizes.append(len(nodes))
         degrees.extend(map(len, rows))
         columns.extend(_numbered(nodes, chain.from_iterable(rows)))
@@ -136,18 +143,18 @@ def _numbered(nodes: list[Any], neighbours: Iterable[Any]) -> Iterable[Any]:
 
 def _row_weights(rows: list[Any], is_multi: bool, weight: Hashable | None) -> list[Any] | None:
     """Weights in the order of the rows; None where no edge can have one."""
-    edges = chain.from_iterable([row.values() for row in rows])
-    if is_multi:
-        return [_parallel_weight(parallel, weight) for parallel in edges]
-    if weight is None:
+    if weight is None and not is_multi:
         return None
-    data = list(edges)
-    if not any(data):
+    data = [row.values() for row in rows]
+    if is_multi:
+        edges = chain.from_iterable(data)
+        return [_parallel_weight(parallel, weight) for parallel in edges]
+    if not any(chain.from_iterable(data)):
         return None
     try:
-        return [edge[weight] for edge in data]  # half the time of get()
+        return [edge[weight] for edge in chain.from_iterable(data)]  # half the time of get()
     except KeyError:
-        return [edge.get(weight, 1) for edge in data]
+        return [edge.get(weight, 1) for edge in chain.from_iterable(data)]
 
 
 def _parallel_weight(parallel: Any, weight: Hashable | None) -> Any:
@@ -167,20 +174,25 @@ def _pad_with_ones(weights: "array[float]", n_entries: int) -> None:
 def _extend_weights(weights: "array[float]", values: list[Any], source: Any) -> None:
     try:
         weights.extend(values)
-    except TypeError:
+    except (TypeError, OverflowError):
         position, graph, weight = source
         _raise_bad_weight(position, graph, weight)
 
 
-def _raise_bad_weight(position: int, graph: Any, weight: Hashable) -> None:
+def _raise_bad_weight(position: int, graph: Any, weight: Hashable) -> NoReturn:
     for source, target, value in graph.edges(data=weight, default=1):
         try:
             array("d", [value])
-        except TypeError:
+        except (TypeError, OverflowError) as error:
+            problem = "is not a number" if isinstance(error, TypeError) else "is too large"
             raise InvalidInputError(
                 f"graph {position}: the edge from {source!r} to {target!r} has the {weight!r} "
-                f"{value!r}, which is not a number; pass weight=None to ignore weights"
+                f"{shortened(value)}, which {problem}; pass weight=None to ignore weights"
             ) from None
+    raise InvalidInputError(  # each fits, the sum does not
+        f"graph {position}: the weights of parallel edges add up to infinity; scale the weights "
+        "down"
+    )
 
 
 def _node_values(graphs: list[Any], names: list[Any]) -> list[list[Any]]:

@@ -1,7 +1,7 @@
 """Labels and attributes: from one value per node, or one array per graph, to flat arrays."""
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from functools import cache
 from itertools import chain
 from typing import Any, NoReturn
@@ -9,7 +9,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
+from retgk.validation import check_not_masked
 
 __all__ = [
     "attribute_names",
@@ -18,10 +20,15 @@ __all__ = [
     "comes_from",
     "flat_labels",
     "listed",
+    "part_of_each",
+    "shortened",
     "stacked_attributes",
 ]
 
 NodeName = Callable[[int], str]
+
+_CHUNK = 1024
+_MOST_SHOWN = 80
 
 
 def listed(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
@@ -55,6 +62,14 @@ def _packages(kind: Any) -> frozenset[str]:
     return frozenset(base.__module__.partition(".")[0] for base in kind.__mro__)
 
 
+def shortened(value: Any) -> str:
+    """Value as a message shows it; Python refuses to write out very long integers."""
+    if isinstance(value, int) and abs(value) >= 10**20:
+        return f"an integer of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+
+
 def attribute_names(attributes: Any) -> list[Any]:
     """Names of the attributes to read: none, one, or several."""
     if attributes is None:
@@ -62,7 +77,7 @@ def attribute_names(attributes: Any) -> list[Any]:
     return list(attributes) if isinstance(attributes, list | tuple) else [attributes]
 
 
-def column_of_values(values: Sequence[Any], name: Any, node_name: NodeName) -> NDArray[np.float64]:
+def column_of_values(values: Sequence[Any], name: Any, node_name: NodeName) -> Floats:
     """
     Matrix of one attribute from its value on every node: numbers, or vectors of one length.
 
@@ -72,7 +87,7 @@ def column_of_values(values: Sequence[Any], name: Any, node_name: NodeName) -> N
         return np.empty((0, 0))  # graphs without nodes are reported where the batch is built
     try:
         matrix = _matrix(values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         _raise_bad_value(values, name, node_name)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         _raise_bad_value(values, name, node_name)
@@ -86,10 +101,9 @@ def _matrix(values: Sequence[Any]) -> NDArray[Any]:
     ``array("d", ...)`` is quicker than ``np.array`` on Python's own numbers and vectors, and
     takes neither strings nor None for numbers.
     """
+    if type(values[0]) in (list, tuple):
+        return _joined_vectors(values)
     kinds = set(map(type, values))
-    if kinds <= {list, tuple}:
-        (width,) = set(map(len, values))
-        return np.asarray(array("d", chain.from_iterable(values))).reshape(len(values), width)
     if kinds == {np.ndarray}:
         (_,) = {value.shape for value in values}
         return np.concatenate(values).reshape(len(values), *values[0].shape)
@@ -97,6 +111,19 @@ def _matrix(values: Sequence[Any]) -> NDArray[Any]:
         return np.asarray(array("d", values))[:, None]
     matrix = np.asarray(values)
     return matrix[:, None] if matrix.ndim == 1 else matrix
+
+
+def _joined_vectors(values: Sequence[Any]) -> NDArray[Any]:
+    """Rows of numbers from lists and tuples, some at a time: the cache still holds them then."""
+    flat, widths = array("d"), set[int]()
+    for first in range(0, len(values), _CHUNK):
+        chunk = values[first : first + _CHUNK]
+        if not set(map(type, chunk)) <= {list, tuple}:
+            return np.asarray(values)
+        widths.update(map(len, chunk))
+        flat.fromlist(list(chain.from_iterable(chunk)))
+    (width,) = widths
+    return np.asarray(flat).reshape(len(values), width)
 
 
 def _raise_bad_value(values: Sequence[Any], name: Any, node_name: NodeName) -> NoReturn:
@@ -108,8 +135,8 @@ def _raise_bad_value(values: Sequence[Any], name: Any, node_name: NodeName) -> N
             found = np.asarray(None)
         if found.ndim > 1 or found.dtype.kind not in "biuf":
             raise InvalidInputError(
-                f"{node_name(position)}: the attribute {name!r} is {value!r}; it must be a "
-                "number or a vector of numbers"
+                f"{node_name(position)}: the attribute {name!r} is {shortened(value)}; it must "
+                "be a number or a vector of numbers"
             )
         if width is None:
             width = found.shape
@@ -129,18 +156,21 @@ def flat_labels(labels: Any, sizes: Sequence[int]) -> Any:
     """Join the labels of graphs; each graph needs one for each of its nodes."""
     if labels is None:
         return None
-    parts = list(labels)
+    parts = part_of_each(labels, "labels")
     _check_counts(parts, sizes, "labels")
+    for graph, part in enumerate(parts):
+        check_not_masked(part, f"graph {graph}: labels")
     if all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
         return np.concatenate(parts)
     return list(chain.from_iterable(parts))
 
 
-def stacked_attributes(attributes: Any, sizes: Sequence[int]) -> NDArray[np.float64] | None:
+def stacked_attributes(attributes: Any, sizes: Sequence[int]) -> Floats | None:
     """Stack the attribute matrices of graphs; one row for each node, all equally wide."""
     if attributes is None:
         return None
-    parts = [_attribute_matrix(part, graph) for graph, part in enumerate(attributes)]
+    given = part_of_each(attributes, "attributes")
+    parts = [_attribute_matrix(part, graph) for graph, part in enumerate(given)]
     _check_counts(parts, sizes, "rows of attributes")
     for graph, part in enumerate(parts):
         if part.shape[1] != parts[0].shape[1]:
@@ -151,7 +181,18 @@ def stacked_attributes(attributes: Any, sizes: Sequence[int]) -> NDArray[np.floa
     return np.concatenate(parts)
 
 
-def _attribute_matrix(part: Any, graph: int) -> NDArray[np.float64]:
+def part_of_each(values: Any, what: str) -> list[Any]:
+    """List of what belongs to one graph after the other."""
+    if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
+        raise InvalidInputError(
+            f"{what} must be a sequence with those of one graph after the other, got "
+            f"{type(values).__name__}"
+        )
+    return list(values)
+
+
+def _attribute_matrix(part: Any, graph: int) -> Floats:
+    check_not_masked(part, f"graph {graph}: attributes")
     try:
         matrix = np.asarray(part)
     except ValueError:
@@ -168,5 +209,10 @@ def _check_counts(parts: Sequence[Any], sizes: Sequence[int], what: str) -> None
     if len(parts) != len(sizes):
         raise InvalidInputError(f"got {what} for {len(parts)} graphs, but {len(sizes)} graphs")
     for graph, (part, size) in enumerate(zip(parts, sizes, strict=True)):
+        if not isinstance(part, Sized) or getattr(part, "ndim", 1) == 0:
+            raise InvalidInputError(
+                f"graph {graph}: {what} must be a sequence of {size}, one for each node, got "
+                f"{type(part).__name__}"
+            )
         if len(part) != size:
             raise InvalidInputError(f"graph {graph} has {len(part)} {what} for {size} nodes")

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.adjacency import Adjacency
+from retgk.array_types import Ints
 from retgk.datasets.archive import Member
 from retgk.datasets.text_columns import integer_blocks
 from retgk.errors import InvalidInputError
-from retgk.runs import graph_of
+from retgk.runs import first_of_run, graph_of, offsets
 
 __all__ = ["EdgeFile", "EdgesOutOfOrderError", "adjacency_of_blocks", "entries_of_edges"]
 
-Ints = NDArray[np.int64]
 Edges = NDArray[np.int32]
 
 _BLOCK_EDGES = 1 << 17
@@ -84,11 +84,11 @@ def adjacency_of_blocks(
         lengths[nodes[0] : nodes[-1]] = ends - starts
         n_written += write_rows(*rows, nodes, columns[n_written:])
         n_edges += edges.shape[1]
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indptr = offsets(lengths)
     return Adjacency(indptr, columns[:n_written], None)
 
 
-def entries_of_edges(edges: NDArray[np.int32], node_ptr: Ints, adjacency: Adjacency) -> Ints:
+def entries_of_edges(edges: Edges, node_ptr: Ints, adjacency: Adjacency) -> Ints:
     """
     Positions of edges in an adjacency.
 
@@ -108,8 +108,7 @@ def entries_of_edges(edges: NDArray[np.int32], node_ptr: Ints, adjacency: Adjace
     """
     n_nodes = int(node_ptr[-1])
     rows = np.repeat(np.arange(n_nodes), np.diff(adjacency.indptr))
-    first_nodes = np.repeat(node_ptr[:-1], np.diff(node_ptr))
-    keys = rows * n_nodes + (adjacency.indices + first_nodes[rows])
+    keys = rows * n_nodes + (adjacency.indices + first_of_run(node_ptr)[rows])
     sources, targets = edges.astype(np.int64) - 1
     entries: Ints = np.searchsorted(keys, sources * n_nodes + targets)
     return entries

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from retgk.array_types import Floats, Ints
 from retgk.batch import GraphBatch
 from retgk.datasets.dataset import GraphDataset
 from retgk.datasets.random_graphs import FAMILIES
@@ -64,7 +64,8 @@ def make_graph_classification(
     >>> data.graphs.label_names
     (0, 1, 2)
     """
-    _check_parameters(n_graphs, n_classes, families, max(n_labels, n_attributes), n_nodes)
+    _check_counts(n_nodes, n_labels=n_labels, n_attributes=n_attributes)
+    _check_classes(n_graphs, n_classes, families, n_labels + n_attributes)
     rng = np.random.default_rng(random_state)
     targets = rng.permutation(np.arange(n_graphs) % n_classes)
     sizes = rng.integers(n_nodes[0], n_nodes[1], n_graphs, endpoint=True)
@@ -84,12 +85,20 @@ def make_graph_classification(
     return GraphDataset(graphs, targets, "graph_classification", description)
 
 
-def _check_parameters(
-    n_graphs: int,
-    n_classes: int,
-    families: Sequence[str],
-    n_node_features: int,
-    n_nodes: tuple[int, int],
+def _check_counts(n_nodes: tuple[int, int], **counts: int) -> None:
+    for name, count in counts.items():
+        if not isinstance(count, int | np.integer) or count < 0:
+            raise InvalidInputError(f"{name} must be a whole number from 0 on, got {count!r}")
+    is_pair = isinstance(n_nodes, Sequence | np.ndarray) and len(n_nodes) == 2
+    if not is_pair or not 5 <= n_nodes[0] <= n_nodes[1]:
+        raise InvalidInputError(
+            f"n_nodes must be two rising numbers from 5 on, the least and the largest number of "
+            f"nodes, got {n_nodes!r}"
+        )
+
+
+def _check_classes(
+    n_graphs: int, n_classes: int, families: Sequence[str], n_node_features: int
 ) -> None:
     unknown = [family for family in families if family not in FAMILIES]
     if unknown or not families or isinstance(families, str):
@@ -98,8 +107,6 @@ def _check_parameters(
         )
     if not 1 <= n_classes <= n_graphs:
         raise InvalidInputError(f"n_classes must be 1 to n_graphs = {n_graphs}, got {n_classes}")
-    if not 5 <= n_nodes[0] <= n_nodes[1]:
-        raise InvalidInputError(f"n_nodes must be two rising numbers from 5 on, got {n_nodes}")
     if n_classes > len(families) and n_node_features == 0:
         raise InvalidInputError(
             f"{n_classes} classes cannot be told apart by {len(families)} families; ask for "
@@ -107,9 +114,7 @@ def _check_parameters(
         )
 
 
-def _labels(
-    classes: NDArray[np.int64], n_classes: int, n_labels: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _labels(classes: Ints, n_classes: int, n_labels: int, rng: np.random.Generator) -> Ints:
     """Draw labels by inverting the cumulative distribution of each class."""
     distributions = rng.dirichlet(np.ones(n_labels), n_classes)
     cumulative = np.cumsum(distributions, axis=1)[:, :-1]  # rounding may leave the last below 1
@@ -122,7 +127,7 @@ def _labels(
 
 
 def _attributes(
-    classes: NDArray[np.int64], n_classes: int, n_attributes: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+    classes: Ints, n_classes: int, n_attributes: int, rng: np.random.Generator
+) -> Floats:
     means = rng.normal(0, _CLASS_SPREAD, (n_classes, n_attributes))
     return means[classes] + rng.normal(size=(len(classes), n_attributes))

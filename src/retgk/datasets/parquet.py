@@ -32,7 +32,7 @@ def write_parquet(
     graph, node after node, both directions of an edge), ``weights`` (one per neighbour)
     and, where there are any, ``labels`` and ``attributes`` (one per node) and
     ``edge_labels`` (one per neighbour); ``target`` is a plain column. Labels are stored
-    as they are if they are all integers or all text, and as JSON otherwise.
+    as they are if they are all 64-bit integers or all text, and as JSON otherwise.
 
     Parameters
     ----------
@@ -60,6 +60,7 @@ def write_parquet(
     """
     from pyarrow import parquet
 
+    _check_batch_size(batch_size)
     target = Path(path)
     pieces = enumerate(_rows_of_pieces(data, batch_size, target.stem))
     with atomic_path(target) as part:
@@ -104,6 +105,7 @@ def iter_parquet(path: str | os.PathLike[str], batch_size: int = 1_000) -> Itera
     """
     from pyarrow import ArrowInvalid, parquet
 
+    _check_batch_size(batch_size)
     try:
         file = parquet.ParquetFile(path)
     except ArrowInvalid as error:
@@ -146,6 +148,11 @@ def read_parquet(path: str | os.PathLike[str]) -> GraphDataset:
     )
 
 
+def _check_batch_size(batch_size: int) -> None:
+    if not isinstance(batch_size, int | np.integer) or batch_size < 1:
+        raise InvalidInputError(f"batch_size must be a whole number from 1 on, got {batch_size!r}")
+
+
 def _rows_of_pieces(data: Any, batch_size: int, name: str) -> Iterator[tuple[Any, Any]]:
     """Rows of at most `batch_size` graphs each, with what describes the collection."""
     single = isinstance(data, GraphDataset | GraphBatch)
@@ -157,9 +164,21 @@ def _rows_of_pieces(data: Any, batch_size: int, name: str) -> Iterator[tuple[Any
             )
         has_targets = isinstance(item, GraphDataset)
         whole = item if isinstance(item, GraphDataset) else _without_targets(item, name)
+        _check_no_gap(whole)
         for first in range(0, len(whole), batch_size):
             piece = _part(whole, slice(first, min(first + batch_size, len(whole))))
             yield rows_of_dataset(piece, has_targets), _metadata(whole)
+
+
+def _check_no_gap(dataset: GraphDataset) -> None:
+    """Raise where a target is None, which would be refused when the file is read."""
+    if dataset.targets.dtype != object:
+        return
+    for graph, target in enumerate(dataset.targets):
+        if any(value is None for value in np.atleast_1d(target)):
+            raise InvalidInputError(
+                f"{dataset.name}: graph {graph} has no target; drop it, or write the graphs alone"
+            )
 
 
 def _without_targets(graphs: GraphBatch, name: str) -> GraphDataset:

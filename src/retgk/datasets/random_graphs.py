@@ -6,10 +6,12 @@ Every function gives an array of shape (n_edges, 2): distinct edges, each once, 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from retgk.array_types import Ints
 
 __all__ = [
     "FAMILIES",
+    "Edges",
     "barabasi_albert",
     "connected_graph",
     "distinct_edges",
@@ -19,7 +21,7 @@ __all__ = [
     "watts_strogatz",
 ]
 
-Edges = NDArray[np.int64]
+Edges = Ints
 
 _REWIRED = 0.1
 _WITHIN_BLOCK = 0.9

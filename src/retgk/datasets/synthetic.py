@@ -3,25 +3,27 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk.array_types import Floats
 from retgk.batch import GraphBatch
 from retgk.datasets.dataset import GraphDataset
-from retgk.datasets.random_graphs import connected_graph, distinct_edges, erdos_renyi
+from retgk.datasets.random_graphs import Edges, connected_graph, distinct_edges, uniform_edges
 from retgk.errors import InvalidInputError
 
 __all__ = ["make_synthetic", "make_synthie"]
-
-Edges = NDArray[np.int64]
 
 # SYNTHETIC: nodes, edges; swaps of edge ends and permuted attributes of classes A and B
 _BASE_NODES, _BASE_EDGES = 100, 196
 _N_SWAPS = (5, 10)
 _N_PERMUTED = (10, 5)
 
-# Synthie: nodes of a seed, mean degree of G(10, 0.2), seeds of either kind, seeds of a graph
-_SEED_NODES, _SEED_DEGREE, _N_VARIANTS, _SEEDS_PER_GRAPH = 10, 1.8, 200, 10
+# Synthie: nodes of a seed, variants of either kind, seeds of a graph
+_SEED_NODES, _N_VARIANTS, _SEEDS_PER_GRAPH = 10, 200, 10
 _CHANGED_EDGES = 0.25
 _MAJORITY = 0.8
-_JOINING_EDGES = 110
+# With these a graph has 78 + 10 (0.8 * 14 + 0.2 * 5) = 200 edges in classes 0 and 1, and 146
+# in classes 2 and 3; in Synthie it has 199.6 and 146.2 on average.
+_SEED_EDGES = (14, 5)
+_JOINING_EDGES = 78
 _POOL_SIZE = 15_000
 
 
@@ -67,6 +69,8 @@ def make_synthetic(
     GraphBatch(10 graphs, 1,000 nodes, 1,960 edges, 1 attribute)
     """
     _check_n_graphs(n_graphs, 2)
+    if not 0 <= noise < np.inf:
+        raise InvalidInputError(f"noise must be a standard deviation, 0 or more, got {noise}")
     rng = np.random.default_rng(random_state)
     base = connected_graph(_BASE_NODES, _BASE_EDGES, rng)
     attributes = rng.normal(size=_BASE_NODES)
@@ -90,10 +94,11 @@ def make_synthie(
     """
     Graphs by the recipe of Synthie (Morris et al. 2016).
 
-    From each of two Erdos-Renyi graphs, variants ("seeds") are made by changing a quarter
-    of the edges. A graph joins ten seeds by random edges: in classes 0 and 1 a seed is of
-    the first kind with probability 0.8, in classes 2 and 3 with probability 0.2. There are
-    two distributions A and B of 15 attributes: in classes 0 and 2 nodes of first-kind seeds
+    From each of two Erdos-Renyi graphs, a dense and a sparse one, variants ("seeds") are
+    made by changing a quarter of the edges. A graph joins ten seeds by random edges: in
+    classes 0 and 1 a seed is of the dense kind with probability 0.8, in classes 2 and 3 with
+    probability 0.2, so that structure tells the two pairs of classes apart. There are
+    two distributions A and B of 15 attributes: in classes 0 and 2 nodes of dense seeds
     have attributes from A and the others from B, in classes 1 and 3 it is the other way.
 
     Parameters
@@ -114,11 +119,14 @@ def make_synthie(
     15 attributes and four classes. Read off the files of Synthie: seeds of ten nodes, the
     pairing of classes and distributions, attributes of rank 12 drawn from a pool of about
     15,000 rows that look as :func:`sklearn.datasets.make_classification` makes them. From
-    memory of the paper of Morris et al., and not checked against it: the edge probability
-    of 0.2, the quarter of the edges, the shares of 0.8 and 0.2. Guesses: a quarter of the
-    edges is removed and as many are added; 110 joining edges are uniform, their number such
-    that the mean number of edges comes near Synthie's 172.93. All graphs have 100 nodes
-    here; in Synthie those of classes 2 and 3 have 90 at most.
+    memory of the paper of Morris et al., and not checked against it: the quarter of the
+    edges, the shares of 0.8 and 0.2. Guesses: a quarter of the edges is removed and as many
+    are added; joining edges are uniform. The two graphs are uniform among those of ten nodes
+    with 14 and with 5 edges, and there are 78 joining edges, so that the mean numbers of
+    edges are those of Synthie: 200 in classes 0 and 1, 146 in classes 2 and 3, 173 in all.
+    (Two draws of G(10, 0.2), as the recipe seems to have it, may have equally many edges,
+    and their graphs can then hardly be told apart.) All graphs have 100 nodes here; in
+    Synthie, which has no isolated nodes, those of classes 2 and 3 have 90 at most.
 
     Examples
     --------
@@ -157,9 +165,7 @@ def _check_n_graphs(n_graphs: int, n_classes: int) -> None:
         )
 
 
-def _permuted(
-    values: NDArray[np.float64], count: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _permuted(values: Floats, count: int, rng: np.random.Generator) -> Floats:
     """Permute so many values among themselves."""
     chosen = rng.choice(len(values), count, replace=False)
     permuted = values.copy()
@@ -187,7 +193,7 @@ def _swapped(edges: Edges, n_swaps: int, rng: np.random.Generator) -> Edges:
 
 def _seed_variants(rng: np.random.Generator) -> list[list[Edges]]:
     """Variants of the two seed graphs."""
-    seeds = [erdos_renyi(_SEED_NODES, _SEED_DEGREE, rng) for _ in range(2)]
+    seeds = [uniform_edges(_SEED_NODES, n_edges, rng) for n_edges in _SEED_EDGES]
     return [[_variant(seed, rng) for _ in range(_N_VARIANTS)] for seed in seeds]
 
 
@@ -205,7 +211,7 @@ def _variant(edges: Edges, rng: np.random.Generator) -> Edges:
 def _joined_seeds(
     variants: list[list[Edges]], is_first: NDArray[np.bool_], rng: np.random.Generator
 ) -> Edges:
-    """Seeds of the first or second kind, with random edges between different ones."""
+    """Seeds of the dense or the sparse kind, with random edges between different ones."""
     seeds = [
         position * _SEED_NODES + variants[0 if first else 1][rng.integers(_N_VARIANTS)]
         for position, first in enumerate(is_first)
@@ -217,7 +223,7 @@ def _joined_seeds(
     return np.concatenate([*seeds, rng.permutation(joining)[:_JOINING_EDGES]])
 
 
-def _attribute_pools(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _attribute_pools(rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Rows of the distributions A and B."""
     from sklearn.datasets import make_classification
 

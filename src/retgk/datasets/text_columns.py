@@ -17,6 +17,8 @@ __all__ = ["integer_blocks", "n_columns_of", "prefetched", "read_floats", "read_
 
 Item = TypeVar("Item")
 
+_BLANK_START = re.compile(rb"[ \t\r]*(\n|\Z)")
+_BLANK_LINE = re.compile(rb"\n[ \t\r]*(\n|\Z)")
 _LOOK_AHEAD = 4
 _MAX_LINE_BYTES = 1 << 24
 _PREFETCH_BYTES = 4 * CHUNK_BYTES
@@ -67,17 +69,28 @@ def n_columns_of(member: Member) -> int:
 
 def read_floats(member: Member) -> NDArray[np.float64]:
     """All columns of a file of numbers, shape (n_lines, n_columns), correctly rounded."""
-    from pyarrow import ArrowInvalid, csv, float64
-
     text = b"".join(member.chunks()).rstrip()
     names = [str(column) for column in range(n_columns_of(member))]
     if not text:
         return np.empty((0, 1))
-    if re.search(rb"\n[ \t\r]*\n", text):  # the library would skip it
-        raise _line_error(member, text, len(names))
+    table = _float_table(text, names)
+    if table is None:
+        raise _line_error(member, text, names)
+    values = np.empty((table.num_rows, len(names)))
+    for column, chunks in enumerate(table.columns):
+        values[:, column] = chunks.to_numpy()
+    return values
+
+
+def _float_table(text: bytes, names: list[str]) -> Any:
+    """Table of lines of numbers, or None where a line is something else."""
+    from pyarrow import ArrowInvalid, BufferReader, csv, float64
+
+    if _BLANK_START.match(text) or _BLANK_LINE.search(text):  # the library would skip them
+        return None
     try:
-        table = csv.read_csv(
-            _arrow_buffer(text),
+        return csv.read_csv(
+            BufferReader(text),
             read_options=csv.ReadOptions(column_names=names, block_size=_MAX_LINE_BYTES),
             parse_options=csv.ParseOptions(quote_char=False),
             convert_options=csv.ConvertOptions(
@@ -86,30 +99,22 @@ def read_floats(member: Member) -> NDArray[np.float64]:
                 strings_can_be_null=False,
             ),
         )
-    except ArrowInvalid as error:
-        raise _line_error(member, text, len(names)) from error
-    values = np.empty((table.num_rows, len(names)))
-    for column, chunks in enumerate(table.columns):
-        values[:, column] = chunks.to_numpy()
-    return values
+    except ArrowInvalid:
+        return None
 
 
-def _arrow_buffer(text: bytes) -> Any:
-    from pyarrow import BufferReader
-
-    return BufferReader(text)
-
-
-def _line_error(member: Member, text: bytes, n_columns: int) -> InvalidInputError:
-    """Find the line that does not parse; slow, but only needed once."""
-    for number, line in enumerate(text.split(b"\n"), start=1):
-        try:
-            good = len([float(cell) for cell in line.split(b",")]) == n_columns
-        except ValueError:
-            good = False
-        if not good:
-            return _bad_line(member, number, line, f"{n_columns} numbers")
-    return InvalidInputError(f"{member.name} does not parse as lines of {n_columns} numbers")
+def _line_error(member: Member, text: bytes, names: list[str]) -> InvalidInputError:
+    """Find the first line that does not parse, by halving the lines it is known to be among."""
+    lines = text.split(b"\n")
+    first, last = 0, len(lines)
+    while last - first > 1:
+        middle = (first + last) // 2
+        if _float_table(b"\n".join(lines[first:middle]), names) is None:
+            last = middle
+        else:
+            first = middle
+    expected = f"{len(names)} number{'s' * (len(names) > 1)}"
+    return _bad_line(member, first + 1, lines[first], expected)
 
 
 def _bad_line(member: Member, number: int, line: bytes, expected: str) -> InvalidInputError:

@@ -57,7 +57,8 @@ def load_tudataset(
     -------
     GraphDataset
         Graphs with node labels and attributes, targets (classes; values to regress on
-        where there are no classes), and edge labels, as far as the collection has them.
+        where there are no classes, in several columns where the files have them), and
+        edge labels, as far as the collection has them.
 
     Raises
     ------
@@ -127,7 +128,7 @@ def save_tudataset(dataset: GraphDataset, data_home: str | os.PathLike[str] | No
 
 
 def _check_name(name: str) -> None:
-    if not re.fullmatch(r"\w[\w.+-]*", name, flags=re.ASCII):
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.+-]*", name, flags=re.ASCII):
         raise InvalidInputError(
             f"{name!r} is not the name of a data set: letters, digits and any of _ . + - only; "
             "the folder it is in goes to data_home"

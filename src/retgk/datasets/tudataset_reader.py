@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.adjacency import Adjacency
+from retgk.array_types import Codes, Floats, Ints
 from retgk.batch import GraphBatch
 from retgk.datasets.archive import Member, open_members
 from retgk.datasets.dataset import GraphDataset
@@ -22,8 +23,6 @@ from retgk.errors import InvalidInputError
 from retgk.validation import checked_attributes, checked_labels
 
 __all__ = ["ReadOptions", "read_tudataset"]
-
-Ints = NDArray[np.int64]
 
 
 class ReadOptions(NamedTuple):
@@ -94,7 +93,8 @@ def _node_ptr(member: Member) -> Ints:
 def _one_column(columns: Ints, member: Member) -> Ints:
     if len(columns) != 1:
         raise InvalidInputError(
-            f"{member.name}, line 1: expected 1 integer, got {len(columns)} columns"
+            f"{member.name}, line 1: expected 1 integer, got {len(columns)} columns; give every "
+            "distinct row a number of its own"
         )
     return columns.reshape(-1)
 
@@ -107,19 +107,17 @@ def _check_count(n_lines: int, member: Member, n_expected: int, what: str, where
 
 
 def _targets(files: _Files, n_graphs: int) -> NDArray[Any]:
-    """Classes, or values to regress on where there are no classes."""
-    member = files.get("graph_labels")
+    """Classes, or values to regress on, of which a graph may have several."""
     values: NDArray[Any]
-    if member is not None:
-        values = read_integers(member).T
+    member = files.get("graph_attributes")
+    if member is None or files.get("graph_labels") is not None:
+        member = files.require("graph_labels")
+        values = _one_column(read_integers(member), member)
     else:
-        member = files.get("graph_attributes")
-        if member is None:
-            files.require("graph_labels")
-        assert member is not None
         values = read_floats(member)
+        values = values[:, 0] if values.shape[1] == 1 else values
     _check_count(len(values), member, n_graphs, "graphs", files.require("graph_indicator"))
-    return np.ascontiguousarray(values[:, 0] if values.shape[1] == 1 else values)
+    return np.ascontiguousarray(values)
 
 
 def _node_labels(files: _Files, node_ptr: Ints) -> Any:
@@ -132,7 +130,7 @@ def _node_labels(files: _Files, node_ptr: Ints) -> Any:
     return columns[0] if len(columns) == 1 else [tuple(row) for row in columns.T.tolist()]
 
 
-def _node_attributes(files: _Files, node_ptr: Ints) -> NDArray[np.float64] | None:
+def _node_attributes(files: _Files, node_ptr: Ints) -> Floats | None:
     member = files.get("node_attributes")
     if member is None:
         return None
@@ -166,30 +164,32 @@ def _adjacency(
 
 
 def _edge_labels(
-    files: _Files, edges: NDArray[np.int32], node_ptr: Ints, adjacency: Adjacency, both: bool
+    files: _Files, edges: Codes, node_ptr: Ints, adjacency: Adjacency, both: bool
 ) -> Ints | None:
     """Labels of the lines, brought into the order of the adjacency."""
     member = files.get("edge_labels")
     if member is None:
         return None
-    labels = read_integers(member).T
+    labels = _one_column(read_integers(member), member)
     _check_count(len(labels), member, edges.shape[1], "edges", files.require("A"))
-    by_entry = np.empty((len(adjacency.indices), labels.shape[1]), np.int64)
+    by_entry = np.empty(len(adjacency.indices), np.int64)
     if both:  # where both directions are listed, each keeps its own label: written after
         by_entry[entries_of_edges(edges[::-1], node_ptr, adjacency)] = labels
     entries = entries_of_edges(edges, node_ptr, adjacency)
     by_entry[entries] = labels
-    differs = (by_entry[entries] != labels).any(axis=1)
+    differs = by_entry[entries] != labels
     if differs.any():
-        line = int(np.flatnonzero(differs)[0])
+        same_edge = np.flatnonzero(entries == entries[np.argmax(differs)])
+        first, line = same_edge[0], same_edge[np.argmax(labels[same_edge] != labels[same_edge[0]])]
         raise InvalidInputError(
             f"{member.name}, line {line + 1}: the edge from node {edges[0, line]} to node "
-            f"{edges[1, line]} is listed again with another label; list it once"
+            f"{edges[1, line]} is listed again, with another label than in line {first + 1}; list "
+            "it once"
         )
-    return by_entry[:, 0] if by_entry.shape[1] == 1 else by_entry
+    return by_entry
 
 
-def _edge_weights(files: _Files, n_edges: int, column: int) -> NDArray[np.float64]:
+def _edge_weights(files: _Files, n_edges: int, column: int) -> Floats:
     member = files.require("edge_attributes")
     values = read_floats(member)
     _check_count(len(values), member, n_edges, "edges", files.require("A"))

@@ -1,19 +1,10 @@
-"""GraphML and edge-list files."""
-
-import gzip
+"""GraphML files."""
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from retgk import (
-    GraphBatch,
-    InvalidInputError,
-    read_edge_list,
-    read_graphml,
-    write_edge_list,
-    write_graphml,
-)
+from retgk import GraphBatch, InvalidInputError, read_graphml, write_graphml
 
 
 def graphs(weights=None, **values):
@@ -83,41 +74,21 @@ def test_labels_that_graphml_cannot_hold(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("weights", [None, [0.1, 1e-9, 3.0, 1e9]])
-def test_edge_lists_there_and_back(tmp_path, weights):
-    batch = graphs(weights)
-    paths = write_edge_list(batch, tmp_path)
-    assert [path.name for path in paths] == ["graph-0.edges", "graph-1.edges"]
-    assert read_edge_list(tmp_path, weighted=weights is not None) == batch
-
-
-def test_edge_lists_of_others(tmp_path):
-    plain, packed = tmp_path / "names.edges", tmp_path / "numbers.edges.gz"
-    plain.write_text("# a comment\nb,a\na,c\n")
-    with gzip.open(packed, "wt") as stream:
-        stream.write("10 2\n2 1\n")
-    path = GraphBatch.from_edges([3], [[0, 1], [1, 2]], symmetrize=True)
-    assert read_edge_list(plain, delimiter=",") == path  # b - a - c
-    assert read_edge_list([packed]) == path  # 1 - 2 - 10
-
-
-@pytest.mark.parametrize("content", ["0 1 x\n", "0 1 2 3\n"])
-def test_bad_edge_list(tmp_path, content):
-    path = tmp_path / "bad.edges"
-    path.write_text(content)
-    with pytest.raises(InvalidInputError, match=r"bad.edges cannot be read"):
-        read_edge_list(path, weighted=True)
-
-
-def test_what_edge_lists_would_lose(tmp_path):
-    with pytest.raises(InvalidInputError, match="hold neither labels nor attributes"):
-        write_edge_list(graphs(labels=list("abcab")), tmp_path)
-    lonely = GraphBatch.from_edges([2, 3], [[0, 1], [2, 3]], symmetrize=True)
-    with pytest.raises(InvalidInputError, match="graph 1: node 2 has no edges"):
-        write_edge_list(lonely, tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_an_empty_folder(tmp_path):
     with pytest.raises(InvalidInputError, match=r"holds no files that end in .graphml"):
         read_graphml(tmp_path)
+
+
+def test_an_earlier_longer_series_is_not_mixed_in(tmp_path):
+    write_graphml(graphs(), tmp_path, stem="other")
+    paths = write_graphml(graphs(), tmp_path)
+    with pytest.raises(InvalidInputError, match=r"graph-1.graphml is there already and would be"):
+        write_graphml(graphs()[1], tmp_path)
+    assert read_graphml(paths) == graphs()
+    assert write_graphml(graphs()[::-1], tmp_path) == paths  # the same names: replaced
+    assert read_graphml(paths) == graphs()[::-1]
+
+
+def test_no_files_at_all():
+    with pytest.raises(InvalidInputError, match="there are no files to read"):
+        read_graphml([])

@@ -1,0 +1,10 @@
+"""Names of the array types that most modules pass around."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Codes", "Floats", "Ints"]
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
