@@ -196,7 +196,11 @@ BAD_EDGES: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: from_edges([1, 2], [[1, 2]] * 2, [1.7e308] * 2, symmetrize=True),
-        r"graph 1: the weights of parallel edges add up to infinity; scale the weights down",
+        r"graph 1: the weights of the edges of node 0 add up to infinity; scale the weights down",
+    ),
+    (
+        lambda: from_edges([1, 3], [[2, 1], [2, 3]], [1.7e308] * 2, symmetrize=True),
+        r"graph 1: the weights of the edges of node 1 add up to infinity",
     ),
     (
         lambda: from_edges(3, [[0, 1]], [1, 2]),

@@ -225,8 +225,10 @@ def _canonical_block(matrix: Any, node_ptr: Ints, symmetrize: bool, first_graph:
     transposed.has_sorted_indices = True
     transposed.sum_duplicates()
     transposed.eliminate_zeros()
-    check_sums(transposed, node_ptr, first_graph)
     block = transposed.T.tocsr()
     if symmetrize:
-        return block.maximum(transposed)
-    return check_symmetric(block, transposed, node_ptr, first_graph)
+        block = block.maximum(transposed)
+    else:
+        block = check_symmetric(block, transposed, node_ptr, first_graph)
+    check_sums(block, node_ptr, first_graph)
+    return block

@@ -123,14 +123,15 @@ def check_weights(
 
 
 def check_sums(block: Any, node_ptr: Ints, first_graph: int) -> None:
-    """Raise where the weights of parallel edges add up to infinity."""
-    if block.nnz == 0 or block.data.max() < np.inf:
+    """Raise where the weights of parallel edges, or of all edges of a node, are infinite."""
+    degrees = block @ np.ones(block.shape[1])
+    if not (degrees == np.inf).any():
         return
-    row = graph_of(block.indptr, int(np.argmax(block.data)))
+    row = int(np.argmax(degrees))
     graph = graph_of(node_ptr - node_ptr[0], row)
     raise InvalidInputError(
-        f"graph {first_graph + graph}: the weights of parallel edges add up to infinity; scale "
-        "the weights down"
+        f"graph {first_graph + graph}: the weights of the edges of node "
+        f"{row - (node_ptr[graph] - node_ptr[0])} add up to infinity; scale the weights down"
     )
 
 
