@@ -7,7 +7,7 @@ because each writes rows of its own.
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from numbers import Integral
 from threading import Lock
@@ -49,7 +49,7 @@ def run_tasks(
     tasks: Sequence[tuple[Any, ...]],
     costs: Sequence[float],
     n_jobs: int | None,
-    description: str,
+    progress: str | Callable[[float], None],
 ) -> None:
     """
     Call ``function(*task)`` for all tasks, the dearest first, on some threads.
@@ -64,11 +64,17 @@ def run_tasks(
         Expected cost of every call, in any unit; for order and progress.
     n_jobs : int or None
         Threads, as in `n_threads`.
-    description : str
-        What the progress bar says.
+    progress : str or callable
+        What a progress bar of its own says; or, where these tasks are a part of more, what is to
+        be called with the cost of each.
     """
     order = sorted(range(len(tasks)), key=lambda task: -costs[task])
-    with progress_bar(description, float(sum(costs))) as advance:
+    bar: AbstractContextManager[Callable[[float], None]] = (
+        progress_bar(progress, float(sum(costs)))
+        if isinstance(progress, str)
+        else nullcontext(progress)
+    )
+    with bar as advance:
 
         def run(task: int) -> None:
             function(*tasks[task])

@@ -1,9 +1,119 @@
-"""Compiled search for groups of near-equal points."""
+"""Compiled loops of the reduction: tails, groups of near-equal points, and their union."""
 
 import numpy as np
 from numba import njit
 
-__all__ = ["cells_within"]
+__all__ = ["add_tails", "cells_within", "representatives", "united"]
+
+
+@njit(cache=True, nogil=True)
+def _mixed(value):
+    """Scramble 64 bits (SplitMix64); written out here, as the cache sees this file alone."""
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def add_tails(rotated, node_ptr, tails):
+    """
+    For every rank, the largest mean over the nodes of a graph of the norm beyond that rank.
+
+    `tails` holds the largest so far.
+    """
+    dimension = rotated.shape[1]
+    total = np.empty(dimension)
+    for g in range(len(node_ptr) - 1):
+        total[:] = 0.0
+        for i in range(node_ptr[g] - node_ptr[0], node_ptr[g + 1] - node_ptr[0]):
+            square = 0.0
+            for k in range(dimension - 1, -1, -1):
+                square += rotated[i, k] * rotated[i, k]
+                total[k] += np.sqrt(square)
+        for k in range(dimension):
+            tails[k] = max(tails[k], total[k] / (node_ptr[g + 1] - node_ptr[g]))
+
+
+@njit(cache=True, nogil=True)
+def representatives(points, labels, radius):
+    """
+    For every point, the first of its label that is nearly equal; itself if there is none.
+
+    Points that fall into the same box of a grid are looked up in a hash table. All points of one
+    representative lie within half the radius of it, hence within the radius of their mean.
+    """
+    n_points, dimension = points.shape
+    size = 16
+    while size < 2 * n_points:
+        size *= 2
+    table = np.full(size, -1)
+    found = np.empty(n_points, np.int64)
+    per_box = 1.0 / radius
+    for i in range(n_points):
+        key = np.uint64(labels[i])
+        for k in range(dimension):
+            box = np.float64(np.floor(points[i, k] * per_box) + 0.0)  # there are two zeros
+            key = _mixed(key ^ box.view(np.uint64))
+        place = np.int64(key & np.uint64(size - 1))
+        while True:
+            j = table[place]
+            if j < 0:
+                table[place] = j = i
+                break
+            square = 0.0
+            for k in range(dimension):
+                square += (points[i, k] - points[j, k]) ** 2
+            if labels[i] == labels[j] and square <= 0.25 * radius * radius:
+                break
+            place = (place + 1) & (size - 1)
+        found[i] = j
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _stable_order(keys, n_keys, order):
+    """Sort positions by a key each, keeping the order among equals."""
+    ptr = np.zeros(n_keys + 1, np.int64)
+    for key in keys:
+        ptr[key + 1] += 1
+    ptr = np.cumsum(ptr)
+    result = np.empty_like(order)
+    for e in order:
+        result[ptr[keys[e]]] = e
+        ptr[keys[e]] += 1
+    return result
+
+
+@njit(cache=True, nogil=True)
+def united(points, cells, n_cells, entries, n_graphs):
+    """
+    Replace the points of every cell by their weighted mean, and add up weights by graph.
+
+    Entries are (points, graphs, weights). Gives the means and the entries, sorted by cell and
+    graph.
+    """
+    entry_points, entry_graphs, entry_weights = entries
+    entry_cells = cells[entry_points]
+    order = _stable_order(entry_graphs, n_graphs, np.arange(len(entry_cells)))
+    order = _stable_order(entry_cells, n_cells, order)
+    means = np.zeros((n_cells, points.shape[1]))
+    totals = np.zeros(n_cells)
+    new_cells = np.empty_like(entry_cells)
+    new_graphs = np.empty_like(entry_graphs)
+    new_weights = np.empty_like(entry_weights)
+    n_new = 0
+    for e in order:
+        cell, graph, weight = entry_cells[e], entry_graphs[e], entry_weights[e]
+        totals[cell] += weight
+        for k in range(points.shape[1]):
+            means[cell, k] += weight * points[entry_points[e], k]
+        if n_new == 0 or new_cells[n_new - 1] != cell or new_graphs[n_new - 1] != graph:
+            new_cells[n_new], new_graphs[n_new], new_weights[n_new] = cell, graph, 0.0
+            n_new += 1
+        new_weights[n_new - 1] += weight
+    for cell in range(n_cells):
+        means[cell] /= totals[cell]
+    return means, new_cells[:n_new].copy(), new_graphs[:n_new].copy(), new_weights[:n_new].copy()
 
 
 @njit(cache=True, nogil=True)

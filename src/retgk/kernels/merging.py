@@ -42,18 +42,17 @@ def distinct_points(nodes: NodePoints, coordinates: Floats, radius: float) -> Di
     DistinctPoints
         The points.
     """
+    from retgk.kernels.cells import representatives
+
     labels, graphs = nodes.label_codes(), nodes.graph_of_node()
     weights = (1.0 / np.diff(nodes.node_ptr))[graphs]
-    kept = np.flatnonzero(labels >= 0) if nodes.labels is not None else slice(None)
-    single = DistinctPoints(
-        coordinates[kept],
-        labels[kept],
-        np.arange(len(labels[kept])),
-        graphs[kept],
-        weights[kept],
-        nodes.n_graphs,
-    )
-    return _joined(single, _cells(single, np.full(len(single), radius)))
+    if labels.min() < 0:
+        kept = np.flatnonzero(labels >= 0)
+        labels, graphs, weights = labels[kept], graphs[kept], weights[kept]
+        coordinates = coordinates[kept]
+    each = np.arange(len(labels))
+    single = DistinctPoints(coordinates, labels, each, graphs, weights, nodes.n_graphs)
+    return _joined(single, representatives(coordinates, labels, radius))
 
 
 def merged_points(points: DistinctPoints, block_ptr: Ints, budget: float) -> DistinctPoints:
@@ -94,8 +93,9 @@ def _cells(points: DistinctPoints, limits: Floats) -> Ints:
     totals = np.bincount(points.entry_points, points.entry_weights, len(points))
     cells = np.empty(len(points), np.int64)
     n_cells = 0
-    for label in np.unique(points.labels):
-        members = np.flatnonzero(points.labels == label)
+    borders = np.flatnonzero(np.diff(points.labels, prepend=-1, append=-1))
+    for start, stop in pairwise(borders):
+        members = np.arange(start, stop)
         # along the first direction, so that boxes are contiguous in memory from the start
         members = members[np.argsort(points.coordinates[members, 0], kind="stable")]
         found, n_found = cells_within(points.coordinates[members], totals[members], limits[members])
@@ -107,35 +107,27 @@ def _cells(points: DistinctPoints, limits: Floats) -> Ints:
 def _place(points: DistinctPoints, cells: Ints) -> Ints:
     """Position of the cell of every point, in the order of label and first graph."""
     n_cells = int(cells.max(initial=-1)) + 1
-    first_graph = np.full(n_cells, points.n_graphs)
-    np.minimum.at(first_graph, cells[points.entry_points], points.entry_graphs)
-    labels = np.empty(n_cells, np.int32)
-    labels[cells] = points.labels
+    first = np.full(n_cells, len(points))
+    np.minimum.at(first, cells, np.arange(len(points)))
+    first = first[first < len(points)]
+    first.sort()
     rank = np.empty(n_cells, np.int64)
-    rank[np.lexsort((first_graph, labels))] = np.arange(n_cells)
+    rank[cells[first[np.argsort(points.labels[first], kind="stable")]]] = np.arange(len(first))
     return rank[cells]
 
 
 def _joined(points: DistinctPoints, cells: Ints) -> DistinctPoints:
     """Replace the points of every cell by their weighted mean."""
+    from retgk.kernels.cells import united
+
     place = _place(points, cells)
     n_cells = int(place.max(initial=-1)) + 1
-    totals = np.bincount(points.entry_points, points.entry_weights, len(points))
-    sums = np.column_stack(
-        [np.bincount(place, totals * column, n_cells) for column in points.coordinates.T]
-    )
     labels = np.empty(n_cells, np.int32)
     labels[place] = points.labels
-    keys = place[points.entry_points] * points.n_graphs + points.entry_graphs
-    kept, inverse = np.unique(keys, return_inverse=True)
-    return DistinctPoints(
-        sums / np.bincount(place, totals, n_cells)[:, None],
-        labels,
-        kept // points.n_graphs,
-        kept % points.n_graphs,
-        np.bincount(inverse, points.entry_weights, len(kept)).astype(np.float64),
-        points.n_graphs,
-    )
+    entries = (points.entry_points, points.entry_graphs, points.entry_weights)
+    means, *united_entries = united(points.coordinates, place, n_cells, entries, points.n_graphs)
+    in_points, in_graphs, weights = united_entries
+    return DistinctPoints(means, labels, in_points, in_graphs, weights, points.n_graphs)
 
 
 def _largest_mean_move(

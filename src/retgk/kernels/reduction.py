@@ -26,7 +26,8 @@ from retgk.errors import InvalidInputError
 from retgk.kernels.merging import distinct_points, merged_points
 from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
 from retgk.kernels.points import DistinctPoints, NodePoints
-from retgk.kernels.rotation import low_rank_basis, mean_point, project
+from retgk.kernels.rotation import Rotation, principal_rotation
+from retgk.parallel import run_tasks, single_threaded_blas
 
 __all__ = ["FLOAT64_ERROR", "Reduced", "reduced_points", "tile_error"]
 
@@ -36,10 +37,14 @@ FLOAT64_ERROR = 1e-12
 """What is promised for tol=0: rounding in float64, and merging of rows closer than 1e-13."""
 
 _UNIT_32 = 2.0**-24
-MAX_RELATIVE_ERROR_32 = 3e-7  # of exponential.exp_negative, which imports numba
+MAX_RELATIVE_ERROR_32 = 3e-7  # of the power of two in the tiles
 _EQUAL = 1e-13
 _SINGLE_SHARE = 0.85  # of the promise that rounding to float32 may take
-_LOOSE = 1e-3  # below, merging rows that are not equal saves next to nothing
+# Below this tol, merging rows that are not equal saves next to nothing: dropping directions may
+# take nearly all of the promise, and merging gets what that happens to leave.
+_LOOSE = 1e-3
+_TIGHT_SHARE = 0.98
+_LOOSE_SHARE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +78,9 @@ def tile_error(widths: Sequence[int], squared: Sequence[bool]) -> float:
     """
     Bound on the error of a weighted mean of kernel values that float32 tiles cause.
 
-    With u = 2^-24, a squared distance of width d is wrong by (d / 4 + 6) u relatively (four
-    coordinates are summed before they are added to the rest), its root by half of that and u;
-    ``t exp(-t) <= 1/e`` turns this into an absolute error. exp adds 3e-7 + 2 t u, weights,
-    products and sums of four add 5 u.
+    With u = 2^-24, a squared distance of width d is wrong by (d + 2) u relatively, its root by
+    half of that and u; ``t exp(-t) <= 1/e`` turns this into an absolute error. The power of two
+    adds 3e-7, rounded weights and sums of eight products add 10 u.
 
     Parameters
     ----------
@@ -91,15 +95,19 @@ def tile_error(widths: Sequence[int], squared: Sequence[bool]) -> float:
         The bound.
     """
     relative = [
-        (d / 4 + 6) * (1.0 if is_squared else 0.5) + 1
+        (d + 2) * (1.0 if is_squared else 0.5) + 1
         for d, is_squared in zip(widths, squared, strict=True)
     ]
     n_sums = len(relative)  # adding factors up rounds once more for each
-    return _UNIT_32 * ((max(relative) + n_sums + 2) / np.e + 5) + MAX_RELATIVE_ERROR_32
+    return _UNIT_32 * ((max(relative) + n_sums) / np.e + 10) + MAX_RELATIVE_ERROR_32
 
 
 def reduced_points(
-    x: NodePoints, y: NodePoints | None, kernels: Sequence[NodeKernel], tol: float
+    x: NodePoints,
+    y: NodePoints | None,
+    kernels: Sequence[NodeKernel],
+    tol: float,
+    n_jobs: int | None = None,
 ) -> Reduced:
     """
     Reduce node features to distinct points such that no inner product is off by more than tol.
@@ -113,65 +121,127 @@ def reduced_points(
     tol : float
         Largest absolute error of an inner product; 0 for plain float64. With a polynomial
         factor everything is in float64 and only equal rows are merged.
+    n_jobs : int, optional
+        Threads. They change no bit of the result.
 
     Returns
     -------
     Reduced
         The distinct points.
     """
-    from threadpoolctl import threadpool_limits
-
     _check(x, y, kernels, tol)
     # small matrix products: threads of the BLAS would cost time and change the last bits
-    with threadpool_limits(1, user_api="blas"):
-        return _reduced(x, y, kernels, tol)
+    with single_threaded_blas():
+        return _reduced([x] if y is None else [x, y], kernels, tol, n_jobs)
+
+
+class _Factor(NamedTuple):
+    """A factor of the node kernel, and the block of features that it belongs to."""
+
+    block: int
+    kernel: NodeKernel
+    scale: float  # of the coordinates, to make gamma one
+    rotation: Rotation
 
 
 def _reduced(
-    x: NodePoints, y: NodePoints | None, kernels: Sequence[NodeKernel], tol: float
+    sets: Sequence[NodePoints], kernels: Sequence[NodeKernel], tol: float, n_jobs: int | None
 ) -> Reduced:
-    sets = [x] if y is None else [x, y]
-    exact = tol <= FLOAT64_ERROR or any(isinstance(k, Polynomial) for k in kernels)
-    order = sorted(range(len(kernels)), key=lambda b: isinstance(kernels[b], Polynomial))
-    chosen = tuple(kernels[b] for b in order)
+    exact = tol <= FLOAT64_ERROR or any(isinstance(kernel, Polynomial) for kernel in kernels)
+    factors = [
+        _Factor(
+            b,
+            kernels[b],
+            _scale(kernels[b]),
+            _shift(sets, b, kernels[b]) if exact else principal_rotation(sets, b, n_jobs),
+        )
+        for b in sorted(range(len(kernels)), key=lambda b: _place(kernels[b], sets[0].blocks[b]))
+    ]
     if exact:
-        return _assembled(sets, order, chosen, np.float64, _Budget(0.0, _EQUAL, 0.0, FLOAT64_ERROR))
-    single = _rounding_bound(sets, order, chosen)
-    dtype: Any = np.float32 if single <= _SINGLE_SHARE * tol else np.float64
-    rounding = single if dtype == np.float32 else FLOAT64_ERROR
-    left = (tol - rounding) / 2  # one half for each of the two graphs of an inner product
-    if tol < _LOOSE:
-        budget = _Budget(0.75 * left, 0.25 * left / np.sqrt(len(kernels)), 0.0, tol)
-    else:
-        budget = _Budget(0.25 * left, _EQUAL, 0.75 * left - _EQUAL * len(kernels), tol)
-    return _assembled(sets, order, chosen, dtype, budget)
+        return _assembled(sets, factors, np.float64, FLOAT64_ERROR, n_jobs)
+    single = _rounding_bound(factors)
+    dtype = np.float32 if single <= _SINGLE_SHARE * tol else np.float64
+    return _assembled(sets, factors, dtype, tol, n_jobs)
 
 
-class _Budget(NamedTuple):
-    """What may move the nodes of a graph, on average, and how far."""
+def _place(kernel: NodeKernel, block: Floats) -> int:
+    """Order of factors: tiles want polynomials last, and are faster with other roots before."""
+    if isinstance(kernel, Polynomial):
+        return 2
+    return 1 if isinstance(kernel, Laplacian) and block.shape[1] > 1 else 0
 
-    rotation: float
-    equal: float  # nodes this close to their mean are one point
-    merging: float
-    total: float
+
+def _scale(kernel: NodeKernel) -> float:
+    """Factor of the coordinates that makes gamma one."""
+    return kernel.scale if isinstance(kernel, Laplacian) else float(np.sqrt(kernel.scale))
+
+
+def _shift(sets: Sequence[NodePoints], b: int, kernel: NodeKernel) -> Rotation:
+    """No rotation: only a shift to the mean, where the kernel allows one."""
+    width = sets[0].blocks[b].shape[1]
+    mean = np.zeros(width)
+    if not isinstance(kernel, Polynomial):
+        mean = np.mean([points.blocks[b].mean(axis=0) for points in sets], axis=0)
+    return Rotation(mean, np.eye(width), np.append(np.full(width, np.inf), 0.0))
+
+
+def _rounding_bound(factors: Sequence[_Factor]) -> float:
+    """Bound on all float32 errors: rounded coordinates of both points, and the tiles."""
+    widths = [len(factor.rotation.mean) for factor in factors]
+    squared = [not isinstance(factor.kernel, Laplacian) for factor in factors]
+    size = sum(factor.scale * factor.rotation.tails[0] for factor in factors)
+    return float(2 * _UNIT_32 * size + tile_error(widths, squared))
 
 
 def _assembled(
     sets: Sequence[NodePoints],
-    order: Sequence[int],
-    kernels: tuple[NodeKernel, ...],
+    factors: Sequence[_Factor],
     dtype: Any,
-    budget: _Budget,
+    tol: float,
+    n_jobs: int | None,
 ) -> Reduced:
-    coordinates, widths = _coordinates(sets, order, kernels, budget.rotation)
-    block_ptr = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-    points = [
-        distinct_points(nodes, rows, budget.equal)
-        for nodes, rows in zip(sets, coordinates, strict=True)
-    ]
-    if budget.merging > 0:
-        points = [merged_points(some, block_ptr, budget.merging) for some in points]
-    return Reduced(points[0], points[-1], kernels, block_ptr, dtype, budget.total)
+    """Drop directions, then merge with what is left of the error that is allowed."""
+    rounding = _rounding_bound(factors) if dtype == np.float32 else FLOAT64_ERROR
+    # one half for each of the two graphs of an inner product
+    left = max((tol - rounding) / 2, _EQUAL)
+    ranks = _ranks(factors, left * (_TIGHT_SHARE if tol < _LOOSE else _LOOSE_SHARE))
+    left -= sum(f.scale * f.rotation.tails[r] for f, r in zip(factors, ranks, strict=True))
+    # moves in all factors add up: their sum is at most root n of the distance in all coordinates
+    radius = min(left / 2, _EQUAL) if tol >= _LOOSE else left / np.sqrt(len(factors))
+    coordinates = [_coordinates(points, factors, ranks, n_jobs) for points in sets]
+    found = [distinct_points(*pair, radius) for pair in zip(sets, coordinates, strict=True)]
+    block_ptr = np.concatenate([[0], np.cumsum(ranks)]).astype(np.int64)
+    if tol >= _LOOSE:
+        budget = left - radius * np.sqrt(len(factors))
+        found = [merged_points(some, block_ptr, budget) for some in found]
+    kernels = tuple(factor.kernel for factor in factors)
+    return Reduced(found[0], found[-1], kernels, block_ptr, dtype, tol)
+
+
+def _ranks(factors: Sequence[_Factor], budget: float) -> list[int]:
+    """Directions that are kept of every factor; those of width one need none of the budget."""
+    n_wide = max(1, sum(len(factor.rotation.mean) > 1 for factor in factors))
+    return [factor.rotation.rank(budget / n_wide / factor.scale) for factor in factors]
+
+
+def _coordinates(
+    points: NodePoints, factors: Sequence[_Factor], ranks: Sequence[int], n_jobs: int | None
+) -> Floats:
+    """Coordinates of all factors side by side, centred, rotated and scaled."""
+    result = np.empty((points.n_nodes, sum(ranks)))
+    ends = np.cumsum(ranks)
+
+    def work(start: int, stop: int) -> None:
+        nodes = slice(points.node_ptr[start], points.node_ptr[stop])
+        for factor, rank, end in zip(factors, ranks, ends, strict=True):
+            block = points.blocks[factor.block][nodes]
+            found = factor.rotation.coordinates(block, rank, factor.scale)
+            result[nodes, end - rank : end] = found
+
+    chunks = list(points.graph_chunks())
+    costs = [float(points.node_ptr[stop] - points.node_ptr[start]) for start, stop in chunks]
+    run_tasks(work, chunks, costs, n_jobs, "coordinates")
+    return result
 
 
 def _check(x: NodePoints, y: NodePoints | None, kernels: Sequence[NodeKernel], tol: float) -> None:
@@ -189,63 +259,3 @@ def _check(x: NodePoints, y: NodePoints | None, kernels: Sequence[NodeKernel], t
                 f"block {b} has {x.blocks[b].shape[1]} columns on one side and "
                 f"{y.blocks[b].shape[1]} on the other; they must agree"
             )
-
-
-def _scale(kernel: NodeKernel) -> float:
-    """Factor of the coordinates that makes gamma one."""
-    return kernel.scale if isinstance(kernel, Laplacian) else float(np.sqrt(kernel.scale))
-
-
-def _rounding_bound(
-    sets: Sequence[NodePoints], order: Sequence[int], kernels: Sequence[NodeKernel]
-) -> float:
-    """Bound on all float32 errors: rounded coordinates of both points, and the tiles."""
-    widths = [sets[0].blocks[b].shape[1] for b in order]
-    squared = [not isinstance(kernel, Laplacian) for kernel in kernels]
-    moved = 0.0
-    for points in sets:
-        norms = np.zeros(points.n_nodes)
-        for b, kernel in zip(order, kernels, strict=True):
-            norms += _scale(kernel) * _norms(points, b, mean_point(sets, b))
-        means = np.add.reduceat(norms, points.node_ptr[:-1]) / np.diff(points.node_ptr)
-        moved = max(moved, float(means.max()))
-    return 2 * _UNIT_32 * moved + tile_error(widths, squared)
-
-
-def _norms(points: NodePoints, b: int, mean: Floats) -> Floats:
-    """Distance of every node from the centre."""
-    norms = np.empty(points.n_nodes)
-    for start, stop in points.graph_chunks():
-        nodes = slice(points.node_ptr[start], points.node_ptr[stop])
-        centred = points.blocks[b][nodes] - mean
-        norms[nodes] = np.sqrt(np.einsum("ij,ij->i", centred, centred))
-    return norms
-
-
-def _coordinates(
-    sets: Sequence[NodePoints],
-    order: Sequence[int],
-    kernels: Sequence[NodeKernel],
-    budget: float,
-) -> tuple[list[Floats], list[int]]:
-    """Scaled, rotated, padded coordinates of every set, and the widths of the factors."""
-    share = budget / len(kernels)
-    parts: list[list[Floats]] = [[] for _ in sets]
-    widths = []
-    for b, kernel in zip(order, kernels, strict=True):
-        width = sets[0].blocks[b].shape[1]
-        centred = not isinstance(kernel, Polynomial)
-        mean = mean_point(sets, b) if centred else np.zeros(width)
-        basis = np.eye(width)
-        if budget > 0 and width > 2:
-            basis = low_rank_basis(sets, b, mean, _scale(kernel), share)
-        for part, points in zip(parts, sets, strict=True):
-            part.append(_padded(project(points, b, mean, basis, _scale(kernel))))
-        widths.append(parts[0][-1].shape[1])
-    joined = [part[0] if len(part) == 1 else np.concatenate(part, axis=1) for part in parts]
-    return joined, widths
-
-
-def _padded(block: Floats) -> Floats:
-    """Add a column of zeros to an odd number of columns: tiles take them in pairs."""
-    return np.pad(block, ((0, 0), (0, 1))) if block.shape[1] % 2 else block
