@@ -27,6 +27,7 @@ LAYERS = (
     "parallel",
     "walks",
     "kernels",
+    "embeddings",
     "estimators",
     "cli",
     "__main__",

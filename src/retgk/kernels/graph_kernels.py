@@ -154,10 +154,9 @@ class ExponentialGraphKernel:
         """Give the matrix of kernel values."""
         if isinstance(self.gamma, str):
             raise InvalidInputError("gamma='median' is a rule; fit the kernel first")
-        squared = squared_mmd_from_products(products, norms_x, norms_y)
-        exponent = np.power(squared, self.p / 2, out=squared)
-        exponent *= -self.gamma
-        return np.exp(exponent, out=exponent)
+        from retgk.kernels.exponential_values import exponential_values  # numba is slow to import
+
+        return exponential_values(products, norms_x, norms_y, float(self.gamma), float(self.p))
 
 
 GraphKernel = PolynomialGraphKernel | ExponentialGraphKernel
