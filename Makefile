@@ -42,6 +42,7 @@ format: $(STAMP) ## Format the code
 # Benchmarks need the benchmark sets: make bench-rpf DATA=folder
 DATA ?= $(RETGK_TEST_DATA)
 SLASHDOT ?= $(DATA)/../graphs/soc-Slashdot0902-undirected.txt.gz
+SMILES ?= $(DATA)/../molecules/moses_train.csv.gz
 
 .PHONY: bench-rpf
 bench-rpf: $(STAMP) ## Measure return probabilities (DATA=folder of the sets)
@@ -52,6 +53,14 @@ bench-rpf: $(STAMP) ## Measure return probabilities (DATA=folder of the sets)
 .PHONY: bench-retgk1
 bench-retgk1: $(STAMP) ## Measure the exact kernel (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.bench_retgk1 $(DATA)
+	$(BIN)/python -m benchmarks.report
+
+.PHONY: bench-retgk2
+bench-retgk2: $(STAMP) ## Measure the embedding (DATA=folder of the sets, SMILES=file.csv.gz)
+	$(BIN)/python -m benchmarks.bench_retgk2 $(DATA)
+	$(BIN)/python -m benchmarks.bench_joint $(DATA)
+	$(BIN)/python -m benchmarks.bench_scaling $(SMILES)
+	$(BIN)/python -m benchmarks.figure_retgk2 time-against-accuracy.svg
 	$(BIN)/python -m benchmarks.report
 
 .PHONY: bench-reading

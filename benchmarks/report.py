@@ -59,6 +59,32 @@ def rpf_table():
     return table(header, rows) + "\n\n" + run_line(records[0])
 
 
+def retgk1_table():
+    """Times from node features to inner products; the published method is extrapolated."""
+    records = read_records("retgk1")
+    rows = [
+        [
+            r["set"],
+            r["uses"] or "structure",
+            f"{r['nodes']:,}",
+            f"{r['distinct']:,}",
+            seconds(r["published_extrapolated"]),
+            seconds(r["ours_one_thread"]),
+            seconds(r["ours"]),
+            f"**{r['ratio']:.0f}x**",
+            f"{r['cpu_ratio']:.0f}x",
+            f"{r['values_per_second'] / r['peak_values_per_second']:.0%}",
+            f"{r['error']:.0e}",
+        ]
+        for r in records
+    ]
+    header = [
+        "set", "uses", "nodes", "distinct", "published, extrapolated", "retgk, one thread", "retgk",
+        "ratio", "ratio of CPU time", "of the in-cache rate", "largest error seen",
+    ]  # fmt: skip
+    return table(header, rows) + f"\n\ntol={records[0]['tol']:g}. " + run_line(records[0])
+
+
 def tolerance_table():
     """One row a setting, one column a tolerance: error, and changed predictions."""
     records = read_records("tolerance")
@@ -76,7 +102,57 @@ def tolerance_table():
     return table(header, rows) + "\n\n" + run_line(records[0])
 
 
-TABLES = {"rpf": rpf_table, "tolerance": tolerance_table}
+def retgk2_table():
+    """One row a set; time and accuracy of every method, and the ratios to ours."""
+    records = read_records("retgk2")
+    methods = list(dict.fromkeys(r["method"] for r in records))
+    found = {(r["set"], r["method"]): r for r in records}
+
+    def cell(name, method):
+        record = found.get((name, method))
+        if record is None or record["seconds"] is None:
+            return "over the limit"
+        accuracy = f", {record['accuracy']:.1f} %" if "accuracy" in record else ""
+        return seconds(record["seconds"]) + accuracy
+
+    names = list(dict.fromkeys(r["set"] for r in records))
+    rows = [[name, *(cell(name, method) for method in methods)] for name in names]
+    return table(["set", *methods], rows) + "\n\n" + run_line(records[0])
+
+
+def joint_table():
+    records = read_records("joint")
+    rows = [
+        [r["set"], r["map"], f"{r['features']:,}", f"{r['accuracy']:.1f} ({r['deviation']:.1f})"]
+        for r in records
+    ]
+    header = ["set", "feature map", "features", "accuracy in % (deviation over repetitions)"]
+    return table(header, rows) + "\n\n" + run_line(records[0])
+
+
+def scaling_table():
+    records = read_records("scaling")
+    rows = [
+        [
+            f"{r['graphs']:,}",
+            seconds(r["parse_seconds"]),
+            seconds(r["embed_seconds"]),
+            f"{r['graphs'] / r['embed_seconds']:,.0f}",
+            f"{r['peak_mb']:.0f} MB",
+        ]
+        for r in records
+    ]
+    header = ["molecules", "RDKit's parser", "embedding", "embedded a second", "peak memory"]
+    return table(header, rows) + "\n\n" + run_line(records[0])
+
+
+TABLES = {
+    "joint": joint_table,
+    "retgk2": retgk2_table,
+    "rpf": rpf_table,
+    "scaling": scaling_table,
+    "tolerance": tolerance_table,
+}
 
 
 def with_tables(text):

@@ -55,3 +55,34 @@ def squared_mmd(gram):
     """MMD^2 from inner products (section 4.1)."""
     norms = np.diag(gram)
     return norms[:, None] + norms[None, :] - 2 * gram
+
+
+def gaussian(x, y, gamma):
+    """Gaussian kernel exp(-gamma |x - y|_2^2) of two vectors."""
+    return np.exp(-gamma * np.sum((x - y) ** 2))
+
+
+def fourier_features(x, frequencies, phases):
+    """sqrt(2/D) cos(omega^T x + b), one omega after the other (section 4.2)."""
+    scale = np.sqrt(2 / len(phases))
+    return np.array(
+        [
+            scale * np.cos(np.dot(omega, x) + b)
+            for omega, b in zip(frequencies.T, phases, strict=True)
+        ]
+    )
+
+
+def tensor_embedding(graph, n_labels, maps):
+    """m_hat_G = 1/n sum_i e(label_i) o phi_0(p_i) o phi_1(a_i), by numpy.kron (equation 9).
+
+    A label of -1 has no one-hot vector: its node adds nothing.
+    """
+    total = 0.0
+    for p, label, a in zip(*graph, strict=True):
+        one_hot = np.arange(n_labels) == label
+        features = fourier_features(p, *maps[0])
+        if len(maps) == 2:
+            features = np.kron(features, fourier_features(a, *maps[1]))
+        total = total + np.kron(one_hot.astype(float), features)
+    return total / len(graph[1])

@@ -29,6 +29,7 @@ LAYERS = (
     "parallel",
     "walks",
     "kernels",
+    "embeddings",
     "estimators",
     "cli",
     "__main__",

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from retgk.datasets.synthetic import make_synthie as make_synthie
     from retgk.datasets.tudataset import load_tudataset as load_tudataset
     from retgk.datasets.tudataset import save_tudataset as save_tudataset
+    from retgk.embeddings.gram import embedding_gram as embedding_gram
+    from retgk.embeddings.gram import embedding_products as embedding_products
     from retgk.errors import InvalidInputError as InvalidInputError
+    from retgk.estimators.embedding import RetGKEmbedding as RetGKEmbedding
     from retgk.estimators.functions import mean_embedding_gram as mean_embedding_gram
     from retgk.estimators.functions import squared_mmd as squared_mmd
     from retgk.estimators.gram_file import write_mean_embedding_gram as write_mean_embedding_gram
@@ -60,8 +63,11 @@ _MODULE_OF = {
     "Laplacian": "retgk.kernels.node_kernels",
     "Polynomial": "retgk.kernels.node_kernels",
     "PolynomialGraphKernel": "retgk.kernels.graph_kernels",
+    "RetGKEmbedding": "retgk.estimators.embedding",
     "RetGKKernel": "retgk.estimators.kernel",
     "as_batch": "retgk.converters",
+    "embedding_gram": "retgk.embeddings.gram",
+    "embedding_products": "retgk.embeddings.gram",
     "from_edge_lists": "retgk.converters",
     "from_grakel": "retgk.converters",
     "from_igraph": "retgk.converters",

@@ -155,9 +155,17 @@ class ExponentialGraphKernel:
         if isinstance(self.gamma, str):
             raise InvalidInputError("gamma='median' is a rule; fit the kernel first")
         squared = squared_mmd_from_products(products, norms_x, norms_y)
-        exponent = np.power(squared, self.p / 2, out=squared)
+        exponent = _powers(squared, self.p)
         exponent *= -self.gamma
         return np.exp(exponent, out=exponent)
+
+
+def _powers(squared: Floats, p: float) -> Floats:
+    """``MMD^p`` in place of MMD^2; NumPy's root is ten times as fast as its power."""
+    if p == 2:
+        return squared
+    root = np.sqrt(squared, out=squared)
+    return root if p == 1 else np.asarray(np.power(root, p, out=root))
 
 
 GraphKernel = PolynomialGraphKernel | ExponentialGraphKernel

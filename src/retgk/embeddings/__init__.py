@@ -1,0 +1,1 @@
+"""Explicit vectors for graphs: the approximate embeddings of RetGK_II."""

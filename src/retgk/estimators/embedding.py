@@ -1,0 +1,361 @@
+"""RetGK_II as a scikit-learn transformer: graphs in, vectors out."""
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import bsr_array
+from sklearn import get_config
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from retgk.batch import GraphBatch
+from retgk.converters import as_batch
+from retgk.embeddings.bandwidths import (
+    FourierKernel,
+    fitted_attribute_kernel,
+    fitted_structure_kernel,
+)
+from retgk.embeddings.frequencies import Draw, draw_fourier_map
+from retgk.embeddings.names import feature_names, known_codes, names_in_use
+from retgk.embeddings.parameters import FeatureMap, UnknownLabels, checked_widths
+from retgk.embeddings.vectors import (
+    compiled_maps,
+    dense_vectors,
+    graph_vectors,
+    joined_vectors,
+    piece_borders,
+)
+from retgk.errors import InvalidInputError
+from retgk.walks.features import Method, return_probabilities
+from retgk.walks.sampling import seed_from
+
+__all__ = ["RetGKEmbedding"]
+
+
+class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    r"""
+    Vectors of graphs whose inner products approximate the RetGK kernel (section 4 of the paper).
+
+    With e the one-hot vector of the label of a node, p its return probabilities, a its attributes
+    and :math:`\varphi(x) = \sqrt{2/D} \cos(\omega^T x + b)` random Fourier features of a kernel,
+
+    .. math::
+        \hat m_G = \frac 1 n \sum_i e_i \otimes \varphi_0(p_i) \otimes \varphi_c(a_i)
+        \quad\text{(tensor)} \qquad\text{or}\qquad
+        \hat m_G = \frac 1 n \sum_i e_i \otimes \varphi([p_i, a_i]) \quad\text{(joint)}.
+
+    Both have the same expected inner products. Labels and attributes are used where graphs have
+    them. A vector depends on the fitted state and its graph alone: not on other graphs, on
+    `batch_size` or on `n_jobs`, to the last bit.
+
+    Parameters
+    ----------
+    n_steps : int, default=50
+        Number S of return probabilities.
+    method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
+        How they are computed; see `return_probabilities`. With Monte Carlo this is the paper's
+        RetGK_II(MC).
+    n_walks : int, default=200
+        Walks per node, for Monte Carlo.
+    self_loop : float, default=1.0
+        Weight of the self-loop that every node gets.
+    feature_map : {"joint", "tensor"}, default="joint"
+        "tensor" is the paper's, with D0 x Dc features a label; "joint" has D. They differ
+        only if there are attributes.
+    n_components : int or pair of int, default=200
+        Number D of features, or (D0, Dc) for a tensor (one number there means both).
+    structure_kernel : Gaussian, Laplacian or None, default=None
+        Kernel of return probabilities. The paper's frequencies ``g N(0, 1)`` are those of
+        ``Gaussian(gamma=g**2 / 2)``. None is g = 10, its choice for most collections.
+    attribute_kernel : Gaussian, Laplacian or None, default=None
+        Kernel of attributes. None is ``Gaussian("median")`` where graphs have attributes; to
+        leave them out, pass ``graphs.without_attributes()``.
+    frequencies : {"plain", "orthogonal", "quasi-random"}, default="orthogonal"
+        How frequencies are drawn; see `draw_fourier_map`.
+    unknown_labels : {"ignore", "error", "column"}, default="ignore"
+        What `transform` does with labels that `fit` did not see. "ignore" leaves their nodes out
+        of the sum (they count in n): a new label equals no known one, so inner products with
+        graphs of known labels are right, but the norm of the graph lacks these nodes. "column"
+        gives all of them one block of features, which treats them as one label.
+    sparse_output : bool, default=False
+        Whether to give a sparse ``bsr_array`` that stores a block of features for each label
+        that a graph has; `embedding_gram` is quickest on it.
+    dtype : dtype, default=float64
+        float64 or float32, of the features and of the result. In float32 an angle of x turns is
+        off by up to 1e-7 x, and so is its cosine.
+    n_jobs : int, optional
+        Threads; None for all cores.
+    batch_size : int, optional
+        Graphs worked on at a time; by default as many as have about 130,000 nodes (50 MB).
+    random_state : int, Generator, RandomState or None
+        Seed of frequencies, of the nodes for the median, and of Monte Carlo.
+
+    Attributes
+    ----------
+    structure_kernel_ : Gaussian or Laplacian
+        The kernel with a number for gamma.
+    attribute_kernel_ : Gaussian, Laplacian or None
+        The same for attributes; None if there are none.
+    label_names_ : tuple of hashable or None
+        Labels in the order of their blocks; None if graphs have none.
+    n_attributes_ : int
+        Number of attributes per node.
+    maps_ : tuple of FourierMap
+        Frequencies and phases.
+    walk_seed_ : int
+        Seed of Monte Carlo: the same graph always gives the same vector.
+    n_features_out_ : int
+        Width of the result: ``n_labels * D`` or ``n_labels * D0 * Dc``.
+
+    See Also
+    --------
+    embedding_gram : Kernel matrices from these vectors.
+
+    Examples
+    --------
+    >>> triangle, path = np.ones((3, 3)) - np.eye(3), np.diag([1, 1], 1) + np.diag([1, 1], -1)
+    >>> embedding = RetGKEmbedding(n_components=4, random_state=0).fit([triangle, path])
+    >>> embedding.transform([triangle, path]).shape
+    (2, 4)
+    """
+
+    def __init__(
+        self,
+        n_steps: int = 50,
+        *,
+        method: Method = "exact",
+        n_walks: int = 200,
+        self_loop: float = 1.0,
+        feature_map: FeatureMap = "joint",
+        n_components: int | tuple[int, int] = 200,
+        structure_kernel: FourierKernel | None = None,
+        attribute_kernel: FourierKernel | None = None,
+        frequencies: Draw = "orthogonal",
+        unknown_labels: UnknownLabels = "ignore",
+        sparse_output: bool = False,
+        dtype: Any = np.float64,
+        n_jobs: int | None = None,
+        batch_size: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_steps = n_steps
+        self.method = method
+        self.n_walks = n_walks
+        self.self_loop = self_loop
+        self.feature_map = feature_map
+        self.n_components = n_components
+        self.structure_kernel = structure_kernel
+        self.attribute_kernel = attribute_kernel
+        self.frequencies = frequencies
+        self.unknown_labels = unknown_labels
+        self.sparse_output = sparse_output
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """
+        Set bandwidths, draw frequencies and collect the labels; a sample of graphs is enough.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            The graphs.
+        y : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        RetGKEmbedding
+            The transformer itself.
+        """
+        widths = checked_widths(vars(self))
+        batch = as_batch(X)
+        if len(batch) == 0:
+            raise InvalidInputError("there are no graphs to fit; give at least one")
+        rng = np.random.default_rng(int(seed_from(self.random_state)))
+        self.walk_seed_ = int(rng.integers(2**63))
+        self.attribute_kernel_ = fitted_attribute_kernel(self.attribute_kernel, batch, rng)
+        self.structure_kernel_ = fitted_structure_kernel(
+            self.structure_kernel, batch, rng, self._return_probabilities
+        )
+        self.n_attributes_ = batch.n_attributes
+        self.label_names_ = names_in_use(batch)
+        factors = [(self.structure_kernel_, self.n_steps)]
+        if self.attribute_kernel_:
+            factors.append((self.attribute_kernel_, self.n_attributes_))
+        parts = [factors] if self.feature_map == "joint" else [[factor] for factor in factors]
+        self.maps_ = tuple(
+            draw_fourier_map(part, width, self.frequencies, rng)
+            for part, width in zip(parts, widths, strict=False)
+        )
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """
+        Add the labels of more graphs; their blocks of features come after those before.
+
+        The first call is `fit`. Bandwidths and frequencies stay as it set them, so that vectors
+        made earlier stay valid: they lack the new blocks, which are zero for them.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            The graphs.
+        y : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        RetGKEmbedding
+            The transformer itself.
+        """
+        if not hasattr(self, "maps_"):
+            return self.fit(X, y)
+        batch = as_batch(X)
+        self._check_like_fitted(batch)
+        if self.label_names_ is not None:
+            self.label_names_ = tuple(
+                dict.fromkeys([*self.label_names_, *(names_in_use(batch) or ())])
+            )
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """
+        Fit, and embed the same graphs, which are converted once.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            The graphs.
+        y : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        ndarray or bsr_array, shape (n_graphs, n_features_out_)
+            As from `transform`.
+        """
+        batch = as_batch(X)
+        return self.fit(batch, y).transform(batch)
+
+    def transform(self, X: Any) -> Any:
+        """
+        Embed graphs.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes, or an iterator of such
+            The graphs. An iterator (a generator, `iter_parquet`) is a stream: each of its
+            items is embedded when its turn comes, so that memory does not grow.
+
+        Returns
+        -------
+        ndarray or bsr_array, shape (n_graphs, n_features_out_)
+            One row per graph. For an iterator: an iterator of these, one for each item.
+        """
+        check_is_fitted(self, "maps_")
+        checked_widths(vars(self))
+        if isinstance(X, Iterator):
+            self._check_streams_arrays()
+            return map(self._embedded, map(as_batch, X))
+        return self._embedded(as_batch(X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
+        """
+        Names of the columns, such as "label=C:omega17" or, for a tensor, "label=C:omega17:nu4".
+
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        ndarray of str, shape (n_features_out_,)
+            A block for each label in the order of `label_names_`, the unknown ones last; within
+            a block omega after omega and, within an omega of a tensor, nu after nu.
+        """
+        check_is_fitted(self, "maps_")
+        widths = [len(fourier.phases) for fourier in self.maps_]
+        return feature_names(self.label_names_, self.unknown_labels, widths)
+
+    @property
+    def n_features_out_(self) -> int:
+        """Width of the result."""
+        check_is_fitted(self, "maps_")
+        return self._n_labels() * self._block_width()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def _n_labels(self) -> int:
+        if self.label_names_ is None:
+            return 1
+        return len(self.label_names_) + (self.unknown_labels == "column")
+
+    def _block_width(self) -> int:
+        return int(np.prod([len(fourier.phases) for fourier in self.maps_]))
+
+    def _return_probabilities(self, batch: GraphBatch, nodes: Any = None) -> NDArray[np.float64]:
+        return np.asarray(
+            return_probabilities(
+                batch,
+                self.n_steps,
+                method=self.method,
+                n_walks=self.n_walks,
+                nodes=nodes,
+                self_loop=self.self_loop,
+                n_jobs=self.n_jobs,
+                random_state=self.walk_seed_,
+            )
+        )
+
+    def _embedded(self, batch: GraphBatch) -> Any:
+        """Embed a batch, piece by piece."""
+        self._check_like_fitted(batch)
+        compiled = compiled_maps(self.maps_, self.dtype)
+        pieces = (
+            self._vectors(batch[first:last], first, compiled)
+            for first, last in piece_borders(batch.node_ptr, self.batch_size)
+        )
+        shape = (len(batch), self.n_features_out_)
+        join = joined_vectors if self.sparse_output else dense_vectors
+        return join(pieces, shape, self._block_width(), self.dtype)
+
+    def _vectors(self, piece: GraphBatch, first_graph: int, compiled: Any) -> bsr_array:
+        codes = known_codes(piece, self.label_names_, self.unknown_labels, first_graph)
+        return graph_vectors(
+            piece.node_ptr,
+            (self._return_probabilities(piece), piece.attributes),
+            codes,
+            self._n_labels(),
+            self.maps_,
+            compiled=compiled,
+            n_jobs=self.n_jobs,
+        )
+
+    def _check_like_fitted(self, batch: GraphBatch) -> None:
+        if batch.has_labels != (self.label_names_ is not None):
+            have, had = ("labels", "none") if batch.has_labels else ("no labels", "some")
+            raise InvalidInputError(
+                f"the graphs have {have}, those of fit had {had}; give all the same, or use "
+                "without_labels()"
+            )
+        if batch.n_attributes != self.n_attributes_:
+            raise InvalidInputError(
+                f"the graphs have {batch.n_attributes} attributes a node, those of fit had "
+                f"{self.n_attributes_}; give all the same, or use without_attributes()"
+            )
+
+    def _check_streams_arrays(self) -> None:
+        config = getattr(self, "_sklearn_output_config", {})
+        if config.get("transform", get_config()["transform_output"]) != "default":
+            raise InvalidInputError(
+                "a stream gives arrays; call transform on each batch to get data frames"
+            )

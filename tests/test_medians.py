@@ -1,0 +1,33 @@
+"""The median distance from inner products, against the whole matrix sorted."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retgk.kernels.graph_kernels import squared_mmd_from_products
+from retgk.kernels.medians import median_squared_mmd
+
+
+def assert_is_median(vectors):
+    products = vectors @ vectors.T
+    products = np.tril(products) + np.tril(products, -1).T
+    norms = np.diag(products)
+    squared = squared_mmd_from_products(products, norms, norms)
+    assert median_squared_mmd(products) == pytest.approx(np.median(squared), rel=1e-13, abs=1e-300)
+
+
+@given(st.integers(1, 30), st.integers(0, 2**32), st.sampled_from([0, 1, 8]))
+@settings(max_examples=200, deadline=None)
+def test_equals_the_median_of_the_matrix(n, seed, decimals):
+    """With ties, with graphs that are alike, and for odd and even numbers of graphs."""
+    vectors = np.random.default_rng(seed).normal(size=(n, 3)).round(decimals)
+    assert_is_median(vectors * 10.0 ** np.random.default_rng(seed).integers(-9, 9))
+
+
+def test_equals_the_median_of_a_large_matrix():
+    assert_is_median(np.random.default_rng(0).normal(size=(701, 5)))
+
+
+def test_graphs_that_are_alike_have_no_distance():
+    assert median_squared_mmd(np.ones((9, 9))) == 0.0
