@@ -30,11 +30,20 @@ def machine():
     }
 
 
+def add_record(name, record, key):
+    """Put one record in the place of the one with the same key, so that runs can be resumed."""
+    path = FOLDER / f"{name}.jsonl"
+    records = read_records(name) if path.exists() else []
+    places = [place for place, other in enumerate(records) if other[key] == record[key]]
+    records[slice(*((places[0], places[0] + 1) if places else (len(records), None)))] = [record]
+    write_records(name, records)
+
+
 def write_records(name, records):
-    """Replace the records of one benchmark, all at once."""
+    """Replace the records of one benchmark, all at once; records that have a run keep it."""
     FOLDER.mkdir(exist_ok=True)
     stamp = {"date": datetime.now(UTC).date().isoformat(), **machine()}
-    lines = [json.dumps({**record, "run": stamp}) for record in records]
+    lines = [json.dumps({"run": stamp, **record}) for record in records]
     temporary = FOLDER / f"{name}.tmp"
     temporary.write_text("\n".join(lines) + "\n")
     temporary.replace(FOLDER / f"{name}.jsonl")

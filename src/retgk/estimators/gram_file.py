@@ -51,7 +51,7 @@ def write_mean_embedding_gram(
         raise InvalidInputError(f"{target} exists; remove it or choose another name")
     kernel = RetGKKernel() if kernel is None else kernel
     kernel._fit_nodes(as_batch(X))
-    reduced = reduced_points(kernel._points, None, kernel._kernels, kernel.tol)
+    reduced = reduced_points(kernel._points, None, kernel._kernels, kernel.tol, kernel.n_jobs)
     partial = target.with_name(target.name + ".partial")
     _fill(partial, reduced, kernel.n_jobs)
     os.replace(partial, target)

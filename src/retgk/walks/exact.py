@@ -29,6 +29,7 @@ _TASKS_PER_THREAD = 16
 # for so much that Ctrl-C would have to wait for it.
 _NANOSECONDS = (2e5, 2e8)
 _ENTRIES = (4e4, 4e7)
+_NODES = (1e5, 4e6)
 _DENSE_BYTES = 1 << 28
 
 Ints = NDArray[np.int64]
@@ -99,7 +100,9 @@ def _fill_part(
     # Threads over graphs, not inside LAPACK: bits do not depend on their number.
     with single_threaded_blas() if tasks[0][0] is fill_dense else nullcontext():
         run_tasks(_call, tasks, costs, n_jobs, "return probabilities")
-    _spread(classes, leaders, quotients, probabilities)
+    cuts = np.searchsorted(graphs, _even_cuts(batch.node_ptr, n_threads(n_jobs), _NODES))
+    rows = [(classes, leaders, quotients, int(a), int(b), probabilities) for a, b in pairwise(cuts)]
+    run_tasks(_spread, rows, np.diff(cuts).tolist(), n_jobs, "spreading to twins")
 
 
 def _call(method: Callable[..., None], *arguments: Any) -> None:
@@ -174,7 +177,9 @@ def _balanced_pieces(
     """Cut start nodes, at borders of blocks of lanes, into pieces of about equal cost."""
     if len(graphs) == 0:
         return
-    rank = np.arange(len(graphs)) - np.searchsorted(graphs, graphs)
+    first_of_graph = np.flatnonzero(np.diff(graphs, prepend=-1))
+    counts = np.diff(first_of_graph, append=len(graphs))
+    rank = np.arange(len(graphs)) - np.repeat(first_of_graph, counts)
     borders = np.append(np.flatnonzero(rank % LANES == 0), len(graphs))
     cumulative = np.append(0, np.cumsum(per_start[graphs]))[borders]
     cuts = _even_cuts(cumulative, n_workers, _NANOSECONDS)
@@ -184,10 +189,10 @@ def _balanced_pieces(
 
 
 @njit(cache=True, nogil=True)
-def _spread(classes: Any, leaders: Any, quotients: Any, probabilities: Any) -> None:
+def _spread(classes, leaders, quotients, first, last, probabilities):
     """Turn rows of quotients into those of nodes, and copy them to all twins."""
     n_steps = probabilities.shape[1]
-    for row in range(len(classes)):
+    for row in range(first, last):
         if leaders[row] != row:
             probabilities[row] = probabilities[leaders[row]]
             continue
