@@ -160,8 +160,8 @@ def with_tables(text):
     """The README with every table made anew."""
     for name, make in TABLES.items():
         if (FOLDER / f"{name}.jsonl").exists():
-            pattern = rf"(<!-- table: {name} -->\n).*?(\n<!-- end -->)"
-            text = re.sub(pattern, lambda m, make=make: m[1] + make() + m[2], text, flags=re.S)
+            pattern = rf"(<!-- table: {name} -->\n).*?(<!-- end -->)"
+            text = re.sub(pattern, lambda m, make=make: f"{m[1]}{make()}\n{m[2]}", text, flags=re.S)
     return text
 
 
