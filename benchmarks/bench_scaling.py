@@ -99,7 +99,10 @@ def main():
     if options.worker:
         print(json.dumps(measure(options.smiles, options.counts[0])))
         return
-    write_records("scaling", [record_of(options.smiles, count) for count in options.counts])
+    records = []
+    for count in options.counts:
+        records.append(record_of(options.smiles, count))
+        write_records("scaling", records)  # what is measured stays if a larger count is interrupted
 
 
 if __name__ == "__main__":
