@@ -177,11 +177,23 @@ def test_float32_is_used_only_where_the_promise_allows():
     assert reduced_points(far, None, KERNELS[0], 1e-5).dtype == np.float64
 
 
-def test_wide_attributes():
-    x = random_points(8, [780], n_graphs=4)
-    for tol in (0.0, 1e-5):
-        error = weighted_gram(x, kernels=KERNELS[0], tol=tol) - naive_gram(x, x, KERNELS[0])
-        assert np.abs(error).max() <= max(tol, FLOAT64_ERROR)
+def wide_points(width=780):
+    """Graphs with many attributes of full rank, and with near and with equal nodes."""
+    rng = np.random.default_rng(8)
+    distinct = rng.standard_normal((200, width))
+    noise = rng.standard_normal((190, width)) * 10.0 ** rng.integers(-9, -1, (190, 1))
+    blocks = (rng.standard_normal((190, 3)), distinct[rng.integers(200, size=190)] + noise)
+    return NodePoints(blocks, np.array([0, 10, 25, 70, 190]), None)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-6, 1e-5, 1e-4, 1e-2])
+@pytest.mark.parametrize("attribute_kernel", [Laplacian("dimension"), Gaussian(gamma=1e-3)])
+@pytest.mark.parametrize("width", [80, 780])
+def test_wide_attributes(attribute_kernel, width, tol):
+    x = wide_points(width)
+    kernels = [Laplacian(gamma=1.0), attribute_kernel.fitted(x.blocks[1], x.node_ptr)]
+    error = weighted_gram(x, kernels=kernels, tol=tol) - naive_gram(x, x, kernels)
+    assert np.abs(error).max() <= max(tol, FLOAT64_ERROR)
 
 
 def test_tile_error_grows_with_the_width():
