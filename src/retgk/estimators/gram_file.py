@@ -20,6 +20,7 @@ from retgk.progress import progress_bar
 __all__ = ["write_mean_embedding_gram"]
 
 _BLOCK_BYTES = 1 << 28
+_BLOCK_VALUES = 1 << 35  # kernel values: about a minute of one core, which a kill may cost
 
 
 def write_mean_embedding_gram(
@@ -76,16 +77,30 @@ def _fill(partial: Path, reduced: Reduced, n_jobs: int | None) -> None:
     else:
         shape = (n_graphs, n_graphs)
         matrix = np.lib.format.open_memmap(partial, mode="w+", dtype=np.float64, shape=shape)
-    n_rows = max(1, _BLOCK_BYTES // (8 * n_graphs))
-    with progress_bar("inner products", n_graphs) as advance:
-        advance(state["rows"])
+    n_rows = _rows_of_block(reduced)
+    with progress_bar("inner products", n_graphs**2 / 2) as advance:
+        advance(_share(0, state["rows"], n_graphs))
         for start in range(state["rows"], n_graphs, n_rows):
             stop = min(start + n_rows, n_graphs)
             _fill_rows(matrix, reduced, start, stop, n_jobs)
             matrix.flush()
             with atomic_path(journal) as unfinished:
                 unfinished.write_text(json.dumps({**state, "rows": stop}))
-            advance(stop - start)
+            advance(_share(start, stop, n_graphs))
+
+
+def _rows_of_block(reduced: Reduced) -> int:
+    """As many graphs as neither their rows nor their work are too much to lose."""
+    n_graphs = reduced.x.n_graphs
+    counts = np.bincount(reduced.x.labels).astype(float)
+    rows_in_memory = _BLOCK_BYTES // (8 * n_graphs)
+    rows_in_time = _BLOCK_VALUES * n_graphs // max(1.0, (counts**2).sum())
+    return max(1, int(min(rows_in_memory, rows_in_time)))
+
+
+def _share(start: int, stop: int, n_graphs: int) -> float:
+    """Pairs of graphs in some rows, from the diagonal on."""
+    return (stop - start) * (n_graphs - (start + stop) / 2)
 
 
 def _fill_rows(matrix: Any, reduced: Reduced, start: int, stop: int, n_jobs: int | None) -> None:
