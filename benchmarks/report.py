@@ -95,7 +95,7 @@ def tolerance_table():
     }
     counts = {r["setting"]: r["predictions"] for r in records}
     rows = [
-        [setting, f"{count:,}", *(cells[setting, tol] for tol in tolerances)]
+        [setting, f"{count:,}", *(cells.get((setting, tol), "") for tol in tolerances)]
         for setting, count in counts.items()
     ]
     header = ["setting", "predictions", *(f"tol={tol:g}: error, changed" for tol in tolerances)]
