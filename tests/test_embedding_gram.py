@@ -75,6 +75,31 @@ def test_median_rule(vectors):
         embedding_gram(vectors, vectors, kernel=ExponentialGraphKernel())
 
 
+def test_types_that_differ(vectors):
+    dense = vectors.toarray().astype(float)
+    other = dense.astype(np.float32 if vectors.dtype == np.float64 else np.float64)
+    found = embedding_products(vectors.toarray(), other)
+    assert np.abs(found - dense @ dense.T).max() < 1e-6
+    assert np.array_equal(embedding_products(np.eye(3, dtype=int)), np.eye(3))
+
+
+@pytest.mark.parametrize("width", [1, 256, 257, 700])
+def test_wide_vectors_are_multiplied_in_parts(width):
+    x = np.random.default_rng(0).normal(size=(21, width))
+    y = np.random.default_rng(1).normal(size=(13, width))
+    np.testing.assert_allclose(embedding_products(x), x @ x.T, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(embedding_products(x, y), x @ y.T, rtol=0, atol=1e-12)
+
+
+def test_a_product_depends_on_its_two_graphs_alone(vectors):
+    """The same bits, whichever graphs stand beside them."""
+    whole, dense = embedding_products(vectors), vectors.toarray()
+    own = vectors.tocsr()[[3, 40]].tobsr((1, 9))
+    assert np.array_equal(embedding_products(own), whole[np.ix_([3, 40], [3, 40])])
+    whole = embedding_products(dense)
+    assert np.array_equal(embedding_products(dense[5:9], dense[11:]), whole[5:9, 11:])
+
+
 def test_bad_vectors():
     with pytest.raises(InvalidInputError, match="x is sparse of format csr; give a dense array"):
         embedding_products(csr_array(np.eye(3)))

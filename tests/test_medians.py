@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from retgk.kernels import medians
 from retgk.kernels.graph_kernels import squared_mmd_from_products
 from retgk.kernels.medians import median_squared_mmd
 
@@ -27,6 +28,21 @@ def test_equals_the_median_of_the_matrix(n, seed, decimals):
 
 def test_equals_the_median_of_a_large_matrix():
     assert_is_median(np.random.default_rng(0).normal(size=(701, 5)))
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 8])
+def test_a_sample_that_misleads_costs_time_only(monkeypatch, decimals):
+    monkeypatch.setattr(medians, "_SAMPLE", 4)
+    monkeypatch.setattr(medians, "_SPREADS", (0.0, 0.5))
+    for seed in range(20):
+        assert_is_median(np.random.default_rng(seed).normal(size=(40, 3)).round(decimals))
+
+
+def test_threads_change_no_bit_and_the_upper_triangle_nothing():
+    vectors = np.random.default_rng(1).normal(size=(700, 5))
+    products = vectors @ vectors.T
+    expected = median_squared_mmd(products, n_jobs=1)
+    assert median_squared_mmd(np.tril(products), n_jobs=3) == expected
 
 
 def test_graphs_that_are_alike_have_no_distance():

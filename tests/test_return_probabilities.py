@@ -191,6 +191,19 @@ def test_chosen_nodes(method):
     assert return_probabilities(batch, nodes=[], **options).shape == (0, 9)
 
 
+@pytest.mark.parametrize("n_steps", [1, 2, 3, 50, 51])
+def test_any_number_of_nodes_gives_the_same_bits(n_steps):
+    """Nodes are worked on in blocks of four to sixteen; a block changes nothing."""
+    rng = np.random.default_rng(0)
+    edges = np.triu(rng.random((45, 45)) < 0.08, 1)
+    graph = from_dense((edges + edges.T).astype(float))
+    whole = return_probabilities(graph, n_steps)
+    assert_same(whole, return_probabilities(graph, n_steps, method="eigh"), 1e-13)
+    for n in range(1, 35):
+        nodes = np.sort(rng.choice(45, n, replace=False))
+        assert np.array_equal(return_probabilities(graph, n_steps, nodes=nodes), whole[nodes])
+
+
 def test_sampled_nodes():
     batch = GraphBatch.concatenate([path(5), complete(4), star(7)])
     nodes = sample_nodes(batch, 5, random_state=0)

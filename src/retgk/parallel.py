@@ -2,11 +2,14 @@
 
 Kernels release the GIL, so plain threads are enough: no threading layer is chosen for the
 process, nothing is pickled, and the order in which pieces are done changes no result,
-because each writes rows of its own.
+because each writes rows of its own. The threads are kept: to start some takes longer than to
+embed a hundred molecules.
 """
 
+import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from numbers import Integral
@@ -33,15 +36,21 @@ def n_threads(n_jobs: int | None) -> int:
     int
         At least one.
     """
-    from joblib import cpu_count  # knows affinity masks and the quotas of containers
-
     if n_jobs is None:
-        return int(cpu_count())
+        return _n_cores()
     if not isinstance(n_jobs, Integral):
         raise InvalidInputError(f"n_jobs must be None or a whole number, got {n_jobs!r}")
     if n_jobs == 0:
         raise InvalidInputError("n_jobs=0 asks for no thread at all; use None for all cores")
-    return int(n_jobs) if n_jobs > 0 else max(1, int(cpu_count() + 1 + n_jobs))
+    return int(n_jobs) if n_jobs > 0 else max(1, _n_cores() + 1 + int(n_jobs))
+
+
+@cache
+def _n_cores() -> int:
+    """Cores of this process; asked once, because reading quotas takes a tenth of a millisecond."""
+    from joblib import cpu_count  # knows affinity masks and the quotas of containers
+
+    return int(cpu_count())
 
 
 def run_tasks(
@@ -80,18 +89,65 @@ def run_tasks(
             function(*tasks[task])
             advance(costs[task])
 
-        workers = min(n_threads(n_jobs), len(tasks))
-        if workers <= 1:
-            for task in order:
+        _run_all(run, deque(order), min(n_threads(n_jobs), len(tasks)))
+
+
+def _run_all(run: Callable[[int], None], waiting: deque[int], n_workers: int) -> None:
+    """
+    Work on tasks in this thread and, as far as there are any, in others until none is left.
+
+    This thread never waits for a thread of the pool to begin: tasks may run tasks themselves.
+    """
+
+    def work() -> None:
+        try:
+            while waiting:
+                try:
+                    task = waiting.popleft()
+                except IndexError:  # another thread was quicker
+                    return
                 run(task)
-            return
-        with ThreadPoolExecutor(workers) as pool:
+        except BaseException:
+            waiting.clear()
+            raise
+
+    others = _POOL.submitted(work, n_workers - 1) if n_workers > 1 else []
+    try:
+        work()
+    finally:
+        started = [future for future in others if not future.cancel()]
+        errors = [error for future in started if (error := future.exception()) is not None]
+    if errors:
+        raise errors[0]
+
+
+class _Pool:
+    """The threads of this process beside the one that asks; as many as were ever asked for."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Start anew, as a forked process has to: threads are not copied, and a lock stays shut."""
+        self.lock = Lock()
+        self.size = 0
+        self.executor: ThreadPoolExecutor | None = None
+
+    def submitted(self, work: Callable[[], None], n: int) -> list[Future[None]]:
+        with self.lock:
+            if self.executor is None or self.size < n:
+                if self.executor is not None:
+                    self.executor.shutdown(wait=False)  # ends when its work is done
+                self.executor, self.size = ThreadPoolExecutor(n, "retgk"), n
             try:
-                for _ in pool.map(run, order):
-                    pass
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+                return [self.executor.submit(work) for _ in range(n)]
+            except RuntimeError:  # the interpreter shuts down and gives no more threads
+                return []
+
+
+_POOL = _Pool()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_POOL.forget)
 
 
 class _BlasLimit:

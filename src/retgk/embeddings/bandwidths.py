@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from retgk.batch import GraphBatch
 from retgk.errors import InvalidInputError
 from retgk.kernels.node_kernels import Gaussian, Laplacian
-from retgk.walks.sampling import sample_nodes
+from retgk.walks.sampling import sample_nodes, seed_from
 
 __all__ = ["FourierKernel", "fitted_attribute_kernel", "fitted_structure_kernel"]
 
@@ -79,6 +79,9 @@ def fitted_structure_kernel(
         The kernel.
     """
     kernel = kernel or _PAPER_KERNEL
+    rng = np.random.default_rng(seed_from(rng))  # what is drawn next depends on no rule
+    if not isinstance(kernel.gamma, str):
+        return kernel
     n_drawn = min(len(batch), _GRAPHS_FOR_MEDIAN) if kernel.gamma == "median" else 0
     sample = batch[np.sort(rng.choice(len(batch), n_drawn, replace=False))]
     nodes = sample_nodes(sample, _NODES_FOR_MEDIAN, random_state=rng)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError
 from retgk.kernels.node_kernels import Gaussian, Laplacian, NodeKernel
+from retgk.parallel import single_threaded_blas
 
 __all__ = ["Draw", "FourierMap", "check_fourier_kernel", "draw_fourier_map"]
 
@@ -116,7 +117,8 @@ def _orthogonal(
 ) -> tuple[Floats, ...]:
     """Orthogonal rows that are each standard normal: uniform rotations, lengths apart."""
     n_blocks = -(-n // dimension)
-    q, r = np.linalg.qr(rng.standard_normal((n_blocks, dimension, dimension)))
+    with single_threaded_blas():  # the same bits on any number of cores
+        q, r = np.linalg.qr(rng.standard_normal((n_blocks, dimension, dimension)))
     signs = np.sign(np.diagonal(r, axis1=1, axis2=2))  # without them it would not be uniform
     rotations = (q * signs[:, None, :]).reshape(-1, dimension)[:n]
     lengths = np.sqrt(rng.chisquare(dimension, n))

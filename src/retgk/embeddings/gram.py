@@ -1,36 +1,27 @@
 """Kernel matrices from vectors of graphs, without multiplying the zeros of absent labels."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from retgk.embeddings.tiles import LabelledRows, Panels, empty_panels, fill_panels, fill_tile
 from retgk.errors import InvalidInputError
 from retgk.kernels.graph_kernels import (
     ExponentialGraphKernel,
     GraphKernel,
+    PolynomialGraphKernel,
 )
 from retgk.kernels.medians import median_squared_mmd
 from retgk.memory import check_room
-from retgk.parallel import run_tasks, single_threaded_blas
+from retgk.parallel import run_tasks
 
 __all__ = ["embedding_gram", "embedding_products"]
 
 Floats = NDArray[np.float64]
 
 _TILE = 256
-
-
-class _LabelBlock(NamedTuple):
-    """Features of the graphs that have one label."""
-
-    graphs: NDArray[np.int64]
-    features: NDArray[Any]
-    tile_ptr: NDArray[np.int64]
-    """First of these graphs in every tile of graphs."""
 
 
 def embedding_products(x: Any, y: Any = None, *, n_jobs: int | None = None) -> Floats:
@@ -59,7 +50,7 @@ def embedding_products(x: Any, y: Any = None, *, n_jobs: int | None = None) -> F
     """
     products = _lower_products(x, y, n_jobs)
     if y is None:
-        _replace(products, True, None, n_jobs)
+        _replace(products, None, products.diagonal(), n_jobs)
     return products
 
 
@@ -95,35 +86,48 @@ def embedding_gram(
     if kernel is None:
         return embedding_products(x, y, n_jobs=n_jobs)
     products = _lower_products(x, y, n_jobs)
-    norms_x = np.diag(products).copy() if y is None else _squared_norms(x)
-    norms_y = norms_x if y is None else _squared_norms(y)
-    if y is None and isinstance(kernel, ExponentialGraphKernel) and kernel.gamma == "median":
-        kernel = kernel.fitted(np.array([[median_squared_mmd(products)]]))
-
-    def values(rows: slice, columns: slice) -> Floats:
-        return kernel(products[rows, columns], norms_x[rows], norms_y[columns])
-
-    _replace(products, y is None, values, n_jobs)
+    if y is not None:
+        _replace_rows(products, kernel, _squared_norms(x), _squared_norms(y), n_jobs)
+        return products
+    norms = products.diagonal().copy()
+    if isinstance(kernel, PolynomialGraphKernel):
+        _replace(products, kernel, norms, n_jobs)
+        return products
+    if kernel.gamma == "median":
+        kernel = kernel.fitted(np.array([[median_squared_mmd(products, n_jobs)]]))
+    _replace_by_exponentials(products, kernel, norms, n_jobs)
     return products
 
 
 def _lower_products(x: Any, y: Any, n_jobs: int | None) -> Floats:
     """Inner products; without y only those of tiles on and below the diagonal."""
-    blocks_x = _label_blocks(x, "x")
-    blocks_y = blocks_x if y is None else _label_blocks(y, "y")
+    found_x = _found_labels(x, "x")
+    found_y = found_x if y is None else _found_labels(y, "y")
     if y is not None and x.shape[1] != y.shape[1]:
         raise InvalidInputError(
             f"x has {x.shape[1]} features, y has {y.shape[1]}; embed both by the same transformer"
         )
     shape = (x.shape[0], (x if y is None else y).shape[0])
     check_room(8 * shape[0] * shape[1], "the kernel matrix", "give fewer graphs at a time")
+    dtype = _dtype_of(x if y is None else y, x)
+    labels = np.unique(found_x) if y is None else np.intersect1d(found_x, found_y)
+    rows_x = _labelled_rows(x, dtype, found_x, labels)
+    rows_y = rows_x if y is None else _labelled_rows(y, dtype, found_y, labels)
+    panels = _filled_panels(rows_y, n_jobs)
     products = np.zeros(shape)
-    labels = sorted(blocks_x.keys() & blocks_y.keys())
-    pairs = [(blocks_x[label], blocks_y[label]) for label in labels]
-    tasks = [(pairs, *tile, products) for tile in _tiles(shape, y is None)]
-    with single_threaded_blas():  # threads over tiles; bits independent of n_jobs
-        run_tasks(_fill_tile, tasks, [1.0] * len(tasks), n_jobs, "inner products")
+    tiles = _tiles(shape, y is None)
+    tasks = [(rows_x, rows_y, panels, tile, products) for tile in tiles]
+    costs = [0.5 if y is None and i == j else 1.0 for i, j in tiles]
+    run_tasks(fill_tile, tasks, costs, n_jobs, "inner products")
     return products
+
+
+def _filled_panels(rows: LabelledRows, n_jobs: int | None) -> Panels:
+    panels = empty_panels(rows)
+    counts = np.diff(rows.tile_ptr, axis=1).sum(axis=0)
+    tasks = [(rows, panels, j) for j in range(len(counts))]
+    run_tasks(fill_panels, tasks, counts.tolist(), n_jobs, "panels")
+    return panels
 
 
 def _tile(i: int) -> slice:
@@ -135,54 +139,47 @@ def _tiles(shape: tuple[int, int], symmetric: bool) -> list[tuple[int, int]]:
     return [(i, j) for i in rows for j in columns if j <= i or not symmetric]
 
 
-def _fill_tile(
-    pairs: list[tuple[_LabelBlock, _LabelBlock]], i: int, j: int, products: Floats
-) -> None:
-    """Add up the products of all labels, for one tile."""
-    if len(pairs) == 1 and len(pairs[0][0].graphs) == len(products):  # no labels: nothing to add
-        (x, y), rows, columns = pairs[0], _tile(i), _tile(j)
-        if len(y.graphs) == products.shape[1]:
-            products[rows, columns] = x.features[rows] @ y.features[columns].T
-            return
-    for x, y in pairs:
-        rows = slice(x.tile_ptr[i], x.tile_ptr[i + 1])
-        columns = slice(y.tile_ptr[j], y.tile_ptr[j + 1])
-        if rows.start < rows.stop and columns.start < columns.stop:
-            block = x.features[rows] @ y.features[columns].T
-            _add_at(products, x.graphs[rows], y.graphs[columns], block)
-
-
-@njit(cache=True, nogil=True)
-def _add_at(products: Any, rows: Any, columns: Any, block: Any) -> None:
-    first, n = columns[0], len(columns)
-    is_run = columns[-1] - first == n - 1
-    for i in range(len(rows)):
-        if is_run:
-            row = products[rows[i], first : first + n]
-            for j in range(n):
-                row[j] += block[i, j]
-        else:
-            row = products[rows[i]]
-            for j in range(n):
-                row[columns[j]] += block[i, j]
-
-
-def _replace(
-    matrix: Floats,
-    symmetric: bool,
-    values: Callable[[slice, slice], Floats] | None,
-    n_jobs: int | None,
-) -> None:
-    """Write values, a tile at a time; those of a symmetric matrix above the diagonal too."""
+def _replace(matrix: Floats, kernel: GraphKernel | None, norms: Floats, n_jobs: int | None) -> None:
+    """Write values, or leave the products, a tile at a time; those above the diagonal too."""
 
     def fill(i: int, j: int) -> None:
         rows, columns = _tile(i), _tile(j)
-        if values is not None:
-            matrix[rows, columns] = values(rows, columns)
-        if symmetric and i != j:
-            matrix[columns, rows] = matrix[rows, columns].T
+        if kernel is not None:
+            matrix[rows, columns] = kernel(matrix[rows, columns], norms[rows], norms[columns])
+        own = matrix[rows, columns]
+        if i == j:
+            own = np.tril(own) + np.tril(own, -1).T
+            matrix[rows, rows] = own
+        else:
+            matrix[columns, rows] = own.T
 
-    tasks = _tiles(matrix.shape, symmetric)
+    tasks = _tiles(matrix.shape, True)
+    run_tasks(fill, tasks, [1.0] * len(tasks), n_jobs, "kernel values")
+
+
+def _replace_rows(
+    matrix: Floats, kernel: GraphKernel, norms_x: Floats, norms_y: Floats, n_jobs: int | None
+) -> None:
+    """Write values, some rows at a time."""
+
+    def fill(i: int) -> None:
+        matrix[_tile(i)] = kernel(matrix[_tile(i)], norms_x[_tile(i)], norms_y)
+
+    tasks = [(i,) for i in range(-(-len(matrix) // _TILE))]
+    run_tasks(fill, tasks, [1.0] * len(tasks), n_jobs, "kernel values")
+
+
+def _replace_by_exponentials(
+    matrix: Floats, kernel: ExponentialGraphKernel, norms: Floats, n_jobs: int | None
+) -> None:
+    """Do the same in one compiled pass."""
+    from retgk.kernels.exponentials import fill_symmetric_tile
+
+    def fill(i: int, j: int) -> None:
+        rows, columns = ((k * _TILE, min((k + 1) * _TILE, len(norms))) for k in (i, j))
+        fill_symmetric_tile(matrix, norms, float(kernel.gamma), float(kernel.p), rows, columns)
+
+    tasks = _tiles(matrix.shape, True)
     run_tasks(fill, tasks, [1.0] * len(tasks), n_jobs, "kernel values")
 
 
@@ -190,33 +187,51 @@ def _is_dense(vectors: Any) -> bool:
     return not issparse(vectors)
 
 
-def _label_blocks(vectors: Any, name: str) -> dict[int, _LabelBlock]:
-    """Cut vectors into the blocks of their labels; dense ones are a single block."""
-    n_graphs = vectors.shape[0]
-    borders = np.append(np.arange(0, n_graphs, _TILE), n_graphs)
+def _found_labels(vectors: Any, name: str) -> NDArray[np.int64]:
+    """Label of every stored block; dense vectors are one block each."""
     if _is_dense(vectors):
-        return {0: _LabelBlock(np.arange(n_graphs), np.asarray(vectors), borders)}
+        return np.zeros(vectors.shape[0], np.int64)
     if vectors.format != "bsr" or vectors.blocksize[0] != 1:
         raise InvalidInputError(
             f"{name} is sparse of format {vectors.format}; give a dense array, or what "
             "RetGKEmbedding(sparse_output=True) makes"
         )
-    graphs = np.repeat(np.arange(n_graphs), np.diff(vectors.indptr))
-    order = np.argsort(vectors.indices, kind="stable")
-    labels, starts = np.unique(vectors.indices[order], return_index=True)
-    blocks = {}
-    for label, own in zip(labels, np.split(order, starts[1:]), strict=True):
-        having = graphs[own]
-        ptr = np.searchsorted(having, borders)
-        blocks[int(label)] = _LabelBlock(having, vectors.data[own, 0], ptr)
-    return blocks
+    return np.asarray(vectors.indices, np.int64)
+
+
+def _dtype_of(*vectors: Any) -> Any:
+    return np.float32 if all(part.dtype == np.float32 for part in vectors) else np.float64
+
+
+def _features(vectors: Any, dtype: Any) -> NDArray[Any]:
+    """Stored blocks, one under the other."""
+    features = np.asarray(vectors) if _is_dense(vectors) else vectors.data[:, 0]
+    view = np.ascontiguousarray(features, dtype).view()
+    view.flags.writeable = False  # one type, compiled once
+    return view
+
+
+def _graph_of_block(vectors: Any) -> NDArray[np.int64]:
+    counts = 1 if _is_dense(vectors) else np.diff(vectors.indptr)
+    return np.repeat(np.arange(vectors.shape[0]), counts)
+
+
+def _labelled_rows(
+    vectors: Any, dtype: Any, found: NDArray[np.int64], labels: NDArray[np.int64]
+) -> LabelledRows:
+    """Sort the blocks of vectors by label, and by graph within a label."""
+    rows = np.argsort(found, kind="stable")
+    graphs, sorted_labels = _graph_of_block(vectors)[rows], found[rows]
+    borders = np.append(np.arange(0, vectors.shape[0], _TILE), vectors.shape[0])
+    tile_ptr = np.empty((len(labels), len(borders)), np.int64)
+    for own, label in zip(tile_ptr, labels, strict=True):
+        begin, end = np.searchsorted(sorted_labels, [label, label + 1])
+        own[:] = begin + np.searchsorted(graphs[begin:end], borders)
+    return LabelledRows(_features(vectors, dtype), rows, graphs, tile_ptr)
 
 
 def _squared_norms(vectors: Any) -> Floats:
     """Squared norms of the rows, summed in float64."""
-    rows = np.asarray(vectors) if _is_dense(vectors) else vectors.data[:, 0]
-    squares = np.square(rows, dtype=np.float64).sum(axis=1)
-    if _is_dense(vectors):
-        return np.asarray(squares)
-    graphs = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
+    squares = np.square(_features(vectors, _dtype_of(vectors)), dtype=np.float64).sum(axis=1)
+    graphs = _graph_of_block(vectors)
     return np.bincount(graphs, squares, minlength=vectors.shape[0]).astype(np.float64)

@@ -30,7 +30,7 @@ CompiledMaps = tuple[NDArray[Any], ...]
 
 _PIECE_NODES = 1 << 17
 _TASKS_PER_THREAD = 8
-_NANOSECONDS_PER_TASK = 3e6
+_NANOSECONDS_PER_TASK = 5e5
 _PRODUCTS_PER_NANOSECOND = 15.0
 _TURN = 2 * np.pi
 

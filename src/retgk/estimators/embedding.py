@@ -28,7 +28,7 @@ from retgk.embeddings.vectors import (
     piece_borders,
 )
 from retgk.errors import InvalidInputError
-from retgk.walks.features import Method, return_probabilities
+from retgk.walks.features import Method, check_walk_parameters, return_probabilities
 from retgk.walks.sampling import seed_from
 
 __all__ = ["RetGKEmbedding"]
@@ -173,6 +173,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The transformer itself.
         """
         widths = checked_widths(vars(self))
+        check_walk_parameters(self.n_steps, self.method, self.n_walks, self.self_loop)
         batch = as_batch(X)
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit; give at least one")

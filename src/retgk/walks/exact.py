@@ -29,7 +29,7 @@ _TASKS_PER_THREAD = 16
 # for so much that Ctrl-C would have to wait for it.
 _NANOSECONDS = (2e5, 2e8)
 _ENTRIES = (4e4, 4e7)
-_NODES = (1e5, 4e6)
+_NODES = (2e4, 4e6)
 _DENSE_BYTES = 1 << 28
 
 Ints = NDArray[np.int64]
@@ -196,10 +196,11 @@ def _spread(classes, leaders, quotients, first, last, probabilities):
         if leaders[row] != row:
             probabilities[row] = probabilities[leaders[row]]
             continue
-        share = 1.0 / quotients.multiplicity[classes[row]]
-        mu = quotients.residual[classes[row]]
-        power = 1.0
+        own, n_twins = probabilities[row], quotients.multiplicity[classes[row]]
+        if n_twins > 1:
+            share, power = 1.0 / n_twins, 1.0
+            for step in range(n_steps):
+                power *= quotients.residual[classes[row]]
+                own[step] = own[step] * share + (1.0 - share) * power
         for step in range(n_steps):
-            power *= mu
-            value = probabilities[row, step] * share + (1.0 - share) * power
-            probabilities[row, step] = min(max(value, 0.0), 1.0)
+            own[step] = min(max(own[step], 0.0), 1.0)

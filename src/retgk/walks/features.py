@@ -14,7 +14,7 @@ from retgk.walks.monte_carlo import ESTIMATORS, estimated_return_probabilities
 from retgk.walks.sampling import chosen_nodes, seed_from
 from retgk.walks.spectral import normalized_adjacency, spectral_return_probabilities
 
-__all__ = ["Method", "return_probabilities"]
+__all__ = ["Method", "check_walk_parameters", "return_probabilities"]
 
 Floats = NDArray[np.float64]
 Method = Literal["exact", "eigh", "monte-carlo", "monte-carlo-returns"]
@@ -102,7 +102,7 @@ def return_probabilities(
     array([0.333, 0.333])
     """
     batch = as_batch(graphs)
-    _check(n_steps, method, n_walks, self_loop, standard_error)
+    check_walk_parameters(n_steps, method, n_walks, self_loop, standard_error)
     seed = seed_from(random_state) if method in ESTIMATORS or nodes is not None else np.uint64(0)
     chosen = chosen_nodes(batch, nodes, seed)
     if method in ESTIMATORS:
@@ -150,9 +150,10 @@ def _published(batch: GraphBatch, n_steps: int, self_loop: float) -> Floats:
     return np.clip(np.concatenate(rows) if rows else np.empty((0, n_steps)), 0.0, 1.0)
 
 
-def _check(
-    n_steps: Any, method: str, n_walks: Any, self_loop: Any, standard_error: float | None
+def check_walk_parameters(
+    n_steps: Any, method: str, n_walks: Any, self_loop: Any, standard_error: float | None = None
 ) -> None:
+    """Raise unless these are parameters of `return_probabilities`."""
     if not isinstance(n_steps, Integral) or isinstance(n_steps, bool) or n_steps < 1:
         raise InvalidInputError(f"n_steps must be a whole number of at least 1, got {n_steps!r}")
     if method not in get_args(Method):

@@ -1,0 +1,127 @@
+"""Threads that are kept: every task once, errors passed on, nothing that hangs."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from retgk import parallel
+from retgk.errors import InvalidInputError
+from retgk.parallel import n_threads, run_tasks
+
+
+def run_silently(function, tasks, n_jobs):
+    run_tasks(function, tasks, [1.0] * len(tasks), n_jobs, lambda _: None)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_every_task_runs_once(n_jobs):
+    done = []
+    run_silently(done.append, [(i,) for i in range(200)], n_jobs)
+    assert sorted(done) == list(range(200))
+
+
+def test_the_dearest_come_first_and_progress_adds_up():
+    done, advanced = [], []
+    run_tasks(done.append, [(0,), (1,), (2,)], [1.0, 3.0, 2.0], 1, advanced.append)
+    assert done == [1, 2, 0]
+    assert sum(advanced) == 6.0
+
+
+def test_no_tasks_are_no_work():
+    run_silently(lambda: pytest.fail("there is no task"), [], 2)
+
+
+def test_threads_are_used_and_kept():
+    barrier = threading.Barrier(3, timeout=20)
+    run_silently(barrier.wait, [()] * 3, 3)  # passes only if three tasks run at a time
+    before = threading.enumerate()
+    run_silently(barrier.wait, [()] * 3, 3)
+    assert threading.enumerate() == before
+
+
+def test_tasks_may_run_tasks():
+    done = []
+
+    def outer(i):
+        run_silently(lambda j: done.append((i, j)), [(j,) for j in range(5)], 3)
+
+    run_silently(outer, [(i,) for i in range(20)], 3)
+    assert sorted(done) == [(i, j) for i in range(20) for j in range(5)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_an_error_stops_the_rest_and_is_raised(n_jobs):
+    done = []
+
+    def work(i):
+        if i == 3:
+            raise InvalidInputError("graph 3 is broken")
+        time.sleep(0.001)
+        done.append(i)
+
+    with pytest.raises(InvalidInputError, match="graph 3 is broken"):
+        run_silently(work, [(i,) for i in range(1000)], n_jobs)
+    assert len(done) < 1000
+    run_silently(done.append, [(-1,)] * 2, n_jobs)
+    assert done.count(-1) == 2
+
+
+def test_concurrent_callers_share_the_threads():
+    done = []
+
+    def call(i):
+        run_silently(lambda j: done.append((i, j)), [(j,) for j in range(50)], 2 + i % 3)
+
+    callers = [threading.Thread(target=call, args=(i,)) for i in range(8)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(60)
+    assert len(done) == 400
+
+
+SCRIPT = """
+import os, sys, warnings
+from retgk.parallel import run_tasks
+warnings.simplefilter("ignore", DeprecationWarning)  # of fork where there are threads
+done = []
+def run():
+    run_tasks(lambda i: done.append(i), [(i,) for i in range(9)], [1.0] * 9, 3, lambda _: None)
+run()
+child = os.fork()
+run()
+if child:
+    status = os.waitpid(child, 0)[1]
+    sys.exit(status or len(done) != 18)
+sys.exit(len(done) != 18)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_forked_processes_and_exit_do_not_hang():
+    subprocess.run([sys.executable, "-c", SCRIPT], check=True, timeout=60)
+
+
+def test_work_at_exit_needs_no_thread():
+    script = (
+        "import atexit\nfrom retgk.parallel import run_tasks\n"
+        "run = lambda: run_tasks(print, [(1,), (2,)], [1.0, 1.0], 2, lambda _: None)\n"
+        "atexit.register(run)\n"
+    )
+    command = [sys.executable, "-c", script]
+    found = subprocess.run(command, check=True, timeout=60, capture_output=True, text=True)
+    assert sorted(found.stdout.split()) == ["1", "2"]
+    assert found.stderr == ""
+
+
+def test_n_threads(monkeypatch):
+    monkeypatch.setattr(parallel, "_n_cores", lambda: 4)
+    assert [n_threads(n) for n in (None, 1, 7, -1, -2, -9)] == [4, 1, 7, 4, 3, 1]
+    with pytest.raises(InvalidInputError, match="n_jobs=0 asks for no thread at all"):
+        n_threads(0)
+    with pytest.raises(InvalidInputError, match=r"n_jobs must be None or a whole number, got 2\.5"):
+        n_threads(2.5)
