@@ -146,7 +146,34 @@ def scaling_table():
     return table(header, rows) + "\n\n" + run_line(records[0])
 
 
+def classifier_table():
+    """One row a set: mean over shuffles, and what choosing parameters costs."""
+    records = read_records("classifier")
+    rows = []
+    for name in dict.fromkeys(r["set"] for r in records):
+        own = [r for r in records if r["set"] == name]
+        timed = next(r for r in own if "fit_cpu_seconds" in r)
+        accuracies = [r["accuracy"] for r in own]
+        rows.append(
+            [
+                name,
+                f"{sum(accuracies) / len(own):.1f}",
+                f"{min(accuracies):.1f} to {max(accuracies):.1f} in {len(own)}",
+                own[0]["published"],
+                seconds(timed["kernel_cpu_seconds"]),
+                seconds(timed["fit_cpu_seconds"]),
+                f"{timed['selection_cpu_ratio']:.1f}x",
+            ]
+        )
+    header = [
+        "set", "accuracy in %", "of single shuffles", "published RetGK_I", "CPU time of one kernel",
+        "of fit with selection", "selection against kernel",
+    ]  # fmt: skip
+    return table(header, rows) + "\n\n" + run_line(records[0])
+
+
 TABLES = {
+    "classifier": classifier_table,
     "joint": joint_table,
     "retgk1": retgk1_table,
     "retgk2": retgk2_table,

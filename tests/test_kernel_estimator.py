@@ -76,6 +76,27 @@ def assert_close(found, expected, tolerance):
     assert np.abs(found - expected).max() <= tolerance
 
 
+def test_names_of_columns():
+    kernel = RetGKKernel(n_steps=4, random_state=0)
+    with pytest.raises(NotFittedError):
+        kernel.get_feature_names_out()
+    kernel.fit(graphs_of_kind("both", 3))
+    assert kernel.get_feature_names_out().tolist() == ["graph0", "graph1", "graph2"]
+
+
+def test_data_frames():
+    pytest.importorskip("pandas")
+    kernel = RetGKKernel(n_steps=4, random_state=0).set_output(transform="pandas")
+    frame = kernel.fit_transform(graphs_of_kind("both", 3))
+    assert frame.columns.tolist() == ["graph0", "graph1", "graph2"]
+
+
+def test_one_graph_has_no_median():
+    kernel = RetGKKernel(n_steps=4, structure_kernel=Laplacian(1.0))
+    with pytest.raises(InvalidInputError, match=r"there is one graph \(n_samples=1\), whose dist"):
+        kernel.fit(graphs_of_kind("labels", 3)[:1])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("tol", [0, 1e-6, 1e-3])
 def test_inner_products_equal_naive(kind, tol):

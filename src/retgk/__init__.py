@@ -37,11 +37,17 @@ if TYPE_CHECKING:
     from retgk.embeddings.gram import embedding_gram as embedding_gram
     from retgk.embeddings.gram import embedding_products as embedding_products
     from retgk.errors import InvalidInputError as InvalidInputError
+    from retgk.estimators.classifier import RetGKClassifier as RetGKClassifier
     from retgk.estimators.embedding import RetGKEmbedding as RetGKEmbedding
+    from retgk.estimators.everyday import distance as distance
+    from retgk.estimators.everyday import most_similar as most_similar
+    from retgk.estimators.everyday import pairwise_distances as pairwise_distances
+    from retgk.estimators.everyday import similarity as similarity
     from retgk.estimators.functions import mean_embedding_gram as mean_embedding_gram
     from retgk.estimators.functions import squared_mmd as squared_mmd
     from retgk.estimators.gram_file import write_mean_embedding_gram as write_mean_embedding_gram
     from retgk.estimators.kernel import RetGKKernel as RetGKKernel
+    from retgk.estimators.regressor import RetGKRegressor as RetGKRegressor
     from retgk.kernels.graph_kernels import ExponentialGraphKernel as ExponentialGraphKernel
     from retgk.kernels.graph_kernels import PolynomialGraphKernel as PolynomialGraphKernel
     from retgk.kernels.node_kernels import Delta as Delta
@@ -63,9 +69,12 @@ _MODULE_OF = {
     "Laplacian": "retgk.kernels.node_kernels",
     "Polynomial": "retgk.kernels.node_kernels",
     "PolynomialGraphKernel": "retgk.kernels.graph_kernels",
+    "RetGKClassifier": "retgk.estimators.classifier",
     "RetGKEmbedding": "retgk.estimators.embedding",
     "RetGKKernel": "retgk.estimators.kernel",
+    "RetGKRegressor": "retgk.estimators.regressor",
     "as_batch": "retgk.converters",
+    "distance": "retgk.estimators.everyday",
     "embedding_gram": "retgk.embeddings.gram",
     "embedding_products": "retgk.embeddings.gram",
     "from_edge_lists": "retgk.converters",
@@ -84,12 +93,15 @@ _MODULE_OF = {
     "make_synthetic": "retgk.datasets.synthetic",
     "make_synthie": "retgk.datasets.synthetic",
     "mean_embedding_gram": "retgk.estimators.functions",
+    "most_similar": "retgk.estimators.everyday",
+    "pairwise_distances": "retgk.estimators.everyday",
     "read_edge_list": "retgk.datasets.edge_lists",
     "read_graphml": "retgk.datasets.graphml",
     "read_parquet": "retgk.datasets.parquet",
     "return_probabilities": "retgk.walks.features",
     "sample_nodes": "retgk.walks.sampling",
     "save_tudataset": "retgk.datasets.tudataset",
+    "similarity": "retgk.estimators.everyday",
     "squared_mmd": "retgk.estimators.functions",
     "to_networkx": "retgk.converters",
     "write_edge_list": "retgk.datasets.edge_lists",

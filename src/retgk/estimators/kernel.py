@@ -137,11 +137,13 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n_bytes = 3 * 8 * len(batch) ** 2  # inner products, distances, kernel
         check_room(n_bytes, "the kernel matrix", "use write_mean_embedding_gram")
         self._fit_nodes(batch)
-        self.inner_products_ = weighted_gram(
-            self._points, kernels=self._kernels, tol=self.tol, n_jobs=self.n_jobs
-        )
-        self.squared_norms_ = self.inner_products_.diagonal().copy()
+        self._fit_products()
         graph_kernel = self.graph_kernel or ExponentialGraphKernel()
+        if len(batch) == 1 and getattr(graph_kernel, "gamma", None) == "median":
+            raise InvalidInputError(
+                "there is one graph (n_samples=1), whose distances have no median; give more "
+                "graphs, or a number as gamma of ExponentialGraphKernel"
+            )
         self.graph_kernel_ = graph_kernel.fitted(self._squared_mmd())
         return self
 
@@ -178,8 +180,24 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of float64, shape (n_new, n_fitted)
             Kernel values.
         """
-        products, norms = self._products_and_norms(X)
-        return self.graph_kernel_(products, norms, self.squared_norms_)
+        return self._kernel_with_fitted(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
+        """
+        Names of the columns: "graph0", "graph1" and so on, for the fitted graphs.
+
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn's sake.
+
+        Returns
+        -------
+        ndarray of str, shape (n_fitted,)
+            The names.
+        """
+        check_is_fitted(self, "squared_norms_")
+        return np.array([f"graph{i}" for i in range(len(self.squared_norms_))], dtype=object)
 
     def distances(self, X: Any = None) -> Floats:
         """
@@ -219,8 +237,17 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         norms = self.squared_norms_ if X is None else self._norms(self._new_points(X))
         return np.array([self.graph_kernel_(k, k[0], k[0])[0, 0] for k in norms[:, None, None]])
 
-    def _fit_nodes(self, X: Any) -> None:
-        """Find the node features and the bandwidths of their kernels; no inner product yet."""
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def _fit_nodes(self, X: Any, probabilities: Floats | None = None) -> None:
+        """
+        Find the node features and the bandwidths of their kernels; no inner product yet.
+
+        Return probabilities that are known already are taken as they are.
+        """
         batch = as_batch(X)
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit")
@@ -229,7 +256,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._columns = [columns for columns, _ in blocks]
         self.label_names_ = batch.label_names
         self._has_labels = batch.has_labels
-        self._points = self._points_of(batch)
+        self._points = self._points_of(batch, probabilities)
         fitted = [
             kernel.fitted(points, batch.node_ptr, self.random_state)
             for kernel, points in zip(
@@ -239,6 +266,19 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         ]
         self.structure_kernel_, *self.attribute_kernels_ = fitted
+
+    def _fit_products(self) -> None:
+        """Find the inner products of the fitted graphs, whose nodes are known."""
+        self.inner_products_ = weighted_gram(
+            self._points, kernels=self._kernels, tol=self.tol, n_jobs=self.n_jobs
+        )
+        self.squared_norms_ = self.inner_products_.diagonal().copy()
+
+    def _keep_graphs(self, graphs: NDArray[np.int64]) -> None:
+        """Forget all fitted graphs but some, which are from now on the columns of the kernel."""
+        self._points = self._points.of_graphs(graphs)
+        self.inner_products_ = self.inner_products_[np.ix_(graphs, graphs)]
+        self.squared_norms_ = self.squared_norms_[graphs]
 
     @property
     def _kernels(self) -> list[NodeKernel]:
@@ -251,16 +291,17 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         np.fill_diagonal(squared, 0.0)
         return squared
 
-    def _points_of(self, batch: GraphBatch) -> NodePoints:
-        probabilities = return_probabilities(
-            batch,
-            self.n_steps,
-            method=self.method,
-            n_walks=self.n_walks,
-            self_loop=self.self_loop,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-        )
+    def _points_of(self, batch: GraphBatch, probabilities: Floats | None = None) -> NodePoints:
+        if probabilities is None:
+            probabilities = return_probabilities(
+                batch,
+                self.n_steps,
+                method=self.method,
+                n_walks=self.n_walks,
+                self_loop=self.self_loop,
+                n_jobs=self.n_jobs,
+                random_state=self.random_state,
+            )
         return node_points(batch, probabilities, self._columns, self.label_names_)
 
     def _new_points(self, X: Any) -> NodePoints:
@@ -288,6 +329,11 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return weighted_gram(
             points, self._points, kernels=self._kernels, tol=self.tol, n_jobs=self.n_jobs
         )
+
+    def _kernel_with_fitted(self, X: Any) -> Floats:
+        """Kernel values as an array, whatever output scikit-learn is set to."""
+        products, norms = self._products_and_norms(X)
+        return self.graph_kernel_(products, norms, self.squared_norms_)
 
     def _products_and_norms(self, X: Any) -> tuple[Floats, Floats]:
         check_is_fitted(self, "inner_products_")

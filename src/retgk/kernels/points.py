@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError
+from retgk.runs import gather_runs, offsets
 
 __all__ = ["DistinctPoints", "NodePoints"]
 
@@ -65,6 +66,27 @@ class NodePoints:
     def label_codes(self) -> NDArray[np.int32]:
         """Labels, zeros where there are none."""
         return np.zeros(self.n_nodes, np.int32) if self.labels is None else self.labels
+
+    def of_graphs(self, graphs: Ints) -> "NodePoints":
+        """
+        Keep the nodes of some graphs.
+
+        Parameters
+        ----------
+        graphs : ndarray of int64, shape (n_kept,)
+            Graphs, in the order of the result.
+
+        Returns
+        -------
+        NodePoints
+            Their nodes.
+        """
+        starts, sizes = self.node_ptr[graphs], np.diff(self.node_ptr)[graphs]
+        return NodePoints(
+            tuple(gather_runs(block, starts, sizes) for block in self.blocks),
+            offsets(sizes),
+            None if self.labels is None else gather_runs(self.labels, starts, sizes),
+        )
 
     def graph_chunks(self) -> Iterator[tuple[int, int]]:
         """Ranges of whole graphs of some thousand nodes together."""

@@ -1,0 +1,315 @@
+"""Classification of graphs in one estimator, with its parameters chosen by cross-validation."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from retgk.errors import InvalidInputError
+from retgk.estimators.calibration import calibrated, fitted_calibration
+from retgk.estimators.candidate_search import Solver
+from retgk.estimators.folds import class_folds
+from retgk.estimators.kernel import DEFAULT_TOL
+from retgk.estimators.landmark_ridge import LandmarkRidge, landmarks_of
+from retgk.estimators.predictor import MAX_EXACT_GRAPHS, GraphPredictor
+from retgk.estimators.support_vectors import SupportVectors, one_vs_rest_from_pairs
+from retgk.estimators.targets import class_targets, graphs_and_targets, targets_of
+from retgk.walks.features import Method
+
+__all__ = ["RetGKClassifier"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
+    r"""
+    Classify graphs by a support vector machine on the RetGK kernel (section 5 of the paper).
+
+    The graph kernel is :math:`\exp(-(MMD / (scale \cdot median))^p)`. Every parameter marked
+    (candidates) takes one value or a list of values, of which cross-validation on the training
+    graphs chooses; the defaults need no tuning. The first candidates are kept, with the best C,
+    unless others beat them by more than one standard error of the gain over the folds.
+
+    Parameters
+    ----------
+    approximate : {"auto", True, False}, default="auto"
+        False is the exact kernel (RetGK_I), True are explicit embeddings (RetGK_II). "auto" is
+        exact up to 5,000 graphs and 1,000,000 nodes (nodes times the root of the number
+        of candidates for nodes), which is a minute or so of work. With embeddings of more than
+        5,000 graphs, regularised least squares on 1,000 landmark graphs takes the place of
+        the support vector machine.
+    n_steps : int (candidates), default=50
+        Number of return probabilities. Candidates share one computation.
+    C : float (candidates), default=(1, 10, 100, 1000)
+        Penalty of errors.
+    p : float (candidates), default=(1, 2)
+        Power of the distance of graphs, in (0, 2].
+    scale : float (candidates), default=(1, 8)
+        Factor of the median distance of graphs.
+    structure_kernel : node kernel or None (candidates), default=None
+        Kernel of return probabilities. None is the default of `RetGKKernel` or `RetGKEmbedding`.
+    attribute_kernel : node kernel, dict or None (candidates), default=None
+        Kernel of attributes, in the same way.
+    n_components : int, default=200
+        Features a label of the embedding.
+    cv : int, splitter or iterable, default=5
+        Folds: a number, which makes shuffled stratified ones, a splitter of scikit-learn, or
+        (train, test) pairs. A class of fewer graphs than folds is in fewer test parts; a class of
+        a single graph is in every training part and never tested.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of C for every class, as in `SVC`; the score of the cross-validation has the same
+        weights.
+    method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
+        How return probabilities are found; see `return_probabilities`.
+    n_walks : int, default=200
+        Walks per node, for Monte Carlo.
+    self_loop : float, default=1.0
+        Weight of the self-loop that every node gets.
+    tol : float, default=1e-4
+        Largest error of an inner product of the exact kernel.
+    n_jobs : int, optional
+        Threads; None for all cores. It changes no result.
+    random_state : int, Generator, RandomState or None
+        Seed of folds, of nodes drawn for a median, of frequencies and of Monte Carlo.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+        Classes in order.
+    approximate_ : bool
+        What "auto" chose.
+    best_params_ : dict
+        Chosen values of C, p, scale, n_steps, structure_kernel and attribute_kernel.
+    best_score_ : float
+        Their mean accuracy over the folds; NaN if there were no folds.
+    best_index_ : int
+        Their place in `cv_results_`.
+    cv_results_ : dict
+        Scores of all candidates, as in `GridSearchCV`.
+    n_splits_ : int
+        Number of folds. With none (every class has one graph) the first candidates are taken.
+    solver_ : {"support vectors", "ridge"}
+        What found the coefficients.
+    kernel_ : RetGKKernel
+        Kernel with the support graphs; only if exact.
+    embedding_ : RetGKEmbedding
+        Only if approximate.
+    support_vectors_ : bsr_array, shape (n_support, n_features)
+        Embedded support graphs; only if approximate.
+    graph_kernel_ : ExponentialGraphKernel
+        Kernel of graphs with its bandwidth.
+    support_ : ndarray of int64, shape (n_support,)
+        Training graphs that predictions need.
+    dual_coef_ : ndarray of float64, shape (n_outputs, n_support)
+        Coefficients: one row for two classes; else one for each pair of classes ("support
+        vectors") or each class ("ridge").
+    intercept_ : ndarray of float64, shape (n_outputs,)
+        Intercepts.
+    calibration_coef_, calibration_intercept_ : ndarray of float64 or None
+        Logistic regression on out-of-fold decision values; None if a class was never tested.
+
+    Notes
+    -----
+    Return probabilities are computed once, and inner products of graphs once for each candidate
+    of `n_steps` and the node kernels; folds and all other candidates take slices of them. The
+    bandwidths inside the folds are therefore those of all graphs given to `fit`, which are
+    training graphs. If the median distance is zero, because more than half of all pairs of
+    graphs are alike, that of the other pairs takes its place.
+
+    Examples
+    --------
+    >>> from retgk import make_graph_classification
+    >>> data = make_graph_classification(n_graphs=60, random_state=0)
+    >>> model = RetGKClassifier(random_state=0).fit(data.graphs[:40], data.targets[:40])
+    >>> model.predict(data.graphs[40:]).shape
+    (20,)
+    >>> sorted(model.best_params_)
+    ['C', 'attribute_kernel', 'n_steps', 'p', 'scale', 'structure_kernel']
+    """
+
+    def __init__(
+        self,
+        *,
+        approximate: Any = "auto",
+        n_steps: Any = 50,
+        C: Any = (1, 10, 100, 1000),
+        p: Any = (1, 2),
+        scale: Any = (1, 8),
+        structure_kernel: Any = None,
+        attribute_kernel: Any = None,
+        n_components: int = 200,
+        cv: Any = 5,
+        class_weight: Any = None,
+        method: Method = "exact",
+        n_walks: int = 200,
+        self_loop: float = 1.0,
+        tol: float = DEFAULT_TOL,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.approximate = approximate
+        self.n_steps = n_steps
+        self.C = C
+        self.p = p
+        self.scale = scale
+        self.structure_kernel = structure_kernel
+        self.attribute_kernel = attribute_kernel
+        self.n_components = n_components
+        self.cv = cv
+        self.class_weight = class_weight
+        self.method = method
+        self.n_walks = n_walks
+        self.self_loop = self_loop
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """
+        Choose the parameters and train.
+
+        Parameters
+        ----------
+        X : GraphBatch, GraphDataset or anything that `as_batch` takes
+            Training graphs.
+        y : array-like, shape (n_graphs,), optional
+            Class of every graph; may be left out for a data set, which has its own.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
+        """
+        batch, targets = graphs_and_targets(X, y)
+        self.classes_, codes = class_targets(targets)
+        weights = self._class_weights(codes)
+        seed = self._seed()
+        folds = class_folds(self.cv, codes, seed)
+        self.approximate_ = self._is_approximate(batch)
+        solver, columns = self._solver(codes, weights, seed)
+
+        def score(decisions: Floats, graphs: Ints) -> float:
+            hits = _largest(decisions) == codes[graphs]
+            return float(np.average(hits, weights=weights[codes[graphs]]))
+
+        decisions = self._fit_machine(batch, solver, columns, folds, score, seed)
+        self._fit_calibration(decisions, [codes[test] for _, test in folds])
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """
+        Predict classes.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            Graphs.
+
+        Returns
+        -------
+        ndarray, shape (n_graphs,)
+            The class with the largest decision value.
+        """
+        scores = self._scores(X)
+        return np.asarray(self.classes_[_largest(scores)])
+
+    def decision_function(self, X: Any) -> Floats:
+        """
+        Decision values, as those of `SVC` with ``decision_function_shape="ovr"``.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            Graphs.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_graphs,) for two classes, else (n_graphs, n_classes)
+            For two classes, positive for the second.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict_proba(self, X: Any) -> Floats:
+        """
+        Probabilities of classes, from a logistic regression on out-of-fold decision values.
+
+        As with any calibration, the likeliest class can differ from that of `predict`.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            Graphs.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_graphs, n_classes)
+            Rows that add up to one, in the order of `classes_`.
+        """
+        scores = self._scores(X)
+        if self.calibration_coef_ is None or self.calibration_intercept_ is None:
+            raise InvalidInputError(
+                "there are no probabilities, because a class was in no test part of the folds; fit "
+                "with at least two graphs of each class"
+            )
+        return calibrated(scores, self.calibration_coef_, self.calibration_intercept_)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """
+        Accuracy of the predictions.
+
+        Parameters
+        ----------
+        X : GraphBatch, GraphDataset or anything that `as_batch` takes
+            Graphs.
+        y : array-like, shape (n_graphs,), optional
+            Their classes; may be left out for a data set.
+        sample_weight : array-like, shape (n_graphs,), optional
+            Weights of the graphs.
+
+        Returns
+        -------
+        float
+            Share of right predictions.
+        """
+        return float(super().score(X, targets_of(X, y), sample_weight))
+
+    def _scores(self, X: Any) -> Floats:
+        """Decision values with one column for each class, or one alone for two."""
+        decisions = self._decisions(X)
+        if self.solver_ == SupportVectors.name:
+            return one_vs_rest_from_pairs(decisions, len(self.classes_))
+        return decisions
+
+    def _class_weights(self, codes: Ints) -> Floats:
+        from sklearn.utils.class_weight import compute_class_weight
+
+        weights = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=self.classes_[codes]
+        )
+        return np.asarray(weights, np.float64)
+
+    def _solver(self, codes: Ints, weights: Floats, seed: int) -> tuple[Solver, Ints]:
+        """What trains, and the graphs whose kernel columns it needs."""
+        if not self.approximate_ or len(codes) <= MAX_EXACT_GRAPHS:
+            return SupportVectors(codes, weights), np.arange(len(codes))
+        signs = np.where(codes[:, None] == np.arange(len(weights)), 1.0, -1.0)
+        targets = signs[:, 1:] if len(weights) == 2 else signs
+        return LandmarkRidge(targets, weights[codes]), landmarks_of(len(codes), seed)
+
+    def _fit_calibration(self, decisions: list[Floats], codes: list[Ints]) -> None:
+        tested = np.concatenate(codes) if codes else np.empty(0, np.int64)
+        self.calibration_coef_ = self.calibration_intercept_ = None
+        if len(np.unique(tested)) == len(self.classes_):
+            self.calibration_coef_, self.calibration_intercept_ = fitted_calibration(
+                np.concatenate(decisions), tested
+            )
+
+
+def _largest(scores: Floats) -> Ints:
+    """Place of the class with the largest decision value."""
+    if scores.shape[1] == 1:
+        return (scores[:, 0] > 0).astype(np.int64)
+    return np.asarray(scores.argmax(axis=1))

@@ -1,0 +1,186 @@
+"""Inner products of the training graphs, from which all candidates of graph kernels are made."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.batch import GraphBatch
+from retgk.estimators.candidates import NodeCandidate, node_candidates
+from retgk.estimators.embedding import RetGKEmbedding
+from retgk.estimators.kernel import RetGKKernel
+from retgk.kernels.graph_kernels import ExponentialGraphKernel
+from retgk.memory import check_room
+from retgk.walks.features import return_probabilities
+
+__all__ = ["GraphProducts", "embedded_products", "exact_products", "vectors_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_BLOCK_VALUES = 1 << 15
+
+
+@dataclass(frozen=True, eq=False)
+class GraphProducts:
+    """
+    Inner products ``<m_G, m_H>`` of all training graphs G with some of them, H.
+
+    Attributes
+    ----------
+    products : ndarray of float64, shape (n, n_columns)
+        The inner products.
+    norms : ndarray of float64, shape (n,)
+        Squared norms ``<m_G, m_G>``.
+    columns : ndarray of int64, shape (n_columns,)
+        The graphs H; all graphs in order, or landmarks.
+    """
+
+    products: Floats
+    norms: Floats
+    columns: Ints
+
+    def fitted(self, kernels: list[ExponentialGraphKernel]) -> list[ExponentialGraphKernel]:
+        """Give the kernels bandwidths, from the median distance between graphs of the columns."""
+        from retgk.kernels.medians import median_squared_mmd
+
+        square = self.products
+        if len(self.columns) < len(self.norms):
+            square = np.ascontiguousarray(square[self.columns])
+        median = median_squared_mmd(square)
+        if median == 0:
+            median = _median_of_positive(square)
+        return [kernel.fitted(np.array([[median]])) for kernel in kernels]
+
+    def kernel(self, graph_kernel: ExponentialGraphKernel, rows: Ints, columns: Ints) -> Floats:
+        """Kernel values of some graphs with some of the columns, in memory of their own."""
+        values = np.empty((len(rows), len(columns)))
+        norms = self.norms[self.columns[columns]]
+        height = max(1, _BLOCK_VALUES // max(1, len(columns)))
+        for start in range(0, len(rows), height):  # in the cache, instead of in new memory
+            block = rows[start : start + height]
+            products = self.products[block[:, None], columns]
+            values[start : start + height] = graph_kernel(products, self.norms[block], norms)
+        return values
+
+
+def _median_of_positive(square: Floats) -> float:
+    """Median over the pairs that differ, where more than half of all pairs are alike."""
+    norms = square.diagonal()
+    squared = np.add.outer(norms, norms) - 2 * square
+    positive = squared[squared > 0]
+    return float(np.median(positive)) if len(positive) else 1.0
+
+
+def exact_products(
+    batch: GraphBatch, parameters: Mapping[str, Any], seed: int, columns: Ints
+) -> Iterator[tuple[NodeCandidate, RetGKKernel, GraphProducts]]:
+    """
+    Exact inner products for each candidate of the nodes; return probabilities are found once.
+
+    Parameters
+    ----------
+    batch : GraphBatch
+        Training graphs.
+    parameters : mapping
+        Parameters of the estimator.
+    seed : int
+        Seed of medians and Monte Carlo.
+    columns : ndarray of int64
+        Graphs of the columns.
+
+    Yields
+    ------
+    candidate : NodeCandidate
+        Steps and node kernels.
+    kernel : RetGKKernel
+        Fitted but for its graph kernel, with the graphs of the columns.
+    products : GraphProducts
+        Inner products.
+    """
+    candidates = node_candidates(parameters)
+    check_room(8 * 3 * len(batch) * len(columns), "the kernel matrix", "use approximate=True")
+    walks = {name: parameters[name] for name in ("method", "n_walks", "self_loop", "n_jobs")}
+    n_steps = max(candidate.n_steps for candidate in candidates)
+    probabilities = return_probabilities(batch, n_steps, random_state=seed, **walks)
+    for candidate in candidates:
+        kernel = RetGKKernel(
+            **candidate._asdict(), **walks, tol=parameters["tol"], random_state=seed
+        )
+        steps = probabilities[:, : candidate.n_steps]
+        kernel._fit_nodes(batch, np.ascontiguousarray(steps))
+        yield candidate, kernel, _products_with(kernel, columns)
+
+
+def _products_with(kernel: RetGKKernel, columns: Ints) -> GraphProducts:
+    """Inner products with the graphs of the columns, which are all that the kernel keeps."""
+    points = kernel._points
+    if len(columns) == points.n_graphs:
+        kernel._fit_products()
+        return GraphProducts(kernel.inner_products_, kernel.squared_norms_, columns)
+    kernel._points = points.of_graphs(columns)
+    products, norms = kernel._products(points), kernel._norms(points)
+    kernel.inner_products_, kernel.squared_norms_ = products[columns], norms[columns]
+    return GraphProducts(products, norms, columns)
+
+
+def embedded_products(
+    batch: GraphBatch, parameters: Mapping[str, Any], seed: int, columns: Ints
+) -> Iterator[tuple[NodeCandidate, tuple[RetGKEmbedding, Any], GraphProducts]]:
+    """
+    Approximate inner products of all graphs with those of the columns.
+
+    Parameters
+    ----------
+    batch : GraphBatch
+        Training graphs.
+    parameters : mapping
+        Parameters of the estimator.
+    seed : int
+        Seed of frequencies, medians and Monte Carlo.
+    columns : ndarray of int64
+        Graphs of the columns.
+
+    Yields
+    ------
+    candidate : NodeCandidate
+        Steps and node kernels.
+    embedding : (RetGKEmbedding, bsr_array)
+        Fitted transformer, and the vectors of the graphs of the columns.
+    products : GraphProducts
+        Inner products.
+    """
+    from retgk.embeddings.gram import embedding_products
+
+    check_room(8 * 4 * len(batch) * len(columns), "the kernel matrix", "give fewer graphs")
+    names = ("method", "n_walks", "self_loop", "n_components", "n_jobs")
+    options = {name: parameters[name] for name in names}
+    is_all = len(columns) == len(batch)
+    for candidate in node_candidates(parameters):
+        embedding = RetGKEmbedding(
+            **candidate._asdict(), **options, sparse_output=True, random_state=seed
+        )
+        vectors = embedding.fit(batch)._embedded(batch)
+        chosen = vectors if is_all else vectors_of(vectors, columns)
+        products = embedding_products(
+            vectors, None if is_all else chosen, n_jobs=parameters["n_jobs"]
+        )
+        norms = np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel()
+        if is_all:
+            norms = products.diagonal().copy()
+        yield candidate, (embedding, chosen), GraphProducts(products, norms, columns)
+
+
+def vectors_of(vectors: Any, graphs: Ints) -> Any:
+    """Rows of block-sparse vectors; SciPy's own selection would give up the blocks."""
+    from scipy.sparse import bsr_array
+
+    from retgk.runs import gather_runs, offsets
+
+    starts, counts = vectors.indptr[graphs], np.diff(vectors.indptr)[graphs]
+    data = gather_runs(vectors.data, starts, counts)
+    indices = gather_runs(vectors.indices, starts, counts)
+    shape = (len(graphs), vectors.shape[1])
+    return bsr_array((data, indices, offsets(counts)), shape=shape, blocksize=vectors.blocksize)

@@ -1,0 +1,227 @@
+"""Values of graphs predicted by kernel ridge regression."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from retgk.errors import InvalidInputError
+from retgk.estimators.folds import real_folds
+from retgk.estimators.kernel import DEFAULT_TOL
+from retgk.estimators.landmark_ridge import LandmarkRidge, landmarks_of
+from retgk.estimators.predictor import GraphPredictor
+from retgk.estimators.targets import graphs_and_targets, real_targets, targets_of
+from retgk.walks.features import Method
+
+__all__ = ["RetGKRegressor"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
+    r"""
+    Predict values of graphs by kernel ridge regression on the RetGK kernel.
+
+    It minimises :math:`\sum_i (f(G_i) - y_i)^2 + |f|^2 / (2 C)` over the functions
+    :math:`f(G) = \sum_s a_s K(G, G_s) + b` of all training graphs, or of 1,000 of them
+    (landmarks, drawn at random) where there are more. Least squares need no width of a tube, as
+    support vector regression does, are what `score` measures, and have closed solutions.
+    Every parameter marked (candidates) takes one value or a list of values, of which
+    cross-validation on the training graphs chooses, in the way of `RetGKClassifier`.
+
+    Parameters
+    ----------
+    approximate : {"auto", True, False}, default="auto"
+        False is the exact kernel (RetGK_I), True are explicit embeddings (RetGK_II). "auto" is
+        exact up to 5,000 graphs and 1,000,000 nodes (nodes times the root of the number
+        of candidates for nodes).
+    n_steps : int (candidates), default=50
+        Number of return probabilities. Candidates share one computation.
+    C : float (candidates), default=(0.1, 1, 10, 100, 1000)
+        Weight of errors against smoothness.
+    p : float (candidates), default=(1, 2)
+        Power of the distance of graphs, in (0, 2].
+    scale : float (candidates), default=(1, 8)
+        Factor of the median distance of graphs.
+    structure_kernel : node kernel or None (candidates), default=None
+        Kernel of return probabilities. None is the default of `RetGKKernel` or `RetGKEmbedding`.
+    attribute_kernel : node kernel, dict or None (candidates), default=None
+        Kernel of attributes, in the same way.
+    n_components : int, default=200
+        Features a label of the embedding.
+    cv : int, splitter or iterable, default=5
+        Folds: a number, which makes shuffled ones of two graphs or more, a splitter of
+        scikit-learn, or (train, test) pairs.
+    method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
+        How return probabilities are found; see `return_probabilities`.
+    n_walks : int, default=200
+        Walks per node, for Monte Carlo.
+    self_loop : float, default=1.0
+        Weight of the self-loop that every node gets.
+    tol : float, default=1e-4
+        Largest error of an inner product of the exact kernel.
+    n_jobs : int, optional
+        Threads; None for all cores.
+    random_state : int, Generator, RandomState or None
+        Seed of folds, landmarks, nodes drawn for a median, frequencies and Monte Carlo.
+
+    Attributes
+    ----------
+    approximate_ : bool
+        What "auto" chose.
+    best_params_ : dict
+        Chosen values of C, p, scale, n_steps, structure_kernel and attribute_kernel.
+    best_score_ : float
+        Their mean R^2 over the folds; NaN if there were no folds.
+    best_index_ : int
+        Their place in `cv_results_`.
+    cv_results_ : dict
+        Scores of all candidates, as in `GridSearchCV`.
+    n_splits_ : int
+        Number of folds. With none (fewer than four graphs) the first candidates are taken.
+    solver_ : "ridge"
+        What found the coefficients.
+    target_ndim_ : int
+        1 if `fit` got one value for each graph, 2 if it got rows of them.
+    kernel_ : RetGKKernel
+        Kernel with the support graphs; only if exact.
+    embedding_ : RetGKEmbedding
+        Only if approximate.
+    support_vectors_ : bsr_array, shape (n_support, n_features)
+        Embedded support graphs; only if approximate.
+    graph_kernel_ : ExponentialGraphKernel
+        Kernel of graphs with its bandwidth.
+    support_ : ndarray of int64, shape (n_support,)
+        Training graphs that predictions need.
+    dual_coef_ : ndarray of float64, shape (n_outputs, n_support)
+        Coefficients a.
+    intercept_ : ndarray of float64, shape (n_outputs,)
+        Intercepts b.
+
+    Notes
+    -----
+    Bandwidths inside the folds are those of all graphs given to `fit`; see `RetGKClassifier`.
+
+    Examples
+    --------
+    >>> from retgk import make_graph_classification
+    >>> graphs = make_graph_classification(n_graphs=60, random_state=0).graphs
+    >>> model = RetGKRegressor(random_state=0).fit(graphs[:40], graphs.edge_counts[:40])
+    >>> model.predict(graphs[40:]).shape
+    (20,)
+    """
+
+    def __init__(
+        self,
+        *,
+        approximate: Any = "auto",
+        n_steps: Any = 50,
+        C: Any = (0.1, 1, 10, 100, 1000),
+        p: Any = (1, 2),
+        scale: Any = (1, 8),
+        structure_kernel: Any = None,
+        attribute_kernel: Any = None,
+        n_components: int = 200,
+        cv: Any = 5,
+        method: Method = "exact",
+        n_walks: int = 200,
+        self_loop: float = 1.0,
+        tol: float = DEFAULT_TOL,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.approximate = approximate
+        self.n_steps = n_steps
+        self.C = C
+        self.p = p
+        self.scale = scale
+        self.structure_kernel = structure_kernel
+        self.attribute_kernel = attribute_kernel
+        self.n_components = n_components
+        self.cv = cv
+        self.method = method
+        self.n_walks = n_walks
+        self.self_loop = self_loop
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """
+        Choose the parameters and train.
+
+        Parameters
+        ----------
+        X : GraphBatch, GraphDataset or anything that `as_batch` takes
+            Training graphs.
+        y : array-like, shape (n_graphs,) or (n_graphs, n_outputs), optional
+            Values; may be left out for a data set, which has its own.
+
+        Returns
+        -------
+        self
+            The fitted regressor.
+        """
+        batch, targets = graphs_and_targets(X, y)
+        values = real_targets(targets)
+        self.target_ndim_ = values.ndim
+        columns = values.reshape(len(values), -1)
+        if len(batch) == 1:
+            raise InvalidInputError("there is one graph (n_samples=1); a regressor needs several")
+        seed = self._seed()
+        self.approximate_ = self._is_approximate(batch)
+        folds = real_folds(self.cv, len(batch), seed)
+
+        def score(predictions: Floats, graphs: Ints) -> float:
+            from sklearn.metrics import r2_score
+
+            return float(r2_score(columns[graphs], predictions))
+
+        solver = LandmarkRidge(columns, np.ones(len(batch)))
+        landmarks = landmarks_of(len(batch), seed)
+        self._fit_machine(batch, solver, landmarks, folds, score, seed)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def predict(self, X: Any) -> Floats:
+        """
+        Predict values.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            Graphs.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_graphs,) or (n_graphs, n_outputs)
+            In the shape of the targets of `fit`.
+        """
+        values = self._decisions(X)
+        return values[:, 0] if self.target_ndim_ == 1 else values
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """
+        Coefficient of determination R^2 of the predictions.
+
+        Parameters
+        ----------
+        X : GraphBatch, GraphDataset or anything that `as_batch` takes
+            Graphs.
+        y : array-like, shape (n_graphs,) or (n_graphs, n_outputs), optional
+            Their values; may be left out for a data set.
+        sample_weight : array-like, shape (n_graphs,), optional
+            Weights of the graphs.
+
+        Returns
+        -------
+        float
+            At most one, which is perfect.
+        """
+        return float(super().score(X, targets_of(X, y), sample_weight))

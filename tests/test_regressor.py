@@ -1,0 +1,110 @@
+"""RetGKRegressor: values, choices and messages."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import cross_val_score
+
+from retgk import (
+    GraphDataset,
+    InvalidInputError,
+    RetGKKernel,
+    RetGKRegressor,
+    make_graph_classification,
+)
+from retgk.estimators import landmark_ridge
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return make_graph_classification(
+        n_graphs=120, n_labels=3, n_nodes=(5, 15), random_state=0
+    ).graphs
+
+
+@pytest.fixture(scope="module")
+def values(graphs):
+    """Edges per node: something that walks can tell."""
+    return graphs.edge_counts / graphs.sizes
+
+
+def quick(**options):
+    return RetGKRegressor(**({"n_steps": 10, "cv": 3, "random_state": 0} | options))
+
+
+def test_same_as_kernel_ridge_regression(graphs, values):
+    train, test = graphs[:80], graphs[80:]
+    model = quick(C=10, p=1, scale=1, tol=0).fit(train, values[:80])
+    kernel = RetGKKernel(n_steps=10, tol=0, random_state=0)
+    constant = 1e7  # an intercept is the limit of a constant feature without penalty
+    reference = KernelRidge(alpha=1 / 20, kernel="precomputed")
+    reference.fit(kernel.fit_transform(train) + constant, values[:80])
+    expected = reference.predict(kernel.transform(test) + constant)
+    np.testing.assert_allclose(model.predict(test), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_learns(graphs, values, approximate):
+    model = quick(approximate=approximate).fit(graphs[:80], values[:80])
+    assert model.score(graphs[80:], values[80:]) > 0.7
+    assert model.best_score_ > 0.7
+    assert model.cv_results_["params"][model.best_index_] == model.best_params_
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_landmarks(graphs, values, approximate, monkeypatch):
+    monkeypatch.setattr(landmark_ridge, "MAX_LANDMARKS", 50)
+    model = quick(approximate=approximate).fit(graphs[:80], values[:80])
+    assert len(model.support_) == model.dual_coef_.shape[1] == 50
+    assert (np.diff(model.support_) > 0).all()
+    assert model.score(graphs[80:], values[80:]) > 0.6
+
+
+def test_rows_of_targets(graphs, values):
+    both = np.column_stack([values, graphs.sizes])
+    model = quick().fit(graphs[:80], both[:80])
+    assert model.predict(graphs[80:]).shape == (40, 2)
+    dataset = GraphDataset(graphs, both, "both")
+    assert quick().fit(dataset).score(dataset) > 0.8
+
+
+def test_unit_of_the_targets_does_not_matter(graphs, values):
+    plain = quick().fit(graphs[:80], values[:80])
+    scaled = quick().fit(graphs[:80], 1e6 * values[:80] - 3e6)
+    assert scaled.best_params_ == plain.best_params_
+    np.testing.assert_allclose(
+        (scaled.predict(graphs) + 3e6) / 1e6, plain.predict(graphs), atol=1e-8
+    )
+
+
+def test_few_graphs(graphs, values):
+    model = quick().fit(graphs[:3], values[:3])
+    assert model.n_splits_ == 0
+    assert np.isnan(model.best_score_)
+    assert model.best_params_["C"] == 0.1
+    assert np.isfinite(model.predict(graphs)).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["low", "high"] * 40, "targets must be numbers, got <U4; use RetGKClassifier"),
+        ([1.0, np.inf] * 40, "the target of graph 1 is "),
+        ([1j] * 80, "targets must be real numbers"),
+        ([1.0] * 3, "there are 80 graphs but 3 targets"),
+    ],
+)
+def test_bad_targets(graphs, y, message):
+    with pytest.raises(InvalidInputError, match=message):
+        quick().fit(graphs[:80], y)
+
+
+def test_one_graph(graphs):
+    with pytest.raises(InvalidInputError, match="there is one graph"):
+        quick().fit(graphs[:1], [1.0])
+
+
+def test_in_scikit_learn(graphs, values):
+    assert cross_val_score(quick(p=1, scale=1), graphs, values, cv=3).mean() > 0.7
+    assert clone(quick(C=3)).C == 3

@@ -1,0 +1,47 @@
+"""
+The checks that scikit-learn has for estimators.
+
+They feed two-dimensional arrays, and leave out nearly all of themselves for estimators that say
+that they take something else. `tests.rows_as_graphs` makes every row a graph, so that they run.
+"""
+
+import pytest
+from sklearn.exceptions import SkipTestWarning
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+from retgk import Laplacian, RetGKClassifier, RetGKEmbedding, RetGKKernel, RetGKRegressor
+from tests.rows_as_graphs import RowsClassifier, RowsEmbedding, RowsKernel, RowsRegressor
+
+# A row with one number is a graph with one node, for which no bandwidth can be found; tol=0,
+# because some checks want one graph alone and among others to agree in more digits than 1e-4.
+FIXED = {"structure_kernel": Laplacian(1.0), "n_steps": 4, "random_state": 0, "n_jobs": 1}
+QUICK = {"C": (1, 100), "p": 1, "scale": 1, "cv": 3, "tol": 0}
+ESTIMATORS = [
+    RowsKernel(**FIXED, tol=0),
+    RowsEmbedding(**FIXED, n_components=20),
+    RowsClassifier(**FIXED, **QUICK),
+    RowsClassifier(**FIXED, **QUICK, approximate=True, n_components=20),
+    RowsRegressor(**FIXED, **QUICK),
+    RowsRegressor(**FIXED, **QUICK, approximate=True, n_components=20),
+]
+# Checks that cannot pass, by class and name, with the reason: none.
+EXCEPTIONS: dict[str, dict[str, str]] = {}
+
+
+@pytest.mark.filterwarnings("default")  # checks provoke warnings of scikit-learn itself
+@parametrize_with_checks(
+    ESTIMATORS,
+    expected_failed_checks=lambda estimator: EXCEPTIONS.get(type(estimator).__name__, {}),
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    "estimator", [RetGKKernel(), RetGKEmbedding(), RetGKClassifier(), RetGKRegressor()], ids=str
+)
+def test_what_is_left_for_estimators_of_graphs(estimator):
+    """Parameters, tags and cloning; the rest needs arrays, as scikit-learn says itself."""
+    with pytest.warns(SkipTestWarning, match="Can't test estimator"):
+        results = check_estimator(estimator)
+    assert {result["status"] for result in results} == {"passed"}

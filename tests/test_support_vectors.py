@@ -1,0 +1,163 @@
+"""Machines as plain arrays, against scikit-learn's own."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.svm import SVC
+
+from retgk import ExponentialGraphKernel
+from retgk.estimators.folds import class_folds
+from retgk.estimators.graph_products import GraphProducts
+from retgk.estimators.landmark_ridge import LandmarkRidge
+from retgk.estimators.penalty_path import penalty_path
+from retgk.estimators.support_vectors import SupportVectors, one_vs_rest_from_pairs
+
+KERNEL = ExponentialGraphKernel(gamma=0.5, p=2)
+
+
+def products_of(points, columns=None):
+    columns = np.arange(len(points)) if columns is None else columns
+    return GraphProducts(points @ points[columns].T, (points**2).sum(axis=1), columns)
+
+
+def blobs(n_classes, n=90, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = np.arange(n) % n_classes
+    return rng.normal(size=(n, 3)) + 2 * rng.normal(size=(n_classes, 3))[codes], codes
+
+
+def gram_between(x, y):
+    return KERNEL(x @ y.T, (x**2).sum(axis=1), (y**2).sum(axis=1))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 7])
+@pytest.mark.parametrize("weight", [None, 3.0])
+def test_decisions_and_predictions_are_those_of_svc(n_classes, weight):
+    points, codes = blobs(n_classes)
+    new = np.random.default_rng(1).normal(size=(40, 3)) * 2
+    weights = np.ones(n_classes)
+    weights[0] = weight or 1.0
+    machine = SupportVectors(codes, weights).fitted(products_of(points), KERNEL, 10.0)
+    reference = SVC(
+        C=10, kernel="precomputed", class_weight=dict(enumerate(weights)), break_ties=True
+    ).fit(gram_between(points, points), codes)
+    rows = gram_between(new, points)
+    found = one_vs_rest_from_pairs(machine.decisions(rows[:, machine.support]), n_classes)
+    expected = reference.decision_function(rows).reshape(len(new), -1)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    largest = found.argmax(axis=1) if n_classes > 2 else (found[:, 0] > 0).astype(int)
+    np.testing.assert_array_equal(largest, reference.predict(rows))
+    np.testing.assert_array_equal(machine.support, reference.support_)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weight", [1.0, 4.0])
+def test_a_path_of_penalties_gives_what_svc_gives_for_each(n_classes, weight):
+    """Both are optimal within LIBSVM's tolerance of 1e-3, which decision values inherit."""
+    points, codes = blobs(n_classes)
+    weights = np.ones(n_classes)
+    weights[0] = weight
+    solver = SupportVectors(codes, weights)
+    folds = class_folds(3, codes, 0)
+    penalties = (1e4, 0.1, 1e6, 1.0, 0.1)
+    together = solver.out_of_fold(products_of(points), [KERNEL], folds, penalties, 2)[0]
+    for fold, (train, test) in enumerate(folds):
+        for c, penalty in enumerate(penalties):
+            machine = SVC(
+                C=penalty, kernel="precomputed", class_weight=dict(enumerate(weights)), tol=1e-6
+            ).fit(gram_between(points[train], points[train]), codes[train])
+            alone = machine.decision_function(gram_between(points[test], points[train]))
+            found = together[fold][c]
+            np.testing.assert_allclose(found, alone.reshape(len(test), -1), atol=5e-3)
+
+
+def dual_objective(gram, signs, coefficients):
+    return 0.5 * coefficients @ gram @ coefficients - signs @ coefficients
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(4, 40), copies=st.integers(0, 8))
+def test_path_is_feasible_and_optimal(seed, n, copies):
+    """Also where graphs are alike, with the same class or another."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n, 2))
+    points = np.concatenate([points, points[rng.integers(n, size=copies)]])
+    signs = np.where(rng.random(len(points)) < 0.5, 1.0, -1.0)
+    signs[:2] = 1.0, -1.0
+    weights = np.where(signs > 0, 2.0, 1.0)
+    gram = gram_between(points, points)
+    penalties = np.array([0.1, 1.0, 30.0])
+    coefficients, intercepts = penalty_path(gram, signs, weights, penalties, 1e-3)
+    for beta, intercept, penalty in zip(coefficients, intercepts, penalties, strict=True):
+        assert beta.sum() == pytest.approx(0, abs=1e-9 * penalty)
+        assert (beta * signs >= 0).all()
+        assert (np.abs(beta) <= penalty * weights).all()
+        machine = SVC(C=penalty, kernel="precomputed", class_weight={1: 2.0}, tol=1e-6)
+        machine.fit(gram, signs)
+        reference = np.zeros(len(points))
+        reference[machine.support_] = machine.dual_coef_[0]
+        best = dual_objective(gram, signs, reference)
+        assert dual_objective(gram, signs, beta) == pytest.approx(
+            best, abs=2e-3 * np.abs(beta).sum()
+        )
+        values = signs * (gram @ beta + intercept)
+        is_free = (np.abs(beta) > 0) & (np.abs(beta) < penalty * weights)
+        assert np.abs(values[is_free] - 1).max(initial=0) < 2e-3
+
+
+def test_ridge_on_all_graphs_is_kernel_ridge_regression():
+    points, _ = blobs(2)
+    y = np.sin(points[:, 0]) + 5.0
+    new = np.random.default_rng(1).normal(size=(20, 3))
+    machine = LandmarkRidge(y[:, None], np.ones(len(y))).fitted(products_of(points), KERNEL, 10.0)
+    # an intercept is the limit of a constant feature without penalty
+    constant = 1e7
+    reference = KernelRidge(alpha=1 / 20, kernel="precomputed").fit(
+        gram_between(points, points) + constant, y
+    )
+    expected = reference.predict(gram_between(new, points) + constant)
+    np.testing.assert_allclose(
+        machine.decisions(gram_between(new, points))[:, 0], expected, atol=1e-4
+    )
+
+
+def test_ridge_out_of_fold_is_ridge_without_the_fold():
+    """Landmarks of the test part are places, not targets: the training part decides."""
+    points, _ = blobs(2, n=40)
+    y = np.cos(points)
+    train, test = np.arange(0, 30), np.arange(30, 40)
+    found = LandmarkRidge(y, np.ones(40)).out_of_fold(
+        products_of(points), [KERNEL], [(train, test)], [3.0, 30.0], 1
+    )[0][0]
+    alone = LandmarkRidge(y[train], np.ones(30))
+    for values, penalty in zip(found, [3.0, 30.0], strict=True):
+        machine = alone.fitted(products_of(points[train]), KERNEL, penalty)
+        expected = machine.decisions(gram_between(points[test], points[train]))
+        np.testing.assert_allclose(values, expected, atol=1e-5)
+
+
+def test_weights_of_ridge_count_graphs():
+    points, _ = blobs(2, n=30)
+    y = np.sin(points[:, :1])
+    weights = np.where(np.arange(30) < 10, 2.0, 1.0)
+    twice = np.concatenate([np.arange(30), np.arange(10)])
+    new = gram_between(points[:5] + 0.1, points)
+    machine = LandmarkRidge(y, weights).fitted(products_of(points), KERNEL, 10.0)
+    columns = products_of(points[twice], np.arange(30))
+    doubled = LandmarkRidge(y[twice], np.ones(40)).fitted(columns, KERNEL, 10.0)
+    np.testing.assert_allclose(machine.decisions(new), doubled.decisions(new), atol=1e-8)
+
+
+def test_few_landmarks_come_close():
+    points, _ = blobs(2, n=200)
+    y = np.sin(points[:, :1])
+    everything = LandmarkRidge(y, np.ones(200)).fitted(products_of(points), KERNEL, 10.0)
+    some = np.sort(np.random.default_rng(0).choice(200, 100, replace=False))
+    half = LandmarkRidge(y, np.ones(200)).fitted(products_of(points, some), KERNEL, 10.0)
+    new = points[:50] + 0.05
+    found = half.decisions(gram_between(new, points[some]))
+    expected = everything.decisions(gram_between(new, points))
+    assert np.abs(found - expected).mean() < 0.05
+    assert np.corrcoef(found[:, 0], expected[:, 0])[0, 1] > 0.99
