@@ -2,10 +2,6 @@
 
 from retgk import load_tudataset
 
-SOCIAL = [
-    "COLLAB", "IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY", "REDDIT-MULTI-5K", "REDDIT-MULTI-12K",
-]  # fmt: skip
-
 
 def load_setting(folder, setting):
     """Data set and graphs of a setting: "SET", "SET/labels", "SET/attributes" or "SET/both"."""

@@ -31,6 +31,9 @@ LAYERS = (
     "kernels",
     "embeddings",
     "estimators",
+    "models",
+    "plot",
+    "paper",
     "cli",
     "__main__",
 )

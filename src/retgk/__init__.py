@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from retgk.kernels.node_kernels import Gaussian as Gaussian
     from retgk.kernels.node_kernels import Laplacian as Laplacian
     from retgk.kernels.node_kernels import Polynomial as Polynomial
+    from retgk.models.files import load_model as load_model
+    from retgk.models.files import save_model as save_model
     from retgk.walks.features import return_probabilities as return_probabilities
     from retgk.walks.sampling import sample_nodes as sample_nodes
 
@@ -88,6 +90,7 @@ _MODULE_OF = {
     "from_smiles": "retgk.converters",
     "iter_parquet": "retgk.datasets.parquet",
     "load_digit_graphs": "retgk.datasets.digits",
+    "load_model": "retgk.models.files",
     "load_tudataset": "retgk.datasets.tudataset",
     "make_graph_classification": "retgk.datasets.generators",
     "make_synthetic": "retgk.datasets.synthetic",
@@ -100,6 +103,7 @@ _MODULE_OF = {
     "read_parquet": "retgk.datasets.parquet",
     "return_probabilities": "retgk.walks.features",
     "sample_nodes": "retgk.walks.sampling",
+    "save_model": "retgk.models.files",
     "save_tudataset": "retgk.datasets.tudataset",
     "similarity": "retgk.estimators.everyday",
     "squared_mmd": "retgk.estimators.functions",
@@ -114,6 +118,8 @@ __all__ = list(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plot":
+        return import_module("retgk.plot")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'retgk' has no attribute {name!r}")
     value = getattr(import_module(_MODULE_OF[name]), name)
@@ -122,4 +128,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "plot"})

@@ -4,16 +4,30 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
-__all__ = ["progress_bar"]
+__all__ = ["no_progress", "progress_bar"]
 
 _QUIET_SECONDS = 2.0
+_HIDDEN = ContextVar("_HIDDEN", default=False)
+
+
+@contextmanager
+def no_progress() -> Iterator[None]:
+    """Show no progress bar within the block, terminal or not."""
+    before = _HIDDEN.set(True)
+    try:
+        yield
+    finally:
+        _HIDDEN.reset(before)
 
 
 @contextmanager
 def progress_bar(description: str, total: float) -> Iterator[Callable[[float], None]]:
     """
     Show how far long work has come, on terminals and after two seconds only.
+
+    Work within work shows nothing: the outermost bar is the one that people wait for.
 
     Parameters
     ----------
@@ -27,7 +41,7 @@ def progress_bar(description: str, total: float) -> Iterator[Callable[[float], N
     callable
         To be called, from any thread, with the amount of work just done.
     """
-    if not sys.stderr.isatty():
+    if _HIDDEN.get() or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console
@@ -43,7 +57,8 @@ def progress_bar(description: str, total: float) -> Iterator[Callable[[float], N
             bar.start()
 
     try:
-        yield advance
+        with no_progress():
+            yield advance
     finally:
         if bar.live.is_started:
             bar.stop()

@@ -32,7 +32,8 @@ def fitted_calibration(scores: Floats, codes: NDArray[np.int64]) -> tuple[Floats
 
     with single_threaded_blas():
         model = LogisticRegression(max_iter=1000).fit(scores, codes)
-    return model.coef_.astype(np.float64), model.intercept_.astype(np.float64)
+    # in one order of memory, on which the last bits of predictions depend
+    return np.ascontiguousarray(model.coef_, np.float64), model.intercept_.astype(np.float64)
 
 
 def calibrated(scores: Floats, coef: Floats, intercept: Floats) -> Floats:

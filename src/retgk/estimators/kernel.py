@@ -214,7 +214,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Distances.
         """
         if X is None:
-            check_is_fitted(self, "inner_products_")
+            check_is_fitted(self, "squared_norms_")
             return np.sqrt(self._squared_mmd())
         products, norms = self._products_and_norms(X)
         return np.sqrt(squared_mmd_from_products(products, norms, self.squared_norms_))
@@ -233,7 +233,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of float64, shape (n,)
             ``K(G, G)``.
         """
-        check_is_fitted(self, "inner_products_")
+        check_is_fitted(self, "squared_norms_")
         norms = self.squared_norms_ if X is None else self._norms(self._new_points(X))
         return np.array([self.graph_kernel_(k, k[0], k[0])[0, 0] for k in norms[:, None, None]])
 
@@ -279,6 +279,16 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._points = self._points.of_graphs(graphs)
         self.inner_products_ = self.inner_products_[np.ix_(graphs, graphs)]
         self.squared_norms_ = self.squared_norms_[graphs]
+
+    def __getattr__(self, name: str) -> Any:
+        """Find inner products when a model from a file, which lacks them, is asked for them."""
+        # not a property: scikit-learn's HTML would compute one in order to show it
+        if name != "inner_products_" or "squared_norms_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.inner_products_ = weighted_gram(
+            self._points, kernels=self._kernels, tol=self.tol, n_jobs=self.n_jobs
+        )
+        return self.inner_products_
 
     @property
     def _kernels(self) -> list[NodeKernel]:
@@ -336,6 +346,6 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.graph_kernel_(products, norms, self.squared_norms_)
 
     def _products_and_norms(self, X: Any) -> tuple[Floats, Floats]:
-        check_is_fitted(self, "inner_products_")
+        check_is_fitted(self, "squared_norms_")
         points = self._new_points(X)
         return self._products(points), self._norms(points)

@@ -182,6 +182,7 @@ def _runs(entries: _Entries, dtype: Any) -> tuple[Ints, Ints, Ints, Any, Ints]:
     weights = np.zeros(positions.shape, dtype)
     weights.ravel()[slot] = entries.weights[runs.order]
     lowest = np.minimum.accumulate(runs.graphs[runs.ptr[:-1]][::-1])[::-1]
+    lowest = np.ascontiguousarray(lowest)  # a reversed array would be compiled for once more
     ptr = np.append(first_piece, len(positions))[runs.ptr]
     return ptr, np.repeat(runs.graphs, n_pieces), positions, weights, lowest
 

@@ -1,36 +1,39 @@
 """Figure 1 of the paper: three centres of equal degree, told apart by their return probabilities.
 
-    python examples/figure_1.py [figure_1.png]
-
 C1, C2 and C3 have the same degree, and so have their neighbours: the first two return
 probabilities agree. The surroundings of C1 and C2 agree up to distance three, so their return
-probabilities agree until the eighth step. The neighbours of C3 know each other: it
-leaves the others at the third step. (The paper shows its graph as a picture only; this one has
-the properties that the text states.)
+probabilities agree until the eighth step. The neighbours of C3 know each other: it leaves the
+others at the third step. (The paper shows its graph as a picture only; this one has the properties
+that the text states.)
 """
 
-import sys
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from retgk import GraphBatch, return_probabilities
+from retgk.batch import GraphBatch
+from retgk.walks.features import return_probabilities
+
+__all__ = ["N_STEPS", "centre_probabilities", "draw_centres", "toy_graph"]
 
 N_STEPS = 200
 
 
-class Builder:
+class _Builder:
     """Edges of a graph that grows node by node."""
 
-    def __init__(self):
-        self.edges = []
+    def __init__(self) -> None:
+        self.edges: list[tuple[int, int]] = []
         self.n_nodes = 0
 
-    def node(self, *neighbours):
+    def node(self, *neighbours: int) -> int:
         self.edges += [(self.n_nodes, neighbour) for neighbour in neighbours]
         self.n_nodes += 1
         return self.n_nodes - 1
 
-    def branching(self, children_per_level):
+    def branching(self, children_per_level: Sequence[int]) -> tuple[int, list[int]]:
         """A centre with that many children per node at each distance; last level too."""
         centre = self.node()
         level = [centre]
@@ -39,9 +42,9 @@ class Builder:
         return centre, level
 
 
-def toy_graph():
+def toy_graph() -> tuple[GraphBatch, list[int]]:
     """The graph and its three centres."""
-    builder = Builder()
+    builder = _Builder()
     first, first_ends = builder.branching([4, 3, 1, 1])
     second, second_ends = builder.branching([4, 3, 1, 1, 2])
     third = builder.node()
@@ -55,29 +58,20 @@ def toy_graph():
     return graph, [first, second, third]
 
 
-def centre_probabilities():
+def centre_probabilities() -> NDArray[np.float64]:
+    """Return probabilities of the three centres, one row for each."""
     graph, centres = toy_graph()
-    return return_probabilities(graph, N_STEPS, nodes=centres)
+    return np.asarray(return_probabilities(graph, N_STEPS, nodes=centres))
 
 
-def draw(path):
-    import matplotlib as mpl
+def draw_centres(axes: Any) -> None:
+    """Draw the figure into axes of matplotlib."""
+    from retgk.plot.curves import return_probability_curves
 
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    steps = np.arange(1, N_STEPS + 1)
-    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    names = ["$C_1$", "$C_2$", "$C_3$"]
+    return_probability_curves(*toy_graph(), n_steps=N_STEPS, labels=names, ax=axes)
     close_up = axes.inset_axes([0.3, 0.35, 0.5, 0.6])
-    for number, values in enumerate(centre_probabilities(), start=1):
-        for panel in (axes, close_up):
-            panel.plot(steps, values, ".-", markersize=4, linewidth=1, label=f"$C_{number}$")
-    close_up.set(xlim=(4.5, 14.5), ylim=(0.025, 0.085))
+    return_probability_curves(*toy_graph(), n_steps=14, labels=names, ax=close_up)
+    close_up.set(xlim=(4.5, 14.5), ylim=(0.025, 0.145), xlabel="", ylabel="")
+    close_up.get_legend().remove()
     axes.indicate_inset_zoom(close_up)
-    axes.set(xlabel="steps s", ylabel="return probability $P^s(i, i)$", xscale="linear")
-    axes.legend(loc="upper right")
-    figure.savefig(path, dpi=150)
-
-
-if __name__ == "__main__":
-    draw(sys.argv[1] if len(sys.argv) > 1 else "figure_1.png")

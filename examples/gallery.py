@@ -1,0 +1,69 @@
+"""Pictures of retgk.plot for docs/gallery.md.
+
+    python -m examples.gallery [folder]
+
+Takes some seconds; needs no download.
+"""
+
+import io
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from PIL import Image
+from sklearn.model_selection import cross_val_predict
+from sklearn.svm import SVC
+
+from retgk import ExponentialGraphKernel, RetGKKernel, load_digit_graphs, plot
+from retgk.paper.figure_1 import toy_graph
+
+FOLDER = Path(__file__).parent.parent / "docs" / "gallery"
+
+
+def digit_places(graph):
+    """Where the pixels of a digit are."""
+    return graph.attributes[:, [2, 1]] * [1, -1]
+
+
+def pictures_of_graphs():
+    graph, centres = toy_graph()
+    names = ["$C_1$", "$C_2$", "$C_3$"]
+    yield "curves", plot.return_probability_curves(graph, centres, n_steps=40, labels=names)
+    yield "graph", plot.graph_by_return_probability(graph, step=6)
+    digit = load_digit_graphs().graphs[0]
+    yield "digit", plot.graph_by_return_probability(digit, step=8, positions=digit_places(digit))
+
+
+def pictures_of_a_collection():
+    digits = load_digit_graphs()
+    chosen = np.flatnonzero(np.isin(digits.targets, [0, 1, 2, 6]))[:120]
+    graphs, targets = digits.graphs[chosen], digits.targets[chosen]
+    kernel = RetGKKernel(graph_kernel=ExponentialGraphKernel(p=2), random_state=0)
+    matrix = kernel.fit_transform(graphs)
+    yield "heat_map", plot.gram_heat_map(matrix, targets)
+    yield "map", plot.collection_map(matrix, targets)
+    predicted = cross_val_predict(SVC(C=100, kernel="precomputed"), matrix, targets, cv=10)
+    yield "confusion", plot.confusion_matrix(targets, predicted)
+
+
+def save_small(axes, path):
+    """Write a picture with 200 colours, a third of the size."""
+    buffer = io.BytesIO()
+    axes.figure.savefig(buffer, format="png", dpi=100)
+    plt.close(axes.figure)
+    Image.open(buffer).convert("RGB").quantize(200, dither=Image.Dither.NONE).save(
+        path, optimize=True
+    )
+
+
+def main(folder=FOLDER):
+    mpl.use("Agg")
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, axes in (*pictures_of_graphs(), *pictures_of_a_collection()):
+        save_small(axes, Path(folder) / f"{name}.png")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,79 @@
+"""Graphs as the commands have them: with targets and names where the input has any."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from retgk.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from retgk.batch import GraphBatch
+    from retgk.datasets.dataset import GraphDataset
+
+__all__ = ["Collection"]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Graphs, and what is known of each."""
+
+    graphs: GraphBatch
+    name: str
+    targets: NDArray[Any] | None = None
+    graph_names: list[str] | None = None
+    description: str = ""
+    edge_labels: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    @classmethod
+    def of_dataset(cls, dataset: GraphDataset) -> Collection:
+        """Collection of a data set; targets that are all missing are none."""
+        targets: NDArray[Any] | None = dataset.targets
+        if dataset.targets.dtype.kind == "f" and (dataset.targets != dataset.targets).all():
+            targets = None
+        return cls(
+            dataset.graphs,
+            dataset.name,
+            targets,
+            description=dataset.description,
+            edge_labels=dataset.edge_labels,
+        )
+
+    def required_targets(self) -> NDArray[Any]:
+        """Targets, one for each graph."""
+        if self.targets is None:
+            raise InvalidInputError(
+                f"{self.name} has no targets to learn from; name a column of a CSV with "
+                "--target-column, or give a text file of one line per graph with --targets"
+            )
+        if self.targets.ndim != 1:
+            raise InvalidInputError(
+                f"{self.name} has {self.targets.shape[1]} targets for each graph; give one of "
+                "them with --targets"
+            )
+        if self.targets.dtype.kind == "f" and (self.targets != self.targets).any():
+            position = int((self.targets != self.targets).argmax())
+            raise InvalidInputError(
+                f"{self.name}: graph {position} has no target; drop it, or give all targets with "
+                "--targets"
+            )
+        return self.targets
+
+    def keys(self) -> dict[str, NDArray[Any]]:
+        """Columns that say which graph a row of a table is about."""
+        import numpy as np
+
+        columns: dict[str, NDArray[Any]] = {"graph": np.arange(len(self))}
+        if self.graph_names is not None:
+            columns["name"] = np.array(self.graph_names)
+        if self.targets is not None and self.targets.ndim == 1:
+            columns["target"] = self.targets
+        elif self.targets is not None:
+            for number, column in enumerate(self.targets.T):
+                columns[f"target_{number}"] = column
+        return columns

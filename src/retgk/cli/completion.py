@@ -1,0 +1,43 @@
+"""What the shell offers after a tab; nothing heavy is imported here."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from retgk.datasets.catalogue import TUDATASETS
+
+__all__ = ["data_set_names", "model_files", "source_names"]
+
+_READABLE = (".parquet", ".graphml", ".edges", ".edges.gz", ".smi", ".smi.gz", ".csv", ".zip")
+
+
+def data_set_names(incomplete: str) -> list[str]:
+    """Names of TUDataset collections."""
+    return [name for name in TUDATASETS if name.lower().startswith(incomplete.lower())]
+
+
+def source_names(incomplete: str) -> list[str]:
+    """Names of collections, and files that can be read."""
+    names = [name for name in ("digits",) if name.startswith(incomplete)]
+    return [*names, *data_set_names(incomplete), *_paths(incomplete, _READABLE)]
+
+
+def model_files(incomplete: str) -> list[str]:
+    """Model files."""
+    return list(_paths(incomplete, (".retgk",)))
+
+
+def _paths(incomplete: str, suffixes: tuple[str, ...]) -> Iterator[str]:
+    """Files with these endings, and folders, that go on from what was typed."""
+    folder, start = os.path.split(incomplete)
+    try:
+        found = sorted(Path(folder or ".").iterdir())
+    except OSError:
+        return
+    for path in found:
+        if path.name.startswith(start) and not (path.name.startswith(".") and not start):
+            name = os.path.join(folder, path.name)
+            if path.is_dir():
+                yield f"{name}/"
+            elif path.name.endswith(suffixes):
+                yield name

@@ -1,0 +1,95 @@
+"""Errors as one line on standard error, and exit codes."""
+
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+from retgk.errors import InvalidInputError
+
+__all__ = ["INTERRUPTED", "TERMINATED", "one_line", "one_line_errors"]
+
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+TERMINATED = 143
+
+# What messages of the library advise, and the option that does it here.
+_OPTIONS = (
+    (r"without_labels\(\)", "--no-labels"),
+    (r"without_attributes\(\)", "--no-attributes"),
+    (r"pass symmetrize=True", "give --symmetrize"),
+    (r"symmetrize=True", "--symmetrize"),
+    (r"pass delimiter=", "give --delimiter "),
+    (r"set data_home or ", "give --data-home or set "),
+    (r"use write_mean_embedding_gram", "use --matrix products --on-disk"),
+    (r"pass a number as gamma$", "give --gamma to `retgk kernel`"),
+    (r"use write_graphml", "write GraphML"),
+    (r"or use write_parquet", "or write Parquet"),
+)
+
+# click's, whose place in typer has changed: options and arguments that cannot be understood
+_UsageError: Any = typer.BadParameter.__bases__[0]
+
+
+@contextmanager
+def one_line_errors(debug: bool) -> Iterator[None]:
+    """Turn any exception into a line and an exit code; a traceback comes first for debugging."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        _tell("interrupted")
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        raise  # typer ends quietly when the reader of a pipe has gone
+    except (InvalidInputError, ImportError, OSError, MemoryError) as error:
+        if debug:
+            traceback.print_exc()
+        _tell(one_line(error))
+        raise typer.Exit(FAILED) from None
+    except typer.Exit:
+        raise
+    except _UsageError as error:
+        if error.format_message():  # empty where the help itself was the answer
+            _tell(_usage(error))
+        raise typer.Exit(USAGE) from None
+    except Exception as error:  # a bug: still one line, and how to see more
+        if debug:
+            traceback.print_exc()
+        _tell(f"{type(error).__name__}: {one_line(error)} (--debug shows where)")
+        raise typer.Exit(FAILED) from None
+
+
+def one_line(error: BaseException) -> str:
+    """Message of an error without line breaks, in words of the command line."""
+    text = _joined_lines(error)
+    for pattern, option in _OPTIONS:
+        text = re.sub(pattern, option, text)
+    return text
+
+
+def _joined_lines(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    text = lines[0]
+    for line in lines[1:]:
+        text += (" " if text.endswith((":", ",", ";")) else "; ") + line
+    return text
+
+
+def _usage(error: Any) -> str:
+    """What was not understood, and where the help is."""
+    path = error.ctx.command_path if error.ctx is not None else "retgk"
+    message = one_line(typer.BadParameter(error.format_message()))
+    return f"{message.removesuffix('.')} (see {path} --help)"
+
+
+def _tell(message: str) -> None:
+    print(f"retgk: {message}", file=sys.stderr)

@@ -1,0 +1,82 @@
+"""The program `retgk`."""
+
+import signal
+import sys
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from retgk import __version__
+from retgk.cli import (
+    convert,
+    cv,
+    datasets,
+    embed,
+    features,
+    info,
+    kernel,
+    models,
+    similar,
+    warmup,
+)
+from retgk.cli.failures import INTERRUPTED, TERMINATED, one_line_errors
+from retgk.cli.paper import paper_app
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="retgk",
+    help="Compare, classify and search graphs by return probabilities of random walks (RetGK).",
+    epilog="\n\n".join(
+        [
+            "Examples:",
+            "  $ retgk info MUTAG",
+            "  $ retgk cv MUTAG",
+            "  $ retgk fit molecules.csv --target-column active -o model.retgk",
+            "  $ retgk predict model.retgk new.smi -o predictions.csv",
+            "Exit codes: 0 done, 1 failed (one line says why), 2 not understood, 130 interrupted.",
+        ]
+    ),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (info, convert, features, embed, kernel, cv, models, similar, warmup):
+    module.register(app)
+app.add_typer(datasets.app, name="datasets")
+app.add_typer(paper_app, name="paper")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Hold the options that stand before a command."""
+
+
+def main() -> None:
+    """Run the program; what goes wrong is one line and an exit code."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        with one_line_errors(debug=False):
+            code = app(prog_name="retgk", standalone_mode=False)
+    except typer.Exit as ended:
+        code = ended.exit_code
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    """End in good order, so that unfinished files are removed."""
+    sys.exit(TERMINATED)

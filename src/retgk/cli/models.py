@@ -1,0 +1,172 @@
+"""`retgk fit` and `retgk predict`: models in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from retgk.cli.command import command
+from retgk.cli.learning import chosen_parameters, is_regression, new_model, scores
+from retgk.cli.options import (
+    Common,
+    Components,
+    Learning,
+    ModelFile,
+    Output,
+    Reading,
+    Source,
+    Walks,
+)
+from retgk.cli.report import Stopwatch, note, print_pairs, print_record
+from retgk.cli.sources import read_collection
+from retgk.cli.tables import Table, check_output, finish, write_table
+from retgk.errors import InvalidInputError
+
+__all__ = ["register"]
+
+NewModel = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="Model file, such as model.retgk.")
+]
+Probabilities = Annotated[
+    bool, typer.Option("--probabilities", help="Write the probability of every class too.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    command(
+        app,
+        examples=[
+            "retgk fit MUTAG -o mutag.retgk",
+            "retgk fit molecules.csv --target-column active --balanced -o active.retgk",
+            "retgk fit graphs/ --targets targets.txt --C 1 --C 100 -o model.retgk",
+        ],
+    )(fit)
+    command(
+        app,
+        examples=[
+            "retgk predict mutag.retgk new.smi",
+            "retgk predict mutag.retgk new.parquet --probabilities -o predictions.csv",
+        ],
+    )(predict)
+
+
+def fit(
+    source: Source,
+    output: NewModel,
+    reading: Reading,
+    walks: Walks,
+    learning: Learning,
+    common: Common,
+    n_components: Components = 200,
+) -> None:
+    """
+    Train a classifier, or a regressor where targets are values, and write it to a file.
+
+    Its parameters are chosen by cross-validation among the candidates.
+    """
+    if output.is_dir():
+        raise InvalidInputError(f"{output} is a folder; give the name of a file")
+    watch = Stopwatch()
+    with watch.timing("read"):
+        collection = read_collection(source, reading, common)
+        targets = collection.required_targets()
+        regression = is_regression(learning, targets)
+    with watch.timing("fit"):
+        model = new_model(learning, walks, n_components, regression)
+        model.fit(collection.graphs, targets)
+    with watch.timing("write"):
+        from retgk.models.files import save_model
+
+        save_model(model, output)
+    record = {
+        "output": str(output),
+        "model": type(model).__name__,
+        "graphs": len(collection),
+        "approximate": model.approximate_,
+        "chosen": chosen_parameters(model),
+        "score": model.best_score_,
+        "seconds": watch.seconds,
+    }
+    if common.json:
+        print_record(record)
+    elif not common.quiet:
+        _print_fit(record)
+
+
+def _print_fit(record: dict[str, Any]) -> None:
+    chosen = ", ".join(f"{name} = {value}" for name, value in record["chosen"].items())
+    print_pairs(
+        {
+            "model": f"{record['model']} of {record['graphs']:,} graphs, written to "
+            f"{record['output']}",
+            "chosen": chosen,
+            "score": f"{record['score']:.4f} (mean over the folds that chose it)",
+            "seconds": f"{sum(record['seconds'].values()):.1f}",
+        }
+    )
+
+
+def predict(
+    model_file: ModelFile,
+    source: Source,
+    reading: Reading,
+    common: Common,
+    output: Output = "-",
+    probabilities: Probabilities = False,
+) -> None:
+    """
+    Predict the targets of graphs with a model from a file.
+
+    One row per graph, with its number, its name and its own target where it has them; the score is
+    shown if all have targets.
+    """
+    check_output(output, has_matrix=False)
+    watch = Stopwatch()
+    with watch.timing("read"):
+        if not model_file.is_file():
+            raise InvalidInputError(
+                f"there is no model file {model_file}; make it with `retgk fit`"
+            )
+        collection = read_collection(source, reading, common)
+        model = _loaded(model_file, probabilities)
+    with watch.timing("predict"):
+        predictions = model.predict(collection.graphs)
+        columns = {"prediction": predictions}
+        if probabilities:
+            rows = model.predict_proba(collection.graphs)
+            names = [f"probability_{name}" for name in model.classes_]
+            columns.update(zip(names, rows.T, strict=True))
+    table = Table({**collection.keys(), **columns})
+    with watch.timing("write"):
+        write_table(table, output, json=common.json)
+    facts = _score(model, collection.targets, predictions)
+    finish(table, output, common, watch, graphs=len(collection), **facts)
+    if facts and not common.json:
+        note(common, ", ".join(f"{name} {value:.4f}" for name, value in facts.items()))
+
+
+def _loaded(path: Path, probabilities: bool) -> Any:
+    from retgk.models.files import load_model
+
+    model = load_model(path)
+    if not hasattr(model, "predict"):
+        raise InvalidInputError(
+            f"{path} holds a {type(model).__name__}, which does not predict; make a model with "
+            "`retgk fit`"
+        )
+    if probabilities and not hasattr(model, "predict_proba"):
+        raise InvalidInputError(f"{path} predicts values, which have no probabilities")
+    return model
+
+
+def _score(model: Any, targets: Any, predictions: Any) -> dict[str, float]:
+    """Scores where the graphs have targets of the same kind."""
+    if targets is None or targets.ndim != 1:
+        return {}
+    regression = not hasattr(model, "classes_")
+    if (targets.dtype.kind in "US") != (predictions.dtype.kind in "US"):
+        return {}
+    return scores(targets, predictions, regression)

@@ -1,0 +1,243 @@
+"""Arguments and options that several commands share, each written down once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from retgk.cli.completion import data_set_names, model_files, source_names
+
+__all__ = [
+    "Common",
+    "Components",
+    "DataHome",
+    "DataSetNames",
+    "EmbeddingOptions",
+    "KernelOptions",
+    "Learning",
+    "ModelFile",
+    "OptionalOutput",
+    "Output",
+    "Reading",
+    "Source",
+    "Tolerance",
+    "Walks",
+]
+
+Format = Literal["tu", "parquet", "graphml", "edges", "smiles"]
+Method = Literal["exact", "eigh", "monte-carlo", "monte-carlo-returns"]
+
+SOURCE_HELP = (
+    "Graphs: the name of a TUDataset collection, `digits` (bundled), a file or folder "
+    "(TU text or .zip, .parquet, .graphml, .edges, .smi, .csv of SMILES), or - for standard input."
+)
+
+
+def _in_panel(panel: str) -> Callable[..., Any]:
+    """Option of a panel of the help."""
+
+    def option(*names: str, **settings: Any) -> Any:
+        return typer.Option(*names, rich_help_panel=panel, **settings)
+
+    return option
+
+
+_reading = _in_panel("Reading")
+_walks = _in_panel("Return probabilities")
+_kernel = _in_panel("Kernel")
+_embedding = _in_panel("Embedding")
+_learning = _in_panel("Learning")
+_common = _in_panel("Output")
+
+Source = Annotated[
+    str, typer.Argument(metavar="GRAPHS", help=SOURCE_HELP, autocompletion=source_names)
+]
+ModelFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MODEL", help="File that `retgk fit` wrote.", autocompletion=model_files
+    ),
+]
+DataSetNames = Annotated[
+    list[str],
+    typer.Argument(metavar="NAME...", help="Names of collections.", autocompletion=data_set_names),
+]
+DataHome = Annotated[
+    Path | None,
+    _reading("--data-home", envvar="RETGK_DATA_HOME", help="Folder of the TUDataset collections."),
+]
+TABLE_HELP = (
+    "File to write, by its ending: .parquet, .csv, .npz, .npy or .json; - for standard output. "
+    "A file that is there is replaced when all is done."
+)
+Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help=TABLE_HELP)]
+OptionalOutput = Annotated[
+    str | None, typer.Option("--output", "-o", metavar="FILE", help=TABLE_HELP)
+]
+Tolerance = Annotated[
+    float,
+    _kernel("--tol", min=0, help="Largest error of an inner product; 0 for plain float64."),
+]
+Components = Annotated[
+    int, _embedding("--n-components", "-D", min=1, help="Random features, for each label.")
+]
+
+
+@dataclass(frozen=True)
+class Common:
+    """What every command has."""
+
+    json: Annotated[bool, _common("--json", help="Print the result as JSON, for machines.")] = False
+    quiet: Annotated[
+        bool, _common("--quiet", "-q", help="No progress bars and notes on standard error.")
+    ] = False
+    debug: Annotated[bool, _common("--debug", help="Show a traceback when it fails.")] = False
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How graphs are read."""
+
+    data_home: DataHome = None
+    format: Annotated[
+        Format | None,
+        _reading("--format", help="What GRAPHS is, where name and content do not tell."),
+    ] = None
+    use_labels: Annotated[
+        bool, _reading("--labels/--no-labels", help="Whether node labels are used.")
+    ] = True
+    use_attributes: Annotated[
+        bool, _reading("--attributes/--no-attributes", help="Whether node attributes are used.")
+    ] = True
+    label: Annotated[
+        str | None, _reading("--label-name", help="GraphML: node data that is the label.")
+    ] = None
+    attribute: Annotated[
+        list[str] | None,
+        _reading("--attribute-name", help="GraphML: node data that is an attribute; repeatable."),
+    ] = None
+    weighted: Annotated[
+        bool, _reading("--weighted", help="Edge lists: the third column holds weights.")
+    ] = False
+    delimiter: Annotated[
+        str | None, _reading("--delimiter", help="Edge lists: what separates columns.")
+    ] = None
+    symmetrize: Annotated[
+        bool, _reading("--symmetrize", help="Take directed edges for undirected ones.")
+    ] = False
+    smiles_column: Annotated[
+        str | None, _reading("--smiles-column", help="CSV: column of the SMILES strings.")
+    ] = None
+    target_column: Annotated[
+        str | None, _reading("--target-column", help="CSV: column of the targets.")
+    ] = None
+    skip_invalid: Annotated[
+        bool,
+        _reading("--skip-invalid", help="Leave out SMILES that RDKit cannot read, and say so."),
+    ] = False
+    targets: Annotated[
+        Path | None, _reading("--targets", help="Text file of targets, one line per graph.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Walks:
+    """How return probabilities are found."""
+
+    n_steps: Annotated[int, _walks("--n-steps", min=1, help="Number of steps.")] = 50
+    method: Annotated[Method, _walks("--method", help="Exact, or by random walks.")] = "exact"
+    n_walks: Annotated[int, _walks("--n-walks", min=3, help="Walks per node, for Monte Carlo.")] = (
+        200
+    )
+    self_loop: Annotated[
+        float, _walks("--self-loop", min=0, help="Weight of the self-loop that nodes get.")
+    ] = 1.0
+    n_jobs: Annotated[
+        int | None, _walks("--n-jobs", "-j", help="Threads; all cores by default.")
+    ] = None
+    seed: Annotated[int, _walks("--seed", min=0, help="Seed of everything random.")] = 0
+
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the estimators and of `return_probabilities`."""
+        return {
+            "n_steps": self.n_steps,
+            "method": self.method,
+            "n_walks": self.n_walks,
+            "self_loop": self.self_loop,
+            "n_jobs": self.n_jobs,
+            "random_state": self.seed,
+        }
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """Which matrix is computed."""
+
+    matrix: Annotated[
+        Literal["kernel", "products", "distances"],
+        _kernel("--matrix", help="exp(-gamma MMD^p), inner products, or MMD."),
+    ] = "kernel"
+    p: Annotated[float, _kernel("--p", help="Exponent, in (0, 2].")] = 1.0
+    scale: Annotated[float, _kernel("--scale", help="Bandwidth, in median distances.")] = 1.0
+    gamma: Annotated[
+        float | None,
+        _kernel("--gamma", help="Of exp(-gamma |p - q|), of return probabilities; by the median."),
+    ] = None
+    tol: Tolerance = 1e-4
+    approximate: Annotated[
+        bool, _kernel("--approximate", help="Random features instead of the exact kernel.")
+    ] = False
+    on_disk: Annotated[
+        bool,
+        _kernel(
+            "--on-disk",
+            help="For matrices larger than memory: inner products go block by block to a .npy "
+            "file, and the same command goes on after a stop.",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class EmbeddingOptions:
+    """How graphs become vectors."""
+
+    n_components: Components = 200
+    feature_map: Annotated[
+        Literal["joint", "tensor"], _embedding("--feature-map", help="Tensor is the paper's.")
+    ] = "joint"
+    frequencies: Annotated[
+        Literal["plain", "orthogonal", "quasi-random"],
+        _embedding("--frequencies", help="How frequencies are drawn."),
+    ] = "orthogonal"
+
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of `RetGKEmbedding`."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How a model is chosen."""
+
+    task: Annotated[
+        Literal["auto", "classification", "regression"],
+        _learning("--task", help="By the targets: numbers with fractions are regressed on."),
+    ] = "auto"
+    approximate: Annotated[
+        Literal["auto", "yes", "no"],
+        _learning("--approximate", help="Random features and a linear model; by size."),
+    ] = "auto"
+    C: Annotated[list[float] | None, _learning("--C", help="Candidate for C; repeatable.")] = None
+    p: Annotated[
+        list[float] | None, _learning("--p", help="Candidate for the exponent; repeatable.")
+    ] = None
+    scale: Annotated[
+        list[float] | None,
+        _learning("--scale", help="Candidate bandwidth in median distances; repeatable."),
+    ] = None
+    tol: Tolerance = 1e-4
+    balanced: Annotated[
+        bool, _learning("--balanced", help="Weight classes by the inverse of their size.")
+    ] = False

@@ -1,0 +1,165 @@
+"""``retgk paper``: the tables and figures of the paper, computed and reported."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from retgk.paper.cells import Cell
+
+__all__ = ["paper_app"]
+
+paper_app = typer.Typer(
+    help="Reproduce the paper: compute the cells of its tables and figures, and report them.",
+    no_args_is_help=True,
+)
+
+DEFAULT_RECORDS = Path("paper-records.jsonl")
+
+
+class ProtocolName(StrEnum):
+    """How accuracies are found."""
+
+    paper = "paper"
+    nested = "nested"
+    time = "time"
+
+
+@paper_app.command()
+def run(
+    table: Annotated[
+        list[str] | None, typer.Option(help="1 to 4, as in 1,2. Default: all.")
+    ] = None,
+    figure: Annotated[
+        list[str] | None, typer.Option(help="1 or 2. Default: all, if no table is given.")
+    ] = None,
+    dataset: Annotated[
+        list[str] | None, typer.Option(help="Only these sets, as in MUTAG,DD.")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Only these methods, as in RetGK_I,WL.")
+    ] = None,
+    repetitions: Annotated[int, typer.Option(min=1, help="Of the cross-validation.")] = 10,
+    protocol: Annotated[
+        list[ProtocolName] | None,
+        typer.Option(
+            help="paper: the authors' own; nested: test graphs have no part in choices; time: "
+            "kernels from scratch, without accuracies. May be repeated."
+        ),
+    ] = None,
+    deduplicate: Annotated[
+        bool, typer.Option("--deduplicate", help="Drop copies of graphs before splitting.")
+    ] = False,
+    records: Annotated[Path, typer.Option(help="File that records are added to.")] = (
+        DEFAULT_RECORDS
+    ),
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of the sets; default: download them.")
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder for matrices; default: the user's cache folder.")
+    ] = None,
+    limit_seconds: Annotated[float, typer.Option(help="For the matrix of a peer.")] = 600.0,
+    limit_megabytes: Annotated[float, typer.Option(help="For the matrix of a peer.")] = 8000.0,
+    n_jobs: Annotated[int | None, typer.Option(help="Threads; default: all cores.")] = None,
+) -> None:
+    """Compute what the records lack; it may be killed, and goes on when called again."""
+    from retgk.paper.cells import Protocol, chosen_cells
+    from retgk.paper.matrices import default_cache
+    from retgk.paper.peers import Limits
+    from retgk.paper.runner import Runner
+    from retgk.paper.tasks import ordered_tasks, run_tasks_into
+
+    protocols: list[Protocol] = [name.value for name in protocol or [ProtocolName.paper]]
+    cells = chosen_cells(
+        tables=_numbers("table", table),
+        figures=_numbers("figure", figure),
+        sets=_parts(dataset),
+        methods=_parts(method),
+        protocols=protocols,
+        deduplicate=deduplicate,
+    )
+    cells = _with_packages(cells, asked=method is not None)
+    runner = Runner(data, cache or default_cache(), n_jobs, Limits(limit_seconds, limit_megabytes))
+    with _reporter() as say:
+        n_written = run_tasks_into(records, ordered_tasks(cells, repetitions), runner, say)
+    typer.echo(f"{n_written} records added to {records}")
+
+
+@paper_app.command()
+def report(
+    records: Annotated[
+        list[Path] | None, typer.Option(help="File of records; may be repeated.")
+    ] = None,
+    output: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("paper-report"),
+    baseline: Annotated[
+        Path | None,
+        typer.Option(help="Records of the published method in plain NumPy, from the benchmarks."),
+    ] = None,
+) -> None:
+    """Make Markdown, CSV, PNG and one HTML page from records alone."""
+    from retgk.paper.report import write_report
+
+    typer.echo(write_report(records or [DEFAULT_RECORDS], output, baseline))
+
+
+def _parts(values: list[str] | None) -> list[str] | None:
+    """Values of an option that may be repeated, and may hold several with commas between."""
+    return None if values is None else [part for each in values for part in each.split(",")]
+
+
+def _numbers(option: str, values: list[str] | None) -> list[int] | None:
+    parts = _parts(values)
+    if parts is None:
+        return None
+    wrong = [part for part in parts if not part.isdecimal()]
+    if wrong:
+        raise typer.BadParameter(f"--{option} takes whole numbers, got {wrong[0]!r}")
+    return [int(part) for part in parts]
+
+
+def _with_packages(cells: "list[Cell]", asked: bool) -> "list[Cell]":
+    """Cells whose packages are here; peers that were not asked for may be missing."""
+    from retgk.optional import optional_module
+    from retgk.paper.tasks import without_missing_peers
+
+    possible, n_left_out = without_missing_peers(cells)
+    if n_left_out and asked:
+        optional_module("grakel", "bench")
+    if n_left_out:
+        typer.echo(
+            f"GraKeL is not installed: {n_left_out} cells of its kernels are left out; "
+            "pip install 'retgk[bench]'",
+            err=True,
+        )
+    return possible
+
+
+@contextmanager
+def _reporter() -> Iterator[Callable[[str, float, float], None]]:
+    """Lines for files; on a terminal a bar below them too."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    if not console.is_terminal:
+        yield lambda text, _spent, _total: print(text, file=sys.stderr, flush=True)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("", total=None)
+
+        def say(text: str, spent: float, total: float) -> None:
+            is_new = text.startswith("[")
+            if is_new:
+                progress.update(bar, description=escape(text), completed=spent, total=total)
+            else:
+                progress.console.print(progress.tasks[0].description + escape(f": {text.strip()}"))
+
+        yield say

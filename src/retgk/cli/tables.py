@@ -1,0 +1,154 @@
+"""Tables to files: by the ending of the name, whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from retgk.cli.options import Common
+from retgk.cli.report import Stopwatch, as_json, note, print_record
+from retgk.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Table", "check_output", "finish", "write_table"]
+
+STANDARD_OUTPUT = "-"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows that say what they are about (keys), and one matrix of numbers beside them."""
+
+    keys: Mapping[str, NDArray[Any]]
+    values: NDArray[Any] | None = None
+    columns: Sequence[str] = ()
+    name: str = "values"
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+def check_output(output: str, *, has_matrix: bool = True) -> None:
+    """Raise, before any work is done, if there is no way to write to a file."""
+    if output == STANDARD_OUTPUT:
+        return
+    path = Path(output)
+    endings = [ending for ending in _WRITERS if has_matrix or ending != ".npy"]
+    if path.suffix.lower() not in endings:
+        raise InvalidInputError(
+            f"cannot tell from {output!r} what to write; end the name in one of "
+            f"{', '.join(endings)}, or give - for standard output"
+        )
+    if path.is_dir():
+        raise InvalidInputError(f"{output} is a folder; give the name of a file")
+    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    if not parent.is_dir():
+        raise InvalidInputError(f"{output} cannot be made: {parent} is not a folder")
+
+
+def write_table(table: Table, output: str, *, json: bool = False) -> None:
+    """Write a table; on standard output as CSV, or JSON if that is asked for."""
+    from retgk.datasets.storage import atomic_path
+
+    if output == STANDARD_OUTPUT:
+        (_write_json if json else _write_csv)(table, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return
+    path = Path(output)
+    with atomic_path(path) as part, part.open("wb") as stream:
+        _WRITERS[path.suffix.lower()](table, stream)
+
+
+def _arrow_table(table: Table) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    arrays = {name: pa.array(values) for name, values in table.keys.items()}
+    if table.values is not None:
+        for name, column in zip(table.columns, table.values.T, strict=True):
+            arrays[name] = pa.array(np.ascontiguousarray(column))
+    return pa.table(arrays)
+
+
+def _write_csv(table: Table, stream: IO[bytes]) -> None:
+    """Keys by Python, which quotes what needs it; matrices by Arrow, which is quick."""
+    if table.values is None:
+        columns = [column.tolist() for column in table.keys.values()]
+        stream.write(_csv_text([list(table.keys), *zip(*columns, strict=True)]))
+        return
+    from pyarrow.csv import WriteOptions, write_csv
+
+    rows = _arrow_table(table)
+    stream.write(_csv_text([rows.column_names]))
+    write_csv(rows, stream, WriteOptions(include_header=False, quoting_style="needed"))
+
+
+def _csv_text(rows: Iterable[Iterable[Any]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _write_parquet(table: Table, stream: IO[bytes]) -> None:
+    from pyarrow import parquet
+
+    parquet.write_table(_arrow_table(table), stream, compression="zstd")
+
+
+def _write_npz(table: Table, stream: IO[bytes]) -> None:
+    import numpy as np
+
+    arrays: dict[str, Any] = {name: _without_objects(values) for name, values in table.keys.items()}
+    if table.values is not None:
+        arrays[table.name] = table.values
+    np.savez(stream, **arrays, **table.more)
+
+
+def _without_objects(values: NDArray[Any]) -> NDArray[Any]:
+    """Objects would be pickled; text is what they are."""
+    return values.astype(str) if values.dtype.kind == "O" else values
+
+
+def _write_npy(table: Table, stream: IO[bytes]) -> None:
+    import numpy as np
+
+    assert table.values is not None
+    np.save(stream, table.values, allow_pickle=False)
+
+
+def _write_json(table: Table, stream: IO[bytes]) -> None:
+    record: dict[str, Any] = dict(table.keys)
+    if table.values is not None:
+        record = {**record, "columns": list(table.columns), table.name: table.values}
+    stream.write(as_json(record).encode() + b"\n")
+
+
+_WRITERS: dict[str, Callable[[Table, IO[bytes]], None]] = {
+    ".parquet": _write_parquet,
+    ".csv": _write_csv,
+    ".npz": _write_npz,
+    ".npy": _write_npy,
+    ".json": _write_json,
+}
+
+
+def finish(table: Table, output: str, common: Common, watch: Stopwatch, **facts: Any) -> None:
+    """Say what was written where: to machines on standard output, to people beside it."""
+    if output == STANDARD_OUTPUT:
+        return
+    shape = list(table.values.shape) if table.values is not None else [_n_rows(table)]
+    if common.json:
+        print_record({"output": output, "shape": shape, **facts, "seconds": watch.seconds})
+    else:
+        size = " x ".join(f"{length:,}" for length in shape)
+        spent = ", ".join(f"{part} {seconds:.2f} s" for part, seconds in watch.seconds.items())
+        note(common, f"wrote {output}: {size} ({spent})")
+
+
+def _n_rows(table: Table) -> int:
+    return len(next(iter(table.keys.values())))

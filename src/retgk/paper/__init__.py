@@ -1,0 +1,1 @@
+"""The experiments of the paper: settings, runs, stored records, and reports made from these."""

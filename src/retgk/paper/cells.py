@@ -1,0 +1,263 @@
+"""What there is to compute: the cells of tables and figures, from readable files of settings."""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+
+from retgk.errors import InvalidInputError
+from retgk.paper.records import key_of
+
+__all__ = [
+    "TABLES",
+    "Cell",
+    "Protocol",
+    "cell_key",
+    "chosen_cells",
+    "figure_cells",
+    "protocol_settings",
+    "read_settings",
+    "set_sizes",
+    "table_cells",
+]
+
+TABLES = (1, 2, 3, 4)
+Protocol = Literal["paper", "nested", "time"]
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """
+    One number of a table or one point of a figure.
+
+    Attributes
+    ----------
+    place : str
+        "table 2", or "figure 2: S=20".
+    dataset : str
+        Name of the set.
+    method : str
+        Name of the method.
+    settings : mapping
+        Everything that the result depends on, but for the protocol and the repetition.
+    protocol : {"paper", "nested", "time"}
+        How the accuracy is found; "time" is without.
+    deduplicate : bool
+        Whether copies of graphs are dropped first.
+    """
+
+    place: str
+    dataset: str
+    method: str
+    settings: Settings = field(hash=False)
+    protocol: Protocol = "paper"
+    deduplicate: bool = False
+
+    def identity(self) -> dict[str, Any]:
+        """Everything that the accuracies depend on, but for the repetition."""
+        return {
+            "dataset": self.dataset,
+            "settings": dict(self.settings),
+            "protocol": self.protocol,
+            "protocol_settings": dict(protocol_settings(self.protocol)),
+            "deduplicate": self.deduplicate,
+        }
+
+    def key(self, repetition: int) -> str:
+        """Name of the record of one repetition; cells of the same settings share it."""
+        return key_of({**self.identity(), "repetition": repetition})
+
+
+def cell_key(identity: Mapping[str, Any]) -> str:
+    """Name of a cell, from `Cell.identity` or from a record of any of its repetitions."""
+    names = ("dataset", "settings", "protocol", "protocol_settings", "deduplicate")
+    return key_of({name: identity[name] for name in names})
+
+
+@cache
+def read_settings(name: str) -> dict[str, Any]:
+    """
+    Content of a file of settings.
+
+    Parameters
+    ----------
+    name : str
+        "table_1" to "table_4", "figure_2", "protocols" or "sets".
+
+    Returns
+    -------
+    dict
+        As in the file.
+    """
+    path = resources.files("retgk.paper") / "settings" / f"{name}.toml"
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+def protocol_settings(protocol: Protocol) -> Settings:
+    """Settings of a protocol that its results depend on."""
+    settings = read_settings("protocols")[protocol]
+    return {name: value for name, value in settings.items() if name not in _CHOICE_OF_CELLS}
+
+
+_CHOICE_OF_CELLS = ("methods", "max_graphs")
+
+
+def set_sizes(name: str) -> tuple[int, int, float]:
+    """Graphs, classes and mean number of nodes of a set, as its makers state them."""
+    n_graphs, n_classes, n_nodes = read_settings("sets").get(name, (1000, 2, 50.0))
+    return n_graphs, n_classes, n_nodes
+
+
+def table_cells(
+    table: int, protocol: Protocol = "paper", *, deduplicate: bool = False
+) -> list[Cell]:
+    """
+    Cells of a table that can be computed.
+
+    Parameters
+    ----------
+    table : int
+        1 to 4.
+    protocol : {"paper", "nested", "time"}
+        The nested protocol is for some methods and for sets of some size, see protocols.toml.
+    deduplicate : bool, default=False
+        Whether copies of graphs are dropped first.
+
+    Returns
+    -------
+    list of Cell
+        Set by set.
+    """
+    if table not in TABLES:
+        raise InvalidInputError(f"there is no table {table}; choose from {TABLES}")
+    settings = read_settings(f"table_{table}")
+    cells = [
+        Cell(
+            f"table {table}",
+            name,
+            method,
+            _settings_of(settings, name, method),
+            protocol,
+            deduplicate,
+        )
+        for name in settings["sets"]
+        if name not in settings.get("missing", {})
+        for method in settings["methods"]
+    ]
+    return [cell for cell in cells if _is_wanted(cell)]
+
+
+def _settings_of(table: Settings, name: str, method: str) -> dict[str, Any]:
+    overrides = table.get("overrides", {}).get(name, {}).get(method, {})
+    used = {use: table[use] for use in ("uses_labels", "uses_attributes")}
+    chosen = {**table["methods"][method], **overrides}
+    if chosen["kind"] == "grakel":
+        chosen["kernel"] = method
+    return {**used, **chosen}
+
+
+def _is_wanted(cell: Cell) -> bool:
+    choice = read_settings("protocols")[cell.protocol]
+    if cell.method not in choice.get("methods", [cell.method]):
+        return False
+    return bool(set_sizes(cell.dataset)[0] <= choice.get("max_graphs", float("inf")))
+
+
+def figure_cells(figure: int = 2) -> list[Cell]:
+    """
+    Cells of figure 2; those that agree with a cell of a table have its key.
+
+    Parameters
+    ----------
+    figure : int
+        1, which needs no records and has no cells, or 2.
+
+    Returns
+    -------
+    list of Cell
+        Set by set and parameter by parameter.
+    """
+    if figure not in (1, 2):
+        raise InvalidInputError(f"there is no figure {figure}; choose from (1, 2)")
+    if figure == 1:
+        return []
+    settings = read_settings("figure_2")
+    return [
+        Cell(f"figure 2: {parameter}={value}", name, settings["method"], changed)
+        for name, table in settings["sets"].items()
+        for parameter, value, changed in _variations(name, table, settings)
+    ]
+
+
+def _variations(
+    name: str, table: int, figure: Settings
+) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Parameter, value and all settings of every point for a set."""
+    base = _settings_of(read_settings(f"table_{table}"), name, figure["method"])
+    widths: Sequence[int] = base["n_components"]
+    for value in figure["values"]["S"]:
+        yield "S", value, {**base, "n_steps": value}
+    for value in figure["values"]["D0"]:
+        yield "D0", value, {**base, "n_components": [value, widths[1]]}
+    if base["uses_attributes"]:
+        for value in figure["values"]["Dc"]:
+            yield "Dc", value, {**base, "n_components": [widths[0], value]}
+
+
+def chosen_cells(
+    *,
+    tables: Sequence[int] | None = None,
+    figures: Sequence[int] | None = None,
+    sets: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
+    protocols: Sequence[Protocol] = ("paper",),
+    deduplicate: bool = False,
+) -> list[Cell]:
+    """
+    Cells that are asked for.
+
+    Parameters
+    ----------
+    tables, figures : sequence of int, optional
+        All tables and figure 2, if neither is given.
+    sets, methods : sequence of str, optional
+        Only those of these names.
+    protocols : sequence of {"paper", "nested", "time"}
+        Figures are made by the paper's alone.
+    deduplicate : bool, default=False
+        Whether copies of graphs are dropped first.
+
+    Returns
+    -------
+    list of Cell
+        None for figure 1 alone.
+    """
+    if tables is None and figures is None:
+        tables, figures = TABLES, (2,)
+    cells = [
+        cell
+        for protocol in protocols
+        for table in tables or ()
+        for cell in table_cells(table, protocol, deduplicate=deduplicate)
+    ]
+    if "paper" in protocols and not deduplicate:
+        cells += [cell for figure in figures or () for cell in figure_cells(figure)]
+    _check_names("set", sets, {cell.dataset for cell in cells})
+    _check_names("method", methods, {cell.method for cell in cells})
+    return [
+        cell
+        for cell in cells
+        if (not sets or cell.dataset in sets) and (not methods or cell.method in methods)
+    ]
+
+
+def _check_names(what: str, wanted: Sequence[str] | None, known: set[str]) -> None:
+    unknown = sorted(set(wanted or ()) - known)
+    if unknown:
+        raise InvalidInputError(
+            f"no cell that is asked for has the {what} {unknown[0]!r}; choose from "
+            f"{', '.join(sorted(known))}"
+        )

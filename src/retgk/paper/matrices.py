@@ -1,0 +1,219 @@
+"""Matrices of inner products, timed; those that are worth it are kept between runs."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.batch import GraphBatch
+from retgk.datasets.storage import atomic_path
+from retgk.embeddings.gram import embedding_products
+from retgk.estimators.embedding import RetGKEmbedding
+from retgk.estimators.gram_file import write_mean_embedding_gram
+from retgk.estimators.kernel import RetGKKernel
+from retgk.kernels.node_kernels import Gaussian, Laplacian
+from retgk.kernels.points import NodePoints
+from retgk.paper.records import key_of
+
+__all__ = [
+    "Matrix",
+    "default_cache",
+    "embedding_matrix",
+    "exact_matrix",
+    "matrix_path",
+    "peak_megabytes",
+]
+
+Floats = NDArray[np.float64]
+Settings = Mapping[str, Any]
+
+_EXACT_SETTINGS = (
+    "uses_labels", "uses_attributes", "n_steps", "structure_gamma", "attribute_gamma", "tol",
+)  # fmt: skip
+_N_WARM = 3
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Inner products, the seconds that return probabilities and they took, and other facts."""
+
+    products: Floats
+    seconds: Mapping[str, float]
+    facts: Mapping[str, Any]
+
+
+def peak_megabytes() -> float:
+    """Peak memory of this process so far."""
+    status = Path("/proc/self/status")
+    if status.exists():  # ru_maxrss would start from that of the parent
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    import resource  # not on Windows
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+class _TimedKernel(RetGKKernel):
+    """A kernel that knows how long its return probabilities took."""
+
+    def _points_of(self, *arguments: Any, **options: Any) -> NodePoints:
+        start = time.perf_counter()
+        points = super()._points_of(*arguments, **options)
+        self.rpf_seconds = time.perf_counter() - start
+        return points
+
+
+class _TimedEmbedding(RetGKEmbedding):
+    """An embedding that knows how long its return probabilities took."""
+
+    rpf_seconds = 0.0
+
+    def _return_probabilities(self, batch: GraphBatch, nodes: Any = None) -> Floats:
+        start = time.perf_counter()
+        probabilities = super()._return_probabilities(batch, nodes)
+        self.rpf_seconds += time.perf_counter() - start
+        return probabilities
+
+
+def default_cache() -> Path:
+    """Folder for matrices, where the platform keeps what can be made again."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("retgk", appauthor=False) / "paper"
+
+
+def matrix_path(folder: Path, dataset: str, deduplicate: bool, settings: Settings) -> Path:
+    """File of the matrix of an exact kernel; what comes after inner products has no part in it."""
+    own = {name: settings[name] for name in _EXACT_SETTINGS if name in settings}
+    key = key_of({"dataset": dataset, "deduplicate": deduplicate, **own})
+    return folder / f"{dataset}-{key}.npy"
+
+
+def exact_matrix(
+    graphs: GraphBatch, settings: Settings, path: Path, n_jobs: int | None = None
+) -> Matrix:
+    """
+    Inner products of exact mean embeddings, from a file, or into it.
+
+    Parameters
+    ----------
+    graphs : GraphBatch
+        With labels and attributes only if they are to be used.
+    settings : mapping
+        Of a method of kind "exact".
+    path : Path
+        File of the matrix, see `matrix_path`; facts are kept beside it.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    Matrix
+        Mapped from the file. Its fact `resumed` says that the seconds lack those before a kill.
+    """
+    facts_path = path.with_suffix(".json")
+    if not (path.exists() and facts_path.exists()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)  # made, but killed before its facts were
+        facts = _write_exact_matrix(graphs, settings, path, n_jobs)
+        with atomic_path(facts_path) as unfinished:
+            unfinished.write_text(json.dumps(facts))
+    facts = json.loads(facts_path.read_text())
+    return Matrix(np.load(path, mmap_mode="r"), facts.pop("seconds"), facts)
+
+
+def _write_exact_matrix(
+    graphs: GraphBatch, settings: Settings, path: Path, n_jobs: int | None
+) -> dict[str, Any]:
+    resumed = path.with_name(path.name + ".partial").exists()
+    kernel = _exact_kernel(settings, n_jobs)
+    _exact_kernel(settings, n_jobs).set_params(structure_kernel=Laplacian(1.0)).fit(
+        graphs[:_N_WARM]
+    )
+    start = time.perf_counter()
+    write_mean_embedding_gram(path, graphs, kernel=kernel)
+    seconds = time.perf_counter() - start
+    return {
+        "seconds": {"rpf": kernel.rpf_seconds, "gram": seconds - kernel.rpf_seconds},
+        "structure_gamma": kernel.structure_kernel_.scale,
+        "attribute_gammas": [each.scale for each in kernel.attribute_kernels_],
+        "n_graphs": len(graphs),
+        "n_nodes": graphs.n_nodes,
+        "peak_mb": round(peak_megabytes(), 1),
+        "resumed": resumed,
+    }
+
+
+def _exact_kernel(settings: Settings, n_jobs: int | None) -> _TimedKernel:
+    return _TimedKernel(
+        settings["n_steps"],
+        structure_kernel=Laplacian(settings["structure_gamma"]),
+        attribute_kernel=(
+            Laplacian(settings["attribute_gamma"]) if settings["uses_attributes"] else None
+        ),
+        tol=settings["tol"],
+        n_jobs=n_jobs,
+        random_state=0,
+    )
+
+
+def embedding_matrix(
+    graphs: GraphBatch, settings: Settings, seed: int, n_jobs: int | None = None
+) -> Matrix:
+    """
+    Inner products of explicit feature maps, drawn from a seed.
+
+    Parameters
+    ----------
+    graphs : GraphBatch
+        With labels and attributes only if they are to be used.
+    settings : mapping
+        Of a method of kind "embedding".
+    seed : int
+        Of the frequencies, and of the walks.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    Matrix
+        In memory.
+    """
+    warm = _embedding(settings, seed, n_jobs).fit_transform(graphs[:_N_WARM])
+    embedding_products(warm, n_jobs=n_jobs)
+    embedding = _embedding(settings, seed, n_jobs)
+    start = time.perf_counter()
+    products = embedding_products(embedding.fit_transform(graphs), n_jobs=n_jobs)
+    rest = time.perf_counter() - start - embedding.rpf_seconds
+    facts = {"n_features": embedding.n_features_out_, "peak_mb": round(peak_megabytes(), 1)}
+    return Matrix(products, {"rpf": embedding.rpf_seconds, "gram": rest}, facts)
+
+
+def _embedding(settings: Settings, seed: int, n_jobs: int | None) -> _TimedEmbedding:
+    widths = tuple(settings["n_components"])
+    return _TimedEmbedding(
+        settings["n_steps"],
+        method=settings["walks"],
+        n_walks=settings.get("n_walks", 200),
+        feature_map=settings["feature_map"],
+        n_components=widths if len(widths) > 1 else widths[0],
+        structure_kernel=_gaussian(settings["structure_scale"]),
+        attribute_kernel=(
+            _gaussian(settings["attribute_scale"]) if settings["uses_attributes"] else None
+        ),
+        frequencies=settings["frequencies"],
+        sparse_output=True,
+        n_jobs=n_jobs,
+        random_state=seed,
+    )
+
+
+def _gaussian(scale: float) -> Gaussian:
+    """The kernel whose frequencies are ``scale * N(0, 1)``."""
+    return Gaussian(gamma=scale**2 / 2)

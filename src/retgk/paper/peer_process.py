@@ -1,0 +1,152 @@
+"""One kernel of GraKeL on one set: ``python -m retgk.paper.peer_process ORDER``.
+
+A process of its own, so that it can be stopped. The order is JSON, see `retgk.paper.peers`; the
+last line of the output is JSON with the seconds that the kernel took.
+"""
+
+import json
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.batch import GraphBatch
+from retgk.datasets.storage import atomic_path
+from retgk.optional import optional_module
+from retgk.paper.matrices import peak_megabytes
+from retgk.paper.sources import load_source
+
+__all__ = ["grakel_graphs", "grakel_kernel", "main", "normalized"]
+
+
+def grakel_graphs(graphs: GraphBatch) -> list[Any]:
+    """
+    Graphs of GraKeL; node degrees are the labels where there are none.
+
+    Parameters
+    ----------
+    graphs : GraphBatch
+        Graphs. With attributes, a node's label is the pair of its label and its attributes.
+
+    Returns
+    -------
+    list of grakel.Graph
+        One for each.
+    """
+    grakel = optional_module("grakel", "bench")
+    labels = (graphs.labels if graphs.has_labels else np.diff(graphs.indptr)).tolist()
+    if graphs.n_attributes:
+        labels = list(zip(labels, map(tuple, graphs.attributes.tolist()), strict=True))
+    converted = []
+    for graph, first in zip(graphs, graphs.node_ptr, strict=False):
+        neighbours = np.split(graph.indices, graph.indptr[1:-1])
+        edges = {i: dict.fromkeys(map(int, js), 1.0) for i, js in enumerate(neighbours)}
+        own = dict(enumerate(labels[first : first + graph.n_nodes]))
+        alike = {(i, j): 0 for i, ends in edges.items() for j in ends}  # for those that want some
+        converted.append(grakel.Graph(edges, node_labels=own, edge_labels=alike))
+    return converted
+
+
+def grakel_kernel(settings: Mapping[str, Any], n_attributes: int = 0) -> Any:
+    """
+    Kernel of GraKeL that a setting names.
+
+    Parameters
+    ----------
+    settings : mapping
+        `kernel` is "WL", "SP", "GK" or "CSM", as the paper calls them; and its parameters.
+    n_attributes : int, default=0
+        Number of attributes of a node, for the bandwidth of their kernel.
+
+    Returns
+    -------
+    grakel.Kernel
+        Not fitted.
+    """
+    grakel = optional_module("grakel", "bench")
+    if settings["kernel"] == "WL":
+        return grakel.WeisfeilerLehman(
+            n_iter=settings["n_iter"], base_graph_kernel=grakel.VertexHistogram
+        )
+    if settings["kernel"] == "SP":
+        return grakel.ShortestPath()
+    if settings["kernel"] == "GK":
+        sampling = {"n_samples": settings["n_samples"]}
+        return grakel.GraphletSampling(k=settings["k"], sampling=sampling, random_state=0)
+    return grakel.SubgraphMatching(k=settings["k"], kv=_NodeKernel(n_attributes), lw="uniform")
+
+
+class _NodeKernel:
+    """Equality of labels, times a Laplacian of attributes where there are any."""
+
+    def __init__(self, n_attributes: int) -> None:
+        self.n_attributes = n_attributes
+
+    def __call__(self, x: Any, y: Any) -> float:
+        if not self.n_attributes:
+            return float(x == y)
+        if x[0] != y[0]:
+            return 0.0
+        distance = np.linalg.norm(np.subtract(x[1], y[1]))
+        return float(np.exp(-distance / np.sqrt(self.n_attributes)))
+
+
+def normalized(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``K(G, H) / sqrt(K(G, G) K(H, H))``; a graph whose kernel is zero stays zero."""
+    diagonal = matrix.diagonal()
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    return matrix * scale[:, None] * scale
+
+
+def _limit(seconds: float, megabytes: float) -> None:
+    """Let the system stop this process: by memory now, by time from when the work starts."""
+    import resource
+
+    size = int(megabytes * 2**20)
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def main(order: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Make the matrix that is ordered, and say what it took.
+
+    Parameters
+    ----------
+    order : mapping
+        See `retgk.paper.peers.peer_matrix`; and `path`, `seconds` and `megabytes`.
+
+    Returns
+    -------
+    dict
+        Seconds and peak memory.
+    """
+    warnings.simplefilter("ignore")  # GraKeL's own
+    settings, home = order["settings"], order["data_home"]
+    source = load_source(
+        order["dataset"],
+        None if home is None else Path(home),
+        uses_labels=settings["uses_labels"],
+        uses_attributes=settings["uses_attributes"],
+        deduplicate=order["deduplicate"],
+    )
+    graphs = grakel_graphs(source.graphs)
+    kernel = grakel_kernel(settings, source.graphs.n_attributes)
+    _limit(order["seconds"], order["megabytes"])
+    start = time.perf_counter()
+    matrix = np.asarray(kernel.fit_transform(graphs), dtype=np.float64)
+    seconds = time.perf_counter() - start
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    with atomic_path(Path(order["path"])) as unfinished, unfinished.open("wb") as file:
+        np.save(file, normalized(matrix))
+    return {"seconds": {"rpf": 0.0, "gram": seconds}, "peak_mb": round(peak_megabytes(), 1)}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(json.loads(sys.argv[1]))))

@@ -1,0 +1,257 @@
+"""What records say: means and deviations over repetitions, beside the published numbers."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from retgk.paper.cells import (
+    TABLES,
+    Cell,
+    Protocol,
+    cell_key,
+    figure_cells,
+    read_settings,
+    table_cells,
+)
+from retgk.paper.published import Published, published_accuracies
+from retgk.paper.records import Record
+
+__all__ = [
+    "Measured",
+    "Records",
+    "Row",
+    "by_cell",
+    "measured",
+    "n_unknown_records",
+    "table_rows",
+    "verdict",
+]
+
+_WITHIN_DEVIATIONS = 2.0
+_WITHIN_POINTS = 1.0
+
+Verdict = Literal["within", "above", "below", ""]
+Records = Mapping[str, Mapping[int, Record]]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """
+    Accuracy of a cell over its repetitions, and what it took.
+
+    Attributes
+    ----------
+    accuracy, deviation : float
+        In per cent; the deviation over repetitions is nan where there is one only.
+    n_repetitions : int
+        Number of repetitions.
+    seconds : mapping
+        Of rpf, gram, kernel and svm: means over repetitions.
+    peak_megabytes : float
+        Largest that was noted.
+    failure : str
+        Why there is no accuracy; empty where there is one.
+    is_resumed : bool
+        Whether the seconds lack those before a kill.
+    n_dropped, n_dropped_of_other_target : int
+        Copies of graphs that were dropped, and those of another class than the one kept.
+    """
+
+    accuracy: float
+    deviation: float
+    n_repetitions: int
+    seconds: Mapping[str, float]
+    peak_megabytes: float = 0.0
+    failure: str = ""
+    is_resumed: bool = False
+    n_dropped: int = 0
+    n_dropped_of_other_target: int = 0
+
+    @property
+    def kernel_seconds(self) -> float:
+        """Everything up to the kernel matrix."""
+        return sum(self.seconds.get(part, 0.0) for part in ("rpf", "gram", "kernel"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of a table: what the paper states, and what both protocols gave."""
+
+    table: int
+    dataset: str
+    method: str
+    published: Published | None
+    paper: Measured | None
+    nested: Measured | None
+    deduplicated: Measured | None
+    timed: Measured | None = None
+    """Times from a run for times; those beside accuracies otherwise, see `times`."""
+    is_quoted: bool = False
+    """Whether the method is not computed here."""
+    is_missing: bool = False
+    """Whether the set is not to be had."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Where the accuracy stands against the published one."""
+        if self.paper is None or self.paper.failure or self.published is None:
+            return ""
+        return verdict(self.paper.accuracy, self.published)
+
+    @property
+    def times(self) -> Measured | None:
+        """What has the seconds of this cell."""
+        return self.timed or self.paper
+
+    @property
+    def deviations_off(self) -> float | None:
+        """Difference to the published accuracy, in published deviations."""
+        if not self.verdict or self.paper is None or self.published is None:
+            return None
+        return (self.paper.accuracy - self.published.accuracy) / self.published.deviation
+
+
+def verdict(accuracy: float, published: Published) -> Verdict:
+    """Whether an accuracy is within two published deviations, or one point if that is more."""
+    tolerance = max(_WITHIN_DEVIATIONS * published.deviation, _WITHIN_POINTS)
+    difference = accuracy - published.accuracy
+    if abs(difference) <= tolerance + 1e-9:
+        return "within"
+    return "above" if difference > 0 else "below"
+
+
+def by_cell(records: Iterable[Record]) -> dict[str, dict[int, Record]]:
+    """
+    Records of every cell by repetition; a later one counts, unless it failed.
+
+    Parameters
+    ----------
+    records : iterable of dict
+        From any number of files.
+
+    Returns
+    -------
+    dict
+        By the key of the cell, then by repetition.
+    """
+    found: dict[str, dict[int, Record]] = {}
+    for record in records:
+        own = found.setdefault(cell_key(record), {})
+        if not (record["failure"] and record["repetition"] in own):
+            own[record["repetition"]] = record
+    return found
+
+
+def measured(cell: Cell, records: Records) -> Measured | None:
+    """
+    What there is of a cell.
+
+    Parameters
+    ----------
+    cell : Cell
+        Its settings, protocol and copies count.
+    records : mapping
+        From `by_cell`.
+
+    Returns
+    -------
+    Measured or None
+        None where there is no record.
+    """
+    own = list(records.get(cell_key(cell.identity()), {}).values())
+    good = [record for record in own if not record["failure"]]
+    if not good:
+        return Measured(np.nan, np.nan, 0, {}, failure=own[0]["failure"]) if own else None
+    accuracies = [100 * float(np.mean(record["accuracies"] or [np.nan])) for record in good]
+    return Measured(
+        float(np.mean(accuracies)),
+        float(np.std(accuracies, ddof=1)) if len(good) > 1 else np.nan,
+        len(good),
+        _mean_seconds(good),
+        max(record["facts"].get("peak_mb", 0.0) for record in good),
+        is_resumed=any(record["facts"].get("resumed", False) for record in good),
+        n_dropped=good[0]["n_dropped"],
+        n_dropped_of_other_target=good[0]["n_dropped_of_other_target"],
+    )
+
+
+def _mean_seconds(records: Sequence[Record]) -> dict[str, float]:
+    parts = records[0]["seconds"]
+    return {part: float(np.mean([each["seconds"][part] for each in records])) for part in parts}
+
+
+def table_rows(table: int, records: Records) -> list[Row]:
+    """
+    All numbers of a table: those that are computed, and those that are quoted only.
+
+    Parameters
+    ----------
+    table : int
+        1 to 4.
+    records : mapping
+        From `by_cell`.
+
+    Returns
+    -------
+    list of Row
+        Set by set; methods in the order of the paper, then those that it does not have.
+    """
+    settings = read_settings(f"table_{table}")
+    published = published_accuracies(table)
+    variants = {
+        name: _measured_cells(table, records, protocol, deduplicate)
+        for name, protocol, deduplicate in _VARIANTS
+    }
+    methods = dict.fromkeys([method for _, method in published] + list(settings["methods"]))
+    return [
+        Row(
+            table,
+            dataset,
+            method,
+            published.get((dataset, method)),
+            variants["paper"].get((dataset, method)),
+            variants["nested"].get((dataset, method)),
+            variants["copies"].get((dataset, method)),
+            variants["time"].get((dataset, method)),
+            is_quoted=method not in settings["methods"],
+            is_missing=dataset in settings.get("missing", {}),
+        )
+        for dataset in settings["sets"]
+        for method in methods
+    ]
+
+
+_VARIANTS: tuple[tuple[str, Protocol, bool], ...] = (
+    ("paper", "paper", False),
+    ("nested", "nested", False),
+    ("copies", "paper", True),
+    ("time", "time", False),
+)
+
+
+def _measured_cells(
+    table: int, records: Records, protocol: Protocol, deduplicate: bool
+) -> dict[tuple[str, str], Measured]:
+    cells = table_cells(table, protocol, deduplicate=deduplicate)
+    found = {(cell.dataset, cell.method): measured(cell, records) for cell in cells}
+    return {place: value for place, value in found.items() if value is not None}
+
+
+def n_unknown_records(records: Records) -> int:
+    """Number of records that belong to no cell of the settings of this version."""
+    known = {cell_key(cell.identity()) for cell in _all_cells()}
+    return sum(len(own) for key, own in records.items() if key not in known)
+
+
+def _all_cells() -> list[Cell]:
+    protocols: tuple[Protocol, ...] = ("paper", "nested", "time")
+    cells = [
+        cell
+        for table in TABLES
+        for protocol in protocols
+        for deduplicate in (False, True)
+        for cell in table_cells(table, protocol, deduplicate=deduplicate)
+    ]
+    return cells + figure_cells(2)

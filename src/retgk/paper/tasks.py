@@ -1,0 +1,149 @@
+"""What is to be done, in which order, and what of it is there already."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from retgk.paper.cells import Cell, cell_key, set_sizes
+from retgk.paper.peers import Limits
+from retgk.paper.protocols import compile_medians
+from retgk.paper.records import Record, read_records, record_writer
+from retgk.paper.runner import Runner
+
+__all__ = ["Task", "ordered_tasks", "run_tasks_into", "without_missing_peers"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One repetition of a cell."""
+
+    cell: Cell
+    repetition: int
+
+    @property
+    def key(self) -> str:
+        """Name of its record."""
+        return self.cell.key(self.repetition)
+
+    @property
+    def cost(self) -> float:
+        """Rough seconds; for the order only, in which early repetitions go first."""
+        n_graphs, n_classes, n_nodes = set_sizes(self.cell.dataset)
+        settings = self.cell.settings
+        seconds = 2.0 * (n_graphs / 1000) ** 2 * float(np.sqrt(n_classes))
+        if settings["kind"] == "exact":
+            seconds += (n_graphs * n_nodes) ** 2 / 2e10
+        if settings.get("n_walks"):
+            seconds += n_graphs * n_nodes * settings["n_walks"] * settings["n_steps"] / 1e8
+        if settings["kind"] == "grakel":
+            seconds += 20.0 * n_graphs * n_nodes / 1e4
+        if self.cell.protocol == "nested":
+            seconds *= 10
+        return float(seconds * (1 + self.repetition))
+
+    def describe(self) -> str:
+        """What is running, for people."""
+        cell = self.cell
+        copies = ", without copies" if cell.deduplicate else ""
+        return (
+            f"{cell.place}, {cell.dataset}, {cell.method}, protocol {cell.protocol}{copies}, "
+            f"repetition {self.repetition + 1}"
+        )
+
+
+def ordered_tasks(cells: Iterable[Cell], repetitions: int) -> list[Task]:
+    """
+    All repetitions of all cells, each once, the cheapest first.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        Cells; of those with the same settings the first counts.
+    repetitions : int
+        Repetitions of each.
+
+    Returns
+    -------
+    list of Task
+        In the order in which they are to be done.
+    """
+    tasks: dict[str, Task] = {}
+    for cell in cells:
+        for repetition in range(repetitions):
+            task = Task(cell, repetition)
+            tasks.setdefault(task.key, task)
+    return sorted(tasks.values(), key=lambda task: task.cost)
+
+
+def without_missing_peers(cells: Sequence[Cell]) -> tuple[list[Cell], int]:
+    """Cells that can be computed with the packages that are here, and the number of the others."""
+    if find_spec("grakel"):
+        return list(cells), 0
+    possible = [cell for cell in cells if cell.settings["kind"] != "grakel"]
+    return possible, len(cells) - len(possible)
+
+
+def run_tasks_into(
+    path: Path,
+    tasks: Sequence[Task],
+    runner: Runner,
+    say: Callable[[str, float, float], None],
+) -> int:
+    """
+    Compute what a file of records lacks.
+
+    Parameters
+    ----------
+    path : Path
+        File of records.
+    tasks : sequence of Task
+        What is wanted, in the order in which it is to be done.
+    runner : Runner
+        Computes a record.
+    say : callable
+        Called with a text, the cost done and the cost of everything, before each task and at the
+        end.
+
+    Returns
+    -------
+    int
+        Number of records written.
+    """
+    compile_medians()
+    with record_writer(path) as writer:
+        there = read_records(path)
+        done = {record["key"] for record in there if not record["failure"]}
+        failed = {cell_key(record): record["limits"] for record in there if record["failure"]}
+        n_written, spent = 0, 0.0
+        total = sum(task.cost for task in tasks)
+        for number, task in enumerate(tasks, start=1):
+            limits = failed.get(cell_key(task.cell.identity()))
+            if task.key not in done and (limits is None or _is_raised(limits, runner.limits)):
+                start = time.perf_counter()
+                say(f"[{number}/{len(tasks)}] {task.describe()}", spent, total)
+                record = runner.record(task.cell, task.repetition)
+                writer.append(record)
+                if record["failure"]:
+                    failed[cell_key(record)] = record["limits"]
+                n_written += 1
+                say(_summary(record, time.perf_counter() - start), spent, total)
+            spent += task.cost
+        return n_written
+
+
+def _is_raised(limits: Sequence[float], now: Limits) -> bool:
+    return limits[0] < now.seconds or limits[1] < now.megabytes
+
+
+def _summary(record: Record, seconds: float) -> str:
+    if record["failure"]:
+        return f"    {record['failure']}"
+    if not record["accuracies"]:
+        parts = ", ".join(f"{name} {value:.3g} s" for name, value in record["seconds"].items())
+        return f"    {parts}; peak memory {record['facts']['peak_mb']:.0f} MB"
+    accuracy = 100 * float(np.mean(record["accuracies"]))
+    return f"    {accuracy:.2f} % in {seconds:.1f} s"

@@ -1,0 +1,97 @@
+"""One fitted model of every kind that a file can hold, on small graphs, and what it predicts.
+
+    python -m tests.model_zoo tests/data/version_1
+
+writes a model file and what it predicts. Files of a version that was released are never made
+again: that they can still be read is what they are for.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from retgk import (
+    Gaussian,
+    GraphBatch,
+    Laplacian,
+    RetGKClassifier,
+    RetGKEmbedding,
+    RetGKKernel,
+    RetGKRegressor,
+    make_graph_classification,
+    save_model,
+)
+from tests.walk_graphs import complete, path, star
+
+N_FITTED = 40
+
+
+def decorated_graphs():
+    """Graphs of three classes with labels and attributes, and their targets."""
+    data = make_graph_classification(n_graphs=60, n_classes=3, random_state=0)
+    rng = np.random.default_rng(0)
+    graphs = data.graphs.without_attributes().without_labels()
+    labels = rng.choice(["C", "N", "O"], graphs.n_nodes)
+    attributes = rng.normal(size=(graphs.n_nodes, 3)).round(1)
+    return graphs.with_labels(labels).with_attributes(attributes), data.targets
+
+
+def fitted_models():
+    """Models by name, fitted on the first graphs."""
+    graphs, targets = decorated_graphs()
+    train, y = graphs[:N_FITTED], targets[:N_FITTED]
+    names = np.array(["ring", "tree", "other"])[y]
+    plain = train.without_labels().without_attributes()
+    blocks = {"first": ([0], Laplacian()), "rest": (slice(1, 3), Gaussian("dimension"))}
+    options = {"n_steps": 8, "cv": 3, "C": (1, 10), "p": 1, "random_state": 0}
+    return {
+        "kernel": RetGKKernel(8, random_state=0, attribute_kernel=blocks).fit(train),
+        "plain kernel": RetGKKernel(8, random_state=0).fit(plain),
+        "embedding": RetGKEmbedding(8, n_components=20, random_state=0).fit(train),
+        "tensor": RetGKEmbedding(
+            8, feature_map="tensor", n_components=(4, 5), dtype=np.float32, random_state=0
+        ).fit(train),
+        "classifier": RetGKClassifier(**options).fit(train, names),
+        "two classes": RetGKClassifier(**options).fit(train, y == 1),
+        "approximate classifier": RetGKClassifier(
+            **options, approximate=True, n_components=20, class_weight={0: 1.0, 1: 2.0, 2: 1.0}
+        ).fit(train, y),
+        "regressor": RetGKRegressor(**options).fit(train, train.sizes),
+        "approximate regressor": RetGKRegressor(**options, approximate=True, n_components=20).fit(
+            train, np.stack([train.sizes, train.edge_counts], axis=1)
+        ),
+    }
+
+
+def answers(model):
+    """Everything that a model says of new graphs, in one list of arrays."""
+    graphs = decorated_graphs()[0][N_FITTED:]
+    bare = getattr(model, "_has_labels", True) is False
+    graphs = graphs.without_labels().without_attributes() if bare else graphs
+    names = ("transform", "distances", "predict", "decision_function", "predict_proba")
+    return [np.asarray(getattr(model, name)(graphs)) for name in names if hasattr(model, name)]
+
+
+def tiny_graphs():
+    """Twelve graphs of three classes, in turn."""
+    graphs = [kind(size) for size in range(3, 7) for kind in (complete, star, path)]
+    batch = GraphBatch.concatenate(graphs)
+    return batch.with_labels(np.where(np.arange(batch.n_nodes) % 2, "C", "N"))
+
+
+def write_tiny_model(stem):
+    graphs = tiny_graphs()
+    model = RetGKClassifier(n_steps=4, C=10, p=1, scale=1, cv=2, random_state=0)
+    model.fit(graphs, ["complete", "star", "path"] * 4)
+    save_model(model, stem.with_suffix(".retgk"))
+    found = {
+        "classes": model.predict(graphs).tolist(),
+        "decisions": model.decision_function(graphs).tolist(),
+    }
+    stem.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    write_tiny_model(Path(sys.argv[1]))

@@ -1,0 +1,378 @@
+"""What every command gives, on graphs that need no download."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from retgk import (
+    GraphDataset,
+    RetGKEmbedding,
+    RetGKKernel,
+    embedding_gram,
+    make_graph_classification,
+    most_similar,
+    read_parquet,
+    return_probabilities,
+    save_tudataset,
+    write_parquet,
+)
+from retgk.cli.main import app
+
+N_GRAPHS = 40
+DATA = make_graph_classification(
+    N_GRAPHS, n_labels=3, n_attributes=2, n_nodes=(6, 12), random_state=0
+)
+
+
+@pytest.fixture(scope="module")
+def graphs_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli")
+    return write_parquet(GraphDataset(DATA.graphs, DATA.targets, "small"), folder / "small.parquet")
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def printed(*arguments: object) -> str:
+    """Standard output of a command that went well."""
+    result = invoke(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def record(*arguments: object) -> Any:
+    return json.loads(printed(*arguments, "--json"))
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def assert_fails(result: Result, message: str) -> None:
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].startswith("retgk: ")
+    assert message in result.stderr.splitlines()[-1]
+    assert "Traceback" not in result.stderr
+
+
+def test_info(graphs_file: Path) -> None:
+    found = record("info", graphs_file)
+    assert (found["graphs"], found["attributes"], found["labels"]) == (N_GRAPHS, 2, [0, 1, 2])
+    assert found["targets"] == {"kind": "classes", "sizes": {"0": 20, "1": 20}}
+    assert found["graph_size"]["max"] == DATA.graphs.sizes.max()
+    text = printed("info", graphs_file)
+    assert "2 classes: 0 (20), 1 (20)" in text
+
+
+def test_convert_there_and_back(graphs_file: Path, tmp_path: Path) -> None:
+    assert invoke("convert", graphs_file, tmp_path / "A.zip").exit_code == 0
+    assert invoke("convert", tmp_path / "A.zip", tmp_path / "gml", "--to", "graphml").exit_code == 0
+    back = tmp_path / "back.parquet"
+    names = ["--label-name", "label", "--attribute-name", "attribute_0"]
+    names += ["--attribute-name", "attribute_1", "--targets", tmp_path / "gml" / "targets.txt"]
+    found = record("convert", tmp_path / "gml", back, *names)
+    assert (found["format"], found["graphs"]) == ("parquet", N_GRAPHS)
+    dataset = read_parquet(back)
+    assert dataset.graphs == DATA.graphs
+    np.testing.assert_array_equal(dataset.targets, DATA.targets)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "A.zip",
+        "A.zip.sha256",
+        "back.parquet",
+        "gml",
+    ]
+
+
+def test_convert_to_edge_lists(graphs_file: Path, tmp_path: Path) -> None:
+    plain = ["--no-labels", "--no-attributes"]
+    assert_fails(
+        invoke("convert", graphs_file, tmp_path / "e", "--to", "edges"),
+        "edge lists hold neither labels nor attributes; write GraphML, or --no-labels",
+    )
+    assert list(tmp_path.iterdir()) == []
+    rings = make_graph_classification(
+        5, families=["watts_strogatz"], n_labels=2, n_nodes=(9, 12), random_state=0
+    )
+    write_parquet(rings, tmp_path / "rings.parquet")
+    source = tmp_path / "rings.parquet"
+    assert invoke("convert", source, tmp_path / "e", "--to", "edges", *plain).exit_code == 0
+    assert record("info", tmp_path / "e")["edges"] == rings.graphs.n_edges
+    assert (tmp_path / "e" / "targets.txt").read_text().split() == [*map(str, rings.targets)]
+    assert_fails(
+        invoke("convert", graphs_file, tmp_path / "e", "--to", "edges"), "exists; remove it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [("a.xyz", "end the name in .parquet or .zip"), (".", "what to write")],
+)
+def test_convert_to_nothing_known(graphs_file: Path, output: str, message: str) -> None:
+    assert_fails(invoke("convert", graphs_file, output), message)
+
+
+def test_features_have_a_row_per_node(graphs_file: Path, tmp_path: Path) -> None:
+    expected = return_probabilities(DATA.graphs, 4)
+    found = record("features", graphs_file, "--n-steps", 4, "-o", tmp_path / "f.npz")
+    assert found["shape"] == list(expected.shape)
+    with np.load(tmp_path / "f.npz") as arrays:
+        np.testing.assert_array_equal(arrays["return_probabilities"], expected)
+        np.testing.assert_array_equal(arrays["node_ptr"], DATA.graphs.node_ptr)
+        of_graph = np.repeat(np.arange(N_GRAPHS), DATA.graphs.sizes)
+        np.testing.assert_array_equal(arrays["graph"], of_graph)
+        np.testing.assert_array_equal(arrays["target"], DATA.targets[of_graph])
+    rows = csv.DictReader(io.StringIO(printed("features", graphs_file, "--n-steps", 4, "-o", "-")))
+    first = next(rows)
+    assert list(first) == ["graph", "node", "target", "p1", "p2", "p3", "p4"]
+    assert float(first["p4"]) == expected[0, 3]
+
+
+def test_embedding_in_parquet_has_keys_and_names(graphs_file: Path, tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    model = RetGKEmbedding(n_components=5, random_state=7)
+    expected = model.fit_transform(DATA.graphs)
+    path = tmp_path / "v.parquet"
+    assert invoke("embed", graphs_file, "-D", 5, "--seed", 7, "-o", path).exit_code == 0
+    table = parquet.read_table(path)
+    names = list(model.get_feature_names_out())
+    assert table.column_names == ["graph", "target", *names]
+    np.testing.assert_array_equal(np.stack([table[name] for name in names], axis=1), expected)
+    np.testing.assert_array_equal(table["target"], DATA.targets)
+
+
+def test_kernel_is_that_of_the_estimator(graphs_file: Path, tmp_path: Path) -> None:
+    model = RetGKKernel(random_state=0)
+    expected = model.fit_transform(DATA.graphs)
+    found = record("kernel", graphs_file, "-o", tmp_path / "k.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "k.npy"), expected)
+    assert found["graph_kernel"] == repr(model.graph_kernel_)
+    assert (
+        invoke("kernel", graphs_file, "--matrix", "distances", "-o", tmp_path / "d.json").exit_code
+        == 0
+    )
+    written = json.loads((tmp_path / "d.json").read_text())
+    np.testing.assert_array_equal(written["distances"], model.distances())
+    assert written["target"] == DATA.targets.tolist()
+
+
+def test_kernel_where_the_median_gives_no_bandwidth(tmp_path: Path) -> None:
+    path = tmp_path / "a.smi"
+    path.write_text("CCO\nCCN\n")
+    result = invoke("kernel", path, "-o", "-")
+    assert_fails(result, "which gives no bandwidth; give --gamma to `retgk kernel`")
+    text = printed("kernel", path, "--gamma", 2, "--matrix", "products", "-o", "-")
+    assert text.splitlines()[0] == "graph,name,graph_0,graph_1"
+    assert [float(cell) for cell in text.splitlines()[1].split(",")[2:]][1] < 1
+
+
+def test_products_on_disk(graphs_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "p.npy"
+    options = ["--matrix", "products", "--on-disk", "-o", path]
+    assert record("kernel", graphs_file, *options)["shape"] == [N_GRAPHS, N_GRAPHS]
+    expected = RetGKKernel(random_state=0).fit(DATA.graphs).inner_products_
+    np.testing.assert_allclose(np.load(path), expected, atol=1e-4)
+    assert_fails(invoke("kernel", graphs_file, *options), "p.npy exists; remove it or choose")
+    assert_fails(invoke("kernel", graphs_file, "--on-disk", "-o", path), "give --matrix products")
+
+
+def test_approximate_kernel_and_its_distances(graphs_file: Path, tmp_path: Path) -> None:
+    vectors = RetGKEmbedding(random_state=0).fit_transform(DATA.graphs)
+    products = embedding_gram(vectors)
+    norms = products.diagonal()
+    path = tmp_path / "d.npy"
+    options = ["--approximate", "--matrix", "distances", "-o", path]
+    assert invoke("kernel", graphs_file, *options).exit_code == 0
+    squared = norms[:, None] + norms - 2 * products
+    np.testing.assert_allclose(np.load(path) ** 2, squared, atol=1e-12)
+
+
+def test_cv_nested_with_predictions(graphs_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    options = ["--folds", 4, "--C", 1, "--C", 100, "--p", 1, "--scale", 1, "-o", path]
+    found = record("cv", graphs_file, *options)
+    rows = rows_of(path)
+    assert [int(row["graph"]) for row in rows] == list(range(N_GRAPHS))
+    assert [int(row["target"]) for row in rows] == DATA.targets.tolist()
+    folds = [
+        np.mean([row["target"] == row["prediction"] for row in rows if int(row["fold"]) == fold])
+        for fold in range(4)
+    ]
+    assert found["accuracy"]["folds"] == [pytest.approx(folds)]
+    assert found["accuracy"]["mean"] == pytest.approx(np.mean(folds))
+    assert np.sum(found["confusion"]) == N_GRAPHS
+    assert np.trace(found["confusion"]) == sum(row["target"] == row["prediction"] for row in rows)
+    assert {choice["C"] for choice in found["chosen"][0]} <= {1, 100}
+
+
+def test_cv_by_the_papers_protocol(graphs_file: Path) -> None:
+    from retgk.kernels.graph_kernels import ExponentialGraphKernel
+    from retgk.paper.protocols import paper_outcome
+
+    found = record("cv", graphs_file, "--protocol", "paper", "--p", 2, "--repetitions", 2)
+    kernel = ExponentialGraphKernel(p=2)
+    products = RetGKKernel(random_state=0).fit(DATA.graphs).inner_products_
+    settings = {"folds": 10, "c": [1, 10, 100, 1000]}
+    for seed in range(2):
+        outcome = paper_outcome(products, DATA.targets, kernel, seed, settings)
+        expected = [fold.accuracy for fold in outcome.folds]
+        assert found["accuracy"]["folds"][seed] == pytest.approx(expected)
+        assert [choice["C"] for choice in found["chosen"][seed]] == [f.c for f in outcome.folds]
+    assert found["accuracy"]["std_repetitions"] is not None
+
+
+def test_cv_prints_a_confusion_matrix(graphs_file: Path) -> None:
+    text = printed("cv", graphs_file, "--folds", 3, "--C", 1, "--p", 1, "--scale", 1, "-q")
+    assert "small: 40 graphs, 3 folds, nested" in text
+    assert "true \\ predicted" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--folds", 30], "class 0 has 20 graphs for 30 folds; give fewer --folds"),
+        (["--protocol", "paper", "--p", 1, "--p", 2], "the paper's protocol takes one --p"),
+        (["--task", "regression", "--balanced"], "--balanced weights classes"),
+        (["-o", "predictions.npy"], "end the name in one of .parquet, .csv, .npz, .json"),
+    ],
+)
+def test_cv_errors(graphs_file: Path, options: list[object], message: str) -> None:
+    assert_fails(invoke("cv", graphs_file, *options), message)
+
+
+@pytest.fixture(scope="module")
+def model_file(graphs_file: Path) -> Path:
+    path = graphs_file.with_name("model.retgk")
+    found = record("fit", graphs_file, "--C", 10, "--scale", 1, "-o", path)
+    assert found["model"] == "RetGKClassifier"
+    assert found["chosen"]["C"] == 10
+    return path
+
+
+def test_fitted_model_predicts(graphs_file: Path, model_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    found = record("predict", model_file, graphs_file, "--probabilities", "-o", path)
+    rows = rows_of(path)
+    assert list(rows[0]) == ["graph", "target", "prediction", "probability_0", "probability_1"]
+    hits = [row["prediction"] == row["target"] for row in rows]
+    assert found["accuracy"] == np.mean(hits) > 0.7
+    for row in rows:
+        assert float(row["probability_0"]) + float(row["probability_1"]) == pytest.approx(1)
+
+
+def test_predictions_go_to_standard_output(graphs_file: Path, model_file: Path) -> None:
+    written = record("predict", model_file, graphs_file)
+    assert written["graph"] == list(range(N_GRAPHS))
+    assert len(written["prediction"]) == N_GRAPHS
+
+
+def test_predict_errors(graphs_file: Path, model_file: Path, tmp_path: Path) -> None:
+    result = invoke("predict", model_file, graphs_file, "--no-labels")
+    assert_fails(result, "the graphs have no labels, the fitted ones have some")
+    missing = "none.retgk; make it with `retgk fit`"
+    assert_fails(invoke("predict", tmp_path / "none.retgk", graphs_file), missing)
+    assert_fails(invoke("predict", graphs_file, graphs_file), "small.parquet")
+
+
+def test_regression(graphs_file: Path, tmp_path: Path) -> None:
+    targets = tmp_path / "sizes.txt"
+    targets.write_text("".join(f"{size + 0.5}\n" for size in DATA.graphs.sizes))
+    given = ["--targets", targets, "--scale", 1, "--p", 1]
+    found = record("cv", graphs_file, *given, "--folds", 3)
+    assert found["task"] == "regression"
+    assert "confusion" not in found
+    assert found["rmse"]["mean"] < DATA.graphs.sizes.std()
+    path = tmp_path / "m.retgk"
+    assert record("fit", graphs_file, *given, "-o", path)["model"] == "RetGKRegressor"
+    assert record("predict", path, graphs_file, *given[:2], "-o", tmp_path / "p.csv")["r2"] > 0.5
+    assert_fails(invoke("predict", path, graphs_file, "--probabilities"), "have no probabilities")
+
+
+def test_similar(graphs_file: Path) -> None:
+    found = record("similar", graphs_file, "--index", 3, "-k", 4)
+    expected = most_similar(DATA.graphs[3], DATA.graphs, 5, random_state=0)
+    assert expected.indices[0] == 3
+    assert found["graph"] == expected.indices[1:].tolist()
+    assert found["similarity"] == expected.similarities[1:].tolist()
+    assert found["target"] == DATA.targets[expected.indices[1:]].tolist()
+
+
+def test_similar_molecules(tmp_path: Path) -> None:
+    path = tmp_path / "a.smi"
+    path.write_text("CCO ethanol\nc1ccccc1 benzene\nCCCO propanol\n")
+    text = printed("similar", path, "--smiles", "OCC", "-k", 1)
+    assert "ethanol" in text
+    assert "1.0000" in text
+    (tmp_path / "query.smi").write_text("c1ccccc1\n")
+    found = record("similar", path, "--query", tmp_path / "query.smi", "-k", 1)
+    assert found["name"] == ["benzene"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "give one query: --index, --query or --smiles"),
+        (["--index", 40], "there is no graph 40: small has 40, from 0 on"),
+        (["--query", "digits"], "digits holds 1797 graphs; a query is one"),
+    ],
+)
+def test_similar_errors(graphs_file: Path, options: list[object], message: str) -> None:
+    assert_fails(invoke("similar", graphs_file, *options), message)
+
+
+def test_datasets(tmp_path: Path) -> None:
+    save_tudataset(GraphDataset(DATA.graphs, DATA.targets, "TINY"), tmp_path)
+    home = ["--data-home", tmp_path]
+    found = record("datasets", "list", "--here", *home)
+    names = [entry["name"] for entry in found["datasets"]]
+    assert names == ["digits", "TINY"]
+    everything = {
+        entry["name"]: entry["here"] for entry in record("datasets", "list", *home)["datasets"]
+    }
+    assert everything["MUTAG"] is False
+    assert everything["TINY"] is True
+    assert record("datasets", "fetch", "TINY", *home)["graphs"] == N_GRAPHS
+    assert_fails(invoke("datasets", "fetch", "a/b", *home), "is not the name of a data set")
+
+
+def test_warmup_of_a_part() -> None:
+    found = record("warmup", "reading")
+    assert list(found["parts"]) == ["reading"]
+    assert found["parts"]["reading"] <= found["seconds"] + 0.01
+    assert_fails(
+        invoke("warmup", "everything"), "there is no part 'everything'; choose from kernel"
+    )
+
+
+def test_warmup_runs_all_parts() -> None:
+    """In this process, where most is compiled already."""
+    from retgk.cli.compiled import COMPILING
+    from retgk.cli.warmup import PARTS
+
+    assert tuple(COMPILING) == PARTS
+    for run in COMPILING.values():
+        run()
+
+
+@pytest.mark.parametrize("command", ["features", "embed", "kernel"])
+def test_outputs_are_checked_before_any_work(command: str, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.parquet"
+    endings = "end the name in one of .parquet, .csv, .npz, .npy, .json, or give -"
+    assert_fails(invoke(command, missing, "-o", tmp_path / "a.txt"), endings)
+    (tmp_path / "folder.csv").mkdir()
+    assert_fails(invoke(command, missing, "-o", tmp_path / "folder.csv"), "is a folder")
+    (tmp_path / "file").touch()
+    assert_fails(invoke(command, missing, "-o", tmp_path / "file" / "a.csv"), "is not a folder")
+    assert_fails(invoke(command, missing, "-o", tmp_path / "a.csv"), "there is no file")
+
+
+def test_quiet_says_nothing(graphs_file: Path, tmp_path: Path) -> None:
+    result = invoke("kernel", graphs_file, "-o", tmp_path / "k.npy", "--quiet")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")

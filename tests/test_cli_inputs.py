@@ -1,0 +1,234 @@
+"""Whatever the user names is read as what it is, or is an error of one line."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from retgk import GraphDataset, make_graph_classification, save_tudataset, write_parquet
+from retgk.cli.collection import Collection
+from retgk.cli.formats import format_of
+from retgk.cli.main import app
+from retgk.cli.options import Common, Reading
+from retgk.cli.sources import read_collection
+from retgk.cli.text_targets import typed_targets
+from retgk.errors import InvalidInputError
+from tests.cli_program import assert_fails_with_one_line, output_of, run_program
+
+DATA = make_graph_classification(6, n_labels=2, n_attributes=1, random_state=0)
+SMILES = "CCO ethanol\nc1ccccc1\n# a comment\n\nCC(=O)O acetic acid\n"
+
+
+def read(source: object, **options: object) -> Collection:
+    return read_collection(str(source), Reading(**options), Common(quiet=True))  # type: ignore[arg-type]
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def tu_folder(tmp_path: Path) -> Path:
+    save_tudataset(GraphDataset(DATA.graphs, DATA.targets, "TINY"), tmp_path)
+    return tmp_path
+
+
+def test_tu_by_name_archive_and_renamed_archive(tu_folder: Path) -> None:
+    by_name = read("TINY", data_home=tu_folder)
+    assert by_name.graphs == DATA.graphs
+    assert by_name.name == "TINY"
+    np.testing.assert_array_equal(by_name.required_targets(), DATA.targets)
+    other = (tu_folder / "TINY.zip").rename(tu_folder / "renamed.zip")
+    before = set(tu_folder.iterdir())
+    assert read(other).graphs == DATA.graphs
+    assert set(tu_folder.iterdir()) == before, "nothing is put beside the files of the user"
+
+
+def test_tu_folder(tu_folder: Path) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(tu_folder / "TINY.zip") as archive:
+        archive.extractall(tu_folder / "unpacked")
+    assert read(tu_folder / "unpacked" / "TINY").graphs == DATA.graphs
+
+
+def test_parquet_with_and_without_targets(tmp_path: Path) -> None:
+    write_parquet(DATA, tmp_path / "a.parquet")
+    np.testing.assert_array_equal(read(tmp_path / "a.parquet").targets, DATA.targets)
+    write_parquet(DATA.graphs, tmp_path / "b.parquet")
+    collection = read(tmp_path / "b.parquet")
+    assert collection.targets is None
+    with pytest.raises(InvalidInputError, match="has no targets to learn from; name a column"):
+        collection.required_targets()
+
+
+def test_labels_and_attributes_can_be_left_out(tmp_path: Path) -> None:
+    write_parquet(DATA, tmp_path / "a.parquet")
+    graphs = read(tmp_path / "a.parquet", use_labels=False, use_attributes=False).graphs
+    assert not graphs.has_labels
+    assert graphs.n_attributes == 0
+
+
+def test_edge_lists_in_several_forms(tmp_path: Path) -> None:
+    (tmp_path / "a.edges").write_text("1 2\n2 3\n")
+    (tmp_path / "b.edges").write_text("1 2 0.5\n")
+    assert read(tmp_path).graph_names == ["a", "b"]
+    assert read(tmp_path / "b.edges", weighted=True).graphs.is_weighted
+    (tmp_path / "table.csv").write_text("1,2\n2,3\n")
+    assert read(tmp_path / "table.csv").graphs.n_edges == 2
+    (tmp_path / "graph.txt.gz").write_bytes(gzip.compress(b"# Nodes\n10\t20\n"))
+    assert read(tmp_path / "graph.txt.gz").graphs.n_nodes == 2
+
+
+def test_graphml_with_data_of_nodes(tmp_path: Path) -> None:
+    nx = pytest.importorskip("networkx")
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a"}, "kind")
+    nx.set_node_attributes(graph, 0.5, "size")
+    nx.write_graphml(graph, tmp_path / "one.graphml")
+    found = read(tmp_path / "one.graphml", label="kind", attribute=["size"])
+    assert sorted(map(str, found.graphs.label_names)) == ["a", "b"]
+    assert found.graphs.n_attributes == 1
+    assert found.graph_names == ["one"]
+
+
+@pytest.mark.parametrize("pack", [False, True])
+def test_smiles_list(tmp_path: Path, pack: bool) -> None:
+    path = tmp_path / ("a.smi.gz" if pack else "a.smi")
+    path.write_bytes(gzip.compress(SMILES.encode()) if pack else SMILES.encode())
+    found = read(path)
+    assert found.graph_names == ["ethanol", "c1ccccc1", "acetic acid"]
+    assert found.graphs.sizes.tolist() == [3, 6, 4]
+
+
+def test_smiles_table_keeps_targets_aligned(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('id,SMILES,y\n"x, y",CCO,1\n2,c1ccccc1,0\n')
+    found = read(path, target_column="y")
+    assert found.required_targets().tolist() == [1, 0]
+    assert found.graph_names == ["CCO", "c1ccccc1"]
+    with pytest.raises(
+        InvalidInputError, match="no column 'z'; name one of id, SMILES, y with --t"
+    ):
+        read(path, target_column="z")
+
+
+def test_smiles_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("smiles,y\nCCO,1\nC(C,0\nCC,2\n")
+    with pytest.raises(InvalidInputError, match=r"graph 1: RDKit cannot .*--skip-invalid leaves"):
+        read(path, target_column="y")
+    reading = Reading(target_column="y", skip_invalid=True)
+    found = read_collection(str(path), reading, Common(), announce=False)
+    assert found.required_targets().tolist() == [1, 2]
+    assert "left out 1 molecules that RDKit cannot read: 3" in capsys.readouterr().err
+
+
+def test_empty_cell_names_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("smiles,y\nCCO,1\nCC,\n")
+    with pytest.raises(InvalidInputError, match=r"a.csv, line 3: the column 'y' is empty"):
+        read(path, target_column="y")
+
+
+def test_targets_from_a_file(tmp_path: Path) -> None:
+    write_parquet(DATA.graphs, tmp_path / "a.parquet")
+    targets = tmp_path / "targets.txt"
+    targets.write_text("yes\nno\n" * 3)
+    found = read(tmp_path / "a.parquet", targets=targets)
+    assert found.required_targets().tolist() == ["yes", "no"] * 3
+    targets.write_text("yes\n")
+    with pytest.raises(InvalidInputError, match="has 1 lines for 6 graphs; give one line for each"):
+        read(tmp_path / "a.parquet", targets=targets)
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["1", "-2"], [1, -2]),
+        (["1", "2.5"], [1.0, 2.5]),
+        (["1", "b"], ["1", "b"]),
+        (["inf", "b"], ["inf", "b"]),
+        (["1" * 30, "2"], ["1" * 30, "2"]),
+    ],
+)
+def test_targets_get_the_narrowest_type(texts: list[str], values: list[object]) -> None:
+    assert typed_targets(texts).tolist() == values
+
+
+def test_targets_that_are_no_numbers_among_numbers() -> None:
+    with pytest.raises(InvalidInputError, match="the target 'nan' of graph 1 is not finite"):
+        typed_targets(["1", "nan"])
+
+
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        (b"PAR1....", "parquet"),
+        (b"PK\x03\x04", "tu"),
+        (b"<?xml?><graphml>", "graphml"),
+        (b"# comment\n0 1\n", "edges"),
+        (b"CCO\n", "smiles"),
+        (b"name,smiles\n", "smiles"),
+    ],
+)
+def test_content_tells_where_the_name_does_not(tmp_path: Path, content: bytes, form: str) -> None:
+    path = tmp_path / "unknown"
+    path.write_bytes(content)
+    assert format_of(path) == form
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00\x01"])
+def test_unknown_content(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "unknown"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInputError, match="cannot be recognised; say what it is with --form"):
+        format_of(path)
+
+
+def test_folders_without_or_with_too_many_graphs(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"holds no graphs; it should hold one of: TU"):
+        format_of(tmp_path)
+    (tmp_path / "a.edges").touch()
+    (tmp_path / "a.graphml").touch()
+    with pytest.raises(InvalidInputError, match="holds graphml and edges graphs"):
+        format_of(tmp_path)
+
+
+def test_standard_input() -> None:
+    text = output_of(run_program("info", "-", "--json", stdin=SMILES.encode()))
+    assert json.loads(text)["graphs"] == 3
+
+
+def test_standard_input_is_called_so() -> None:
+    done = run_program("info", "-", stdin=b"\xff\xfe\x00")
+    assert_fails_with_one_line(done, "retgk: standard input cannot be recognised; say what it is")
+
+
+def test_misspelt_name() -> None:
+    result = invoke("info", "MUTAAG")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "retgk: there is no file, folder or known collection 'MUTAAG'; did you mean MUTAG?\n"
+    )
+
+
+def test_damaged_file_and_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1 and nothing else")
+    assert_fails_with_one_line(run_program("info", path), "is not a whole Parquet file")
+    done = run_program("info", path, "--debug")
+    assert done.returncode == 1
+    assert b"Traceback" in done.stderr
+
+
+def test_directed_graphs_name_the_option(tmp_path: Path) -> None:
+    nx = pytest.importorskip("networkx")
+    nx.write_graphml(nx.path_graph(3, create_using=nx.DiGraph), tmp_path / "a.graphml")
+    result = invoke("info", tmp_path / "a.graphml")
+    assert result.exit_code == 1
+    assert "--symmetrize" in result.stderr
+    assert invoke("info", tmp_path / "a.graphml", "--symmetrize").exit_code == 0

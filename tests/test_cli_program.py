@@ -1,0 +1,408 @@
+"""Every command of the installed program on real data: interrupted, killed, run, and misused."""
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from retgk import (
+    GraphDataset,
+    load_tudataset,
+    make_graph_classification,
+    read_parquet,
+    save_tudataset,
+)
+from tests.cli_program import (
+    PROGRAM,
+    TIMEOUT_SECONDS,
+    assert_fails_with_one_line,
+    environment,
+    output_of,
+    run_program,
+    start_program,
+)
+
+real_data = pytest.mark.real_data
+
+
+class Case(NamedTuple):
+    """A command, the file that it writes, and a misuse with the message it gets."""
+
+    arguments: list[str]
+    output: str
+    misuse: list[str]
+    message: str
+
+
+CASES = {
+    "convert": Case(
+        ["convert", "MUTAG", "mutag.parquet"],
+        "mutag.parquet",
+        ["convert", "MUTAG", "mutag.doc"],
+        "end the name in .parquet or .zip",
+    ),
+    "features": Case(
+        ["features", "MUTAG", "-o", "features.npz"],
+        "features.npz",
+        ["features", "broken.zip", "-o", "features.npz"],
+        "broken.zip is not a whole zip archive",
+    ),
+    "embed": Case(
+        ["embed", "MUTAG", "-D", "50", "-o", "vectors.parquet"],
+        "vectors.parquet",
+        ["embed", "broken.csv", "-o", "vectors.parquet"],
+        "broken.csv has no column 'smiles'; name one of id, value with --smiles-column",
+    ),
+    "kernel": Case(
+        ["kernel", "MUTAG", "-o", "kernel.npz"],
+        "kernel.npz",
+        ["kernel", "MUTAG", "--p", "3", "-o", "kernel.npz"],
+        "p must be in (0, 2], got 3",
+    ),
+    "cv": Case(
+        ["cv", "MUTAG", "-o", "cv.csv", "--json", "--C", "10"],
+        "cv.csv",
+        ["cv", "broken.edges", "--format", "edges"],
+        "broken.edges, line 2: expected two nodes separated by white space",
+    ),
+    "fit": Case(
+        ["fit", "MUTAG", "-o", "model.retgk", "--C", "10", "--json"],
+        "model.retgk",
+        ["fit", "good.edges", "-o", "model.retgk"],
+        "good has no targets to learn from; name a column of a CSV with --target-column",
+    ),
+    "predict": Case(
+        ["predict", "trained.retgk", "MUTAG", "-o", "predictions.csv", "--json"],
+        "predictions.csv",
+        ["predict", "good.edges", "MUTAG"],
+        "good.edges",
+    ),
+    "similar": Case(
+        ["similar", "MUTAG", "--index", "0", "-o", "similar.json"],
+        "similar.json",
+        ["similar", "MUTAG", "--index", "188"],
+        "there is no graph 188: MUTAG has 188, from 0 on",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def trained(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "trained.retgk"
+    output_of(run_program("fit", "MUTAG", "--C", 10, "-o", path, data_home=data_folder))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Folder with files that commands stumble over."""
+    (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 and no more")
+    (tmp_path / "broken.csv").write_text("id,value\n1,2\n")
+    (tmp_path / "broken.edges").write_text("1 2\n3\n")
+    (tmp_path / "good.edges").write_text("1 2\n2 3\n")
+    return tmp_path
+
+
+def interrupted(
+    case: Case, folder: Path, data_home: Path, number: signal.Signals
+) -> tuple[int, str]:
+    """Exit code and notes of a run that gets a signal once it has read its graphs."""
+    process = start_program(*case.arguments, folder=folder, data_home=data_home)
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    assert first.startswith("MUTAG: GraphBatch(188 graphs")
+    process.send_signal(number)
+    _, rest = process.communicate(timeout=TIMEOUT_SECONDS)
+    return process.returncode, rest
+
+
+@real_data
+@pytest.mark.parametrize("name", CASES)
+def test_interrupted_killed_and_run_again(
+    name: str, folder: Path, data_folder: Path, request: pytest.FixtureRequest
+) -> None:
+    case = CASES[name]
+    if name == "predict":
+        shutil.copy(request.getfixturevalue("trained"), folder)
+    before = set(folder.iterdir())
+    code, notes = interrupted(case, folder, data_folder, signal.SIGINT)
+    assert (code, notes) == (130, "retgk: interrupted\n")
+    assert set(folder.iterdir()) == before
+    code, _ = interrupted(case, folder, data_folder, signal.SIGKILL)
+    assert code == -signal.SIGKILL
+    assert not (folder / case.output).exists()
+    text = output_of(run_program(*case.arguments, folder=folder, data_home=data_folder))
+    CHECKS[name](folder / case.output, text, load_tudataset("MUTAG", data_folder))
+
+
+@real_data
+@pytest.mark.parametrize("name", CASES)
+def test_misused(name: str, folder: Path, data_folder: Path) -> None:
+    case, before = CASES[name], set(folder.iterdir())
+    done = run_program(*case.misuse, "--quiet", folder=folder, data_home=data_folder)
+    assert_fails_with_one_line(done, case.message)
+    assert set(folder.iterdir()) == before
+
+
+def check_convert(path: Path, _: str, mutag: Any) -> None:
+    written = read_parquet(path)
+    assert written.graphs == mutag.graphs
+    np.testing.assert_array_equal(written.targets, mutag.targets)
+
+
+def check_features(path: Path, _: str, mutag: Any) -> None:
+    with np.load(path) as arrays:
+        assert arrays["return_probabilities"].shape == (mutag.graphs.n_nodes, 50)
+        np.testing.assert_array_equal(arrays["node_ptr"], mutag.graphs.node_ptr)
+
+
+def check_embed(path: Path, _: str, mutag: Any) -> None:
+    from pyarrow import parquet
+
+    table = parquet.read_table(path)
+    assert table.num_columns == 2 + 7 * 50
+    np.testing.assert_array_equal(table["target"], mutag.targets)
+
+
+def check_kernel(path: Path, _: str, mutag: Any) -> None:
+    with np.load(path) as arrays:
+        kernel = arrays["kernel"]
+        np.testing.assert_array_equal(arrays["target"], mutag.targets)
+    np.testing.assert_array_equal(kernel, kernel.T)
+    np.testing.assert_array_equal(kernel.diagonal(), 1.0)
+    assert np.linalg.eigvalsh(kernel).min() > -1e-9
+
+
+def check_cv(path: Path, text: str, mutag: Any) -> None:
+    record = json.loads(text)
+    assert record["accuracy"]["mean"] > 0.85
+    assert np.sum(record["confusion"], axis=1).tolist() == [63, 125]
+    rows = np.genfromtxt(path, delimiter=",", names=True, dtype=None)
+    np.testing.assert_array_equal(rows["target"], mutag.targets)
+    assert np.mean(rows["prediction"] == rows["target"]) == pytest.approx(
+        np.trace(record["confusion"]) / 188
+    )
+
+
+def check_fit(path: Path, text: str, _: Any) -> None:
+    record = json.loads(text)
+    assert record["model"] == "RetGKClassifier"
+    assert record["score"] > 0.85
+    assert path.stat().st_size > 1000
+
+
+def check_predict(path: Path, text: str, mutag: Any) -> None:
+    rows = np.genfromtxt(path, delimiter=",", names=True, dtype=None)
+    np.testing.assert_array_equal(rows["target"], mutag.targets)
+    assert json.loads(text)["accuracy"] == np.mean(rows["prediction"] == rows["target"]) > 0.85
+
+
+def check_similar(path: Path, _: str, mutag: Any) -> None:
+    found = json.loads(path.read_text())
+    assert 0 not in found["graph"]
+    assert found["similarity"] == sorted(found["similarity"], reverse=True)
+    assert found["target"] == mutag.targets[found["graph"]].tolist()
+
+
+CHECKS: dict[str, Callable[[Path, str, Any], None]] = {
+    "convert": check_convert,
+    "features": check_features,
+    "embed": check_embed,
+    "kernel": check_kernel,
+    "cv": check_cv,
+    "fit": check_fit,
+    "predict": check_predict,
+    "similar": check_similar,
+}
+
+
+@real_data
+def test_info(data_folder: Path) -> None:
+    text = output_of(run_program("info", "MUTAG", "--json", data_home=data_folder))
+    record = json.loads(text)
+    assert (record["graphs"], record["nodes"], record["edges"]) == (188, 3371, 3721)
+    assert record["targets"]["sizes"] == {"-1": 63, "1": 125}
+
+
+@real_data
+def test_info_of_molecules(data_folder: Path) -> None:
+    table = data_folder.parent / "molecules" / "ESOL_delaney-processed.csv"
+    if not table.exists():
+        pytest.skip(f"{table} is not there")
+    column = "measured log solubility in mols per litre"
+    done = run_program("info", table, "--target-column", column, "--json")
+    record = json.loads(output_of(done))
+    assert record["graphs"] == 1128
+    assert record["targets"]["kind"] == "values"
+
+
+@real_data
+def test_datasets(data_folder: Path) -> None:
+    text = output_of(run_program("datasets", "list", "--here", data_home=data_folder))
+    assert {"digits", "MUTAG", "NCI1"} <= set(text.split())
+    done = run_program("datasets", "fetch", "MUTAG", "--json", data_home=data_folder)
+    assert json.loads(output_of(done)) == {"name": "MUTAG", "graphs": 188, "nodes": 3371}
+
+
+def wait_for_part(folder: Path, process: Any) -> None:
+    """Wait until an unfinished file lies in a folder."""
+    while not list(folder.glob(".*.part")):
+        assert process.poll() is None, "the program ended before it wrote anything"
+        time.sleep(0.001)
+
+
+def write_ring(path: Path, n_nodes: int) -> Path:
+    """Write one graph whose features need neither scikit-learn nor much work."""
+    path.write_text("".join(f"{node} {(node + 1) % n_nodes}\n" for node in range(n_nodes)))
+    return path
+
+
+STOPPED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}
+
+
+@pytest.mark.parametrize("number", STOPPED)
+def test_stopped_while_writing(number: signal.Signals, tmp_path: Path) -> None:
+    """Two million numbers as text take long enough to be stopped on the way."""
+    source = write_ring(tmp_path / "ring.edges", 40_000)
+    (tmp_path / "f.csv").write_text("an older file")
+    process = start_program("features", source, "-o", "f.csv", folder=tmp_path)
+    wait_for_part(tmp_path, process)
+    process.send_signal(number)
+    process.communicate(timeout=TIMEOUT_SECONDS)
+    assert process.returncode == STOPPED[number]
+    assert (tmp_path / "f.csv").read_text() == "an older file"
+    if number != signal.SIGKILL:
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["f.csv", "ring.edges"]
+
+
+def test_stopped_while_computing(tmp_path: Path) -> None:
+    """Minutes of work for all threads, which stop within seconds."""
+    source = write_ring(tmp_path / "ring.edges", 40_000)
+    arguments = ["features", source, "--n-steps", "4000", "-o", "f.npy"]
+    process = start_program(*arguments, folder=tmp_path)
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("ring: GraphBatch(1 graph")
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == STOPPED[signal.SIGINT]
+    assert [path.name for path in tmp_path.iterdir()] == ["ring.edges"]
+
+
+@pytest.fixture
+def stalled_proxy() -> Iterator[socket.socket]:
+    """A proxy that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(TIMEOUT_SECONDS)
+        yield server
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_fetch_stopped(
+    number: signal.Signals, stalled_proxy: socket.socket, tmp_path: Path
+) -> None:
+    """Nothing of a download stays; once the archive is there, the same command works."""
+    proxy = f"http://127.0.0.1:{stalled_proxy.getsockname()[1]}"
+    command = ["datasets", "fetch", "MUTAG", "--data-home", str(tmp_path)]
+    process = subprocess.Popen(
+        [*PROGRAM, *command],
+        env=environment(HTTPS_PROXY=proxy, https_proxy=proxy, NO_PROXY="", no_proxy=""),
+        stderr=subprocess.PIPE,
+    )
+    connection, _ = stalled_proxy.accept()
+    with connection:
+        process.send_signal(number)
+        process.communicate(timeout=TIMEOUT_SECONDS)
+    assert process.returncode == STOPPED[number]
+    assert not (tmp_path / "MUTAG.zip").exists()
+    small = make_graph_classification(4, random_state=0)
+    save_tudataset(GraphDataset(small.graphs, small.targets, "MUTAG"), tmp_path)
+    assert json.loads(output_of(run_program(*command, "--json")))["graphs"] == 4
+
+
+def test_warmup_stopped(tmp_path: Path) -> None:
+    """Its processes end with it."""
+    process = start_program("warmup", folder=tmp_path)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    _, notes = process.communicate(timeout=TIMEOUT_SECONDS)
+    assert process.returncode == 130, notes
+    assert notes.splitlines()[-1] == "retgk: interrupted"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reader_of_a_pipe_may_leave(tmp_path: Path) -> None:
+    source = write_ring(tmp_path / "ring.edges", 20_000)
+    process = subprocess.Popen(
+        [*PROGRAM, "features", str(source), "--n-steps", "9", "-o", "-"],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"graph,node,name,p1,p2,p3,p4,p5,p6,p7,p8,p9\n"
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read().decode().splitlines()[1:] == []
+    process.stderr.close()
+    assert process.wait() == 1
+
+
+AFTER_WARMUP = """
+import sys
+from typer.testing import CliRunner
+from retgk.cli.compiled import COMPILING
+from retgk.cli.main import app
+
+def compiled():
+    found = {}
+    for module in [m for name, m in sys.modules.items() if name.startswith("retgk.")]:
+        for function in list(vars(module).values()):
+            if hasattr(function, "signatures") and hasattr(function, "py_func"):
+                for signature in function.signatures:
+                    found[f"{function.py_func.__qualname__}{signature}"] = None
+    return found
+
+for run in COMPILING.values():
+    run()
+before = compiled()
+for line in sys.argv[1:]:
+    result = CliRunner().invoke(app, line.split())
+    assert result.exit_code == 0, result.stderr
+assert len(before) > 20
+for name in compiled().keys() - before.keys():
+    print(name)
+"""
+
+
+@real_data
+def test_warmup_leaves_nothing_to_compile(data_folder: Path, tmp_path: Path) -> None:
+    """Functions with the types of arguments that the commands bring are those of the warm-up."""
+    lines = [
+        "cv MUTAG --C 1 --folds 3",
+        "kernel BZR -o k.npy",
+        "kernel ENZYMES --no-labels --tol 0.01 -o k.npy",
+        "kernel MUTAG --tol 0 -o k.npy",
+        "kernel PROTEINS --approximate -o k.npy",
+        "embed MUTAG --dtype float32 --feature-map tensor -o v.npy",
+        "features MUTAG --method monte-carlo -o f.npy",
+        "features MUTAG --method monte-carlo-returns -o f.npy",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", AFTER_WARMUP, *lines],
+        cwd=tmp_path,
+        env=environment(data_folder),
+        capture_output=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert output_of(done) == ""

@@ -1,0 +1,257 @@
+"""Damaged or hostile model files: a clear error or the same predictions, and nothing is run."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from retgk import InvalidInputError, RetGKEmbedding, RetGKKernel, load_model, save_model
+from retgk.models.digests import text_digest
+from tests.model_file_mutations import DAMAGED, FORGED, members_of, npy, signed, zipped
+from tests.model_zoo import decorated_graphs, fitted_models
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory as Linux does")
+def test_mutated_files(tmp_path):
+    """500 damaged files, and 400 by somebody who makes the digests fit."""
+    for name, model in fitted_models().items():
+        save_model(model, tmp_path / f"{name}.retgk")
+    command = [sys.executable, "-m", "tests.model_file_worker", str(tmp_path), "0"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=550)
+    report = json.loads(done.stdout)
+    assert sum(DAMAGED.values()) >= 500
+    for mutate, n_files in (DAMAGED | FORGED).items():
+        found = report["outcomes"][mutate.__name__]
+        allowed = {"refused", "as before"}
+        if mutate in FORGED:
+            allowed |= {"another model", "refused by the model"}
+        assert found.keys() <= allowed, mutate.__name__
+        assert sum(found.values()) == n_files
+        assert found["refused"] > 0.4 * n_files
+    assert report["events"] == []
+    assert report["seconds"] < 20
+    assert report["growth"] < 1 << 30
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Bytes of a good file."""
+    path = tmp_path_factory.mktemp("models") / "model.retgk"
+    save_model(RetGKKernel(4, random_state=0).fit(decorated_graphs()[0][:6]), path)
+    return path.read_bytes()
+
+
+def assert_refused(data, message, tmp_path, **options):
+    path = tmp_path / "stranger.retgk"
+    path.write_bytes(data)
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        load_model(path, **options)
+    assert str(path) in str(caught.value)
+
+
+def with_document(saved, change):
+    members = members_of(saved)
+    document = json.loads(members["model.json"])
+    change(document)
+    return signed(members | {"model.json": json.dumps(document).encode()})
+
+
+def with_header(saved, **changes):
+    members = members_of(saved)
+    header = json.loads(members["header.json"]) | changes
+    return zipped((members | {"header.json": json.dumps(header)}).items())
+
+
+def with_array(saved, name, change):
+    members = members_of(saved)
+    array = np.load(io.BytesIO(members[f"arrays/{name}.npy"]))
+    return signed(members | {f"arrays/{name}.npy": npy(change(array))})
+
+
+def test_newer_version(saved, tmp_path):
+    message = "written by a newer retgk, in version 2 .* upgrade retgk"
+    assert_refused(with_header(saved, version=2), message, tmp_path)
+
+
+@pytest.mark.parametrize("version", [0, "1", None, True, 1.5])
+def test_wrong_version(version, saved, tmp_path):
+    assert_refused(with_header(saved, version=version), "is damaged: its version is", tmp_path)
+
+
+def test_other_formats(saved, tmp_path):
+    assert_refused(
+        with_header(saved, format="x"), "its header does not say 'retgk-model'", tmp_path
+    )
+    assert_refused(b"", "is no model file, or is cut off", tmp_path)
+    assert_refused(b"x" * 1000, "is no model file, or is cut off", tmp_path)
+    assert_refused(zipped([("a.txt", b"a")]), "is no model file: it lacks 'header.json'", tmp_path)
+    pickled = b"cposix\nsystem\n(S'touch /tmp/x'\ntR."
+    assert_refused(pickled, "is no model file, or is cut off", tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_missing_file_folder_and_pipe(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load_model(tmp_path / "nothing.retgk")
+    with pytest.raises(InvalidInputError, match="is not a file; pass what save_model wrote"):
+        load_model(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidInputError, match="is not a file"):
+        load_model(tmp_path / "pipe")
+
+
+def test_changed_document(saved, tmp_path):
+    members = members_of(saved)
+    changed = members["model.json"].replace(b'"n_steps": 4', b'"n_steps": 5')
+    assert changed != members["model.json"]
+    data = zipped((members | {"model.json": changed}).items())
+    assert_refused(data, "model.json does not match its digest", tmp_path)
+
+
+def test_changed_array(saved, tmp_path):
+    members = members_of(saved)
+    name = "arrays/squared_norms.npy"
+    array = np.load(io.BytesIO(members[name])) + 1e-16
+    array[0] += 1
+    data = zipped((members | {name: npy(array)}).items())
+    assert_refused(data, "'squared_norms' is damaged: it does not match its digest", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("squared_norms", lambda a: a * np.nan, "'squared_norms' has values that are not finite"),
+        (
+            "squared_norms",
+            lambda a: a[:-1],
+            r"float64 of shape \(5,\), but the model needs .*\(6,\)",
+        ),
+        ("squared_norms", lambda a: a.astype("f4"), "is float32 of shape"),
+        ("return_probabilities", lambda a: a + 1, r"values outside of \[0, 1\]"),
+        ("return_probabilities", lambda a: a[:, :-1], "but the model needs float64 of shape"),
+        ("node_ptr", lambda a: a[::-1], "'node_ptr' does not rise from 0"),
+        ("node_ptr", lambda a: a[:1], "'node_ptr' does not rise from 0"),
+        ("node_ptr", lambda a: a * 2**40, "'return_probabilities' is float64 of shape"),
+        ("labels", lambda a: a + 1, "'labels' has codes that are not in 'label_names'"),
+        ("labels", lambda a: a.astype("c16"), "has the type '<c16'"),
+        ("labels", lambda a: a.astype("?"), "has the type"),
+    ],
+)
+def test_forged_arrays(name, change, message, saved, tmp_path):
+    assert_refused(with_array(saved, name, change), message, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.pop("model"), "is damaged"),
+        (lambda d: d["model"].update({"class": "os.system"}), "there is no model 'os.system'"),
+        (lambda d: d["model"]["parameters"].update(new=1), "no parameter 'new'.*upgrade retgk"),
+        (lambda d: d["model"]["parameters"].update(n_jobs=10**6), "n_jobs is 1000000"),
+        (lambda d: d["model"]["parameters"].update(n_walks=2**40), "n_walks is"),
+        (lambda d: d["model"]["fitted"].pop("graph_kernel"), "'graph_kernel' is missing"),
+        (lambda d: d["model"]["fitted"].update(more=1), "'more' does not belong to a model"),
+        (lambda d: d["model"]["fitted"].update(n_attributes=10**9), "'n_attributes' is 1000000000"),
+        (lambda d: d["model"].update(output="evil"), "there is no output 'evil'"),
+        (lambda d: d.update(arrays=[]), "lists no arrays"),
+    ],
+)
+def test_forged_documents(change, message, saved, tmp_path):
+    assert_refused(with_document(saved, change), message, tmp_path)
+
+
+def test_kernels_in_a_document_are_checked(saved, tmp_path):
+    def change(document):
+        document["model"]["fitted"]["structure_kernel"] = {"kind": "Laplacian", "gamma": "median"}
+
+    assert_refused(with_document(saved, change), "has no number for gamma", tmp_path)
+
+    def change_back(document):
+        document["model"]["fitted"]["structure_kernel"] = {"kind": "Laplacian", "gamma": -1.0}
+
+    assert_refused(with_document(saved, change_back), "gamma must be positive", tmp_path)
+
+
+def test_arrays_that_belong_to_nothing(saved, tmp_path):
+    members = members_of(saved)
+    document = json.loads(members["model.json"])
+    document["arrays"]["more"] = {}
+    members |= {"model.json": json.dumps(document).encode(), "arrays/more.npy": npy(np.zeros(2))}
+    assert_refused(signed(members), "'more' does not belong to a model of this class", tmp_path)
+
+
+def test_members_that_are_not_listed(saved, tmp_path):
+    data = zipped([*members_of(saved).items(), ("setup.py", b"print(1)")])
+    assert_refused(data, "it has a member 'setup.py' that model.json does not list", tmp_path)
+
+
+def test_doubled_members(saved, tmp_path):
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        data = zipped([*members_of(saved).items(), ("model.json", b"{}")])
+    assert_refused(data, "two members have the same name", tmp_path)
+
+
+def test_names_that_stand_twice_in_json(saved, tmp_path):
+    members = members_of(saved)
+    text = members["model.json"].replace(b'"model":', b'"model": 1, "model":', 1)
+    header = json.loads(members["header.json"]) | {"model_sha256": text_digest(text)}
+    members |= {"model.json": text, "header.json": json.dumps(header).encode()}
+    assert_refused(zipped(members.items()), "the same name twice", tmp_path)
+
+
+def test_compressed_members_could_be_bombs(saved, tmp_path):
+    data = zipped(members_of(saved).items(), zipfile.ZIP_DEFLATED)
+    assert_refused(data, "is compressed; a model file stores its members as they are", tmp_path)
+
+
+def test_huge_json(saved, tmp_path):
+    members = members_of(saved) | {"model.json": b"[" * (1 << 24) + b" "}
+    assert_refused(zipped(members.items()), "model.json has 16777217 bytes, more than", tmp_path)
+
+
+def test_deep_json(saved, tmp_path):
+    text = b'{"a":' * 100_000
+    members = members_of(saved)
+    header = json.loads(members["header.json"]) | {"model_sha256": text_digest(text)}
+    members |= {"model.json": text, "header.json": json.dumps(header).encode()}
+    assert_refused(zipped(members.items()), "is no model file, or is damaged", tmp_path)
+
+
+def test_many_members(tmp_path):
+    data = zipped([(f"{n:05}", b"") for n in range(3000)])
+    assert_refused(data, "its list of members takes .* more than the 65536 allowed", tmp_path)
+
+
+def test_shape_larger_than_the_file(saved, tmp_path):
+    members = members_of(saved)
+    document = json.loads(members["model.json"])
+    document["arrays"]["squared_norms"]["shape"] = [2**40]
+    text = json.dumps(document).encode()
+    header = json.loads(members["header.json"]) | {"model_sha256": text_digest(text)}
+    members |= {"model.json": text, "header.json": json.dumps(header).encode()}
+    assert_refused(zipped(members.items()), r"but model.json says <f8 of shape \(1099", tmp_path)
+
+
+def test_large_files_are_read_on_demand_only(saved, tmp_path):
+    message = "bytes, more than the 1000 allowed; pass a larger max_bytes if you trust it"
+    assert_refused(saved, message, tmp_path, max_bytes=1000)
+
+
+def test_parameters_younger_than_the_file_get_their_defaults(saved, tmp_path):
+    path = tmp_path / "old.retgk"
+    path.write_bytes(with_document(saved, lambda d: d["model"]["parameters"].pop("tol")))
+    assert load_model(path).tol == RetGKKernel().tol
+
+
+def test_embedding_of_other_width(tmp_path):
+    path = tmp_path / "model.retgk"
+    save_model(RetGKEmbedding(4, n_components=6, random_state=0).fit(decorated_graphs()[0]), path)
+    data = with_document(
+        path.read_bytes(), lambda d: d["model"]["parameters"].update(n_components=7)
+    )
+    assert_refused(data, r"'frequencies_0' is float64 of shape \(7, 6\), but the model", tmp_path)

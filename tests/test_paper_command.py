@@ -1,0 +1,76 @@
+"""``retgk paper`` as people call it."""
+
+import pytest
+from typer.testing import CliRunner
+
+from retgk.cli.paper import paper_app
+from retgk.paper.records import read_records
+
+from .paper_sets import write_set
+
+
+def call(*arguments):
+    return CliRunner().invoke(paper_app, [str(argument) for argument in arguments])
+
+
+def test_run_and_report(tmp_path):
+    write_set(tmp_path, "MUTAG", 30)
+    records = tmp_path / "records.jsonl"
+    options = ("--table", 2, "--dataset", "MUTAG", "--method", "RetGK_II", "--repetitions", 2)
+    paths = ("--data", tmp_path, "--records", records, "--cache", tmp_path / "cache")
+    done = call("run", *options, *paths)
+    assert done.exit_code == 0, done.output
+    assert "[1/2] table 2, MUTAG, RetGK_II, protocol paper, repetition 1" in done.stderr
+    assert f"2 records added to {records}" in done.stdout
+    assert "0 records added" in call("run", *options, *paths).stdout
+    assert len(read_records(records)) == 2
+    done = call("report", "--records", records, "--output", tmp_path / "report")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "report" / "report.html").exists()
+
+
+def test_times(tmp_path):
+    write_set(tmp_path, "MUTAG", 20)
+    done = call(
+        "run", "--table", 2, "--dataset", "MUTAG", "--method", "RetGK_I", "--protocol", "time",
+        "--repetitions", 1, "--data", tmp_path, "--records", tmp_path / "r", "--cache", tmp_path,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "peak memory" in done.stderr
+
+
+def test_peers_that_are_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr("retgk.paper.tasks.find_spec", lambda _: None)
+    monkeypatch.setattr("retgk.optional.import_module", _no_module)
+    write_set(tmp_path, "MUTAG", 20)
+    options = ("run", "--table", 2, "--dataset", "MUTAG", "--repetitions", 1, "--data", tmp_path,
+               "--records", tmp_path / "r", "--cache", tmp_path)  # fmt: skip
+    done = call(*options)
+    assert done.exit_code == 0, done.output
+    assert "4 cells of its kernels are left out; pip install 'retgk[bench]'" in done.stderr
+    asked = call(*options, "--method", "WL")
+    assert isinstance(asked.exception, ImportError)
+    assert "retgk[bench]" in str(asked.exception)
+
+
+def _no_module(name):
+    raise ImportError(name)
+
+
+def test_lists_with_commas(tmp_path):
+    for name in ("MUTAG", "BZR"):
+        write_set(tmp_path, name, 20)
+    paths = ("--data", tmp_path, "--records", tmp_path / "r", "--cache", tmp_path)
+    done = call("run", "--table", "2,4", "--dataset", "MUTAG,BZR", "--method", "RetGK_I,RetGK_II",
+                "--repetitions", 1, *paths)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "4 records added" in done.stdout
+    wrong = call("run", "--table", "two", *paths)
+    assert wrong.exit_code == 2
+    assert "whole numbers" in wrong.output
+    assert "0 records added" in call("run", "--figure", 1, *paths).stdout
+
+
+@pytest.mark.parametrize("command", ["run", "report"])
+def test_help(command):
+    assert "--records" in call(command, "--help").output
