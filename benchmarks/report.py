@@ -1,16 +1,19 @@
-"""Write the tables of the README from the stored records.
+"""Write the tables of the README and of docs/benchmarks.md from the stored records.
 
 python -m benchmarks.report [--check]
 """
 
 import argparse
+import csv
 import re
 import sys
 from pathlib import Path
 
-from benchmarks.records import FOLDER, read_records
+from benchmarks.records import read_records
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "docs" / "benchmarks.md"]
+PAPER = ROOT / "docs" / "paper"
 
 
 def table(header, rows):
@@ -172,9 +175,32 @@ def classifier_table():
     return table(header, rows) + "\n\n" + run_line(records[0])
 
 
+def paper_table():
+    """How many cells agree, and total kernel times beside the published ones."""
+    agreement = {row["table"]: row for row in read_csv("summary")}
+    times = {(row["table"], row["method"]): row for row in read_csv("times")}
+    rows = []
+    for name, row in agreement.items():
+        cells = [times.get((name, method)) for method in ("RetGK_I", "RetGK_II")]
+        pairs = [f"{cell['here']} (paper {cell['paper']})" if cell else "" for cell in cells]
+        counts = [row[key] for key in ("cells", "within", "above ▲", "below ▼", "open")]
+        rows.append([name, *counts, row["repetitions"], *pairs])
+    header = [
+        "table", "cells", "within", "above", "below", "open", "repetitions",
+        "kernel time of RetGK_I", "of RetGK_II",
+    ]  # fmt: skip
+    return table(header, rows)
+
+
+def read_csv(name):
+    with (PAPER / f"{name}.csv").open(newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
 TABLES = {
     "classifier": classifier_table,
     "joint": joint_table,
+    "paper": paper_table,
     "retgk1": retgk1_table,
     "retgk2": retgk2_table,
     "rpf": rpf_table,
@@ -184,22 +210,23 @@ TABLES = {
 
 
 def with_tables(text):
-    """The README with every table made anew."""
+    """A page with every table made anew."""
     for name, make in TABLES.items():
-        if (FOLDER / f"{name}.jsonl").exists():
-            pattern = rf"(<!-- table: {name} -->\n).*?(<!-- end -->)"
-            text = re.sub(pattern, lambda m, make=make: f"{m[1]}{make()}\n{m[2]}", text, flags=re.S)
+        pattern = rf"(<!-- table: {name} -->\n).*?(<!-- end -->)"
+        text = re.sub(pattern, lambda m, make=make: f"{m[1]}{make()}\n{m[2]}", text, flags=re.S)
     return text
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail if the README is out of date")
-    text = README.read_text()
-    made = with_tables(text)
-    if parser.parse_args().check:
-        sys.exit("README.md is not what the records give" if made != text else 0)
-    README.write_text(made)
+    parser.add_argument("--check", action="store_true", help="fail if a page is out of date")
+    is_check = parser.parse_args().check
+    for page in PAGES:
+        text = page.read_text()
+        made = with_tables(text)
+        if is_check and made != text:
+            sys.exit(f"{page.name} is not what the records give")
+        page.write_text(made)
 
 
 if __name__ == "__main__":

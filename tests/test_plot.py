@@ -59,7 +59,7 @@ def test_new_axes_in_a_figure_of_their_own(name, own_axes):
     assert not own_axes.has_data()
 
 
-@pytest.mark.parametrize("name", set(DRAWINGS) - {"graph"})
+@pytest.mark.parametrize("name", sorted(set(DRAWINGS) - {"graph"}))
 def test_axes_are_labelled(name):
     ax = DRAWINGS[name]()
     assert ax.get_xlabel()

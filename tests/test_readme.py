@@ -18,6 +18,7 @@ def test_examples():
     assert result.failed == 0
 
 
-def test_tables_come_from_the_records():
-    text = README.read_text()
+@pytest.mark.parametrize("page", report.PAGES, ids=lambda page: page.name)
+def test_tables_come_from_the_records(page):
+    text = page.read_text()
     assert report.with_tables(text) == text
