@@ -8,6 +8,7 @@ again: that they can still be read is what they are for.
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -38,31 +39,42 @@ def decorated_graphs():
     return graphs.with_labels(labels).with_attributes(attributes), data.targets
 
 
-def fitted_models():
-    """Models by name, fitted on the first graphs."""
+OPTIONS = {"n_steps": 8, "cv": 3, "C": (1, 10), "p": 1, "random_state": 0}
+BLOCKS = {"first": ([0], Laplacian()), "rest": (slice(1, 3), Gaussian("dimension"))}
+APPROXIMATE = {**OPTIONS, "approximate": True, "n_components": 20}
+MAKERS = {
+    "kernel": lambda train, _: RetGKKernel(8, random_state=0, attribute_kernel=BLOCKS).fit(train),
+    "plain kernel": lambda train, _: RetGKKernel(8, random_state=0).fit(
+        train.without_labels().without_attributes()
+    ),
+    "embedding": lambda train, _: RetGKEmbedding(8, n_components=20, random_state=0).fit(train),
+    "tensor": lambda train, _: RetGKEmbedding(
+        8, feature_map="tensor", n_components=(4, 5), dtype=np.float32, random_state=0
+    ).fit(train),
+    "classifier": lambda train, y: RetGKClassifier(**OPTIONS).fit(
+        train, np.array(["ring", "tree", "other"])[y]
+    ),
+    "two classes": lambda train, y: RetGKClassifier(**OPTIONS).fit(train, y == 1),
+    "approximate classifier": lambda train, y: RetGKClassifier(
+        **APPROXIMATE, class_weight={0: 1.0, 1: 2.0, 2: 1.0}
+    ).fit(train, y),
+    "regressor": lambda train, _: RetGKRegressor(**OPTIONS).fit(train, train.sizes),
+    "approximate regressor": lambda train, _: RetGKRegressor(**APPROXIMATE).fit(
+        train, np.stack([train.sizes, train.edge_counts], axis=1)
+    ),
+}
+
+
+@cache
+def fitted_model(name):
+    """A model of that name, fitted on the first graphs."""
     graphs, targets = decorated_graphs()
-    train, y = graphs[:N_FITTED], targets[:N_FITTED]
-    names = np.array(["ring", "tree", "other"])[y]
-    plain = train.without_labels().without_attributes()
-    blocks = {"first": ([0], Laplacian()), "rest": (slice(1, 3), Gaussian("dimension"))}
-    options = {"n_steps": 8, "cv": 3, "C": (1, 10), "p": 1, "random_state": 0}
-    return {
-        "kernel": RetGKKernel(8, random_state=0, attribute_kernel=blocks).fit(train),
-        "plain kernel": RetGKKernel(8, random_state=0).fit(plain),
-        "embedding": RetGKEmbedding(8, n_components=20, random_state=0).fit(train),
-        "tensor": RetGKEmbedding(
-            8, feature_map="tensor", n_components=(4, 5), dtype=np.float32, random_state=0
-        ).fit(train),
-        "classifier": RetGKClassifier(**options).fit(train, names),
-        "two classes": RetGKClassifier(**options).fit(train, y == 1),
-        "approximate classifier": RetGKClassifier(
-            **options, approximate=True, n_components=20, class_weight={0: 1.0, 1: 2.0, 2: 1.0}
-        ).fit(train, y),
-        "regressor": RetGKRegressor(**options).fit(train, train.sizes),
-        "approximate regressor": RetGKRegressor(**options, approximate=True, n_components=20).fit(
-            train, np.stack([train.sizes, train.edge_counts], axis=1)
-        ),
-    }
+    return MAKERS[name](graphs[:N_FITTED], targets[:N_FITTED])
+
+
+def fitted_models():
+    """All models, by name."""
+    return {name: fitted_model(name) for name in MAKERS}
 
 
 def answers(model):

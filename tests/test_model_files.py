@@ -32,9 +32,15 @@ from retgk import (
 )
 from retgk.models.container import write_container
 from retgk.models.values import from_json, to_json
-from tests.model_zoo import N_FITTED, answers, decorated_graphs, fitted_models, tiny_graphs
-
-MODELS = fitted_models()
+from tests.model_zoo import (
+    MAKERS,
+    N_FITTED,
+    answers,
+    decorated_graphs,
+    fitted_model,
+    fitted_models,
+    tiny_graphs,
+)
 
 
 def assert_same_answers(model, other):
@@ -48,9 +54,9 @@ def fitted_attributes(model):
     return {n: v for n, v in vars(model).items() if n.endswith("_") and n != "inner_products_"}
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", MAKERS)
 def test_round_trip(name, tmp_path):
-    model = MODELS[name]
+    model = fitted_model(name)
     save_model(model, tmp_path / "model.retgk")
     loaded = load_model(tmp_path / "model.retgk")
     assert type(loaded) is type(model)
@@ -93,7 +99,7 @@ def test_version_1_can_still_be_read():
 
 @pytest.mark.parametrize("name", ["classifier", "approximate classifier"])
 def test_loaded_classifier_is_an_ordinary_one(name, tmp_path):
-    model = MODELS[name]
+    model = fitted_model(name)
     save_model(model, tmp_path / "model.retgk")
     loaded = load_model(tmp_path / "model.retgk")
     graphs, targets = decorated_graphs()
@@ -112,7 +118,7 @@ def test_loaded_classifier_is_an_ordinary_one(name, tmp_path):
 
 
 def test_loaded_kernel_finds_inner_products_again(tmp_path):
-    model = MODELS["kernel"]
+    model = fitted_model("kernel")
     save_model(model, tmp_path / "model.retgk")
     loaded = load_model(tmp_path / "model.retgk")
     loaded._repr_html_()
@@ -126,16 +132,16 @@ def test_missing_attributes_are_missing():
     with pytest.raises(AttributeError, match="'RetGKKernel' object has no attribute 'inner_prod"):
         _ = RetGKKernel().inner_products_
     with pytest.raises(AttributeError, match="'RetGKKernel' object has no attribute 'nothing'"):
-        _ = MODELS["kernel"].nothing
+        _ = fitted_model("kernel").nothing
 
 
 def test_sizes_beyond_32_bits(tmp_path, monkeypatch):
     """Files above 4 GB have other records; a lower limit makes zipfile write them."""
     monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 1000)
-    save_model(MODELS["kernel"], tmp_path / "model.retgk")
+    save_model(fitted_model("kernel"), tmp_path / "model.retgk")
     monkeypatch.undo()
     assert b"PK\x06\x06" in (tmp_path / "model.retgk").read_bytes()
-    assert_same_answers(MODELS["kernel"], load_model(tmp_path / "model.retgk"))
+    assert_same_answers(fitted_model("kernel"), load_model(tmp_path / "model.retgk"))
 
 
 def test_more_arrays_than_a_file_may_have(tmp_path):
@@ -158,7 +164,7 @@ def test_real_collection(data_folder, tmp_path):
 
 def test_saved_again_the_file_is_the_same(tmp_path):
     first, second = tmp_path / "first.retgk", tmp_path / "second.retgk"
-    save_model(MODELS["classifier"], first)
+    save_model(fitted_model("classifier"), first)
     save_model(load_model(first), second)
     assert first.read_bytes() == second.read_bytes()
 
@@ -176,11 +182,11 @@ for name in sys.argv[2:]:
 
 
 def test_another_process_answers_to_the_bit(tmp_path):
-    for name, model in MODELS.items():
+    for name, model in fitted_models().items():
         save_model(model, tmp_path / f"{name}.retgk")
-    command = [sys.executable, "-c", PREDICTING, str(tmp_path), *MODELS]
+    command = [sys.executable, "-c", PREDICTING, str(tmp_path), *MAKERS]
     subprocess.run(command, check=True, timeout=300)
-    for name, model in MODELS.items():
+    for name, model in fitted_models().items():
         with np.load(tmp_path / f"{name}.npz") as found:
             theirs = [found[key] for key in found.files]
         for ours, other in zip(answers(model), theirs, strict=True):
@@ -189,7 +195,7 @@ def test_another_process_answers_to_the_bit(tmp_path):
 
 def test_numpy_and_zip_can_read_the_file(tmp_path):
     """The form that docs/model_files.md describes."""
-    model = MODELS["embedding"]
+    model = fitted_model("embedding")
     save_model(model, tmp_path / "model.retgk")
     with zipfile.ZipFile(tmp_path / "model.retgk") as archive:
         assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
@@ -317,7 +323,7 @@ def test_output_container_is_kept(tmp_path):
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "model.retgk"
-    save_model(MODELS["embedding"], path)
+    save_model(fitted_model("embedding"), path)
     before = path.read_bytes()
 
     def full(*_):
@@ -325,6 +331,6 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr("retgk.models.container._write_array", full)
     with pytest.raises(OSError, match="disk full"):
-        save_model(MODELS["kernel"], path)
+        save_model(fitted_model("kernel"), path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

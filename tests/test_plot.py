@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 
 import matplotlib as mpl
 import numpy as np
@@ -30,14 +31,19 @@ def own_axes():
 
 
 GRAPHS = GraphBatch.concatenate([complete(4), star(5), path(7), path(3), star(4), complete(3)])
-KERNEL = RetGKKernel(10, random_state=0).fit_transform(GRAPHS)
 CLASSES = np.array(["k", "s", "p", "p", "s", "k"])
+
+
+@cache
+def kernel():
+    return RetGKKernel(10, random_state=0).fit_transform(GRAPHS)
+
 
 DRAWINGS = {
     "curves": lambda ax=None: plot.return_probability_curves(path(7), [0, 3], ax=ax),
     "graph": lambda ax=None: plot.graph_by_return_probability(star(5), 2, ax=ax),
-    "heat map": lambda ax=None: plot.gram_heat_map(KERNEL, CLASSES, ax=ax),
-    "map": lambda ax=None: plot.collection_map(KERNEL, CLASSES, ax=ax),
+    "heat map": lambda ax=None: plot.gram_heat_map(kernel(), CLASSES, ax=ax),
+    "map": lambda ax=None: plot.collection_map(kernel(), CLASSES, ax=ax),
     "confusion": lambda ax=None: plot.confusion_matrix(CLASSES, CLASSES[::-1], ax=ax),
 }
 
@@ -142,8 +148,8 @@ def test_heat_map_is_ordered_by_class():
 
 
 def test_heat_map_without_classes():
-    drawn = plot.gram_heat_map(KERNEL).images[0].get_array()
-    np.testing.assert_array_equal(drawn, KERNEL)
+    drawn = plot.gram_heat_map(kernel()).images[0].get_array()
+    np.testing.assert_array_equal(drawn, kernel())
     assert plot.gram_heat_map([[1.0]]).images
 
 
@@ -164,7 +170,7 @@ def test_map_has_the_distances_of_a_plane():
 
 
 def test_map_of_classes_and_of_numbers():
-    ax = plot.collection_map(KERNEL, CLASSES)
+    ax = plot.collection_map(kernel(), CLASSES)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["k", "p", "s"]
     many = np.eye(40) + np.exp(-np.abs(np.subtract.outer(np.arange(40), np.arange(40)) / 10.0))
     numbers = plot.collection_map(many, np.arange(40) / 3)
@@ -191,7 +197,13 @@ BAD = {
     "large": (lambda: plot.node_positions(path(2001)), "2001 nodes, too many.*pass positions"),
     "square": (lambda: plot.gram_heat_map(np.ones((2, 3))), "must be square, got shape"),
     "finite": (lambda: plot.gram_heat_map([[np.nan]]), "values that are not finite"),
-    "targets": (lambda: plot.gram_heat_map(KERNEL, [1, 2]), "one target for each of the 6 graphs"),
+    "targets": (
+        lambda: plot.gram_heat_map(kernel(), [1, 2]),
+        "one target for each of the 6 graphs",
+    ),
+        lambda: plot.gram_heat_map(kernel(), [1, 2]),
+        "one target for each of the 6 graphs",
+    ),
     "few": (lambda: plot.collection_map(np.eye(2)), "at least 3 graphs, got 2"),
     "alike": (lambda: plot.collection_map(np.ones((4, 4))), "the graphs are all alike"),
     "classes": (
