@@ -201,9 +201,6 @@ BAD = {
         lambda: plot.gram_heat_map(kernel(), [1, 2]),
         "one target for each of the 6 graphs",
     ),
-        lambda: plot.gram_heat_map(kernel(), [1, 2]),
-        "one target for each of the 6 graphs",
-    ),
     "few": (lambda: plot.collection_map(np.eye(2)), "at least 3 graphs, got 2"),
     "alike": (lambda: plot.collection_map(np.ones((4, 4))), "the graphs are all alike"),
     "classes": (
