@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.records import write_records
+from benchmarks.records import read_records, write_records
 from benchmarks.retgk2_worker import METHODS
 from benchmarks.settings import load_setting
 from benchmarks.svm_accuracy import fold_accuracies
@@ -88,6 +88,13 @@ def print_ratios(records):
             print(f"{rival}: geometric mean {mean:.1f}, least {min(found):.1f}")
 
 
+def in_order(records):
+    """Records by set and method, as they are listed above."""
+    names = [setting.partition("/")[0] for setting in SETTINGS]
+    pairs = [(name, method) for name in names for method in METHODS]
+    return [records[pair] for pair in pairs if pair in records]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
@@ -95,14 +102,13 @@ def main():
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     parser.add_argument("--no-accuracy", action="store_true")
     options = parser.parse_args()
-    records = []
+    records = {(r["set"], r["method"]): r for r in read_records("retgk2")}
     for setting in options.settings:
-        records += [
-            record_of(method, options.folder, setting, not options.no_accuracy)
-            for method in options.methods
-        ]
-        write_records("retgk2", records)  # what is measured stays if a later set is interrupted
-    print_ratios(records)
+        for method in options.methods:
+            record = record_of(method, options.folder, setting, not options.no_accuracy)
+            records[record["set"], method] = record
+        write_records("retgk2", in_order(records))  # stays if a later set is interrupted
+    print_ratios(in_order(records))
 
 
 if __name__ == "__main__":
