@@ -211,7 +211,7 @@ def test_numpy_and_zip_can_read_the_file(tmp_path):
 
 LABELS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3).map(tuple),
+    lambda inner: st.tuples(inner) | st.tuples(inner, inner),
     max_leaves=6,
 )
 
