@@ -12,7 +12,7 @@ import pytest
 from retgk import RetGKEmbedding, RetGKKernel, load_tudataset
 from retgk.paper import tasks as tasks_module
 from retgk.paper.cells import chosen_cells, table_cells
-from retgk.paper.matrices import matrix_path
+from retgk.paper.matrices import exact_matrix, matrix_path
 from retgk.paper.records import read_records
 from retgk.paper.runner import Runner
 from retgk.paper.tasks import ordered_tasks, run_tasks_into, without_missing_peers
@@ -75,6 +75,13 @@ def test_exact_matrix_is_that_of_the_estimator(runner, sets):
     assert np.allclose(matrix.products, expected.inner_products_, rtol=0, atol=2e-4)
     assert matrix.facts["structure_gamma"] == expected.structure_kernel_.gamma
     assert matrix.facts["attribute_gammas"] == pytest.approx([2**-0.5])
+
+
+def test_exact_matrix_of_graphs_of_which_the_first_are_alike(sets, tmp_path):
+    graphs = load_tudataset("MUTAG", sets, download=False).graphs
+    alike = graphs[[0, 0, 0, *range(1, len(graphs))]]
+    settings = cell_of(2, "MUTAG", "RetGK_I").settings
+    assert len(exact_matrix(alike, settings, tmp_path / "matrix.npy").products) == len(alike)
 
 
 def test_exact_matrix_is_made_once(runner, monkeypatch):

@@ -16,6 +16,7 @@ from retgk.embeddings.gram import embedding_products
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.gram_file import write_mean_embedding_gram
 from retgk.estimators.kernel import RetGKKernel
+from retgk.kernels.graph_kernels import PolynomialGraphKernel
 from retgk.kernels.node_kernels import Gaussian, Laplacian
 from retgk.kernels.points import NodePoints
 from retgk.paper.records import key_of
@@ -133,9 +134,10 @@ def _write_exact_matrix(
 ) -> dict[str, Any]:
     resumed = path.with_name(path.name + ".partial").exists()
     kernel = _exact_kernel(settings, n_jobs)
-    _exact_kernel(settings, n_jobs).set_params(structure_kernel=Laplacian(1.0)).fit(
-        graphs[:_N_WARM]
-    )
+    # no medians: the first graphs may be all alike
+    _exact_kernel(settings, n_jobs).set_params(
+        structure_kernel=Laplacian(1.0), graph_kernel=PolynomialGraphKernel()
+    ).fit(graphs[:_N_WARM])
     start = time.perf_counter()
     write_mean_embedding_gram(path, graphs, kernel=kernel)
     seconds = time.perf_counter() - start
