@@ -63,6 +63,29 @@ bench-retgk2: $(STAMP) ## Measure the embedding (DATA=folder of the sets, SMILES
 	$(BIN)/python -m benchmarks.figure_retgk2 time-against-accuracy.svg
 	$(BIN)/python -m benchmarks.report
 
+.PHONY: bench-classifier
+bench-classifier: $(STAMP) ## Measure RetGKClassifier() as it comes (DATA=folder of the sets)
+	$(BIN)/python -m benchmarks.bench_classifier $(DATA)
+	$(BIN)/python -m benchmarks.report
+
+# Hours from nothing; it goes on from the stored records, and after a kill.
+.PHONY: paper
+paper: $(STAMP) ## Compute the paper's tables and figures, and report (DATA=folder of the sets)
+	test -e paper-records.jsonl || gunzip -c docs/paper/records.jsonl.gz > paper-records.jsonl
+	$(BIN)/retgk paper run --data $(DATA) --records paper-records.jsonl --protocol paper --protocol nested
+	$(MAKE) paper-report
+
+.PHONY: paper-report
+paper-report: $(STAMP) ## Make docs/paper from paper-records.jsonl
+	$(BIN)/retgk paper report --records paper-records.jsonl --output docs/paper
+	gzip -c -n paper-records.jsonl > docs/paper/records.tmp
+	mv docs/paper/records.tmp docs/paper/records.jsonl.gz
+	$(BIN)/python -m benchmarks.report
+
+.PHONY: gallery
+gallery: $(STAMP) ## Draw the pictures of docs/gallery.md
+	$(BIN)/python -m examples.gallery
+
 .PHONY: bench-reading
 bench-reading: $(STAMP) ## Measure readers, converters and the import (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.bench_reading $(DATA)
@@ -76,4 +99,4 @@ constraints: $(STAMP) ## Write the installed versions to constraints.txt
 
 .PHONY: clean
 clean: ## Remove the environment and everything made
-	rm -rf $(VENV) demo-output dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-output paper-records.jsonl* dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,12 +1,18 @@
 """Fixtures shared by all tests."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 DATA_VARIABLE = "RETGK_TEST_DATA"
 NO_DATA = f"set {DATA_VARIABLE} to the folder of the benchmark sets to run this test"
+
+# A shell starts what it runs in the background with SIGINT ignored, and programs inherit that:
+# those that are interrupted in tests would go on.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
