@@ -130,6 +130,11 @@ def test_curves_know_how_far_they_are_from_the_tables(full):
     assert Curve("NCI1", "S", [5], [50.0], [1.0], 50).points_off() == {}
 
 
+def test_one_value_is_no_curve():
+    cell = next(cell for cell in figure_cells(2) if "=50" in cell.place and cell.dataset == "NCI1")
+    assert curves(by_cell([made_up(cell)])) == []
+
+
 def test_markdown(folder):
     text = (folder / "report.md").read_text("utf-8")
     assert "91.0 (1.0)<br>paper 90.3 (1.1), +0.6 sd" in text

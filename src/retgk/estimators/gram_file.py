@@ -20,7 +20,10 @@ from retgk.progress import progress_bar
 __all__ = ["write_mean_embedding_gram"]
 
 _BLOCK_BYTES = 1 << 28
-_BLOCK_VALUES = 1 << 35  # kernel values: about a minute of one core, which a kill may cost
+# Kernel values: some minutes of one core, which a kill may cost. Smaller blocks lose time, because
+# points that graphs of several blocks share are done again for each: 40 blocks took REDDIT-MULTI-5K
+# about twice as long as one.
+_BLOCK_VALUES = 1 << 39
 
 
 def write_mean_embedding_gram(

@@ -33,7 +33,7 @@ class Curve:
 
 def curves(records: Records) -> list[Curve]:
     """
-    Curves of figure 2, as far as there are records.
+    Curves of figure 2, as far as there are records; one value alone makes none.
 
     Parameters
     ----------
@@ -62,6 +62,7 @@ def curves(records: Records) -> list[Curve]:
             _paper_value(dataset, parameter),
         )
         for (parameter, dataset), own in sorted(points.items(), key=lambda p: order.index(p[0][0]))
+        if len(own) > 1
     ]
 
 
