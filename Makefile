@@ -60,7 +60,7 @@ bench-retgk2: $(STAMP) ## Measure the embedding (DATA=folder of the sets, SMILES
 	$(BIN)/python -m benchmarks.bench_retgk2 $(DATA)
 	$(BIN)/python -m benchmarks.bench_joint $(DATA)
 	$(BIN)/python -m benchmarks.bench_scaling $(SMILES)
-	$(BIN)/python -m benchmarks.figure_retgk2 time-against-accuracy.svg
+	$(BIN)/python -m benchmarks.figure_retgk2 docs/time-against-accuracy.png
 	$(BIN)/python -m benchmarks.report
 
 .PHONY: bench-classifier

@@ -20,10 +20,9 @@ from retgk.progress import progress_bar
 __all__ = ["write_mean_embedding_gram"]
 
 _BLOCK_BYTES = 1 << 28
-# Kernel values: some minutes of one core, which a kill may cost. Smaller blocks lose time, because
-# points that graphs of several blocks share are done again for each: 40 blocks took REDDIT-MULTI-5K
-# about twice as long as one.
-_BLOCK_VALUES = 1 << 39
+# Kernel values: minutes of one core, which a kill may cost. Much smaller blocks would lose time:
+# points that graphs of several blocks share are done again for each.
+_BLOCK_VALUES = 1 << 37
 
 
 def write_mean_embedding_gram(
