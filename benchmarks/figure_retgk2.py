@@ -5,6 +5,8 @@ python -m benchmarks.figure_retgk2 FILE
 
 import argparse
 
+import numpy as np
+
 from benchmarks.records import read_records
 
 MARKERS = "os^Dv<>P"
@@ -15,6 +17,7 @@ def draw(records, path):
 
     mpl.use("agg")
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     names = list(dict.fromkeys(record["set"] for record in records))
     methods = list(dict.fromkeys(record["method"] for record in records))
@@ -39,6 +42,8 @@ def draw(records, path):
                     label=record["method"],
                 )
         axis.set(title=name, xscale="log", xlabel="seconds, graphs to matrix", ylabel="accuracy, %")
+        axis.set_xlim(*whole_decades(axis.get_xlim()))
+        axis.xaxis.set_minor_formatter(NullFormatter())
     for axis in axes.flat[len(names) :]:
         axis.set_visible(False)
     handles = {}
@@ -47,6 +52,12 @@ def draw(records, path):
             handles.setdefault(label, handle)
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
     figure.savefig(path)
+
+
+def whole_decades(limits):
+    """Powers of ten around them, so that ticks have room."""
+    low, high = np.log10(limits)
+    return 10 ** np.floor(low), 10 ** np.ceil(high)
 
 
 def main():
