@@ -182,7 +182,10 @@ def paper_table():
     rows = []
     for name, row in agreement.items():
         cells = [times.get((name, method)) for method in ("RetGK_I", "RetGK_II")]
-        pairs = [f"{cell['here']} (paper {cell['paper']})" if cell else "" for cell in cells]
+        pairs = [
+            f"{cell['here']} for {cell['sets']} sets (paper, all: {cell['paper']})" if cell else ""
+            for cell in cells
+        ]
         counts = [row[key] for key in ("cells", "within", "above ▲", "below ▼", "open")]
         rows.append([name, *counts, row["repetitions"], *pairs])
     header = [
