@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.records import peak_so_far, write_records
+from benchmarks.records import write_records
 from retgk import RetGKEmbedding, from_smiles
+from retgk.memory import peak_megabytes
 
 COUNTS = [1_000, 10_000, 100_000, 1_000_000]
 BATCH = 10_000
@@ -60,7 +61,7 @@ def measure(path, count):
     for vectors in embedding.transform(batches):
         n_graphs += len(vectors)
         total += float(np.square(vectors, dtype=np.float64).sum())
-        peaks.append(peak_so_far())
+        peaks.append(peak_megabytes())
     seconds = time.perf_counter() - start
     return {
         "graphs": n_graphs,

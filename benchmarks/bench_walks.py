@@ -20,16 +20,16 @@ TABLE_BYTES = {"in cache": 1 << 17, "in memory": 1 << 28}
 
 SLASHDOT_PEAK = """
 import sys
-from benchmarks.records import peak_so_far
+from retgk.memory import peak_megabytes
 from benchmarks.bench_walks import large_graph
 from retgk import return_probabilities
 graph = large_graph(sys.argv[1])
 return_probabilities(graph, method="monte-carlo", nodes=[0], random_state=0)
-start = peak_so_far()
+start = peak_megabytes()
 found = return_probabilities(
     graph, method="monte-carlo", nodes=20000, n_walks=int(sys.argv[2]), random_state=0
 )
-print(peak_so_far() - start - found.nbytes / 2**20)
+print(peak_megabytes() - start - found.nbytes / 2**20)
 """
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import platform
-import re
 import subprocess
 import sys
 import time
@@ -61,11 +60,6 @@ def best_time(function, repetitions=3):
         function()
         times.append(time.perf_counter() - start)
     return min(times)
-
-
-def peak_so_far():
-    """Peak memory of this process in MB (ru_maxrss would start from that of its parent)."""
-    return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
 
 
 def peak_memory(program, *arguments):

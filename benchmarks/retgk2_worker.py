@@ -14,9 +14,9 @@ import warnings
 import numpy as np
 
 from benchmarks import published_retgk2
-from benchmarks.records import peak_so_far
 from benchmarks.settings import load_setting
 from retgk import ExponentialGraphKernel, RetGKEmbedding, embedding_gram
+from retgk.memory import peak_megabytes
 
 
 def ours(graphs, **options):
@@ -94,7 +94,7 @@ def main():
     warnings.simplefilter("ignore")  # GraKeL's
     _, graphs = load_setting(folder, name)
     run = METHODS[method](graphs)
-    before = peak_so_far()
+    before = peak_megabytes()
     seconds, cpu = [], []
     for _ in range(int(repetitions)):
         start, cpu_start = time.perf_counter(), time.process_time()
@@ -106,7 +106,7 @@ def main():
     np.save(output, matrix)
     print(
         json.dumps(
-            {"seconds": min(seconds), "cpu_seconds": min(cpu), "peak_mb": peak_so_far() - before}
+            {"seconds": min(seconds), "cpu_seconds": min(cpu), "peak_mb": peak_megabytes() - before}
         )
     )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from retgk.errors import InvalidInputError
 
-__all__ = ["available_bytes", "check_room"]
+__all__ = ["available_bytes", "check_room", "peak_megabytes"]
 
 
 def available_bytes() -> int | None:
@@ -40,3 +40,15 @@ def check_room(n_bytes: int, what: str, advice: str) -> None:
             f"{what} takes {n_bytes / 2**30:.1f} GiB, but only {available / 2**30:.1f} GiB of "
             f"memory are free; {advice}"
         )
+
+
+def peak_megabytes() -> float:
+    """Peak memory of this process so far."""
+    status = Path("/proc/self/status")
+    if status.exists():  # ru_maxrss would start from that of the parent
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    import resource  # not on Windows
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

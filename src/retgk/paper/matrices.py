@@ -19,6 +19,7 @@ from retgk.estimators.kernel import RetGKKernel
 from retgk.kernels.graph_kernels import PolynomialGraphKernel
 from retgk.kernels.node_kernels import Gaussian, Laplacian
 from retgk.kernels.points import NodePoints
+from retgk.memory import peak_megabytes
 from retgk.paper.records import key_of
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
     "embedding_matrix",
     "exact_matrix",
     "matrix_path",
-    "peak_megabytes",
 ]
 
 Floats = NDArray[np.float64]
@@ -46,18 +46,6 @@ class Matrix:
     products: Floats
     seconds: Mapping[str, float]
     facts: Mapping[str, Any]
-
-
-def peak_megabytes() -> float:
-    """Peak memory of this process so far."""
-    status = Path("/proc/self/status")
-    if status.exists():  # ru_maxrss would start from that of the parent
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    import resource  # not on Windows
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 class _TimedKernel(RetGKKernel):

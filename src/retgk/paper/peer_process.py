@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from retgk.batch import GraphBatch
 from retgk.datasets.storage import atomic_path
+from retgk.memory import peak_megabytes
 from retgk.optional import optional_module
-from retgk.paper.matrices import peak_megabytes
 from retgk.paper.sources import load_source
 
 __all__ = ["grakel_graphs", "grakel_kernel", "main", "normalized"]
