@@ -7,8 +7,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from retgk import InvalidInputError, load_tudataset
-from retgk.datasets import download
+from retgk import GraphDataset, InvalidInputError, load_tudataset, save_tudataset
+from retgk.datasets import download, tudataset
 from tests.tu_files import toy_graphs, write_zip
 
 
@@ -67,3 +67,22 @@ def test_a_changed_archive_is_noticed(tmp_path, server, monkeypatch):
         load_tudataset("TOY", home)
     (home / "TOY.zip.sha256").unlink()
     assert load_tudataset("TOY", home).targets.tolist() == [4, 5, 6]
+
+
+@pytest.mark.parametrize("function", ["forget_checksum", "keep_checksum"])
+def test_replacing_an_archive_is_all_or_nothing(tmp_path, monkeypatch, function):
+    """Stopped before or after the checksum of the old archive is gone, one of both is there."""
+    old, new = (GraphDataset(toy_graphs(), targets, "TOY") for targets in ([1, 2, 3], [4, 5, 6]))
+    save_tudataset(old, tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(tudataset, function, stopped)
+        with pytest.raises(KeyboardInterrupt):
+            save_tudataset(new, tmp_path)
+    found = load_tudataset("TOY", tmp_path).targets.tolist()
+    assert found == (old if function == "forget_checksum" else new).targets.tolist()
+    save_tudataset(new, tmp_path)
+    assert load_tudataset("TOY", tmp_path).targets.tolist() == [4, 5, 6]
+
+
+def stopped(*_):
+    raise KeyboardInterrupt

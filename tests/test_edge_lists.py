@@ -96,6 +96,11 @@ def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
         (b"1 2\n\xff\xfe 1\n", {}, r"bad.edges, line 2 is not text"),
         ("1 " + "2" * (1 << 20) + "\n", {}, r"bad.edges, line 1 has more than 1048576 bytes"),
         ("1 2\n3 4\n", {"max_bytes": 7}, r"holds more than the 7 bytes allowed; pass a larger"),
+        (
+            "source,target\n1,2\n2,3\n",
+            {"delimiter": ","},
+            r"bad.edges starts with 'source' and 'target', but all other .* put a # before it",
+        ),
         ("1 2\n", {"delimiter": ""}, r"delimiter must be text, or None for white space, got ''"),
     ],
 )

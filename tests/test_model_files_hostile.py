@@ -34,7 +34,6 @@ def test_mutated_files(tmp_path):
         assert sum(found.values()) == n_files
         assert found["refused"] > 0.4 * n_files
     assert report["events"] == []
-    assert report["seconds"] < 20
     assert report["growth"] < 1 << 30
 
 

@@ -9,7 +9,13 @@ from retgk.datasets.storage import atomic_path
 from retgk.errors import InvalidInputError
 from retgk.progress import progress_bar
 
-__all__ = ["MIRRORS", "download_archive", "keep_checksum", "verify_checksum"]
+__all__ = [
+    "MIRRORS",
+    "download_archive",
+    "forget_checksum",
+    "keep_checksum",
+    "verify_checksum",
+]
 
 MIRRORS = (
     "https://www.chrsmrrs.com/graphkerneldatasets/{name}.zip",
@@ -65,6 +71,11 @@ def keep_checksum(archive: Path, content: Path) -> None:
     """
     with atomic_path(_checksum_file(archive)) as part:
         part.write_text(f"{_sha256(content)}  {archive.name}\n", encoding="utf-8")
+
+
+def forget_checksum(archive: Path) -> None:
+    """Remove the checksum of an archive, if there is one."""
+    _checksum_file(archive).unlink(missing_ok=True)
 
 
 def verify_checksum(archive: Path) -> None:

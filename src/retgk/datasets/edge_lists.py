@@ -144,6 +144,11 @@ class _Edges:
         weights = np.array(self.weights) if self.weights else None
         return GraphBatch.from_edges(len(self.numbers), edges, weights, symmetrize=True)
 
+    def starts_with_header(self) -> bool:
+        """Whether words stand on the first line alone, and numbers on all others."""
+        first, others = list(self.numbers)[:2], list(self.numbers)[2:]
+        return bool(others) and not any(map(_is_int, first)) and all(map(_is_int, others))
+
     def _rank(self) -> Ints:
         names = list(self.numbers)
         rank = np.arange(len(names))
@@ -169,7 +174,21 @@ def _read_one(path: Path, delimiter: str | None, weighted: bool, max_bytes: int)
         edges.add(source, target)
     if not edges.ends:
         raise InvalidInputError(f"{path} holds a graph without nodes; leave the file out")
+    if edges.starts_with_header():
+        source, target, *_ = edges.numbers
+        raise InvalidInputError(
+            f"{path} starts with {_shown(source)} and {_shown(target)}, but all other nodes are "
+            "numbers; if that line is a header, remove it or put a # before it"
+        )
     return edges.graph()
+
+
+def _is_int(name: str) -> bool:
+    try:
+        int(name)
+    except ValueError:
+        return False
+    return True
 
 
 class _BadLineError(Exception):

@@ -7,7 +7,12 @@ from pathlib import Path
 from retgk.datasets.archive import DEFAULT_MAX_BYTES
 from retgk.datasets.cache import cache_path, fingerprint, load_cached, store_cached
 from retgk.datasets.dataset import GraphDataset
-from retgk.datasets.download import download_archive, keep_checksum, verify_checksum
+from retgk.datasets.download import (
+    download_archive,
+    forget_checksum,
+    keep_checksum,
+    verify_checksum,
+)
 from retgk.datasets.storage import HOME_VARIABLE, atomic_path, cache_folder, data_home_folder
 from retgk.datasets.tudataset_reader import ReadOptions, read_tudataset
 from retgk.datasets.tudataset_writer import write_archive
@@ -123,7 +128,8 @@ def save_tudataset(dataset: GraphDataset, data_home: str | os.PathLike[str] | No
     target = data_home_folder(data_home) / f"{dataset.name}.zip"
     with atomic_path(target) as part:
         write_archive(dataset, part)
-        keep_checksum(target, part)
+        forget_checksum(target)  # of what is replaced: a kill must not leave two that differ
+    keep_checksum(target, target)
     return target
 
 
