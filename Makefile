@@ -69,15 +69,21 @@ bench-classifier: $(STAMP) ## Measure RetGKClassifier() as it comes (DATA=folder
 	$(BIN)/python -m benchmarks.report
 
 # Hours from nothing; it goes on from the stored records, and after a kill.
+PAPER_RUN = $(BIN)/retgk paper run --data $(DATA) --records paper-records.jsonl
 .PHONY: paper
 paper: $(STAMP) ## Compute the paper's tables and figures, and report (DATA=folder of the sets)
 	test -e paper-records.jsonl || gunzip -c docs/paper/records.jsonl.gz > paper-records.jsonl
-	$(BIN)/retgk paper run --data $(DATA) --records paper-records.jsonl --protocol paper --protocol nested
+	$(PAPER_RUN) --protocol time --repetitions 1
+	$(PAPER_RUN) --limit-seconds 300
+	$(PAPER_RUN) --variations --repetitions 3
+	$(PAPER_RUN) --protocol nested --table 1,2,3,4 --repetitions 3
+	$(PAPER_RUN) --deduplicate --table 2 --method RetGK_I,RetGK_II --repetitions 3
+	$(BIN)/python -m benchmarks.bench_paper $(DATA)
 	$(MAKE) paper-report
 
 .PHONY: paper-report
 paper-report: $(STAMP) ## Make docs/paper from paper-records.jsonl
-	$(BIN)/retgk paper report --records paper-records.jsonl --output docs/paper
+	$(BIN)/retgk paper report --records paper-records.jsonl --output docs/paper --baseline benchmarks/records/paper.jsonl
 	gzip -c -n paper-records.jsonl > docs/paper/records.tmp
 	mv docs/paper/records.tmp docs/paper/records.jsonl.gz
 	$(BIN)/python -m benchmarks.report

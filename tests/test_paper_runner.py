@@ -92,7 +92,7 @@ def test_exact_matrix_is_made_once(runner, monkeypatch):
     second = runner.matrix(replace(cell, protocol="nested"), runner.source(cell))
     assert np.array_equal(first.products, second.products)
     assert first.seconds == second.seconds
-    path = matrix_path(runner.cache, "MUTAG", False, cell.settings)
+    path = matrix_path(runner.cache, "MUTAG", runner.source(cell), cell.settings)
     assert {file.suffix for file in runner.cache.iterdir()} == {".npy", ".json"}
     assert path.exists()
 
@@ -100,7 +100,7 @@ def test_exact_matrix_is_made_once(runner, monkeypatch):
 def test_matrix_without_its_facts_is_made_again(runner):
     cell = cell_of(2, "MUTAG", "RetGK_I")
     runner.matrix(cell, runner.source(cell))
-    path = matrix_path(runner.cache, "MUTAG", False, cell.settings)
+    path = matrix_path(runner.cache, "MUTAG", runner.source(cell), cell.settings)
     path.with_suffix(".json").unlink()
     assert runner.matrix(cell, runner.source(cell)).facts["n_graphs"] == 40
 
@@ -134,11 +134,11 @@ def test_frequencies_are_drawn_anew_for_each_repetition(runner):
 
 def test_nested_bandwidth_is_on_the_grid(runner):
     record = runner.record(cell_of(2, "MUTAG", "RetGK_I", "nested"), 0)
-    steps = [2 * np.log2(choice["structure_gamma"]) for choice in record["choices"]]
+    steps = [np.log2(choice["structure_gamma"]) for choice in record["choices"]]
     assert np.allclose(steps, np.round(steps))
     cell = cell_of(2, "MUTAG", "RetGK_I")
-    median = runner.matrix(cell, runner.source(cell)).facts["structure_gamma"]
-    assert max(abs(step - 2 * np.log2(median)) for step in steps) < 2
+    median = np.log2(runner.matrix(cell, runner.source(cell)).facts["structure_gamma"])
+    assert all(-1 < step - median < 3 for step in steps)  # 1 and 4 times, rounded
 
 
 def test_copies_are_dropped_and_counted(tmp_path):

@@ -38,6 +38,10 @@ def run(
     figure: Annotated[
         list[str] | None, typer.Option(help="1 or 2. Default: all, if no table is given.")
     ] = None,
+    variations: Annotated[
+        bool,
+        typer.Option("--variations", help="Changed settings, tried where a cell differs."),
+    ] = False,
     dataset: Annotated[
         list[str] | None, typer.Option(help="Only these sets, as in MUTAG,DD.")
     ] = None,
@@ -79,6 +83,7 @@ def run(
     cells = chosen_cells(
         tables=_numbers("table", table),
         figures=_numbers("figure", figure),
+        variations=variations,
         sets=_parts(dataset),
         methods=_parts(method),
         protocols=protocols,

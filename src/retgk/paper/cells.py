@@ -21,6 +21,7 @@ __all__ = [
     "read_settings",
     "set_sizes",
     "table_cells",
+    "variation_cells",
 ]
 
 TABLES = (1, 2, 3, 4)
@@ -36,7 +37,7 @@ class Cell:
     Attributes
     ----------
     place : str
-        "table 2", or "figure 2: S=20".
+        "table 2", "figure 2: S=20", or "variation of table 1: p=2".
     dataset : str
         Name of the set.
     method : str
@@ -85,7 +86,7 @@ def read_settings(name: str) -> dict[str, Any]:
     Parameters
     ----------
     name : str
-        "table_1" to "table_4", "figure_2", "protocols" or "sets".
+        "table_1" to "table_4", "figure_2", "variations", "protocols" or "sets".
 
     Returns
     -------
@@ -207,10 +208,36 @@ def _variations(
             yield "Dc", value, {**base, "n_components": [widths[0], value]}
 
 
+def variation_cells() -> list[Cell]:
+    """Cells of tables with other settings, tried where a cell is not where the paper has it."""
+    return [
+        Cell(
+            f"variation of table {table}: {_shown(change)}",
+            name,
+            method,
+            {**_settings_of(read_settings(f"table_{table}"), name, method), **change},
+        )
+        for table, name, method, changes in _tried()
+        for change in changes
+    ]
+
+
+def _tried() -> Iterator[tuple[int, str, str, list[dict[str, Any]]]]:
+    for table, sets in read_settings("variations").items():
+        for name, methods in sets.items():
+            for method, changes in methods.items():
+                yield int(table), name, method, changes
+
+
+def _shown(change: Settings) -> str:
+    return ", ".join(f"{name}={value}" for name, value in change.items())
+
+
 def chosen_cells(
     *,
     tables: Sequence[int] | None = None,
     figures: Sequence[int] | None = None,
+    variations: bool = False,
     sets: Sequence[str] | None = None,
     methods: Sequence[str] | None = None,
     protocols: Sequence[Protocol] = ("paper",),
@@ -222,7 +249,9 @@ def chosen_cells(
     Parameters
     ----------
     tables, figures : sequence of int, optional
-        All tables and figure 2, if neither is given.
+        All tables and figure 2, if neither they nor variations are asked for.
+    variations : bool, default=False
+        Whether to add the changed settings of variations.toml.
     sets, methods : sequence of str, optional
         Only those of these names.
     protocols : sequence of {"paper", "nested", "time"}
@@ -235,7 +264,7 @@ def chosen_cells(
     list of Cell
         None for figure 1 alone.
     """
-    if tables is None and figures is None:
+    if tables is None and figures is None and not variations:
         tables, figures = TABLES, (2,)
     cells = [
         cell
@@ -245,6 +274,7 @@ def chosen_cells(
     ]
     if "paper" in protocols and not deduplicate:
         cells += [cell for figure in figures or () for cell in figure_cells(figure)]
+    cells += variation_cells() if variations else []
     _check_names("set", sets, {cell.dataset for cell in cells})
     _check_names("method", methods, {cell.method for cell in cells})
     return [

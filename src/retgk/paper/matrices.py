@@ -20,7 +20,9 @@ from retgk.kernels.graph_kernels import PolynomialGraphKernel
 from retgk.kernels.node_kernels import Gaussian, Laplacian
 from retgk.kernels.points import NodePoints
 from retgk.memory import peak_megabytes
+from retgk.paper.circumstances import source_digest
 from retgk.paper.records import key_of
+from retgk.paper.sources import Source
 
 __all__ = [
     "Matrix",
@@ -34,8 +36,13 @@ Floats = NDArray[np.float64]
 Settings = Mapping[str, Any]
 
 _EXACT_SETTINGS = (
-    "uses_labels", "uses_attributes", "n_steps", "structure_gamma", "attribute_gamma", "tol",
+    "uses_labels", "uses_attributes", "n_steps", "structure_kernel", "structure_gamma",
+    "attribute_gamma", "tol",
 )  # fmt: skip
+_STRUCTURE_KERNELS: dict[str, type[Laplacian | Gaussian]] = {
+    "laplacian": Laplacian,
+    "gaussian": Gaussian,
+}
 _N_WARM = 3
 
 
@@ -77,10 +84,14 @@ def default_cache() -> Path:
     return user_cache_path("retgk", appauthor=False) / "paper"
 
 
-def matrix_path(folder: Path, dataset: str, deduplicate: bool, settings: Settings) -> Path:
-    """File of the matrix of an exact kernel; what comes after inner products has no part in it."""
+def matrix_path(folder: Path, dataset: str, source: Source, settings: Settings) -> Path:
+    """
+    File of the matrix of an exact kernel.
+
+    Its name depends on the graphs, on the settings of inner products and on the code.
+    """
     own = {name: settings[name] for name in _EXACT_SETTINGS if name in settings}
-    key = key_of({"dataset": dataset, "deduplicate": deduplicate, **own})
+    key = key_of({"graphs": source.digest, "code": source_digest(), **own})
     return folder / f"{dataset}-{key}.npy"
 
 
@@ -143,7 +154,7 @@ def _write_exact_matrix(
 def _exact_kernel(settings: Settings, n_jobs: int | None) -> _TimedKernel:
     return _TimedKernel(
         settings["n_steps"],
-        structure_kernel=Laplacian(settings["structure_gamma"]),
+        structure_kernel=_structure_kernel(settings),
         attribute_kernel=(
             Laplacian(settings["attribute_gamma"]) if settings["uses_attributes"] else None
         ),
@@ -151,6 +162,12 @@ def _exact_kernel(settings: Settings, n_jobs: int | None) -> _TimedKernel:
         n_jobs=n_jobs,
         random_state=0,
     )
+
+
+def _structure_kernel(settings: Settings) -> Laplacian | Gaussian:
+    """The paper's Laplacian, but for variations."""
+    kind = _STRUCTURE_KERNELS[settings.get("structure_kernel", "laplacian")]
+    return kind(settings["structure_gamma"])
 
 
 def embedding_matrix(

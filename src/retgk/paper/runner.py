@@ -115,13 +115,14 @@ class Runner:
         """
         settings = cell.settings
         if settings["kind"] == "exact":
-            path = matrix_path(self.cache, cell.dataset, cell.deduplicate, settings)
+            path = matrix_path(self.cache, cell.dataset, source, settings)
             return exact_matrix(source.graphs, settings, path, self.n_jobs)
         if settings["kind"] == "embedding":
             return embedding_matrix(source.graphs, settings, seed, self.n_jobs)
         spec = {
             "dataset": cell.dataset,
             "deduplicate": cell.deduplicate,
+            "graphs": source.digest,
             "settings": dict(settings),
             "data_home": None if self.data_home is None else str(self.data_home),
         }
@@ -179,7 +180,8 @@ class Runner:
         if settings["kind"] == "exact":
             gamma = self._gamma(source, train, rules["n_steps"])
             steps = round(np.log(gamma) / np.log(rules["gamma_ratio"]))
-            return [{"structure_gamma": float(rules["gamma_ratio"] ** steps)}]
+            rounded = float(rules["gamma_ratio"] ** steps)
+            return [{"structure_gamma": rounded * factor} for factor in rules["gamma_factors"]]
         if settings["kind"] == "grakel":
             return [{}]
         choices = [{"structure_scale": scale} for scale in rules["structure_scale"]]

@@ -1,6 +1,8 @@
 """The graphs that a cell is about."""
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,20 @@ class Source:
     targets: NDArray[Any]
     n_dropped: int = 0
     n_dropped_of_other_target: int = 0
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the graphs: other editions of a set must not share what is kept of it."""
+        graphs = self.graphs
+        arrays: list[NDArray[Any]] = [graphs.node_ptr, graphs.indptr, graphs.indices]
+        arrays += [graphs.weights] if graphs.is_weighted else []
+        arrays += [graphs.labels] if graphs.has_labels else []
+        arrays += [graphs.attributes] if graphs.n_attributes else []
+        digest = hashlib.sha256()
+        for array in arrays:
+            digest.update(str((array.dtype, array.shape)).encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()[:20]
 
     def as_record(self) -> dict[str, int]:
         """Numbers for a record."""
