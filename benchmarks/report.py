@@ -4,16 +4,21 @@ python -m benchmarks.report [--check]
 """
 
 import argparse
-import csv
 import re
 import sys
 from pathlib import Path
 
 from benchmarks.records import read_records
+from retgk.paper.cells import TABLES as PAPER_TABLES
+from retgk.paper.records import read_records as read_paper_records
+from retgk.paper.report_open import open_sentence
+from retgk.paper.report_sections import agreement
+from retgk.paper.report_times import BESIDE, total_times
+from retgk.paper.summaries import by_cell, table_rows
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "docs" / "benchmarks.md"]
-PAPER = ROOT / "docs" / "paper"
+PAPER_RECORDS = ROOT / "docs" / "paper" / "records.jsonl.gz"
 
 
 def table(header, rows):
@@ -176,28 +181,39 @@ def classifier_table():
 
 
 def paper_table():
-    """How many cells agree, and total kernel times beside the published ones."""
-    agreement = {row["table"]: row for row in read_csv("summary")}
-    times = {(row["table"], row["method"]): row for row in read_csv("times")}
+    """How many cells agree, total kernel times beside the published ones, and what is open."""
+    cells = by_cell(read_paper_records(PAPER_RECORDS))
+    found = [row for number in PAPER_TABLES for row in table_rows(number, cells)]
+    totals = {(total.table, total.method): total for total in total_times(found)}
     rows = []
-    for name, row in agreement.items():
-        cells = [times.get((name, method)) for method in ("RetGK_I", "RetGK_II")]
-        pairs = [
-            f"{cell['here']} for {cell['sets']} sets (paper, all: {cell['paper']})" if cell else ""
-            for cell in cells
-        ]
-        counts = [row[key] for key in ("cells", "within", "above ▲", "below ▼", "open")]
-        rows.append([name, *counts, row["repetitions"], *pairs])
+    for number in PAPER_TABLES:
+        own = agreement(number, found)
+        counts = [own.n_cells, own.n_within, own.n_above, own.n_below, own.n_open]
+        times = [total_text(totals.get((number, method))) for method in ("RetGK_I", "RetGK_II")]
+        rows.append([f"Table {number}", *counts, own.repetitions, *times])
     header = [
         "table", "cells", "within", "above", "below", "open", "repetitions",
         "kernel time of RetGK_I", "of RetGK_II",
     ]  # fmt: skip
-    return table(header, rows)
+    parts = [table(header, rows), beside_sentence(totals.values()), open_sentence(cells)]
+    return "\n\n".join(filter(None, parts))
 
 
-def read_csv(name):
-    with (PAPER / f"{name}.csv").open(newline="") as lines:
-        return list(csv.DictReader(lines))
+def total_text(total):
+    if total is None:
+        return ""
+    sets = f"{len(total.sets)} of {total.n_sets} sets"
+    return f"{total.text()} for {sets} (paper, all: {total.published})"
+
+
+def beside_sentence(totals):
+    """Sets of RetGK_I and RetGK_II whose times are not from a run for times."""
+    marked = [
+        f"Table {total.table}, {total.method} on {total.beside_text()}"
+        for total in totals
+        if total.beside and total.method in ("RetGK_I", "RetGK_II")
+    ]
+    return f"{BESIDE} taken beside accuracies: {'; '.join(marked)}." if marked else ""
 
 
 TABLES = {

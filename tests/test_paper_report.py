@@ -8,54 +8,11 @@ from html.parser import HTMLParser
 import pytest
 
 from retgk import InvalidInputError
-from retgk.paper.cells import figure_cells, table_cells
-from retgk.paper.curves import Curve, curves
-from retgk.paper.published import Published, published_accuracies
-from retgk.paper.records import read_records, record_writer
+from retgk.paper.cells import figure_cells, read_settings
 from retgk.paper.report import write_report
 from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.report_times import seconds_text
-from retgk.paper.summaries import by_cell, measured, table_rows, verdict
-
-
-def made_up(cell, repetition=0, accuracy=0.5, **changes):
-    return {
-        "key": cell.key(repetition),
-        "place": cell.place,
-        "method": cell.method,
-        **cell.identity(),
-        "repetition": repetition,
-        "seed": repetition,
-        "n_graphs": 100,
-        "n_dropped": 3,
-        "n_dropped_of_other_target": 1,
-        "accuracies": [accuracy] * 10,
-        "seconds": {"rpf": 1.0, "gram": 2.0, "kernel": 0.5, "svm": 4.0},
-        "facts": {"peak_mb": 200.0},
-        "failure": None,
-        "versions": {"python": "3", "numpy": "2", "scikit-learn": "1", "retgk": "0"},
-        "machine": {"cpu": "<abacus>", "cores": 2},
-        "time": "2026-01-01T00:00:00+00:00",
-        **changes,
-    }
-
-
-def cell_of(table, dataset, method, *arguments, **options):
-    return next(
-        cell
-        for cell in table_cells(table, *arguments, **options)
-        if (cell.dataset, cell.method) == (dataset, method)
-    )
-
-
-MUTAG = cell_of(2, "MUTAG", "RetGK_I")
-
-
-def write(path, records):
-    with record_writer(path) as writer:
-        for record in records:
-            writer.append(record)
-    return path
+from tests.paper_records import MUTAG, cell_of, made_up, write
 
 
 @pytest.fixture(scope="module")
@@ -83,58 +40,6 @@ def folder(full, tmp_path_factory):
     return write_report([full], tmp_path_factory.mktemp("report")).parent
 
 
-@pytest.mark.parametrize(
-    ("accuracy", "expected"),
-    [(90.0, "within"), (91.0, "within"), (91.1, "above"), (88.9, "below"), (89.0, "within")],
-)
-def test_one_point_is_within_where_deviations_are_small(accuracy, expected):
-    assert verdict(accuracy, Published(90.0, 0.2)) == expected
-
-
-def test_two_deviations_are_within_where_they_are_larger():
-    assert verdict(86.1, Published(90.0, 2.0)) == "within"
-    assert verdict(85.9, Published(90.0, 2.0)) == "below"
-
-
-def test_mean_and_deviation_over_repetitions():
-    found = measured(MUTAG, by_cell([made_up(MUTAG, r, a) for r, a in enumerate((0.8, 0.9))]))
-    assert found.accuracy == pytest.approx(85.0)
-    assert found.deviation == pytest.approx(50**0.5)
-    assert found.kernel_seconds == pytest.approx(3.5)
-    assert found.n_repetitions == 2
-    assert measured(MUTAG, {}) is None
-
-
-def test_success_counts_more_than_a_failure_whenever_it_came():
-    bad = made_up(MUTAG, failure="did not finish")
-    for records in ([bad, made_up(MUTAG)], [made_up(MUTAG), bad]):
-        assert measured(MUTAG, by_cell(records)).failure == ""
-    assert measured(MUTAG, by_cell([bad])).failure == "did not finish"
-
-
-def test_rows_hold_every_published_number():
-    for table in (1, 2, 3, 4):
-        rows = {(row.dataset, row.method): row.published for row in table_rows(table, {})}
-        assert {place: p for place, p in rows.items() if p} == published_accuracies(table)
-
-
-def test_curves_know_how_far_they_are_from_the_tables(full):
-    found = {(c.parameter, c.dataset): c for c in curves(by_cell(read_records(full)))}
-    assert set(found) == {("S", "NCI1"), ("D0", "NCI1"), ("S", "ENZYMES"), ("D0", "ENZYMES"),
-                          ("Dc", "ENZYMES")}  # fmt: skip
-    steps = found["S", "NCI1"]
-    assert steps.paper_value == 50
-    assert steps.points_off()[5] == pytest.approx(10.0)
-    assert steps.points_off()[100] == pytest.approx(0.0)
-    assert found["Dc", "ENZYMES"].paper_value == 100
-    assert Curve("NCI1", "S", [5], [50.0], [1.0], 50).points_off() == {}
-
-
-def test_one_value_is_no_curve():
-    cell = next(cell for cell in figure_cells(2) if "=50" in cell.place and cell.dataset == "NCI1")
-    assert curves(by_cell([made_up(cell)])) == []
-
-
 def test_markdown(folder):
     text = (folder / "report.md").read_text("utf-8")
     assert "91.0 (1.0)<br>paper 90.3 (1.1), +0.6 sd" in text
@@ -144,8 +49,14 @@ def test_markdown(folder):
     assert "| Table 2 | 18 | 1 | 0 | 2 | 15 | 1 to 3 |" in text
     assert "| MUTAG | RetGK_I | Table 2 | 90.3 (1.1) | 91.0 (1.0) | 88.0 | -3.0 | 3, 1 |" in text
     assert "| 91.0 (1.0) | 87.0 | -4.0 | 3 (1) |" in text
-    assert "| Table 2 | RetGK_I | 1 of 9 | 38m4s | 3.5 s |" in text
+    assert "| Table 2 | RetGK_I | 1 of 9 | 38m4s | 3.5 s† | 1 s | 2 s | 0.5 s | MUTAG |" in text
     assert "S=5: +10.0" in text
+    assert "| *paper 87.4 (2.7)* |" in text
+    assert "| not run<br>paper >24h |" in text
+    assert "| no data<br>paper 76.4 (0.3) |" in text
+    assert "Bold and ▲" in text
+    assert "lue and" not in text
+    assert "Cells outside the tolerance" in text
     assert "Fewer than 10 repetitions: MUTAG RetGK_I (3), MUTAG RetGK_II (1)" in text
     assert "other machine" in text.replace("another", "other")
 
@@ -160,14 +71,63 @@ def test_peers_are_not_judged(tmp_path):
     assert "There are none." in text
 
 
+def rows_of(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def test_files(folder):
     names = {path.name for path in folder.iterdir()}
-    assert names >= {"report.html", "table_1.csv", "table_4.csv", "times.csv", "figure_1.png",
-                     "figure_2_S.png", "figure_2_D0.png", "figure_2_Dc.png"}  # fmt: skip
+    assert names == {"report.html", "report.md", "cells.csv", "times.csv", "figure_2.csv",
+                     "figure_1.png", "figure_2_S.png", "figure_2_D0.png",
+                     "figure_2_Dc.png"}  # fmt: skip
     assert (folder / "figure_2_S.png").read_bytes().startswith(b"\x89PNG")
-    with (folder / "table_2.csv").open(encoding="utf-8") as file:
-        rows = {row["set"]: row for row in csv.DictReader(file)}
-    assert rows["MUTAG"]["RetGK_I"] == "91.0 (1.0); paper 90.3 (1.1), +0.6 sd"
+
+
+def test_cells_as_numbers(folder):
+    rows = {
+        (row["table"], row["set"], row["method"], row["protocol"], row["deduplicate"]): row
+        for row in rows_of(folder / "cells.csv")
+    }
+    row = rows["2", "MUTAG", "RetGK_I", "paper", "0"]
+    assert {name: row[name] for name in list(row)[5:]} == {
+        "mean": "91.0", "sd": "1.0", "n": "3", "published": "90.3", "published_sd": "1.1",
+        "verdict": "within", "seconds_rpf": "1.0", "seconds_gram": "2.0", "seconds_kernel": "0.5",
+        "seconds_svm": "4.0", "peak_mb": "200.0", "failure": "",
+    }  # fmt: skip
+    assert rows["2", "MUTAG", "RetGK_II", "paper", "0"]["verdict"] == "below"
+    assert rows["2", "MUTAG", "RetGK_I", "nested", "0"]["mean"] == "88.0"
+    assert rows["2", "MUTAG", "RetGK_I", "nested", "0"]["verdict"] == ""
+    assert rows["2", "MUTAG", "RetGK_I", "paper", "1"]["mean"] == "87.0"
+    assert rows["2", "MUTAG", "CSM", "paper", "0"]["failure"] == "did not finish in 600 s"
+    quoted = rows["2", "MUTAG", "DGK", "paper", "0"]
+    assert (quoted["mean"], quoted["n"], quoted["published"]) == ("", "0", "87.4")
+
+
+def test_points_and_times_as_numbers(folder):
+    points = rows_of(folder / "figure_2.csv")
+    assert {"set": "NCI1", "parameter": "S", "value": "5", "mean": "70.05", "sd": "0.0707",
+            "n": "2"} in points  # fmt: skip
+    (times,) = [
+        row
+        for row in rows_of(folder / "times.csv")
+        if (row["table"], row["method"]) == ("2", "RetGK_I")
+    ]
+    assert (times["published"], times["published_seconds"]) == ("38m4s", "2284.0")
+    assert (times["n_sets"], times["n_sets_of_table"]) == ("1", "9")
+    assert times["n_sets_beside_accuracies"] == "1"
+    assert (times["seconds"], times["seconds_gram"]) == ("3.5", "2.0")
+
+
+def test_files_of_an_earlier_report_go(full, tmp_path):
+    """They would show what no record says any more."""
+    write_report([full], tmp_path)
+    (tmp_path / "records.jsonl.gz").touch()
+    write_report([write(tmp_path / "few.jsonl", [made_up(MUTAG)])], tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "report.html", "report.md", "cells.csv", "times.csv", "figure_1.png", "few.jsonl",
+        "records.jsonl.gz",
+    }  # fmt: skip
 
 
 class Balance(HTMLParser):
@@ -215,7 +175,7 @@ def test_records_of_several_files_and_of_other_settings(tmp_path):
     paths = [write(tmp_path / "a", [made_up(MUTAG)]), write(tmp_path / "b", [changed])]
     text = write_report(paths, tmp_path / "out").read_text("utf-8")
     assert "Made from 2 records" in text
-    assert "1 records belong to no cell of this version" in text
+    assert "of no cell of this version: 1 record." in text
 
 
 def test_no_records(tmp_path):
@@ -225,27 +185,85 @@ def test_no_records(tmp_path):
 
 def test_baseline_is_read_where_there_is_one(full, tmp_path):
     line = {"table": 2, "set": "MUTAG", "method": "RetGK_I", "graphs": 188, "sample": 188,
-            "published": 3.0, "ours": 0.5}  # fmt: skip
+            "published": 3.0, "ours": 0.5, "runs": 3}  # fmt: skip
     path = tmp_path / "baseline.jsonl"
     path.write_text(json.dumps(line) + "\n")
     write_report([full], tmp_path / "out", path)
     text = (tmp_path / "out" / "report.md").read_text("utf-8")
-    assert "| MUTAG | RetGK_I | Table 2 | 188 of 188 | 3 s | 0.5 s | 6.0x |" in text
+    assert "| MUTAG | RetGK_I | Table 2 | 188 of 188 | 3 s | 0.5 s | 6.0x | 3 |" in text
 
 
-def test_times_of_a_run_for_times_count_more(tmp_path):
+def test_times_that_were_taken_beside_accuracies_are_marked(tmp_path):
     timed = made_up(cell_of(2, "MUTAG", "RetGK_I", "time"), accuracies=[])
     timed["seconds"] = {"rpf": 0.1, "gram": 0.2, "kernel": 0.3, "svm": 0.0}
-    (row,) = [
-        row
-        for row in table_rows(2, by_cell([made_up(MUTAG), timed]))
-        if (row.dataset, row.method) == ("MUTAG", "RetGK_I")
+    others = [made_up(MUTAG), made_up(cell_of(2, "DD", "RetGK_I"))]
+    write_report([write(tmp_path / "r", [*others, timed])], tmp_path)
+    text = (tmp_path / "report.md").read_text("utf-8")
+    assert "| MUTAG | RetGK_I | Table 2 | 0.1 s | 0.2 s | 0.3 s | 4 s | 200 MB |" in text
+    assert "| DD | RetGK_I | Table 2 | 1 s† | 2 s† | 0.5 s† | 4 s | 200 MB |" in text
+    assert "| RetGK_I | 2 of 9 | 38m4s | 4.1 s† | 1.1 s | 2.2 s | 0.8 s | DD |" in text
+    (row,) = [row for row in rows_of(tmp_path / "cells.csv") if row["protocol"] == "time"]
+    assert (row["mean"], row["n"], row["seconds_rpf"], row["seconds_svm"]) == ("", "1", "0.1", "")
+    assert "†: from runs for accuracies" in text
+    write_report([write(tmp_path / "s", [made_up(MUTAG), timed])], tmp_path)
+    assert "†" not in (tmp_path / "report.md").read_text("utf-8")
+
+
+def test_what_was_tried_stands_beside_the_table(tmp_path):
+    tried = [
+        made_up(MUTAG, r, 0.7 + 0.02 * r, settings={}, place="variation of table 2: p=2, S=7")
+        for r in range(2)
     ]
-    assert row.times.kernel_seconds == pytest.approx(0.6)
-    assert row.paper.kernel_seconds == pytest.approx(3.5)
-    write_report([write(tmp_path / "r", [made_up(MUTAG), timed])], tmp_path)
-    lines = (tmp_path / "set_times.csv").read_text().splitlines()
-    assert lines[1] == "MUTAG,RetGK_I,Table 2,0.1 s,0.2 s,0.3 s,4 s,200 MB"
+    write_report([write(tmp_path / "r", [made_up(MUTAG), *tried])], tmp_path)
+    text = (tmp_path / "report.md").read_text("utf-8")
+    line = "MUTAG | RetGK_I | Table 2 | p=2, S=7 | 71.0 (1.4) | 2 | 50.0 | 90.3 (1.1) |"
+    assert "## What was tried\n\n" in text
+    assert line in text
+    assert "of no cell" not in text
+    assert text.index("Cells outside") < text.index("What was tried") < text.index("## Protocols")
+    (row,) = rows_of(tmp_path / "variations.csv")
+    assert (row["change"], row["mean"], row["n"]) == ("p=2, S=7", "71.0", "2")
+
+
+def test_remarks_leave_numbers_to_records():
+    remarks = read_settings("remarks")
+    texts = [
+        text for sets in remarks.values() for methods in sets.values() for text in methods.values()
+    ]
+    assert texts
+    for text in texts:
+        assert not re.search(r"\d|above|below|higher|lower", text, re.IGNORECASE), text
+
+
+def test_protocols_are_explained_whatever_the_records(folder):
+    text = (folder / "report.md").read_text("utf-8")
+    section = text[text.index("## Protocols") : text.index("## Both protocols")]
+    rules = read_settings("protocols")
+    assert "test graphs included (transductive)" in section
+    assert "From {1, 10, 100, 1000}, on a validation tenth; ties go to the larger C." in section
+    assert "Where 10 does not divide n, up to 9 graphs are never tested." in section
+    assert "the authors' choices for each set" in section
+    assert f"power of {rules['nested']['gamma_ratio']:.3g}, times one of" in section
+    assert "{0.001, 0.01, 0.1, 1, 10, 100, 1000}" in section
+    assert "sets of at most 5,000 graphs" in section
+
+
+def test_several_machines_and_versions(tmp_path):
+    new = {"python": "4", "numpy": "2", "scikit-learn": "1", "retgk": "0", "source": "0123456789ab"}
+    records = [
+        made_up(MUTAG),
+        made_up(MUTAG, 1, versions=new),
+        made_up(MUTAG, 2, versions=new, machine={"cpu": "Z3", "cores": 1}),
+    ]
+    write_report([write(tmp_path / "r", records)], tmp_path)
+    text = (tmp_path / "report.md").read_text("utf-8")
+    assert "2 cores of <abacus> (2 records), 1 core of Z3 (1 record); Python 3 and 4, " in text
+    assert "NumPy 2, scikit-learn 1, retgk 0." in text
+    assert "computing code: not noted (1 record), 0123456789ab (2 records)." in text
+
+
+def test_nothing_on_code_that_no_record_notes(folder):
+    assert "computing code" not in (folder / "report.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -261,4 +279,5 @@ def test_grid_escapes():
     assert "&lt;i&gt;<small>p|q</small>" in grid.html()
     assert "a &amp; b" in grid.html()
     assert "**<i>**<br>p\\|q" in grid.markdown()
-    assert grid.csv() == "x|y\n<i>; p|q\n"
+    quoted = Grid("name", "title", ["x"], [[Entry("", "paper 1.0", "quoted")]])
+    assert "| *paper 1.0* |" in quoted.markdown()

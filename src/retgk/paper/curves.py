@@ -1,11 +1,15 @@
 """Curves of figure 2, from records."""
 
 from dataclasses import dataclass
+from math import hypot, isnan
 
 from retgk.paper.cells import figure_cells, read_settings, table_cells
 from retgk.paper.summaries import Measured, Records, measured
 
 __all__ = ["Curve", "curves"]
+
+_PLATEAU_POINTS = 1.0
+_PLATEAU_DEVIATIONS = 2.0
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,7 @@ class Curve:
     values: list[int]
     accuracies: list[float]
     deviations: list[float]
+    n_repetitions: list[int]
     paper_value: int
     """Value that the tables use."""
 
@@ -29,6 +34,26 @@ class Curve:
             value: accuracy - reference
             for value, accuracy in zip(self.values, self.accuracies, strict=True)
         }
+
+    def off_plateau(self) -> dict[int, float]:
+        """
+        Differences, of those in `points_off`, that are more than a point and more than noise.
+
+        Noise is two deviations of the difference, from the deviations at both of its values alone:
+        a noisy value elsewhere excuses nothing.
+        """
+        spread = dict(zip(self.values, self.deviations, strict=True))
+        return {
+            value: points
+            for value, points in self.points_off().items()
+            if abs(points) > _allowed(spread[value], spread[self.paper_value])
+        }
+
+
+def _allowed(*deviations: float) -> float:
+    """Points that two accuracies may differ by; one repetition alone has no deviation."""
+    known = [0.0 if isnan(deviation) else deviation for deviation in deviations]
+    return max(_PLATEAU_POINTS, _PLATEAU_DEVIATIONS * hypot(*known))
 
 
 def curves(records: Records) -> list[Curve]:
@@ -59,6 +84,7 @@ def curves(records: Records) -> list[Curve]:
             [value for value, _ in own],
             [each.accuracy for _, each in own],
             [each.deviation for _, each in own],
+            [each.n_repetitions for _, each in own],
             _paper_value(dataset, parameter),
         )
         for (parameter, dataset), own in sorted(points.items(), key=lambda p: order.index(p[0][0]))

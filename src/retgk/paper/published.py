@@ -5,7 +5,21 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-__all__ = ["Published", "published_accuracies", "published_methods", "published_times"]
+__all__ = [
+    "Published",
+    "published_accuracies",
+    "published_methods",
+    "published_times",
+    "published_words",
+]
+
+_COLUMNS = {
+    1: ("WL", "GK", "DGK", "PSCN", "RetGK_I", "RetGK_II", "RetGK_II(MC)"),
+    2: ("SP", "WL", "GK", "CSM", "DGCNN", "DGK", "PSCN", "RetGK_I", "RetGK_II"),
+    3: ("HGK(WL)", "RetGK_I", "RetGK_II"),
+    4: ("GIK", "CSM", "RetGK_I", "RetGK_II"),
+}
+"""As printed; few rows have a number in every column, so that rows do not tell the order."""
 
 
 class Published(NamedTuple):
@@ -26,13 +40,23 @@ def published_accuracies(table: int) -> dict[tuple[str, str], Published]:
     return {
         (row["dataset"], row["method"]): Published(float(row["accuracy"]), float(row["std"]))
         for row in _rows("accuracies")
-        if int(row["table"]) == table
+        if int(row["table"]) == table and row["std"]
+    }
+
+
+@cache
+def published_words(table: int) -> dict[tuple[str, str], str]:
+    """What stands in a table in place of an accuracy, by set and method."""
+    return {
+        (row["dataset"], row["method"]): row["accuracy"]
+        for row in _rows("accuracies")
+        if int(row["table"]) == table and not row["std"]
     }
 
 
 def published_methods(table: int) -> list[str]:
     """Methods of a table, in the order of its columns."""
-    return list(dict.fromkeys(method for _, method in published_accuracies(table)))
+    return list(_COLUMNS[table])
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from retgk.datasets.storage import atomic_path
 from retgk.paper.cells import read_settings
 from retgk.paper.curves import Curve
 from retgk.paper.figure_1 import draw_centres
@@ -30,8 +31,13 @@ class Picture(NamedTuple):
     def save(self, folder: Path) -> Path:
         """Write the PNG file into a folder."""
         path = folder / f"{self.name}.png"
-        path.write_bytes(self.png)
+        with atomic_path(path) as unfinished:
+            unfinished.write_bytes(self.png)
         return path
+
+    def markdown(self) -> str:
+        """The drawing, from the file beside the text, with its caption."""
+        return f"![{self.caption}]({self.name}.png)\n\n{self.caption}\n"
 
     def html(self) -> str:
         """The drawing with its caption, inline."""

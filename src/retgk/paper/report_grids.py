@@ -1,7 +1,5 @@
-"""Tables of text, written as Markdown, CSV or HTML."""
+"""Tables of text, written as Markdown or HTML."""
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -17,12 +15,6 @@ class Entry(NamedTuple):
     detail: str = ""
     kind: str = ""
 
-    def plain(self) -> str:
-        """Both lines in one."""
-        return (
-            f"{self.text}; {self.detail}" if self.text and self.detail else self.text or self.detail
-        )
-
 
 @dataclass(frozen=True)
 class Grid:
@@ -32,7 +24,7 @@ class Grid:
     Attributes
     ----------
     name : str
-        Of its files.
+        Of its place in the page.
     title : str
         What it shows.
     header : sequence of str
@@ -57,14 +49,6 @@ class Grid:
         notes = "".join(f"\n{note}\n" for note in self.notes)
         return f"## {self.title}\n\n{table}\n{notes}"
 
-    def csv(self) -> str:
-        """A file for spreadsheets, without the notes."""
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(self.header)
-        writer.writerows([entry.plain() for entry in row] for row in self.rows)
-        return buffer.getvalue()
-
     def html(self) -> str:
         """A section of the page."""
         header = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.header)
@@ -79,7 +63,8 @@ class Grid:
 
 def _cell_of_markdown(entry: Entry) -> str:
     text = f"**{entry.text}**" if entry.kind in ("above", "below") else entry.text
-    both = f"{text}<br>{entry.detail}" if text and entry.detail else text or entry.detail
+    detail = f"*{entry.detail}*" if entry.detail and entry.kind == "quoted" else entry.detail
+    both = f"{text}<br>{detail}" if text and detail else text or detail
     return both.replace("|", "\\|")
 
 

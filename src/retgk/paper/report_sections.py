@@ -1,44 +1,51 @@
 """Tables of accuracies for the report, from what records say."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
 from retgk.paper.cells import TABLES, read_settings
 from retgk.paper.curves import Curve
-from retgk.paper.published import Published, published_methods
+from retgk.paper.published import Published, published_methods, published_words
 from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.summaries import Measured, Row
 
 __all__ = [
+    "OURS",
+    "SIGNS",
+    "Agreement",
     "accuracy_grid",
+    "agreement",
     "copies_grid",
     "has_accuracy",
-    "outside_grid",
+    "measured_text",
     "plateau_grid",
-    "protocol_grid",
+    "published_text",
     "summary_grid",
 ]
 
 OURS = ("RetGK_I", "RetGK_II", "RetGK_II(MC)")
-_SIGN = {"within": "", "above": " ▲", "below": " ▼", "": ""}
-_PLATEAU_POINTS = 1.0
+SIGNS = {"within": "", "above": " ▲", "below": " ▼", "": ""}
 _REPETITIONS = 10
 
 
-def _number(accuracy: float, deviation: float) -> str:
+def number_text(accuracy: float, deviation: float) -> str:
+    """Mean accuracy, and its deviation in brackets if there is one."""
     return f"{accuracy:.1f}" if np.isnan(deviation) else f"{accuracy:.1f} ({deviation:.1f})"
 
 
-def _published(published: Published | None) -> str:
-    return _number(*published) if published else ""
+def published_text(published: Published | None) -> str:
+    """What the paper states."""
+    return number_text(*published) if published else ""
 
 
-def _measured(measured: Measured | None) -> str:
+def measured_text(measured: Measured | None) -> str:
+    """What was computed, or why it was not."""
     if measured is None or measured.failure:
         return "" if measured is None else measured.failure
-    return _number(measured.accuracy, measured.deviation)
+    return number_text(measured.accuracy, measured.deviation)
 
 
 def has_accuracy(measured: Measured | None) -> TypeGuard[Measured]:
@@ -83,18 +90,19 @@ def _columns(table: int, computed: list[str]) -> list[str]:
 
 
 def _accuracy_entry(row: Row) -> Entry:
-    stated = f"paper {_published(row.published)}" if row.published else ""
+    words = published_words(row.table).get((row.dataset, row.method), "")
+    stated = f"paper {published_text(row.published) or words}" if row.published or words else ""
+    if row.is_quoted:
+        return Entry("", stated, "quoted")
     if row.paper is None:
-        if row.is_quoted or not row.published:
-            return Entry("", stated, "quoted")
-        return Entry("open" if row.is_missing else "-", stated, "open")
+        return Entry("no data" if row.is_missing else "not run", stated, "open")
     if row.paper.failure:
         return Entry("", "; ".join(filter(None, [row.paper.failure, stated])), "failed")
     if row.deviations_off is not None:
         stated += f", {row.deviations_off:+.1f} sd"
     # the settings of others are not the paper's, so that a difference says nothing
     verdict = row.verdict if row.method in OURS else ""
-    return Entry(_measured(row.paper) + _SIGN[verdict], stated, verdict)
+    return Entry(measured_text(row.paper) + SIGNS[verdict], stated, verdict)
 
 
 def _repetition_notes(rows: Iterable[Row]) -> list[str]:
@@ -107,76 +115,55 @@ def _repetition_notes(rows: Iterable[Row]) -> list[str]:
     return [f"Fewer than {_REPETITIONS} repetitions: {', '.join(few)}."] if few else []
 
 
+class Agreement(NamedTuple):
+    """Numbers of cells of a table, and of their repetitions."""
+
+    table: int
+    n_cells: int
+    n_within: int
+    n_above: int
+    n_below: int
+    repetitions: str
+
+    @property
+    def n_open(self) -> int:
+        """Cells without a record."""
+        return self.n_cells - self.n_within - self.n_above - self.n_below
+
+
+def agreement(table: int, rows: Sequence[Row]) -> Agreement:
+    """How many cells of a table agree with the paper."""
+    own = [row for row in rows if row.table == table and row.method in OURS and row.published]
+    counts = Counter(row.verdict for row in own)
+    repetitions = [row.paper.n_repetitions for row in own if row.verdict and row.paper]
+    span = sorted({min(repetitions), max(repetitions)}) if repetitions else []
+    return Agreement(
+        table,
+        len(own),
+        n_within=counts["within"],
+        n_above=counts["above"],
+        n_below=counts["below"],
+        repetitions=" to ".join(map(str, span)),
+    )
+
+
 def summary_grid(rows: Sequence[Row]) -> Grid:
     """How many cells of each table agree with the paper."""
     lines = []
-    for table in TABLES:
-        own = [row for row in rows if row.table == table and row.method in OURS and row.published]
-        counts = [sum(row.verdict == each for row in own) for each in ("within", "above", "below")]
-        repetitions = [row.paper.n_repetitions for row in own if row.verdict and row.paper]
-        span = sorted({min(repetitions), max(repetitions)}) if repetitions else []
-        numbers = [len(own), *counts, len(own) - sum(counts)]
-        lines.append(
-            [
-                Entry(f"Table {table}"),
-                *(Entry(str(number)) for number in numbers),
-                Entry(" to ".join(map(str, span))),
-            ]
-        )
+    for found in (agreement(table, rows) for table in TABLES):
+        numbers = [found.n_cells, found.n_within, found.n_above, found.n_below, found.n_open]
+        texts = [f"Table {found.table}", *map(str, numbers), found.repetitions]
+        lines.append([Entry(text) for text in texts])
     header = [
         "table", "cells", "within", "above ▲", "below ▼", "open",
         "repetitions",
     ]  # fmt: skip
     note = (
         "Cells of RetGK_I, RetGK_II and RetGK_II(MC). Within: at most two published standard "
-        "deviations, or 1.0 point where that is larger, from the published accuracy."
+        "deviations, or 1.0 point where that is larger, from the published accuracy. Open: not "
+        "run yet, or the set is not to be had."
     )
     return Grid("summary", "Agreement with the paper", header, lines, [note])
-
-
-def outside_grid(rows: Iterable[Row]) -> Grid:
-    """Cells that are not where the paper has them, with what is known about them."""
-    remarks = read_settings("remarks")
-    lines = []
-    for row in rows:
-        if row.verdict not in ("above", "below") or row.method not in OURS:
-            continue
-        remark = remarks.get(str(row.table), {}).get(row.dataset, {}).get(row.method, "")
-        texts = [
-            row.dataset, row.method, f"Table {row.table}", _published(row.published),
-            _measured(row.paper) + _SIGN[row.verdict], f"{row.deviations_off:+.1f}",
-        ]  # fmt: skip
-        lines.append([*map(Entry, texts), Entry(remark, kind="text")])
-    header = ["set", "method", "table", "paper", "here", "difference in published sd", "remark"]
-    notes = [] if lines else ["There are none."]
-    return Grid("outside", "Cells outside two published deviations", header, lines, notes)
-
-
-def protocol_grid(rows: Iterable[Row]) -> Grid:
-    """Both protocols side by side."""
-    lines = []
-    for row in rows:
-        if not (has_accuracy(row.nested) and has_accuracy(row.paper)):
-            continue
-        difference = row.nested.accuracy - row.paper.accuracy
-        texts = [
-            row.dataset, row.method, f"Table {row.table}", _published(row.published),
-            _measured(row.paper), _measured(row.nested), f"{difference:+.1f}",
-            f"{row.paper.n_repetitions}, {row.nested.n_repetitions}",
-        ]  # fmt: skip
-        lines.append([Entry(text) for text in texts])
-    header = [
-        "set", "method", "table", "paper", "paper's protocol", "nested protocol", "difference",
-        "repetitions",
-    ]  # fmt: skip
-    rules = read_settings("protocols")["nested"]
-    note = (
-        f"Nested: {rules['folds']} stratified folds; bandwidths, p and C are chosen by "
-        f"{rules['inner_folds']}-fold cross-validation inside the training folds, medians are over "
-        "training graphs. The paper's protocol takes medians over all graphs and the authors' "
-        "settings for each set."
-    )
-    return Grid("protocols", "Two protocols", header, lines, [note])
 
 
 def copies_grid(rows: Iterable[Row]) -> Grid:
@@ -187,8 +174,8 @@ def copies_grid(rows: Iterable[Row]) -> Grid:
             continue
         difference = row.deduplicated.accuracy - row.paper.accuracy
         texts = [
-            row.dataset, row.method, f"Table {row.table}", _measured(row.paper),
-            _measured(row.deduplicated), f"{difference:+.1f}",
+            row.dataset, row.method, f"Table {row.table}", measured_text(row.paper),
+            measured_text(row.deduplicated), f"{difference:+.1f}",
             f"{row.deduplicated.n_dropped} ({row.deduplicated.n_dropped_of_other_target})",
         ]  # fmt: skip
         lines.append([Entry(text) for text in texts])
@@ -203,27 +190,18 @@ def plateau_grid(curves: Iterable[Curve]) -> Grid:
     """Where the curves of figure 2 leave the accuracy of the tables' settings."""
     lines = []
     for curve in curves:
-        off = curve.points_off()
-        allowed = max(_PLATEAU_POINTS, 2 * float(np.nanmax([*curve.deviations, 0.0])))
         outside = [
             f"{curve.parameter}={value}: {points:+.1f}"
-            for value, points in off.items()
-            if abs(points) > allowed
+            for value, points in curve.off_plateau().items()
         ]
-        text = ", ".join(outside) or ("nowhere" if off else "not known yet")
+        text = ", ".join(outside) or ("nowhere" if curve.points_off() else "not known yet")
         span = f"{min(curve.values)} to {max(curve.values)}"
-        lines.append(
-            [
-                Entry(curve.dataset),
-                Entry(curve.parameter),
-                Entry(span),
-                Entry(str(curve.paper_value)),
-                Entry(text, kind="text"),
-            ]
-        )
+        fields = [curve.dataset, curve.parameter, span, str(curve.paper_value)]
+        lines.append([*map(Entry, fields), Entry(text, kind="text")])
     header = ["set", "parameter", "values", "in the tables", "not on the plateau, points off"]
     note = (
-        "On the plateau: within 1.0 point of the accuracy at the value of the tables, or within "
-        "two deviations over repetitions where these are larger."
+        "On the plateau: within 1.0 point of the accuracy at the value of the tables, or, where "
+        "that is more, within two standard deviations of the difference: 2 sqrt(a^2 + b^2) with a "
+        "and b the deviations over repetitions at the two values."
     )
     return Grid("plateau", "Figure 2: where accuracy leaves its plateau", header, lines, [note])

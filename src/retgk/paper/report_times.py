@@ -1,6 +1,7 @@
 """Tables of times for the report, from what records say."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from retgk.paper.cells import TABLES, read_settings
@@ -9,7 +10,23 @@ from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.report_sections import has_accuracy
 from retgk.paper.summaries import Row
 
-__all__ = ["baseline_grid", "seconds_text", "set_times_grid", "total_times_grid"]
+__all__ = [
+    "BESIDE",
+    "TotalTime",
+    "baseline_grid",
+    "seconds_text",
+    "set_times_grid",
+    "total_times",
+    "total_times_grid",
+]
+
+BESIDE = "†"
+"""Mark of times that were taken beside accuracies."""
+_BESIDE_NOTE = (
+    f"{BESIDE}: from runs for accuracies (means over repetitions), where there is no run for "
+    "times; the machine may have had other work."
+)
+_PARTS = ("rpf", "gram", "kernel")
 
 
 def seconds_text(seconds: float) -> str:
@@ -20,39 +37,112 @@ def seconds_text(seconds: float) -> str:
     return f"{minutes}m{rest:02d}s" if minutes < 100 else f"{minutes // 60}h{minutes % 60:02d}m"
 
 
-def total_times_grid(rows: Sequence[Row]) -> Grid:
-    """Time of kernel computation of whole tables, beside the published."""
-    lines = []
+@dataclass(frozen=True)
+class TotalTime:
+    """
+    Time of kernel computation of one method on the sets of a table.
+
+    Attributes
+    ----------
+    table : int
+        Table.
+    method : str
+        Method.
+    published : str
+        As the paper writes it; empty where it does not.
+    seconds : mapping
+        Of rpf, gram and kernel.
+    sets, n_sets : list of str and int
+        Sets that it is for, and number of sets of the table.
+    beside : list of str
+        Sets of these whose time was taken beside accuracies.
+    is_resumed : bool
+        Whether the seconds lack those before a kill.
+    """
+
+    table: int
+    method: str
+    published: str
+    seconds: Mapping[str, float]
+    sets: list[str]
+    n_sets: int
+    beside: list[str]
+    is_resumed: bool
+
+    def text(self) -> str:
+        """The sum as people read it, with its marks."""
+        total = seconds_text(sum(self.seconds.values())) + (BESIDE if self.beside else "")
+        return f"at least {total}" if self.is_resumed else total
+
+    def beside_text(self) -> str:
+        """Sets whose time was taken beside accuracies."""
+        is_all = len(self.beside) == len(self.sets) > 1
+        return "all" if is_all else ", ".join(self.beside)
+
+
+def total_times(rows: Sequence[Row]) -> list[TotalTime]:
+    """
+    Time of kernel computation of whole tables.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Of all tables.
+
+    Returns
+    -------
+    list of TotalTime
+        For every table and method that has times.
+    """
+    found = []
     for table in TABLES:
         for method in read_settings(f"table_{table}")["methods"]:
             own = [row for row in rows if (row.table, row.method) == (table, method)]
-            done = [row.times for row in own if has_accuracy(row.times)]
-            if not done:
-                continue
-            total = sum(each.kernel_seconds for each in done)
-            parts = [sum(each.seconds[part] for each in done) for part in ("rpf", "gram", "kernel")]
-            is_resumed = any(each.is_resumed for each in done)
-            texts = [
-                f"Table {table}", method, f"{len(done)} of {len(own)}",
-                published_times().get((table, method), ""),
-                ("at least " if is_resumed else "") + seconds_text(total),
-                *map(seconds_text, parts),
-            ]  # fmt: skip
-            lines.append([Entry(text) for text in texts])
+            done = [(row, row.times) for row in own if has_accuracy(row.times)]
+            if done:
+                total = TotalTime(
+                    table,
+                    method,
+                    published_times().get((table, method), ""),
+                    {part: sum(times.seconds[part] for _, times in done) for part in _PARTS},
+                    [row.dataset for row, _ in done],
+                    len(own),
+                    [row.dataset for row, _ in done if not row.is_timed],
+                    any(times.is_resumed for _, times in done),
+                )
+                found.append(total)
+    return found
+
+
+def total_times_grid(rows: Sequence[Row]) -> Grid:
+    """Time of kernel computation of whole tables, beside the published."""
+    totals = total_times(rows)
+    is_marked = any(each.beside for each in totals)
+    lines = []
+    for each in totals:
+        texts = [
+            f"Table {each.table}", each.method, f"{len(each.sets)} of {each.n_sets}",
+            each.published, each.text(), *map(seconds_text, each.seconds.values()),
+            *([each.beside_text()] if is_marked else []),
+        ]  # fmt: skip
+        lines.append([Entry(text) for text in texts])
     header = [
         "table", "method", "sets", "paper", "here", "return probabilities", "inner products",
-        "kernel values",
+        "kernel values", *([f"sets with {BESIDE}"] if is_marked else []),
     ]  # fmt: skip
-    note = (
+    notes = [
         "The paper's times are from another machine (an Intel i7-7820HQ; MATLAB and C++) and are "
-        "for all sets of a table. Both without support vector machines."
-    )
-    return Grid("times", "Total time of kernel computation", header, lines, [note])
+        "for all sets of a table. Both without support vector machines. RetGK runs in "
+        "parallel, kernels of GraKeL in one thread."
+    ]
+    notes += [_BESIDE_NOTE] if is_marked else []
+    return Grid("times", "Total time of kernel computation", header, lines, notes)
 
 
 def set_times_grid(rows: Iterable[Row]) -> Grid:
     """Time and memory of every cell."""
     lines = []
+    is_any_beside = False
     for row in rows:
         times = row.times
         if times is None:
@@ -60,7 +150,9 @@ def set_times_grid(rows: Iterable[Row]) -> Grid:
         if times.failure:
             fields = ["", "", "", "", times.failure]
         else:
-            fields = [seconds_text(times.seconds[part]) for part in ("rpf", "gram", "kernel")]
+            mark = "" if row.is_timed else BESIDE
+            is_any_beside |= bool(mark)
+            fields = [seconds_text(times.seconds[part]) + mark for part in _PARTS]
             machines = row.paper.seconds.get("svm") if row.paper else None
             fields.append("" if machines is None else seconds_text(machines))
             fields.append(f"{times.peak_megabytes:.0f} MB")
@@ -70,7 +162,9 @@ def set_times_grid(rows: Iterable[Row]) -> Grid:
         "set", "method", "table", "return probabilities", "inner products", "kernel values",
         "support vector machines, a repetition", "peak memory of the process so far",
     ]  # fmt: skip
-    return Grid("set_times", "Time of every set", header, lines)
+    notes = ["RetGK runs in parallel, kernels of GraKeL in one thread."]
+    notes += [_BESIDE_NOTE] if is_any_beside else []
+    return Grid("set_times", "Time of every set", header, lines, notes)
 
 
 def baseline_grid(measurements: Sequence[Mapping[str, Any]]) -> Grid:
@@ -82,15 +176,19 @@ def baseline_grid(measurements: Sequence[Mapping[str, Any]]) -> Grid:
                 each["set"], each["method"], f"Table {each['table']}",
                 f"{each['sample']} of {each['graphs']}", seconds_text(each["published"]),
                 seconds_text(each["ours"]), f"{each['published'] / each['ours']:.1f}x",
+                each["runs"],
             )
         ]
         for each in measurements
     ]  # fmt: skip
     header = [
         "set", "method", "table", "graphs compared", "published method, NumPy", "retgk", "ratio",
+        "runs of each",
     ]  # fmt: skip
     note = (
-        "Both in the same run on the same random graphs, from graphs to inner products, with all "
-        "cores: the published method with one process per core."
+        "On the same random graphs, from graphs to inner products; medians of runs that took "
+        "turns. The published method has a process per core for return probabilities and for the "
+        "inner products of RetGK_I; the feature maps of RetGK_II it makes in one process, whose "
+        "matrix products use all cores."
     )
     return Grid("baseline", "Ratio to the published method in plain NumPy", header, lines, [note])

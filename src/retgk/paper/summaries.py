@@ -15,7 +15,7 @@ from retgk.paper.cells import (
     read_settings,
     table_cells,
 )
-from retgk.paper.published import Published, published_accuracies
+from retgk.paper.published import Published, published_accuracies, published_methods
 from retgk.paper.records import Record
 
 __all__ = [
@@ -23,8 +23,10 @@ __all__ = [
     "Records",
     "Row",
     "by_cell",
+    "is_variation",
     "measured",
     "n_unknown_records",
+    "summary_of",
     "table_rows",
     "verdict",
 ]
@@ -101,9 +103,16 @@ class Row:
         return verdict(self.paper.accuracy, self.published)
 
     @property
+    def is_timed(self) -> bool:
+        """Whether the seconds are from a run for times, not from one for accuracies."""
+        if self.timed is None:
+            return False
+        return not self.timed.failure or self.paper is None or bool(self.paper.failure)
+
+    @property
     def times(self) -> Measured | None:
         """What has the seconds of this cell."""
-        return self.timed or self.paper
+        return self.timed if self.is_timed else self.paper
 
     @property
     def deviations_off(self) -> float | None:
@@ -122,6 +131,11 @@ def verdict(accuracy: float, published: Published) -> Verdict:
     return "above" if difference > 0 else "below"
 
 
+def is_variation(record: Record) -> bool:
+    """Whether a record is of a cell with changed settings, which no table shows."""
+    return str(record["place"]).startswith("variation of ")
+
+
 def by_cell(records: Iterable[Record]) -> dict[str, dict[int, Record]]:
     """
     Records of every cell by repetition; a later one counts, unless it failed.
@@ -129,7 +143,7 @@ def by_cell(records: Iterable[Record]) -> dict[str, dict[int, Record]]:
     Parameters
     ----------
     records : iterable of dict
-        From any number of files.
+        From any number of files; variations of cells are left out.
 
     Returns
     -------
@@ -138,6 +152,8 @@ def by_cell(records: Iterable[Record]) -> dict[str, dict[int, Record]]:
     """
     found: dict[str, dict[int, Record]] = {}
     for record in records:
+        if is_variation(record):
+            continue
         own = found.setdefault(cell_key(record), {})
         if not (record["failure"] and record["repetition"] in own):
             own[record["repetition"]] = record
@@ -160,7 +176,11 @@ def measured(cell: Cell, records: Records) -> Measured | None:
     Measured or None
         None where there is no record.
     """
-    own = list(records.get(cell_key(cell.identity()), {}).values())
+    return summary_of(list(records.get(cell_key(cell.identity()), {}).values()))
+
+
+def summary_of(own: Sequence[Record]) -> Measured | None:
+    """What the records of a cell say; None where there is none."""
     good = [record for record in own if not record["failure"]]
     if not good:
         return Measured(np.nan, np.nan, 0, {}, failure=own[0]["failure"]) if own else None
@@ -204,7 +224,7 @@ def table_rows(table: int, records: Records) -> list[Row]:
         name: _measured_cells(table, records, protocol, deduplicate)
         for name, protocol, deduplicate in _VARIANTS
     }
-    methods = dict.fromkeys([method for _, method in published] + list(settings["methods"]))
+    methods = dict.fromkeys(published_methods(table) + list(settings["methods"]))
     return [
         Row(
             table,

@@ -1,0 +1,89 @@
+"""What of the paper's tables and figures the records do not have yet, in one sentence."""
+
+from collections.abc import Iterable, Sequence
+
+from retgk.paper.cells import TABLES, Cell, Protocol, figure_cells, table_cells
+from retgk.paper.summaries import Records, measured
+
+__all__ = ["open_sentence"]
+
+_WANTED: dict[Protocol, int] = {"paper": 10, "nested": 3}
+"""Repetitions of a cell; the paper has ten."""
+_WANTED_POINTS = 3
+
+
+def open_sentence(records: Records) -> str:
+    """
+    Say what is open: cells without records, or with fewer repetitions than wanted.
+
+    Parameters
+    ----------
+    records : mapping
+        From `by_cell`.
+
+    Returns
+    -------
+    str
+        Empty where nothing is open. Cells of peers that were stopped are not, nor are those of
+        sets that are not to be had.
+    """
+    parts = [text for protocol in _WANTED for text in _open_by(protocol, records)]
+    points = figure_cells(2)
+    n_open = sum(_n_missing(cell, records, _WANTED_POINTS) > 0 for cell in points)
+    if n_open:
+        parts.append(f"Figure 2, {n_open} of {len(points)} points")
+    return f"Still to be run: {'; '.join(parts)}." if parts else ""
+
+
+def _n_missing(cell: Cell, records: Records, n_wanted: int) -> int:
+    """Repetitions that a cell lacks; none if it cannot be computed."""
+    found = measured(cell, records)
+    if found is None:
+        return n_wanted
+    return 0 if found.failure else max(0, n_wanted - found.n_repetitions)
+
+
+def _open_by(protocol: Protocol, records: Records) -> list[str]:
+    """What is open of a protocol, by table."""
+    name = "" if protocol == "paper" else f" by the {protocol} protocol"
+    cells = {table: table_cells(table, protocol) for table in TABLES}
+    if all(measured(cell, records) is None for own in cells.values() for cell in own):
+        return [f"all tables{name}"]
+    return [
+        f"Table {table}{name}, {text}"
+        for table, own in cells.items()
+        for text in _open_in_table(own, records, _WANTED[protocol])
+    ]
+
+
+def _open_in_table(cells: Sequence[Cell], records: Records, n_wanted: int) -> list[str]:
+    """Methods that are open on all sets, together; then the others, by set."""
+    lacking = {
+        (cell.dataset, cell.method): n
+        for cell in cells
+        if (n := _n_missing(cell, records, n_wanted))
+    }
+    unrun = _unrun_methods(cells, lacking, n_wanted)
+    alike: dict[str, list[str]] = {}
+    for dataset in dict.fromkeys(cell.dataset for cell in cells):
+        texts = [
+            method if n == n_wanted else f"{method} ({n} of {n_wanted} repetitions)"
+            for (name, method), n in lacking.items()
+            if name == dataset and method not in unrun
+        ]
+        if texts:
+            alike.setdefault(_listed(texts), []).append(dataset)
+    parts = [f"{_listed(unrun)} on all sets"] if unrun else []
+    return parts + [f"{text} on {_listed(names)}" for text, names in alike.items()]
+
+
+def _unrun_methods(
+    cells: Iterable[Cell], lacking: dict[tuple[str, str], int], n_wanted: int
+) -> list[str]:
+    """Methods without any record."""
+    done = {cell.method for cell in cells if lacking.get((cell.dataset, cell.method)) != n_wanted}
+    return [method for method in dict.fromkeys(cell.method for cell in cells) if method not in done]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
