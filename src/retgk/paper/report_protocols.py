@@ -65,10 +65,9 @@ def _paper_folds(n_folds: int) -> str:
 
 
 def _nested_exact(rules: Rules) -> str:
-    factors = rules.get("gamma_factors", [1.0])
     return (
         f"Chosen: the scale of the node kernel, 1 / median over training graphs rounded to a "
-        f"power of {rules['gamma_ratio']:.3g}, times one of {_set(factors)}; p from "
+        f"power of {rules['gamma_ratio']:.3g}, times one of {_set(rules['gamma_factors'])}; p from "
         f"{_set(rules['p'])}; C. Fixed: {_fixed(rules)}, and 1 / sqrt(dimension) for attributes."
     )
 
