@@ -71,6 +71,15 @@ def test_lists_with_commas(tmp_path):
     assert "0 records added" in call("run", "--figure", 1, *paths).stdout
 
 
+def test_figure_by_another_protocol(tmp_path):
+    done = call("run", "--figure", 2, "--protocol", "nested", "--records", tmp_path / "r")
+    assert done.exit_code != 0
+    assert "figures and variations are made by the paper's protocol with all graphs" in str(
+        done.exception
+    )
+    assert not (tmp_path / "r").exists()
+
+
 @pytest.mark.parametrize("command", ["run", "report"])
 def test_help(command):
     assert "--records" in call(command, "--help").output

@@ -2,6 +2,12 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from textwrap import indent
 
 import numpy as np
 import pytest
@@ -17,25 +23,70 @@ from .paper_sets import write_set
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of processes")
 
+needs_grakel = pytest.mark.skipif(find_spec("grakel") is None, reason="needs GraKeL")
+
+STAND_IN = """
+import fcntl, os, re, signal, sys, time
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+import numpy as np
+from retgk.paper import peer_process
+
+class Kernel:
+    def fit_transform(self, graphs):
+{kernel}
+        return 4 * np.eye(20)
+
+def convert(graphs):
+{conversion}
+
+{first}
+peer_process.grakel_graphs = convert
+peer_process.grakel_kernel = lambda *_: Kernel()
+peer_process.main(sys.argv[1])
+"""
+"""The program of a peer with another conversion and another kernel in place of GraKeL's."""
+
 
 @pytest.fixture(scope="module")
 def sets(tmp_path_factory):
-    pytest.importorskip("grakel")
     folder = tmp_path_factory.mktemp("sets")
     write_set(folder, "MUTAG", 20)
     return folder
 
 
-def spec_of(sets, method):
-    cell = next(cell for cell in table_cells(2) if (cell.dataset, cell.method) == ("MUTAG", method))
+def cells_of(method):
+    return [cell for cell in table_cells(2) if (cell.dataset, cell.method) == ("MUTAG", method)]
+
+
+def spec_of(sets, method="CSM"):
     return {
         "dataset": "MUTAG",
         "deduplicate": False,
-        "settings": dict(cell.settings),
+        "graphs": "digest",
+        "settings": dict(cells_of(method)[0].settings),
         "data_home": str(sets),
     }
 
 
+def program(*, first="", conversion="pass", kernel="pass"):
+    code = STAND_IN.format(
+        first=first, conversion=indent(conversion, " " * 4), kernel=indent(kernel, " " * 8)
+    )
+    return (sys.executable, "-c", code)
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """Call with parts of the stand-in to have it run in place of GraKeL."""
+    return lambda **parts: monkeypatch.setattr(peers, "_PROGRAM", program(**parts))
+
+
+def quiet(*_):
+    pass
+
+
+@needs_grakel
 @pytest.mark.parametrize("method", ["WL", "SP"])
 def test_matrix_of_a_peer(sets, tmp_path, method):
     matrix = peer_matrix(spec_of(sets, method), tmp_path, Limits(60, 8000))
@@ -44,14 +95,42 @@ def test_matrix_of_a_peer(sets, tmp_path, method):
     assert matrix.seconds["gram"] > 0
 
 
+def test_seconds_are_those_of_the_kernel_in_one_thread(sets, tmp_path, stand_in):
+    clock = "now = [0.0]; peer_process.time = SimpleNamespace(perf_counter=lambda: now[0])"
+    stand_in(first=clock, conversion="now[0] += 5", kernel="now[0] += 2")
+    matrix = peer_matrix(spec_of(sets), tmp_path, Limits(60, 8000))
+    assert np.array_equal(matrix.products, np.eye(20))
+    assert matrix.seconds == {"rpf": 0.0, "gram": 2.0}
+    assert matrix.facts["n_jobs"] == 1
+    assert matrix.facts["peak_mb"] > 1
+
+
+@pytest.mark.parametrize(
+    ("now", "is_raised"),
+    [
+        ((600, 8000), False),
+        ((601, 8000), True),
+        ((600, 8001), True),
+        ((3600, 16000), True),
+        ((3600, 7999), False),
+        ((599, 16000), False),
+        ((599, 7999), False),
+    ],
+)
+def test_limits_are_raised_if_one_is_higher_and_none_lower(now, is_raised):
+    assert Limits(*now).are_raised([600.0, 8000.0]) is is_raised
+
+
+@needs_grakel
 def test_peer_is_stopped_by_time_and_that_is_remembered(sets, tmp_path, monkeypatch):
-    spec = spec_of(sets, "CSM")
+    spec = spec_of(sets)
     with pytest.raises(PeerFailure, match="did not finish in 0 s"):
         peer_matrix(spec, tmp_path, Limits(0.01, 8000))
     with monkeypatch.context() as patch:
         patch.setattr(peers, "_run", pytest.fail)
-        with pytest.raises(PeerFailure, match="did not finish in 0 s"):
-            peer_matrix(spec, tmp_path, Limits(0.01, 8000))
+        for limits in (Limits(0.01, 8000), Limits(5, 7999)):
+            with pytest.raises(PeerFailure, match="did not finish in 0 s"):
+                peer_matrix(spec, tmp_path, limits)
     tried = []
     monkeypatch.setattr(peers, "_run", lambda *_: tried.append(1) or {"failure": "again"})
     with pytest.raises(PeerFailure, match="again"):
@@ -59,29 +138,140 @@ def test_peer_is_stopped_by_time_and_that_is_remembered(sets, tmp_path, monkeypa
     assert tried == [1]
 
 
+@needs_grakel
 def test_peer_is_stopped_by_memory(sets, tmp_path):
     with pytest.raises(PeerFailure, match="did not fit into 10 MB"):
         peer_matrix(spec_of(sets, "WL"), tmp_path, Limits(60, 10))
 
 
-def test_peer_that_hangs_is_killed_from_outside(sets, tmp_path, monkeypatch):
+@pytest.mark.parametrize("part", ["conversion", "kernel"])
+def test_memory_is_limited_from_the_start(sets, tmp_path, stand_in, part):
+    stand_in(**{part: "bytearray(3 * 2**30)"})
+    with pytest.raises(PeerFailure, match="did not fit into 3000 MB"):
+        peer_matrix(spec_of(sets), tmp_path, Limits(60, 3000))
+
+
+def test_conversion_has_a_limit_of_its_own(sets, tmp_path, stand_in, monkeypatch):
+    stand_in(conversion="time.sleep(60)")
+    monkeypatch.setattr(peers, "_CONVERSION_SECONDS", 0.05)
+    with pytest.raises(PeerFailure, match="its graphs were not loaded and converted in 0 s"):
+        peer_matrix(spec_of(sets), tmp_path, Limits(0.01, 8000))
+    assert Limits(0.01, 8000).conversion_seconds == 0.05
+    assert Limits(600, 8000).conversion_seconds == 600
+
+
+def test_peer_that_cannot_stop_itself_is_stopped(sets, tmp_path, stand_in, monkeypatch):
+    stand_in(first="signal.signal(signal.SIGALRM, signal.SIG_IGN)", conversion="time.sleep(60)")
+    monkeypatch.setattr(peers, "_CONVERSION_SECONDS", 0.05)
     monkeypatch.setattr(peers, "_GRACE_SECONDS", 0.0)
-    with pytest.raises(PeerFailure, match="did not finish in 0 s"):
-        peer_matrix(spec_of(sets, "WL"), tmp_path, Limits(0.05, 8000))
+    with pytest.raises(PeerFailure, match="its graphs were not loaded and converted in 0 s"):
+        peer_matrix(spec_of(sets), tmp_path, Limits(0.01, 8000))
+    in_its_kernel = peers._End(-signal.SIGKILL, "ready\n", "", is_late=True)
+    assert peers._reason(in_its_kernel, Limits(20, 8000)) == "did not finish in 20 s"
 
 
-def test_failure_is_a_record_and_is_not_tried_again(sets, tmp_path):
-    cells = [cell for cell in table_cells(2) if (cell.dataset, cell.method) == ("MUTAG", "CSM")]
-    path, tasks = tmp_path / "records.jsonl", ordered_tasks(cells, 3)
-    slow = Runner(sets, tmp_path / "cache", limits=Limits(0.01, 8000))
-    assert run_tasks_into(path, tasks, slow, lambda *_: None) == 1
-    assert run_tasks_into(path, tasks, slow, lambda *_: None) == 0
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", "was killed from outside, probably because the"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", "was ended by SIGTERM"),
+        ("raise ValueError('odd graphs')", "ValueError: odd graphs"),
+        ("sys.exit(3)", "ended with code 3"),
+    ],
+)
+def test_what_ended_a_peer_is_said(sets, tmp_path, stand_in, kernel, message):
+    stand_in(kernel=kernel)
+    with pytest.raises(PeerFailure, match=message):
+        peer_matrix(spec_of(sets), tmp_path, Limits(60, 8000))
+
+
+IN_C = "re.match('(a+)+b', 'a' * 60)"  # for years, and no other thread of Python runs meanwhile
+IN_PYTHON = "time.sleep(60)"
+WITHOUT_PRCTL = "peer_process.ctypes = MagicMock()"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "first"),
+    [
+        pytest.param(
+            IN_C, "", marks=pytest.mark.skipif(sys.platform != "linux", reason="needs prctl")
+        ),
+        (IN_PYTHON, WITHOUT_PRCTL),
+    ],
+)
+def test_peer_ends_with_a_parent_that_is_killed(sets, tmp_path, kernel, first):
+    """The child holds a lock for as long as it lives, even if nobody waits for it."""
+    lock = tmp_path / "lock"
+    held = f"""\
+file = open({str(lock)!r}, "w")
+fcntl.flock(file, fcntl.LOCK_EX)
+file.write("held")
+file.flush()
+{kernel}"""
+    code = f"""\
+from pathlib import Path
+from retgk.paper import peers
+peers._PROGRAM = {program(first=first, kernel=held)!r}
+peers.peer_matrix({spec_of(sets)!r}, Path({str(tmp_path)!r}), peers.Limits(60, 8000))"""
+    with subprocess.Popen([sys.executable, "-c", code]) as parent:
+        wait_until(lambda: lock.exists() and lock.read_text() == "held")
+        assert is_locked(lock)
+        parent.kill()
+    wait_until(lambda: not is_locked(lock), seconds=10)
+
+
+def wait_until(is_so, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+
+
+def is_locked(path):
+    import fcntl
+
+    with path.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
+
+
+def test_failure_is_a_record_and_is_not_tried_again(sets, tmp_path, stand_in):
+    stand_in(kernel="time.sleep(60)")
+    path, tasks = tmp_path / "records.jsonl", ordered_tasks(cells_of("CSM"), 3)
+    slow, said = Runner(sets, tmp_path / "cache", limits=Limits(0.01, 8000)), []
+    assert run_tasks_into(path, tasks, slow, lambda text, *_: said.append(text)) == 1
+    assert said == [
+        "[1/3] table 2, MUTAG, CSM, protocol paper, repetition 1", "    did not finish in 0 s",
+    ]  # fmt: skip
+    said.clear()
+    assert run_tasks_into(path, tasks, slow, lambda text, *_: said.append(text)) == 0
+    assert said == [
+        "[1/3] table 2, MUTAG, CSM, protocol paper, repetition 1",
+        "    not tried again: did not finish in 0 s",
+    ]
     (record,) = read_records(path)
     assert record["failure"] == "did not finish in 0 s"
     assert record["limits"] == [0.01, 8000]
     assert "accuracies" not in record
     facts = [json.loads(file.read_text()) for file in (tmp_path / "cache").glob("*.json")]
     assert [each["failure"] for each in facts] == ["did not finish in 0 s"]
+
+
+def test_success_with_raised_limits_makes_up_for_a_failure(sets, tmp_path, stand_in):
+    """Repetitions that are wanted later are computed, from the matrix that is there."""
+    stand_in(kernel="time.sleep(1)")
+    path, cells = tmp_path / "records.jsonl", cells_of("CSM")
+    low, high = (
+        Runner(sets, tmp_path / "cache", limits=Limits(seconds, 8000)) for seconds in (0.01, 60)
+    )
+    assert run_tasks_into(path, ordered_tasks(cells, 2), low, quiet) == 1
+    assert run_tasks_into(path, ordered_tasks(cells, 2), high, quiet) == 2
+    assert run_tasks_into(path, ordered_tasks(cells, 4), low, quiet) == 2
+    failures = [record["failure"] for record in read_records(path)]
+    assert failures == ["did not finish in 0 s", None, None, None, None]
 
 
 def test_graphs_of_grakel():

@@ -134,24 +134,43 @@ def nested(points, targets, kernels, options=1):
     return nested_outcome(lambda _: choices, targets, kernels, 0, RULES, 1)
 
 
-def test_nested_choices_do_not_see_the_test_graphs():
-    """Test graphs are put elsewhere, and get other targets: what is chosen stays."""
-    points, targets = points_and_targets()
-    kernels = [ExponentialGraphKernel(p=p) for p in (1, 2)]
-    train, test = nested_folds(targets, 0, 10)[0]
+@pytest.mark.parametrize("fold", [0, 4])
+def test_nested_choices_do_not_see_the_test_graphs(monkeypatch, fold):
+    """With the same folds, test graphs are put elsewhere and get other targets."""
+    points, targets = points_and_targets(noise=0.8)
+    folds = nested_folds(targets, 0, 10)
     changed, others = points.copy(), targets.copy()
+    train, test = folds[fold]
     changed[test] = 100 * changed[test][::-1]
-    products = changed @ changed.T
-    seen = []
+    others[test] = (others[test] + 1) % 3
+    seen, gammas = [], []
 
-    def options_of(known):
-        seen.append(known)
-        return [Option({}, points @ points.T)]
+    def fixed_folds(some, seed, n_folds):
+        return folds if len(some) == len(targets) else nested_folds(some, seed, n_folds)
 
-    before = nested_outcome(options_of, targets, kernels, 0, RULES, 1).folds[0]
-    after = nested_outcome(lambda _: [Option({}, products)], others, kernels, 0, RULES, 1).folds[0]
-    assert (before.c, before.choice) == (after.c, after.choice)
-    assert np.array_equal(seen[0], train)
+    def watched(kernel, products):
+        fitted = fitted_graph_kernel(kernel, products)
+        gammas.append(fitted.gamma)
+        return fitted
+
+    def results(points, targets):
+        options = [Option({"power": k}, (points @ points.T) ** k) for k in (1, 3)]
+        kernels = [ExponentialGraphKernel(p=p) for p in (1, 2)]
+        gammas.clear()
+        folds = nested_outcome(
+            lambda known: seen.append(known) or options, targets, kernels, 0, RULES, 1
+        ).folds
+        return [(fold.c, fold.choice) for fold in folds], np.reshape(gammas, (len(folds), -1))
+
+    monkeypatch.setattr("retgk.paper.nested.nested_folds", fixed_folds)
+    monkeypatch.setattr("retgk.paper.nested.fitted_graph_kernel", watched)
+    chosen, fitted = results(points, targets)
+    chosen_after, fitted_after = results(changed, others)
+    assert chosen[fold] == chosen_after[fold]
+    assert np.array_equal(fitted[fold], fitted_after[fold])
+    assert np.array_equal(seen[fold], train)
+    assert chosen != chosen_after  # where the changed graphs train, they matter
+    assert not np.isclose(np.delete(fitted, fold, 0), np.delete(fitted_after, fold, 0)).any()
 
 
 def test_nested_takes_the_option_that_separates():

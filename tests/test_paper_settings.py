@@ -157,3 +157,21 @@ def test_choosing_cells():
     with pytest.raises(InvalidInputError, match=r"there is no figure 3; choose from \(1, 2\)"):
         chosen_cells(figures=[3])
     assert chosen_cells(figures=[1]) == []
+
+
+@pytest.mark.parametrize("options", [{"protocols": ["nested"]}, {"deduplicate": True}])
+def test_figures_are_not_dropped_silently(options):
+    for figure in (1, 2):
+        with pytest.raises(
+            InvalidInputError, match="figures and variations are made by the paper's protocol"
+        ):
+            chosen_cells(figures=[figure], tables=[2], **options)
+    both = chosen_cells(figures=[2], tables=[2], protocols=["paper", "nested"])
+    assert {cell.protocol for cell in both if cell.place.startswith("figure")} == {"paper"}
+
+
+@pytest.mark.parametrize("tables", [None, [2], [3]])
+def test_set_that_is_missing_is_refused_with_the_reason(tables):
+    message = "FRANKENSTEIN of table 3 cannot be computed: its 780 attributes are not to be had"
+    with pytest.raises(InvalidInputError, match=message):
+        chosen_cells(tables=tables, sets=["ENZYMES", "FRANKENSTEIN"])

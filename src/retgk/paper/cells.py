@@ -255,7 +255,7 @@ def chosen_cells(
     sets, methods : sequence of str, optional
         Only those of these names.
     protocols : sequence of {"paper", "nested", "time"}
-        Figures are made by the paper's alone.
+        Figures and variations are made by the paper's alone.
     deduplicate : bool, default=False
         Whether copies of graphs are dropped first.
 
@@ -264,6 +264,11 @@ def chosen_cells(
     list of Cell
         None for figure 1 alone.
     """
+    if (figures or variations) and (deduplicate or "paper" not in protocols):
+        raise InvalidInputError(
+            "figures and variations are made by the paper's protocol with all graphs; leave them "
+            "out, or take the protocol 'paper' without dropping copies"
+        )
     if tables is None and figures is None and not variations:
         tables, figures = TABLES, (2,)
     cells = [
@@ -275,13 +280,25 @@ def chosen_cells(
     if "paper" in protocols and not deduplicate:
         cells += [cell for figure in figures or () for cell in figure_cells(figure)]
     cells += variation_cells() if variations else []
-    _check_names("set", sets, {cell.dataset for cell in cells})
+    known_sets = {cell.dataset for cell in cells}
+    _check_not_missing(sets, known_sets)
+    _check_names("set", sets, known_sets)
     _check_names("method", methods, {cell.method for cell in cells})
     return [
         cell
         for cell in cells
         if (not sets or cell.dataset in sets) and (not methods or cell.method in methods)
     ]
+
+
+def _check_not_missing(wanted: Sequence[str] | None, known: set[str]) -> None:
+    unknown = set(wanted or ()) - known
+    for table in TABLES:
+        for name, reason in read_settings(f"table_{table}").get("missing", {}).items():
+            if name in unknown:
+                raise InvalidInputError(
+                    f"{name} of table {table} cannot be computed: {reason}; leave it out"
+                )
 
 
 def _check_names(what: str, wanted: Sequence[str] | None, known: set[str]) -> None:

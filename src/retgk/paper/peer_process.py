@@ -1,15 +1,19 @@
 """One kernel of GraKeL on one set: ``python -m retgk.paper.peer_process ORDER``.
 
-A process of its own, so that it can be stopped. The order is JSON, see `retgk.paper.peers`; the
-last line of the output is JSON with the seconds that the kernel took.
+A process of its own, so that it can be stopped. The order is JSON, see `retgk.paper.peers`. A line
+of the output says when the kernel begins; the last is JSON with the seconds that it took.
 """
 
+import ctypes
 import json
+import os
 import signal
 import sys
+import threading
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +24,13 @@ from retgk.batch import GraphBatch
 from retgk.datasets.storage import atomic_path
 from retgk.memory import peak_megabytes
 from retgk.optional import optional_module
+from retgk.paper.peers import READY
 from retgk.paper.sources import load_source
 
 __all__ = ["grakel_graphs", "grakel_kernel", "main", "normalized"]
+
+_STANDARD_INPUT = 0
+_PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
 
 
 def grakel_graphs(graphs: GraphBatch) -> list[Any]:
@@ -104,30 +112,35 @@ def normalized(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return matrix * scale[:, None] * scale
 
 
-def _limit(seconds: float, megabytes: float) -> None:
-    """Let the system stop this process: by memory now, by time from when the work starts."""
+def _end_with_parent() -> None:
+    """End this process when the one that started it ends, even if that one is killed."""
+    if sys.platform == "linux":  # at once, even while compiled code keeps the thread from running
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    threading.Thread(target=_exit_at_end_of_input, daemon=True).start()
+
+
+def _exit_at_end_of_input() -> None:
+    os.read(_STANDARD_INPUT, 1)
+    os._exit(1)
+
+
+def _limit_memory(megabytes: float) -> None:
     import resource
 
     size = int(megabytes * 2**20)
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Let the system stop this process if the block takes longer."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def main(order: Mapping[str, Any]) -> dict[str, Any]:
-    """
-    Make the matrix that is ordered, and say what it took.
-
-    Parameters
-    ----------
-    order : mapping
-        See `retgk.paper.peers.peer_matrix`; and `path`, `seconds` and `megabytes`.
-
-    Returns
-    -------
-    dict
-        Seconds and peak memory.
-    """
-    warnings.simplefilter("ignore")  # GraKeL's own
+def _converted(order: Mapping[str, Any]) -> tuple[list[Any], Any]:
+    """Graphs of GraKeL, and the kernel."""
     settings, home = order["settings"], order["data_home"]
     source = load_source(
         order["dataset"],
@@ -136,17 +149,35 @@ def main(order: Mapping[str, Any]) -> dict[str, Any]:
         uses_attributes=settings["uses_attributes"],
         deduplicate=order["deduplicate"],
     )
-    graphs = grakel_graphs(source.graphs)
-    kernel = grakel_kernel(settings, source.graphs.n_attributes)
-    _limit(order["seconds"], order["megabytes"])
-    start = time.perf_counter()
-    matrix = np.asarray(kernel.fit_transform(graphs), dtype=np.float64)
-    seconds = time.perf_counter() - start
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    return grakel_graphs(source.graphs), grakel_kernel(settings, source.graphs.n_attributes)
+
+
+def main(text: str) -> None:
+    """
+    Make the matrix that is ordered, and print what it took.
+
+    Parameters
+    ----------
+    text : str
+        JSON of a mapping, see `retgk.paper.peers.peer_matrix`; and `path`, `megabytes` for all,
+        `conversion_seconds` and, for the kernel alone, `seconds`.
+    """
+    warnings.simplefilter("ignore")  # GraKeL's own
+    order = json.loads(text)
+    _end_with_parent()
+    _limit_memory(order["megabytes"])
+    with _time_limit(order["conversion_seconds"]):
+        graphs, kernel = _converted(order)
+    print(READY, flush=True)
+    with _time_limit(order["seconds"]):
+        start = time.perf_counter()
+        matrix = np.asarray(kernel.fit_transform(graphs), dtype=np.float64)
+        seconds = time.perf_counter() - start
     with atomic_path(Path(order["path"])) as unfinished, unfinished.open("wb") as file:
         np.save(file, normalized(matrix))
-    return {"seconds": {"rpf": 0.0, "gram": seconds}, "peak_mb": round(peak_megabytes(), 1)}
+    taken = {"seconds": {"rpf": 0.0, "gram": seconds}, "peak_mb": round(peak_megabytes(), 1)}
+    print(json.dumps(taken))
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(json.loads(sys.argv[1]))))
+    main(sys.argv[1])

@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,9 +17,15 @@ from retgk.datasets.storage import atomic_path
 from retgk.paper.matrices import Matrix
 from retgk.paper.records import key_of
 
-__all__ = ["Limits", "PeerFailure", "peer_matrix"]
+__all__ = ["READY", "Limits", "PeerFailure", "peer_matrix"]
 
-_GRACE_SECONDS = 120  # for loading and converting, which are not the peer's
+READY = "ready"
+"""What the process says when its graphs are converted and the time of the kernel begins."""
+
+_PROGRAM = (sys.executable, "-m", "retgk.paper.peer_process")
+_CONVERSION_SECONDS = 300.0  # or the limit of the kernel, if that is longer
+_GRACE_SECONDS = 120.0  # for imports and for writing the matrix
+_SIGNS_OF_MEMORY = ("memory", "bad_alloc", "failed to map segment", "can't start new thread")
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,18 @@ class Limits:
 
     seconds: float = 600.0
     megabytes: float = 8000.0
+
+    def are_raised(self, earlier: Sequence[float]) -> bool:
+        """Whether what failed within earlier limits is worth a try: one is higher, none lower."""
+        seconds, megabytes = earlier
+        if self.seconds < seconds or self.megabytes < megabytes:
+            return False
+        return self.seconds > seconds or self.megabytes > megabytes
+
+    @property
+    def conversion_seconds(self) -> float:
+        """Seconds for loading and converting, which are not the peer's."""
+        return max(self.seconds, _CONVERSION_SECONDS)
 
 
 class PeerFailure(Exception):  # noqa: N818
@@ -41,74 +59,97 @@ def peer_matrix(spec: Mapping[str, Any], folder: Path, limits: Limits) -> Matrix
     Parameters
     ----------
     spec : mapping
-        `dataset`, `deduplicate`, `data_home` (None or a path in text) and the `settings` of a
-        method of kind "grakel".
+        `dataset`, `deduplicate`, `data_home` (None or a path in text), the digest of the `graphs`
+        that these give, and the `settings` of a method of kind "grakel".
     folder : Path
         Where matrices are kept; failures too, until limits are raised.
     limits : Limits
-        When to stop.
+        When to stop. The memory is that of the whole process, the time that of the kernel.
 
     Returns
     -------
     Matrix
-        With the seconds that GraKeL took, without loading and converting.
+        With the seconds that GraKeL took, without loading and converting, in one thread.
     """
-    own = {name: spec[name] for name in ("dataset", "deduplicate", "settings")}
+    own = {name: spec[name] for name in ("graphs", "settings")}
     path = folder / f"{spec['dataset']}-{spec['settings']['kernel']}-{key_of(own)}.npy"
     facts_path = path.with_suffix(".json")
     facts = json.loads(facts_path.read_text()) if facts_path.exists() else None
-    if facts is None or _is_worth_a_second_try(facts, limits):
+    if facts is None or (facts["failure"] and limits.are_raised(facts["limits"])):
         folder.mkdir(parents=True, exist_ok=True)
         facts = _run(spec, path, limits)
         with atomic_path(facts_path) as unfinished:
             unfinished.write_text(json.dumps(facts))
     if facts["failure"]:
         raise PeerFailure(facts["failure"])
-    return Matrix(np.load(path, mmap_mode="r"), facts["seconds"], {"peak_mb": facts["peak_mb"]})
-
-
-def _is_worth_a_second_try(facts: Mapping[str, Any], limits: Limits) -> bool:
-    if not facts["failure"]:
-        return False
-    return bool(facts["limits"][0] < limits.seconds or facts["limits"][1] < limits.megabytes)
+    products = np.load(path, mmap_mode="r")
+    return Matrix(products, facts["seconds"], {"peak_mb": facts["peak_mb"], "n_jobs": 1})
 
 
 def _run(spec: Mapping[str, Any], path: Path, limits: Limits) -> dict[str, Any]:
-    order = {**spec, "path": str(path), "seconds": limits.seconds, "megabytes": limits.megabytes}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "retgk.paper.peer_process", json.dumps(order)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,  # so that it can be stopped with all that it has started
-    )
-    try:
-        output, errors = process.communicate(timeout=limits.seconds + _GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        return _failed(f"did not finish in {limits.seconds:.0f} s", limits)
-    finally:
-        _stop(process)
-    lines = output.strip().splitlines()
-    if process.returncode == 0 and lines:
-        return {**json.loads(lines[-1]), "failure": None}
-    return _failed(_reason(process.returncode, errors, limits), limits)
+    order = {
+        **spec,
+        "path": str(path),
+        "seconds": limits.seconds,
+        "conversion_seconds": limits.conversion_seconds,
+        "megabytes": limits.megabytes,
+    }
+    end = _end_of([*_PROGRAM, json.dumps(order)], limits)
+    if end.code == 0 and not end.is_late:
+        return {**json.loads(end.output.strip().splitlines()[-1]), "failure": None}
+    return {"failure": _reason(end, limits), "limits": [limits.seconds, limits.megabytes]}
 
 
-def _stop(process: "subprocess.Popen[str]") -> None:
-    """Kill a process and its children, and wait for it."""
+class _End(NamedTuple):
+    """How a process ended, and what it wrote."""
+
+    code: int
+    output: str
+    errors: str
+    is_late: bool
+
+
+def _end_of(command: Sequence[str], limits: Limits) -> _End:
+    """Run a command to its end; it stops itself in time, or else is killed a while later."""
+    seconds = limits.conversion_seconds + limits.seconds + _GRACE_SECONDS
+    is_late = False
+    read_end, write_end = os.pipe()  # nothing is written: that it ends says that we are gone
+    with os.fdopen(read_end, "rb") as lifeline, os.fdopen(write_end, "wb"):
+        process = subprocess.Popen(
+            command,
+            stdin=lifeline,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # so that it can be stopped with all that it has started
+        )
+        try:
+            process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            is_late = True
+        finally:
+            output, errors = _stop(process)
+    return _End(process.returncode, output, errors, is_late)
+
+
+def _stop(process: "subprocess.Popen[str]") -> tuple[str, str]:
+    """Kill a process and its children, wait for it, and return all that it wrote."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    return process.communicate()
 
 
-def _failed(reason: str, limits: Limits) -> dict[str, Any]:
-    return {"failure": reason, "limits": [limits.seconds, limits.megabytes]}
-
-
-def _reason(code: int, errors: str, limits: Limits) -> str:
-    if code in (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGALRM):
-        return f"did not finish in {limits.seconds:.0f} s"
-    last = errors.strip().splitlines()[-1] if errors.strip() else f"ended with code {code}"
-    if "memory" in errors.lower() or code == -signal.SIGSEGV:
+def _reason(end: _End, limits: Limits) -> str:
+    if end.is_late or end.code == -signal.SIGALRM:
+        if READY in end.output.splitlines():
+            return f"did not finish in {limits.seconds:.0f} s"
+        return f"its graphs were not loaded and converted in {limits.conversion_seconds:.0f} s"
+    if end.code == -signal.SIGKILL:
+        return "was killed from outside, probably because the machine ran out of memory"
+    errors = end.errors.lower()
+    if any(sign in errors for sign in _SIGNS_OF_MEMORY) or end.code == -signal.SIGSEGV:
         return f"did not fit into {limits.megabytes:.0f} MB"
-    return last[:200]
+    if end.code < 0:
+        return f"was ended by {signal.Signals(-end.code).name}"
+    lines = end.errors.strip().splitlines()
+    return lines[-1][:200] if lines else f"ended with code {end.code}"

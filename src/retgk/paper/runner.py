@@ -169,7 +169,11 @@ class Runner:
     def _empty_cache(self) -> "Iterator[Runner]":
         """Runner that finds no matrix ready; what it makes is removed, unless it is killed."""
         folder = self.cache / "timed"
-        yield Runner(self.data_home, folder, self.n_jobs, self.limits)
+        try:
+            yield Runner(self.data_home, folder, self.n_jobs, self.limits)
+        except PeerFailure:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         shutil.rmtree(folder, ignore_errors=True)
 
     def _choices(

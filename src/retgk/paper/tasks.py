@@ -105,8 +105,8 @@ def run_tasks_into(
     runner : Runner
         Computes a record.
     say : callable
-        Called with a text, the cost done and the cost of everything, before each task and at the
-        end.
+        Called with a text, the cost done and the cost of everything, before each task and at its
+        end; and for each cell that failed in an earlier run and is not worth another try.
 
     Returns
     -------
@@ -117,26 +117,38 @@ def run_tasks_into(
     with record_writer(path) as writer:
         there = read_records(path)
         done = {record["key"] for record in there if not record["failure"]}
-        failed = {cell_key(record): record["limits"] for record in there if record["failure"]}
+        failed = _failed_cells(there)
+        unsaid = set(failed)
         n_written, spent = 0, 0.0
         total = sum(task.cost for task in tasks)
         for number, task in enumerate(tasks, start=1):
-            limits = failed.get(cell_key(task.cell.identity()))
-            if task.key not in done and (limits is None or _is_raised(limits, runner.limits)):
+            cell = cell_key(task.cell.identity())
+            is_tried = _is_worth_trying(failed.get(cell), runner.limits)
+            if task.key not in done and (is_tried or cell in unsaid):
+                unsaid.discard(cell)
                 start = time.perf_counter()
                 say(f"[{number}/{len(tasks)}] {task.describe()}", spent, total)
-                record = runner.record(task.cell, task.repetition)
-                writer.append(record)
-                if record["failure"]:
-                    failed[cell_key(record)] = record["limits"]
-                n_written += 1
-                say(_summary(record, time.perf_counter() - start), spent, total)
+                if is_tried:
+                    record = runner.record(task.cell, task.repetition)
+                    writer.append(record)
+                    failed |= _failed_cells([record])
+                    n_written += 1
+                    result = _summary(record, time.perf_counter() - start)
+                else:
+                    result = f"    not tried again: {failed[cell]['failure']}"
+                say(result, spent, total)
             spent += task.cost
         return n_written
 
 
-def _is_raised(limits: Sequence[float], now: Limits) -> bool:
-    return limits[0] < now.seconds or limits[1] < now.megabytes
+def _failed_cells(records: Iterable[Record]) -> dict[str, Record]:
+    """Cells whose last record, of whichever repetition, is a failure; with that record."""
+    last = {cell_key(record): record for record in records}
+    return {cell: record for cell, record in last.items() if record["failure"]}
+
+
+def _is_worth_trying(failure: Record | None, limits: Limits) -> bool:
+    return failure is None or limits.are_raised(failure["limits"])
 
 
 def _summary(record: Record, seconds: float) -> str:
