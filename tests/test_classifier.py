@@ -247,6 +247,33 @@ def test_bad_parameters(data, options, message):
         quick(**options).fit(data.graphs[:60], data.targets[:60])
 
 
+@pytest.mark.parametrize("approximate", [False, True])
+@pytest.mark.parametrize("n_steps", [(10, -5), (10, 0), (10, 4.0), (10, True), (10, "20")])
+def test_bad_numbers_of_steps_are_found_before_any_work(data, n_steps, approximate, monkeypatch):
+    for place in ("estimators.graph_products", "estimators.embedding"):
+        monkeypatch.setattr(f"retgk.{place}.return_probabilities", _no_work)
+    model = quick(n_steps=n_steps, approximate=approximate)
+    with pytest.raises(InvalidInputError, match="n_steps must be a whole number of at least 1"):
+        model.fit(data.graphs[:60], data.targets[:60])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"structure_kernel": (None, "rbf")}, "structure_kernel must be Gaussian or Laplacian"),
+        ({"attribute_kernel": (None, Laplacian(1.0))}, "the graphs have no attributes for attr"),
+    ],
+)
+def test_bad_node_kernels_are_found_before_any_work(data, options, message, monkeypatch):
+    monkeypatch.setattr("retgk.estimators.embedding.return_probabilities", _no_work)
+    with pytest.raises(InvalidInputError, match=message):
+        quick(approximate=True, **options).fit(data.graphs[:60], data.targets[:60])
+
+
+def _no_work(*_, **__):
+    pytest.fail("return probabilities are computed")
+
+
 def test_new_graphs_must_be_like_the_fitted(fitted, data):
     with pytest.raises(InvalidInputError, match="the graphs have no labels, the fitted ones have"):
         fitted.predict(data.graphs.without_labels())

@@ -167,7 +167,7 @@ def test_kernel_where_the_median_gives_no_bandwidth(tmp_path: Path) -> None:
     path = tmp_path / "a.smi"
     path.write_text("CCO\nCCN\n")
     result = invoke("kernel", path, "-o", "-")
-    assert_fails(result, "which gives no bandwidth; give --gamma to `retgk kernel`")
+    assert_fails(result, "which gives no bandwidth; give --gamma, or --no-attributes")
     text = printed("kernel", path, "--gamma", 2, "--matrix", "products", "-o", "-")
     assert text.splitlines()[0] == "graph,name,graph_0,graph_1"
     assert [float(cell) for cell in text.splitlines()[1].split(",")[2:]][1] < 1
@@ -247,6 +247,66 @@ def test_cv_errors(graphs_file: Path, options: list[object], message: str) -> No
     assert_fails(invoke("cv", graphs_file, *options), message)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--balanced"], "--balanced is for --protocol nested"),
+        (["--approximate", "yes"], "--approximate yes is for --protocol nested"),
+        (["--n-components", 20], "--n-components is for --protocol nested"),
+        (["--C", -1], "C must be positive and finite, got -1.0"),
+        (["--C", "nan"], "C must be positive and finite, got nan"),
+        (["--folds", 50], "40 graphs do not fill 50 folds; give fewer --folds"),
+        (["--scale", 0], "scale must be positive and finite, got 0"),
+    ],
+)
+def test_options_that_the_papers_protocol_cannot_follow(
+    graphs_file: Path, options: list[object], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RetGKKernel, "fit", lambda *_: pytest.fail("the kernel is computed"))
+    assert_fails(invoke("cv", graphs_file, "--protocol", "paper", *options), message)
+
+
+@pytest.mark.parametrize(
+    ("command", "advice"),
+    [
+        (["kernel", "-o", "-"], "use --matrix products --on-disk"),
+        (["cv", "--protocol", "paper"], "use --protocol nested --approximate yes"),
+        (["cv", "--folds", 3], "use --approximate yes"),
+        (["fit", "-o", "m.retgk"], "use --approximate yes"),
+        (["embed", "-o", "-"], "give a smaller --n-components"),
+    ],
+)
+def test_advice_is_that_of_the_command(
+    graphs_file: Path, command: list[object], advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retgk.memory.available_bytes", lambda: 10)
+    result = invoke(command[0], graphs_file, *command[1:])
+    assert_fails(result, f"memory are free; {advice}")
+    assert result.stderr.splitlines()[-1].endswith(advice)
+
+
+def test_phrases_of_advice_are_those_of_the_library() -> None:
+    """A message that is written anew is noticed here, and its advice is translated again."""
+    import ast
+
+    import retgk
+    from retgk.cli import convert, cv, embed, models, options
+
+    package = Path(retgk.__file__).parent
+    sources = [
+        path.read_text(encoding="utf-8")
+        for path in package.rglob("*.py")
+        if path.relative_to(package).parts[0] not in ("cli", "paper")
+    ]
+    nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
+    texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
+    groups = (options.Reading, options.KernelOptions, options.Learning)
+    pairs = [pair for group in groups for pair in group.advice]
+    pairs += [pair for module in (convert, cv, embed, models) for pair in module.ADVICE]
+    for phrase, _ in pairs:
+        assert any(phrase in text for text in texts), phrase
+
+
 @pytest.fixture(scope="module")
 def model_file(graphs_file: Path) -> Path:
     path = graphs_file.with_name("model.retgk")
@@ -279,6 +339,74 @@ def test_predict_errors(graphs_file: Path, model_file: Path, tmp_path: Path) -> 
     missing = "none.retgk; make it with `retgk fit`"
     assert_fails(invoke("predict", tmp_path / "none.retgk", graphs_file), missing)
     assert_fails(invoke("predict", graphs_file, graphs_file), "small.parquet")
+
+
+def test_no_score_where_a_target_is_missing(model_file: Path, tmp_path: Path) -> None:
+    targets = np.where(np.arange(N_GRAPHS) == 3, np.nan, DATA.targets)
+    source = write_parquet(GraphDataset(DATA.graphs, targets, "gaps"), tmp_path / "gaps.parquet")
+    found = record("predict", model_file, source, "-o", tmp_path / "p.csv")
+    assert found["graphs"] == N_GRAPHS
+    assert "accuracy" not in found
+    assert len(rows_of(tmp_path / "p.csv")) == N_GRAPHS
+    assert_fails(invoke("cv", source), "graph 3 has no target; drop it, or give all targets")
+
+
+def test_targets_that_are_text_or_missing() -> None:
+    from retgk.cli.collection import Collection
+
+    def first(targets: list[object]) -> int | None:
+        return Collection(DATA.graphs, "c", np.array(targets)).first_without_target()
+
+    assert first(["a", "b"]) is None
+    assert first(["a", None]) == 1
+    assert first([1.0, np.nan]) == 1
+    assert first([1, 2]) is None
+
+
+def test_model_file_that_is_too_large_for_predict(
+    graphs_file: Path, model_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = model_file.stat().st_size
+    small = invoke("predict", model_file, graphs_file, "--max-bytes", size - 1)
+    assert_fails(small, f"more than the {size - 1} allowed; give a larger --max-bytes if you trust")
+    assert invoke("predict", model_file, graphs_file, "--max-bytes", size).exit_code == 0
+    monkeypatch.setattr("retgk.models.files.DEFAULT_MAX_BYTES", 1000)
+    path = tmp_path / "m.retgk"
+    result = invoke("fit", graphs_file, "--C", 10, "--scale", 1, "-o", path, "--quiet")
+    assert result.stderr == (
+        f"{path} has {path.stat().st_size} bytes: `retgk predict` reads it with --max-bytes "
+        f"{path.stat().st_size} only\n"
+    )
+
+
+def test_results_that_cannot_go_to_standard_output(graphs_file: Path) -> None:
+    message = "writes a file, and nothing to standard output; give a name instead of -"
+    assert_fails(invoke("fit", graphs_file, "-o", "-"), message)
+    for form in ("parquet", "graphml"):
+        assert_fails(invoke("convert", graphs_file, "-", "--to", form), message)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["convert", "{}", "{folder}/a.parquet"],
+        ["convert", "{}", "{folder}/a", "--to", "graphml"],
+        ["features", "{}", "-o", "{folder}/a.csv"],
+        ["embed", "{}", "-o", "{folder}/new/a.csv"],
+        ["kernel", "{}", "-o", "{folder}/a.npy"],
+        ["cv", "{}", "-o", "{folder}/a.csv"],
+        ["fit", "{}", "-o", "{folder}/a.retgk"],
+        ["predict", "model.retgk", "{}", "-o", "{folder}/a.csv"],
+        ["similar", "{}", "--index", "0", "-o", "{folder}/a.csv"],
+    ],
+)
+def test_folders_that_may_not_be_written_to(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As root, who may write everywhere, there is no such folder: the system is asked for one."""
+    monkeypatch.setattr("retgk.cli.places.os.access", lambda *_: False)
+    words = [word.format("missing.parquet", folder=tmp_path) for word in command]
+    assert_fails(invoke(*words), f"{tmp_path} may not be written to; choose another folder")
 
 
 def test_regression(graphs_file: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Whatever the user names is read as what it is, or is an error of one line."""
 
+import csv
 import gzip
 import json
 from pathlib import Path
@@ -114,6 +115,39 @@ def test_smiles_table_keeps_targets_aligned(tmp_path: Path) -> None:
         InvalidInputError, match="no column 'z'; name one of id, SMILES, y with --t"
     ):
         read(path, target_column="z")
+
+
+def test_a_long_name_makes_no_other_name_larger(tmp_path: Path) -> None:
+    path = tmp_path / "a.smi"
+    path.write_text("CCO\n" * 50 + "C" * 2000 + "\n")
+    names = read(path).keys()["name"]
+    assert names.nbytes < 1000
+    assert names.tolist() == ["CCO"] * 50 + ["C" * 2000]
+
+
+def test_features_of_molecules_with_a_long_name(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    path = tmp_path / "a.smi"
+    path.write_text("CCO ethanol\nCC " + "x" * 2000 + "\n")
+    for output in ("f.npz", "f.parquet", "f.csv"):
+        assert invoke("features", path, "--n-steps", 2, "-o", tmp_path / output).exit_code == 0
+    expected = ["ethanol"] * 3 + ["x" * 2000] * 2
+    assert parquet.read_table(tmp_path / "f.parquet")["name"].to_pylist() == expected
+    rows = csv.DictReader((tmp_path / "f.csv").read_text().splitlines())
+    assert [row["name"] for row in rows] == expected
+    with np.load(tmp_path / "f.npz") as arrays:
+        assert arrays["name"].tolist() == ["ethanol", "x" * 2000]  # once for each graph
+        assert arrays["graph"].tolist() == [0, 0, 0, 1, 1]
+
+
+def test_text_too_wide_for_an_npz_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.smi"
+    path.write_text("CCO\nCC\n")
+    monkeypatch.setattr("retgk.memory.available_bytes", lambda: 10)
+    result = invoke("features", path, "-o", tmp_path / "f.npz")
+    assert result.exit_code == 1
+    assert result.stderr.endswith("memory are free; write .parquet or .csv instead\n")
 
 
 def test_smiles_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

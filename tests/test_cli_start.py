@@ -73,6 +73,14 @@ def test_help_of_a_command_has_examples_and_the_common_options(command: str, run
     assert all(option in text for option in ("--json", "--quiet", "--debug"))
 
 
+@pytest.mark.parametrize("command", ["paper run", "paper report"])
+def test_help_of_a_command_of_the_paper(command: str, run_here: Run) -> None:
+    code, text, _ = run_here(*command.split(), "--help")
+    assert code == 0
+    assert f"$ retgk {command}" in text
+    assert "--debug" in text
+
+
 def test_version(run_here: Run) -> None:
     assert run_here("--version") == (0, f"{__version__}\n", "")
 
@@ -91,6 +99,7 @@ def test_no_command_shows_the_help(run_here: Run) -> None:
         (["kernel", "digits"], "Missing option '--output' / '-o' (see retgk kernel --help)"),
         (["kernel", "digits", "-o", "k.npy", "--n-steps", "0"], "Invalid value for '--n-steps'"),
         (["cv", "digits", "--protocol", "mine"], "Invalid value for '--protocol'"),
+        (["cv", "digits", "--tol", "1"], "Invalid value for '--tol': 1.0 is not below 1"),
         (["info", "--colour", "digits"], "No such option"),
     ],
 )

@@ -196,9 +196,9 @@ def test_bad_input():
     with pytest.raises(InvalidInputError, match="there are no graphs to fit"):
         embedding_of().fit(path(3)[:0])
     fitted = embedding_of().fit(example_batch())
-    with pytest.raises(InvalidInputError, match="have no labels, those of fit had some"):
+    with pytest.raises(InvalidInputError, match="have no labels, the fitted ones have some"):
         fitted.transform(example_batch(labels=False))
-    with pytest.raises(InvalidInputError, match="have 0 attributes a node, those of fit had 2"):
+    with pytest.raises(InvalidInputError, match="have 0 attributes a node, the fitted ones have 2"):
         fitted.partial_fit(example_batch(attributes=False))
-    with pytest.raises(InvalidInputError, match="have labels, those of fit had none"):
+    with pytest.raises(InvalidInputError, match="have labels, the fitted ones have none"):
         embedding_of().fit(path(3)).transform(example_batch(attributes=False))

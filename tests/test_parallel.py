@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from joblib import Parallel, delayed
 
 from retgk import parallel
 from retgk.errors import InvalidInputError
@@ -125,3 +126,21 @@ def test_n_threads(monkeypatch):
         n_threads(0)
     with pytest.raises(InvalidInputError, match=r"n_jobs must be None or a whole number, got 2\.5"):
         n_threads(2.5)
+
+
+def answers(n_workers, n_jobs, backend="threading"):
+    return Parallel(n_workers, backend=backend)(delayed(n_threads)(n_jobs) for _ in range(3))
+
+
+def test_workers_of_joblib_share_the_cores(monkeypatch):
+    monkeypatch.setattr(parallel, "_n_cores", lambda: 4)
+    assert answers(2, None) == [1, 1, 1]
+    assert answers(2, 3) == [3, 3, 3]
+    assert answers(2, -1) == [4, 4, 4]
+    assert answers(1, None) == [4, 4, 4]  # joblib starts no worker
+    assert n_threads(None) == 4
+
+
+@pytest.mark.skipif(n_threads(None) == 1, reason="with one core None is one thread anyway")
+def test_processes_of_joblib_share_the_cores():
+    assert answers(2, None, backend="loky") == [1, 1, 1]

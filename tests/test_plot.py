@@ -214,6 +214,22 @@ BAD = {
 }
 
 
+@pytest.mark.parametrize(
+    ("n_graphs", "y", "message"),
+    [
+        (2, None, "a map needs at least 3 graphs, got 2"),
+        (5, [1, 2], "one target for each of the 5 graphs"),
+        (40, [f"c{i}" for i in range(40)], "40 classes cannot be told apart"),
+    ],
+)
+def test_map_of_graphs_is_checked_before_their_kernel(monkeypatch, n_graphs, y, message):
+    monkeypatch.setattr(
+        RetGKKernel, "fit_transform", lambda *_: pytest.fail("the kernel is computed")
+    )
+    with pytest.raises(InvalidInputError, match=message):
+        plot.collection_map([np.eye(2)] * n_graphs, y)
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_errors(name):
     draw, message = BAD[name]

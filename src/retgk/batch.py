@@ -13,6 +13,7 @@ from retgk.labels import recode, union_of_names
 from retgk.runs import first_of_run, offsets
 from retgk.selection import FlatGraphs, chosen_graphs, joined_graphs, run_of_graphs
 from retgk.validation import (
+    check_alike,
     checked_attributes,
     checked_labels,
     checked_node_ptr,
@@ -439,14 +440,5 @@ def _check_same_kind(batches: Sequence[GraphBatch]) -> None:
             raise InvalidInputError(
                 f"batch {position} is of type {type(batch).__name__}; make it a GraphBatch first"
             )
-        if batch.n_attributes != first.n_attributes:
-            raise InvalidInputError(
-                f"batch {position} has {batch.n_attributes} attributes a node, batch 0 has "
-                f"{first.n_attributes}; give all the same, or use without_attributes()"
-            )
-        if batch.has_labels != first.has_labels:
-            raise InvalidInputError(
-                f"batch {position} has {'labels' if batch.has_labels else 'no labels'}, batch 0 "
-                f"has {'some' if first.has_labels else 'none'}; give all the same, or use "
-                "without_labels()"
-            )
+        names = f"batch {position} has", "batch 0 has"
+        check_alike(batch, first.has_labels, first.n_attributes, *names)

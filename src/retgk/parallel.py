@@ -24,12 +24,17 @@ __all__ = ["n_threads", "run_tasks", "single_threaded_blas"]
 
 def n_threads(n_jobs: int | None) -> int:
     """
-    Number of threads that `n_jobs` asks for, in scikit-learn's convention.
+    Number of threads that `n_jobs` asks for.
+
+    Unlike scikit-learn's, whose None is one worker, ours means all cores: threads that share
+    their memory cost next to nothing. Inside a worker of joblib, of which there is one for each
+    core already, None is one thread.
 
     Parameters
     ----------
     n_jobs : int or None
-        None means all cores that this process may use; -1 too, -2 all but one, and so on.
+        -1 means all cores that this process may use, -2 all but one, and so on; None all of them
+        too, but one thread inside a worker of joblib, such as those of ``GridSearchCV(n_jobs=2)``.
 
     Returns
     -------
@@ -37,12 +42,20 @@ def n_threads(n_jobs: int | None) -> int:
         At least one.
     """
     if n_jobs is None:
-        return _n_cores()
+        return 1 if _is_joblib_worker() else _n_cores()
     if not isinstance(n_jobs, Integral):
         raise InvalidInputError(f"n_jobs must be None or a whole number, got {n_jobs!r}")
     if n_jobs == 0:
         raise InvalidInputError("n_jobs=0 asks for no thread at all; use None for all cores")
     return int(n_jobs) if n_jobs > 0 else max(1, _n_cores() + 1 + int(n_jobs))
+
+
+def _is_joblib_worker() -> bool:
+    """Whether this thread, or process, works for a ``joblib.Parallel`` of several workers."""
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend()
+    return (backend.nesting_level or 0) > 0
 
 
 @cache

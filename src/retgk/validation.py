@@ -13,6 +13,7 @@ from retgk.labels import encode_labels
 from retgk.runs import graph_of
 
 __all__ = [
+    "check_alike",
     "check_no_nan",
     "check_not_masked",
     "checked_attributes",
@@ -33,6 +34,39 @@ def check_not_masked(values: Any, name: str) -> None:
         raise InvalidInputError(
             f"{name} are a masked array; fill the gaps with .filled(value), or drop the graphs "
             "that have some together with their targets"
+        )
+
+
+def check_alike(
+    batch: Any,
+    has_labels: bool,
+    n_attributes: int,
+    batch_has: str = "the graphs have",
+    others_have: str = "the fitted ones have",
+) -> None:
+    """
+    Raise unless the nodes of a batch have labels and attributes as those of other graphs do.
+
+    Parameters
+    ----------
+    batch : GraphBatch
+        Graphs.
+    has_labels : bool
+        Whether the others have labels.
+    n_attributes : int
+        Attributes a node of the others.
+    batch_has, others_have : str
+        How the message speaks of them.
+    """
+    if batch.n_attributes != n_attributes:
+        raise InvalidInputError(
+            f"{batch_has} {batch.n_attributes} attributes a node, {others_have} {n_attributes}; "
+            "give all the same, or use without_attributes()"
+        )
+    if batch.has_labels != has_labels:
+        raise InvalidInputError(
+            f"{batch_has} {'labels' if batch.has_labels else 'no labels'}, {others_have} "
+            f"{'some' if has_labels else 'none'}; give all the same, or use without_labels()"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,24 +57,40 @@ class Collection:
                 f"{self.name} has {self.targets.shape[1]} targets for each graph; give one of "
                 "them with --targets"
             )
-        if self.targets.dtype.kind == "f" and (self.targets != self.targets).any():
-            position = int((self.targets != self.targets).argmax())
+        if (position := self.first_without_target()) is not None:
             raise InvalidInputError(
                 f"{self.name}: graph {position} has no target; drop it, or give all targets with "
                 "--targets"
             )
         return self.targets
 
+    def first_without_target(self) -> int | None:
+        """First graph whose target is missing, NaN or None; None if all have one."""
+        if self.targets is None:
+            return 0
+        if self.targets.dtype.kind not in "fO":
+            return None
+        values = self.targets.tolist()
+        return next((i for i, value in enumerate(values) if _is_missing(value)), None)
+
     def keys(self) -> dict[str, NDArray[Any]]:
-        """Columns that say which graph a row of a table is about."""
+        """
+        Columns that say which graph a row of a table is about.
+
+        Names are objects: in an array of text, each would take as much memory as the longest.
+        """
         import numpy as np
 
         columns: dict[str, NDArray[Any]] = {"graph": np.arange(len(self))}
         if self.graph_names is not None:
-            columns["name"] = np.array(self.graph_names)
+            columns["name"] = np.array(self.graph_names, dtype=object)
         if self.targets is not None and self.targets.ndim == 1:
             columns["target"] = self.targets
         elif self.targets is not None:
             for number, column in enumerate(self.targets.T):
                 columns[f"target_{number}"] = column
         return columns
+
+
+def _is_missing(target: Any) -> bool:
+    return target is None or (isinstance(target, float) and math.isnan(target))

@@ -9,8 +9,8 @@ from typing import Any, get_type_hints
 
 import typer
 
-from retgk.cli.failures import one_line_errors
-from retgk.cli.options import Common
+from retgk.cli.failures import Advice, one_line_errors
+from retgk.cli.options import Common, Debugging
 from retgk.progress import no_progress
 
 __all__ = ["command"]
@@ -19,13 +19,16 @@ Function = Callable[..., None]
 
 
 def command(
-    app: typer.Typer, *, examples: Sequence[str], name: str | None = None
+    app: typer.Typer, *, examples: Sequence[str], name: str | None = None, advice: Advice = ()
 ) -> Callable[[Function], Function]:
     """
     Register a function as a command of an app.
 
     A parameter that is annotated with a dataclass stands for one option per field, so that
-    groups of options are written down once. One of them is `Common`.
+    groups of options are written down once. One of them, `common`, is `Common` or `Debugging`.
+
+    Messages of the library advise what to do in Python. A group that has an option for it says so
+    in its class variable `advice`; a command may go before its groups with `advice` of its own.
 
     Parameters
     ----------
@@ -35,6 +38,8 @@ def command(
         Command lines that the help shows.
     name : str, optional
         Name of the command; that of the function by default.
+    advice : sequence of (str, str), optional
+        Phrases of messages, and what to say instead.
 
     Returns
     -------
@@ -45,16 +50,18 @@ def command(
 
     def register(function: Function) -> Function:
         shown = name or function.__name__.strip("_")
-        app.command(shown, help=inspect.getdoc(function), epilog=epilog)(_spelled_out(function))
+        run = _spelled_out(function, advice)
+        app.command(shown, help=inspect.getdoc(function), epilog=epilog)(run)
         return function
 
     return register
 
 
-def _spelled_out(function: Function) -> Function:
+def _spelled_out(function: Function, advice: Advice) -> Function:
     """Function of plain options that gathers them into groups again."""
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    own = [*advice, *(pair for group in groups.values() for pair in getattr(group, "advice", ()))]
 
     @functools.wraps(function)
     def run(**options: Any) -> None:
@@ -62,10 +69,10 @@ def _spelled_out(function: Function) -> Function:
             name: group(**{field.name: options.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
-        common: Common = arguments["common"]
+        common: Common | Debugging = arguments["common"]
         with ExitStack() as stack:
-            stack.enter_context(one_line_errors(common.debug))
-            if common.quiet:
+            stack.enter_context(one_line_errors(common.debug, own))
+            if isinstance(common, Common) and common.quiet:
                 stack.enter_context(no_progress())
             function(**arguments, **options)
 

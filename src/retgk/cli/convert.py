@@ -15,6 +15,7 @@ import typer
 from retgk.cli.collection import Collection
 from retgk.cli.command import command
 from retgk.cli.options import Common, Reading, Source
+from retgk.cli.places import check_new_file
 from retgk.cli.report import Stopwatch, note, print_record
 from retgk.cli.sources import read_collection
 from retgk.errors import InvalidInputError
@@ -33,6 +34,11 @@ To = Annotated[
     Form | None, typer.Option("--to", help="Form to write; by the ending of OUTPUT otherwise.")
 ]
 
+ADVICE = (
+    ("number the labels with with_labels(graphs.labels)", "leave labels out with --no-labels"),
+    ("use write_graphml", "write GraphML"),
+    ("use write_parquet", "write Parquet"),
+)
 _FORM_OF_SUFFIX: dict[str, Form] = {".parquet": "parquet", ".zip": "tu"}
 
 
@@ -46,6 +52,7 @@ def register(app: typer.Typer) -> None:
             "retgk convert graphs.parquet graphs --to graphml",
             "retgk convert graphs/ GRAPHS.zip",
         ],
+        advice=ADVICE,
     )(convert)
 
 
@@ -84,11 +91,9 @@ def _form_of(output: Path) -> Form:
 
 def _check_free(output: Path, form: Form) -> None:
     """Raise, before any work is done, if the output cannot be put in its place."""
-    if form in ("graphml", "edges"):
-        if output.exists():
-            raise InvalidInputError(f"{output} exists; remove it, or choose a new folder")
-    elif output.is_dir():
-        raise InvalidInputError(f"{output} is a folder; give the name of a file")
+    if form in ("graphml", "edges") and output.exists():
+        raise InvalidInputError(f"{output} exists; remove it, or choose a new folder")
+    check_new_file(output)
     if form == "tu" and output.suffix != ".zip":
         raise InvalidInputError(f"TU text is written as NAME.zip; {output} should end in .zip")
 

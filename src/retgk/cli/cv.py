@@ -9,6 +9,7 @@ import typer
 from retgk.cli.collection import Collection
 from retgk.cli.command import command
 from retgk.cli.options import (
+    DEFAULT_COMPONENTS,
     Common,
     Components,
     Learning,
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from retgk.cli.fold_answers import FoldAnswer
 
 __all__ = ["register"]
+
+ADVICE = (
+    ("use write_mean_embedding_gram", "use --protocol nested --approximate yes"),
+    ("pass a number as gamma of ExponentialGraphKernel", "use --protocol nested"),
+)
 
 Protocol = Annotated[
     Literal["nested", "paper"],
@@ -50,6 +56,7 @@ def register(app: typer.Typer) -> None:
             "retgk cv ENZYMES --protocol paper --p 2 --scale 8 --repetitions 10",
             "retgk cv molecules.csv --target-column active -o predictions.csv",
         ],
+        advice=ADVICE,
     )(cv)
 
 
@@ -59,7 +66,7 @@ def cv(
     walks: Walks,
     learning: Learning,
     common: Common,
-    n_components: Components = 200,
+    n_components: Components = DEFAULT_COMPONENTS,
     protocol: Protocol = "nested",
     folds: Folds = 10,
     repetitions: Repetitions = 1,
@@ -70,8 +77,11 @@ def cv(
 
     With -o, the prediction for every graph when it was a test graph is written too.
     """
+    from retgk.cli.fold_answers import check_paper_options, nested_answers, paper_answers
     from retgk.cli.learning import is_regression, new_model
 
+    if protocol == "paper":
+        check_paper_options(learning, n_components)
     if output is not None:
         check_output(output, has_matrix=False)
     watch = Stopwatch()
@@ -81,8 +91,6 @@ def cv(
         regression = is_regression(learning, targets)
     seeds = [walks.seed + repetition for repetition in range(repetitions)]
     with watch.timing("cross-validation"):
-        from retgk.cli.fold_answers import nested_answers, paper_answers
-
         if protocol == "paper":
             if regression:
                 raise InvalidInputError("the paper's protocol is for classes; use nested")

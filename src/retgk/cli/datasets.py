@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from retgk.cli.command import command
-from retgk.cli.options import Common, DataHome, DataSetNames
+from retgk.cli.options import DATA_HOME_ADVICE, Common, DataHome, DataSetNames
 from retgk.cli.report import note, print_record, print_table
 from retgk.datasets.catalogue import SUBJECT_OF, TUDATASETS
 
@@ -64,4 +64,9 @@ def _fetch(names: DataSetNames, common: Common, data_home: DataHome = None) -> N
 command(app, name="list", examples=["retgk datasets list", "retgk datasets list --here --json"])(
     _list
 )
-command(app, name="fetch", examples=["retgk datasets fetch MUTAG ENZYMES"])(_fetch)
+command(
+    app,
+    name="fetch",
+    examples=["retgk datasets fetch MUTAG ENZYMES"],
+    advice=DATA_HOME_ADVICE,
+)(_fetch)

@@ -14,6 +14,11 @@ from retgk.cli.tables import Table, check_output, finish, write_table
 
 __all__ = ["register"]
 
+ADVICE = (
+    ("set sparse_output, or pass an iterator of batches", "give a smaller --n-components"),
+    ("pass a number as gamma", "use --no-attributes"),
+)
+
 Precision = Annotated[
     Literal["float64", "float32"], typer.Option("--dtype", help="Type of the numbers.")
 ]
@@ -28,6 +33,7 @@ def register(app: typer.Typer) -> None:
             "retgk embed molecules.smi --n-components 100 --dtype float32 -o vectors.npy",
             "cat molecules.smi | retgk embed - -o - | head",
         ],
+        advice=ADVICE,
     )(embed)
 
 

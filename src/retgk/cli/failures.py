@@ -1,9 +1,8 @@
 """Errors as one line on standard error, and exit codes."""
 
-import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,33 +10,22 @@ import typer
 
 from retgk.errors import InvalidInputError
 
-__all__ = ["INTERRUPTED", "TERMINATED", "one_line", "one_line_errors"]
+__all__ = ["INTERRUPTED", "TERMINATED", "Advice", "one_line", "one_line_errors"]
+
+Advice = Sequence[tuple[str, str]]
+"""What messages of the library advise, and what does it on the command line."""
 
 FAILED = 1
 USAGE = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 TERMINATED = 143
 
-# What messages of the library advise, and the option that does it here.
-_OPTIONS = (
-    (r"without_labels\(\)", "--no-labels"),
-    (r"without_attributes\(\)", "--no-attributes"),
-    (r"pass symmetrize=True", "give --symmetrize"),
-    (r"symmetrize=True", "--symmetrize"),
-    (r"pass delimiter=", "give --delimiter "),
-    (r"set data_home or ", "give --data-home or set "),
-    (r"use write_mean_embedding_gram", "use --matrix products --on-disk"),
-    (r"pass a number as gamma$", "give --gamma to `retgk kernel`"),
-    (r"use write_graphml", "write GraphML"),
-    (r"or use write_parquet", "or write Parquet"),
-)
-
 # click's, whose place in typer has changed: options and arguments that cannot be understood
 _UsageError: Any = typer.BadParameter.__bases__[0]
 
 
 @contextmanager
-def one_line_errors(debug: bool) -> Iterator[None]:
+def one_line_errors(debug: bool, advice: Advice = ()) -> Iterator[None]:
     """Turn any exception into a line and an exit code; a traceback comes first for debugging."""
     try:
         yield
@@ -49,7 +37,7 @@ def one_line_errors(debug: bool) -> Iterator[None]:
     except (InvalidInputError, ImportError, OSError, MemoryError) as error:
         if debug:
             traceback.print_exc()
-        _tell(one_line(error))
+        _tell(one_line(error, advice))
         raise typer.Exit(FAILED) from None
     except typer.Exit:
         raise
@@ -60,15 +48,15 @@ def one_line_errors(debug: bool) -> Iterator[None]:
     except Exception as error:  # a bug: still one line, and how to see more
         if debug:
             traceback.print_exc()
-        _tell(f"{type(error).__name__}: {one_line(error)} (--debug shows where)")
+        _tell(f"{type(error).__name__}: {one_line(error, advice)} (--debug shows where)")
         raise typer.Exit(FAILED) from None
 
 
-def one_line(error: BaseException) -> str:
-    """Message of an error without line breaks, in words of the command line."""
+def one_line(error: BaseException, advice: Advice = ()) -> str:
+    """Message of an error without line breaks, with the advice of a command in its words."""
     text = _joined_lines(error)
-    for pattern, option in _OPTIONS:
-        text = re.sub(pattern, option, text)
+    for phrase, option in advice:
+        text = text.replace(phrase, option)
     return text
 
 

@@ -32,7 +32,8 @@ def features(
     """
     Write the return probabilities of all nodes, one row per node.
 
-    Rows say which graph and node they are about, and the target of the graph.
+    Rows say which graph and node they are about, and the target of the graph. In an .npz file
+    names stand once for each graph, beside the first node of each.
     """
     check_output(output)
     watch = Stopwatch()
@@ -53,11 +54,14 @@ def _node_table(collection: Collection, probabilities: object) -> Table:
 
     values = np.asarray(probabilities)
     graphs = collection.graphs
-    keys = {name: np.repeat(column, graphs.sizes) for name, column in collection.keys().items()}
+    of_graphs = collection.keys()
+    keys = {name: np.repeat(column, graphs.sizes) for name, column in of_graphs.items()}
     graph = keys.pop("graph")
     node = np.arange(graphs.n_nodes) - np.repeat(graphs.node_ptr[:-1], graphs.sizes)
     columns = [f"p{step}" for step in range(1, values.shape[1] + 1)]
     more = {"node_ptr": graphs.node_ptr}
+    if "name" in of_graphs:
+        more["name"] = of_graphs["name"]  # as text of one width for all, so not for every node
     return Table(
         {"graph": graph, "node": node, **keys}, values, columns, "return_probabilities", more
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from retgk.cli.options import Learning, Walks
+from retgk.cli.options import DEFAULT_COMPONENTS, Learning, Walks
 from retgk.errors import InvalidInputError
 from retgk.progress import no_progress, progress_bar
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from retgk.batch import GraphBatch
 
-__all__ = ["FoldAnswer", "nested_answers", "paper_answers"]
+__all__ = ["FoldAnswer", "check_paper_options", "nested_answers", "paper_answers"]
 
 PAPER_C = (1.0, 10.0, 100.0, 1000.0)
 
@@ -51,10 +51,7 @@ def _splits(targets: NDArray[Any], n_folds: int, seed: int, model: Any) -> Any:
     from sklearn.base import is_classifier
     from sklearn.model_selection import KFold, StratifiedKFold
 
-    if len(targets) < n_folds:
-        raise InvalidInputError(
-            f"{len(targets)} graphs do not fill {n_folds} folds; give fewer --folds"
-        )
+    _check_enough(targets, n_folds)
     if not is_classifier(model):
         return KFold(n_folds, shuffle=True, random_state=seed).split(targets)
     names, counts = np.unique(targets, return_counts=True)
@@ -65,6 +62,36 @@ def _splits(targets: NDArray[Any], n_folds: int, seed: int, model: Any) -> Any:
         )
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     return splitter.split(targets, targets)
+
+
+def _check_enough(targets: NDArray[Any], n_folds: int) -> None:
+    if len(targets) < n_folds:
+        raise InvalidInputError(
+            f"{len(targets)} graphs do not fill {n_folds} folds; give fewer --folds"
+        )
+
+
+def check_paper_options(learning: Learning, n_components: int) -> None:
+    """Raise, before any work is done, if the paper's protocol cannot do what the options ask."""
+    from retgk.estimators.candidates import checked_penalties
+
+    unused = {
+        "--balanced": learning.balanced,
+        "--approximate yes": learning.approximate == "yes",
+        "--n-components": n_components != DEFAULT_COMPONENTS,
+    }
+    for option, is_given in unused.items():
+        if is_given:
+            raise InvalidInputError(
+                f"the paper's protocol is exact and weights all graphs alike: {option} is for "
+                "--protocol nested"
+            )
+    for option, values in {"--p": learning.p, "--scale": learning.scale}.items():
+        if values is not None and len(values) > 1:
+            raise InvalidInputError(
+                f"the paper's protocol takes one {option}; --protocol nested chooses among several"
+            )
+    checked_penalties(learning.C or PAPER_C)
 
 
 def paper_answers(
@@ -83,8 +110,8 @@ def paper_answers(
     from retgk.estimators.kernel import RetGKKernel
     from retgk.kernels.graph_kernels import ExponentialGraphKernel
 
-    p, scale = _one(learning.p, "--p"), _one(learning.scale, "--scale")
-    kernel = ExponentialGraphKernel(p=p, scale=scale)
+    _check_enough(targets, n_folds)
+    kernel = ExponentialGraphKernel(p=(learning.p or [1.0])[0], scale=(learning.scale or [1.0])[0])
     model = RetGKKernel(**walks.parameters(), tol=learning.tol, graph_kernel=kernel).fit(graphs)
     grid = sorted(learning.C or PAPER_C)
     with progress_bar("cross-validation", len(seeds)) as advance:
@@ -121,11 +148,3 @@ def _paper_repetition(
         predictions = machine.predict(matrix[np.ix_(fold.test, known)])
         answers.append(FoldAnswer(fold.test, predictions, {"C": result.c}))
     return answers
-
-
-def _one(values: list[float] | None, option: str) -> float:
-    if values is not None and len(values) > 1:
-        raise InvalidInputError(
-            f"the paper's protocol takes one {option}; --protocol nested chooses among several"
-        )
-    return values[0] if values else 1.0

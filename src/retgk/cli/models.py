@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from retgk.cli.collection import Collection
 from retgk.cli.command import command
 from retgk.cli.learning import chosen_parameters, is_regression, new_model, scores
 from retgk.cli.options import (
+    DEFAULT_COMPONENTS,
     Common,
     Components,
     Learning,
@@ -19,6 +22,7 @@ from retgk.cli.options import (
     Source,
     Walks,
 )
+from retgk.cli.places import check_new_file
 from retgk.cli.report import Stopwatch, note, print_pairs, print_record
 from retgk.cli.sources import read_collection
 from retgk.cli.tables import Table, check_output, finish, write_table
@@ -26,11 +30,20 @@ from retgk.errors import InvalidInputError
 
 __all__ = ["register"]
 
+ADVICE = (
+    ("pass a larger max_bytes", "give a larger --max-bytes"),
+    ("what save_model wrote", "what `retgk fit` wrote"),
+)
+
 NewModel = Annotated[
     Path, typer.Option("--output", "-o", metavar="FILE", help="Model file, such as model.retgk.")
 ]
 Probabilities = Annotated[
     bool, typer.Option("--probabilities", help="Write the probability of every class too.")
+]
+MaxBytes = Annotated[
+    int | None,
+    typer.Option("--max-bytes", min=1, help="Largest model file to read; 1 GiB by default."),
 ]
 
 
@@ -50,6 +63,7 @@ def register(app: typer.Typer) -> None:
             "retgk predict mutag.retgk new.smi",
             "retgk predict mutag.retgk new.parquet --probabilities -o predictions.csv",
         ],
+        advice=ADVICE,
     )(predict)
 
 
@@ -60,15 +74,14 @@ def fit(
     walks: Walks,
     learning: Learning,
     common: Common,
-    n_components: Components = 200,
+    n_components: Components = DEFAULT_COMPONENTS,
 ) -> None:
     """
     Train a classifier, or a regressor where targets are values, and write it to a file.
 
     Its parameters are chosen by cross-validation among the candidates.
     """
-    if output.is_dir():
-        raise InvalidInputError(f"{output} is a folder; give the name of a file")
+    check_new_file(output)
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common)
@@ -81,8 +94,10 @@ def fit(
         from retgk.models.files import save_model
 
         save_model(model, output)
+    n_bytes = output.stat().st_size
     record = {
         "output": str(output),
+        "bytes": n_bytes,
         "model": type(model).__name__,
         "graphs": len(collection),
         "approximate": model.approximate_,
@@ -94,6 +109,18 @@ def fit(
         print_record(record)
     elif not common.quiet:
         _print_fit(record)
+    _warn_of_size(output, n_bytes)
+
+
+def _warn_of_size(path: Path, n_bytes: int) -> None:
+    """Say, even if all else is quiet, that the file cannot be used as other files are."""
+    from retgk.models.files import DEFAULT_MAX_BYTES
+
+    if n_bytes > DEFAULT_MAX_BYTES:
+        print(
+            f"{path} has {n_bytes} bytes: `retgk predict` reads it with --max-bytes {n_bytes} only",
+            file=sys.stderr,
+        )
 
 
 def _print_fit(record: dict[str, Any]) -> None:
@@ -116,6 +143,7 @@ def predict(
     common: Common,
     output: Output = "-",
     probabilities: Probabilities = False,
+    max_bytes: MaxBytes = None,
 ) -> None:
     """
     Predict the targets of graphs with a model from a file.
@@ -131,7 +159,7 @@ def predict(
                 f"there is no model file {model_file}; make it with `retgk fit`"
             )
         collection = read_collection(source, reading, common)
-        model = _loaded(model_file, probabilities)
+        model = _loaded(model_file, probabilities, max_bytes)
     with watch.timing("predict"):
         predictions = model.predict(collection.graphs)
         columns = {"prediction": predictions}
@@ -142,16 +170,16 @@ def predict(
     table = Table({**collection.keys(), **columns})
     with watch.timing("write"):
         write_table(table, output, json=common.json)
-    facts = _score(model, collection.targets, predictions)
+    facts = _score(model, collection, predictions)
     finish(table, output, common, watch, graphs=len(collection), **facts)
     if facts and not common.json:
         note(common, ", ".join(f"{name} {value:.4f}" for name, value in facts.items()))
 
 
-def _loaded(path: Path, probabilities: bool) -> Any:
-    from retgk.models.files import load_model
+def _loaded(path: Path, probabilities: bool, max_bytes: int | None) -> Any:
+    from retgk.models.files import DEFAULT_MAX_BYTES, load_model
 
-    model = load_model(path)
+    model = load_model(path, max_bytes=max_bytes or DEFAULT_MAX_BYTES)
     if not hasattr(model, "predict"):
         raise InvalidInputError(
             f"{path} holds a {type(model).__name__}, which does not predict; make a model with "
@@ -162,9 +190,10 @@ def _loaded(path: Path, probabilities: bool) -> Any:
     return model
 
 
-def _score(model: Any, targets: Any, predictions: Any) -> dict[str, float]:
-    """Scores where the graphs have targets of the same kind."""
-    if targets is None or targets.ndim != 1:
+def _score(model: Any, collection: Collection, predictions: Any) -> dict[str, float]:
+    """Scores where all graphs have targets, and of the same kind."""
+    targets = collection.targets
+    if targets is None or targets.ndim != 1 or collection.first_without_target() is not None:
         return {}
     regression = not hasattr(model, "classes_")
     if (targets.dtype.kind in "US") != (predictions.dtype.kind in "US"):

@@ -3,17 +3,21 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
 from retgk.cli.completion import data_set_names, model_files, source_names
+from retgk.cli.failures import Advice
 
 __all__ = [
+    "DATA_HOME_ADVICE",
+    "DEFAULT_COMPONENTS",
     "Common",
     "Components",
     "DataHome",
     "DataSetNames",
+    "Debugging",
     "EmbeddingOptions",
     "KernelOptions",
     "Learning",
@@ -51,6 +55,14 @@ _embedding = _in_panel("Embedding")
 _learning = _in_panel("Learning")
 _common = _in_panel("Output")
 
+
+def _below_one(value: float) -> float:
+    """Raise, before any work is done, for a tolerance that the kernel refuses."""
+    if not value < 1:
+        raise typer.BadParameter(f"{value} is not below 1")
+    return value
+
+
 Source = Annotated[
     str, typer.Argument(metavar="GRAPHS", help=SOURCE_HELP, autocompletion=source_names)
 ]
@@ -68,6 +80,7 @@ DataHome = Annotated[
     Path | None,
     _reading("--data-home", envvar="RETGK_DATA_HOME", help="Folder of the TUDataset collections."),
 ]
+DATA_HOME_ADVICE: Advice = (("set data_home or ", "give --data-home or set "),)
 TABLE_HELP = (
     "File to write, by its ending: .parquet, .csv, .npz, .npy or .json; - for standard output. "
     "A file that is there is replaced when all is done."
@@ -78,11 +91,25 @@ OptionalOutput = Annotated[
 ]
 Tolerance = Annotated[
     float,
-    _kernel("--tol", min=0, help="Largest error of an inner product; 0 for plain float64."),
+    _kernel(
+        "--tol",
+        min=0,
+        callback=_below_one,
+        help="Largest error of an inner product, below 1; 0 for plain float64.",
+    ),
 ]
 Components = Annotated[
     int, _embedding("--n-components", "-D", min=1, help="Random features, for each label.")
 ]
+DEFAULT_COMPONENTS = 200
+Debug = Annotated[bool, _common("--debug", help="Show a traceback when it fails.")]
+
+
+@dataclass(frozen=True)
+class Debugging:
+    """What even a command has that prints in its own way."""
+
+    debug: Debug = False
 
 
 @dataclass(frozen=True)
@@ -93,12 +120,21 @@ class Common:
     quiet: Annotated[
         bool, _common("--quiet", "-q", help="No progress bars and notes on standard error.")
     ] = False
-    debug: Annotated[bool, _common("--debug", help="Show a traceback when it fails.")] = False
+    debug: Debug = False
 
 
 @dataclass(frozen=True)
 class Reading:
     """How graphs are read."""
+
+    advice: ClassVar[Advice] = (
+        ("without_labels()", "--no-labels"),
+        ("without_attributes()", "--no-attributes"),
+        ("pass symmetrize=True", "give --symmetrize"),
+        ("symmetrize=True", "--symmetrize"),
+        ("pass delimiter=", "give --delimiter "),
+        *DATA_HOME_ADVICE,
+    )
 
     data_home: DataHome = None
     format: Annotated[
@@ -175,6 +211,13 @@ class Walks:
 class KernelOptions:
     """Which matrix is computed."""
 
+    advice: ClassVar[Advice] = (
+        ("use write_mean_embedding_gram", "use --matrix products --on-disk"),
+        ("pass a number as gamma of ExponentialGraphKernel", "use --matrix products or distances"),
+        ("a number as gamma of ExponentialGraphKernel", "use --matrix products or distances"),
+        ("pass a number as gamma", "give --gamma, or --no-attributes if it is about those"),
+    )
+
     matrix: Annotated[
         Literal["kernel", "products", "distances"],
         _kernel("--matrix", help="exp(-gamma MMD^p), inner products, or MMD."),
@@ -203,7 +246,7 @@ class KernelOptions:
 class EmbeddingOptions:
     """How graphs become vectors."""
 
-    n_components: Components = 200
+    n_components: Components = DEFAULT_COMPONENTS
     feature_map: Annotated[
         Literal["joint", "tensor"], _embedding("--feature-map", help="Tensor is the paper's.")
     ] = "joint"
@@ -220,6 +263,14 @@ class EmbeddingOptions:
 @dataclass(frozen=True)
 class Learning:
     """How a model is chosen."""
+
+    advice: ClassVar[Advice] = (
+        ("use approximate=True", "use --approximate yes"),
+        (
+            "pass a number as gamma",
+            "in Python, structure_kernel and attribute_kernel of the estimator take a number",
+        ),
+    )
 
     task: Annotated[
         Literal["auto", "classification", "regression"],

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from retgk.cli.command import command
+from retgk.cli.options import Debugging
+
 if TYPE_CHECKING:
     from retgk.paper.cells import Cell
 
@@ -30,8 +33,9 @@ class ProtocolName(StrEnum):
     time = "time"
 
 
-@paper_app.command()
+@command(paper_app, examples=["retgk paper run --table 2 --dataset MUTAG"])
 def run(
+    common: Debugging,  # noqa: ARG001
     table: Annotated[
         list[str] | None, typer.Option(help="1 to 4, as in 1,2. Default: all.")
     ] = None,
@@ -96,8 +100,9 @@ def run(
     typer.echo(f"{n_written} records added to {records}")
 
 
-@paper_app.command()
+@command(paper_app, examples=["retgk paper report --output paper-report"])
 def report(
+    common: Debugging,  # noqa: ARG001
     records: Annotated[
         list[Path] | None, typer.Option(help="File of records; may be repeated.")
     ] = None,

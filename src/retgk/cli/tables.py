@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from retgk.cli.options import Common
+from retgk.cli.places import check_new_file
 from retgk.cli.report import Stopwatch, as_json, note, print_record
 from retgk.errors import InvalidInputError
+from retgk.memory import check_room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +26,11 @@ STANDARD_OUTPUT = "-"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that say what they are about (keys), and one matrix of numbers beside them."""
+    """
+    Rows that say what they are about (keys), and one matrix of numbers beside them.
+
+    `more` are arrays for .npz files alone; they take the place of keys of the same name.
+    """
 
     keys: Mapping[str, NDArray[Any]]
     values: NDArray[Any] | None = None
@@ -44,11 +50,7 @@ def check_output(output: str, *, has_matrix: bool = True) -> None:
             f"cannot tell from {output!r} what to write; end the name in one of "
             f"{', '.join(endings)}, or give - for standard output"
         )
-    if path.is_dir():
-        raise InvalidInputError(f"{output} is a folder; give the name of a file")
-    parent = next(folder for folder in path.absolute().parents if folder.exists())
-    if not parent.is_dir():
-        raise InvalidInputError(f"{output} cannot be made: {parent} is not a folder")
+    check_new_file(path)
 
 
 def write_table(table: Table, output: str, *, json: bool = False) -> None:
@@ -103,15 +105,20 @@ def _write_parquet(table: Table, stream: IO[bytes]) -> None:
 def _write_npz(table: Table, stream: IO[bytes]) -> None:
     import numpy as np
 
-    arrays: dict[str, Any] = {name: _without_objects(values) for name, values in table.keys.items()}
+    columns = {**table.keys, **table.more}
+    arrays: dict[str, Any] = {name: _without_objects(values) for name, values in columns.items()}
     if table.values is not None:
         arrays[table.name] = table.values
-    np.savez(stream, **arrays, **table.more)
+    np.savez(stream, **arrays)
 
 
 def _without_objects(values: NDArray[Any]) -> NDArray[Any]:
-    """Objects would be pickled; text is what they are."""
-    return values.astype(str) if values.dtype.kind == "O" else values
+    """Objects would be pickled; text is what they are, each as wide as the longest."""
+    if values.dtype.kind != "O":
+        return values
+    widest = max((len(str(value)) for value in values), default=0)
+    check_room(4 * widest * len(values), "text in an .npz file", "write .parquet or .csv instead")
+    return values.astype(str)
 
 
 def _write_npy(table: Table, stream: IO[bytes]) -> None:

@@ -10,7 +10,12 @@ from retgk.errors import InvalidInputError
 from retgk.kernels.node_kernels import Gaussian, Laplacian
 from retgk.walks.sampling import sample_nodes, seed_from
 
-__all__ = ["FourierKernel", "fitted_attribute_kernel", "fitted_structure_kernel"]
+__all__ = [
+    "FourierKernel",
+    "check_has_attributes",
+    "fitted_attribute_kernel",
+    "fitted_structure_kernel",
+]
 
 FourierKernel = Gaussian | Laplacian
 
@@ -18,6 +23,15 @@ FourierKernel = Gaussian | Laplacian
 _PAPER_KERNEL = Gaussian(gamma=50.0)
 _GRAPHS_FOR_MEDIAN = 800
 _NODES_FOR_MEDIAN = 5
+
+
+def check_has_attributes(kernel: FourierKernel | None, batch: GraphBatch) -> None:
+    """Raise if there is a kernel of attributes, but none for it."""
+    if batch.n_attributes == 0 and kernel is not None:
+        raise InvalidInputError(
+            f"the graphs have no attributes for attribute_kernel={kernel!r}; leave it out, or give "
+            "the graphs attributes"
+        )
 
 
 def fitted_attribute_kernel(
@@ -40,11 +54,6 @@ def fitted_attribute_kernel(
     Gaussian, Laplacian or None
         None where there are no attributes.
     """
-    if batch.n_attributes == 0 and kernel is not None:
-        raise InvalidInputError(
-            f"the graphs have no attributes for attribute_kernel={kernel!r}; leave it out, or give "
-            "the graphs attributes"
-        )
     if batch.n_attributes == 0:
         return None
     kernel = kernel or Gaussian(gamma="median")

@@ -8,6 +8,7 @@ import numpy as np
 
 from retgk.errors import InvalidInputError
 from retgk.kernels.graph_kernels import ExponentialGraphKernel
+from retgk.walks.features import check_walk_parameters
 
 __all__ = [
     "NodeCandidate",
@@ -57,7 +58,14 @@ def candidates_of(value: Any, name: str) -> tuple[Any, ...]:
 
 
 def node_candidates(parameters: Mapping[str, Any]) -> list[NodeCandidate]:
-    """All combinations of what describes nodes, the first candidates first."""
+    """
+    All combinations of what describes nodes, the first candidates first.
+
+    Walks are checked for every candidate, so that a bad one is found before work on the others.
+    """
+    walks = [parameters[name] for name in ("method", "n_walks", "self_loop")]
+    for n_steps in candidates_of(parameters["n_steps"], "n_steps"):
+        check_walk_parameters(n_steps, *walks)
     return [
         NodeCandidate(*values)
         for values in product(*(candidates_of(parameters[n], n) for n in NodeCandidate._fields))

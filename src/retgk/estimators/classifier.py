@@ -70,7 +70,8 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     tol : float, default=1e-4
         Largest error of an inner product of the exact kernel.
     n_jobs : int, optional
-        Threads; None for all cores. It changes no result.
+        Threads; None for all cores, but for one inside workers of joblib, such as those of
+        ``GridSearchCV(n_jobs=2)``. It changes no result.
     random_state : int, Generator, RandomState or None
         Seed of folds, of nodes drawn for a median, of frequencies and of Monte Carlo.
 

@@ -14,6 +14,7 @@ from retgk.batch import GraphBatch
 from retgk.converters import as_batch
 from retgk.embeddings.bandwidths import (
     FourierKernel,
+    check_has_attributes,
     fitted_attribute_kernel,
     fitted_structure_kernel,
 )
@@ -28,6 +29,7 @@ from retgk.embeddings.vectors import (
     piece_borders,
 )
 from retgk.errors import InvalidInputError
+from retgk.validation import check_alike
 from retgk.walks.features import Method, check_walk_parameters, return_probabilities
 from retgk.walks.sampling import seed_from
 
@@ -86,7 +88,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         float64 or float32, of the features and of the result. In float32 an angle of x turns is
         off by up to 1e-7 x, and so is its cosine.
     n_jobs : int, optional
-        Threads; None for all cores.
+        Threads; None for all cores, but for one inside workers of joblib.
     batch_size : int, optional
         Graphs worked on at a time; by default as many as have about 130,000 nodes (50 MB).
     random_state : int, Generator, RandomState or None
@@ -172,11 +174,8 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         RetGKEmbedding
             The transformer itself.
         """
-        widths = checked_widths(vars(self))
-        check_walk_parameters(self.n_steps, self.method, self.n_walks, self.self_loop)
         batch = as_batch(X)
-        if len(batch) == 0:
-            raise InvalidInputError("there are no graphs to fit; give at least one")
+        widths = self._checked_widths(batch)
         rng = np.random.default_rng(int(seed_from(self.random_state)))
         self.walk_seed_ = int(rng.integers(2**63))
         self.attribute_kernel_ = fitted_attribute_kernel(self.attribute_kernel, batch, rng)
@@ -217,7 +216,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "maps_"):
             return self.fit(X, y)
         batch = as_batch(X)
-        self._check_like_fitted(batch)
+        check_alike(batch, self.label_names_ is not None, self.n_attributes_)
         if self.label_names_ is not None:
             self.label_names_ = tuple(
                 dict.fromkeys([*self.label_names_, *(names_in_use(batch) or ())])
@@ -295,6 +294,15 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         return tags
 
+    def _checked_widths(self, batch: GraphBatch) -> tuple[int, ...]:
+        """Give the numbers of features, if all parameters can be used with these graphs."""
+        widths = checked_widths(vars(self))
+        check_walk_parameters(self.n_steps, self.method, self.n_walks, self.self_loop)
+        if len(batch) == 0:
+            raise InvalidInputError("there are no graphs to fit; give at least one")
+        check_has_attributes(self.attribute_kernel, batch)
+        return widths
+
     def _n_labels(self) -> int:
         if self.label_names_ is None:
             return 1
@@ -319,7 +327,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _embedded(self, batch: GraphBatch) -> Any:
         """Embed a batch, piece by piece."""
-        self._check_like_fitted(batch)
+        check_alike(batch, self.label_names_ is not None, self.n_attributes_)
         compiled = compiled_maps(self.maps_, self.dtype)
         pieces = (
             self._vectors(batch[first:last], first, compiled)
@@ -340,19 +348,6 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             compiled=compiled,
             n_jobs=self.n_jobs,
         )
-
-    def _check_like_fitted(self, batch: GraphBatch) -> None:
-        if batch.has_labels != (self.label_names_ is not None):
-            have, had = ("labels", "none") if batch.has_labels else ("no labels", "some")
-            raise InvalidInputError(
-                f"the graphs have {have}, those of fit had {had}; give all the same, or use "
-                "without_labels()"
-            )
-        if batch.n_attributes != self.n_attributes_:
-            raise InvalidInputError(
-                f"the graphs have {batch.n_attributes} attributes a node, those of fit had "
-                f"{self.n_attributes_}; give all the same, or use without_attributes()"
-            )
 
     def _check_streams_arrays(self) -> None:
         config = getattr(self, "_sklearn_output_config", {})

@@ -17,6 +17,7 @@ from retgk.errors import InvalidInputError
 from retgk.estimators.functions import mean_embedding_gram, squared_mmd
 from retgk.estimators.kernel import RetGKKernel
 from retgk.kernels.node_kernels import Laplacian
+from retgk.validation import check_alike
 
 __all__ = ["MostSimilar", "distance", "most_similar", "pairwise_distances", "similarity"]
 
@@ -132,7 +133,8 @@ def most_similar(graph: Any, graphs: Any, k: int = 5, **options: Any) -> MostSim
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InvalidInputError(f"k must be a whole number of at least 1, got {k!r}")
     query, collection = _one(graph, "graph"), _batch(graphs)
-    _check_alike(query, collection, "graph", "graphs")
+    others = collection.has_labels, collection.n_attributes
+    check_alike(query, *others, "the query has", "the collection has")
     kernel = RetGKKernel(**_options(options, tol=_TOL))
     kernel._fit_nodes(query)
     points = kernel._new_points(collection)
@@ -170,7 +172,7 @@ def pairwise_distances(X: Any, Y: Any = None, **options: Any) -> Floats:
     if Y is None:
         return np.sqrt(squared_mmd(rows, **settings))
     columns = _batch(Y)
-    _check_alike(rows, columns, "X", "Y")
+    check_alike(rows, columns.has_labels, columns.n_attributes, "X has", "Y has")
     return np.sqrt(squared_mmd(rows, columns, **settings))
 
 
@@ -198,23 +200,8 @@ def _one(graph: Any, name: str) -> GraphBatch:
 
 def _pair(g: Any, h: Any) -> GraphBatch:
     first, second = _one(g, "g"), _one(h, "h")
-    _check_alike(first, second, "g", "h")
+    check_alike(first, second.has_labels, second.n_attributes, "g has", "h has")
     return GraphBatch.concatenate([first, second])
-
-
-def _check_alike(first: GraphBatch, second: GraphBatch, name: str, other: str) -> None:
-    """Raise if the nodes of two sides cannot be compared."""
-    if first.has_labels != second.has_labels:
-        has, has_none = (name, other) if first.has_labels else (other, name)
-        raise InvalidInputError(
-            f"{has} has node labels, {has_none} has none; give both labels, or pass "
-            f"as_batch({has}).without_labels()"
-        )
-    if first.n_attributes != second.n_attributes:
-        raise InvalidInputError(
-            f"{name} has {first.n_attributes} attributes a node, {other} has "
-            f"{second.n_attributes}; give both the same, or use without_attributes()"
-        )
 
 
 def _cosines(products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:

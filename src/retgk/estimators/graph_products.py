@@ -158,10 +158,14 @@ def embedded_products(
     names = ("method", "n_walks", "self_loop", "n_components", "n_jobs")
     options = {name: parameters[name] for name in names}
     is_all = len(columns) == len(batch)
-    for candidate in node_candidates(parameters):
-        embedding = RetGKEmbedding(
-            **candidate._asdict(), **options, sparse_output=True, random_state=seed
-        )
+    candidates = node_candidates(parameters)
+    embeddings = [
+        RetGKEmbedding(**candidate._asdict(), **options, sparse_output=True, random_state=seed)
+        for candidate in candidates
+    ]
+    for embedding in embeddings:  # the last of them too, before the work for the first
+        embedding._checked_widths(batch)
+    for candidate, embedding in zip(candidates, embeddings, strict=True):
         vectors = embedding.fit(batch)._embedded(batch)
         chosen = vectors if is_all else vectors_of(vectors, columns)
         products = embedding_products(

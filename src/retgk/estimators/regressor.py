@@ -63,7 +63,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
     tol : float, default=1e-4
         Largest error of an inner product of the exact kernel.
     n_jobs : int, optional
-        Threads; None for all cores.
+        Threads; None for all cores, but for one inside workers of joblib.
     random_state : int, Generator, RandomState or None
         Seed of folds, landmarks, nodes drawn for a median, frequencies and Monte Carlo.
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from retgk.batch import GraphBatch
+from retgk.converters import as_batch
 from retgk.errors import InvalidInputError
 from retgk.estimators.kernel import RetGKKernel
 from retgk.plot.axes import FEW_COLOURS, MANY_COLOURS, axes_or_new, checked_kernel, checked_targets
@@ -50,14 +52,17 @@ def collection_map(
     >>> collection_map(np.eye(4) + 1.0, ["a", "a", "b", "b"]).get_xlabel()
     'first component (33 % of the variance)'
     """
-    kernel = _kernel_matrix(graphs)
-    targets = None if y is None else checked_targets(y, len(kernel))
-    places, shares = _components(kernel)
+    known = graphs if _is_kernel(graphs) else as_batch(graphs)
+    if len(known) < 3:
+        raise InvalidInputError(f"a map needs at least 3 graphs, got {len(known)}")
+    targets = None if y is None else checked_targets(y, len(known))
+    is_range = targets is not None and _is_range(targets)
+    places, shares = _components(_kernel_matrix(known))
     ax = axes_or_new(ax, (5.4, 4.4))
-    size = size or float(np.clip(9000 / len(kernel), 7, 36))
+    size = size or float(np.clip(9000 / len(known), 7, 36))
     if targets is None:
         ax.scatter(places[:, 0], places[:, 1], s=size, color=MANY_COLOURS[0], linewidths=0)
-    elif _is_range(targets):
+    elif is_range:
         points = ax.scatter(
             places[:, 0], places[:, 1], s=size, c=targets.astype(float), cmap="viridis"
         )
@@ -70,12 +75,14 @@ def collection_map(
     return ax
 
 
-def _kernel_matrix(graphs: Any) -> NDArray[np.float64]:
-    is_array = isinstance(graphs, np.ndarray) and graphs.ndim == 2 and graphs.dtype.kind == "f"
-    kernel = graphs if is_array else RetGKKernel(random_state=0).fit_transform(graphs)
-    if len(kernel) < 3:
-        raise InvalidInputError(f"a map needs at least 3 graphs, got {len(kernel)}")
-    return checked_kernel(kernel)
+def _is_kernel(graphs: Any) -> bool:
+    return isinstance(graphs, np.ndarray) and graphs.ndim == 2 and graphs.dtype.kind == "f"
+
+
+def _kernel_matrix(known: NDArray[np.float64] | GraphBatch) -> NDArray[np.float64]:
+    if isinstance(known, GraphBatch):
+        known = RetGKKernel(random_state=0).fit_transform(known)
+    return checked_kernel(known)
 
 
 def _components(kernel: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
