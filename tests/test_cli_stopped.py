@@ -107,7 +107,9 @@ def test_fetch_stopped(
 def test_warmup_stopped(tmp_path: Path) -> None:
     """Its processes end with it."""
     process = start_program("warmup", folder=tmp_path)
-    time.sleep(1.0)
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("compiling kernel")
+    time.sleep(0.5)  # some of its processes are there now
     process.send_signal(signal.SIGINT)
     _, notes = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == 130, notes

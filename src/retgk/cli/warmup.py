@@ -54,6 +54,7 @@ def warmup(common: Common, parts: Parts = None, n_jobs: Jobs = None) -> None:
     for part in wanted:
         if part not in PARTS:
             raise InvalidInputError(f"there is no part {part!r}; choose from {', '.join(PARTS)}")
+    note(common, f"compiling {', '.join(wanted)}, which may take half a minute")
     start = perf_counter()
     seconds: dict[str, float] = {}
     for part, spent in compile_parts(wanted, n_jobs):
