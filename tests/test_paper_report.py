@@ -244,7 +244,7 @@ def test_protocols_are_explained_whatever_the_records(folder):
     assert "Where 10 does not divide n, up to 9 graphs are never tested." in section
     assert "the authors' choices for each set" in section
     assert f"power of {rules['nested']['gamma_ratio']:.3g}, times one of" in section
-    assert "{1, 10, 100, 1000}" in section
+    assert "From {1, 10, 100, 1000}, together with everything else" in section
     assert "sets of at most 5,000 graphs" in section
 
 
