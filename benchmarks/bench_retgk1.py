@@ -122,7 +122,14 @@ def peak_rate(reduced, n_points=960, points_per_graph=32, n_repetitions=100):
     what, products, times = (0, task.stop, False), np.empty(task.shape), []
     for _ in range(n_repetitions):
         start = time.thread_time()
-        fill_products(bucket.rows, bucket.columns, factors(small), what, task.row_numbers, products)
+        fill_products(
+            bucket.rows,
+            bucket.columns,
+            factors(small.kernels, small.block_ptr),
+            what,
+            task.row_numbers,
+            products,
+        )
         times.append(time.thread_time() - start)
     return task.stop * n_points / min(times)
 

@@ -76,10 +76,11 @@ def test_learns(data, approximate):
 
 def test_only_support_graphs_are_kept(data):
     model = quick(C=1000, p=2, scale=8).fit(data.graphs[:60], data.targets[:60])
-    kept = model.kernel_._points
+    kept = model.kernel_._fitted.points
     assert len(model.support_) < 60
     assert kept.n_graphs == len(model.support_) == model.dual_coef_.shape[1]
-    np.testing.assert_array_equal(np.diff(kept.node_ptr), data.graphs.sizes[model.support_])
+    totals = np.bincount(kept.entry_graphs, kept.entry_weights)
+    np.testing.assert_allclose(totals, np.ones(len(model.support_)))
     assert model.kernel_.inner_products_.shape == (len(model.support_),) * 2
 
 

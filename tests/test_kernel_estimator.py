@@ -1,11 +1,5 @@
 """RetGKKernel against the naive reference, and as an estimator of scikit-learn."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -15,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from retgk import (
+    Delta,
     ExponentialGraphKernel,
     Gaussian,
     GraphBatch,
@@ -22,14 +17,15 @@ from retgk import (
     Laplacian,
     Polynomial,
     PolynomialGraphKernel,
+    RetGKClassifier,
     RetGKKernel,
     make_graph_classification,
     mean_embedding_gram,
     return_probabilities,
     squared_mmd,
-    write_mean_embedding_gram,
 )
-from retgk.estimators import gram_file
+from retgk.estimators.node_features import label_codes
+from retgk.kernels.graph_kernels import squared_mmd_from_products
 from tests import naive
 
 KINDS = {
@@ -311,83 +307,116 @@ def test_unfitted():
             getattr(RetGKKernel(), method)(graphs_of_kind("both"))
 
 
-def test_errors_come_before_the_work(monkeypatch):
+@pytest.fixture
+def no_work(monkeypatch):
+    """Fail at the first thing that takes time."""
+
     def work(*_args, **_options):
         raise AssertionError("return probabilities were computed")
 
     monkeypatch.setattr("retgk.estimators.kernel.return_probabilities", work)
+    monkeypatch.setattr("retgk.estimators.graph_products.return_probabilities", work)
+
+
+BAD_PARAMETERS = [
+    ({"tol": -1.0}, "tol must be at least 0 and below 1, got -1.0"),
+    ({"tol": "small"}, "tol must be at least 0 and below 1, got 'small'"),
+    ({"n_steps": 0}, "n_steps must be a whole number of at least 1, got 0"),
+    ({"method": "guess"}, "method must be one of"),
+    ({"n_jobs": 0}, "n_jobs=0 asks for no thread"),
+    ({"structure_kernel": "laplacian"}, "structure_kernel must be a Laplacian, .* got 'laplacian'"),
+    ({"structure_kernel": Delta()}, r"structure_kernel must be a .* got Delta\(\)"),
+    ({"attribute_kernel": Delta()}, r"attribute_kernel must be a .* got Delta\(\)"),
+    ({"attribute_kernel": {"a": Laplacian()}}, "attribute block 'a' must be a tuple of columns"),
+    (
+        {"attribute_kernel": {"a": ([0], "laplacian")}},
+        "the kernel of attribute block 'a' must be a Laplacian",
+    ),
+]
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(("parameters", "message"), BAD_PARAMETERS)
+def test_bad_parameters_are_found_before_the_work(parameters, message):
+    with pytest.raises(InvalidInputError, match=message):
+        fit(**parameters)
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [pair for pair in BAD_PARAMETERS if "n_jobs" not in pair[0]],
+)
+def test_bad_candidates_are_found_before_the_work(parameters, message):
+    """The last candidate is looked at before anything is computed for the first."""
+    good = {"n_steps": 50, "structure_kernel": None, "attribute_kernel": None}
+    candidates = {
+        name: (good[name], bad) if name in good else bad for name, bad in parameters.items()
+    }
+    graphs = graphs_of_kind("both", 12)
+    with pytest.raises(InvalidInputError, match=message):
+        RetGKClassifier(**candidates, cv=2).fit(graphs, np.arange(12) % 2)
+
+
+@pytest.mark.usefixtures("no_work")
+def test_bad_graphs_are_found_before_the_work():
     with pytest.raises(InvalidInputError, match="no attributes"):
         RetGKKernel(attribute_kernel=Laplacian()).fit(graphs_of_kind("labels"))
+    with pytest.raises(InvalidInputError, match="there is one graph"):
+        RetGKKernel().fit(graphs_of_kind("labels")[:1])
+    with pytest.raises(InvalidInputError, match=r"graph_kernel must be an Exp.* got 'rbf'"):
+        fit(graph_kernel="rbf")
+
+
+def test_columns_of_a_block_may_be_a_tuple():
+    graphs = graphs_of_kind("attributes")
+    found, expected = (
+        RetGKKernel(attribute_kernel={"a": (columns, Laplacian(1.0))}, random_state=0)
+        .fit(graphs)
+        .inner_products_
+        for columns in ((0, 1), [0, 1])
+    )
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("random_state", [None, 3, np.random.default_rng(3)])
+def test_monte_carlo_walks_stay_the_same_after_fit(random_state):
+    graphs = graphs_of_kind("labels", 12)
+    kernel = RetGKKernel(
+        method="monte-carlo",
+        n_walks=20,
+        structure_kernel=Laplacian(3.0),
+        random_state=random_state,
+        tol=0,
+    ).fit(graphs[:8])
+    np.testing.assert_array_equal(kernel.transform(graphs), kernel.transform(graphs))
+    assert_close(kernel.distances(graphs[:8]), kernel.distances(), 1e-6)
+    other = RetGKKernel(method="monte-carlo", n_walks=20, random_state=4).fit(graphs[:8])
+    assert other.walk_seed_ == 4
+
+
+def test_memory_is_asked_for_what_is_made(monkeypatch):
+    """Inner products alone need one matrix; distances are written down for no graph kernel."""
+    graphs = graphs_of_kind("both")
+    monkeypatch.setattr("retgk.memory.available_bytes", lambda: 8 * 81)
+    assert mean_embedding_gram(graphs, random_state=0).shape == (9, 9)
+    with pytest.raises(InvalidInputError, match="the kernel matrix takes"):
+        RetGKKernel().fit_transform(graphs)
+
+
+def test_median_of_the_graph_kernel_is_that_of_all_distances():
+    kernel = RetGKKernel(random_state=0).fit(graphs_of_kind("both", 30))
+    squared = squared_mmd_from_products(
+        kernel.inner_products_, kernel.squared_norms_, kernel.squared_norms_
+    )
+    np.fill_diagonal(squared, 0.0)
+    assert kernel.graph_kernel_ == ExponentialGraphKernel().fitted(squared)
 
 
 def test_matrix_that_does_not_fit_memory(monkeypatch):
-    monkeypatch.setattr("retgk.memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("retgk.memory.available_bytes", lambda: 8 * 80)
     with pytest.raises(InvalidInputError, match=r"the kernel matrix takes .* GiB, but only"):
         fit()
-
-
-def test_gram_file_equals_the_matrix_in_memory(tmp_path, monkeypatch):
-    graphs = graphs_of_kind("both", 30)
-    kernel = RetGKKernel(tol=0, random_state=0)
-    monkeypatch.setattr(gram_file, "_BLOCK_BYTES", 8 * 30 * 7)
-    matrix = write_mean_embedding_gram(tmp_path / "gram.npy", graphs, kernel=kernel)
-    assert np.array_equal(matrix, matrix.T)
-    assert_close(np.asarray(matrix), kernel.fit(graphs).inner_products_, 1e-13)
-    assert [path.name for path in tmp_path.iterdir()] == ["gram.npy"]
-    with pytest.raises(InvalidInputError, match="exists; remove it"):
-        write_mean_embedding_gram(tmp_path / "gram.npy", graphs, kernel=kernel)
-
-
-def test_gram_file_of_other_graphs_is_not_continued(tmp_path, monkeypatch):
-    graphs = graphs_of_kind("both", 30)
-    monkeypatch.setattr(gram_file, "_BLOCK_BYTES", 8 * 30 * 7)
-    monkeypatch.setattr(gram_file, "_fill_rows", fail_at_second_call(gram_file._fill_rows))
-    with pytest.raises(KeyboardInterrupt):
-        write_mean_embedding_gram(tmp_path / "gram.npy", graphs, kernel=RetGKKernel(random_state=0))
-    with pytest.raises(InvalidInputError, match="was begun with other graphs or parameters"):
-        write_mean_embedding_gram(
-            tmp_path / "gram.npy", graphs[::-1], kernel=RetGKKernel(random_state=0)
-        )
-
-
-def fail_at_second_call(function):
-    calls = []
-
-    def wrapped(*arguments):
-        calls.append(1)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return function(*arguments)
-
-    return wrapped
-
-
-KILLED = """
-import sys, time
-from retgk import RetGKKernel, make_graph_classification, write_mean_embedding_gram
-from retgk.estimators import gram_file
-gram_file._BLOCK_BYTES = 8 * 40 * 4
-fill, slow = gram_file._fill_rows, float(sys.argv[2])
-gram_file._fill_rows = lambda *arguments: (time.sleep(slow), fill(*arguments))
-graphs = make_graph_classification(n_graphs=40, n_labels=3, random_state=0).graphs
-write_mean_embedding_gram(sys.argv[1], graphs, kernel=RetGKKernel(random_state=0))
-"""
-
-
-def test_killed_gram_file_resumes_to_the_same_matrix(tmp_path):
-    undisturbed, killed = tmp_path / "undisturbed.npy", tmp_path / "killed.npy"
-    subprocess.run([sys.executable, "-c", KILLED, undisturbed, "0"], check=True)
-    process = subprocess.Popen([sys.executable, "-c", KILLED, killed, "0.2"])
-    journal = tmp_path / "killed.npy.partial.json"
-    deadline = time.monotonic() + 60
-    while not journal.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert journal.exists()
-    assert not killed.exists()
-    subprocess.run([sys.executable, "-c", KILLED, killed, "0"], check=True)
-    assert killed.read_bytes() == undisturbed.read_bytes()
 
 
 def test_no_graph_is_dropped():
@@ -397,3 +426,22 @@ def test_no_graph_is_dropped():
     assert kernel.inner_products_.shape == (4, 4)
     assert kernel.inner_products_[3, 3] == pytest.approx(1)
     assert return_probabilities(graphs).shape == (graphs.n_nodes, 50)
+
+
+class CountedLabel:
+    """A label that counts how often it is hashed."""
+
+    n_hashes = 0
+
+    def __hash__(self):
+        CountedLabel.n_hashes += 1
+        return id(self)
+
+
+def test_many_labels_are_looked_up_once_each():
+    graphs = graphs_of_kind("structure", 30)
+    graphs = graphs.with_labels([CountedLabel() for _ in range(graphs.n_nodes)])
+    CountedLabel.n_hashes = 0
+    codes = label_codes(graphs, graphs.label_names)
+    np.testing.assert_array_equal(codes, graphs.labels)
+    assert CountedLabel.n_hashes < 20 * graphs.n_nodes

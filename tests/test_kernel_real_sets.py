@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from retgk import Laplacian, RetGKKernel, load_tudataset
+from retgk import Laplacian, PolynomialGraphKernel, RetGKKernel, load_tudataset
 from tests.test_kernel_estimator import assert_close, naive_products
 
 # set, labels, attributes, largest graph of the sample, number of graphs
@@ -35,3 +35,23 @@ def test_exact_kernel_keeps_its_promise(name, labels, attributes, largest, n_gra
         found = kernel.fit(graphs).inner_products_
         assert_close(found, truth, max(tol, 1e-12))
         assert np.linalg.eigvalsh(found).min() > -1e-9
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("tol", [1e-6, 1e-4, 1e-2])
+def test_promise_for_graphs_of_another_sort(data_folder, tol):
+    """Molecules are fitted; proteins, networks of actors and threads come later."""
+    molecules = load_tudataset("MUTAG", data_home=data_folder, download=False).graphs[:60]
+    kernel = RetGKKernel(
+        structure_kernel=Laplacian(3.0), graph_kernel=PolynomialGraphKernel(), tol=tol
+    ).fit(molecules.without_labels())
+    exact = RetGKKernel(
+        structure_kernel=Laplacian(3.0), graph_kernel=PolynomialGraphKernel(), tol=0
+    ).fit(molecules.without_labels())
+    for name in ("ENZYMES", "IMDB-BINARY", "DD", "REDDIT-BINARY"):
+        graphs = load_tudataset(name, data_home=data_folder, download=False).graphs[:8]
+        graphs = graphs.without_labels().without_attributes()
+        assert_close(kernel.transform(graphs), exact.transform(graphs), tol)
+        assert_close(kernel.diagonal(graphs), exact.diagonal(graphs), tol)
+        one = kernel.transform(graphs[3:4])
+        np.testing.assert_array_equal(one, kernel.transform(graphs)[3:4])

@@ -10,10 +10,19 @@ import zipfile
 import numpy as np
 import pytest
 
-from retgk import InvalidInputError, RetGKEmbedding, RetGKKernel, load_model, save_model
+from retgk import (
+    GraphBatch,
+    InvalidInputError,
+    Laplacian,
+    RetGKEmbedding,
+    RetGKKernel,
+    load_model,
+    save_model,
+)
 from retgk.models.digests import text_digest
 from tests.model_file_mutations import DAMAGED, FORGED, members_of, npy, signed, zipped
 from tests.model_zoo import decorated_graphs, fitted_models
+from tests.walk_graphs import complete, star
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory as Linux does")
@@ -125,24 +134,43 @@ def test_changed_array(saved, tmp_path):
     ("name", "change", "message"),
     [
         ("squared_norms", lambda a: a * np.nan, "'squared_norms' has values that are not finite"),
-        (
-            "squared_norms",
-            lambda a: a[:-1],
-            r"float64 of shape \(5,\), but the model needs .*\(6,\)",
-        ),
+        ("squared_norms", lambda a: a[:-1], "'entry_graphs' has graphs that are not among 5"),
+        ("squared_norms", lambda a: np.append(a, 1.0), "'entry_weights' are not shares"),
         ("squared_norms", lambda a: a.astype("f4"), "is float32 of shape"),
-        ("return_probabilities", lambda a: a + 1, r"values outside of \[0, 1\]"),
-        ("return_probabilities", lambda a: a[:, :-1], "but the model needs float64 of shape"),
-        ("node_ptr", lambda a: a[::-1], "'node_ptr' does not rise from 0"),
-        ("node_ptr", lambda a: a[:1], "'node_ptr' does not rise from 0"),
-        ("node_ptr", lambda a: a * 2**40, "'return_probabilities' is float64 of shape"),
-        ("labels", lambda a: a + 1, "'labels' has codes that are not in 'label_names'"),
+        ("mean_0", lambda a: a[:-1], "but the model needs float64 of shape"),
+        ("coordinates", lambda a: a[:, :-1], "but the model needs float64 of shape"),
+        ("coordinates", lambda a: a[:-1], "'labels' is int32 of shape"),
+        ("entry_points", lambda a: a[::-1], "'entry_points' does not rise through all points"),
+        ("entry_points", lambda a: a * 2**40, "'entry_points' does not rise through all points"),
+        ("entry_points", lambda a: a[:0], "'entry_graphs' is int64 of shape"),
+        ("entry_graphs", lambda a: a - 1, "'entry_graphs' has graphs that are not among 6"),
+        ("entry_graphs", lambda a: a * 0, "'entry_weights' are not shares"),
+        ("entry_weights", lambda a: -a, "'entry_weights' are not shares"),
+        ("entry_weights", lambda a: 2 * a, "'entry_weights' are not shares"),
+        ("labels", lambda a: a + 1, "'labels' are not rising codes of 'label_names'"),
+        ("labels", lambda a: a[::-1], "'labels' are not rising codes of 'label_names'"),
         ("labels", lambda a: a.astype("c16"), "has the type '<c16'"),
         ("labels", lambda a: a.astype("?"), "has the type"),
     ],
 )
 def test_forged_arrays(name, change, message, saved, tmp_path):
     assert_refused(with_array(saved, name, change), message, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("entry_graphs", lambda a: a * 0, "'entry_graphs' does not rise within each point"),
+        ("basis_0", lambda a: a[:, :0], "'basis_0' has 0 directions of 8"),
+        ("basis_0", lambda a: np.hstack([a] * 8), "directions of 8"),
+    ],
+)
+def test_forged_arrays_of_shared_points(name, change, message, tmp_path):
+    graphs = GraphBatch.concatenate([kind(n) for n in (5, 5, 9, 14) for kind in (complete, star)])
+    kernel = RetGKKernel(8, structure_kernel=Laplacian(1.0), tol=1e-2).fit(graphs)
+    save_model(kernel, tmp_path / "model.retgk")
+    good = (tmp_path / "model.retgk").read_bytes()
+    assert_refused(with_array(good, name, change), message, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk.errors import InvalidInputError
+from retgk.kernels import rotation
 from retgk.kernels.gram import gram_of_reduced, weighted_gram
 from retgk.kernels.node_kernels import Delta, Gaussian, Laplacian, Polynomial, median_distance
 from retgk.kernels.points import DistinctPoints, NodePoints
@@ -175,6 +176,36 @@ def test_float32_is_used_only_where_the_promise_allows():
     assert reduced_points(x, None, KERNELS[0], 1e-7).dtype == np.float64
     far = NodePoints((x.blocks[0] * 1e4,), x.node_ptr, x.labels)
     assert reduced_points(far, None, KERNELS[0], 1e-5).dtype == np.float64
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e9])
+def test_large_coordinates_round_more(scale):
+    """float64 keeps its promise if it can, and says so where it cannot."""
+    x = random_points(7, [6])
+    far = NodePoints((x.blocks[0] * scale,), x.node_ptr, x.labels)
+    kernels = (Laplacian(gamma=1.3),)
+    promised = reduced_points(far, None, kernels, 0.0).error
+    assert 1e-9 * scale / 1e6 < promised < 1e-8 * scale / 1e6
+    error = weighted_gram(far, kernels=kernels, tol=0) - naive_gram(far, far, kernels)
+    assert np.abs(error).max() <= promised
+    with pytest.raises(InvalidInputError, match=r"features are so far apart.*above tol=1e-10"):
+        weighted_gram(far, kernels=kernels, tol=1e-10)
+    assert weighted_gram(far, kernels=kernels, tol=1e-3).shape == (6, 6)
+
+
+def test_rounding_of_ordinary_coordinates_is_the_constant():
+    assert reduced_points(random_points(7, [6]), None, KERNELS[0], 0.0).error == FLOAT64_ERROR
+
+
+def test_moments_are_added_up_in_bands(monkeypatch):
+    x = random_points(8, [20], n_graphs=400, n_labels=0, max_nodes=60)
+    assert len(list(x.graph_chunks())) > 4
+    whole = rotation.principal_rotation([x], 0, 2)
+    monkeypatch.setattr(rotation, "_BAND_BYTES", 1)
+    monkeypatch.setattr(rotation, "_MIN_TOGETHER", 2)
+    banded = rotation.principal_rotation([x], 0, 2)
+    np.testing.assert_array_equal(banded.basis, whole.basis)
+    np.testing.assert_array_equal(banded.tails, whole.tails)
 
 
 def wide_points(width=780):

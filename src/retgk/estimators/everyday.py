@@ -136,10 +136,11 @@ def most_similar(graph: Any, graphs: Any, k: int = 5, **options: Any) -> MostSim
     others = collection.has_labels, collection.n_attributes
     check_alike(query, *others, "the query has", "the collection has")
     kernel = RetGKKernel(**_options(options, tol=_TOL))
-    kernel._fit_nodes(query)
-    points = kernel._new_points(collection)
-    norms, own = np.sqrt(kernel._norms(points)), np.sqrt(kernel._norms(kernel._points))
-    found = _cosines(kernel._products(points), norms, own)[:, 0]
+    points = kernel._fit_bandwidths(query)
+    kernel._fit_points(points)
+    others = kernel._placed(collection)
+    norms, own = np.sqrt(kernel._norms(others)), np.sqrt(kernel._norms(kernel._place(points)))
+    found = _cosines(kernel._products(others), norms, own)[:, 0]
     order = np.argsort(-found, kind="stable")[: int(k)]
     return MostSimilar(order, found[order])
 

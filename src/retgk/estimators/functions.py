@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk.converters import as_batch
 from retgk.estimators.kernel import RetGKKernel
 from retgk.kernels.graph_kernels import PolynomialGraphKernel, squared_mmd_from_products
 
@@ -42,7 +43,7 @@ def mean_embedding_gram(X: Any, Y: Any = None, **options: Any) -> Floats:
     if Y is None:
         return kernel.fit(X).inner_products_
     kernel._fit_nodes(Y)
-    return kernel._products(kernel._new_points(X))
+    return kernel._products(kernel._placed(X))
 
 
 def squared_mmd(X: Any, Y: Any = None, **options: Any) -> Floats:
@@ -72,10 +73,11 @@ def squared_mmd(X: Any, Y: Any = None, **options: Any) -> Floats:
     kernel = _node_kernel(options)
     if Y is None:
         return kernel.fit(X)._squared_mmd()
-    kernel._fit_nodes(Y)
-    points = kernel._new_points(X)
+    points = kernel._fit_bandwidths(as_batch(Y))
+    kernel._fit_points(points)
+    graphs = kernel._placed(X)
     return squared_mmd_from_products(
-        kernel._products(points), kernel._norms(points), kernel._norms(kernel._points)
+        kernel._products(graphs), kernel._norms(graphs), kernel._norms(kernel._place(points))
     )
 
 

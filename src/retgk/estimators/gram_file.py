@@ -3,21 +3,26 @@
 import hashlib
 import json
 import os
+import shutil
+from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from retgk.converters import as_batch
 from retgk.datasets.storage import atomic_path
 from retgk.errors import InvalidInputError
 from retgk.estimators.kernel import RetGKKernel
 from retgk.kernels.gram import gram_of_reduced
-from retgk.kernels.reduction import Reduced, reduced_points
+from retgk.kernels.reduction import Reduced
 from retgk.progress import progress_bar
+from retgk.walks.sampling import seed_from
 
-__all__ = ["write_mean_embedding_gram"]
+__all__ = ["fit_and_write_gram", "write_mean_embedding_gram"]
 
 _BLOCK_BYTES = 1 << 28
 # Kernel values: minutes of one core, which a kill may cost. Much smaller blocks would lose time:
@@ -33,7 +38,8 @@ def write_mean_embedding_gram(
 
     Only a block of rows is in memory at a time. The unfinished matrix lies beside `path` with
     the ending ``.partial``; if the process is killed, the same call goes on behind the last
-    finished block and gives the same matrix as an undisturbed run.
+    finished block and gives the same matrix as an undisturbed run. Where `random_state` is not
+    a whole number, a seed is drawn when the file is begun, and kept beside it until it is done.
 
     Parameters
     ----------
@@ -42,43 +48,93 @@ def write_mean_embedding_gram(
     X : GraphBatch or anything that `as_batch` takes
         Graphs.
     kernel : RetGKKernel, optional
-        Its parameters for nodes are used.
+        Its parameters for nodes are used; itself it is left as it is, fitted or not.
 
     Returns
     -------
     memory-mapped ndarray of float64, shape (n, n)
         The finished matrix, read-only.
     """
-    target = Path(path)
+    given = RetGKKernel() if kernel is None else kernel
+    seed = _seed(given.random_state, _partial(Path(path)))
+    return fit_and_write_gram(path, X, clone(given).set_params(random_state=seed))
+
+
+def fit_and_write_gram(
+    path: str | os.PathLike[str], X: Any, kernel: RetGKKernel
+) -> NDArray[np.float64]:
+    """
+    Fit the nodes of a kernel, and write the inner products as `write_mean_embedding_gram` does.
+
+    Parameters
+    ----------
+    path : path-like
+        File to make; an error if it exists.
+    X : GraphBatch or anything that `as_batch` takes
+        Graphs.
+    kernel : RetGKKernel
+        With a whole number as `random_state`. It gets ``structure_kernel_`` and
+        ``attribute_kernels_``, but is not fitted otherwise.
+
+    Returns
+    -------
+    memory-mapped ndarray of float64, shape (n, n)
+        The finished matrix, read-only.
+    """
+    target, batch = Path(path), as_batch(X)
     if target.exists():
         raise InvalidInputError(f"{target} exists; remove it or choose another name")
-    kernel = RetGKKernel() if kernel is None else kernel
-    kernel._fit_nodes(as_batch(X))
-    reduced = reduced_points(kernel._points, None, kernel._kernels, kernel.tol, kernel.n_jobs)
-    partial = target.with_name(target.name + ".partial")
-    _fill(partial, reduced, kernel.n_jobs)
+    partial = _partial(target)
+    _check_disk(partial, 8 * len(batch) ** 2)
+    kernel._fit_nodes(batch)
+    _fill(partial, kernel._fitted.reduced, kernel.n_jobs, int(kernel.random_state))
     os.replace(partial, target)
     _journal(partial).unlink()
     matrix: NDArray[np.float64] = np.load(target, mmap_mode="r")
     return matrix
 
 
-def _fill(partial: Path, reduced: Reduced, n_jobs: int | None) -> None:
+def _seed(random_state: Any, partial: Path) -> int:
+    """The seed that was given, or that of the unfinished matrix, or a new one."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    begun = _begun(partial)
+    return int(seed_from(random_state)) if begun is None else int(begun["seed"])
+
+
+def _begun(partial: Path) -> dict[str, Any] | None:
+    """What is known of an unfinished matrix; None if there is none that can be continued."""
+    journal = _journal(partial)
+    if not (partial.exists() and journal.exists()):
+        return None
+    try:
+        found = json.loads(journal.read_text())
+        return {"fingerprint": found["fingerprint"], "rows": found["rows"], "seed": found["seed"]}
+    except (ValueError, LookupError, TypeError) as error:
+        raise InvalidInputError(
+            f"{journal} does not tell how far {partial} is; remove both to begin anew"
+        ) from error
+
+
+def _check_disk(partial: Path, n_bytes: int) -> None:
+    """Raise if the matrix does not fit the disk: writing to it would end the process."""
+    folder = partial.parent
+    if not folder.is_dir():
+        raise InvalidInputError(f"{folder} is not a folder; make it first")
+    has_blocks = partial.exists() and hasattr(partial.stat(), "st_blocks")  # not on Windows
+    there = 512 * partial.stat().st_blocks if has_blocks else 0
+    free = shutil.disk_usage(folder).free
+    if n_bytes - there > free:
+        raise InvalidInputError(
+            f"the matrix takes {n_bytes / 2**30:.1f} GiB, but only {free / 2**30:.1f} GiB are free "
+            f"in {folder}; make room, or choose another folder"
+        )
+
+
+def _fill(partial: Path, reduced: Reduced, n_jobs: int | None, seed: int) -> None:
     """Make the blocks that are not there yet, and note each when it is on disk."""
     n_graphs = reduced.x.n_graphs
-    state: dict[str, Any] = {"fingerprint": _fingerprint(reduced), "rows": 0}
-    journal = _journal(partial)
-    if partial.exists() and journal.exists():
-        found = json.loads(journal.read_text())
-        if found["fingerprint"] != state["fingerprint"]:
-            raise InvalidInputError(
-                f"{partial} was begun with other graphs or parameters; remove it and {journal}"
-            )
-        state = found
-        matrix = np.load(partial, mmap_mode="r+")
-    else:
-        shape = (n_graphs, n_graphs)
-        matrix = np.lib.format.open_memmap(partial, mode="w+", dtype=np.float64, shape=shape)
+    matrix, state = _opened(partial, reduced, seed)
     n_rows = _rows_of_block(reduced)
     with progress_bar("inner products", n_graphs**2 / 2) as advance:
         advance(_share(0, state["rows"], n_graphs))
@@ -86,9 +142,31 @@ def _fill(partial: Path, reduced: Reduced, n_jobs: int | None) -> None:
             stop = min(start + n_rows, n_graphs)
             _fill_rows(matrix, reduced, start, stop, n_jobs)
             matrix.flush()
-            with atomic_path(journal) as unfinished:
-                unfinished.write_text(json.dumps({**state, "rows": stop}))
+            _note(partial, {**state, "rows": stop})
             advance(_share(start, stop, n_graphs))
+
+
+def _opened(partial: Path, reduced: Reduced, seed: int) -> tuple[Any, dict[str, Any]]:
+    """The unfinished matrix or a new one, and what is known of it."""
+    state: dict[str, Any] = {"fingerprint": _fingerprint(reduced), "rows": 0, "seed": seed}
+    shape = (reduced.x.n_graphs, reduced.x.n_graphs)
+    if (found := _begun(partial)) is not None:
+        if found["fingerprint"] != state["fingerprint"]:
+            raise InvalidInputError(
+                f"{partial} was begun with other graphs or parameters; remove it and "
+                f"{_journal(partial)}"
+            )
+        return np.lib.format.open_memmap(partial, mode="r+"), found
+    # first of all: a journal of an earlier matrix would count rows that this one does not have
+    _journal(partial).unlink(missing_ok=True)
+    matrix = np.lib.format.open_memmap(partial, mode="w+", dtype=np.float64, shape=shape)
+    _note(partial, state)
+    return matrix, state
+
+
+def _note(partial: Path, state: dict[str, Any]) -> None:
+    with atomic_path(_journal(partial)) as unfinished:
+        unfinished.write_text(json.dumps(state))
 
 
 def _rows_of_block(reduced: Reduced) -> int:
@@ -108,12 +186,15 @@ def _share(start: int, stop: int, n_graphs: int) -> float:
 def _fill_rows(matrix: Any, reduced: Reduced, start: int, stop: int, n_jobs: int | None) -> None:
     """Rows start to stop from the diagonal on, and their mirror image below it."""
     x, y = reduced.x.of_graphs(start, stop), reduced.x.of_graphs(start, reduced.x.n_graphs)
-    block = Reduced(x, y, reduced.kernels, reduced.block_ptr, reduced.dtype, reduced.error)
-    products = gram_of_reduced(block, n_jobs)
+    products = gram_of_reduced(replace(reduced, x=x, y=y), n_jobs)
     square = products[:, : stop - start]
     square[...] = np.triu(square) + np.triu(square, 1).T  # symmetric to the bit
     matrix[start:stop, start:] = products
     matrix[start:, start:stop] = products.T
+
+
+def _partial(target: Path) -> Path:
+    return target.with_name(target.name + ".partial")
 
 
 def _journal(partial: Path) -> Path:
@@ -122,8 +203,17 @@ def _journal(partial: Path) -> Path:
 
 def _fingerprint(reduced: Reduced) -> str:
     """Hash of everything that the matrix depends on."""
-    digest = hashlib.sha256(repr((reduced.kernels, str(reduced.dtype))).encode())
     points = reduced.x
-    for array in (points.coordinates, points.labels, points.entry_points, points.entry_graphs):
+    layout = (reduced.kernels, str(np.dtype(reduced.dtype)), points.n_graphs)
+    digest = hashlib.sha256(repr(layout).encode())
+    for array in (
+        reduced.block_ptr,
+        points.coordinates,
+        points.labels,
+        points.entry_points,
+        points.entry_graphs,
+        points.entry_weights,
+    ):
+        digest.update(repr(array.shape).encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

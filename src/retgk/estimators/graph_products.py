@@ -11,7 +11,9 @@ from retgk.batch import GraphBatch
 from retgk.estimators.candidates import NodeCandidate, node_candidates
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.kernel import RetGKKernel
+from retgk.estimators.kernel_parameters import check_node_parameters
 from retgk.kernels.graph_kernels import ExponentialGraphKernel
+from retgk.kernels.points import NodePoints
 from retgk.memory import check_room
 from retgk.walks.features import return_probabilities
 
@@ -103,26 +105,32 @@ def exact_products(
     candidates = node_candidates(parameters)
     check_room(8 * 3 * len(batch) * len(columns), "the kernel matrix", "use approximate=True")
     walks = {name: parameters[name] for name in ("method", "n_walks", "self_loop", "n_jobs")}
+    kernels = [
+        RetGKKernel(**candidate._asdict(), **walks, tol=parameters["tol"], random_state=seed)
+        for candidate in candidates
+    ]
+    for kernel in kernels:  # the last of them too, before the work for the first
+        check_node_parameters(kernel.get_params(deep=False), batch)
     n_steps = max(candidate.n_steps for candidate in candidates)
     probabilities = return_probabilities(batch, n_steps, random_state=seed, **walks)
-    for candidate in candidates:
-        kernel = RetGKKernel(
-            **candidate._asdict(), **walks, tol=parameters["tol"], random_state=seed
-        )
-        steps = probabilities[:, : candidate.n_steps]
-        kernel._fit_nodes(batch, np.ascontiguousarray(steps))
-        yield candidate, kernel, _products_with(kernel, columns)
+    for candidate, kernel in zip(candidates, kernels, strict=True):
+        steps = np.ascontiguousarray(probabilities[:, : candidate.n_steps])
+        points = kernel._fit_bandwidths(batch, steps)
+        yield candidate, kernel, _products_with(kernel, points, columns)
 
 
-def _products_with(kernel: RetGKKernel, columns: Ints) -> GraphProducts:
+def _products_with(kernel: RetGKKernel, points: NodePoints, columns: Ints) -> GraphProducts:
     """Inner products with the graphs of the columns, which are all that the kernel keeps."""
-    points = kernel._points
     if len(columns) == points.n_graphs:
+        kernel._fit_points(points)
         kernel._fit_products()
         return GraphProducts(kernel.inner_products_, kernel.squared_norms_, columns)
-    kernel._points = points.of_graphs(columns)
-    products, norms = kernel._products(points), kernel._norms(points)
-    kernel.inner_products_, kernel.squared_norms_ = products[columns], norms[columns]
+    kernel._fit_points(points.of_graphs(columns))
+    kernel._fit_products()
+    graphs = kernel._place(points)
+    products, norms = kernel._products(graphs), kernel._norms(graphs)
+    # between landmarks symmetric to the bit, and the diagonal equal to the norms
+    products[columns], norms[columns] = kernel.inner_products_, kernel.squared_norms_
     return GraphProducts(products, norms, columns)
 
 

@@ -10,16 +10,28 @@ from sklearn.utils.validation import check_is_fitted
 from retgk.batch import GraphBatch
 from retgk.converters import as_batch
 from retgk.errors import InvalidInputError
+from retgk.estimators.kernel_parameters import (
+    check_graph_kernel,
+    check_node_parameters,
+    walk_seed,
+)
 from retgk.estimators.node_features import AttributeKernel, attribute_blocks, node_points
-from retgk.kernels.gram import weighted_gram
+from retgk.kernels.fitted_graphs import FittedGraphs
+from retgk.kernels.gram import gram_of_reduced
 from retgk.kernels.graph_kernels import (
     ExponentialGraphKernel,
     GraphKernel,
     squared_mmd_from_products,
 )
+from retgk.kernels.new_graphs import (
+    NewGraphs,
+    placed_graphs,
+    products_with_fitted,
+    squared_norms,
+)
 from retgk.kernels.node_kernels import Laplacian, NodeKernel
-from retgk.kernels.norms import squared_norms
 from retgk.kernels.points import NodePoints
+from retgk.kernels.reduction import reduced_points
 from retgk.memory import check_room
 from retgk.walks.features import Method, return_probabilities
 
@@ -57,7 +69,10 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     self_loop : float, default=1.0
         Weight of the self-loop that every node gets.
     tol : float, default=1e-4
-        Promise: no inner product of mean embeddings is off by more. 0 is plain float64.
+        Promise: no inner product of mean embeddings is off by more, of fitted or of new graphs.
+        0 is plain float64: 1e-12, or 1e-14 times the largest exponent of a node kernel if that is
+        more. With a `Polynomial` kernel, which always takes float64, errors are relative to its
+        largest value.
     n_jobs : int, optional
         Threads; None for all cores. It changes no result.
     random_state : int, Generator, RandomState or None
@@ -73,6 +88,8 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         With the bandwidth that was found.
     label_names_ : tuple of hashable
         Labels of the fitted graphs.
+    walk_seed_ : int
+        Seed of Monte Carlo, for fitted and new graphs alike.
     inner_products_ : ndarray of float64, shape (n_fitted, n_fitted)
         ``<m_G, m_H>`` between the fitted graphs.
 
@@ -80,6 +97,13 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     -----
     Bandwidths and medians come from the fitted graphs alone. A label that no fitted graph has
     matches nothing among them.
+
+    What `transform` gives for a graph depends on that graph and on the fitted ones, not on the
+    others in the call: it is the same to the bit, alone or among others. For fitted graphs it gives
+    the rows of `fit_transform` within what `tol` allows, not to the bit. The distance of a graph to
+    its own copy among the fitted ones is about 1e-4 where tiles are in float32, 1e-6 in float64;
+    for `tol` from 1e-3 on, where unequal nodes are merged too, it may be as large as the root of
+    `tol`.
 
     Examples
     --------
@@ -134,17 +158,12 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The fitted kernel.
         """
         batch = as_batch(X)
-        n_bytes = 3 * 8 * len(batch) ** 2  # inner products, distances, kernel
-        check_room(n_bytes, "the kernel matrix", "use write_mean_embedding_gram")
+        graph_kernel = self.graph_kernel or ExponentialGraphKernel()
+        check_graph_kernel(graph_kernel, len(batch))
+        check_room(8 * len(batch) ** 2, "the kernel matrix", "use write_mean_embedding_gram")
         self._fit_nodes(batch)
         self._fit_products()
-        graph_kernel = self.graph_kernel or ExponentialGraphKernel()
-        if len(batch) == 1 and getattr(graph_kernel, "gamma", None) == "median":
-            raise InvalidInputError(
-                "there is one graph (n_samples=1), whose distances have no median; give more "
-                "graphs, or a number as gamma of ExponentialGraphKernel"
-            )
-        self.graph_kernel_ = graph_kernel.fitted(self._squared_mmd())
+        self.graph_kernel_ = self._with_median(graph_kernel)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:  # noqa: ARG002
@@ -163,7 +182,10 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of float64, shape (n, n)
             Kernel values.
         """
-        self.fit(X)
+        batch = as_batch(X)
+        n_bytes = 2 * 8 * len(batch) ** 2  # inner products, kernel
+        check_room(n_bytes, "the kernel matrix", "use write_mean_embedding_gram")
+        self.fit(batch)
         return self.graph_kernel_(self.inner_products_, self.squared_norms_, self.squared_norms_)
 
     def transform(self, X: Any) -> Floats:
@@ -234,8 +256,11 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ``K(G, G)``.
         """
         check_is_fitted(self, "squared_norms_")
-        norms = self.squared_norms_ if X is None else self._norms(self._new_points(X))
+        norms = self.squared_norms_ if X is None else self._norms(self._placed(X))
         return np.array([self.graph_kernel_(k, k[0], k[0])[0, 0] for k in norms[:, None, None]])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "graph_kernel_" in vars(self)  # nodes alone are not enough
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -244,39 +269,56 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit_nodes(self, X: Any, probabilities: Floats | None = None) -> None:
         """
-        Find the node features and the bandwidths of their kernels; no inner product yet.
+        Find node features, the bandwidths of their kernels, and reduced points; no product yet.
 
         Return probabilities that are known already are taken as they are.
         """
-        batch = as_batch(X)
-        if len(batch) == 0:
-            raise InvalidInputError("there are no graphs to fit")
+        points = self._fit_bandwidths(as_batch(X), probabilities)
+        self._fit_points(points)
+
+    def _fit_bandwidths(self, batch: GraphBatch, probabilities: Floats | None = None) -> NodePoints:
+        """Find and give node features, and the bandwidths of their kernels."""
+        check_node_parameters(self.get_params(deep=False), batch)
         blocks = attribute_blocks(self.attribute_kernel, batch.n_attributes)
         self._n_attributes = batch.n_attributes
         self._columns = [columns for columns, _ in blocks]
         self.label_names_ = batch.label_names
         self._has_labels = batch.has_labels
-        self._points = self._points_of(batch, probabilities)
+        self.walk_seed_ = walk_seed(self.random_state, self.method)
+        points = self._points_of(batch, probabilities)
         fitted = [
-            kernel.fitted(points, batch.node_ptr, self.random_state)
-            for kernel, points in zip(
+            kernel.fitted(features, batch.node_ptr, self.random_state)
+            for kernel, features in zip(
                 [self.structure_kernel or Laplacian("median"), *(kernel for _, kernel in blocks)],
-                self._points.blocks,
+                points.blocks,
                 strict=True,
             )
         ]
         self.structure_kernel_, *self.attribute_kernels_ = fitted
+        return points
+
+    def _fit_points(self, points: NodePoints) -> None:
+        """Make these the nodes of the fitted graphs, whose bandwidths are known."""
+        reduced = reduced_points(points, None, self._kernels, self.tol, self.n_jobs)
+        self._fitted = FittedGraphs.of(reduced)
 
     def _fit_products(self) -> None:
         """Find the inner products of the fitted graphs, whose nodes are known."""
-        self.inner_products_ = weighted_gram(
-            self._points, kernels=self._kernels, tol=self.tol, n_jobs=self.n_jobs
-        )
+        self.inner_products_ = gram_of_reduced(self._fitted.reduced, self.n_jobs)
         self.squared_norms_ = self.inner_products_.diagonal().copy()
+
+    def _with_median(self, graph_kernel: GraphKernel) -> GraphKernel:
+        """Replace a rule for gamma by the number that the fitted graphs give."""
+        if getattr(graph_kernel, "gamma", None) != "median":
+            return graph_kernel
+        from retgk.kernels.medians import median_squared_mmd
+
+        median = median_squared_mmd(self.inner_products_, self.n_jobs)
+        return graph_kernel.fitted(np.array([[median]]))
 
     def _keep_graphs(self, graphs: NDArray[np.int64]) -> None:
         """Forget all fitted graphs but some, which are from now on the columns of the kernel."""
-        self._points = self._points.of_graphs(graphs)
+        self._fitted = self._fitted.chosen(graphs)
         self.inner_products_ = self.inner_products_[np.ix_(graphs, graphs)]
         self.squared_norms_ = self.squared_norms_[graphs]
 
@@ -285,9 +327,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         # not a property: scikit-learn's HTML would compute one in order to show it
         if name != "inner_products_" or "squared_norms_" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self.inner_products_ = weighted_gram(
-            self._points, kernels=self._kernels, tol=self.tol, n_jobs=self.n_jobs
-        )
+        self.inner_products_ = gram_of_reduced(self._fitted.reduced, self.n_jobs)
         return self.inner_products_
 
     @property
@@ -310,7 +350,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 n_walks=self.n_walks,
                 self_loop=self.self_loop,
                 n_jobs=self.n_jobs,
-                random_state=self.random_state,
+                random_state=self.walk_seed_,
             )
         return node_points(batch, probabilities, self._columns, self.label_names_)
 
@@ -330,15 +370,20 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self._points_of(batch)
 
-    def _norms(self, points: NodePoints) -> Floats:
-        return squared_norms(points, kernels=self._kernels, tol=self.tol, n_jobs=self.n_jobs)
+    def _placed(self, X: Any) -> NewGraphs:
+        """New graphs among the fitted ones, each for itself."""
+        return self._place(self._new_points(X))
 
-    def _products(self, points: NodePoints) -> Floats:
-        size = 8 * points.n_graphs * self._points.n_graphs
+    def _place(self, points: NodePoints) -> NewGraphs:
+        return placed_graphs(points, self._fitted, self.n_jobs)
+
+    def _norms(self, graphs: NewGraphs) -> Floats:
+        return squared_norms(graphs, self._fitted, self.tol, self.n_jobs)
+
+    def _products(self, graphs: NewGraphs) -> Floats:
+        size = 8 * graphs.nodes.n_graphs * self._fitted.n_graphs
         check_room(size, "the kernel matrix", "transform fewer graphs at a time")
-        return weighted_gram(
-            points, self._points, kernels=self._kernels, tol=self.tol, n_jobs=self.n_jobs
-        )
+        return products_with_fitted(graphs, self._fitted, self.n_jobs)
 
     def _kernel_with_fitted(self, X: Any) -> Floats:
         """Kernel values as an array, whatever output scikit-learn is set to."""
@@ -347,5 +392,5 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _products_and_norms(self, X: Any) -> tuple[Floats, Floats]:
         check_is_fitted(self, "squared_norms_")
-        points = self._new_points(X)
-        return self._products(points), self._norms(points)
+        graphs = self._placed(X)
+        return self._products(graphs), self._norms(graphs)

@@ -8,13 +8,37 @@ from numpy.typing import NDArray
 
 from retgk.batch import GraphBatch
 from retgk.errors import InvalidInputError
-from retgk.kernels.node_kernels import Laplacian, NodeKernel
+from retgk.kernels.node_kernels import Gaussian, Laplacian, NodeKernel, Polynomial
 from retgk.kernels.points import NodePoints
 from retgk.labels import recode, union_of_names
 
-__all__ = ["AttributeKernel", "attribute_blocks", "label_codes", "node_points"]
+__all__ = [
+    "AttributeKernel",
+    "attribute_blocks",
+    "check_node_kernel",
+    "label_codes",
+    "node_points",
+]
 
 AttributeKernel = NodeKernel | Mapping[str, tuple[Any, NodeKernel]] | None
+
+
+def check_node_kernel(kernel: Any, name: str) -> None:
+    """
+    Raise unless something is a kernel of numbers.
+
+    Parameters
+    ----------
+    kernel : object
+        What a user gave.
+    name : str
+        The parameter, for the message.
+    """
+    if not isinstance(kernel, Laplacian | Gaussian | Polynomial):
+        raise InvalidInputError(
+            f"{name} must be a Laplacian, Gaussian or Polynomial kernel, such as Laplacian(), got "
+            f"{kernel!r}"
+        )
 
 
 def attribute_blocks(
@@ -40,6 +64,8 @@ def attribute_blocks(
         if n_attributes == 0:
             return []
         attribute_kernel = Laplacian("dimension")
+    if not isinstance(attribute_kernel, Mapping):
+        check_node_kernel(attribute_kernel, "attribute_kernel")
     if n_attributes == 0:
         raise InvalidInputError(
             f"the graphs have no attributes for attribute_kernel={attribute_kernel!r}; leave it "
@@ -49,13 +75,24 @@ def attribute_blocks(
         return [(np.arange(n_attributes), attribute_kernel)]
     if not attribute_kernel:
         raise InvalidInputError("attribute_kernel names no block; pass None for the default")
-    return [
-        (_columns(name, columns, n_attributes), kernel)
-        for name, (columns, kernel) in attribute_kernel.items()
-    ]
+    return [_block(name, block, n_attributes) for name, block in attribute_kernel.items()]
+
+
+def _block(name: str, block: Any, n_attributes: int) -> tuple[NDArray[np.int64], NodeKernel]:
+    """Columns of one named block, and its kernel."""
+    if not isinstance(block, tuple | list) or len(block) != 2:
+        raise InvalidInputError(
+            f"attribute block {name!r} must be a tuple of columns and a kernel, such as "
+            f"([0, 1], Laplacian()), got {block!r}"
+        )
+    columns, kernel = block
+    check_node_kernel(kernel, f"the kernel of attribute block {name!r}")
+    return _columns(name, columns, n_attributes), kernel
 
 
 def _columns(name: str, columns: Any, n_attributes: int) -> NDArray[np.int64]:
+    if isinstance(columns, tuple):  # which would be an index of several dimensions
+        columns = list(columns)
     try:
         chosen = np.atleast_1d(np.arange(n_attributes)[columns])
     except (IndexError, TypeError) as error:
@@ -89,7 +126,8 @@ def label_codes(batch: GraphBatch, names: Sequence[Hashable]) -> NDArray[np.int3
     """
     if not batch.has_labels:
         return None
-    unseen = [name for name in union_of_names([batch.label_names]) if name not in set(names)]
+    known = set(names)
+    unseen = [name for name in union_of_names([batch.label_names]) if name not in known]
     return recode(batch.labels, batch.label_names, [*names, *unseen])
 
 

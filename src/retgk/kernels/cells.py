@@ -3,7 +3,15 @@
 import numpy as np
 from numba import njit
 
-__all__ = ["add_tails", "cells_within", "representatives", "united"]
+__all__ = [
+    "add_tails",
+    "cells_within",
+    "nearest_in_table",
+    "own_representatives",
+    "representatives",
+    "table_of",
+    "united",
+]
 
 
 @njit(cache=True, nogil=True)
@@ -198,3 +206,61 @@ def cells_within(points, weights, limits):
         stack.append((cut, stop))
         stack.append((start, cut))
     return cells, n_cells
+
+
+@njit(cache=True, nogil=True)
+def own_representatives(points, labels, node_ptr, radius):
+    """`representatives` within every graph alone, so that no graph depends on another."""
+    found = np.empty(len(points), np.int64)
+    for g in range(len(node_ptr) - 1):
+        start, stop = node_ptr[g], node_ptr[g + 1]
+        found[start:stop] = start + representatives(points[start:stop], labels[start:stop], radius)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _place_in_table(points, label, i, radius, size):
+    """Where the search for a point begins in a table of that size."""
+    key = np.uint64(label)
+    for k in range(points.shape[1]):
+        box = np.float64(np.floor(points[i, k] / radius) + 0.0)  # there are two zeros
+        key = _mixed(key ^ box.view(np.uint64))
+    return np.int64(key & np.uint64(size - 1))
+
+
+@njit(cache=True, nogil=True)
+def table_of(points, labels, radius):
+    """Hash table of points by their boxes of a grid, for `nearest_in_table`."""
+    size = 16
+    while size < 2 * len(points):
+        size *= 2
+    table = np.full(size, -1)
+    for i in range(len(points)):
+        place = _place_in_table(points, labels[i], i, radius, size)
+        while table[place] >= 0:
+            place = (place + 1) & (size - 1)
+        table[place] = i
+    return table
+
+
+@njit(cache=True, nogil=True)
+def nearest_in_table(points, labels, chosen, known, known_labels, table, radius):
+    """
+    For each chosen point, the nearest known one of its label and box within a radius, or -1.
+
+    What is found depends on that point and on the table alone.
+    """
+    found = np.full(len(points), -1)
+    for i in chosen:
+        place = _place_in_table(points, labels[i], i, radius, len(table))
+        smallest = radius * radius
+        while table[place] >= 0:
+            j = table[place]
+            if labels[i] == known_labels[j]:
+                square = 0.0
+                for k in range(points.shape[1]):
+                    square += (points[i, k] - known[j, k]) ** 2
+                if square <= smallest:
+                    found[i], smallest = j, square
+            place = (place + 1) & (len(table) - 1)
+    return found

@@ -1,19 +1,20 @@
 """Inner products of mean embeddings over distinct points, tile by tile."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.kernels.layout import Task, buckets, factors, tasks
+from retgk.kernels.layout import ColumnSide, SharedRows, Task, buckets, factors, tasks
 from retgk.kernels.node_kernels import NodeKernel
 from retgk.kernels.points import NodePoints
 from retgk.kernels.reduction import Reduced, reduced_points
 from retgk.parallel import n_threads, run_tasks
 from retgk.progress import progress_bar
 
-__all__ = ["gram_of_reduced", "weighted_gram"]
+__all__ = ["add_products", "gram_of_reduced", "weighted_gram"]
 
 Floats = NDArray[np.float64]
 
@@ -86,16 +87,49 @@ def gram_of_reduced(reduced: Reduced, n_jobs: int | None = None) -> Floats:
     gram = np.zeros((reduced.x.n_graphs, reduced.y.n_graphs))
     is_symmetric = reduced.x is reduced.y
     work = [task for bucket in buckets(reduced) for task in tasks(bucket, is_symmetric)]
-    bands = _bands(work)
-    buffer = np.empty(
-        max((sum(int(np.prod(task.shape)) for task in band) for band in bands), default=0)
-    )
-    with progress_bar("inner products", sum(task.cost for task in work)) as advance:
-        for band in bands:
-            products = _views(buffer, band)
-            _fill(band, products, reduced, n_jobs, advance)
-            _add(band, products, gram, n_jobs)
+    compiled = factors(reduced.kernels, reduced.block_ptr)
+    for band, products in _filled(work, compiled, is_symmetric, n_jobs):
+        _add(band, products, gram, n_jobs)
     return _plus_transpose(gram) if is_symmetric else gram
+
+
+def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: int | None) -> None:
+    """
+    Add inner products of new graphs with fitted ones to a matrix.
+
+    Every row is summed over fitted graphs for itself, and then added to its graphs in the order
+    of the rows: what a graph gets does not depend on other rows.
+
+    Parameters
+    ----------
+    rows : SharedRows
+        Points of the new graphs.
+    columns : ColumnSide
+        Points of the fitted graphs.
+    gram : ndarray of float64, shape (n_new, n_fitted)
+        The matrix.
+    n_jobs : int or None
+        Threads.
+    """
+    from retgk.kernels.tiles import add_rows
+
+    pairs = [own for bucket in columns.buckets if (own := rows.bucket(bucket)) is not None]
+    first_rows = {id(bucket): first for bucket, first in pairs}
+    work = [task for bucket, _ in pairs for task in tasks(bucket, False)]
+
+    def add(band: list[Task], found: list[Floats], start: int, stop: int) -> None:
+        for task, products in zip(band, found, strict=True):
+            column_graphs = task.bucket.column_graphs
+            first, last = np.searchsorted(column_graphs, [start, stop])
+            row = first_rows[id(task.bucket)] + task.start
+            entries = (rows.ptr[row : row + len(products) + 1], rows.graphs, rows.weights)
+            add_rows(products, entries, column_graphs, (int(first), int(last)), gram)
+
+    spans = _spans(gram.shape[1], n_jobs)
+    costs = [b - a for a, b in spans]
+    compiled = factors(columns.kernels, columns.block_ptr)
+    for filled in _filled(work, compiled, False, n_jobs):
+        run_tasks(add, [(*filled, *span) for span in spans], costs, n_jobs, lambda _: None)
 
 
 def _plus_transpose(gram: Floats) -> Floats:
@@ -132,25 +166,26 @@ def _views(buffer: Floats, band: Sequence[Task]) -> list[Floats]:
     ]
 
 
-def _fill(
-    band: Sequence[Task],
-    products: Sequence[Floats],
-    reduced: Reduced,
-    n_jobs: int | None,
-    advance: Callable[[float], None],
-) -> None:
-    """For every task, inner products of the graphs of its rows with all others."""
+def _filled(
+    work: Sequence[Task], compiled: Any, is_symmetric: bool, n_jobs: int | None
+) -> Iterator[tuple[list[Task], list[Floats]]]:
+    """Bands of tasks with, for each, the products of the graphs of its rows with all others."""
     from retgk.kernels.tiles import fill_products
 
-    kernel, is_symmetric = factors(reduced), reduced.x is reduced.y
-
-    def work(task: Task, out: Floats) -> None:
+    def fill(task: Task, out: Floats) -> None:
         what = (task.start, task.stop, is_symmetric)
         bucket = task.bucket
-        fill_products(bucket.rows, bucket.columns, kernel, what, task.row_numbers, out)
+        fill_products(bucket.rows, bucket.columns, compiled, what, task.row_numbers, out)
 
-    costs = [task.cost for task in band]
-    run_tasks(work, list(zip(band, products, strict=True)), costs, n_jobs, advance)
+    bands = _bands(work)
+    sizes = (sum(int(np.prod(task.shape)) for task in band) for band in bands)
+    buffer = np.empty(max(sizes, default=0))
+    with progress_bar("inner products", sum(task.cost for task in work)) as advance:
+        for band in bands:
+            products = _views(buffer, band)
+            costs = [task.cost for task in band]
+            run_tasks(fill, list(zip(band, products, strict=True)), costs, n_jobs, advance)
+            yield band, products
 
 
 def _add(
@@ -166,6 +201,11 @@ def _add(
             span = (max(int(first), task.lowest), int(last))
             add_at(found, task.row_graphs, column_graphs, span, gram)
 
-    edges = np.linspace(0, gram.shape[1], 2 * n_threads(n_jobs) + 1).astype(int)
-    spans = [(int(a), int(b)) for a, b in pairwise(edges) if a < b]
+    spans = _spans(gram.shape[1], n_jobs)
     run_tasks(work, spans, [b - a for a, b in spans], n_jobs, lambda _: None)
+
+
+def _spans(n_columns: int, n_jobs: int | None) -> list[tuple[int, int]]:
+    """Ranges of columns, some for every thread."""
+    edges = np.linspace(0, n_columns, 2 * n_threads(n_jobs) + 1).astype(int)
+    return [(int(a), int(b)) for a, b in pairwise(edges) if a < b]

@@ -1,7 +1,7 @@
 """Points, weights and factors laid out as the tiles want them, and split into tasks."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +12,16 @@ from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
 from retgk.kernels.points import DistinctPoints
 from retgk.kernels.reduction import Reduced
 
-__all__ = ["Bucket", "Task", "buckets", "factors", "tasks"]
+__all__ = [
+    "Bucket",
+    "ColumnSide",
+    "SharedRows",
+    "Task",
+    "buckets",
+    "factors",
+    "in_tiles",
+    "tasks",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,7 +57,7 @@ class Task:
         return len(self.row_graphs), len(self.bucket.column_graphs)
 
 
-def factors(reduced: Reduced) -> Any:
+def factors(kernels: Sequence[NodeKernel], block_ptr: Ints) -> Any:
     """Factors of the node kernel as the tiles want them."""
     from retgk.kernels.tiles import ABSOLUTE, LAPLACIAN, POLYNOMIAL, SQUARED, Factors
 
@@ -59,11 +68,11 @@ def factors(reduced: Reduced) -> Any:
             return ABSOLUTE if width == 1 else LAPLACIAN
         return SQUARED
 
-    widths = np.diff(reduced.block_ptr)
-    kinds = [kind(kernel, width) for kernel, width in zip(reduced.kernels, widths, strict=True)]
-    polynomials = [k if isinstance(k, Polynomial) else None for k in reduced.kernels]
+    widths = np.diff(block_ptr)
+    kinds = [kind(kernel, width) for kernel, width in zip(kernels, widths, strict=True)]
+    polynomials = [k if isinstance(k, Polynomial) else None for k in kernels]
     return Factors(
-        reduced.block_ptr,
+        block_ptr,
         np.array(kinds, np.int64),
         np.array([0.0 if k is None else k.coef0 for k in polynomials]),
         np.array([0 if k is None else k.degree for k in polynomials], np.int64),
@@ -73,12 +82,19 @@ def factors(reduced: Reduced) -> Any:
 def buckets(reduced: Reduced) -> list[Bucket]:
     """Points by label, for the labels that occur on both sides."""
     common = np.intersect1d(reduced.x.labels, reduced.y.labels)
-    to_powers_of_two = np.repeat([_unit(k) for k in reduced.kernels], np.diff(reduced.block_ptr))
-    rows = (reduced.x.coordinates * to_powers_of_two).astype(reduced.dtype)
-    columns = rows
+    how = (reduced.kernels, reduced.block_ptr, reduced.dtype)
+    rows = columns = in_tiles(reduced.x.coordinates, *how)
     if reduced.x is not reduced.y:
-        columns = (reduced.y.coordinates * to_powers_of_two).astype(reduced.dtype)
+        columns = in_tiles(reduced.y.coordinates, *how)
     return [_bucket(reduced, rows, columns, label) for label in common]
+
+
+def in_tiles(
+    coordinates: Floats, kernels: Sequence[NodeKernel], block_ptr: Ints, dtype: Any
+) -> Any:
+    """Coordinates as the tiles take them."""
+    to_powers_of_two = np.repeat([_unit(kernel) for kernel in kernels], np.diff(block_ptr))
+    return (coordinates * to_powers_of_two).astype(dtype)
 
 
 def _unit(kernel: NodeKernel) -> float:
@@ -204,3 +220,101 @@ def tasks(bucket: Bucket, is_symmetric: bool) -> Iterator[Task]:
         lowest = int(bucket.columns.lowest[start // CHUNK if is_symmetric else 0])
         yield Task(bucket, start, stop, row_graphs, row_numbers, lowest, cost)
         start = stop
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnBucket:
+    """Points of one label as columns of tiles, and the graphs that have some."""
+
+    label: int
+    columns: Any  # tiles.Columns, its graphs numbered as in column_graphs
+    column_graphs: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSide:
+    """Points of fitted graphs as columns of tiles, by label, and the node kernel in the tiles."""
+
+    buckets: tuple[ColumnBucket, ...]
+    kernels: tuple[NodeKernel, ...]
+    block_ptr: Ints
+    dtype: Any
+
+    @classmethod
+    def of(cls, reduced: Reduced) -> "ColumnSide":
+        """Lay out the points of the columns, which do not depend on any rows."""
+        from retgk.kernels.tiles import Columns
+
+        points = reduced.y
+        how = (reduced.kernels, reduced.block_ptr, reduced.dtype)
+        coordinates = in_tiles(points.coordinates, *how)
+        found = []
+        for label in np.unique(points.labels):
+            own, entries = _entries(points, label)
+            columns = Columns(_groups(coordinates[own]), *_runs(entries, reduced.dtype))
+            found.append(ColumnBucket(int(label), columns, entries.graph_list))
+        return cls(tuple(found), *how)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedRows:
+    """
+    Points that several graphs may share, in an order that depends on the points alone.
+
+    Sums over the points of a graph are taken in that order, and so do not depend on other graphs.
+
+    Attributes
+    ----------
+    points : ndarray, shape (n_rows, n_coordinates)
+        All different, or of different labels.
+    labels : ndarray of int32, shape (n_rows,)
+        Rising.
+    ptr : ndarray of int64, shape (n_rows + 1,)
+        First entry of every row.
+    graphs, weights : ndarray, shape (n_entries,)
+        Graphs of the entries, and their weights.
+    """
+
+    points: Any
+    labels: NDArray[np.int32]
+    ptr: Ints
+    graphs: Ints
+    weights: Floats
+
+    @classmethod
+    def of(
+        cls, points: Any, labels: NDArray[np.int32], graphs: Ints, weights: Floats
+    ) -> "SharedRows":
+        """Find equal points; nodes of a graph that are equal make one entry."""
+        content = np.ascontiguousarray(points).view(f"V{points.itemsize * points.shape[1]}")[:, 0]
+        order = np.lexsort((graphs, np.unique(content, return_inverse=True)[1], labels))
+        points, labels, graphs = points[order], labels[order], graphs[order]
+        is_new_row = np.append(True, (content[order][1:] != content[order][:-1]))
+        is_new_row[1:] |= labels[1:] != labels[:-1]
+        is_new = is_new_row.copy()
+        is_new[1:] |= graphs[1:] != graphs[:-1]
+        first = np.flatnonzero(is_new)
+        row = np.cumsum(is_new_row) - 1
+        rows = np.flatnonzero(is_new_row)
+        return cls(
+            points[rows],
+            labels[rows],
+            np.searchsorted(row[first], np.arange(len(rows) + 1)),
+            graphs[first],
+            np.add.reduceat(weights[order], first),
+        )
+
+    def bucket(self, columns: ColumnBucket) -> tuple[Bucket, int] | None:
+        """Rows of the label of some columns, each for itself, and the first of them."""
+        from retgk.kernels.tiles import Rows
+        from retgk.kernels.vector_passes import LANES
+
+        start, stop = np.searchsorted(self.labels, [columns.label, columns.label + 1])
+        if start == stop:
+            return None
+        n_rows, lanes = int(stop - start), LANES[self.points.dtype.name]
+        weights = np.zeros((n_rows, lanes))
+        weights[np.arange(n_rows), np.arange(n_rows) % lanes] = 1.0
+        ptr = np.minimum(lanes * np.arange(-(-n_rows // lanes) + 1), n_rows)
+        rows = Rows(self.points[start:stop], ptr, np.arange(n_rows), weights)
+        return Bucket(rows, columns.columns, columns.column_graphs), int(start)

@@ -1,7 +1,7 @@
 """Node features as plain arrays, and the distinct points that they are reduced to."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,3 +154,35 @@ class DistinctPoints:
             self.entry_weights[chosen],
             stop - start,
         )
+
+    def chosen(self, graphs: Ints) -> "DistinctPoints":
+        """
+        Keep some graphs.
+
+        Parameters
+        ----------
+        graphs : ndarray of int64, shape (n_kept,)
+            Graphs, in the order of the result, each at most once.
+
+        Returns
+        -------
+        DistinctPoints
+            The points that these graphs have, where they were.
+        """
+        place = np.full(self.n_graphs, -1)
+        place[graphs] = np.arange(len(graphs))
+        own = np.flatnonzero(place[self.entry_graphs] >= 0)
+        own = own[np.lexsort((place[self.entry_graphs[own]], self.entry_points[own]))]
+        kept, entry_points = np.unique(self.entry_points[own], return_inverse=True)
+        return DistinctPoints(
+            self.coordinates[kept],
+            self.labels[kept],
+            entry_points.astype(np.int64),
+            place[self.entry_graphs[own]],
+            self.entry_weights[own],
+            len(graphs),
+        )
+
+    def moved(self, coordinates: Floats) -> "DistinctPoints":
+        """Give the same points other coordinates."""
+        return replace(self, coordinates=coordinates)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError
+from retgk.kernels.frames import Factor, Frame, factor_order, scale_of
 from retgk.kernels.merging import distinct_points, merged_points
 from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
 from retgk.kernels.points import DistinctPoints, NodePoints
@@ -34,9 +35,10 @@ __all__ = ["FLOAT64_ERROR", "Reduced", "reduced_points", "tile_error"]
 Floats = NDArray[np.float64]
 
 FLOAT64_ERROR = 1e-12
-"""What is promised for tol=0: rounding in float64, and merging of rows closer than 1e-13."""
+"""What is promised for tol=0 unless coordinates are large: rounding, and merging within 1e-13."""
 
 _UNIT_32 = 2.0**-24
+_UNIT_64 = 2.0**-53
 MAX_RELATIVE_ERROR_32 = 3e-7  # of the power of two in the tiles
 _EQUAL = 1e-13
 _SINGLE_SHARE = 0.85  # of the promise that rounding to float32 may take
@@ -63,7 +65,10 @@ class Reduced:
     dtype : numpy dtype
         float32 or float64: what the tiles are computed in.
     error : float
-        Bound on the error of every ``<m_G, m_H>``, relative to the largest kernel value.
+        Bound on the error of every ``<m_G, m_H>``; relative to the largest kernel value where a
+        factor is polynomial.
+    frame : Frame, optional
+        The coordinates, for graphs that come later.
     """
 
     x: DistinctPoints
@@ -72,6 +77,7 @@ class Reduced:
     block_ptr: NDArray[np.int64]
     dtype: Any
     error: float
+    frame: Frame | None = None
 
 
 def tile_error(widths: Sequence[int], squared: Sequence[bool]) -> float:
@@ -119,8 +125,9 @@ def reduced_points(
     kernels : sequence of Laplacian, Gaussian or Polynomial
         One for each block, with numbers for gamma.
     tol : float
-        Largest absolute error of an inner product; 0 for plain float64. With a polynomial
-        factor everything is in float64 and only equal rows are merged.
+        Largest absolute error of an inner product; 0 for plain float64, whose rounding grows
+        with the size of the coordinates. With a polynomial factor everything is in float64, only
+        equal rows are merged, and the error is relative to the largest kernel value.
     n_jobs : int, optional
         Threads. They change no bit of the result.
 
@@ -135,45 +142,46 @@ def reduced_points(
         return _reduced([x] if y is None else [x, y], kernels, tol, n_jobs)
 
 
-class _Factor(NamedTuple):
-    """A factor of the node kernel, and the block of features that it belongs to."""
+class _Candidate(NamedTuple):
+    """A factor of the node kernel whose rank is not chosen yet."""
 
     block: int
     kernel: NodeKernel
-    scale: float  # of the coordinates, to make gamma one
     rotation: Rotation
+
+    @property
+    def scale(self) -> float:
+        return scale_of(self.kernel)
+
+    def factor(self, rank: int) -> Factor:
+        """Keep the first directions; all of them as they are, if none is dropped."""
+        rotation = self.rotation
+        is_whole = rank == len(rotation.mean)
+        basis = None if is_whole else np.ascontiguousarray(rotation.basis[:, :rank])
+        return Factor(self.block, self.kernel, rotation.mean, basis)
 
 
 def _reduced(
     sets: Sequence[NodePoints], kernels: Sequence[NodeKernel], tol: float, n_jobs: int | None
 ) -> Reduced:
     exact = tol <= FLOAT64_ERROR or any(isinstance(kernel, Polynomial) for kernel in kernels)
-    factors = [
-        _Factor(
+    order = factor_order(kernels, [block.shape[1] for block in sets[0].blocks])
+    candidates = [
+        _Candidate(
             b,
             kernels[b],
-            _scale(kernels[b]),
             _shift(sets, b, kernels[b]) if exact else principal_rotation(sets, b, n_jobs),
         )
-        for b in sorted(range(len(kernels)), key=lambda b: _place(kernels[b], sets[0].blocks[b]))
+        for b in order
     ]
     if exact:
-        return _assembled(sets, factors, np.float64, FLOAT64_ERROR, n_jobs)
-    single = _rounding_bound(factors)
+        _check_rounding(candidates, tol)
+        return _assembled(sets, candidates, np.float64, FLOAT64_ERROR, n_jobs)
+    single = _rounding_bound(candidates)
     dtype = np.float32 if single <= _SINGLE_SHARE * tol else np.float64
-    return _assembled(sets, factors, dtype, tol, n_jobs)
-
-
-def _place(kernel: NodeKernel, block: Floats) -> int:
-    """Order of factors: tiles want polynomials last, and are faster with other roots before."""
-    if isinstance(kernel, Polynomial):
-        return 2
-    return 1 if isinstance(kernel, Laplacian) and block.shape[1] > 1 else 0
-
-
-def _scale(kernel: NodeKernel) -> float:
-    """Factor of the coordinates that makes gamma one."""
-    return kernel.scale if isinstance(kernel, Laplacian) else float(np.sqrt(kernel.scale))
+    if dtype == np.float64:
+        _check_rounding(candidates, tol)
+    return _assembled(sets, candidates, dtype, tol, n_jobs)
 
 
 def _shift(sets: Sequence[NodePoints], b: int, kernel: NodeKernel) -> Rotation:
@@ -182,61 +190,105 @@ def _shift(sets: Sequence[NodePoints], b: int, kernel: NodeKernel) -> Rotation:
     mean = np.zeros(width)
     if not isinstance(kernel, Polynomial):
         mean = np.mean([points.blocks[b].mean(axis=0) for points in sets], axis=0)
-    return Rotation(mean, np.eye(width), np.append(np.full(width, np.inf), 0.0))
+    size = max(_size(points, b, mean) for points in sets)
+    return Rotation(mean, np.eye(width), np.append(np.full(width, np.inf), 0.0), size)
 
 
-def _rounding_bound(factors: Sequence[_Factor]) -> float:
+def _size(points: NodePoints, b: int, mean: Floats) -> float:
+    """Largest over graphs of the mean distance of their nodes from a centre."""
+    largest = 0.0
+    for start, stop in points.graph_chunks():
+        ptr = points.node_ptr[start : stop + 1]
+        centred = points.blocks[b][ptr[0] : ptr[-1]] - mean
+        distances = np.sqrt(np.einsum("ij,ij->i", centred, centred))
+        means = np.add.reduceat(distances, ptr[:-1] - ptr[0]) / np.diff(ptr)
+        largest = max(largest, float(means.max()))
+    return largest
+
+
+def _total_size(candidates: Sequence[_Candidate]) -> float:
+    """Mean distance of the nodes of a graph from the centre, scaled; the largest of all graphs."""
+    return float(sum(candidate.scale * candidate.rotation.size for candidate in candidates))
+
+
+def _rounding_bound(candidates: Sequence[_Candidate]) -> float:
     """Bound on all float32 errors: rounded coordinates of both points, and the tiles."""
-    widths = [len(factor.rotation.mean) for factor in factors]
-    squared = [not isinstance(factor.kernel, Laplacian) for factor in factors]
-    size = sum(factor.scale * factor.rotation.tails[0] for factor in factors)
-    return float(2 * _UNIT_32 * size + tile_error(widths, squared))
+    widths = [len(candidate.rotation.mean) for candidate in candidates]
+    squared = [not isinstance(candidate.kernel, Laplacian) for candidate in candidates]
+    return float(2 * _UNIT_32 * _total_size(candidates) + tile_error(widths, squared))
+
+
+def _rounding_64(candidates: Sequence[_Candidate]) -> float:
+    """
+    Bound on all float64 errors.
+
+    Centring, scaling, the change to powers of two and the difference of two points round by
+    2^-53 of the size of the coordinates each, and a rotation by that for every feature. A graph
+    that is not among these, and may be further away, adds half of that again: where it is twice
+    as far from the centre as a point, the kernel is too small for an error.
+    """
+    width = max(len(candidate.rotation.mean) for candidate in candidates)
+    rotated = any(np.isfinite(candidate.rotation.tails).all() for candidate in candidates)
+    n_roundings = 12 + (3 * width if rotated else 0)
+    return max(FLOAT64_ERROR, n_roundings * _UNIT_64 * _total_size(candidates))
+
+
+def _check_rounding(candidates: Sequence[_Candidate], tol: float) -> None:
+    """Raise if float64 cannot keep a promise."""
+    if any(isinstance(candidate.kernel, Polynomial) for candidate in candidates):
+        return  # relative to the largest value, whatever the size
+    rounding = _rounding_64(candidates)
+    if tol > 0 and rounding > max(tol, FLOAT64_ERROR):
+        raise InvalidInputError(
+            f"features are so far apart, {_total_size(candidates):.1e} times the width of the node "
+            f"kernels, that float64 rounds by {rounding:.1e}, which is above tol={tol:g}; scale "
+            "the attributes, or pass a larger tol or a smaller gamma"
+        )
 
 
 def _assembled(
     sets: Sequence[NodePoints],
-    factors: Sequence[_Factor],
+    candidates: Sequence[_Candidate],
     dtype: Any,
     tol: float,
     n_jobs: int | None,
 ) -> Reduced:
     """Drop directions, then merge with what is left of the error that is allowed."""
-    rounding = _rounding_bound(factors) if dtype == np.float32 else FLOAT64_ERROR
+    rounding = _rounding_bound(candidates) if dtype == np.float32 else _rounding_64(candidates)
     # one half for each of the two graphs of an inner product
-    left = max((tol - rounding) / 2, _EQUAL)
-    ranks = _ranks(factors, left * (_TIGHT_SHARE if tol < _LOOSE else _LOOSE_SHARE))
-    left -= sum(f.scale * f.rotation.tails[r] for f, r in zip(factors, ranks, strict=True))
+    budget = left = max((tol - rounding) / 2, _EQUAL)
+    tail_budget = left * (_TIGHT_SHARE if tol < _LOOSE else _LOOSE_SHARE)
+    ranks = _ranks(candidates, tail_budget)
+    left -= sum(c.scale * c.rotation.tails[r] for c, r in zip(candidates, ranks, strict=True))
     # moves in all factors add up: their sum is at most root n of the distance in all coordinates
-    radius = min(left / 2, _EQUAL) if tol >= _LOOSE else left / np.sqrt(len(factors))
-    coordinates = [_coordinates(points, factors, ranks, n_jobs) for points in sets]
+    radius = min(left / 2, _EQUAL) if tol >= _LOOSE else left / np.sqrt(len(candidates))
+    factors = tuple(c.factor(rank) for c, rank in zip(candidates, ranks, strict=True))
+    coordinates = [_coordinates(points, factors, n_jobs) for points in sets]
     found = [distinct_points(*pair, radius) for pair in zip(sets, coordinates, strict=True)]
-    block_ptr = np.concatenate([[0], np.cumsum(ranks)]).astype(np.int64)
+    frame = Frame(factors, dtype, budget, tail_budget, _total_size(candidates), float(radius))
     if tol >= _LOOSE:
-        budget = left - radius * np.sqrt(len(factors))
-        found = [merged_points(some, block_ptr, budget) for some in found]
-    kernels = tuple(factor.kernel for factor in factors)
-    return Reduced(found[0], found[-1], kernels, block_ptr, dtype, tol)
+        left -= radius * np.sqrt(len(factors))
+        found = [merged_points(some, frame.block_ptr, left) for some in found]
+    error = max(tol, rounding)
+    return Reduced(found[0], found[-1], frame.kernels, frame.block_ptr, dtype, error, frame)
 
 
-def _ranks(factors: Sequence[_Factor], budget: float) -> list[int]:
+def _ranks(candidates: Sequence[_Candidate], budget: float) -> list[int]:
     """Directions that are kept of every factor; those of width one need none of the budget."""
-    n_wide = max(1, sum(len(factor.rotation.mean) > 1 for factor in factors))
-    return [factor.rotation.rank(budget / n_wide / factor.scale) for factor in factors]
+    n_wide = max(1, sum(len(candidate.rotation.mean) > 1 for candidate in candidates))
+    return [candidate.rotation.rank(budget / n_wide / candidate.scale) for candidate in candidates]
 
 
-def _coordinates(
-    points: NodePoints, factors: Sequence[_Factor], ranks: Sequence[int], n_jobs: int | None
-) -> Floats:
+def _coordinates(points: NodePoints, factors: Sequence[Factor], n_jobs: int | None) -> Floats:
     """Coordinates of all factors side by side, centred, rotated and scaled."""
-    result = np.empty((points.n_nodes, sum(ranks)))
-    ends = np.cumsum(ranks)
+    ends = np.cumsum([factor.rank for factor in factors])
+    result = np.empty((points.n_nodes, ends[-1]))
 
     def work(start: int, stop: int) -> None:
         nodes = slice(points.node_ptr[start], points.node_ptr[stop])
-        for factor, rank, end in zip(factors, ranks, ends, strict=True):
-            block = points.blocks[factor.block][nodes]
-            found = factor.rotation.coordinates(block, rank, factor.scale)
-            result[nodes, end - rank : end] = found
+        for factor, end in zip(factors, ends, strict=True):
+            found = factor.coordinates(points.blocks[factor.block][nodes])
+            result[nodes, end - factor.rank : end] = found
 
     chunks = list(points.graph_chunks())
     costs = [float(points.node_ptr[stop] - points.node_ptr[start]) for start, stop in chunks]

@@ -16,10 +16,16 @@ from numpy.typing import NDArray
 
 from retgk.kernels.points import NodePoints
 from retgk.parallel import run_tasks
+from retgk.progress import progress_bar
 
 __all__ = ["Rotation", "principal_rotation"]
 
 Floats = NDArray[np.float64]
+Task = tuple[NodePoints, int, int]
+
+# Second moments of chunks of nodes that are kept at a time: 780 attributes take 5 MB for each.
+_BAND_BYTES = 1 << 25
+_MIN_TOGETHER = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,24 +41,19 @@ class Rotation:
         Orthonormal columns.
     tails : ndarray, shape (dimension + 1,)
         For every rank, the largest mean over the nodes of a graph of the distance that they move
-        if all other directions are dropped; for rank 0, their distance from the centre.
+        if all other directions are dropped.
+    size : float
+        The same for rank 0: the mean distance of the nodes of a graph from the centre.
     """
 
     mean: Floats
     basis: Floats
     tails: Floats
+    size: float
 
     def rank(self, budget: float) -> int:
         """Number of directions, at least one, that keeps the tails of all graphs in a budget."""
         return max(1, int(np.flatnonzero(self.tails <= budget)[0]))
-
-    def coordinates(self, block: Floats, rank: int, scale: float) -> Floats:
-        """Points in the first directions, scaled; as they are where no direction is dropped."""
-        centred = block - self.mean
-        if rank == len(self.mean):
-            return centred * scale
-        projected: Floats = centred @ (self.basis[:, :rank] * scale)
-        return projected
 
 
 def principal_rotation(sets: Sequence[NodePoints], b: int, n_jobs: int | None) -> Rotation:
@@ -78,15 +79,7 @@ def principal_rotation(sets: Sequence[NodePoints], b: int, n_jobs: int | None) -
     total = sum(points.blocks[b].sum(axis=0) for points in sets)
     mean = np.asarray(total / sum(points.n_nodes for points in sets))
     tasks = [(points, *chunk) for points in sets for chunk in points.graph_chunks()]
-    moments = np.zeros((len(tasks), len(mean), len(mean)))
     tails = np.zeros((len(tasks), len(mean) + 1))
-
-    def find_moments(task: int, points: NodePoints, start: int, stop: int) -> None:
-        ptr = points.node_ptr[start : stop + 1]
-        sizes = np.diff(ptr)
-        centred = points.blocks[b][ptr[0] : ptr[-1]] - mean
-        centred *= np.repeat(sizes**-0.5, sizes)[:, None]
-        moments[task] = centred.T @ centred
 
     def find_tails(task: int, points: NodePoints, start: int, stop: int) -> None:
         ptr = points.node_ptr[start : stop + 1]
@@ -95,7 +88,32 @@ def principal_rotation(sets: Sequence[NodePoints], b: int, n_jobs: int | None) -
 
     numbered = [(i, *task) for i, task in enumerate(tasks)]
     costs = [float(points.node_ptr[j] - points.node_ptr[i]) for points, i, j in tasks]
-    run_tasks(find_moments, numbered, costs, n_jobs, "principal directions")
-    basis = np.ascontiguousarray(np.linalg.eigh(moments.sum(axis=0))[1][:, ::-1])
+    moments = _moments(tasks, costs, b, mean, n_jobs)
+    basis = np.ascontiguousarray(np.linalg.eigh(moments)[1][:, ::-1])
     run_tasks(find_tails, numbered, costs, n_jobs, "low rank")
-    return Rotation(mean, basis, tails.max(axis=0))
+    largest = tails.max(axis=0)
+    return Rotation(mean, basis, largest, float(largest[0]))
+
+
+def _moments(
+    tasks: Sequence[Task], costs: Sequence[float], b: int, mean: Floats, n_jobs: int | None
+) -> Floats:
+    """Second moments, each graph having the same weight; added up in the order of the tasks."""
+    total = np.zeros((len(mean), len(mean)))
+    n_together = max(_MIN_TOGETHER, _BAND_BYTES // total.nbytes)
+    found = np.empty((min(n_together, len(tasks)), *total.shape))
+
+    def find(place: int, points: NodePoints, start: int, stop: int) -> None:
+        ptr = points.node_ptr[start : stop + 1]
+        sizes = np.diff(ptr)
+        centred = points.blocks[b][ptr[0] : ptr[-1]] - mean
+        centred *= np.repeat(sizes**-0.5, sizes)[:, None]
+        found[place] = centred.T @ centred
+
+    with progress_bar("principal directions", float(sum(costs))) as advance:
+        for first in range(0, len(tasks), n_together):
+            band = [(i, *task) for i, task in enumerate(tasks[first : first + n_together])]
+            run_tasks(find, band, costs[first : first + n_together], n_jobs, advance)
+            for place in range(len(band)):
+                total += found[place]
+    return total

@@ -24,6 +24,7 @@ __all__ = [
     "Factors",
     "Rows",
     "add_at",
+    "add_rows",
     "fill_products",
 ]
 
@@ -170,3 +171,18 @@ def add_at(products, row_graphs, column_graphs, span, gram):
         row = row_graphs[i]
         for j in range(span[0], span[1]):
             gram[row, column_graphs[j]] += products[i, j]
+
+
+@njit(cache=True, nogil=True)
+def add_rows(products, entries, column_graphs, span, gram):
+    """
+    Add weighted products of single rows to the graphs that have them, in the order of the rows.
+
+    Entries are (first entry of every row, graphs, weights).
+    """
+    ptr, graphs, weights = entries
+    for i in range(len(products)):
+        for e in range(ptr[i], ptr[i + 1]):
+            row, weight = graphs[e], weights[e]
+            for j in range(span[0], span[1]):
+                gram[row, column_graphs[j]] += weight * products[i, j]

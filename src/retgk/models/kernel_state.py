@@ -6,16 +6,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
 from retgk.estimators.kernel import RetGKKernel
 from retgk.estimators.node_features import attribute_blocks
-from retgk.kernels.points import NodePoints
+from retgk.kernels.fitted_graphs import FittedGraphs
+from retgk.kernels.frames import Factor, Frame, factor_order
+from retgk.kernels.points import DistinctPoints
 from retgk.models.stored import Stored
 
 __all__ = ["kernel_state", "set_kernel_state"]
 
 _MAX_ATTRIBUTES = 1 << 16
-_ROUNDING = 1e-9  # a return probability may be above one by so much
+_MAX_SEED = 2**63 - 1
+_LIMITS = ("budget", "tail_budget", "size", "radius")
+_ROUNDING = 1e-9  # weights of a graph may sum up to so much more than one
 
 
 def kernel_state(kernel: RetGKKernel) -> Stored:
@@ -32,16 +37,19 @@ def kernel_state(kernel: RetGKKernel) -> Stored:
     Stored
         Its state.
     """
-    points = kernel._points
-    probabilities, *attributes = points.blocks
+    points, frame = kernel._fitted.points, kernel._fitted.frame
     arrays: dict[str, NDArray[Any]] = {
-        "node_ptr": points.node_ptr,
         "squared_norms": kernel.squared_norms_,
-        "return_probabilities": probabilities,
-        **{f"attributes_{b}": block for b, block in enumerate(attributes)},
+        "coordinates": points.coordinates,
+        "labels": points.labels,
+        "entry_points": points.entry_points,
+        "entry_graphs": points.entry_graphs,
+        "entry_weights": points.entry_weights,
     }
-    if points.labels is not None:
-        arrays["labels"] = points.labels
+    for factor in frame.factors:
+        arrays[f"mean_{factor.block}"] = factor.mean
+        if factor.basis is not None:
+            arrays[f"basis_{factor.block}"] = factor.basis
     values = {
         "structure_kernel": kernel.structure_kernel_,
         **{f"attribute_kernel_{b}": own for b, own in enumerate(kernel.attribute_kernels_)},
@@ -49,6 +57,9 @@ def kernel_state(kernel: RetGKKernel) -> Stored:
         "label_names": tuple(kernel.label_names_),
         "has_labels": kernel._has_labels,
         "n_attributes": kernel._n_attributes,
+        "walk_seed": kernel.walk_seed_,
+        "precision": np.dtype(frame.dtype).name,
+        **{name: float(getattr(frame, name)) for name in _LIMITS},
     }
     return Stored(values, arrays)
 
@@ -69,46 +80,85 @@ def set_kernel_state(kernel: RetGKKernel, stored: Stored) -> None:
     kernel.label_names_ = stored.take_names("label_names")
     kernel._has_labels = stored.take_value("has_labels", bool)
     kernel._n_attributes = stored.take_count("n_attributes", _MAX_ATTRIBUTES)
+    kernel.walk_seed_ = stored.take_count("walk_seed", _MAX_SEED)
     kernel._columns = _columns(kernel, stored)
     kernel.attribute_kernels_ = [
         stored.take_node_kernel(f"attribute_kernel_{b}") for b in range(len(kernel._columns))
     ]
-    kernel._points = _points(kernel, stored)
-    kernel.squared_norms_ = stored.take_array(
-        "squared_norms", np.float64, (kernel._points.n_graphs,)
-    )
+    kernel.squared_norms_ = stored.take_array("squared_norms", np.float64, (None,))
+    frame = _frame(kernel, stored)
+    kernel._fitted = FittedGraphs(_points(kernel, frame, stored), frame)
 
 
-def _columns(kernel: RetGKKernel, stored: Stored) -> list[NDArray[np.int64]]:
+def _columns(kernel: RetGKKernel, stored: Stored) -> list[Ints]:
     """Columns of the blocks of attributes, which the parameters tell."""
     given = kernel.attribute_kernel
-    n_stored = sum(name.startswith("attributes_") for name in stored.arrays)
+    n_stored = sum(name.startswith("attribute_kernel_") for name in stored.values)
     if isinstance(given, Mapping) and len(given) != n_stored:  # before memory is given to each
         raise InvalidInputError(
-            f"attribute_kernel has {len(given)} blocks, but attributes are there for {n_stored}"
+            f"attribute_kernel has {len(given)} blocks, but kernels are there for {n_stored}"
         )
     return [columns for columns, _ in attribute_blocks(given, kernel._n_attributes)]
 
 
-def _points(kernel: RetGKKernel, stored: Stored) -> NodePoints:
-    node_ptr = stored.take_array("node_ptr", np.int64, (None,))
-    if len(node_ptr) < 2 or node_ptr[0] != 0 or not (np.diff(node_ptr) > 0).all():
-        raise InvalidInputError("'node_ptr' does not rise from 0")
-    n_nodes = int(node_ptr[-1])
-    probabilities = stored.take_array("return_probabilities", np.float64, (n_nodes, kernel.n_steps))
-    if not (probabilities.min() >= -_ROUNDING and probabilities.max() <= 1 + _ROUNDING):
-        raise InvalidInputError("'return_probabilities' has values outside of [0, 1]")
-    attributes = [
-        stored.take_array(f"attributes_{b}", np.float64, (n_nodes, len(columns)))
-        for b, columns in enumerate(kernel._columns)
-    ]
-    return NodePoints((probabilities, *attributes), node_ptr, _labels(kernel, stored, n_nodes))
+def _frame(kernel: RetGKKernel, stored: Stored) -> Frame:
+    kernels = [kernel.structure_kernel_, *kernel.attribute_kernels_]
+    widths = [int(kernel.n_steps), *map(len, kernel._columns)]
+    factors = tuple(
+        Factor(
+            b,
+            kernels[b],
+            stored.take_array(f"mean_{b}", np.float64, (widths[b],)),
+            _basis(stored, b, widths[b]),
+        )
+        for b in factor_order(kernels, widths)
+    )
+    precision = stored.take_choice("precision", ("float32", "float64"))
+    dtype = np.float32 if precision == "float32" else np.float64
+    limits = [stored.take_value(name, float) for name in _LIMITS]
+    if not (np.isfinite(limits).all() and min(limits) >= 0 and limits[-1] > 0):
+        raise InvalidInputError(f"{', '.join(_LIMITS)} are {limits}, which cannot be")
+    return Frame(factors, dtype, *limits)
 
 
-def _labels(kernel: RetGKKernel, stored: Stored, n_nodes: int) -> NDArray[np.int32] | None:
-    if not kernel._has_labels:
+def _basis(stored: Stored, b: int, width: int) -> NDArray[np.float64] | None:
+    name = f"basis_{b}"
+    if name not in stored.arrays:
         return None
-    labels = stored.take_array("labels", np.int32, (n_nodes,))
-    if labels.min() < 0 or labels.max() >= len(kernel.label_names_):
-        raise InvalidInputError("'labels' has codes that are not in 'label_names'")
-    return labels
+    basis = stored.take_array(name, np.float64, (width, None))
+    if not 1 <= basis.shape[1] < width:
+        raise InvalidInputError(f"{name!r} has {basis.shape[1]} directions of {width}")
+    return basis
+
+
+def _points(kernel: RetGKKernel, frame: Frame, stored: Stored) -> DistinctPoints:
+    coordinates = stored.take_array("coordinates", np.float64, (None, int(frame.block_ptr[-1])))
+    labels = stored.take_array("labels", np.int32, (len(coordinates),))
+    entry_points = stored.take_array("entry_points", np.int64, (None,))
+    entry_graphs = stored.take_array("entry_graphs", np.int64, (len(entry_points),))
+    weights = stored.take_array("entry_weights", np.float64, (len(entry_points),))
+    n_graphs = len(kernel.squared_norms_)
+    n_labels = max(1, len(kernel.label_names_)) if kernel._has_labels else 1
+    if (
+        len(labels) == 0
+        or (np.diff(labels) < 0).any()
+        or not 0 <= labels[0] <= labels[-1] < n_labels
+    ):
+        raise InvalidInputError("'labels' are not rising codes of 'label_names'")
+    _check_entries(entry_points, entry_graphs, len(labels), n_graphs)
+    totals = np.bincount(entry_graphs, weights, n_graphs)
+    if not (weights > 0).all() or not (np.abs(totals - 1) <= _ROUNDING).all():
+        raise InvalidInputError("'entry_weights' are not shares of the nodes of graphs")
+    return DistinctPoints(coordinates, labels, entry_points, entry_graphs, weights, n_graphs)
+
+
+def _check_entries(points: Ints, graphs: Ints, n_points: int, n_graphs: int) -> None:
+    """Raise unless every point occurs, and its graphs rise."""
+    steps = np.diff(points)
+    is_complete = len(points) and points[0] == 0 and points[-1] == n_points - 1
+    if not is_complete or ((steps != 0) & (steps != 1)).any():
+        raise InvalidInputError("'entry_points' does not rise through all points")
+    if not 0 <= graphs.min() <= graphs.max() < n_graphs:
+        raise InvalidInputError(f"'entry_graphs' has graphs that are not among {n_graphs}")
+    if (np.diff(graphs)[steps == 0] <= 0).any():
+        raise InvalidInputError("'entry_graphs' does not rise within each point")

@@ -157,7 +157,7 @@ def _set_shared_state(model: GraphPredictor, stored: Stored, n_outputs: int | No
 
 
 def _check_kernel(model: GraphPredictor) -> None:
-    n_graphs, n_support = model.kernel_._points.n_graphs, len(model.support_)
+    n_graphs, n_support = model.kernel_._fitted.n_graphs, len(model.support_)
     if n_graphs != n_support:
         raise InvalidInputError(f"'kernel' has {n_graphs} graphs, but 'support' names {n_support}")
     if model.kernel_.graph_kernel_ != model.graph_kernel_:

@@ -14,7 +14,7 @@ from retgk.batch import GraphBatch
 from retgk.datasets.storage import atomic_path
 from retgk.embeddings.gram import embedding_products
 from retgk.estimators.embedding import RetGKEmbedding
-from retgk.estimators.gram_file import write_mean_embedding_gram
+from retgk.estimators.gram_file import fit_and_write_gram
 from retgk.estimators.kernel import RetGKKernel
 from retgk.kernels.graph_kernels import PolynomialGraphKernel
 from retgk.kernels.node_kernels import Gaussian, Laplacian
@@ -138,7 +138,7 @@ def _write_exact_matrix(
         structure_kernel=Laplacian(1.0), graph_kernel=PolynomialGraphKernel()
     ).fit(graphs[:_N_WARM])
     start = time.perf_counter()
-    write_mean_embedding_gram(path, graphs, kernel=kernel)
+    fit_and_write_gram(path, graphs, kernel)
     seconds = time.perf_counter() - start
     return {
         "seconds": {"rpf": kernel.rpf_seconds, "gram": seconds - kernel.rpf_seconds},
