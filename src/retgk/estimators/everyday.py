@@ -133,8 +133,8 @@ def most_similar(graph: Any, graphs: Any, k: int = 5, **options: Any) -> MostSim
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InvalidInputError(f"k must be a whole number of at least 1, got {k!r}")
     query, collection = _one(graph, "graph"), _batch(graphs)
-    others = collection.has_labels, collection.n_attributes
-    check_alike(query, *others, "the query has", "the collection has")
+    has, count = collection.has_labels, collection.n_attributes
+    check_alike(query, has, count, "the query has", "the collection has")
     kernel = RetGKKernel(**_options(options, tol=_TOL))
     points = kernel._fit_bandwidths(query)
     kernel._fit_points(points)

@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from retgk.batch import GraphBatch
 from retgk.converters import as_batch
-from retgk.errors import InvalidInputError
 from retgk.estimators.kernel_parameters import (
     check_graph_kernel,
     check_node_parameters,
@@ -33,6 +32,7 @@ from retgk.kernels.node_kernels import Laplacian, NodeKernel
 from retgk.kernels.points import NodePoints
 from retgk.kernels.reduction import reduced_points
 from retgk.memory import check_room
+from retgk.validation import check_alike
 from retgk.walks.features import Method, return_probabilities
 
 __all__ = ["DEFAULT_TOL", "RetGKKernel"]
@@ -74,7 +74,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         more. With a `Polynomial` kernel, which always takes float64, errors are relative to its
         largest value.
     n_jobs : int, optional
-        Threads; None for all cores. It changes no result.
+        Threads; None for all cores, but for one inside workers of joblib. It changes no result.
     random_state : int, Generator, RandomState or None
         Seed of Monte Carlo, and of the nodes drawn for a median.
 
@@ -357,17 +357,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _new_points(self, X: Any) -> NodePoints:
         """Features of the nodes of new graphs, which must have what the fitted ones have."""
         batch = as_batch(X)
-        if batch.n_attributes != self._n_attributes:
-            raise InvalidInputError(
-                f"the graphs have {batch.n_attributes} attributes a node, the fitted ones "
-                f"{self._n_attributes}; give all the same"
-            )
-        if batch.has_labels != self._has_labels:
-            raise InvalidInputError(
-                f"the graphs have {'' if batch.has_labels else 'no '}labels, the fitted ones have "
-                f"{'some' if self._has_labels else 'none'}; give all the same, or use "
-                "without_labels()"
-            )
+        check_alike(batch, self._has_labels, self._n_attributes)
         return self._points_of(batch)
 
     def _placed(self, X: Any) -> NewGraphs:
