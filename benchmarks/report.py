@@ -4,10 +4,12 @@ python -m benchmarks.report [--check]
 """
 
 import argparse
+import itertools
 import re
 import sys
 from pathlib import Path
 
+from benchmarks.bench_retgk2 import LIMIT as RETGK2_LIMIT
 from benchmarks.records import read_records
 from retgk.paper.cells import TABLES as PAPER_TABLES
 from retgk.paper.records import read_records as read_paper_records
@@ -22,6 +24,9 @@ PAPER_RECORDS = ROOT / "docs" / "paper" / "records.jsonl.gz"
 
 
 def table(header, rows):
+    """A table in Markdown, without columns that are empty in all rows."""
+    kept = [any(row[k] != "" for row in rows) for k in range(len(header))]
+    header, *rows = [list(itertools.compress(line, kept)) for line in (header, *rows)]
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
@@ -118,8 +123,10 @@ def retgk2_table():
 
     def cell(name, method):
         record = found.get((name, method))
-        if record is None or record["seconds"] is None:
-            return ""
+        if record is None:
+            return "not run"
+        if record["seconds"] is None:
+            return f"not in {RETGK2_LIMIT} s"
         accuracy = f", {record['accuracy']:.1f} %" if "accuracy" in record else ""
         return seconds(record["seconds"]) + accuracy
 
@@ -154,6 +161,11 @@ def scaling_table():
     return table(header, rows) + "\n\n" + run_line(records[0])
 
 
+def spread(values):
+    """Least and largest of some values; one has none."""
+    return f"{min(values):.1f} to {max(values):.1f} in {len(values)}" if values[1:] else "one"
+
+
 def classifier_table():
     """One row a set: mean over shuffles, and what choosing parameters costs."""
     records = read_records("classifier")
@@ -166,7 +178,7 @@ def classifier_table():
             [
                 name,
                 f"{sum(accuracies) / len(own):.1f}",
-                f"{min(accuracies):.1f} to {max(accuracies):.1f} in {len(own)}",
+                spread(accuracies),
                 own[0]["published"],
                 seconds(timed["kernel_cpu_seconds"]),
                 seconds(timed["fit_cpu_seconds"]),
