@@ -48,9 +48,10 @@ def facts(records: Sequence[Record], n_unknown: int, still_open: str) -> list[st
     list of str
         Sentences.
     """
-    times = sorted(record["time"] for record in records)
+    days = sorted({record["time"][:10] for record in records})
+    period = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     found = [
-        f"Made from {_n_of(len(records), 'record')}, {times[0][:10]} to {times[-1][:10]}; "
+        f"Made from {_n_of(len(records), 'record')}, {period}; "
         f"{_machines(records)}; {_versions(records)}.",
         *_sources(records),
         "Accuracies of the tables are by the paper's protocol, whose medians see test graphs too; "
