@@ -183,6 +183,12 @@ def test_products_on_disk(graphs_file: Path, tmp_path: Path) -> None:
     assert_fails(invoke("kernel", graphs_file, "--on-disk", "-o", path), "give --matrix products")
 
 
+def test_exact_kernel_refuses_options_of_vectors(graphs_file: Path, tmp_path: Path) -> None:
+    done = invoke("kernel", graphs_file, "--n-components", 50, "-o", tmp_path / "k.npy")
+    assert_fails(done, "are for --approximate; add it")
+    assert not (tmp_path / "k.npy").exists()
+
+
 def test_approximate_kernel_and_its_distances(graphs_file: Path, tmp_path: Path) -> None:
     vectors = RetGKEmbedding(random_state=0).fit_transform(DATA.graphs)
     products = embedding_gram(vectors)

@@ -56,6 +56,7 @@ def kernel(
     """
     check_output(output)
     _check_on_disk(output, options)
+    _check_exact(options, embedding)
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common)
@@ -72,6 +73,13 @@ def kernel(
         table = Table(collection.keys(), matrix, columns, options.matrix)
         write_table(table, output, json=common.json)
     finish(table, output, common, watch, graphs=len(collection), **chosen)
+
+
+def _check_exact(options: KernelOptions, embedding: EmbeddingOptions) -> None:
+    if not options.approximate and embedding != EmbeddingOptions():
+        raise InvalidInputError(
+            "--n-components, --feature-map and --frequencies are for --approximate; add it"
+        )
 
 
 def _check_on_disk(output: str, options: KernelOptions) -> None:
