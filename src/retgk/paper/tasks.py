@@ -10,7 +10,7 @@ import numpy as np
 
 from retgk.paper.cells import Cell, cell_key, set_sizes
 from retgk.paper.peers import Limits
-from retgk.paper.protocols import compile_medians
+from retgk.paper.protocols import compile_graph_kernels
 from retgk.paper.records import Record, read_records, record_writer
 from retgk.paper.runner import Runner
 
@@ -113,7 +113,7 @@ def run_tasks_into(
     int
         Number of records written.
     """
-    compile_medians()
+    compile_graph_kernels()
     with record_writer(path) as writer:
         there = read_records(path)
         done = {record["key"] for record in there if not record["failure"]}
