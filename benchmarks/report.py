@@ -193,7 +193,7 @@ def classifier_table():
 
 
 def paper_table():
-    """How many cells agree, total kernel times beside the published ones, and what is open."""
+    """How many cells agree, total kernel times beside the published ones, and if more is open."""
     cells = by_cell(read_paper_records(PAPER_RECORDS))
     found = [row for number in PAPER_TABLES for row in table_rows(number, cells)]
     totals = {(total.table, total.method): total for total in total_times(found)}
@@ -207,7 +207,8 @@ def paper_table():
         "table", "cells", "within", "above", "below", "open", "repetitions",
         "kernel time of RetGK_I", "of RetGK_II",
     ]  # fmt: skip
-    parts = [table(header, rows), beside_sentence(totals.values()), open_sentence(cells)]
+    is_open = "The page lists what is still to be run." if open_sentence(cells) else ""
+    parts = [table(header, rows), beside_sentence(totals.values()), is_open]
     return "\n\n".join(filter(None, parts))
 
 
