@@ -24,6 +24,16 @@ def data_folder() -> Path:
     return Path(folder)
 
 
+@pytest.fixture(scope="session")
+def graphs_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small collection of the tests of commands, in a file."""
+    from retgk import GraphDataset, write_parquet
+    from tests.cli_calls import DATA
+
+    folder = tmp_path_factory.mktemp("cli")
+    return write_parquet(GraphDataset(DATA.graphs, DATA.targets, "small"), folder / "small.parquet")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many tests ran on real data."""
     stats = terminalreporter.stats

@@ -22,7 +22,7 @@ from retgk import (
 )
 from retgk.estimators import gram_file
 from retgk.kernels.reduction import reduced_points
-from tests.test_kernel_estimator import assert_close, graphs_of_kind
+from tests.kernel_graphs import assert_close, graphs_of_kind
 
 
 def test_gram_file_equals_the_matrix_in_memory(tmp_path, monkeypatch):

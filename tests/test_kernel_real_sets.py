@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from retgk import Laplacian, PolynomialGraphKernel, RetGKKernel, load_tudataset
-from tests.test_kernel_estimator import assert_close, naive_products
+from tests.kernel_graphs import assert_close, naive_products
 
 # set, labels, attributes, largest graph of the sample, number of graphs
 SAMPLES = [

@@ -27,7 +27,7 @@ from retgk.kernels.fitted_graphs import FittedGraphs
 from retgk.kernels.new_graphs import placed_graphs, products_with_fitted, squared_norms
 from retgk.kernels.points import NodePoints
 from retgk.kernels.reduction import FLOAT64_ERROR, reduced_points
-from tests.test_kernel_estimator import KINDS, graphs_of_kind
+from tests.kernel_graphs import KINDS, graphs_of_kind
 from tests.test_weighted_gram import KERNELS, TOLERANCES, naive_gram, random_points
 from tests.walk_graphs import complete, path, star
 

@@ -65,22 +65,10 @@ def fit_and_write_gram(
     path: str | os.PathLike[str], X: Any, kernel: RetGKKernel
 ) -> NDArray[np.float64]:
     """
-    Fit the nodes of a kernel, and write the inner products as `write_mean_embedding_gram` does.
+    Do what `write_mean_embedding_gram` does with the nodes of the given kernel itself.
 
-    Parameters
-    ----------
-    path : path-like
-        File to make; an error if it exists.
-    X : GraphBatch or anything that `as_batch` takes
-        Graphs.
-    kernel : RetGKKernel
-        With a whole number as `random_state`. It gets ``structure_kernel_`` and
-        ``attribute_kernels_``, but is not fitted otherwise.
-
-    Returns
-    -------
-    memory-mapped ndarray of float64, shape (n, n)
-        The finished matrix, read-only.
+    Its `random_state` must be a whole number. It gets ``structure_kernel_`` and
+    ``attribute_kernels_``, but is not fitted otherwise.
     """
     target, batch = Path(path), as_batch(X)
     if target.exists():

@@ -1,0 +1,164 @@
+"""What RetGKKernel and its parts refuse, and when."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from retgk import (
+    Delta,
+    ExponentialGraphKernel,
+    Gaussian,
+    InvalidInputError,
+    Laplacian,
+    PolynomialGraphKernel,
+    RetGKClassifier,
+    RetGKKernel,
+    mean_embedding_gram,
+)
+from tests.kernel_graphs import graphs_of_kind
+
+
+def test_one_graph_has_no_median():
+    kernel = RetGKKernel(n_steps=4, structure_kernel=Laplacian(1.0))
+    with pytest.raises(InvalidInputError, match=r"there is one graph \(n_samples=1\), whose dist"):
+        kernel.fit(graphs_of_kind("labels", 3)[:1])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Laplacian(-1.0), "gamma must be positive and finite, got -1.0"),
+        (lambda: Gaussian("mean"), "gamma must be a positive number, 'median' or 'dimension'"),
+        (lambda: ExponentialGraphKernel(p=3), r"p must be in \(0, 2\], got 3"),
+        (lambda: ExponentialGraphKernel(gamma=0.0), "gamma must be positive and finite, got 0.0"),
+        (
+            lambda: ExponentialGraphKernel(gamma="mean"),
+            "gamma must be a positive number or 'median'",
+        ),
+        (lambda: ExponentialGraphKernel(scale=0), "scale must be positive and finite, got 0"),
+        (lambda: PolynomialGraphKernel(c=-1), "c must be finite and not negative, got -1"),
+        (lambda: PolynomialGraphKernel(d=0), "d must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_bad_kernels(make, message):
+    with pytest.raises(InvalidInputError, match=message):
+        make()
+
+
+def fit(**options):
+    return RetGKKernel(**options).fit(graphs_of_kind("both"))
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        (lambda: fit(tol=-1.0), "tol must be at least 0"),
+        (lambda: fit(attribute_kernel={}), "attribute_kernel names no block"),
+        (
+            lambda: fit(attribute_kernel={"a": ([99], Laplacian())}),
+            r"block 'a': the columns .* do not",
+        ),
+        (
+            lambda: RetGKKernel(attribute_kernel=Laplacian()).fit(graphs_of_kind("labels")),
+            "the graphs have no attributes for attribute_kernel=Laplacian",
+        ),
+        (
+            lambda: fit().transform(graphs_of_kind("labels")),
+            "the graphs have 0 attributes a node, the fitted ones",
+        ),
+        (
+            lambda: fit().transform(graphs_of_kind("attributes")),
+            "the graphs have no labels, the fitted ones have some",
+        ),
+        (lambda: RetGKKernel().fit(graphs_of_kind("both")[:0]), "there are no graphs to fit"),
+        (
+            lambda: RetGKKernel(structure_kernel=Laplacian(1.0)).fit([np.eye(2)] * 3),
+            "the median distance between graphs is 0",
+        ),
+    ],
+)
+def test_bad_input(work, message):
+    with pytest.raises(InvalidInputError, match=message):
+        work()
+
+
+def test_unfitted():
+    for method in ("transform", "distances", "diagonal"):
+        with pytest.raises(NotFittedError):
+            getattr(RetGKKernel(), method)(graphs_of_kind("both"))
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """Fail at the first thing that takes time."""
+
+    def work(*_args, **_options):
+        raise AssertionError("return probabilities were computed")
+
+    monkeypatch.setattr("retgk.estimators.kernel.return_probabilities", work)
+    monkeypatch.setattr("retgk.estimators.graph_products.return_probabilities", work)
+
+
+BAD_PARAMETERS = [
+    ({"tol": -1.0}, "tol must be at least 0 and below 1, got -1.0"),
+    ({"tol": "small"}, "tol must be at least 0 and below 1, got 'small'"),
+    ({"n_steps": 0}, "n_steps must be a whole number of at least 1, got 0"),
+    ({"method": "guess"}, "method must be one of"),
+    ({"n_jobs": 0}, "n_jobs=0 asks for no thread"),
+    ({"structure_kernel": "laplacian"}, "structure_kernel must be a Laplacian, .* got 'laplacian'"),
+    ({"structure_kernel": Delta()}, r"structure_kernel must be a .* got Delta\(\)"),
+    ({"attribute_kernel": Delta()}, r"attribute_kernel must be a .* got Delta\(\)"),
+    ({"attribute_kernel": {"a": Laplacian()}}, "attribute block 'a' must be a tuple of columns"),
+    (
+        {"attribute_kernel": {"a": ([0], "laplacian")}},
+        "the kernel of attribute block 'a' must be a Laplacian",
+    ),
+]
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(("parameters", "message"), BAD_PARAMETERS)
+def test_bad_parameters_are_found_before_the_work(parameters, message):
+    with pytest.raises(InvalidInputError, match=message):
+        fit(**parameters)
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [pair for pair in BAD_PARAMETERS if "n_jobs" not in pair[0]],
+)
+def test_bad_candidates_are_found_before_the_work(parameters, message):
+    """The last candidate is looked at before anything is computed for the first."""
+    good = {"n_steps": 50, "structure_kernel": None, "attribute_kernel": None}
+    candidates = {
+        name: (good[name], bad) if name in good else bad for name, bad in parameters.items()
+    }
+    graphs = graphs_of_kind("both", 12)
+    with pytest.raises(InvalidInputError, match=message):
+        RetGKClassifier(**candidates, cv=2).fit(graphs, np.arange(12) % 2)
+
+
+@pytest.mark.usefixtures("no_work")
+def test_bad_graphs_are_found_before_the_work():
+    with pytest.raises(InvalidInputError, match="no attributes"):
+        RetGKKernel(attribute_kernel=Laplacian()).fit(graphs_of_kind("labels"))
+    with pytest.raises(InvalidInputError, match="there is one graph"):
+        RetGKKernel().fit(graphs_of_kind("labels")[:1])
+    with pytest.raises(InvalidInputError, match=r"graph_kernel must be an Exp.* got 'rbf'"):
+        fit(graph_kernel="rbf")
+
+
+def test_memory_is_asked_for_what_is_made(monkeypatch):
+    """Inner products alone need one matrix; distances are written down for no graph kernel."""
+    graphs = graphs_of_kind("both")
+    monkeypatch.setattr("retgk.memory.available_bytes", lambda: 8 * 81)
+    assert mean_embedding_gram(graphs, random_state=0).shape == (9, 9)
+    with pytest.raises(InvalidInputError, match="the kernel matrix takes"):
+        RetGKKernel().fit_transform(graphs)
+
+
+def test_matrix_that_does_not_fit_memory(monkeypatch):
+    monkeypatch.setattr("retgk.memory.available_bytes", lambda: 8 * 80)
+    with pytest.raises(InvalidInputError, match=r"the kernel matrix takes .* GiB, but only"):
+        fit()
