@@ -139,7 +139,7 @@ def records_of_set(folder, name, tolerances, pool):
     pairs, factor = sample_of_pairs(np.diff(points.node_ptr))
     values, plain, plain_cpu = published(points, kernels, pairs, pool)
     for tol in tolerances:
-        reduced = reduced_points(points, None, kernels, tol)
+        reduced = reduced_points(points, kernels, tol)
         gram, wall, cpu = best(lambda t=tol: weighted_gram(points, kernels=kernels, tol=t))
         _, wall_one, cpu_one = best(
             lambda t=tol: weighted_gram(points, kernels=kernels, tol=t, n_jobs=1)

@@ -169,7 +169,7 @@ def test_fingerprint_knows_everything_that_matters():
         )
     }
     assert len(fingerprints) == 4
-    again = reduced_points(kernel._fit_bandwidths(points), None, kernel._kernels, 0.0)
+    again = reduced_points(kernel._fit_bandwidths(points), kernel._kernels, 0.0)
     assert gram_file._fingerprint(again) in fingerprints
 
 

@@ -36,7 +36,7 @@ def placed(seed, widths, kernels, tol, n_labels, **changes):
     """Fitted graphs, and new ones in their frame."""
     fitted_nodes = random_points(seed, widths, n_labels=n_labels)
     new_nodes = changed(random_points(seed + 1, widths, n_graphs=3, n_labels=n_labels), **changes)
-    fitted = FittedGraphs.of(reduced_points(fitted_nodes, None, kernels, tol))
+    fitted = FittedGraphs.of(reduced_points(fitted_nodes, kernels, tol))
     return fitted_nodes, new_nodes, fitted, placed_graphs(new_nodes, fitted, None)
 
 

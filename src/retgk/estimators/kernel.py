@@ -299,7 +299,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit_points(self, points: NodePoints) -> None:
         """Make these the nodes of the fitted graphs, whose bandwidths are known."""
-        reduced = reduced_points(points, None, self._kernels, self.tol, self.n_jobs)
+        reduced = reduced_points(points, self._kernels, self.tol, self.n_jobs)
         self._fitted = FittedGraphs.of(reduced)
 
     def _fit_products(self) -> None:

@@ -25,8 +25,7 @@ _BAND_PRODUCTS = 1 << 22
 
 
 def weighted_gram(
-    x: NodePoints,
-    y: NodePoints | None = None,
+    nodes: NodePoints,
     *,
     kernels: Sequence[NodeKernel],
     tol: float = 1e-4,
@@ -40,10 +39,8 @@ def weighted_gram(
 
     Parameters
     ----------
-    x : NodePoints
-        Nodes of the graphs of the rows.
-    y : NodePoints, optional
-        Nodes of the graphs of the columns; x again by default.
+    nodes : NodePoints
+        Nodes of the graphs.
     kernels : sequence of Laplacian, Gaussian or Polynomial
         One for each block of features, with numbers for gamma.
     tol : float, default=1e-4
@@ -54,7 +51,7 @@ def weighted_gram(
 
     Returns
     -------
-    ndarray of float64, shape (n_graphs_x, n_graphs_y)
+    ndarray of float64, shape (n_graphs, n_graphs)
         The inner products.
 
     Examples
@@ -65,7 +62,7 @@ def weighted_gram(
     array([[0.684, 0.684],
            [0.684, 1.   ]])
     """
-    return gram_of_reduced(reduced_points(x, y, kernels, tol, n_jobs), n_jobs)
+    return gram_of_reduced(reduced_points(nodes, kernels, tol, n_jobs), n_jobs)
 
 
 def gram_of_reduced(reduced: Reduced, n_jobs: int | None = None) -> Floats:

@@ -289,10 +289,8 @@ def _large_norm(
     own = graphs.nodes.of_graphs(np.array([g]))
     frame = fitted.frame
     if graphs.is_far[g]:
-        kernels: list[NodeKernel] = [frame.kernels[0]] * len(frame.factors)
-        for factor in frame.factors:
-            kernels[factor.block] = factor.kernel
-        return float(gram_of_reduced(reduced_points(own, None, kernels, tol, n_jobs), n_jobs)[0, 0])
+        kernels = [f.kernel for f in sorted(frame.factors, key=lambda factor: factor.block)]
+        return float(gram_of_reduced(reduced_points(own, kernels, tol, n_jobs), n_jobs)[0, 0])
     nodes = slice(graphs.nodes.node_ptr[g], graphs.nodes.node_ptr[g + 1])
     points = distinct_points(own, graphs.coordinates[nodes], 1e-13)
     reduced = replace(fitted.reduced, x=points, y=points)

@@ -109,8 +109,7 @@ def tile_error(widths: Sequence[int], squared: Sequence[bool]) -> float:
 
 
 def reduced_points(
-    x: NodePoints,
-    y: NodePoints | None,
+    nodes: NodePoints,
     kernels: Sequence[NodeKernel],
     tol: float,
     n_jobs: int | None = None,
@@ -120,8 +119,8 @@ def reduced_points(
 
     Parameters
     ----------
-    x, y : NodePoints
-        Nodes of both sides; None for y means x again.
+    nodes : NodePoints
+        Nodes of all graphs.
     kernels : sequence of Laplacian, Gaussian or Polynomial
         One for each block, with numbers for gamma.
     tol : float
@@ -134,12 +133,12 @@ def reduced_points(
     Returns
     -------
     Reduced
-        The distinct points.
+        The distinct points, the same object on both sides.
     """
-    _check(x, y, kernels, tol)
+    _check(nodes, kernels, tol)
     # small matrix products: threads of the BLAS would cost time and change the last bits
     with single_threaded_blas():
-        return _reduced([x] if y is None else [x, y], kernels, tol, n_jobs)
+        return _reduced(nodes, kernels, tol, n_jobs)
 
 
 class _Candidate(NamedTuple):
@@ -162,36 +161,34 @@ class _Candidate(NamedTuple):
 
 
 def _reduced(
-    sets: Sequence[NodePoints], kernels: Sequence[NodeKernel], tol: float, n_jobs: int | None
+    nodes: NodePoints, kernels: Sequence[NodeKernel], tol: float, n_jobs: int | None
 ) -> Reduced:
     exact = tol <= FLOAT64_ERROR or any(isinstance(kernel, Polynomial) for kernel in kernels)
-    order = factor_order(kernels, [block.shape[1] for block in sets[0].blocks])
+    order = factor_order(kernels, [block.shape[1] for block in nodes.blocks])
     candidates = [
         _Candidate(
             b,
             kernels[b],
-            _shift(sets, b, kernels[b]) if exact else principal_rotation(sets, b, n_jobs),
+            _shift(nodes, b, kernels[b]) if exact else principal_rotation(nodes, b, n_jobs),
         )
         for b in order
     ]
     if exact:
         _check_rounding(candidates, tol)
-        return _assembled(sets, candidates, np.float64, FLOAT64_ERROR, n_jobs)
+        return _assembled(nodes, candidates, np.float64, FLOAT64_ERROR, n_jobs)
     single = _rounding_bound(candidates)
     dtype = np.float32 if single <= _SINGLE_SHARE * tol else np.float64
     if dtype == np.float64:
         _check_rounding(candidates, tol)
-    return _assembled(sets, candidates, dtype, tol, n_jobs)
+    return _assembled(nodes, candidates, dtype, tol, n_jobs)
 
 
-def _shift(sets: Sequence[NodePoints], b: int, kernel: NodeKernel) -> Rotation:
+def _shift(nodes: NodePoints, b: int, kernel: NodeKernel) -> Rotation:
     """No rotation: only a shift to the mean, where the kernel allows one."""
-    width = sets[0].blocks[b].shape[1]
-    mean = np.zeros(width)
-    if not isinstance(kernel, Polynomial):
-        mean = np.mean([points.blocks[b].mean(axis=0) for points in sets], axis=0)
-    size = max(_size(points, b, mean) for points in sets)
-    return Rotation(mean, np.eye(width), np.append(np.full(width, np.inf), 0.0), size)
+    width = nodes.blocks[b].shape[1]
+    mean = np.zeros(width) if isinstance(kernel, Polynomial) else nodes.blocks[b].mean(axis=0)
+    tails = np.append(np.full(width, np.inf), 0.0)
+    return Rotation(mean, np.eye(width), tails, _size(nodes, b, mean))
 
 
 def _size(points: NodePoints, b: int, mean: Floats) -> float:
@@ -247,7 +244,7 @@ def _check_rounding(candidates: Sequence[_Candidate], tol: float) -> None:
 
 
 def _assembled(
-    sets: Sequence[NodePoints],
+    nodes: NodePoints,
     candidates: Sequence[_Candidate],
     dtype: Any,
     tol: float,
@@ -263,14 +260,13 @@ def _assembled(
     # moves in all factors add up: their sum is at most root n of the distance in all coordinates
     radius = min(left / 2, _EQUAL) if tol >= _LOOSE else left / np.sqrt(len(candidates))
     factors = tuple(c.factor(rank) for c, rank in zip(candidates, ranks, strict=True))
-    coordinates = [_coordinates(points, factors, n_jobs) for points in sets]
-    found = [distinct_points(*pair, radius) for pair in zip(sets, coordinates, strict=True)]
+    found = distinct_points(nodes, _coordinates(nodes, factors, n_jobs), radius)
     frame = Frame(factors, dtype, budget, tail_budget, _total_size(candidates), float(radius))
     if tol >= _LOOSE:
         left -= radius * np.sqrt(len(factors))
-        found = [merged_points(some, frame.block_ptr, left) for some in found]
+        found = merged_points(found, frame.block_ptr, left)
     error = max(tol, rounding)
-    return Reduced(found[0], found[-1], frame.kernels, frame.block_ptr, dtype, error, frame)
+    return Reduced(found, found, frame.kernels, frame.block_ptr, dtype, error, frame)
 
 
 def _ranks(candidates: Sequence[_Candidate], budget: float) -> list[int]:
@@ -296,18 +292,13 @@ def _coordinates(points: NodePoints, factors: Sequence[Factor], n_jobs: int | No
     return result
 
 
-def _check(x: NodePoints, y: NodePoints | None, kernels: Sequence[NodeKernel], tol: float) -> None:
+def _check(nodes: NodePoints, kernels: Sequence[NodeKernel], tol: float) -> None:
     if not 0 <= tol < 1:
         raise InvalidInputError(f"tol must be at least 0 and below 1, got {tol}")
-    if len(kernels) != len(x.blocks):
+    if len(kernels) != len(nodes.blocks):
         raise InvalidInputError(
-            f"got {len(kernels)} node kernels for {len(x.blocks)} blocks of features; "
+            f"got {len(kernels)} node kernels for {len(nodes.blocks)} blocks of features; "
             "pass one for each"
         )
-    for b, kernel in enumerate(kernels):
+    for kernel in kernels:
         _ = kernel.scale  # an unfitted bandwidth is an error here, before any work
-        if y is not None and x.blocks[b].shape[1] != y.blocks[b].shape[1]:
-            raise InvalidInputError(
-                f"block {b} has {x.blocks[b].shape[1]} columns on one side and "
-                f"{y.blocks[b].shape[1]} on the other; they must agree"
-            )

@@ -21,7 +21,6 @@ from retgk.progress import progress_bar
 __all__ = ["Rotation", "principal_rotation"]
 
 Floats = NDArray[np.float64]
-Task = tuple[NodePoints, int, int]
 
 # Second moments of chunks of nodes that are kept at a time: 780 attributes take 5 MB for each.
 _BAND_BYTES = 1 << 25
@@ -56,13 +55,13 @@ class Rotation:
         return max(1, int(np.flatnonzero(self.tails <= budget)[0]))
 
 
-def principal_rotation(sets: Sequence[NodePoints], b: int, n_jobs: int | None) -> Rotation:
+def principal_rotation(nodes: NodePoints, b: int, n_jobs: int | None) -> Rotation:
     """
     Find principal directions, each graph having the same weight, and what dropping some costs.
 
     Parameters
     ----------
-    sets : sequence of NodePoints
+    nodes : NodePoints
         All points that will be compared.
     b : int
         Which block.
@@ -76,19 +75,18 @@ def principal_rotation(sets: Sequence[NodePoints], b: int, n_jobs: int | None) -
     """
     from retgk.kernels.cells import add_tails
 
-    total = sum(points.blocks[b].sum(axis=0) for points in sets)
-    mean = np.asarray(total / sum(points.n_nodes for points in sets))
-    tasks = [(points, *chunk) for points in sets for chunk in points.graph_chunks()]
-    tails = np.zeros((len(tasks), len(mean) + 1))
+    mean = np.asarray(nodes.blocks[b].sum(axis=0) / nodes.n_nodes)
+    chunks = list(nodes.graph_chunks())
+    tails = np.zeros((len(chunks), len(mean) + 1))
 
-    def find_tails(task: int, points: NodePoints, start: int, stop: int) -> None:
-        ptr = points.node_ptr[start : stop + 1]
-        rotated = (points.blocks[b][ptr[0] : ptr[-1]] - mean) @ basis
-        add_tails(rotated, ptr, tails[task])
+    def find_tails(place: int, start: int, stop: int) -> None:
+        ptr = nodes.node_ptr[start : stop + 1]
+        rotated = (nodes.blocks[b][ptr[0] : ptr[-1]] - mean) @ basis
+        add_tails(rotated, ptr, tails[place])
 
-    numbered = [(i, *task) for i, task in enumerate(tasks)]
-    costs = [float(points.node_ptr[j] - points.node_ptr[i]) for points, i, j in tasks]
-    moments = _moments(tasks, costs, b, mean, n_jobs)
+    numbered = [(i, *chunk) for i, chunk in enumerate(chunks)]
+    costs = [float(nodes.node_ptr[stop] - nodes.node_ptr[start]) for start, stop in chunks]
+    moments = _moments(nodes, b, mean, costs, n_jobs)
     basis = np.ascontiguousarray(np.linalg.eigh(moments)[1][:, ::-1])
     run_tasks(find_tails, numbered, costs, n_jobs, "low rank")
     largest = tails.max(axis=0)
@@ -96,23 +94,24 @@ def principal_rotation(sets: Sequence[NodePoints], b: int, n_jobs: int | None) -
 
 
 def _moments(
-    tasks: Sequence[Task], costs: Sequence[float], b: int, mean: Floats, n_jobs: int | None
+    nodes: NodePoints, b: int, mean: Floats, costs: Sequence[float], n_jobs: int | None
 ) -> Floats:
-    """Second moments, each graph having the same weight; added up in the order of the tasks."""
+    """Second moments, each graph having the same weight; added up in the order of the chunks."""
+    chunks = list(nodes.graph_chunks())
     total = np.zeros((len(mean), len(mean)))
     n_together = max(_MIN_TOGETHER, _BAND_BYTES // total.nbytes)
-    found = np.empty((min(n_together, len(tasks)), *total.shape))
+    found = np.empty((min(n_together, len(chunks)), *total.shape))
 
-    def find(place: int, points: NodePoints, start: int, stop: int) -> None:
-        ptr = points.node_ptr[start : stop + 1]
+    def find(place: int, start: int, stop: int) -> None:
+        ptr = nodes.node_ptr[start : stop + 1]
         sizes = np.diff(ptr)
-        centred = points.blocks[b][ptr[0] : ptr[-1]] - mean
+        centred = nodes.blocks[b][ptr[0] : ptr[-1]] - mean
         centred *= np.repeat(sizes**-0.5, sizes)[:, None]
         found[place] = centred.T @ centred
 
     with progress_bar("principal directions", float(sum(costs))) as advance:
-        for first in range(0, len(tasks), n_together):
-            band = [(i, *task) for i, task in enumerate(tasks[first : first + n_together])]
+        for first in range(0, len(chunks), n_together):
+            band = [(i, *chunk) for i, chunk in enumerate(chunks[first : first + n_together])]
             run_tasks(find, band, costs[first : first + n_together], n_jobs, advance)
             for place in range(len(band)):
                 total += found[place]
