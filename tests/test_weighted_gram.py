@@ -306,6 +306,16 @@ def test_promise_on_mutag(data_folder, tol):
     assert np.abs(error).max() <= max(tol, FLOAT64_ERROR)
 
 
+@pytest.mark.parametrize("n_nodes", [1, 2, 3, 4, 5, 60, 61])
+@pytest.mark.parametrize("decimals", [1, 16])
+def test_median_distance_counts_every_ordered_pair(n_nodes, decimals):
+    points = np.random.default_rng(n_nodes).random((n_nodes, 3)).round(decimals)
+    node_ptr = np.unique(np.append(np.arange(0, n_nodes, 5), n_nodes))
+    n_drawn = n_nodes - n_nodes % 5 if n_nodes >= 5 else n_nodes
+    distances = np.linalg.norm(points[:n_drawn, None] - points[None, :n_drawn], axis=2)
+    assert median_distance(points, node_ptr, 0) == pytest.approx(np.median(distances), rel=1e-14)
+
+
 def test_bandwidth_rules():
     points = np.arange(12.0).reshape(12, 1)
     node_ptr = np.array([0, 5, 12])

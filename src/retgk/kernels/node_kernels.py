@@ -243,5 +243,19 @@ def median_distance(points: Floats, node_ptr: NDArray[np.int64], random_state: A
     nodes = np.concatenate(drawn)
     if len(nodes) > _MAX_SAMPLE:
         nodes = rng.choice(nodes, _MAX_SAMPLE, replace=False)
-    sample = points[nodes]
-    return float(np.median(np.sqrt(_squared_distances(sample, sample))))
+    return _median_of_pairs(points[nodes])
+
+
+def _median_of_pairs(points: Floats) -> float:
+    """Median over all ordered pairs, a point with itself included, from half of them."""
+    from scipy.spatial.distance import pdist
+
+    n_points = len(points)
+    if n_points == 1:
+        return 0.0
+    squared = pdist(np.asarray(points, np.float64), "sqeuclidean")
+    # In order, the distances are a zero for each point and then every pair's twice.
+    middle = np.array([(n_points**2 - 1) // 2, n_points**2 // 2])
+    places = np.maximum(middle - n_points, 0) // 2
+    squared.partition(places)
+    return float(np.where(middle < n_points, 0.0, np.sqrt(squared[places])).mean())
