@@ -208,7 +208,6 @@ def _embedding(settings: Settings, seed: int, n_jobs: int | None) -> _TimedEmbed
         settings["n_steps"],
         method=settings["walks"],
         n_walks=settings.get("n_walks", 200),
-        self_loop=settings.get("self_loop", 1.0),  # but for variations
         feature_map=settings["feature_map"],
         n_components=widths if len(widths) > 1 else widths[0],
         structure_kernel=_gaussian(settings["structure_scale"]),
