@@ -1,8 +1,12 @@
 """Matrices that are kept are only found by those they fit."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import retgk
 from retgk import GraphBatch
 from retgk.paper import circumstances, matrices
 from retgk.paper.cells import table_cells, variation_cells
@@ -73,6 +77,24 @@ def test_records_name_their_code():
     assert len(found) == 12
 
 
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("batch.py", True), ("datasets/tudataset_reader.py", True), ("walks/exact.py", True),
+        ("kernels/tiles.py", True), ("embeddings/means.py", True), ("estimators/kernel.py", True),
+        ("paper/runner.py", True), ("paper/peer_process.py", True), ("paper/duplicates.py", True),
+        ("paper/report_times.py", False), ("cli/main.py", False), ("plot/axes.py", False),
+    ],
+)  # fmt: skip
+def test_code_that_accuracies_come_from_is_in_the_digest(tmp_path, name, counts):
+    package = tmp_path / "retgk"
+    shutil.copytree(Path(retgk.__file__).parent, package)
+    assert circumstances.digest_of_code(package) == circumstances.source_digest()
+    with (package / name).open("a") as file:
+        file.write("# changed\n")
+    assert (circumstances.digest_of_code(package) != circumstances.source_digest()) == counts
+
+
 @pytest.mark.parametrize("cell", variation_cells(), ids=lambda cell: f"{cell.dataset} {cell.place}")
 def test_variations_change_settings_that_count(cell):
     table = int(cell.place.removeprefix("variation of table ").partition(":")[0])
@@ -81,6 +103,27 @@ def test_variations_change_settings_that_count(cell):
         for each in table_cells(table)
         if (each.dataset, each.method) == (cell.dataset, cell.method)
     )
-    known = {*base.settings, "structure_kernel"}
+    known = {*base.settings, "structure_kernel", "copies_share_walks"}
     assert cell.settings.keys() <= known
     assert cell.key(0) != base.key(0)
+
+
+def monte_carlo_products(graphs, **changes):
+    cell = next(cell for cell in table_cells(1) if cell.method == "RetGK_II(MC)")
+    return matrices.embedding_matrix(graphs, {**cell.settings, **changes}, seed=0).products
+
+
+def test_copies_of_a_graph_take_walks_of_their_own():
+    star, triangle = (
+        GraphBatch.from_edges(n, edges, symmetrize=True)
+        for n, edges in ((4, [[0, 1], [0, 2], [0, 3]]), (3, [[0, 1], [1, 2], [2, 0]]))
+    )
+    graphs = GraphBatch.concatenate([triangle, star, triangle, triangle, star])
+    shared = monte_carlo_products(graphs, copies_share_walks=True)
+    own = monte_carlo_products(graphs)
+    assert np.array_equal(shared[0], shared[2])
+    assert len(np.unique(own.diagonal())) == 5
+    assert np.array_equal(own[:2, :2], shared[:2, :2])
+    assert np.array_equal(
+        own[np.ix_([0, 2, 3], [0, 2, 3])], monte_carlo_products(graphs[[0, 2, 3]])
+    )

@@ -151,6 +151,12 @@ def test_memory_is_limited_from_the_start(sets, tmp_path, stand_in, part):
         peer_matrix(spec_of(sets), tmp_path, Limits(60, 3000))
 
 
+def test_files_called_memory_are_no_sign_of_it():
+    errors = 'File "joblib/memory.py", line 1\nValueError: odd graphs\n'
+    end = peers._End(1, "ready\n", errors, is_late=False)
+    assert peers._reason(end, Limits(20, 8000)) == "ValueError: odd graphs"
+
+
 def test_conversion_has_a_limit_of_its_own(sets, tmp_path, stand_in, monkeypatch):
     stand_in(conversion="time.sleep(60)")
     monkeypatch.setattr(peers, "_CONVERSION_SECONDS", 0.05)

@@ -200,6 +200,7 @@ def test_times_are_measured_from_scratch(runner):
         assert record["seconds"]["rpf"] >= 0
         assert record["seconds"]["gram"] > 0
     assert {path.suffix for path in runner.cache.iterdir()} == {".npy", ".json"}
+    assert runner.matrix(exact, runner.source(exact)).seconds["gram"] > 0  # that matrix is kept
 
 
 def arguments(sets, folder):

@@ -3,6 +3,7 @@
 import hashlib
 import platform
 from datetime import UTC, datetime
+from fnmatch import fnmatch
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
@@ -12,11 +13,14 @@ from typing import Any
 
 from retgk.parallel import n_threads
 
-__all__ = ["circumstances", "source_digest"]
+__all__ = ["circumstances", "digest_of_code", "source_digest", "versions"]
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
-_COMPUTING = ("walks", "kernels", "embeddings", "estimators")
-_PROTOCOLS = ("matrices", "nested", "protocols", "sources", "svm")
+_NOT_COMPUTING = (
+    "cli/*", "models/*", "plot/*",
+    "paper/curves.py", "paper/figure_1.py", "paper/published.py", "paper/report*.py",
+    "paper/summaries.py",
+)  # fmt: skip
 
 
 @cache
@@ -31,7 +35,8 @@ def _machine() -> dict[str, Any]:
 
 
 @cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that numbers come from; GraKeL's if it is there."""
     from retgk import __version__
 
     found = {package: version(package) for package in _PACKAGES}
@@ -43,12 +48,16 @@ def _versions() -> dict[str, str]:
 @cache
 def source_digest() -> str:
     """Digest of the code that accuracies come from: a version number stands for many of them."""
-    package = Path(str(files("retgk")))
-    paths = [path for name in _COMPUTING for path in sorted((package / name).glob("*.py"))]
-    paths += [package / "paper" / f"{name}.py" for name in _PROTOCOLS]
+    return digest_of_code(Path(str(files("retgk"))))
+
+
+def digest_of_code(package: Path) -> str:
+    """Digest of all modules of a package but those that read records, or have no part in them."""
     digest = hashlib.sha256()
-    for path in paths:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package).as_posix()
+        if not any(fnmatch(name, pattern) for pattern in _NOT_COMPUTING):
+            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
 
 
@@ -56,7 +65,7 @@ def circumstances(n_jobs: int | None) -> dict[str, Any]:
     """Versions, machine, threads and time."""
     return {
         "n_jobs": n_threads(n_jobs),
-        "versions": {**_versions(), "source": source_digest()},
+        "versions": {**versions(), "source": source_digest()},
         "machine": _machine(),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }

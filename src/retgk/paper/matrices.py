@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from retgk.batch import GraphBatch
 from retgk.datasets.storage import atomic_path
 from retgk.embeddings.gram import embedding_products
+from retgk.embeddings.vectors import joined_vectors
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.gram_file import fit_and_write_gram
 from retgk.estimators.kernel import RetGKKernel
@@ -23,6 +24,7 @@ from retgk.memory import peak_megabytes
 from retgk.paper.circumstances import source_digest
 from retgk.paper.records import key_of
 from retgk.paper.sources import Source
+from retgk.walks.random_walks import graph_hashes
 
 __all__ = [
     "Matrix",
@@ -192,14 +194,51 @@ def embedding_matrix(
     Matrix
         In memory.
     """
-    warm = _embedding(settings, seed, n_jobs).fit_transform(graphs[:_N_WARM])
-    embedding_products(warm, n_jobs=n_jobs)
+    _products(_embedding(settings, seed, n_jobs), graphs[:_N_WARM], settings)
     embedding = _embedding(settings, seed, n_jobs)
     start = time.perf_counter()
-    products = embedding_products(embedding.fit_transform(graphs), n_jobs=n_jobs)
+    products = _products(embedding, graphs, settings)
     rest = time.perf_counter() - start - embedding.rpf_seconds
     facts = {"n_features": embedding.n_features_out_, "peak_mb": round(peak_megabytes(), 1)}
     return Matrix(products, {"rpf": embedding.rpf_seconds, "gram": rest}, facts)
+
+
+def _products(embedding: RetGKEmbedding, graphs: GraphBatch, settings: Settings) -> Floats:
+    """Fit, embed, and multiply."""
+    if settings["walks"] == "exact" or settings.get("copies_share_walks", False):
+        return embedding_products(embedding.fit_transform(graphs), n_jobs=embedding.n_jobs)
+    return _products_of_own_walks(embedding.fit(graphs), graphs)
+
+
+def _products_of_own_walks(embedding: RetGKEmbedding, graphs: GraphBatch) -> Floats:
+    """
+    Inner products with walks of its own for every graph, as in the paper.
+
+    An embedding draws the same walks for equal graphs, so that a graph has the same vector
+    wherever it stands. Here each further copy of a graph is embedded with another seed.
+    """
+    ranks = _ranks_among_copies(graphs)
+    walk_seed, parts = embedding.walk_seed_, []
+    for rank in range(ranks.max() + 1):
+        embedding.walk_seed_ = walk_seed ^ rank
+        parts.append(embedding.transform(graphs[ranks == rank]))
+    shape = (len(graphs), embedding.n_features_out_)
+    vectors = joined_vectors(parts, shape, parts[0].blocksize[1], embedding.dtype)
+    products = embedding_products(vectors, n_jobs=embedding.n_jobs)
+    if len(parts) == 1:
+        return products
+    places = np.argsort(np.argsort(ranks, kind="stable"))
+    return products[np.ix_(places, places)]
+
+
+def _ranks_among_copies(graphs: GraphBatch) -> NDArray[np.int64]:
+    """How many earlier graphs have the same arrays."""
+    hashes = graph_hashes(graphs)
+    order = np.argsort(hashes, kind="stable")
+    _, first = np.unique(hashes[order], return_index=True)
+    ranks = np.empty(len(graphs), np.int64)
+    ranks[order] = np.arange(len(graphs)) - np.repeat(first, np.diff([*first, len(graphs)]))
+    return ranks
 
 
 def _embedding(settings: Settings, seed: int, n_jobs: int | None) -> _TimedEmbedding:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retgk.datasets.storage import atomic_path
+from retgk.paper.circumstances import source_digest, versions
 from retgk.paper.matrices import Matrix
 from retgk.paper.records import key_of
 
@@ -72,6 +73,7 @@ def peer_matrix(spec: Mapping[str, Any], folder: Path, limits: Limits) -> Matrix
         With the seconds that GraKeL took, without loading and converting, in one thread.
     """
     own = {name: spec[name] for name in ("graphs", "settings")}
+    own |= {"code": source_digest(), "grakel": versions().get("grakel")}
     path = folder / f"{spec['dataset']}-{spec['settings']['kernel']}-{key_of(own)}.npy"
     facts_path = path.with_suffix(".json")
     facts = json.loads(facts_path.read_text()) if facts_path.exists() else None
@@ -146,10 +148,9 @@ def _reason(end: _End, limits: Limits) -> str:
         return f"its graphs were not loaded and converted in {limits.conversion_seconds:.0f} s"
     if end.code == -signal.SIGKILL:
         return "was killed from outside, probably because the machine ran out of memory"
-    errors = end.errors.lower()
-    if any(sign in errors for sign in _SIGNS_OF_MEMORY) or end.code == -signal.SIGSEGV:
+    *_, error = ["", *end.errors.strip().splitlines()]  # lines above it name files, as memory.py
+    if any(sign in error.lower() for sign in _SIGNS_OF_MEMORY) or end.code == -signal.SIGSEGV:
         return f"did not fit into {limits.megabytes:.0f} MB"
     if end.code < 0:
         return f"was ended by {signal.Signals(-end.code).name}"
-    lines = end.errors.strip().splitlines()
-    return lines[-1][:200] if lines else f"ended with code {end.code}"
+    return error[:200] or f"ended with code {end.code}"

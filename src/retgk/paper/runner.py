@@ -167,13 +167,16 @@ class Runner:
 
     @contextmanager
     def _empty_cache(self) -> "Iterator[Runner]":
-        """Runner that finds no matrix ready; what it makes is removed, unless it is killed."""
+        """Runner that finds no matrix ready, but for what a kill left; what it makes is kept."""
         folder = self.cache / "timed"
         try:
             yield Runner(self.data_home, folder, self.n_jobs, self.limits)
         except PeerFailure:
             shutil.rmtree(folder, ignore_errors=True)
             raise
+        for suffix in (".npy", ".json"):  # facts last: they say that a matrix is whole
+            for path in folder.glob(f"*{suffix}"):
+                path.replace(self.cache / path.name)
         shutil.rmtree(folder, ignore_errors=True)
 
     def _choices(
