@@ -1,5 +1,6 @@
 """RetGKKernel against the naive reference, and as an estimator of scikit-learn."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -15,6 +16,7 @@ from retgk import (
     Laplacian,
     Polynomial,
     PolynomialGraphKernel,
+    RetGKEmbedding,
     RetGKKernel,
     make_graph_classification,
     mean_embedding_gram,
@@ -225,7 +227,7 @@ def test_median_of_the_graph_kernel_is_that_of_all_distances():
         kernel.inner_products_, kernel.squared_norms_, kernel.squared_norms_
     )
     np.fill_diagonal(squared, 0.0)
-    assert kernel.graph_kernel_ == ExponentialGraphKernel().fitted(squared)
+    assert kernel.graph_kernel_ == ExponentialGraphKernel().fitted(np.median(squared))
 
 
 def test_no_graph_is_dropped():
@@ -254,3 +256,14 @@ def test_many_labels_are_looked_up_once_each():
     codes = label_codes(graphs, graphs.label_names)
     np.testing.assert_array_equal(codes, graphs.labels)
     assert CountedLabel.n_hashes < 20 * graphs.n_nodes
+
+
+@pytest.mark.parametrize("estimator", [RetGKKernel, RetGKEmbedding])
+def test_symmetric_graphs_need_no_bandwidth_of_their_own(estimator):
+    """Their nodes are alike but for rounding, which must not become the unit of distances."""
+    ladder = nx.circular_ladder_graph(6)
+    names = np.random.default_rng(0).permutation(12).tolist()
+    renamed = nx.relabel_nodes(ladder, dict(zip(ladder, names, strict=True)))
+    values = estimator(random_state=0).fit_transform([ladder, renamed, nx.path_graph(3)])
+    np.testing.assert_allclose(values[0], values[1], rtol=0, atol=1e-9)
+    assert np.abs(values[0] - values[2]).max() > 1e-3

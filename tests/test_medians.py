@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from retgk.kernels import medians
 from retgk.kernels.graph_kernels import squared_mmd_from_products
-from retgk.kernels.medians import median_squared_mmd
+from retgk.kernels.medians import median_squared_mmd, typical_squared_mmd
 
 
 def assert_is_median(vectors):
@@ -47,3 +47,14 @@ def test_threads_change_no_bit_and_the_upper_triangle_nothing():
 
 def test_graphs_that_are_alike_have_no_distance():
     assert median_squared_mmd(np.ones((9, 9))) == 0.0
+
+
+def test_where_most_graphs_are_alike_the_others_give_a_bandwidth():
+    assert typical_squared_mmd(np.ones((9, 9))) == 1.0
+    vectors = np.repeat(np.eye(2), [8, 1], 0)
+    rounding = np.random.default_rng(0).normal(0, 1e-15, (9, 9))
+    products = vectors @ vectors.T + rounding + rounding.T
+    assert median_squared_mmd(products) < 1e-12
+    assert typical_squared_mmd(products) == pytest.approx(2.0)
+    varied = np.random.default_rng(1).normal(size=(9, 3))
+    assert typical_squared_mmd(varied @ varied.T) == median_squared_mmd(varied @ varied.T)

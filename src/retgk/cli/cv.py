@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-ADVICE = (
-    ("use write_mean_embedding_gram", "use --protocol nested --approximate yes"),
-    ("pass a number as gamma of ExponentialGraphKernel", "use --protocol nested"),
-)
+ADVICE = (("use write_mean_embedding_gram", "use --protocol nested --approximate yes"),)
 
 Protocol = Annotated[
     Literal["nested", "paper"],

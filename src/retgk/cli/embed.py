@@ -14,10 +14,7 @@ from retgk.cli.tables import Table, check_output, finish, write_table
 
 __all__ = ["register"]
 
-ADVICE = (
-    ("set sparse_output, or pass an iterator of batches", "give a smaller --n-components"),
-    ("pass a number as gamma", "use --no-attributes"),
-)
+ADVICE = (("set sparse_output, or pass an iterator of batches", "give a smaller --n-components"),)
 
 Precision = Annotated[
     Literal["float64", "float32"], typer.Option("--dtype", help="Type of the numbers.")

@@ -213,9 +213,7 @@ class KernelOptions:
 
     advice: ClassVar[Advice] = (
         ("use write_mean_embedding_gram", "use --matrix products --on-disk"),
-        ("pass a number as gamma of ExponentialGraphKernel", "use --matrix products or distances"),
         ("a number as gamma of ExponentialGraphKernel", "use --matrix products or distances"),
-        ("pass a number as gamma", "give --gamma, or --no-attributes if it is about those"),
     )
 
     matrix: Annotated[
@@ -264,13 +262,7 @@ class EmbeddingOptions:
 class Learning:
     """How a model is chosen."""
 
-    advice: ClassVar[Advice] = (
-        ("use approximate=True", "use --approximate yes"),
-        (
-            "pass a number as gamma",
-            "in Python, structure_kernel and attribute_kernel of the estimator take a number",
-        ),
-    )
+    advice: ClassVar[Advice] = (("use approximate=True", "use --approximate yes"),)
 
     task: Annotated[
         Literal["auto", "classification", "regression"],

@@ -13,7 +13,7 @@ from retgk.kernels.graph_kernels import (
     GraphKernel,
     PolynomialGraphKernel,
 )
-from retgk.kernels.medians import median_squared_mmd
+from retgk.kernels.medians import typical_squared_mmd
 from retgk.memory import check_room
 from retgk.parallel import run_tasks
 
@@ -94,7 +94,7 @@ def embedding_gram(
         _replace(products, kernel, norms, n_jobs)
         return products
     if kernel.gamma == "median":
-        kernel = kernel.fitted(np.array([[median_squared_mmd(products, n_jobs)]]))
+        kernel = kernel.fitted(typical_squared_mmd(products, n_jobs))
     _replace_by_exponentials(products, kernel, norms, n_jobs)
     return products
 

@@ -46,15 +46,13 @@ class GraphProducts:
 
     def fitted(self, kernels: list[ExponentialGraphKernel]) -> list[ExponentialGraphKernel]:
         """Give the kernels bandwidths, from the median distance between graphs of the columns."""
-        from retgk.kernels.medians import median_squared_mmd
+        from retgk.kernels.medians import typical_squared_mmd
 
         square = self.products
         if len(self.columns) < len(self.norms):
             square = np.ascontiguousarray(square[self.columns])
-        median = median_squared_mmd(square)
-        if median == 0:
-            median = _median_of_positive(square)
-        return [kernel.fitted(np.array([[median]])) for kernel in kernels]
+        squared = typical_squared_mmd(square)
+        return [kernel.fitted(squared) for kernel in kernels]
 
     def kernel(self, graph_kernel: ExponentialGraphKernel, rows: Ints, columns: Ints) -> Floats:
         """Kernel values of some graphs with some of the columns, in memory of their own."""
@@ -66,14 +64,6 @@ class GraphProducts:
             products = self.products[block[:, None], columns]
             values[start : start + height] = graph_kernel(products, self.norms[block], norms)
         return values
-
-
-def _median_of_positive(square: Floats) -> float:
-    """Median over the pairs that differ, where more than half of all pairs are alike."""
-    norms = square.diagonal()
-    squared = np.add.outer(norms, norms) - 2 * square
-    positive = squared[squared > 0]
-    return float(np.median(positive)) if len(positive) else 1.0
 
 
 def exact_products(

@@ -309,12 +309,11 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _with_median(self, graph_kernel: GraphKernel) -> GraphKernel:
         """Replace a rule for gamma by the number that the fitted graphs give."""
-        if getattr(graph_kernel, "gamma", None) != "median":
-            return graph_kernel
-        from retgk.kernels.medians import median_squared_mmd
+        if isinstance(graph_kernel, ExponentialGraphKernel) and graph_kernel.gamma == "median":
+            from retgk.kernels.medians import typical_squared_mmd
 
-        median = median_squared_mmd(self.inner_products_, self.n_jobs)
-        return graph_kernel.fitted(np.array([[median]]))
+            return graph_kernel.fitted(typical_squared_mmd(self.inner_products_, self.n_jobs))
+        return graph_kernel
 
     def _keep_graphs(self, graphs: NDArray[np.int64]) -> None:
         """Forget all fitted graphs but some, which are from now on the columns of the kernel."""

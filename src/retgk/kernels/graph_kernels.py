@@ -78,10 +78,6 @@ class PolynomialGraphKernel:
         if not (isinstance(self.d, int | np.integer) and self.d >= 1):
             raise InvalidInputError(f"d must be a whole number of at least 1, got {self.d!r}")
 
-    def fitted(self, squared_mmd: Floats) -> Self:  # noqa: ARG002
-        """Give the kernel itself: nothing in it comes from data."""
-        return self
-
     def __call__(self, products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:  # noqa: ARG002
         """Give the matrix of kernel values."""
         return np.asarray((self.c + products) ** self.d)
@@ -96,7 +92,9 @@ class ExponentialGraphKernel:
     ----------
     gamma : float or "median", default="median"
         "median" is :math:`(scale \cdot median)^{-p}`, of the median distance of all pairs of fitted
-        graphs, each graph with itself among them, as in the authors' implementation.
+        graphs, each graph with itself among them, as in the authors' implementation. If it is
+        zero, because more than half of all pairs are alike, the median of the other pairs takes
+        its place, and one if there are none.
     p : float, default=1.0
         In (0, 2].
     scale : float, default=1.0
@@ -126,14 +124,14 @@ class ExponentialGraphKernel:
         elif not 0 < self.gamma < np.inf:
             raise InvalidInputError(f"gamma must be positive and finite, got {self.gamma!r}")
 
-    def fitted(self, squared_mmd: Floats) -> Self:
+    def fitted(self, squared_mmd: float) -> Self:
         """
         Replace the median rule by the number that it gives.
 
         Parameters
         ----------
-        squared_mmd : ndarray, shape (n, n)
-            Squared distances between the fitted graphs.
+        squared_mmd : float
+            Squared median distance of the fitted graphs, positive.
 
         Returns
         -------
@@ -142,13 +140,7 @@ class ExponentialGraphKernel:
         """
         if self.gamma != "median":
             return self
-        median = float(np.sqrt(np.median(squared_mmd)))
-        if median == 0:
-            raise InvalidInputError(
-                "the median distance between graphs is 0, because most of them are alike; pass a "
-                "number as gamma of ExponentialGraphKernel"
-            )
-        return replace(self, gamma=(self.scale * median) ** -self.p)
+        return replace(self, gamma=(self.scale * float(np.sqrt(squared_mmd))) ** -self.p)
 
     def __call__(self, products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:
         """Give the matrix of kernel values."""

@@ -23,6 +23,7 @@ Bandwidth = float | Literal["median", "dimension"]
 
 _NODES_PER_GRAPH = 5
 _MAX_SAMPLE = 4000
+_ALIKE = 1e-12  # of the largest coordinate: rounding, for nodes that are equal
 
 
 def _check_gamma(gamma: Any, name: str) -> None:
@@ -84,13 +85,7 @@ class _Scaled:
         return self
 
     def _from_median(self, points: Floats, node_ptr: NDArray[np.int64], random_state: Any) -> float:
-        median = median_distance(points, node_ptr, random_state)
-        if not median > 0:
-            raise InvalidInputError(
-                f"{type(self).__name__}: the median distance of the nodes is {median}, which "
-                "gives no bandwidth; pass a number as gamma"
-            )
-        return 1.0 / median
+        return 1.0 / median_distance(points, node_ptr, random_state)
 
 
 @dataclass(frozen=True)
@@ -211,7 +206,8 @@ def median_distance(points: Floats, node_ptr: NDArray[np.int64], random_state: A
 
     Five nodes are drawn from every graph that has at least five (from all graphs if none has),
     and the median of all their pairwise distances is taken, the zeros of the diagonal included.
-    Of more than 4,000 drawn nodes, 4,000 are used.
+    Of more than 4,000 drawn nodes, 4,000 are used. Where more than half of the distances are zero
+    but for rounding, as in symmetric graphs, the median of the others is taken.
 
     Parameters
     ----------
@@ -225,7 +221,7 @@ def median_distance(points: Floats, node_ptr: NDArray[np.int64], random_state: A
     Returns
     -------
     float
-        The median distance.
+        The median distance; 1 if all nodes are alike.
 
     Examples
     --------
@@ -247,15 +243,20 @@ def median_distance(points: Floats, node_ptr: NDArray[np.int64], random_state: A
 
 
 def _median_of_pairs(points: Floats) -> float:
-    """Median over all ordered pairs, a point with itself included, from half of them."""
+    """As in `median_distance`; an ordered pair is as far apart as its reverse."""
     from scipy.spatial.distance import pdist
 
     n_points = len(points)
     if n_points == 1:
-        return 0.0
+        return 1.0
     squared = pdist(np.asarray(points, np.float64), "sqeuclidean")
     # In order, the distances are a zero for each point and then every pair's twice.
     middle = np.array([(n_points**2 - 1) // 2, n_points**2 // 2])
     places = np.maximum(middle - n_points, 0) // 2
     squared.partition(places)
-    return float(np.where(middle < n_points, 0.0, np.sqrt(squared[places])).mean())
+    median = np.where(middle < n_points, 0.0, np.sqrt(squared[places])).mean()
+    rounding = _ALIKE * np.abs(points).max()
+    if median > rounding:
+        return float(median)
+    different = squared[squared > rounding**2]
+    return float(np.sqrt(np.median(different))) if len(different) else 1.0

@@ -17,7 +17,6 @@ from retgk.embeddings.vectors import joined_vectors
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.gram_file import fit_and_write_gram
 from retgk.estimators.kernel import RetGKKernel
-from retgk.kernels.graph_kernels import PolynomialGraphKernel
 from retgk.kernels.node_kernels import Gaussian, Laplacian
 from retgk.kernels.points import NodePoints
 from retgk.memory import peak_megabytes
@@ -135,10 +134,7 @@ def _write_exact_matrix(
 ) -> dict[str, Any]:
     resumed = path.with_name(path.name + ".partial").exists()
     kernel = _exact_kernel(settings, n_jobs)
-    # no medians: the first graphs may be all alike
-    _exact_kernel(settings, n_jobs).set_params(
-        structure_kernel=Laplacian(1.0), graph_kernel=PolynomialGraphKernel()
-    ).fit(graphs[:_N_WARM])
+    _exact_kernel(settings, n_jobs).fit(graphs[:_N_WARM])
     start = time.perf_counter()
     fit_and_write_gram(path, graphs, kernel)
     seconds = time.perf_counter() - start

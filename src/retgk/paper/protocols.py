@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError
 from retgk.kernels.graph_kernels import ExponentialGraphKernel, GraphKernel
-from retgk.kernels.medians import median_squared_mmd
+from retgk.kernels.medians import typical_squared_mmd
 from retgk.paper.svm import accuracies_over_c, accuracy_at_c
 from retgk.parallel import n_threads
 
@@ -107,7 +107,7 @@ def paper_folds(n_graphs: int, seed: int, n_folds: int = 10) -> list[PaperFold]:
 def fitted_graph_kernel(kernel: GraphKernel, products: Floats) -> GraphKernel:
     """Kernel of graphs with the bandwidth that these graphs give it."""
     if isinstance(kernel, ExponentialGraphKernel) and kernel.gamma == "median":
-        return kernel.fitted(np.array([[median_squared_mmd(products)]]))
+        return kernel.fitted(typical_squared_mmd(products))
     return kernel
 
 
