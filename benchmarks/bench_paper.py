@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.published_retgk1 import inner_products_of_pairs
 from benchmarks.published_retgk2 import random_features
 from benchmarks.published_rpf import return_probabilities_of_graphs
-from benchmarks.records import write_records
+from benchmarks.records import add_record
 from retgk.kernels.node_kernels import median_distance
 from retgk.paper.cells import TABLES, table_cells
 from retgk.paper.matrices import embedding_matrix, exact_matrix
@@ -198,10 +198,9 @@ def main():
     ]
     with Parallel(n_jobs=-1) as pool, tempfile.TemporaryDirectory() as scratch:
         warm_up(pool)
-        records = [
-            record_of(cell, options.folder, options.seconds, pool, Path(scratch)) for cell in cells
-        ]
-    write_records("paper", records)
+        for cell in cells:
+            record = record_of(cell, options.folder, options.seconds, pool, Path(scratch))
+            add_record("paper", record, "table", "set", "method")
 
 
 if __name__ == "__main__":

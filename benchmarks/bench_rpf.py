@@ -149,7 +149,7 @@ def main():
     with Parallel(n_jobs=-1) as pool:
         for name in options.sets:
             record = record_of_set(options.folder, name, pool)
-            add_record("rpf", record, key="set")
+            add_record("rpf", record, "set")
 
 
 if __name__ == "__main__":

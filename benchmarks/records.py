@@ -29,11 +29,15 @@ def machine():
     }
 
 
-def add_record(name, record, key):
-    """Put one record in the place of the one with the same key, so that runs can be resumed."""
+def add_record(name, record, *keys):
+    """Put one record in the place of the one with the same keys, so that runs can be resumed."""
     path = FOLDER / f"{name}.jsonl"
     records = read_records(name) if path.exists() else []
-    places = [place for place, other in enumerate(records) if other[key] == record[key]]
+    places = [
+        place
+        for place, other in enumerate(records)
+        if all(other[key] == record[key] for key in keys)
+    ]
     records[slice(*((places[0], places[0] + 1) if places else (len(records), None)))] = [record]
     write_records(name, records)
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from retgk.paper.figure_1 import centre_probabilities, toy_graph
+from retgk import return_probabilities
+from retgk.paper.figure_1 import N_STEPS, toy_graph
 
 
 def test_centres_look_alike_close_by():
@@ -17,7 +18,8 @@ def test_centres_look_alike_close_by():
 
 
 def test_return_probabilities_tell_centres_apart_at_their_resolution():
-    first, second, third = centre_probabilities()
+    graph, centres = toy_graph()
+    first, second, third = return_probabilities(graph, N_STEPS, nodes=centres)
     assert np.abs(first[:7] - second[:7]).max() < 1e-14
     assert abs(first[7] - second[7]) > 1e-5
     assert np.abs(first[:2] - third[:2]).max() < 1e-14
@@ -28,6 +30,7 @@ def test_late_steps_approach_the_stationary_distribution():
     """More steps add less and less (section 3.1)."""
     graph, centres = toy_graph()
     degrees = np.diff(graph.indptr) + 1
-    gap = np.abs(centre_probabilities() - (degrees / degrees.sum())[centres][:, None])
+    probabilities = return_probabilities(graph, N_STEPS, nodes=centres)
+    gap = np.abs(probabilities - (degrees / degrees.sum())[centres][:, None])
     assert (gap[:, 199] < 0.5 * gap[:, 49]).all()
     assert (gap[:, 49] < 0.5 * gap[:, 4]).all()

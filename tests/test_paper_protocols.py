@@ -180,7 +180,7 @@ def test_nested_takes_the_option_that_separates():
     assert np.mean(outcome.as_record()["accuracies"]) > 0.9
 
 
-def test_nested_median_is_over_training_graphs():
+def test_median_is_over_the_graphs_that_are_given():
     products = np.diag([1.0, 1.0, 9.0])
     fitted = fitted_graph_kernel(ExponentialGraphKernel(), products[:2, :2])
     assert fitted.gamma == pytest.approx(1 / np.sqrt(np.median([0, 2, 2, 0])))

@@ -10,13 +10,9 @@ that the text states.)
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from retgk.batch import GraphBatch
-from retgk.walks.features import return_probabilities
 
-__all__ = ["N_STEPS", "centre_probabilities", "draw_centres", "toy_graph"]
+__all__ = ["N_STEPS", "draw_centres", "toy_graph"]
 
 N_STEPS = 200
 
@@ -56,12 +52,6 @@ def toy_graph() -> tuple[GraphBatch, list[int]]:
         builder.edges += list(zip(outer, ends[:: len(ends) // len(outer)], strict=True))
     graph = GraphBatch.from_edges(builder.n_nodes, builder.edges, symmetrize=True)
     return graph, [first, second, third]
-
-
-def centre_probabilities() -> NDArray[np.float64]:
-    """Return probabilities of the three centres, one row for each."""
-    graph, centres = toy_graph()
-    return np.asarray(return_probabilities(graph, N_STEPS, nodes=centres))
 
 
 def draw_centres(axes: Any) -> None:
