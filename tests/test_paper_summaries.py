@@ -46,6 +46,17 @@ def test_success_counts_more_than_a_failure_whenever_it_came():
     assert measured(MUTAG, by_cell([bad])).failure == "did not finish"
 
 
+def test_the_last_failure_counts():
+    """Limits may have been raised in between, and the first repetition tried again alone."""
+    short, long = "did not finish in 60 s", "did not finish in 300 s"
+    for last in (0, 2):
+        records = [made_up(MUTAG, r, failure=short) for r in range(2)]
+        records.append(made_up(MUTAG, last, failure=long))
+        assert measured(MUTAG, by_cell(records)).failure == long
+    (found,) = variations([varied(0, 0.7, failure=short), varied(0, 0.7, failure=long)])
+    assert found.measured.failure == long
+
+
 def test_rows_hold_every_published_number():
     for table in (1, 2, 3, 4):
         rows = {(row.dataset, row.method): row.published for row in table_rows(table, {})}

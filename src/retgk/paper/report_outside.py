@@ -7,7 +7,7 @@ from retgk.paper.cells import cell_key, read_settings
 from retgk.paper.records import Record
 from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.report_sections import OURS, SIGNS, measured_text, published_text
-from retgk.paper.summaries import Measured, Row, is_variation, summary_of
+from retgk.paper.summaries import Measured, Row, add_record, is_variation, summary_of
 
 __all__ = ["Variation", "outside_grid", "tried_grid", "variations"]
 
@@ -43,8 +43,7 @@ def variations(records: Iterable[Record]) -> list[Variation]:
         by_settings = tried.setdefault(name, {})
         key = cell_key(record)
         own = by_settings.pop(key, {})
-        if not (record["failure"] and record["repetition"] in own):
-            own[record["repetition"]] = record
+        add_record(own, record)
         by_settings[key] = own  # last now
     found = []
     for (place, dataset, method), by_settings in tried.items():

@@ -22,6 +22,7 @@ __all__ = [
     "Measured",
     "Records",
     "Row",
+    "add_record",
     "by_cell",
     "is_variation",
     "measured",
@@ -138,7 +139,7 @@ def is_variation(record: Record) -> bool:
 
 def by_cell(records: Iterable[Record]) -> dict[str, dict[int, Record]]:
     """
-    Records of every cell by repetition; a later one counts, unless it failed.
+    Records of every cell by repetition; of one repetition the last counts, see `add_record`.
 
     Parameters
     ----------
@@ -154,10 +155,28 @@ def by_cell(records: Iterable[Record]) -> dict[str, dict[int, Record]]:
     for record in records:
         if is_variation(record):
             continue
-        own = found.setdefault(cell_key(record), {})
-        if not (record["failure"] and record["repetition"] in own):
-            own[record["repetition"]] = record
+        add_record(found.setdefault(cell_key(record), {}), record)
     return found
+
+
+def add_record(own: dict[int, Record], record: Record) -> None:
+    """
+    Add a record to those of its cell, in place of an earlier one of the same repetition.
+
+    A failure replaces a failure, whose limits may have been lower, but no success.
+
+    Parameters
+    ----------
+    own : dict
+        Records of a cell by repetition; the one added last stands last.
+    record : dict
+        A later one.
+    """
+    earlier = own.get(record["repetition"])
+    if record["failure"] and earlier and not earlier["failure"]:
+        return
+    own.pop(record["repetition"], None)
+    own[record["repetition"]] = record
 
 
 def measured(cell: Cell, records: Records) -> Measured | None:
@@ -183,7 +202,7 @@ def summary_of(own: Sequence[Record]) -> Measured | None:
     """What the records of a cell say; None where there is none."""
     good = [record for record in own if not record["failure"]]
     if not good:
-        return Measured(np.nan, np.nan, 0, {}, failure=own[0]["failure"]) if own else None
+        return Measured(np.nan, np.nan, 0, {}, failure=own[-1]["failure"]) if own else None
     accuracies = [100 * float(np.mean(record["accuracies"] or [np.nan])) for record in good]
     return Measured(
         float(np.mean(accuracies)),
