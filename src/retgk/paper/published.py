@@ -6,6 +6,7 @@ from importlib import resources
 from typing import NamedTuple
 
 __all__ = [
+    "N_REPETITIONS",
     "Published",
     "published_accuracies",
     "published_methods",
@@ -13,6 +14,8 @@ __all__ = [
     "published_words",
 ]
 
+N_REPETITIONS = 10
+"""Repetitions that every accuracy is the mean of."""
 _COLUMNS = {
     1: ("WL", "GK", "DGK", "PSCN", "RetGK_I", "RetGK_II", "RetGK_II(MC)"),
     2: ("SP", "WL", "GK", "CSM", "DGCNN", "DGK", "PSCN", "RetGK_I", "RetGK_II"),

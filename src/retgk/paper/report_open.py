@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Sequence
 
 from retgk.paper.cells import TABLES, Cell, Protocol, figure_cells, table_cells
+from retgk.paper.published import N_REPETITIONS
 from retgk.paper.summaries import Records, measured
 
 __all__ = ["open_sentence"]
 
-_WANTED: dict[Protocol, int] = {"paper": 10, "nested": 3}
-"""Repetitions of a cell; the paper has ten."""
+_WANTED: dict[Protocol, int] = {"paper": N_REPETITIONS, "nested": 3}
+"""Repetitions of a cell."""
 _WANTED_POINTS = 3
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from retgk.paper.cells import read_settings
 from retgk.paper.report_grids import Entry, Grid
-from retgk.paper.report_sections import has_accuracy, measured_text, published_text
+from retgk.paper.report_sections import measured_text, published_text, succeeded
 from retgk.paper.summaries import Row
 
 __all__ = ["both_protocols_grid", "protocols_grid"]
@@ -88,7 +88,7 @@ def both_protocols_grid(rows: Iterable[Row]) -> Grid:
     """Accuracies by both protocols side by side."""
     lines = []
     for row in rows:
-        if not (has_accuracy(row.nested) and has_accuracy(row.paper)):
+        if not (succeeded(row.nested) and succeeded(row.paper)):
             continue
         difference = row.nested.accuracy - row.paper.accuracy
         texts = [

@@ -8,7 +8,12 @@ import numpy as np
 
 from retgk.paper.cells import TABLES, read_settings
 from retgk.paper.curves import Curve
-from retgk.paper.published import Published, published_methods, published_words
+from retgk.paper.published import (
+    N_REPETITIONS,
+    Published,
+    published_methods,
+    published_words,
+)
 from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.summaries import Measured, Row
 
@@ -19,16 +24,15 @@ __all__ = [
     "accuracy_grid",
     "agreement",
     "copies_grid",
-    "has_accuracy",
     "measured_text",
     "plateau_grid",
     "published_text",
+    "succeeded",
     "summary_grid",
 ]
 
 OURS = ("RetGK_I", "RetGK_II", "RetGK_II(MC)")
 SIGNS = {"within": "", "above": " ▲", "below": " ▼", "": ""}
-_REPETITIONS = 10
 
 
 def number_text(accuracy: float, deviation: float) -> str:
@@ -48,7 +52,7 @@ def measured_text(measured: Measured | None) -> str:
     return number_text(measured.accuracy, measured.deviation)
 
 
-def has_accuracy(measured: Measured | None) -> TypeGuard[Measured]:
+def succeeded(measured: Measured | None) -> TypeGuard[Measured]:
     """Whether a cell was computed, and did not fail."""
     return measured is not None and not measured.failure
 
@@ -110,9 +114,9 @@ def _repetition_notes(rows: Iterable[Row]) -> list[str]:
     few = [
         f"{row.dataset} {row.method} ({row.paper.n_repetitions})"
         for row in rows
-        if has_accuracy(row.paper) and row.paper.n_repetitions < _REPETITIONS
+        if succeeded(row.paper) and row.paper.n_repetitions < N_REPETITIONS
     ]
-    return [f"Fewer than {_REPETITIONS} repetitions: {', '.join(few)}."] if few else []
+    return [f"Fewer than {N_REPETITIONS} repetitions: {', '.join(few)}."] if few else []
 
 
 class Agreement(NamedTuple):
@@ -170,7 +174,7 @@ def copies_grid(rows: Iterable[Row]) -> Grid:
     """Accuracy with and without copies of graphs."""
     lines = []
     for row in rows:
-        if not (has_accuracy(row.deduplicated) and has_accuracy(row.paper)):
+        if not (succeeded(row.deduplicated) and succeeded(row.paper)):
             continue
         difference = row.deduplicated.accuracy - row.paper.accuracy
         texts = [

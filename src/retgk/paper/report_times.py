@@ -7,7 +7,7 @@ from typing import Any
 from retgk.paper.cells import TABLES, read_settings
 from retgk.paper.published import published_times
 from retgk.paper.report_grids import Entry, Grid
-from retgk.paper.report_sections import has_accuracy
+from retgk.paper.report_sections import succeeded
 from retgk.paper.summaries import Row
 
 __all__ = [
@@ -98,7 +98,7 @@ def total_times(rows: Sequence[Row]) -> list[TotalTime]:
     for table in TABLES:
         for method in read_settings(f"table_{table}")["methods"]:
             own = [row for row in rows if (row.table, row.method) == (table, method)]
-            done = [(row, row.times) for row in own if has_accuracy(row.times)]
+            done = [(row, row.times) for row in own if succeeded(row.times)]
             if done:
                 total = TotalTime(
                     table,

@@ -72,11 +72,6 @@ class Measured:
     n_dropped: int = 0
     n_dropped_of_other_target: int = 0
 
-    @property
-    def kernel_seconds(self) -> float:
-        """Everything up to the kernel matrix."""
-        return sum(self.seconds.get(part, 0.0) for part in ("rpf", "gram", "kernel"))
-
 
 @dataclass(frozen=True)
 class Row:
