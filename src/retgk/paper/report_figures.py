@@ -51,10 +51,14 @@ class Picture(NamedTuple):
 
 
 def _picture(name: str, caption: str, figure: Any) -> Picture:
+    """Both files of a figure, the same to the bit whenever they are made."""
+    from matplotlib import rc_context
+
     files = []
     for form, options in (("png", {"dpi": 150}), ("svg", {"metadata": {"Date": None}})):
         buffer = io.BytesIO()
-        figure.savefig(buffer, format=form, **options)
+        with rc_context({"svg.hashsalt": name}):  # or else names inside the file are random
+            figure.savefig(buffer, format=form, **options)
         files.append(buffer.getvalue())
     return Picture(name, caption, *files)
 
