@@ -82,7 +82,10 @@ def figure_1() -> Picture:
     """
     figure, axes = _figure((5.5, 4.2))
     draw_centres(axes)
-    caption = "Figure 1: return probabilities of three centres of equal degree in a toy graph."
+    caption = (
+        "Figure 1: return probabilities of three centres of equal degree in a toy graph. The paper "
+        "shows its graph as a picture only; this one has the properties that the text states."
+    )
     return _picture("figure_1", caption, figure)
 
 
