@@ -210,18 +210,25 @@ def test_times_that_were_taken_beside_accuracies_are_marked(tmp_path):
 
 def test_what_was_tried_stands_beside_the_table(tmp_path):
     tried = [
-        made_up(MUTAG, r, 0.7 + 0.02 * r, settings={}, place="variation of table 2: p=2, S=7")
+        made_up(MUTAG, r, accuracy + 0.02 * r, settings={}, place=f"variation of table 2: {change}")
+        for change, accuracy in (("p=2, S=7", 0.7), ("p=3", 0.89), ("p=4", 0.9))
         for r in range(2)
     ]
     write_report([write(tmp_path / "r", [made_up(MUTAG), *tried])], tmp_path)
     text = (tmp_path / "report.md").read_text("utf-8")
-    line = "MUTAG | RetGK_I | Table 2 | p=2, S=7 | 71.0 (1.4) | 2 | 50.0 | 90.3 (1.1) |"
+    line = "| MUTAG | RetGK_I | Table 2 | {} | 50.0 | 90.3 (1.1) | {} (1.4) | 2 | {} |\n"
     assert "## What was tried\n\n" in text
-    assert line in text
+    assert line.format("p=2, S=7", "71.0", "**below ▼**") in text
+    assert line.format("p=3", "90.0", "within") in text
+    assert "Within with p=3 (2 repetitions), or with p=4 (2 repetitions)." in text
     assert "of no cell" not in text
     assert text.index("Cells outside") < text.index("What was tried") < text.index("## Protocols")
-    (row,) = rows_of(tmp_path / "variations.csv")
+    row, *_ = rows_of(tmp_path / "variations.csv")
     assert (row["change"], row["mean"], row["n"]) == ("p=2, S=7", "71.0", "2")
+    assert row["verdict"] == "below"
+    write_report([write(tmp_path / "s", [made_up(MUTAG), *tried[:2]])], tmp_path)
+    text = (tmp_path / "report.md").read_text("utf-8")
+    assert "| Not within with any change that was tried. |" in text
 
 
 def test_remarks_leave_numbers_to_records():

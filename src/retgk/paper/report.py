@@ -114,7 +114,7 @@ def _grids(
         plateau_grid(points),
     ]
     filled = [grid for grid in others if grid.rows]
-    return [summary_grid(rows), *tables, outside_grid(rows), *filled]
+    return [summary_grid(rows), *tables, outside_grid(rows, tried), *filled]
 
 
 def _markdown(grids: Sequence[Grid], pictures: Sequence[Picture], sentences: Sequence[str]) -> str:

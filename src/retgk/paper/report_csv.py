@@ -167,6 +167,7 @@ def _variation_line(tried: Variation) -> Line:
         "method": tried.method,
         "change": tried.change,
         **_statistics(tried.measured),
+        "verdict": tried.verdict,
         "failure": tried.measured.failure,
     }
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from retgk.paper.records import Record
 
-__all__ = ["facts", "legend"]
+__all__ = ["facts", "legend", "n_of"]
 
 _PACKAGES = {
     "python": "Python",
@@ -51,7 +51,7 @@ def facts(records: Sequence[Record], n_unknown: int, still_open: str) -> list[st
     days = sorted({record["time"][:10] for record in records})
     period = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     found = [
-        f"Made from {_n_of(len(records), 'record')}, {period}; "
+        f"Made from {n_of(len(records), 'record')}, {period}; "
         f"{_machines(records)}; {_versions(records)}.",
         *_sources(records),
         "Accuracies of the tables are by the paper's protocol, whose medians see test graphs too; "
@@ -60,9 +60,9 @@ def facts(records: Sequence[Record], n_unknown: int, still_open: str) -> list[st
     ]
     unfinished = sum(record.get("n_unfinished", 0) for record in records)
     if unfinished:
-        found.append(f"{_n_of(unfinished, 'support vector machine')} hit the limit of iterations.")
+        found.append(f"{n_of(unfinished, 'support vector machine')} hit the limit of iterations.")
     if n_unknown:
-        found.append(f"Left out, of no cell of this version: {_n_of(n_unknown, 'record')}.")
+        found.append(f"Left out, of no cell of this version: {n_of(n_unknown, 'record')}.")
     return [sentence for sentence in found if sentence]
 
 
@@ -71,16 +71,17 @@ def _counted(names: Iterable[str]) -> str:
     counts = Counter(names)
     if len(counts) == 1:
         return next(iter(counts))
-    return ", ".join(f"{name} ({_n_of(n, 'record')})" for name, n in counts.items())
+    return ", ".join(f"{name} ({n_of(n, 'record')})" for name, n in counts.items())
 
 
-def _n_of(number: int, thing: str) -> str:
+def n_of(number: int, thing: str) -> str:
+    """A number of things, with the word in its form."""
     return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
 def _machines(records: Sequence[Record]) -> str:
     machines = (record["machine"] for record in records)
-    return _counted(f"{_n_of(each['cores'], 'core')} of {each['cpu']}" for each in machines)
+    return _counted(f"{n_of(each['cores'], 'core')} of {each['cpu']}" for each in machines)
 
 
 def _versions(records: Sequence[Record]) -> str:

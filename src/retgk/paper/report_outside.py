@@ -4,10 +4,20 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from retgk.paper.cells import cell_key, read_settings
+from retgk.paper.published import Published, published_accuracies
 from retgk.paper.records import Record
+from retgk.paper.report_facts import n_of
 from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.report_sections import OURS, SIGNS, measured_text, published_text
-from retgk.paper.summaries import Measured, Row, add_record, is_variation, summary_of
+from retgk.paper.summaries import (
+    Measured,
+    Row,
+    Verdict,
+    add_record,
+    is_variation,
+    summary_of,
+    verdict_of,
+)
 
 __all__ = ["Variation", "outside_grid", "tried_grid", "variations"]
 
@@ -20,6 +30,12 @@ class Variation(NamedTuple):
     method: str
     change: str
     measured: Measured
+    published: Published | None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Where the accuracy stands against the published one."""
+        return verdict_of(self.measured, self.published)
 
 
 def variations(records: Iterable[Record]) -> list[Variation]:
@@ -50,11 +66,12 @@ def variations(records: Iterable[Record]) -> list[Variation]:
         table, _, change = place.removeprefix("variation of table ").partition(": ")
         measured = summary_of(list(list(by_settings.values())[-1].values()))
         if measured is not None:
-            found.append(Variation(int(table), dataset, method, change, measured))
+            published = published_accuracies(int(table)).get((dataset, method))
+            found.append(Variation(int(table), dataset, method, change, measured, published))
     return sorted(found, key=lambda each: (each.table, each.dataset, each.method))
 
 
-def outside_grid(rows: Iterable[Row]) -> Grid:
+def outside_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
     """Cells that are not where the paper has them, with what is known about them."""
     remarks = read_settings("remarks")
     lines = []
@@ -66,10 +83,25 @@ def outside_grid(rows: Iterable[Row]) -> Grid:
             row.dataset, row.method, f"Table {row.table}", published_text(row.published),
             measured_text(row.paper) + SIGNS[row.verdict], f"{row.deviations_off:+.1f}",
         ]  # fmt: skip
-        lines.append([*map(Entry, texts), Entry(remark, kind="text")])
+        text = " ".join(filter(None, [_outcome_of_changes(row, tried), remark]))
+        lines.append([*map(Entry, texts), Entry(text, kind="text")])
     header = ["set", "method", "table", "paper", "here", "difference in published sd", "remark"]
     notes = [] if lines else ["There are none."]
     return Grid("outside", "Cells outside the tolerance", header, lines, notes)
+
+
+def _outcome_of_changes(row: Row, tried: Iterable[Variation]) -> str:
+    """Which changes bring a cell within the tolerance; nothing where none was tried."""
+    place = (row.table, row.dataset, row.method)
+    own = [each for each in tried if (each.table, each.dataset, each.method) == place]
+    within = [
+        f"{each.change} ({n_of(each.measured.n_repetitions, 'repetition')})"
+        for each in own
+        if each.verdict == "within"
+    ]
+    if within:
+        return f"Within with {', or with '.join(within)}."
+    return "Not within with any change that was tried." if own else ""
 
 
 def tried_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
@@ -80,14 +112,18 @@ def tried_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
         row = known.get((each.table, each.dataset, each.method))
         texts = [
             each.dataset, each.method, f"Table {each.table}", each.change,
-            measured_text(each.measured), str(each.measured.n_repetitions),
             (measured_text(row.paper) if row else "") or "not run",
-            published_text(row.published) if row else "",
+            published_text(each.published), measured_text(each.measured),
+            str(each.measured.n_repetitions),
         ]  # fmt: skip
-        lines.append([Entry(text) for text in texts])
+        verdict = Entry(each.verdict + SIGNS[each.verdict], kind=each.verdict)
+        lines.append([*map(Entry, texts), verdict])
     header = [
-        "set", "method", "table", "change", "here, changed", "repetitions",
-        "here, as in the table", "paper",
+        "set", "method", "table", "change", "here, as in the table", "paper", "here, changed",
+        "repetitions", "verdict",
     ]  # fmt: skip
-    note = "All other settings are those of the table; by the paper's protocol."
+    note = (
+        "All other settings are those of the table; by the paper's protocol. The verdict is on the "
+        "changed settings, by the tolerance of the tables and from the repetitions given."
+    )
     return Grid("tried", "What was tried", header, lines, [note])

@@ -22,6 +22,7 @@ __all__ = [
     "Measured",
     "Records",
     "Row",
+    "Verdict",
     "add_record",
     "by_cell",
     "is_variation",
@@ -30,6 +31,7 @@ __all__ = [
     "summary_of",
     "table_rows",
     "verdict",
+    "verdict_of",
 ]
 
 _WITHIN_DEVIATIONS = 2.0
@@ -94,9 +96,7 @@ class Row:
     @property
     def verdict(self) -> Verdict:
         """Where the accuracy stands against the published one."""
-        if self.paper is None or self.paper.failure or self.published is None:
-            return ""
-        return verdict(self.paper.accuracy, self.published)
+        return verdict_of(self.paper, self.published)
 
     @property
     def is_timed(self) -> bool:
@@ -125,6 +125,13 @@ def verdict(accuracy: float, published: Published) -> Verdict:
     if abs(difference) <= tolerance + 1e-9:
         return "within"
     return "above" if difference > 0 else "below"
+
+
+def verdict_of(measured: Measured | None, published: Published | None) -> Verdict:
+    """The same of what was measured; none where there is no accuracy on either side."""
+    if measured is None or measured.failure or published is None:
+        return ""
+    return verdict(measured.accuracy, published)
 
 
 def is_variation(record: Record) -> bool:
