@@ -19,6 +19,7 @@ def made_up(cell, repetition=0, accuracy=0.5, **changes):
         "seconds": {"rpf": 1.0, "gram": 2.0, "kernel": 0.5, "svm": 4.0},
         "facts": {"peak_mb": 200.0},
         "failure": None,
+        "n_jobs": 2,
         "versions": {"python": "3", "numpy": "2", "scikit-learn": "1", "retgk": "0"},
         "machine": {"cpu": "<abacus>", "cores": 2},
         "time": "2026-01-01T00:00:00+00:00",

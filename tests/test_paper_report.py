@@ -93,7 +93,7 @@ def test_cells_as_numbers(folder):
     assert {name: row[name] for name in list(row)[5:]} == {
         "mean": "91.0", "sd": "1.0", "n": "3", "published": "90.3", "published_sd": "1.1",
         "verdict": "within", "seconds_rpf": "1.0", "seconds_gram": "2.0", "seconds_kernel": "0.5",
-        "seconds_svm": "4.0", "peak_mb": "200.0", "failure": "",
+        "seconds_svm": "4.0", "svm_threads": "2", "peak_mb": "200.0", "failure": "",
     }  # fmt: skip
     assert rows["2", "MUTAG", "RetGK_II", "paper", "0"]["verdict"] == "below"
     assert rows["2", "MUTAG", "RetGK_I", "nested", "0"]["mean"] == "88.0"
@@ -198,14 +198,24 @@ def test_times_that_were_taken_beside_accuracies_are_marked(tmp_path):
     others = [made_up(MUTAG), made_up(cell_of(2, "DD", "RetGK_I"))]
     write_report([write(tmp_path / "r", [*others, timed])], tmp_path)
     text = (tmp_path / "report.md").read_text("utf-8")
-    assert "| MUTAG | RetGK_I | Table 2 | 0.1 s | 0.2 s | 0.3 s | 4 s | 200 MB |" in text
-    assert "| DD | RetGK_I | Table 2 | 1 s† | 2 s† | 0.5 s† | 4 s | 200 MB |" in text
+    assert "| MUTAG | RetGK_I | Table 2 | 0.1 s | 0.2 s | 0.3 s | 4 s (2) | 200 MB |" in text
+    assert "| DD | RetGK_I | Table 2 | 1 s† | 2 s† | 0.5 s† | 4 s (2) | 200 MB |" in text
     assert "| RetGK_I | 2 of 9 | 38m4s | 4.1 s† | 1.1 s | 2.2 s | 0.8 s | DD |" in text
     (row,) = [row for row in rows_of(tmp_path / "cells.csv") if row["protocol"] == "time"]
     assert (row["mean"], row["n"], row["seconds_rpf"], row["seconds_svm"]) == ("", "1", "0.1", "")
     assert "†: from runs for accuracies" in text
     write_report([write(tmp_path / "s", [made_up(MUTAG), timed])], tmp_path)
     assert "†" not in (tmp_path / "report.md").read_text("utf-8")
+
+
+def test_times_of_machines_are_medians_with_their_threads(tmp_path):
+    """One repetition beside other work must not spoil those of a cell."""
+    records = [made_up(MUTAG, r, n_jobs=1 + (r > 0)) for r in range(3)]
+    records[1]["seconds"] = {"rpf": 9.0, "gram": 9.0, "kernel": 9.0, "svm": 900.0}
+    write_report([write(tmp_path / "r", records)], tmp_path)
+    assert "| 2 s† | 0.5 s† | 4 s (1, 2) |" in (tmp_path / "report.md").read_text("utf-8")
+    (row,) = [row for row in rows_of(tmp_path / "cells.csv") if row["n"] == "3"]
+    assert (row["seconds_svm"], row["svm_threads"]) == ("4.0", "1 2")
 
 
 def test_what_was_tried_stands_beside_the_table(tmp_path):

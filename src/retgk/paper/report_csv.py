@@ -91,8 +91,10 @@ def _cell_line(
     stated = row.published
     is_judged = measured is row.paper and row.method in OURS
     seconds = dict(measured.seconds) if measured else {}
+    threads = " ".join(map(str, measured.threads)) if measured else ""
     if protocol == "time":
         seconds.pop("svm", None)  # there were none
+        threads = ""
     return {
         "table": row.table,
         "set": row.dataset,
@@ -104,6 +106,7 @@ def _cell_line(
         "published_sd": stated.deviation if stated else None,
         "verdict": row.verdict if is_judged else "",
         **{f"seconds_{part}": seconds.get(part) for part in _SECONDS},
+        "svm_threads": threads,
         "peak_mb": measured.peak_megabytes if measured and not measured.failure else None,
         "failure": measured.failure if measured else "",
     }

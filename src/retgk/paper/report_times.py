@@ -8,7 +8,7 @@ from retgk.paper.cells import TABLES, read_settings
 from retgk.paper.published import published_times
 from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.report_sections import succeeded
-from retgk.paper.summaries import Row
+from retgk.paper.summaries import Measured, Row
 
 __all__ = [
     "BESIDE",
@@ -23,7 +23,7 @@ __all__ = [
 BESIDE = "†"
 """Mark of times that were taken beside accuracies."""
 _BESIDE_NOTE = (
-    f"{BESIDE}: from runs for accuracies (means over repetitions), where there is no run for "
+    f"{BESIDE}: from runs for accuracies (medians over repetitions), where there is no run for "
     "times; the machine may have had other work."
 )
 _PARTS = ("rpf", "gram", "kernel")
@@ -153,18 +153,27 @@ def set_times_grid(rows: Iterable[Row]) -> Grid:
             mark = "" if row.is_timed else BESIDE
             is_any_beside |= bool(mark)
             fields = [seconds_text(times.seconds[part]) + mark for part in _PARTS]
-            machines = row.paper.seconds.get("svm") if row.paper else None
-            fields.append("" if machines is None else seconds_text(machines))
+            fields.append(_machines_text(row.paper))
             fields.append(f"{times.peak_megabytes:.0f} MB")
         texts = [row.dataset, row.method, f"Table {row.table}", *fields]
         lines.append([Entry(text) for text in texts])
     header = [
         "set", "method", "table", "return probabilities", "inner products", "kernel values",
-        "support vector machines, a repetition", "peak memory of the process so far",
+        "support vector machines, a repetition (threads)", "peak memory of the process so far",
     ]  # fmt: skip
-    notes = ["RetGK runs in parallel, kernels of GraKeL in one thread."]
+    notes = [
+        "RetGK runs in parallel, kernels of GraKeL in one thread. Support vector machines: medians "
+        "over repetitions of the runs for accuracies; times with other threads do not compare."
+    ]
     notes += [_BESIDE_NOTE] if is_any_beside else []
     return Grid("set_times", "Time of every set", header, lines, notes)
+
+
+def _machines_text(paper: Measured | None) -> str:
+    """Seconds of the support vector machines of a repetition, and the threads that they had."""
+    if not succeeded(paper):
+        return ""
+    return f"{seconds_text(paper.seconds['svm'])} ({', '.join(map(str, paper.threads))})"
 
 
 def baseline_grid(measurements: Sequence[Mapping[str, Any]]) -> Grid:

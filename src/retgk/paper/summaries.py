@@ -53,7 +53,10 @@ class Measured:
     n_repetitions : int
         Number of repetitions.
     seconds : mapping
-        Of rpf, gram, kernel and svm: means over repetitions.
+        Of rpf, gram, kernel and svm: medians over repetitions, which may have run beside other
+        work.
+    threads : tuple of int
+        Numbers of threads that repetitions had.
     peak_megabytes : float
         Largest that was noted.
     failure : str
@@ -68,6 +71,7 @@ class Measured:
     deviation: float
     n_repetitions: int
     seconds: Mapping[str, float]
+    threads: tuple[int, ...] = ()
     peak_megabytes: float = 0.0
     failure: str = ""
     is_resumed: bool = False
@@ -210,7 +214,8 @@ def summary_of(own: Sequence[Record]) -> Measured | None:
         float(np.mean(accuracies)),
         float(np.std(accuracies, ddof=1)) if len(good) > 1 else np.nan,
         len(good),
-        _mean_seconds(good),
+        _median_seconds(good),
+        tuple(sorted({record["n_jobs"] for record in good})),
         max(record["facts"].get("peak_mb", 0.0) for record in good),
         is_resumed=any(record["facts"].get("resumed", False) for record in good),
         n_dropped=good[0]["n_dropped"],
@@ -218,9 +223,9 @@ def summary_of(own: Sequence[Record]) -> Measured | None:
     )
 
 
-def _mean_seconds(records: Sequence[Record]) -> dict[str, float]:
+def _median_seconds(records: Sequence[Record]) -> dict[str, float]:
     parts = records[0]["seconds"]
-    return {part: float(np.mean([each["seconds"][part] for each in records])) for part in parts}
+    return {part: float(np.median([each["seconds"][part] for each in records])) for part in parts}
 
 
 def table_rows(table: int, records: Records) -> list[Row]:
