@@ -10,7 +10,7 @@ import numpy as np
 
 from retgk.paper.curves import Curve
 from retgk.paper.report_outside import Variation
-from retgk.paper.report_sections import OURS
+from retgk.paper.report_sections import OURS, succeeded
 from retgk.paper.report_times import TotalTime, total_times
 from retgk.paper.summaries import Measured, Row
 
@@ -107,7 +107,7 @@ def _cell_line(
         "verdict": row.verdict if is_judged else "",
         **{f"seconds_{part}": seconds.get(part) for part in _SECONDS},
         "svm_threads": threads,
-        "peak_mb": measured.peak_megabytes if measured and not measured.failure else None,
+        "peak_mb_of_process_so_far": measured.peak_megabytes if succeeded(measured) else None,
         "failure": measured.failure if measured else "",
     }
 

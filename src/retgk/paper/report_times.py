@@ -140,7 +140,7 @@ def total_times_grid(rows: Sequence[Row]) -> Grid:
 
 
 def set_times_grid(rows: Iterable[Row]) -> Grid:
-    """Time and memory of every cell."""
+    """Time of every cell."""
     lines = []
     is_any_beside = False
     for row in rows:
@@ -148,18 +148,17 @@ def set_times_grid(rows: Iterable[Row]) -> Grid:
         if times is None:
             continue
         if times.failure:
-            fields = ["", "", "", "", times.failure]
+            fields = ["", times.failure, "", ""]
         else:
             mark = "" if row.is_timed else BESIDE
             is_any_beside |= bool(mark)
             fields = [seconds_text(times.seconds[part]) + mark for part in _PARTS]
             fields.append(_machines_text(row.paper))
-            fields.append(f"{times.peak_megabytes:.0f} MB")
         texts = [row.dataset, row.method, f"Table {row.table}", *fields]
         lines.append([Entry(text) for text in texts])
     header = [
         "set", "method", "table", "return probabilities", "inner products", "kernel values",
-        "support vector machines, a repetition (threads)", "peak memory of the process so far",
+        "support vector machines, a repetition (threads)",
     ]  # fmt: skip
     notes = [
         "RetGK runs in parallel, kernels of GraKeL in one thread. Support vector machines: medians "
