@@ -49,7 +49,7 @@ def test_markdown(folder):
     assert "| Table 2 | 18 | 1 | 0 | 2 | 15 | 1 to 3 |" in text
     assert "| MUTAG | RetGK_I | Table 2 | 90.3 (1.1) | 91.0 (1.0) | 88.0 | -3.0 | 3, 1 |" in text
     assert "| 91.0 (1.0) | 87.0 | -4.0 | 3 (1) |" in text
-    assert "| Table 2 | RetGK_I | 1 of 9 | 38m4s | 3.5 s† | 1 s | 2 s | 0.5 s | MUTAG |" in text
+    assert "| RetGK_I | 38m4s | 3.5 s† | 1 s | 2 s | 0.5 s | MUTAG | 1 of 9, MUTAG only |" in text
     assert "| MUTAG | CSM | Table 2 |  | did not finish in 600 s |  |  |" in text
     assert "S=5: +10.0" in text
     assert "| *paper 87.4 (2.7)* |" in text
@@ -117,6 +117,7 @@ def test_points_and_times_as_numbers(folder):
     ]
     assert (times["published"], times["published_seconds"]) == ("38m4s", "2284.0")
     assert (times["n_sets"], times["n_sets_of_table"]) == ("1", "9")
+    assert times["missing_sets"].startswith("ENZYMES PROTEINS DD ")
     assert times["n_sets_beside_accuracies"] == "1"
     assert (times["seconds"], times["seconds_gram"]) == ("3.5", "2.0")
 
@@ -202,12 +203,20 @@ def test_times_that_were_taken_beside_accuracies_are_marked(tmp_path):
     text = (tmp_path / "report.md").read_text("utf-8")
     assert "| MUTAG | RetGK_I | Table 2 | 0.1 s | 0.2 s | 0.3 s | 4 s (2) |" in text
     assert "| DD | RetGK_I | Table 2 | 1 s† | 2 s† | 0.5 s† | 4 s (2) |" in text
-    assert "| RetGK_I | 2 of 9 | 38m4s | 4.1 s† | 1.1 s | 2.2 s | 0.8 s | DD |" in text
+    assert "| 4.1 s† | 1.1 s | 2.2 s | 0.8 s | DD | 2 of 9, MUTAG and DD only |" in text
     (row,) = [row for row in rows_of(tmp_path / "cells.csv") if row["protocol"] == "time"]
     assert (row["mean"], row["n"], row["seconds_rpf"], row["seconds_svm"]) == ("", "1", "0.1", "")
     assert "†: from runs for accuracies" in text
     write_report([write(tmp_path / "s", [made_up(MUTAG), timed])], tmp_path)
     assert "†" not in (tmp_path / "report.md").read_text("utf-8")
+
+
+def test_totals_name_the_sets_that_they_lack(tmp_path):
+    sets = [name for name in read_settings("table_3")["sets"] if name != "FRANKENSTEIN"]
+    records = [made_up(cell_of(3, name, "RetGK_I")) for name in sets]
+    write_report([write(tmp_path / "r", records)], tmp_path)
+    text = (tmp_path / "report.md").read_text("utf-8")
+    assert "| all | 4 of 5, without FRANKENSTEIN |" in text
 
 
 def test_times_of_machines_are_medians_with_their_threads(tmp_path):

@@ -124,6 +124,7 @@ def _time_line(total: TotalTime) -> Line:
         "method": total.method,
         "n_sets": len(total.sets),
         "n_sets_of_table": total.n_sets,
+        "missing_sets": " ".join(total.missing),
         "n_sets_beside_accuracies": len(total.beside),
         "published": total.published,
         "published_seconds": published_seconds(total.published),

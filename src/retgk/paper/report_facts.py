@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from retgk.paper.records import Record
 
-__all__ = ["facts", "legend", "n_of"]
+__all__ = ["facts", "legend", "listed", "n_of"]
 
 _PACKAGES = {
     "python": "Python",
@@ -72,6 +72,11 @@ def _counted(names: Iterable[str]) -> str:
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{name} ({n_of(n, 'record')})" for name, n in counts.items())
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a text has them: a, b and c."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def n_of(number: int, thing: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from retgk.paper.cells import TABLES, Cell, Protocol, figure_cells, table_cells
 from retgk.paper.published import N_REPETITIONS
+from retgk.paper.report_facts import listed
 from retgk.paper.summaries import Records, measured
 
 __all__ = ["open_sentence"]
@@ -73,9 +74,9 @@ def _open_in_table(cells: Sequence[Cell], records: Records, n_wanted: int) -> li
             if name == dataset and method not in unrun
         ]
         if texts:
-            alike.setdefault(_listed(texts), []).append(dataset)
-    parts = [f"{_listed(unrun)} on all sets"] if unrun else []
-    return parts + [f"{text} on {_listed(names)}" for text, names in alike.items()]
+            alike.setdefault(listed(texts), []).append(dataset)
+    parts = [f"{listed(unrun)} on all sets"] if unrun else []
+    return parts + [f"{text} on {listed(names)}" for text, names in alike.items()]
 
 
 def _unrun_methods(
@@ -84,7 +85,3 @@ def _unrun_methods(
     """Methods without any record."""
     done = {cell.method for cell in cells if lacking.get((cell.dataset, cell.method)) != n_wanted}
     return [method for method in dict.fromkeys(cell.method for cell in cells) if method not in done]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

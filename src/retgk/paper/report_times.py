@@ -6,6 +6,7 @@ from typing import Any
 
 from retgk.paper.cells import TABLES, read_settings
 from retgk.paper.published import published_times
+from retgk.paper.report_facts import listed
 from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.report_sections import succeeded
 from retgk.paper.summaries import Measured, Row
@@ -52,8 +53,8 @@ class TotalTime:
         As the paper writes it; empty where it does not.
     seconds : mapping
         Of rpf, gram and kernel.
-    sets, n_sets : list of str and int
-        Sets that it is for, and number of sets of the table.
+    sets, missing : list of str
+        Sets that it is for, and the others of the table.
     beside : list of str
         Sets of these whose time was taken beside accuracies.
     is_resumed : bool
@@ -65,9 +66,20 @@ class TotalTime:
     published: str
     seconds: Mapping[str, float]
     sets: list[str]
-    n_sets: int
+    missing: list[str]
     beside: list[str]
     is_resumed: bool
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets of the table."""
+        return len(self.sets) + len(self.missing)
+
+    def which_text(self) -> str:
+        """Which sets the sum is for, if not for all: the shorter of two ways to say it."""
+        if len(self.missing) > len(self.sets):
+            return f"{listed(self.sets)} only"
+        return f"without {listed(self.missing)}" if self.missing else ""
 
     def text(self) -> str:
         """The sum as people read it, with its marks."""
@@ -106,7 +118,7 @@ def total_times(rows: Sequence[Row]) -> list[TotalTime]:
                     published_times().get((table, method), ""),
                     {part: sum(times.seconds[part] for _, times in done) for part in _PARTS},
                     [row.dataset for row, _ in done],
-                    len(own),
+                    [row.dataset for row in own if not succeeded(row.times)],
                     [row.dataset for row, _ in done if not row.is_timed],
                     any(times.is_resumed for _, times in done),
                 )
@@ -121,14 +133,15 @@ def total_times_grid(rows: Sequence[Row]) -> Grid:
     lines = []
     for each in totals:
         texts = [
-            f"Table {each.table}", each.method, f"{len(each.sets)} of {each.n_sets}",
-            each.published, each.text(), *map(seconds_text, each.seconds.values()),
+            f"Table {each.table}", each.method, each.published, each.text(),
+            *map(seconds_text, each.seconds.values()),
             *([each.beside_text()] if is_marked else []),
         ]  # fmt: skip
-        lines.append([Entry(text) for text in texts])
+        sets = ", ".join(filter(None, [f"{len(each.sets)} of {each.n_sets}", each.which_text()]))
+        lines.append([*map(Entry, texts), Entry(sets, kind="text")])
     header = [
-        "table", "method", "sets", "paper", "here", "return probabilities", "inner products",
-        "kernel values", *([f"sets with {BESIDE}"] if is_marked else []),
+        "table", "method", "paper", "here", "return probabilities", "inner products",
+        "kernel values", *([f"sets with {BESIDE}"] if is_marked else []), "sets",
     ]  # fmt: skip
     notes = [
         "The paper's times are from another machine (an Intel i7-7820HQ; MATLAB and C++) and are "
