@@ -18,7 +18,9 @@ def everything():
     """Records of a run that lacks nothing."""
     wanted = [(cell, 10) for table in TABLES for cell in table_cells(table)]
     wanted += [(cell, 3) for table in TABLES for cell in table_cells(table, "nested")]
+    wanted += [(cell, 1) for table in TABLES for cell in table_cells(table, "time")]
     wanted += [(cell, 3) for cell in figure_cells(2)]
+    wanted += [(cell, 3) for cell in table_cells(2, deduplicate=True) if "RetGK" in cell.method]
     return [made_up(cell, r) for cell, n in wanted for r in range(n)]
 
 
@@ -62,6 +64,21 @@ def test_a_protocol_that_was_never_run_is_one_thing(everything):
     assert open_sentence(by_cell(few)) == expected
 
 
+def test_times(everything):
+    few = without(everything, protocol="time", dataset="COLLAB", method="WL")
+    assert open_sentence(by_cell(few)) == "Still to be run: times of Table 1, WL on COLLAB."
+    few = without(everything, protocol="time")
+    assert open_sentence(by_cell(few)) == "Still to be run: times of all tables."
+
+
+def test_copies_and_the_baseline(everything):
+    few = without(everything, deduplicate=True)
+    assert open_sentence(by_cell(few), has_baseline=False) == (
+        "Still to be run: tables without copies of graphs (--deduplicate); the published method in "
+        "plain NumPy (benchmarks.bench_paper)."
+    )
+
+
 def test_points_of_the_figure(everything):
     few = without(everything, place="figure 2: S=5", dataset="NCI1")
     assert open_sentence(by_cell(few)) == (
@@ -75,10 +92,15 @@ def test_a_peer_that_was_stopped_is_not_open(everything):
     stopped = made_up(cell, failure="did not finish in 600 s")
     assert "Table 2, SP on DD." in open_sentence(by_cell(few))
     assert open_sentence(by_cell([*few, stopped])) == ""
+    without_time = without(
+        [*few, stopped], place="table 2", dataset="DD", method="SP", protocol="time"
+    )
+    assert open_sentence(by_cell(without_time)) == ""
 
 
 def test_block_of_the_readme(everything, tmp_path, monkeypatch):
     records = without(everything, dataset="MUTAG", repetition=9)
+    records = without(records, protocol="time")
     lines = [json.dumps({"format": FORMAT, **record}) + "\n" for record in records]
     packed = tmp_path / "records.jsonl.gz"
     packed.write_bytes(gzip.compress("".join(lines).encode()))

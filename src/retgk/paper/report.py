@@ -63,7 +63,9 @@ def write_report(
     points, measurements = curves(cells), _measurements(baseline)
     grids = _grids(rows, points, tried, measurements)
     pictures = [figure_1(), *figure_2(points)]
-    sentences = facts(found, n_unknown_records(cells), open_sentence(cells))
+    sentences = facts(
+        found, n_unknown_records(cells), open_sentence(cells, has_baseline=bool(measurements))
+    )
     texts = csv_files(rows, points, tried, measurements)
     texts["report.md"] = _markdown(grids, pictures, [legend(is_page=False), *sentences])
     texts["report.html"] = _html(grids, pictures, [legend(is_page=True), *sentences])

@@ -1,6 +1,7 @@
 """What of the paper's tables and figures the records do not have yet, in one sentence."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from retgk.paper.cells import TABLES, Cell, Protocol, figure_cells, table_cells
 from retgk.paper.published import N_REPETITIONS
@@ -9,12 +10,17 @@ from retgk.paper.summaries import Records, measured
 
 __all__ = ["open_sentence"]
 
-_WANTED: dict[Protocol, int] = {"paper": N_REPETITIONS, "nested": 3}
+_WANTED: dict[Protocol, int] = {"paper": N_REPETITIONS, "nested": 3, "time": 1}
 """Repetitions of a cell."""
+_NAMES: dict[Protocol, str] = {
+    "paper": "{}",
+    "nested": "{} by the nested protocol",
+    "time": "times of {}",
+}
 _WANTED_POINTS = 3
 
 
-def open_sentence(records: Records) -> str:
+def open_sentence(records: Records, *, has_baseline: bool = True) -> str:
     """
     Say what is open: cells without records, or with fewer repetitions than wanted.
 
@@ -22,6 +28,8 @@ def open_sentence(records: Records) -> str:
     ----------
     records : mapping
         From `by_cell`.
+    has_baseline : bool, default=True
+        Whether there are records of the published method in plain NumPy.
 
     Returns
     -------
@@ -34,12 +42,19 @@ def open_sentence(records: Records) -> str:
     n_open = sum(_n_missing(cell, records, _WANTED_POINTS) > 0 for cell in points)
     if n_open:
         parts.append(f"Figure 2, {n_open} of {len(points)} points")
+    if not any(record["deduplicate"] for own in records.values() for record in own.values()):
+        parts.append("tables without copies of graphs (--deduplicate)")
+    if not has_baseline:
+        parts.append("the published method in plain NumPy (benchmarks.bench_paper)")
     return f"Still to be run: {'; '.join(parts)}." if parts else ""
 
 
 def _n_missing(cell: Cell, records: Records, n_wanted: int) -> int:
-    """Repetitions that a cell lacks; none if it cannot be computed."""
+    """Repetitions that a cell lacks; none if it cannot be computed, for its time or otherwise."""
     found = measured(cell, records)
+    if found is None and cell.protocol == "time":
+        beside = measured(replace(cell, protocol="paper"), records)
+        found = beside if beside and beside.failure else None
     if found is None:
         return n_wanted
     return 0 if found.failure else max(0, n_wanted - found.n_repetitions)
@@ -47,12 +62,12 @@ def _n_missing(cell: Cell, records: Records, n_wanted: int) -> int:
 
 def _open_by(protocol: Protocol, records: Records) -> list[str]:
     """What is open of a protocol, by table."""
-    name = "" if protocol == "paper" else f" by the {protocol} protocol"
+    name = _NAMES[protocol]
     cells = {table: table_cells(table, protocol) for table in TABLES}
     if all(measured(cell, records) is None for own in cells.values() for cell in own):
-        return [f"all tables{name}"]
+        return [name.format("all tables")]
     return [
-        f"Table {table}{name}, {text}"
+        f"{name.format(f'Table {table}')}, {text}"
         for table, own in cells.items()
         for text in _open_in_table(own, records, _WANTED[protocol])
     ]
