@@ -72,6 +72,19 @@ def test_peers_are_not_judged(tmp_path):
     assert "There are none." in text
 
 
+def test_what_peers_see_of_each_table(folder):
+    text = (folder / "report.md").read_text("utf-8")
+    notes = re.findall("GraKeL's kernels: (.*)\\.", text)
+    degrees = "see node degrees in place of labels"
+    graphlets = "GK (k=5, n_samples=100) sees edges alone, no labels"
+    assert notes == [
+        f"WL (n_iter=5) and SP {degrees}; {graphlets}",
+        f"SP, WL (n_iter=5) and CSM (k=5) see labels; {graphlets}",
+        f"WL (n_iter=5) and SP {degrees}, no attributes",
+        "CSM (k=5) sees labels and attributes; WL (n_iter=5) and SP see labels, no attributes",
+    ]
+
+
 def rows_of(path):
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))

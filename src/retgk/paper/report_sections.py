@@ -1,8 +1,8 @@
 """Tables of accuracies for the report, from what records say."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeGuard
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from retgk.paper.published import (
     published_methods,
     published_words,
 )
+from retgk.paper.report_facts import listed
 from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.summaries import Measured, Row
 
@@ -82,7 +83,7 @@ def accuracy_grid(table: int, rows: Sequence[Row]) -> Grid:
     ]
     notes = [f"{name}: {text}." for name, text in settings.get("notes", {}).items()]
     notes += [f"{name} stays open: {text}." for name, text in settings.get("missing", {}).items()]
-    notes += _repetition_notes(rows)
+    notes += [_peers_note(settings), *_repetition_notes(rows)]
     title = f"Table {table}: {settings['title']}, accuracy in %"
     return Grid(f"table_{table}", title, ["set", *methods], lines, notes)
 
@@ -107,6 +108,33 @@ def _accuracy_entry(row: Row) -> Entry:
     # the settings of others are not the paper's, so that a difference says nothing
     verdict = row.verdict if row.method in OURS else ""
     return Entry(measured_text(row.paper) + SIGNS[verdict], stated, verdict)
+
+
+_NO_PARAMETERS = ("kind", "uses_labels", "uses_attributes")
+
+
+def _peers_note(table: Mapping[str, Any]) -> str:
+    """What GraKeL's kernels see of the graphs of a table, and their parameters."""
+    seeing: dict[str, list[str]] = {}
+    for name, own in table["methods"].items():
+        if own["kind"] == "grakel":
+            values = [f"{key}={own[key]}" for key in own if key not in _NO_PARAMETERS]
+            text = f"{name} ({', '.join(values)})" if values else name
+            seeing.setdefault(_seen(name, {**table, **own}, table), []).append(text)
+    parts = [
+        f"{listed(names)} see{'' if names[1:] else 's'} {what}" for what, names in seeing.items()
+    ]
+    return f"GraKeL's kernels: {'; '.join(parts)}."
+
+
+def _seen(name: str, used: Mapping[str, Any], table: Mapping[str, Any]) -> str:
+    """What a kernel of GraKeL sees besides edges."""
+    if name == "GK":
+        return "edges alone, no labels"  # graphlets of GraKeL have none
+    labels = "labels" if used["uses_labels"] else "node degrees in place of labels"
+    if used["uses_attributes"]:
+        return f"{labels} and attributes"
+    return f"{labels}, no attributes" if table["uses_attributes"] else labels
 
 
 def _repetition_notes(rows: Iterable[Row]) -> list[str]:
