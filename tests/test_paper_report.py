@@ -200,12 +200,17 @@ def test_no_records(tmp_path):
 
 def test_baseline_is_read_where_there_is_one(full, tmp_path):
     line = {"table": 2, "set": "MUTAG", "method": "RetGK_I", "graphs": 188, "sample": 188,
-            "published": 3.0, "ours": 0.5, "runs": 3}  # fmt: skip
+            "published": 3.0, "ours": 0.5, "runs": 3, "difference": 2.04e-6}  # fmt: skip
+    lines = [line, {**line, "method": "RetGK_II", "difference": None}]
     path = tmp_path / "baseline.jsonl"
-    path.write_text(json.dumps(line) + "\n")
+    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
     write_report([full], tmp_path / "out", path)
     text = (tmp_path / "out" / "report.md").read_text("utf-8")
-    assert "| MUTAG | RetGK_I | Table 2 | 188 of 188 | 3 s | 0.5 s | 6.0x | 3 |" in text
+    assert "| RetGK_I | Table 2 | 188 of 188 | 3 s | 0.5 s | 6.0x | 3 | 2e-06 |" in text
+    assert "| RetGK_II | Table 2 | 188 of 188 | 3 s | 0.5 s | 6.0x | 3 |  |" in text
+    assert "bench_paper" not in text
+    rows = rows_of(tmp_path / "out" / "baseline.csv")
+    assert [row["largest_difference"] for row in rows] == ["2e-06", ""]
 
 
 def test_times_that_were_taken_beside_accuracies_are_marked(tmp_path):
@@ -286,6 +291,7 @@ def test_protocols_are_explained_whatever_the_records(folder):
     assert f"power of {rules['nested']['gamma_ratio']:.3g}, times one of" in section
     assert "From {1, 10, 100, 1000}, together with everything else" in section
     assert "sets of at most 5,000 graphs" in section
+    assert "RetGK_I is computed with tol = 0.0001: every inner product" in section
 
 
 def test_several_machines_and_versions(tmp_path):

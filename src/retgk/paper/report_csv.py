@@ -11,7 +11,7 @@ import numpy as np
 from retgk.paper.curves import Curve
 from retgk.paper.report_outside import Variation
 from retgk.paper.report_sections import OURS, succeeded
-from retgk.paper.report_times import TotalTime, total_times
+from retgk.paper.report_times import TotalTime, difference_text, total_times
 from retgk.paper.summaries import Measured, Row
 
 __all__ = ["csv_files", "published_seconds"]
@@ -182,4 +182,5 @@ def _baseline_line(each: Mapping[str, Any]) -> Line:
         **{name: each[name] for name in names},
         "seconds_published": each["published"],
         "seconds_retgk": each["ours"],
+        "largest_difference": difference_text(each),
     }

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from retgk.paper.cells import read_settings
+from retgk.paper.cells import TABLES, read_settings, table_cells
 from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.report_sections import measured_text, published_text, succeeded
 from retgk.paper.summaries import Row
@@ -41,11 +41,19 @@ def protocols_grid() -> Grid:
     ]  # fmt: skip
     rows = [[Entry(name), Entry(one, kind="text"), Entry(two, kind="text")]
             for name, one, two in lines]  # fmt: skip
-    note = (
+    notes = [
         "Accuracies of the tables are by the paper's protocol: test graphs have a part in its "
-        "medians, and test accuracies may have had one in the authors' choices for each set."
-    )
-    return Grid("protocols", "Protocols", ["", "paper", "nested"], rows, [note])
+        "medians, and test accuracies may have had one in the authors' choices for each set.",
+        f"In both, RetGK_I is computed with tol = {_tolerances()}: every inner product of mean "
+        "embeddings is within tol of its exact value.",
+    ]
+    return Grid("protocols", "Protocols", ["", "paper", "nested"], rows, notes)
+
+
+def _tolerances() -> str:
+    cells = [cell for table in TABLES for cell in table_cells(table)]
+    found = {cell.settings["tol"] for cell in cells if "tol" in cell.settings}
+    return " or ".join(f"{tol:g}" for tol in sorted(found))
 
 
 def _set(values: Sequence[float]) -> str:
