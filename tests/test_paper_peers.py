@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from importlib.util import find_spec
 from textwrap import indent
 
@@ -215,6 +216,7 @@ file.write("held")
 file.flush()
 {kernel}"""
     code = f"""\
+from dataclasses import replace
 from pathlib import Path
 from retgk.paper import peers
 peers._PROGRAM = {program(first=first, kernel=held)!r}
@@ -258,6 +260,9 @@ def test_failure_is_a_record_and_is_not_tried_again(sets, tmp_path, stand_in):
         "[1/3] table 2, MUTAG, CSM, protocol paper, repetition 1",
         "    not tried again: did not finish in 0 s",
     ]
+    for protocol in ("nested", "time"):  # they need the same matrix
+        others = [replace(task, cell=replace(task.cell, protocol=protocol)) for task in tasks]
+        assert run_tasks_into(path, others, slow, quiet) == 0
     (record,) = read_records(path)
     assert record["failure"] == "did not finish in 0 s"
     assert record["limits"] == [0.01, 8000]

@@ -52,7 +52,7 @@ def open_sentence(records: Records, *, has_baseline: bool = True) -> str:
 def _n_missing(cell: Cell, records: Records, n_wanted: int) -> int:
     """Repetitions that a cell lacks; none if it cannot be computed, for its time or otherwise."""
     found = measured(cell, records)
-    if found is None and cell.protocol == "time":
+    if found is None and cell.protocol != "paper":
         beside = measured(replace(cell, protocol="paper"), records)
         found = beside if beside and beside.failure else None
     if found is None:

@@ -1,17 +1,18 @@
 """What is to be done, in which order, and what of it is there already."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from retgk.paper.cells import Cell, cell_key, set_sizes
+from retgk.paper.cells import Cell, set_sizes
 from retgk.paper.peers import Limits
 from retgk.paper.protocols import compile_graph_kernels
-from retgk.paper.records import Record, read_records, record_writer
+from retgk.paper.records import Record, key_of, read_records, record_writer
 from retgk.paper.runner import Runner
 
 __all__ = ["Task", "ordered_tasks", "run_tasks_into", "without_missing_peers"]
@@ -106,7 +107,7 @@ def run_tasks_into(
         Computes a record.
     say : callable
         Called with a text, the cost done and the cost of everything, before each task and at its
-        end; and for each cell that failed in an earlier run and is not worth another try.
+        end; and for each kernel that failed in an earlier run and is not worth another try.
 
     Returns
     -------
@@ -117,34 +118,39 @@ def run_tasks_into(
     with record_writer(path) as writer:
         there = read_records(path)
         done = {record["key"] for record in there if not record["failure"]}
-        failed = _failed_cells(there)
+        failed = _failed_kernels(there)
         unsaid = set(failed)
         n_written, spent = 0, 0.0
         total = sum(task.cost for task in tasks)
         for number, task in enumerate(tasks, start=1):
-            cell = cell_key(task.cell.identity())
-            is_tried = _is_worth_trying(failed.get(cell), runner.limits)
-            if task.key not in done and (is_tried or cell in unsaid):
-                unsaid.discard(cell)
+            kernel = _kernel_key(task.cell.identity())
+            is_tried = _is_worth_trying(failed.get(kernel), runner.limits)
+            if task.key not in done and (is_tried or kernel in unsaid):
+                unsaid.discard(kernel)
                 start = time.perf_counter()
                 say(f"[{number}/{len(tasks)}] {task.describe()}", spent, total)
                 if is_tried:
                     record = runner.record(task.cell, task.repetition)
                     writer.append(record)
-                    failed |= _failed_cells([record])
+                    failed |= _failed_kernels([record])
                     n_written += 1
                     result = _summary(record, time.perf_counter() - start)
                 else:
-                    result = f"    not tried again: {failed[cell]['failure']}"
+                    result = f"    not tried again: {failed[kernel]['failure']}"
                 say(result, spent, total)
             spent += task.cost
         return n_written
 
 
-def _failed_cells(records: Iterable[Record]) -> dict[str, Record]:
-    """Cells whose last record, of whichever repetition, is a failure; with that record."""
-    last = {cell_key(record): record for record in records}
-    return {cell: record for cell, record in last.items() if record["failure"]}
+def _kernel_key(identity: Mapping[str, Any]) -> str:
+    """Name of a kernel of a set, whatever is done with it: all protocols need its matrix."""
+    return key_of({name: identity[name] for name in ("dataset", "settings", "deduplicate")})
+
+
+def _failed_kernels(records: Iterable[Record]) -> dict[str, Record]:
+    """Kernels whose last record, of any repetition and protocol, is a failure; with it."""
+    last = {_kernel_key(record): record for record in records}
+    return {kernel: record for kernel, record in last.items() if record["failure"]}
 
 
 def _is_worth_trying(failure: Record | None, limits: Limits) -> bool:
