@@ -289,7 +289,7 @@ def test_new_labels_are_no_error(fitted, data):
 
 def test_networkx_datasets_and_lists(data):
     pytest.importorskip("networkx")
-    graphs = to_networkx(data.graphs[:60])
+    graphs = to_networkx(data.graphs[:60].without_labels().without_attributes())
     batch = as_batch(graphs)
     model = quick().fit(graphs, data.targets[:60])
     same = quick().fit(batch, data.targets[:60])

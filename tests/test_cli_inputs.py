@@ -96,6 +96,18 @@ def test_graphml_with_data_of_nodes(tmp_path: Path) -> None:
     assert found.graph_names == ["one"]
 
 
+@pytest.mark.filterwarnings("default")
+def test_data_of_nodes_that_is_not_used_is_a_line(tmp_path: Path) -> None:
+    nx = pytest.importorskip("networkx")
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, "a", "kind")
+    nx.write_graphml(graph, tmp_path / "one.graphml")
+    assert invoke("info", tmp_path / "one.graphml").stderr == (
+        "retgk: nodes have 'kind', which are not used; --label-name, --attribute-name read them\n"
+    )
+    assert invoke("info", tmp_path / "one.graphml", "--label-name", "kind").stderr == ""
+
+
 @pytest.mark.parametrize("pack", [False, True])
 def test_smiles_list(tmp_path: Path, pack: bool) -> None:
     path = tmp_path / ("a.smi.gz" if pack else "a.smi")

@@ -80,6 +80,21 @@ def test_list_is_the_concatenation_of_its_graphs(found: list[nx.Graph]) -> None:
     assert from_networkx(iter(found), label="label") == GraphBatch.concatenate(parts)
 
 
+def test_data_of_nodes_that_is_not_used_is_a_warning() -> None:
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, {1: "O"}, "element")
+    nx.set_node_attributes(graph, 1.0, "mass")
+    message = r"nodes have 'mass', 'element', which are not used; as_batch\(graphs, label=..., att"
+    with pytest.warns(UserWarning, match=message):
+        from_networkx([graph, graph])
+    assert from_networkx(graph, attributes=[]) == from_networkx(nx.path_graph(3))
+    assert from_networkx(graph, attributes="mass").n_attributes == 1
+    wide = nx.path_graph(1)
+    wide.add_node(0, **dict.fromkeys("abcdefg", 1))
+    with pytest.warns(UserWarning, match=r"nodes have 'a', 'b', 'c', 'd', 'e', \.\.\., which are"):
+        from_networkx(wide)
+
+
 def test_parallel_edges_add_up() -> None:
     graph = nx.MultiGraph([("a", "b", {"weight": 2}), ("b", "a"), ("b", "b", {"weight": 4})])
     np.testing.assert_array_equal(dense(from_networkx(graph)), [[0, 3], [3, 4]])

@@ -54,6 +54,13 @@ def test_igraph_labels_and_attributes() -> None:
     np.testing.assert_array_equal(batch.attributes, [[3, 1], [4, 2]])
 
 
+def test_igraph_data_of_vertices_that_is_not_used_is_a_warning() -> None:
+    with pytest.warns(UserWarning, match="nodes have 'e', 'x', which are not used"):
+        from_igraph(good_with(e=["C", "O"], x=[1, 2]))
+    assert from_igraph(good_with(x=[1, 2]), attributes=[]).n_nodes == 2
+    assert from_igraph(good_with(name=["a", "b"], id=["n0", "n1"])).n_nodes == 2
+
+
 def test_igraph_unset_weight_is_one_and_directions_are_dropped_on_request() -> None:
     graph = igraph.Graph(3, [(0, 1), (1, 0), (1, 2)], directed=True)
     graph.es[0]["weight"] = 4
@@ -90,6 +97,12 @@ def stand_in(**fields: Any) -> SimpleNamespace:
     return SimpleNamespace(**{"edge_index": np.array([[0, 1], [1, 0]]), "num_nodes": 2, **fields})
 
 
+def test_pyg_fields_that_are_not_used_are_a_warning() -> None:
+    with pytest.warns(UserWarning, match="nodes have 'x', which are not used"):
+        from_pyg(stand_in(x=[[1.0], [2.0]]))
+    assert from_pyg(stand_in(x=[[1.0], [2.0]]), attributes=[]) == from_pyg(stand_in())
+
+
 @given(st.lists(multigraphs(), min_size=1, max_size=3))
 def test_pyg_fields_agree_with_networkx(found: list[nx.MultiGraph]) -> None:
     data = []
@@ -108,8 +121,10 @@ def test_pyg_options() -> None:
     np.testing.assert_array_equal(
         from_pyg(graph, attributes=["pos", "y"]).attributes, [[1, 2, 7], [3, 4, 5]]
     )
-    np.testing.assert_array_equal(dense(from_pyg(graph, weight="edge_attr")), [[0, 2], [2, 0]])
-    assert not from_pyg(graph).is_weighted
+    np.testing.assert_array_equal(
+        dense(from_pyg(graph, label="y", weight="edge_attr")), [[0, 2], [2, 0]]
+    )
+    assert not from_pyg(graph, label="y").is_weighted
 
 
 def test_pyg_symmetrize() -> None:
@@ -119,7 +134,7 @@ def test_pyg_symmetrize() -> None:
 
 def test_pyg_nodes_are_counted_by_x() -> None:
     graph = SimpleNamespace(edge_index=np.empty((2, 0), np.int64), x=np.ones((3, 1)))
-    assert from_pyg(graph).n_nodes == 3
+    assert from_pyg(graph, attributes=[]).n_nodes == 3
 
 
 PYG_ERRORS = {
@@ -178,7 +193,8 @@ def test_real_pyg() -> None:
     np.testing.assert_array_equal(dense(batch), [[0, 2, 0], [2, 5, 0], [0, 0, 0]])
     assert names(batch) == [0, 1, 2]
     np.testing.assert_array_equal(batch.attributes, np.eye(3))
-    assert from_pyg(data.Batch.from_data_list([graph, graph])) == from_pyg([graph, graph])
+    joined = data.Batch.from_data_list([graph, graph])
+    assert from_pyg(joined, label="x") == from_pyg([graph, graph], label="x")
 
 
 def test_real_pyg_data_set_is_a_list_of_graphs(tmp_path: Any) -> None:

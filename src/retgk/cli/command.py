@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 import typer
 
-from retgk.cli.failures import Advice, one_line_errors
+from retgk.cli.failures import Advice, one_line_errors, one_line_warnings
 from retgk.cli.options import Common, Debugging
 from retgk.progress import no_progress
 
@@ -72,6 +72,7 @@ def _spelled_out(function: Function, advice: Advice) -> Function:
         common: Common | Debugging = arguments["common"]
         with ExitStack() as stack:
             stack.enter_context(one_line_errors(common.debug, own))
+            stack.enter_context(one_line_warnings(own))
             if isinstance(common, Common) and common.quiet:
                 stack.enter_context(no_progress())
             function(**arguments, **options)

@@ -2,6 +2,7 @@
 
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +11,14 @@ import typer
 
 from retgk.errors import InvalidInputError
 
-__all__ = ["INTERRUPTED", "TERMINATED", "Advice", "one_line", "one_line_errors"]
+__all__ = [
+    "INTERRUPTED",
+    "TERMINATED",
+    "Advice",
+    "one_line",
+    "one_line_errors",
+    "one_line_warnings",
+]
 
 Advice = Sequence[tuple[str, str]]
 """What messages of the library advise, and what does it on the command line."""
@@ -50,6 +58,18 @@ def one_line_errors(debug: bool, advice: Advice = ()) -> Iterator[None]:
             traceback.print_exc()
         _tell(f"{type(error).__name__}: {one_line(error, advice)} (--debug shows where)")
         raise typer.Exit(FAILED) from None
+
+
+@contextmanager
+def one_line_warnings(advice: Advice = ()) -> Iterator[None]:
+    """Show warnings as errors are shown, without the place in the library."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        _tell(one_line(UserWarning(message), advice))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def one_line(error: BaseException, advice: Advice = ()) -> str:

@@ -128,6 +128,11 @@ class Reading:
     """How graphs are read."""
 
     advice: ClassVar[Advice] = (
+        (
+            "as_batch(graphs, label=..., attributes=...) reads",
+            "--label-name, --attribute-name read",
+        ),
+        (", as_batch(graphs, attributes=[]) leaves them out without this warning", ""),
         ("without_labels()", "--no-labels"),
         ("without_attributes()", "--no-attributes"),
         ("pass symmetrize=True", "give --symmetrize"),

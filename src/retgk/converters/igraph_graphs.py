@@ -8,11 +8,19 @@ import numpy as np
 from retgk.array_types import Floats
 from retgk.batch import GraphBatch
 from retgk.converters.local_edges import LocalEdges, batch_from_local_edges, mirrored
-from retgk.converters.node_values import attribute_names, column_of_values, comes_from, listed
+from retgk.converters.node_values import (
+    attribute_names,
+    column_of_values,
+    comes_from,
+    listed,
+    warn_of_unused,
+)
 from retgk.errors import InvalidInputError
 from retgk.runs import graph_of, offsets
 
 __all__ = ["from_igraph", "is_igraph"]
+
+_IDENTITIES = ("id", "name", "_nx_name")  # what igraph itself sets when it reads graphs
 
 
 def from_igraph(
@@ -37,7 +45,8 @@ def from_igraph(
         Vertex attribute that is the discrete label. No labels by default.
     attributes : str or list of str, optional
         Vertex attributes that make up the continuous attributes: numbers, or vectors of
-        the same length on every vertex, put side by side. None by default.
+        the same length on every vertex, put side by side. None by default, with a warning
+        if vertices have some and no label is read; an empty list is no warning.
     weight : str, optional
         Edge attribute that is the weight; an edge without it, or where it is None, has
         weight one. None makes all graphs unweighted.
@@ -57,6 +66,8 @@ def from_igraph(
     GraphBatch(2 graphs, 7 nodes, 7 edges)
     """
     found = listed(graphs, is_igraph, "igraph graphs")
+    if label is None and attributes is None:
+        warn_of_unused(name for name in found[0].vs.attributes() if name not in _IDENTITIES)
     edges = [_edges(graph, position, weight, symmetrize) for position, graph in enumerate(found)]
     sizes = [graph.vcount() for graph in found]
     node_ptr = offsets(sizes)

@@ -16,6 +16,7 @@ from retgk.converters.node_values import (
     comes_from,
     listed,
     shortened,
+    warn_of_unused,
 )
 from retgk.errors import InvalidInputError
 from retgk.optional import optional_module
@@ -47,7 +48,8 @@ def from_networkx(
         Node attribute that is the discrete label. No labels by default.
     attributes : hashable or list of hashable, optional
         Node attributes that make up the continuous attributes: numbers, or vectors of
-        the same length on every node, put side by side. None by default.
+        the same length on every node, put side by side. None by default, with a warning
+        if nodes have some and no label is read; an empty list is no warning.
     weight : hashable, optional
         Edge attribute that is the weight; an edge without it has weight one. None
         makes all graphs unweighted.
@@ -69,6 +71,9 @@ def from_networkx(
     GraphBatch(2 graphs, 6 nodes, 4 edges, 2 labels)
     """
     found = listed(graphs, is_networkx, "networkx graphs")
+    if label is None and attributes is None:
+        data = (values for _, values in found[0].nodes(data=True))
+        warn_of_unused(dict.fromkeys(chain.from_iterable(data)))
     if not symmetrize:
         _check_undirected(found)
     sizes, degrees, columns, weights = _structure(found, weight)
@@ -236,6 +241,7 @@ def to_networkx(batch: GraphBatch) -> list[Any]:
         One graph each, with nodes numbered from 0. Nodes have the attribute "label"
         where the batch has labels, and "attributes", a list of numbers, where it has
         attributes; edges have the attribute "weight" where the batch is weighted.
+        ``as_batch(found, label="label", attributes="attributes")`` reads them back.
 
     Examples
     --------

@@ -1,5 +1,6 @@
 """Labels and attributes: from one value per node, or one array per graph, to flat arrays."""
 
+import warnings
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from functools import cache
@@ -23,12 +24,14 @@ __all__ = [
     "part_of_each",
     "shortened",
     "stacked_attributes",
+    "warn_of_unused",
 ]
 
 NodeName = Callable[[int], str]
 
 _CHUNK = 1024
 _MOST_SHOWN = 80
+_MOST_NAMES = 5
 
 
 def listed(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
@@ -75,6 +78,18 @@ def attribute_names(attributes: Any) -> list[Any]:
     if attributes is None:
         return []
     return list(attributes) if isinstance(attributes, list | tuple) else [attributes]
+
+
+def warn_of_unused(names: Iterable[Any]) -> None:
+    """Say that nodes have values which are not read, unless there are none."""
+    found = list(map(repr, names))
+    if found:
+        shown = ", ".join(found[:_MOST_NAMES]) + ", ..." * (len(found) > _MOST_NAMES)
+        warnings.warn(
+            f"nodes have {shown}, which are not used; as_batch(graphs, label=..., attributes=...) "
+            "reads them, as_batch(graphs, attributes=[]) leaves them out without this warning",
+            stacklevel=3,
+        )
 
 
 def column_of_values(values: Sequence[Any], name: Any, node_name: NodeName) -> Floats:

@@ -18,6 +18,7 @@ from retgk.converters.node_values import (
     flat_labels,
     listed,
     stacked_attributes,
+    warn_of_unused,
 )
 from retgk.errors import InvalidInputError
 
@@ -45,7 +46,8 @@ def from_pyg(
         "x" in PyG's own ``TUDataset``). No labels by default.
     attributes : str or list of str, optional
         Fields that make up the continuous attributes, such as "x" or ["x", "pos"], put
-        side by side. None by default.
+        side by side. None by default, with a warning if there is "x" or "pos" and no label
+        is read; an empty list is no warning.
     weight : str, optional
         Field that is the weight, such as "edge_attr" where that is one number for each
         edge; a graph without it is unweighted. None makes all graphs unweighted.
@@ -67,6 +69,9 @@ def from_pyg(
     """
     listed_graphs = listed(graphs, is_pyg, "objects with an edge_index")
     found = list(chain.from_iterable(map(_members, listed_graphs)))
+    if label is None and attributes is None:
+        first = found[0] if found else None
+        warn_of_unused(n for n in ("x", "pos") if getattr(first, n, None) is not None)
     edges = [_edges(graph, position, weight) for position, graph in enumerate(found)]
     sizes = [_n_nodes(graph, position) for position, graph in enumerate(found)]
     names = attribute_names(attributes)
