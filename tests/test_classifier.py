@@ -284,7 +284,18 @@ def test_new_graphs_must_be_like_the_fitted(fitted, data):
 
 def test_new_labels_are_no_error(fitted, data):
     renamed = data.graphs[60:].with_labels([f"new {label}" for label in data.graphs[60:].labels])
-    assert len(fitted.predict(renamed)) == 30
+    with pytest.warns(UserWarning, match=r"no node label of the graphs is known: they have 'new"):
+        assert len(fitted.predict(renamed)) == 30
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_labels_of_another_type_are_a_warning(approximate, data):
+    texts = data.graphs.with_labels([str(label) for label in data.graphs.labels])
+    model = quick(approximate=approximate).fit(texts, data.targets)
+    with pytest.warns(UserWarning, match=r"they have 0 \(int\), 1 \(int\).*ones '0' \(str\), '1'"):
+        model.predict(data.graphs.with_labels(data.graphs.labels))
+    some = data.graphs.with_labels(np.where(data.graphs.labels == 0, "0", "new"))
+    assert len(model.predict(some)) == len(some)
 
 
 def test_networkx_datasets_and_lists(data):

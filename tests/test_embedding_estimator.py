@@ -121,7 +121,10 @@ def test_unknown_labels():
     assert np.array_equal(vectors[:1, :6], ignored)
     assert (vectors[0, 6:] != 0).all()
     assert (vectors[1, 6:] == 0).all()
-    alone = embedding_of().fit(path(3).with_labels(["S", "S", "S"])).transform(known)
+    with pytest.warns(
+        UserWarning, match=r"they have 'C' \(str\), 'N' \(str\), the fitted ones 'S'"
+    ):
+        alone = embedding_of().fit(path(3).with_labels(["S", "S", "S"])).transform(known)
     assert np.array_equal(alone, np.zeros((1, 3)))
 
 

@@ -1,7 +1,8 @@
 """Checks of what a GraphBatch is built from; nothing checks it again afterwards."""
 
 import math
-from collections.abc import Hashable, Mapping, Set, Sized
+import warnings
+from collections.abc import Hashable, Mapping, Sequence, Set, Sized
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "checked_node_ptr",
     "checked_positions",
     "integers",
+    "warn_of_unknown_labels",
     "weight_array",
 ]
 
@@ -68,6 +70,32 @@ def check_alike(
             f"{batch_has} {'labels' if batch.has_labels else 'no labels'}, {others_have} "
             f"{'some' if has_labels else 'none'}; give all the same, or use without_labels()"
         )
+
+
+def warn_of_unknown_labels(
+    names: Sequence[Hashable] | None, known: Sequence[Hashable] | None
+) -> None:
+    """
+    Say so if graphs have labels, but none of those that a model knows.
+
+    Parameters
+    ----------
+    names : sequence of hashable or None
+        Labels of the graphs.
+    known : sequence of hashable or None
+        Labels of the fitted graphs.
+    """
+    if names and known and set(names).isdisjoint(known):
+        warnings.warn(
+            f"no node label of the graphs is known: they have {_with_types(names)}, the fitted "
+            f"ones {_with_types(known)}; give labels the names and the type that they had there",
+            stacklevel=3,
+        )
+
+
+def _with_types(names: Sequence[Hashable]) -> str:
+    shown = [f"{name!r} ({type(name).__name__})" for name in names[:2]]
+    return ", ".join(shown) + ", ..." * (len(names) > 2)
 
 
 def integers(values: Any, name: str) -> NDArray[Any]:

@@ -29,7 +29,7 @@ from retgk.embeddings.vectors import (
     piece_borders,
 )
 from retgk.errors import InvalidInputError
-from retgk.validation import check_alike
+from retgk.validation import check_alike, warn_of_unknown_labels
 from retgk.walks.features import Method, check_walk_parameters, return_probabilities
 from retgk.walks.sampling import seed_from
 
@@ -81,8 +81,9 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     unknown_labels : {"ignore", "error", "column"}, default="ignore"
         What `transform` does with labels that `fit` did not see. "ignore" leaves their nodes out
         of the sum (they count in n): a new label equals no known one, so inner products with
-        graphs of known labels are right, but the norm of the graph lacks these nodes. "column"
-        gives all of them one block of features, which treats them as one label.
+        graphs of known labels are right, but the norm of the graph lacks these nodes; a warning
+        says so if no label is known at all. "column" gives all of them one block of features,
+        which treats them as one label.
     sparse_output : bool, default=False
         Whether to give a sparse ``bsr_array`` that stores a block of features for each label
         that a graph has; `embedding_gram` is quickest on it.
@@ -330,6 +331,8 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _embedded(self, batch: GraphBatch) -> Any:
         """Embed a batch, piece by piece."""
         check_alike(batch, self.label_names_ is not None, self.n_attributes_)
+        if self.unknown_labels == "ignore":
+            warn_of_unknown_labels(batch.label_names, self.label_names_)
         compiled = compiled_maps(self.maps_, self.dtype)
         pieces = (
             self._vectors(batch[first:last], first, compiled)

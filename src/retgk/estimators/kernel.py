@@ -32,7 +32,7 @@ from retgk.kernels.node_kernels import Laplacian, NodeKernel
 from retgk.kernels.points import NodePoints
 from retgk.kernels.reduction import reduced_points
 from retgk.memory import check_room
-from retgk.validation import check_alike
+from retgk.validation import check_alike, warn_of_unknown_labels
 from retgk.walks.features import Method, return_probabilities
 
 __all__ = ["DEFAULT_TOL", "RetGKKernel"]
@@ -96,7 +96,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     Bandwidths and medians come from the fitted graphs alone. A label that no fitted graph has
-    matches nothing among them.
+    matches nothing among them; if new graphs have no other labels, that is a warning.
 
     What `transform` gives for a graph depends on that graph and on the fitted ones, not on the
     others in the call: it is the same to the bit, alone or among others. For fitted graphs it gives
@@ -381,5 +381,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _products_and_norms(self, X: Any) -> tuple[Floats, Floats]:
         check_is_fitted(self, "squared_norms_")
-        graphs = self._placed(X)
+        batch = as_batch(X)
+        warn_of_unknown_labels(batch.label_names, self.label_names_)
+        graphs = self._placed(batch)
         return self._products(graphs), self._norms(graphs)
