@@ -113,7 +113,10 @@ def test_predictions_go_to_standard_output(graphs_file: Path, model_file: Path) 
 
 def test_predict_errors(graphs_file: Path, model_file: Path, tmp_path: Path) -> None:
     result = invoke("predict", model_file, graphs_file, "--no-labels")
-    assert_fails(result, "the graphs have no labels, the fitted ones have some")
+    assert_fails(
+        result,
+        "labels, the fitted ones have some; give all the same with --label-name or --no-labels",
+    )
     missing = "none.retgk; make it with `retgk fit`"
     assert_fails(invoke("predict", tmp_path / "none.retgk", graphs_file), missing)
     assert_fails(invoke("predict", graphs_file, graphs_file), "small.parquet")

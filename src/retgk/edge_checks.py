@@ -118,7 +118,8 @@ def check_weights(
         start = node_ptr[graph]
         raise InvalidInputError(
             f"graph {graph}: the edge from node {source - start} to node {target - start} has "
-            f"weight {weights[entry]}; weights must be finite and not negative"
+            f"weight {weights[entry]}; weights must be finite and not negative: take absolute "
+            "values, or drop such edges"
         )
 
 
@@ -154,6 +155,6 @@ def check_symmetric(block: Any, transposed: Any, node_ptr: Ints, first_graph: in
     raise InvalidInputError(
         f"graph {first_graph + graph} is not symmetric: the edge from node {source - start} to "
         f"node {target - start} has weight {block[source, target]:.12g}, the one back has weight "
-        f"{block[target, source]:.12g}; pass symmetrize=True if each edge is listed once, or if "
-        "directions are to be dropped"
+        f"{block[target, source]:.12g}; convert with as_batch(graphs, symmetrize=True) if each "
+        "edge is listed once, or if directions are to be dropped"
     )

@@ -63,12 +63,14 @@ def check_alike(
     if batch.n_attributes != n_attributes:
         raise InvalidInputError(
             f"{batch_has} {batch.n_attributes} attributes a node, {others_have} {n_attributes}; "
-            "give all the same, or use without_attributes()"
+            "give all the same with as_batch(graphs, attributes=...) or "
+            "as_batch(graphs).without_attributes()"
         )
     if batch.has_labels != has_labels:
         raise InvalidInputError(
             f"{batch_has} {'labels' if batch.has_labels else 'no labels'}, {others_have} "
-            f"{'some' if has_labels else 'none'}; give all the same, or use without_labels()"
+            f"{'some' if has_labels else 'none'}; give all the same with as_batch(graphs, "
+            "label=...) or as_batch(graphs).without_labels()"
         )
 
 

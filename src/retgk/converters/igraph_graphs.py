@@ -98,7 +98,8 @@ def _edges(graph: Any, position: int, weight: str | None, symmetrize: bool) -> L
     directed = graph.is_directed()
     if directed and not symmetrize:
         raise InvalidInputError(
-            f"graph {position} is directed; pass symmetrize=True to drop the directions"
+            f"graph {position} is directed; convert with as_batch(graphs, symmetrize=True) to drop "
+            "the directions"
         )
     pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     edges = LocalEdges(pairs, _edge_weights(graph, position, weight))
@@ -113,14 +114,14 @@ def _edge_weights(graph: Any, position: int, weight: str | None) -> Floats | Non
         if not isinstance(value, Real):
             raise InvalidInputError(
                 f"graph {position}: edge {edge} has the {weight!r} {value!r}, which is not a "
-                "number; pass weight=None to ignore weights"
+                "number; convert with as_batch(graphs, weight=None) to ignore weights"
             )
     try:
         return np.array(values, dtype=np.float64)
     except OverflowError:
         raise InvalidInputError(
             f"graph {position} has a {weight!r} that is too large for a floating-point number; "
-            "pass weight=None to ignore weights"
+            "convert with as_batch(graphs, weight=None) to ignore weights"
         ) from None
 
 
@@ -133,7 +134,7 @@ def _vertex_values(graphs: list[Any], name: str) -> list[Any]:
             vertex = next(vertex for vertex, value in enumerate(found) if value is None)
             raise InvalidInputError(
                 f"graph {position}, vertex {vertex} has no attribute {name!r}; the graph has "
-                f"{graph.vs.attributes() or 'none'}"
+                f"{graph.vs.attributes() or 'none'}; set it on all vertices first"
             )
         values.extend(found)
     return values

@@ -110,7 +110,8 @@ def _check_undirected(graphs: list[Any]) -> None:
     for position, graph in enumerate(graphs):
         if graph.is_directed():
             raise InvalidInputError(
-                f"graph {position} is directed; pass symmetrize=True to drop the directions"
+                f"graph {position} is directed; convert with as_batch(graphs, symmetrize=True) to "
+                "drop the directions"
             )
 
 
@@ -192,7 +193,8 @@ def _raise_bad_weight(position: int, graph: Any, weight: Hashable) -> NoReturn:
             problem = "is not a number" if isinstance(error, TypeError) else "is too large"
             raise InvalidInputError(
                 f"graph {position}: the edge from {source!r} to {target!r} has the {weight!r} "
-                f"{shortened(value)}, which {problem}; pass weight=None to ignore weights"
+                f"{shortened(value)}, which {problem}; convert with as_batch(graphs, weight=None) "
+                "to ignore weights"
             ) from None
     raise InvalidInputError(  # each fits, the sum does not
         f"graph {position}: the weights of parallel edges add up to infinity; scale the weights "
@@ -222,7 +224,8 @@ def _raise_missing(position: int, graph: Any, names: list[Any]) -> None:
             if name not in data:
                 raise InvalidInputError(
                     f"graph {position}, node {node!r} has no attribute {name!r}; it has "
-                    f"{list(data) or 'none'}"
+                    f"{list(data) or 'none'}; set it on all nodes first, for example with "
+                    "nx.set_node_attributes"
                 )
 
 
