@@ -8,6 +8,7 @@ from typing import Any
 import igraph
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from rdkit import Chem
@@ -111,8 +112,11 @@ def test_the_list_as_a_whole_tells_matrices_from_edges() -> None:
     [
         ([nx.path_graph(3), PATH], "graph 1 is a two-dimensional NumPy array, graph 0 is a netwo"),
         (["C", "C", nx.path_graph(3)], "graph 2 is a networkx graph, graph 0 is a SMILES string"),
-        ([Chem.MolFromSmiles("C"), None], "graph 1 is of type NoneType, which is not a graph"),
-        ([PATH, None], "graph 1 is of type NoneType, which is not a graph; expected one of: Gra"),
+        ([Chem.MolFromSmiles("C"), None], r"graph 1 is missing \(None\); drop it together with i"),
+        ([PATH, None], r"graph 1 is missing \(None\); drop it together with its target"),
+        (["C", float("nan")], r"graph 1 is missing \(nan\); drop it together with its target"),
+        (["C", "CC", pd.NA], r"graph 2 is missing \(<NA>\); drop it together with its target"),
+        ([PATH, 1], "graph 1 is of type int, which is not a graph; expected one of: GraphBatch"),
         ([PATH, np.ones(3)], r"graph 1: an adjacency matrix is square, got shape \(3,\)"),
         (["C", 2.5], "graph 1 is of type float, which is not a graph"),
         ([[[0, 1], [1, 0]]], "graph 0 is of type list, which is not a graph; expected one of"),
@@ -124,11 +128,25 @@ def test_the_list_as_a_whole_tells_matrices_from_edges() -> None:
         (np.array(3), "cannot read graphs from ndarray"),
         ([], "there are no graphs to convert"),
         (np.ones(3), "graph 0 is of type float64, which is not a graph"),
+        (
+            np.array([nx.path_graph(3)] * 2, object),
+            r"of shape \(2, 3\): NumPy has taken the graphs a",
+        ),
     ],
 )
 def test_errors(graphs: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         as_batch(graphs)
+
+
+def test_rows_of_a_table_are_graphs_not_its_columns() -> None:
+    table = pd.DataFrame({"C": ["CCO", "CC"], "N": [1, 2]})
+    message = r"the table has 2 columns \('C', 'N'\); give one column, such as df\['smiles'\]"
+    for convert in (as_batch, from_smiles):
+        assert convert(table[["C"]]) == from_smiles(["CCO", "CC"])
+        assert convert(table["C"]) == from_smiles(["CCO", "CC"])
+        with pytest.raises(InvalidInputError, match=message):
+            convert(table)
 
 
 OPTIONAL = ["networkx", "igraph", "rdkit", "torch", "torch_geometric", "grakel", "pandas", "rich"]

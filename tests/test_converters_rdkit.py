@@ -134,10 +134,12 @@ def test_unknown_attribute() -> None:
 
 
 def test_not_molecules() -> None:
-    with pytest.raises(InvalidInputError, match="graph 1 is of type NoneType; expected RDKit mole"):
+    with pytest.raises(InvalidInputError, match=r"graph 1 is missing \(None\); drop it tog"):
         from_rdkit([Chem.MolFromSmiles("C"), None])
-    with pytest.raises(InvalidInputError, match="graph 1 is of type float; expected SMILES string"):
+    with pytest.raises(InvalidInputError, match=r"graph 1 is missing \(nan\); drop it toge"):
         from_smiles(["C", float("nan")])  # type: ignore[list-item]
+    with pytest.raises(InvalidInputError, match="graph 1 is of type float; expected SMILES string"):
+        from_smiles(["C", 2.5])  # type: ignore[list-item]
 
 
 def test_molecule_that_is_not_sanitized(capfd: pytest.CaptureFixture[str]) -> None:

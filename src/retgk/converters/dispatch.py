@@ -11,6 +11,7 @@ from retgk.converters.arrays import from_edge_lists, from_numpy, from_scipy
 from retgk.converters.grakel import from_grakel, is_grakel
 from retgk.converters.igraph_graphs import from_igraph, is_igraph
 from retgk.converters.networkx_graphs import from_networkx, is_networkx
+from retgk.converters.node_values import missing_graph, not_taken_apart
 from retgk.converters.pyg import from_pyg, is_pyg
 from retgk.converters.rdkit_molecules import from_rdkit, from_smiles, is_rdkit
 from retgk.errors import InvalidInputError
@@ -37,7 +38,8 @@ def as_batch(graphs: Any, **options: Any) -> GraphBatch:
         of graphs of one kind: GraphBatch, networkx, igraph, PyTorch Geometric ``Data``,
         RDKit molecules, SMILES strings, scipy.sparse or NumPy adjacency matrices, NumPy
         arrays of edges of shape (n_edges, 2), or the input format of GraKeL. An array of
-        shape (n_graphs, n, n) is a stack of adjacency matrices.
+        shape (n_graphs, n, n) is a stack of adjacency matrices. A table of pandas has one
+        column, whose rows are the graphs.
     **options
         Options of the converter of that kind, such as ``label`` of `from_networkx`.
 
@@ -119,7 +121,7 @@ def _listed(graphs: Any) -> list[Any]:
     """Graphs in order; what has no order, or cannot be iterated, is an error."""
     unordered = isinstance(graphs, str | bytes | Mapping | Set)
     try:
-        found = None if unordered else list(graphs)
+        found = None if unordered else list(not_taken_apart(graphs))
     except (TypeError, NotImplementedError):
         found = None
     if found is None:
@@ -140,7 +142,7 @@ def _kind_of_all(graphs: list[Any]) -> _Kind:
         graph = graphs[position]
         kind = _kind_of(graph)
         if kind is None:
-            raise InvalidInputError(
+            raise missing_graph(graph, position) or InvalidInputError(
                 f"graph {position} is of type {type(graph).__name__}, which is not a graph; "
                 "expected one of: " + ", ".join(kind.name for kind in _KINDS)
             )

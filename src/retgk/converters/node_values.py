@@ -1,5 +1,6 @@
 """Labels and attributes: from one value per node, or one array per graph, to flat arrays."""
 
+import math
 import warnings
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
@@ -21,6 +22,8 @@ __all__ = [
     "comes_from",
     "flat_labels",
     "listed",
+    "missing_graph",
+    "not_taken_apart",
     "part_of_each",
     "shortened",
     "stacked_attributes",
@@ -43,15 +46,43 @@ def checked_members(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -
     """List of the graphs in an ordered iterable; everything in it must be a graph."""
     if isinstance(graphs, str | bytes | Mapping | Set) or not isinstance(graphs, Iterable):
         raise InvalidInputError(f"expected {accepted}, got {type(graphs).__name__}")
-    found = list(graphs)
+    found = list(not_taken_apart(graphs))
     if not found:
         raise InvalidInputError("there are no graphs to convert")
     for position, graph in enumerate(found):
         if not is_one(graph):
-            raise InvalidInputError(
+            raise missing_graph(graph, position) or InvalidInputError(
                 f"graph {position} is of type {type(graph).__name__}; expected {accepted}"
             )
     return found
+
+
+def not_taken_apart(graphs: Any) -> Any:
+    """Graphs to iterate over: of a table its only column, whose rows are the graphs."""
+    if hasattr(graphs, "columns") and hasattr(graphs, "iloc"):
+        if len(graphs.columns) != 1:
+            names = ", ".join(map(repr, graphs.columns[:_MOST_NAMES]))
+            raise InvalidInputError(
+                f"the table has {len(graphs.columns)} columns ({names}); give one column, such as "
+                "df['smiles']"
+            )
+        return graphs.iloc[:, 0]
+    if isinstance(graphs, np.ndarray) and graphs.dtype.kind == "O" and graphs.ndim > 1:
+        raise InvalidInputError(
+            f"got an array of objects of shape {graphs.shape}: NumPy has taken the graphs apart, "
+            "or it is a table; pass the list of graphs itself, or one column"
+        )
+    return graphs
+
+
+def missing_graph(graph: Any, position: int) -> InvalidInputError | None:
+    """Error for what stands for nothing, None or NaN, in a list of graphs."""
+    is_nan = isinstance(graph, float) and math.isnan(graph)
+    if graph is None or is_nan or type(graph).__name__ == "NAType":
+        return InvalidInputError(
+            f"graph {position} is missing ({graph}); drop it together with its target"
+        )
+    return None
 
 
 def comes_from(graph: Any, package: str) -> bool:
