@@ -123,6 +123,19 @@ def test_unreadable_smiles(
     assert capfd.readouterr().err == ""
 
 
+def test_all_unreadable_smiles_of_a_chunk_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(converter, "_CHUNK", 5)
+    message = (
+        r"RDKit cannot read the SMILES of 2 of the graphs 5 to 9: graphs 6, 8; the first is 'C1CC' "
+        r"\(it is not well formed\); correct them, or drop them together with their targets"
+    )
+    with pytest.raises(InvalidInputError, match=message):
+        from_smiles([*"CCCCC", "C", "C1CC", "C", "C(", "C", "C("])
+    monkeypatch.setattr(converter, "_MOST_SHOWN", 1)
+    with pytest.raises(InvalidInputError, match="graphs 6 and 1 more; the first is 'C1CC'"):
+        from_smiles([*"CCCCC", "C", "C1CC", "C", "C(", "C"])
+
+
 def test_molecule_without_atoms() -> None:
     with pytest.raises(InvalidInputError, match="graph 1 has no atoms; drop it and its target"):
         from_smiles(["C", ""])

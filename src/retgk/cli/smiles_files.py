@@ -127,7 +127,7 @@ def _collection(molecules: list[_Molecule], path: Path, name: str) -> Collection
     try:
         graphs = from_smiles(smiles, n_jobs=-1 if len(smiles) > _MANY else None)
     except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}; --skip-invalid leaves it out") from error
+        raise InvalidInputError(f"{path}: {error}; --skip-invalid leaves such out") from error
     targets = [molecule.target for molecule in molecules if molecule.target is not None]
     return Collection(
         graphs,

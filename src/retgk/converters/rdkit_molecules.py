@@ -32,6 +32,7 @@ ATOM_ATTRIBUTES = {
 """Names of the attributes of atoms, and the methods of ``rdkit.Chem.Atom`` that give them."""
 
 _CHUNK = 10_000  # molecules held at a time: a million of RDKit's would take gigabytes
+_MOST_SHOWN = 50  # positions of unreadable strings in a message
 _LARGEST_DENSE = 512  # atoms up to which RDKit's adjacency matrix is quicker than its bonds
 
 
@@ -90,7 +91,7 @@ def from_smiles(
     Parameters
     ----------
     smiles : str or iterable of str
-        The molecules. One that RDKit cannot read is an error.
+        The molecules. Those that RDKit cannot read are an error, which lists them.
     attributes : str or sequence of str, default=()
         What to keep of every atom as continuous attributes, as in `from_rdkit`.
     add_hydrogens : bool, default=False
@@ -163,7 +164,7 @@ class _Reader:
 
     def smiles_batch(self, smiles: Sequence[str], first: int) -> GraphBatch:
         """Batch of some strings, of which the first has the position `first` in the list."""
-        return self.batch((_parsed(text, first + i) for i, text in enumerate(smiles)), first)
+        return self.batch(_parsed(smiles, first), first)
 
     def batch(self, molecules: Iterable[Any], first: int) -> GraphBatch:
         """Batch of some molecules; what RDKit would log is in the errors."""
@@ -196,15 +197,32 @@ class _Reader:
         return LocalEdges(_adjacent_pairs(molecule))
 
 
-def _parsed(smiles: str, position: int) -> Any:
-    chem = _chem()
-    molecule = chem.MolFromSmiles(smiles)
-    if molecule is None:
-        raise InvalidInputError(
-            f"graph {position}: RDKit cannot read the SMILES {smiles!r}{_reason(chem, smiles)}; "
-            "correct it, or drop it together with its target"
+def _parsed(smiles: Sequence[str], first: int) -> Iterator[Any]:
+    parse = _chem().MolFromSmiles
+    for place, text in enumerate(smiles):
+        molecule = parse(text)
+        if molecule is None:
+            others = [i for i in range(place + 1, len(smiles)) if parse(smiles[i]) is None]
+            raise _unreadable(smiles, first, [place, *others])
+        yield molecule
+
+
+def _unreadable(smiles: Sequence[str], first: int, places: list[int]) -> InvalidInputError:
+    """Error that names all strings of a chunk that RDKit cannot read."""
+    text = smiles[places[0]]
+    problem = f"{text!r}{_reason(_chem(), text)}"
+    if len(places) == 1:
+        return InvalidInputError(
+            f"graph {first + places[0]}: RDKit cannot read the SMILES {problem}; correct it, or "
+            "drop it together with its target"
         )
-    return molecule
+    shown = ", ".join(str(first + place) for place in places[:_MOST_SHOWN])
+    more = f" and {len(places) - _MOST_SHOWN} more" if len(places) > _MOST_SHOWN else ""
+    return InvalidInputError(
+        f"RDKit cannot read the SMILES of {len(places)} of the graphs {first} to "
+        f"{first + len(smiles) - 1}: graphs {shown}{more}; the first is {problem}; correct them, "
+        "or drop them together with their targets"
+    )
 
 
 def _reason(chem: Any, smiles: str) -> str:
