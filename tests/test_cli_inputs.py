@@ -170,7 +170,22 @@ def test_smiles_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     reading = Reading(target_column="y", skip_invalid=True)
     found = read_collection(str(path), reading, Common(), announce=False)
     assert found.required_targets().tolist() == [1, 2]
-    assert "left out 1 molecules that RDKit cannot read: 3" in capsys.readouterr().err
+    assert "left out 1 molecule RDKit cannot read: line 3" in capsys.readouterr().err
+    assert found.keys()["graph"].tolist() == [0, 2]
+
+
+def test_numbers_of_graphs_are_those_of_the_input(tmp_path: Path) -> None:
+    path, output = tmp_path / "a.smi", tmp_path / "found.csv"
+    path.write_text("C(C\nCCO\nC1\nCCN\nCCCO\n")
+    result = invoke("similar", path, "--skip-invalid", "--index", 1, "-o", output)
+    assert "left out 2 molecules RDKit cannot read: lines 1, 3" in result.stderr
+    rows = list(csv.DictReader(output.read_text().splitlines()))
+    assert {row["graph"]: row["name"] for row in rows} == {"3": "CCN", "4": "CCCO"}
+    missing = invoke("similar", path, "--skip-invalid", "--index", 2)
+    assert missing.stderr.endswith("there is no graph 2: a has 3, from 0 on\n")
+    assert invoke("kernel", path, "--skip-invalid", "-o", output).exit_code == 0
+    header = output.read_text().splitlines()[0]
+    assert header == "graph,name,graph_1,graph_3,graph_4"
 
 
 def test_empty_cell_names_the_line(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,11 @@ __all__ = ["Collection"]
 
 @dataclass(frozen=True)
 class Collection:
-    """Graphs, and what is known of each."""
+    """
+    Graphs, and what is known of each.
+
+    `rows` are their numbers in the input, where some graphs of it were left out.
+    """
 
     graphs: GraphBatch
     name: str
@@ -27,6 +32,7 @@ class Collection:
     graph_names: list[str] | None = None
     description: str = ""
     edge_labels: NDArray[Any] | None = None
+    rows: Sequence[int] | None = None
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -81,7 +87,8 @@ class Collection:
         """
         import numpy as np
 
-        columns: dict[str, NDArray[Any]] = {"graph": np.arange(len(self))}
+        rows = range(len(self)) if self.rows is None else self.rows
+        columns: dict[str, NDArray[Any]] = {"graph": np.array(rows, np.int64)}
         if self.graph_names is not None:
             columns["name"] = np.array(self.graph_names, dtype=object)
         if self.targets is not None and self.targets.ndim == 1:

@@ -69,8 +69,9 @@ def kernel(
         build = _approximate if options.approximate else _exact
         matrix, chosen = build(collection, walks, options, embedding)
     with watch.timing("write"):
-        columns = [f"graph_{position}" for position in range(len(collection))]
-        table = Table(collection.keys(), matrix, columns, options.matrix)
+        keys = collection.keys()
+        columns = [f"graph_{number}" for number in keys["graph"]]
+        table = Table(keys, matrix, columns, options.matrix)
         write_table(table, output, json=common.json)
     finish(table, output, common, watch, graphs=len(collection), **chosen)
 

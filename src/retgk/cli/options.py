@@ -180,7 +180,10 @@ class Reading:
     ] = None
     skip_invalid: Annotated[
         bool,
-        _reading("--skip-invalid", help="Leave out SMILES that RDKit cannot read, and say so."),
+        _reading(
+            "--skip-invalid",
+            help="Leave out SMILES that RDKit cannot read, and say so; others keep their numbers.",
+        ),
     ] = False
     targets: Annotated[
         Path | None, _reading("--targets", help="Text file of targets, one line per graph.")

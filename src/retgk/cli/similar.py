@@ -59,7 +59,8 @@ def similar(
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common)
-        graph = _query_graph(collection, reading, common, (index, query, smiles))
+        place = None if index is None else _place(collection, index)
+        graph = _query_graph(collection, reading, common, (place, query, smiles))
     with watch.timing("search"):
         from retgk.estimators.everyday import most_similar
 
@@ -67,7 +68,7 @@ def similar(
         found = most_similar(graph, collection.graphs, wanted, **walks.parameters())
         places, values = (array.copy() for array in found)
         if index is not None:
-            others = places != index
+            others = places != place
             places, values = places[others][:count], values[others][:count]
     keys = {name: column[places] for name, column in collection.keys().items()}
     table = Table({**keys, "similarity": values})
@@ -80,20 +81,26 @@ def similar(
         _print(table)
 
 
+def _place(collection: Collection, index: int) -> int:
+    """Place of a graph, given its number in the input."""
+    numbers = collection.keys()["graph"].tolist()
+    if index not in numbers:
+        raise InvalidInputError(
+            f"there is no graph {index}: {collection.name} has {len(collection)}, from 0 on"
+        )
+    return int(numbers.index(index))
+
+
 def _query_graph(
     collection: Collection,
     reading: Reading,
     common: Common,
     given: tuple[int | None, str | None, str | None],
 ) -> GraphBatch:
-    """Graph to look for, from --index, --query or --smiles."""
-    index, query, smiles = given
-    if index is not None:
-        if index >= len(collection):
-            raise InvalidInputError(
-                f"there is no graph {index}: {collection.name} has {len(collection)}, from 0 on"
-            )
-        return collection.graphs[index]
+    """Graph to look for, from its place in the collection, --query or --smiles."""
+    place, query, smiles = given
+    if place is not None:
+        return collection.graphs[place]
     if smiles is not None:
         from retgk.converters import from_smiles
 

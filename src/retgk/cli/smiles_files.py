@@ -7,6 +7,7 @@ import gzip
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -37,11 +38,13 @@ def read_smiles_file(path: Path, reading: Reading, name: str, common: Common) ->
         read = _table if _is_table(path, header, reading) else _lines
         stream.seek(0)
         molecules = list(read(stream, path, reading))
+    rows: Sequence[int] = range(len(molecules))
     if reading.skip_invalid:
-        molecules = _readable(molecules, path, common)
-    if not molecules:
+        rows = _readable_rows(molecules, path, common)
+    if not rows:
         raise InvalidInputError(f"{path} holds no molecules")
-    return _collection(molecules, path, name)
+    collection = _collection([molecules[row] for row in rows], path, name)
+    return replace(collection, rows=rows)
 
 
 def _is_table(path: Path, header: str, reading: Reading) -> bool:
@@ -104,20 +107,21 @@ def _lines(stream: IO[str], path: Path, reading: Reading) -> Iterator[_Molecule]
             yield _Molecule(number, smiles, rest[0] if rest else smiles)
 
 
-def _readable(molecules: list[_Molecule], path: Path, common: Common) -> list[_Molecule]:
-    """Molecules that RDKit reads; the user hears which lines are left out."""
+def _readable_rows(molecules: list[_Molecule], path: Path, common: Common) -> list[int]:
+    """Places of molecules that RDKit reads; the user hears which lines are left out."""
     from retgk.optional import optional_module
 
     optional_module("rdkit", "rdkit")
     from rdkit import Chem, rdBase
 
     with rdBase.BlockLogs():
-        kept = [molecule for molecule in molecules if Chem.MolFromSmiles(molecule.smiles)]
-    lines = sorted({molecule.line for molecule in molecules} - {molecule.line for molecule in kept})
+        readable = [Chem.MolFromSmiles(molecule.smiles) is not None for molecule in molecules]
+    lines = [m.line for m, is_read in zip(molecules, readable, strict=True) if not is_read]
     if lines:
-        listed = ", ".join(map(str, lines))
-        note(common, f"{path}: left out {len(lines)} molecules that RDKit cannot read: {listed}")
-    return kept
+        many = "s" * (len(lines) > 1)
+        listed = f"line{many} {', '.join(map(str, lines))}"
+        note(common, f"{path}: left out {len(lines)} molecule{many} RDKit cannot read: {listed}")
+    return [row for row, is_read in enumerate(readable) if is_read]
 
 
 def _collection(molecules: list[_Molecule], path: Path, name: str) -> Collection:
