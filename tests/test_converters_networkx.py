@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retgk import GraphBatch, InvalidInputError
+from retgk import GraphBatch, GraphDataset, InvalidInputError
 from retgk.converters import from_networkx, to_networkx
 from tests.batch_views import dense, names
 
@@ -59,6 +59,13 @@ def test_there_and_back(found: list[nx.Graph]) -> None:
         for source, target, weight in renamed.edges(data="weight", default=1):
             assert back.edges[source, target].get("weight", 1) == weight
     assert from_networkx(again, label="label", attributes="attributes") == batch
+
+
+def test_whatever_is_a_batch_becomes_networkx() -> None:
+    path = GraphBatch.from_edges(3, [[0, 1], [1, 2]], symmetrize=True)
+    for given_graphs in (path, [path], GraphDataset(path, np.zeros(1), "one"), dense(path)):
+        (graph,) = to_networkx(given_graphs)
+        assert list(graph.edges) == [(0, 1), (1, 2)]
 
 
 @given(graphs(), st.randoms(use_true_random=False))

@@ -4,7 +4,8 @@ from retgk.converters.arrays import from_edge_lists, from_numpy, from_scipy
 from retgk.converters.dispatch import as_batch
 from retgk.converters.grakel import from_grakel
 from retgk.converters.igraph_graphs import from_igraph
-from retgk.converters.networkx_graphs import from_networkx, to_networkx
+from retgk.converters.networkx_graphs import from_networkx
+from retgk.converters.networkx_output import to_networkx
 from retgk.converters.pyg import from_pyg
 from retgk.converters.rdkit_molecules import from_rdkit, from_smiles
 

@@ -1,4 +1,4 @@
-"""Graphs of networkx, there and back."""
+"""Graphs of networkx."""
 
 from array import array
 from collections.abc import Hashable, Iterable
@@ -19,10 +19,9 @@ from retgk.converters.node_values import (
     warn_of_unused,
 )
 from retgk.errors import InvalidInputError
-from retgk.optional import optional_module
 from retgk.runs import graph_of, offsets
 
-__all__ = ["from_networkx", "is_networkx", "to_networkx"]
+__all__ = ["from_networkx", "is_networkx"]
 
 
 def from_networkx(
@@ -227,47 +226,3 @@ def _raise_missing(position: int, graph: Any, names: list[Any]) -> None:
                     f"{list(data) or 'none'}; set it on all nodes first, for example with "
                     "nx.set_node_attributes"
                 )
-
-
-def to_networkx(batch: GraphBatch) -> list[Any]:
-    """
-    Convert a batch to graphs of networkx.
-
-    Parameters
-    ----------
-    batch : GraphBatch
-        The graphs.
-
-    Returns
-    -------
-    list of networkx.Graph
-        One graph each, with nodes numbered from 0. Nodes have the attribute "label"
-        where the batch has labels, and "attributes", a list of numbers, where it has
-        attributes; edges have the attribute "weight" where the batch is weighted.
-        ``as_batch(found, label="label", attributes="attributes")`` reads them back.
-
-    Examples
-    --------
-    >>> to_networkx(GraphBatch.from_edges(2, [[0, 1], [1, 0]]))[0].edges
-    EdgeView([(0, 1)])
-    """
-    nx = optional_module("networkx", "networkx")
-    return [_to_graph(nx, graph, batch.is_weighted) for graph in batch]
-
-
-def _to_graph(nx: Any, batch: GraphBatch, weighted: bool) -> Any:
-    graph = nx.empty_graph(batch.n_nodes)
-    if batch.has_labels:
-        names = [batch.label_names[code] for code in batch.labels.tolist()]
-        nx.set_node_attributes(graph, dict(enumerate(names)), "label")
-    if batch.n_attributes:
-        nx.set_node_attributes(graph, dict(enumerate(batch.attributes.tolist())), "attributes")
-    rows = np.repeat(np.arange(batch.n_nodes), np.diff(batch.indptr))
-    once = rows <= batch.indices
-    ends = (rows[once].tolist(), batch.indices[once].tolist())
-    if weighted:
-        edges = zip(*ends, batch.weights[once].tolist(), strict=True)
-        graph.add_weighted_edges_from(edges)
-    else:
-        graph.add_edges_from(zip(*ends, strict=True))
-    return graph
