@@ -25,6 +25,7 @@ from retgk import (
     to_networkx,
 )
 from retgk.estimators import classifier, predictor
+from retgk.estimators.calibration import calibrated, fitted_calibration
 
 
 @pytest.fixture(scope="module")
@@ -377,6 +378,25 @@ def test_many_new_graphs_are_done_in_parts(fitted, data, monkeypatch):
     monkeypatch.setattr(predictor, "_GRAPHS_AT_A_TIME", 7)
     np.testing.assert_allclose(fitted.decision_function(data.graphs), whole, atol=1e-3)
     assert fitted.decision_function(data.graphs[:0]).shape == (0, 3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_are_never_the_reverse_of_predictions(n_classes):
+    codes = np.array([0, 1, 1, 1, *range(n_classes)] * 3)
+    away = -(codes[:, None] == np.arange(n_classes)).astype(float)
+    scores = away[:, 1:] if n_classes == 2 else away
+    coef, intercept = fitted_calibration(scores, codes)
+    expected = np.bincount(codes) / len(codes)
+    np.testing.assert_allclose(calibrated(scores, coef, intercept), [expected] * len(codes))
+    coef, intercept = fitted_calibration(-scores, codes)
+    assert (calibrated(-scores, coef, intercept).argmax(axis=1) == codes).all()
+
+
+def test_probabilities_of_a_few_molecules_that_folds_get_wrong():
+    pytest.importorskip("rdkit")
+    molecules = ["CCO", "CCCO", "CCCCO", "CO", "CCN", "CCCN", "CCCCN", "CN"]
+    model = RetGKClassifier(random_state=0).fit(molecules, [0] * 4 + [1] * 4)
+    np.testing.assert_allclose(model.predict_proba(molecules), 0.5)
 
 
 def test_probabilities_are_calibrated():

@@ -14,6 +14,9 @@ def fitted_calibration(scores: Floats, codes: NDArray[np.int64]) -> tuple[Floats
     """
     Logistic regression of classes on out-of-fold decision values (Platt's idea, multinomial).
 
+    On few graphs it can come out with larger decision values for less likely classes, the reverse
+    of predictions; probabilities are then the shares of the classes, whatever the decision values.
+
     Parameters
     ----------
     scores : ndarray, shape (n, n_outputs)
@@ -32,6 +35,10 @@ def fitted_calibration(scores: Floats, codes: NDArray[np.int64]) -> tuple[Floats
 
     with single_threaded_blas():
         model = LogisticRegression(max_iter=1000).fit(scores, codes)
+    if model.coef_.trace() < 0:  # of the values of classes for themselves; of two, the slope
+        shares = np.log(np.bincount(codes) / len(codes))
+        intercept = shares[1:] - shares[:1] if len(shares) == 2 else shares
+        return np.zeros(model.coef_.shape), intercept
     # in one order of memory, on which the last bits of predictions depend
     return np.ascontiguousarray(model.coef_, np.float64), model.intercept_.astype(np.float64)
 

@@ -237,7 +237,9 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         """
         Probabilities of classes, from a logistic regression on out-of-fold decision values.
 
-        As with any calibration, the likeliest class can differ from that of `predict`.
+        As with any calibration, the likeliest class can differ from that of `predict`. Where
+        decision values of the folds pointed away from the classes, as they can on few graphs,
+        probabilities are the shares of the classes.
 
         Parameters
         ----------
