@@ -16,6 +16,7 @@ from retgk.cli.main import app
 from retgk.cli.options import Common, Reading
 from retgk.cli.sources import read_collection
 from retgk.cli.text_targets import typed_targets
+from retgk.converters import from_smiles
 from retgk.errors import InvalidInputError
 from tests.cli_program import assert_fails_with_one_line, output_of, run_program
 
@@ -127,6 +128,26 @@ def test_smiles_table_keeps_targets_aligned(tmp_path: Path) -> None:
         InvalidInputError, match="no column 'z'; name one of id, SMILES, y with --t"
     ):
         read(path, target_column="z")
+
+
+def test_orders_of_bonds_and_attributes_of_atoms(tmp_path: Path) -> None:
+    path, model = tmp_path / "a.csv", tmp_path / "model.retgk"
+    path.write_text("smiles,y\n" + "c1ccccc1,1\nC1CCCCC1,0\n" * 3)
+    options = ["--bond-orders", "--atom-attribute", "aromatic", "--atom-attribute", "charge"]
+    found = read(path, bond_orders=True, atom_attribute=["aromatic", "charge"]).graphs
+    assert found == from_smiles(
+        ["c1ccccc1", "C1CCCCC1"] * 3, bond_orders=True, attributes=["aromatic", "charge"]
+    )
+    fit = ["fit", path, "--target-column", "y", "--C", 1, "--p", 1, "--scale", 1, "-o", model]
+    assert invoke(*fit, *options).exit_code == 0
+    assert invoke("predict", model, path, *options).exit_code == 0
+    assert "give all the same with --attribute-name, --a" in invoke("predict", model, path).stderr
+    query = ["similar", path, "--smiles", "c1ccccc1", "--json", "-k", 1]
+    for chosen in (options, [*options, "--no-attributes", "--no-labels"]):
+        assert json.loads(invoke(*query, *chosen).stdout)["name"] == ["c1ccccc1"]
+    message = invoke("info", path, "--atom-attribute", "colour").stderr
+    assert "'colour' is not an attribute of atoms; choose from" in message
+    assert "--skip-invalid" not in message
 
 
 def test_a_long_name_makes_no_other_name_larger(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ class Reading:
         ),
         (", as_batch(graphs, attributes=[]) leaves them out without this warning", ""),
         ("as_batch(graphs, label=...)", "--label-name"),
-        ("as_batch(graphs, attributes=...)", "--attribute-name"),
+        ("as_batch(graphs, attributes=...)", "--attribute-name, --atom-attribute"),
         ("as_batch(graphs).", ""),
         ("without_labels()", "--no-labels"),
         ("without_attributes()", "--no-attributes"),
@@ -142,6 +142,7 @@ class Reading:
         ("pass symmetrize=True", "give --symmetrize"),
         ("symmetrize=True", "--symmetrize"),
         ("pass delimiter=", "give --delimiter "),
+        ("use bond_orders=False", "leave out --bond-orders"),
         *DATA_HOME_ADVICE,
     )
 
@@ -177,6 +178,19 @@ class Reading:
     ] = None
     target_column: Annotated[
         str | None, _reading("--target-column", help="CSV: column of the targets.")
+    ] = None
+    bond_orders: Annotated[
+        bool,
+        _reading(
+            "--bond-orders", help="SMILES: bonds weigh their order; for fit and predict alike."
+        ),
+    ] = False
+    atom_attribute: Annotated[
+        list[str] | None,
+        _reading(
+            "--atom-attribute",
+            help="SMILES: attribute of atoms, such as aromatic or charge; repeatable.",
+        ),
     ] = None
     skip_invalid: Annotated[
         bool,

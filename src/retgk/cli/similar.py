@@ -11,7 +11,8 @@ from retgk.cli.collection import Collection
 from retgk.cli.command import command
 from retgk.cli.options import Common, OptionalOutput, Reading, Source, Walks
 from retgk.cli.report import Stopwatch, print_record, print_table
-from retgk.cli.sources import read_collection
+from retgk.cli.smiles_files import molecule_graphs
+from retgk.cli.sources import read_collection, used_graphs
 from retgk.cli.tables import Table, check_output, finish, write_table
 from retgk.errors import InvalidInputError
 
@@ -102,10 +103,7 @@ def _query_graph(
     if place is not None:
         return collection.graphs[place]
     if smiles is not None:
-        from retgk.converters import from_smiles
-
-        molecule = from_smiles([smiles])
-        return molecule if reading.use_labels else molecule.without_labels()
+        return used_graphs(molecule_graphs([smiles], reading), reading)
     assert query is not None
     asked = read_collection(query, _reading_of_query(reading), common, announce=False)
     if len(asked) != 1:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from retgk.cli.collection import Collection
 from retgk.cli.options import Common, Reading
@@ -17,7 +17,10 @@ from retgk.cli.report import note
 from retgk.cli.text_targets import typed_targets
 from retgk.errors import InvalidInputError
 
-__all__ = ["read_smiles_file"]
+if TYPE_CHECKING:
+    from retgk.batch import GraphBatch
+
+__all__ = ["molecule_graphs", "read_smiles_file"]
 
 _MANY = 20_000  # molecules from which on more processes are worth their start
 
@@ -43,8 +46,20 @@ def read_smiles_file(path: Path, reading: Reading, name: str, common: Common) ->
         rows = _readable_rows(molecules, path, common)
     if not rows:
         raise InvalidInputError(f"{path} holds no molecules")
-    collection = _collection([molecules[row] for row in rows], path, name)
+    collection = _collection([molecules[row] for row in rows], path, name, reading)
     return replace(collection, rows=rows)
+
+
+def molecule_graphs(smiles: list[str], reading: Reading) -> GraphBatch:
+    """Graphs of molecules, with what the options say of atoms and bonds."""
+    from retgk.converters import from_smiles
+
+    return from_smiles(
+        smiles,
+        attributes=reading.atom_attribute or (),
+        bond_orders=reading.bond_orders,
+        n_jobs=-1 if len(smiles) > _MANY else None,
+    )
 
 
 def _is_table(path: Path, header: str, reading: Reading) -> bool:
@@ -124,14 +139,12 @@ def _readable_rows(molecules: list[_Molecule], path: Path, common: Common) -> li
     return [row for row, is_read in enumerate(readable) if is_read]
 
 
-def _collection(molecules: list[_Molecule], path: Path, name: str) -> Collection:
-    from retgk.converters import from_smiles
-
-    smiles = [molecule.smiles for molecule in molecules]
+def _collection(molecules: list[_Molecule], path: Path, name: str, reading: Reading) -> Collection:
     try:
-        graphs = from_smiles(smiles, n_jobs=-1 if len(smiles) > _MANY else None)
+        graphs = molecule_graphs([molecule.smiles for molecule in molecules], reading)
     except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}; --skip-invalid leaves such out") from error
+        hint = "; --skip-invalid leaves such out" if "RDKit cannot read" in str(error) else ""
+        raise InvalidInputError(f"{path}: {error}{hint}") from error
     targets = [molecule.target for molecule in molecules if molecule.target is not None]
     return Collection(
         graphs,

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from retgk.cli.collection import Collection
 from retgk.cli.formats import archive_name, format_of
@@ -20,7 +21,10 @@ from retgk.cli.text_targets import read_targets
 from retgk.datasets.catalogue import TUDATASETS
 from retgk.errors import InvalidInputError
 
-__all__ = ["read_collection"]
+if TYPE_CHECKING:
+    from retgk.batch import GraphBatch
+
+__all__ = ["read_collection", "used_graphs"]
 
 
 def read_collection(
@@ -118,12 +122,13 @@ def _with_options(collection: Collection, reading: Reading) -> Collection:
     if reading.targets is not None:
         targets = read_targets(reading.targets, len(collection))
         collection = replace(collection, targets=targets)
-    graphs = collection.graphs
-    if not reading.use_labels:
-        graphs = graphs.without_labels()
-    if not reading.use_attributes:
-        graphs = graphs.without_attributes()
-    return replace(collection, graphs=graphs)
+    return replace(collection, graphs=used_graphs(collection.graphs, reading))
+
+
+def used_graphs(graphs: GraphBatch, reading: Reading) -> GraphBatch:
+    """Graphs without the labels and attributes that are not to be used."""
+    graphs = graphs if reading.use_labels else graphs.without_labels()
+    return graphs if reading.use_attributes else graphs.without_attributes()
 
 
 @contextmanager
