@@ -173,4 +173,4 @@ def test_missing_package_names_its_extra(package: str, call: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert f"ImportError: this needs {package}, which cannot be imported;" in done.stderr
-    assert f"pip install 'retgk[{package}]'" in done.stderr
+    assert f"pip install {package} (it is in the extra retgk[{package}])" in done.stderr

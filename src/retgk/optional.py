@@ -32,5 +32,6 @@ def optional_module(name: str, extra: str) -> Any:
     except ImportError as error:
         package = name.partition(".")[0]
         raise ImportError(
-            f"this needs {package}, which cannot be imported; pip install 'retgk[{extra}]'"
+            f"this needs {package}, which cannot be imported; pip install {package} (it is in the "
+            f"extra retgk[{extra}])"
         ) from error
