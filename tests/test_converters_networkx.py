@@ -105,7 +105,8 @@ def test_data_of_nodes_that_is_not_used_is_a_warning() -> None:
 def test_parallel_edges_add_up() -> None:
     graph = nx.MultiGraph([("a", "b", {"weight": 2}), ("b", "a"), ("b", "b", {"weight": 4})])
     np.testing.assert_array_equal(dense(from_networkx(graph)), [[0, 3], [3, 4]])
-    np.testing.assert_array_equal(dense(from_networkx(graph, weight=None)), [[0, 2], [2, 1]])
+    np.testing.assert_array_equal(dense(from_networkx(graph, weight=None)), [[0, 1], [1, 1]])
+    assert not from_networkx(graph, weight=None).is_weighted
 
 
 def test_weighted_graph_among_unweighted_ones() -> None:

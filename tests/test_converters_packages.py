@@ -129,6 +129,12 @@ def test_pyg_options() -> None:
     assert not from_pyg(graph, label="y").is_weighted
 
 
+def test_pyg_parallel_edges() -> None:
+    graph = stand_in(edge_index=np.array([[0, 1, 0, 1], [1, 0, 1, 0]]))
+    np.testing.assert_array_equal(dense(from_pyg(graph)), [[0, 2], [2, 0]])
+    assert from_pyg(graph, weight=None) == from_pyg(stand_in())
+
+
 def test_pyg_symmetrize() -> None:
     graph = stand_in(edge_index=np.array([[0], [1]]))
     assert from_pyg(graph, symmetrize=True) == from_pyg(stand_in())

@@ -49,7 +49,7 @@ def from_igraph(
         if vertices have some and no label is read; an empty list is no warning.
     weight : str, optional
         Edge attribute that is the weight; an edge without it, or where it is None, has
-        weight one. None makes all graphs unweighted.
+        weight one. None makes all graphs unweighted, with parallel edges too.
     symmetrize : bool, default=False
         Whether to drop the directions of directed graphs: an edge gets the larger of
         the weights of its two directions. Otherwise a directed graph is an error.
@@ -102,6 +102,7 @@ def _edges(graph: Any, position: int, weight: str | None, symmetrize: bool) -> L
             "the directions"
         )
     pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    pairs = np.unique(pairs, axis=0) if weight is None else pairs
     edges = LocalEdges(pairs, _edge_weights(graph, position, weight))
     return edges if directed else mirrored(edges)
 

@@ -51,7 +51,7 @@ def from_networkx(
         if nodes have some and no label is read; an empty list is no warning.
     weight : hashable, optional
         Edge attribute that is the weight; an edge without it has weight one. None
-        makes all graphs unweighted.
+        makes all graphs unweighted, with parallel edges too.
     symmetrize : bool, default=False
         Whether to drop the directions of directed graphs: an edge gets the larger of
         the weights of its two directions. Otherwise a directed graph is an error.
@@ -148,7 +148,7 @@ def _numbered(nodes: list[Any], neighbours: Iterable[Any]) -> Iterable[Any]:
 
 def _row_weights(rows: list[Any], is_multi: bool, weight: Hashable | None) -> list[Any] | None:
     """Weights in the order of the rows; None where no edge can have one."""
-    if weight is None and not is_multi:
+    if weight is None:
         return None
     data = [row.values() for row in rows]
     if is_multi:
@@ -162,9 +162,7 @@ def _row_weights(rows: list[Any], is_multi: bool, weight: Hashable | None) -> li
         return [edge.get(weight, 1) for edge in chain.from_iterable(data)]
 
 
-def _parallel_weight(parallel: Any, weight: Hashable | None) -> Any:
-    if weight is None:
-        return len(parallel)
+def _parallel_weight(parallel: Any, weight: Hashable) -> Any:
     values = [edge.get(weight, 1) for edge in parallel.values()]
     try:
         return sum(values)

@@ -50,7 +50,8 @@ def from_pyg(
         is read; an empty list is no warning.
     weight : str, optional
         Field that is the weight, such as "edge_attr" where that is one number for each
-        edge; a graph without it is unweighted. None makes all graphs unweighted.
+        edge; a graph without it is unweighted. None makes all graphs unweighted, with
+        parallel edges too.
     symmetrize : bool, default=False
         Whether to make directed graphs undirected: an edge gets the larger of the weights
         of its two directions. Otherwise a directed graph is an error.
@@ -125,7 +126,9 @@ def _edges(graph: Any, position: int, weight: str | None) -> LocalEdges:
             f"graph {position}: edge_index must have shape (2, n_edges), got {index.shape}"
         )
     pairs = checked_edges(index.T, position)
-    if weight is None or getattr(graph, weight, None) is None:
+    if weight is None:
+        return LocalEdges(np.unique(pairs, axis=0))
+    if getattr(graph, weight, None) is None:
         return LocalEdges(pairs)
     values = _field(graph, position, weight)
     return LocalEdges(pairs, checked_edge_weights(values, len(pairs), position))
