@@ -67,6 +67,26 @@ def test_cv_errors(graphs_file: Path, options: list[object], message: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("rare", "message"),
+    [
+        (
+            ["7"],
+            "class 7 has 1 graph for 10 folds; give more graphs of it, or --task regression if",
+        ),
+        (
+            ["7"] * 3,
+            "class 7 has 3 graphs for 10 folds; give fewer --folds, or more graphs of it, or",
+        ),
+        (["x"], "class x has 1 graph for 10 folds; give more graphs of it\n"),
+    ],
+)
+def test_rare_classes(graphs_file: Path, tmp_path: Path, rare: list[str], message: str) -> None:
+    targets = tmp_path / "targets.txt"
+    targets.write_text("\n".join([*rare, *["1"] * (N_GRAPHS - len(rare))]))
+    assert message in invoke("cv", graphs_file, "--targets", targets).stderr
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--balanced"], "--balanced is for --protocol nested"),

@@ -10,6 +10,7 @@ from retgk.cli.collection import Collection
 from retgk.cli.command import command
 from retgk.cli.options import (
     DEFAULT_COMPONENTS,
+    MIN_FOLDS,
     Common,
     Components,
     Learning,
@@ -38,7 +39,7 @@ Protocol = Annotated[
         "medians over all graphs.",
     ),
 ]
-Folds = Annotated[int, typer.Option("--folds", min=3, help="Number of folds.")]
+Folds = Annotated[int, typer.Option("--folds", min=MIN_FOLDS, help="Number of folds.")]
 Repetitions = Annotated[
     int, typer.Option("--repetitions", min=1, help="Times to do it, each with other folds.")
 ]

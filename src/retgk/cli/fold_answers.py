@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from retgk.cli.options import DEFAULT_COMPONENTS, Learning, Walks
+from retgk.cli.options import DEFAULT_COMPONENTS, MIN_FOLDS, Learning, Walks
 from retgk.errors import InvalidInputError
 from retgk.progress import no_progress, progress_bar
 
@@ -56,12 +56,22 @@ def _splits(targets: NDArray[Any], n_folds: int, seed: int, model: Any) -> Any:
         return KFold(n_folds, shuffle=True, random_state=seed).split(targets)
     names, counts = np.unique(targets, return_counts=True)
     if counts.min() < n_folds:
-        raise InvalidInputError(
-            f"class {names[counts.argmin()]} has {counts.min()} graphs for {n_folds} folds; give "
-            "fewer --folds, or more graphs of it"
-        )
+        rarest = counts.argmin()
+        raise _too_rare(names[rarest], counts[rarest], n_folds, targets.dtype.kind in "iuf")
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     return splitter.split(targets, targets)
+
+
+def _too_rare(name: Any, count: int, n_folds: int, is_number: bool) -> InvalidInputError:
+    """Error for a class of fewer graphs than folds, with what helps."""
+    advice = ["fewer --folds"] if count >= MIN_FOLDS else []
+    advice.append("more graphs of it")
+    if is_number:
+        advice.append("--task regression if these are values")
+    graphs = "graph" if count == 1 else "graphs"
+    return InvalidInputError(
+        f"class {name} has {count} {graphs} for {n_folds} folds; give {', or '.join(advice)}"
+    )
 
 
 def _check_enough(targets: NDArray[Any], n_folds: int) -> None:

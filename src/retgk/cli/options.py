@@ -13,6 +13,7 @@ from retgk.cli.failures import Advice
 __all__ = [
     "DATA_HOME_ADVICE",
     "DEFAULT_COMPONENTS",
+    "MIN_FOLDS",
     "Common",
     "Components",
     "DataHome",
@@ -102,6 +103,7 @@ Components = Annotated[
     int, _embedding("--n-components", "-D", min=1, help="Random features, for each label.")
 ]
 DEFAULT_COMPONENTS = 200
+MIN_FOLDS = 3
 Debug = Annotated[bool, _common("--debug", help="Show a traceback when it fails.")]
 
 
