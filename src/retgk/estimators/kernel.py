@@ -76,7 +76,8 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_jobs : int, optional
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
     random_state : int, Generator, RandomState or None
-        Seed of Monte Carlo, and of the nodes drawn for a median.
+        Seed of Monte Carlo, and of the nodes drawn for a median: with None, bandwidths and so
+        kernel values differ a little from call to call.
 
     Attributes
     ----------
@@ -114,6 +115,16 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     (6, 6)
     >>> kernel.transform(graphs[:2]).shape
     (2, 6)
+
+    Kernels of graphs are values, so that a search over their parameters is one over kernels:
+
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.pipeline import Pipeline
+    >>> from sklearn.svm import SVC
+    >>> pipeline = Pipeline([("k", kernel), ("svc", SVC(kernel="precomputed"))])
+    >>> grid = {"k__graph_kernel": [ExponentialGraphKernel(p=p) for p in (1, 2)]}
+    >>> len(GridSearchCV(pipeline, grid, cv=3).fit(graphs, [0, 1] * 3).cv_results_["params"])
+    2
     """
 
     def __init__(
