@@ -37,6 +37,11 @@ def test_real_folds(n, n_folds):
         assert min(len(test) for _, test in folds) >= 2
 
 
+def test_none_is_five_folds():
+    assert len(class_folds(None, np.array([0, 1] * 10), 0)) == 5
+    assert len(real_folds(None, 20, 0)) == 5
+
+
 def test_the_seed_shuffles():
     codes = np.arange(40) % 2
     first, same, other = (class_folds(4, codes, seed)[0][1].tolist() for seed in (0, 0, 1))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
 from retgk import (
@@ -304,6 +304,13 @@ def test_parameters_changed_after_fit(tmp_path):
 def test_other_models(model, tmp_path):
     with pytest.raises(InvalidInputError, match="a model file holds one of RetGKClassifier, RetG"):
         save_model(model, tmp_path / "model.retgk")
+
+
+def test_a_search_names_what_can_be_saved(tmp_path):
+    search = GridSearchCV(RetGKClassifier(), {"n_steps": [5]})
+    search.best_estimator_ = RetGKClassifier()  # as fit sets it
+    with pytest.raises(InvalidInputError, match="got GridSearchCV; save its best_estimator_"):
+        save_model(search, tmp_path / "model.retgk")
 
 
 def test_not_fitted(tmp_path):

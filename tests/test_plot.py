@@ -185,6 +185,10 @@ def test_confusion_matrix_counts():
 
 BAD = {
     "node": (lambda: plot.return_probability_curves(path(3), [7]), "there is no node 7"),
+    "name": (
+        lambda: plot.return_probability_curves(path(3), ["a"]),
+        r"nodes are numbers from 0 on, in the order of the graph, got \['a'\]; list\(graph\).index",
+    ),
     "labels": (
         lambda: plot.return_probability_curves(path(3), [0, 1], labels=["x"]),
         "got 1 labels for 2 nodes",

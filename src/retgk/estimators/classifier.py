@@ -54,10 +54,10 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         Kernel of attributes, in the same way.
     n_components : int, default=200
         Features a label of the embedding.
-    cv : int, splitter or iterable, default=5
+    cv : int, splitter, iterable or None, default=5
         Folds: a number, which makes shuffled stratified ones, a splitter of scikit-learn, or
-        (train, test) pairs. A class of fewer graphs than folds is in fewer test parts; a class of
-        a single graph is in every training part and never tested.
+        (train, test) pairs; None is 5. A class of fewer graphs than folds is in fewer test
+        parts; a class of a single graph is in every training part and never tested.
     class_weight : dict, "balanced" or None, default=None
         Factor of C for every class, as in `SVC`; the score of the cross-validation has the same
         weights.
@@ -73,7 +73,8 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         Threads; None for all cores, but for one inside workers of joblib, such as those of
         ``GridSearchCV(n_jobs=2)``. It changes no result.
     random_state : int, Generator, RandomState or None
-        Seed of folds, of nodes drawn for a median, of frequencies and of Monte Carlo.
+        Seed of folds, of nodes drawn for a median, of frequencies and of Monte Carlo. With None,
+        results differ a little from call to call.
 
     Attributes
     ----------

@@ -15,6 +15,8 @@ Ints = NDArray[np.int64]
 Fold = tuple[Ints, Ints]
 """Graphs to train on, and graphs to test on."""
 
+_DEFAULT_FOLDS = 5  # as in scikit-learn
+
 
 def class_folds(cv: Any, codes: Ints, seed: int) -> list[Fold]:
     """
@@ -26,8 +28,8 @@ def class_folds(cv: Any, codes: Ints, seed: int) -> list[Fold]:
 
     Parameters
     ----------
-    cv : int, splitter or iterable
-        Number of folds, a splitter of scikit-learn, or the folds themselves.
+    cv : int, splitter, iterable or None
+        Number of folds (None is 5), a splitter of scikit-learn, or the folds themselves.
     codes : ndarray of int64, shape (n,)
         Class of every graph.
     seed : int
@@ -38,6 +40,7 @@ def class_folds(cv: Any, codes: Ints, seed: int) -> list[Fold]:
     list of (train, test)
         Rising positions of graphs.
     """
+    cv = _DEFAULT_FOLDS if cv is None else cv
     if not isinstance(cv, Integral):
         folds = _custom_folds(cv, codes)
         for number, (train, _) in enumerate(folds):
@@ -62,8 +65,8 @@ def real_folds(cv: Any, n_graphs: int, seed: int) -> list[Fold]:
 
     Parameters
     ----------
-    cv : int, splitter or iterable
-        Number of folds, a splitter of scikit-learn, or the folds themselves.
+    cv : int, splitter, iterable or None
+        Number of folds (None is 5), a splitter of scikit-learn, or the folds themselves.
     n_graphs : int
         Number of graphs.
     seed : int
@@ -74,6 +77,7 @@ def real_folds(cv: Any, n_graphs: int, seed: int) -> list[Fold]:
     list of (train, test)
         Rising positions of graphs.
     """
+    cv = _DEFAULT_FOLDS if cv is None else cv
     if not isinstance(cv, Integral):
         return _custom_folds(cv, np.zeros(n_graphs, np.int64))
     n_folds = min(_checked_number(cv), n_graphs // 2)

@@ -51,9 +51,9 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         Kernel of attributes, in the same way.
     n_components : int, default=200
         Features a label of the embedding.
-    cv : int, splitter or iterable, default=5
+    cv : int, splitter, iterable or None, default=5
         Folds: a number, which makes shuffled ones of two graphs or more, a splitter of
-        scikit-learn, or (train, test) pairs.
+        scikit-learn, or (train, test) pairs; None is 5.
     method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
         How return probabilities are found; see `return_probabilities`.
     n_walks : int, default=200
@@ -65,7 +65,8 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
     n_jobs : int, optional
         Threads; None for all cores, but for one inside workers of joblib.
     random_state : int, Generator, RandomState or None
-        Seed of folds, landmarks, nodes drawn for a median, frequencies and Monte Carlo.
+        Seed of folds, landmarks, nodes drawn for a median, frequencies and Monte Carlo. With
+        None, results differ a little from call to call.
 
     Attributes
     ----------

@@ -116,9 +116,11 @@ def _described(model: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
     """JSON and arrays of a model and of the models inside it."""
     known = _KNOWN.get(type(model).__name__)
     if known is None or type(model) is not known.model_class:
+        is_search = hasattr(model, "best_estimator_")
+        part = "its best_estimator_" if is_search else "that step of a pipeline alone"
         raise InvalidInputError(
-            f"a model file holds one of {', '.join(_KNOWN)}, got {type(model).__name__}; save that "
-            "step of a pipeline alone"
+            f"a model file holds one of {', '.join(_KNOWN)}, got {type(model).__name__}; save "
+            f"{part}"
         )
     check_is_fitted(model)
     stored = known.state(model)

@@ -39,7 +39,8 @@ def return_probability_curves(
     graph : GraphBatch or anything that `as_batch` takes
         One graph or several.
     nodes : int or array-like of int, optional
-        Nodes, numbered over all graphs. By default five, from the least to the largest degree.
+        Nodes, numbered over all graphs from 0. By default five, from the least to the largest
+        degree.
     n_steps : int, default=50
         Number of steps.
     labels : sequence of str, optional
@@ -62,6 +63,11 @@ def return_probability_curves(
     """
     batch = as_batch(graph)
     chosen = _chosen(batch) if nodes is None else np.atleast_1d(np.asarray(nodes))
+    if chosen.size and chosen.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"nodes are numbers from 0 on, in the order of the graph, got {chosen.ravel()[:1]}; "
+            "list(graph).index(name) is the number of a node of networkx"
+        )
     names = [_name(batch, int(node)) for node in chosen] if labels is None else list(labels)
     if len(names) != len(chosen):
         raise InvalidInputError(
