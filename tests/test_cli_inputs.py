@@ -290,12 +290,29 @@ def test_standard_input_is_called_so() -> None:
     assert_fails_with_one_line(done, "retgk: standard input cannot be recognised; say what it is")
 
 
-def test_misspelt_name() -> None:
-    result = invoke("info", "MUTAAG")
+@pytest.mark.parametrize("name", ["MUTAAG", "mutag"])
+def test_misspelt_name(name: str) -> None:
+    result = invoke("info", name)
     assert result.exit_code == 1
     assert result.stderr == (
-        "retgk: there is no file, folder or known collection 'MUTAAG'; did you mean MUTAG?\n"
+        f"retgk: there is no file, folder or known collection {name!r}; did you mean MUTAG?\n"
     )
+
+
+def test_text_that_is_taken_for_smiles(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello world\n")
+    (tmp_path / "notes.smi").write_text("hello world\n")
+    advice = "; if it is not SMILES, say what it is with --format"
+    with pytest.raises(InvalidInputError, match=advice):
+        read(tmp_path / "notes.txt")
+    with pytest.raises(InvalidInputError, match=r"--skip-invalid leaves such out$"):
+        read(tmp_path / "notes.smi")
+
+
+def test_names_from_a_column(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("smiles,Name\nCCO,ethanol\nCC,\nC\n")
+    assert read(path).graph_names == ["ethanol", "CC", "C"]
 
 
 def test_damaged_file_and_traceback(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def _form_of(output: Path) -> Form:
     if form is None:
         raise InvalidInputError(
             f"cannot tell from {str(output)!r} what to write; end the name in .parquet or .zip, "
-            "or give --to"
+            "or give --to graphml or --to edges, which make a folder of that name"
         )
     return form
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["molecule_graphs", "read_smiles_file"]
 
+_SUFFIXES = {".smi", ".smiles", ".csv", ".tsv"}
 _MANY = 20_000  # molecules from which on more processes are worth their start
 
 
@@ -78,12 +79,13 @@ def _delimiter(header: str) -> str:
 
 
 def _table(stream: IO[str], path: Path, reading: Reading) -> Iterator[_Molecule]:
-    """Rows of a table with a header line."""
+    """Rows of a table with a header line; a column "name" has the names of molecules."""
     delimiter = _delimiter(stream.readline())
     stream.seek(0)
     rows = csv.reader(stream, delimiter=delimiter)
     names = [name.strip() for name in next(rows, [])]
     smiles_at = _column(names, reading.smiles_column or "smiles", path, "--smiles-column")
+    name_at = next((at for at, name in enumerate(names) if name.lower() == "name"), None)
     target = reading.target_column
     target_at = None if target is None else _column(names, target, path, "--target-column")
     for row in rows:
@@ -91,7 +93,8 @@ def _table(stream: IO[str], path: Path, reading: Reading) -> Iterator[_Molecule]
             line = rows.line_num
             smiles = _cell(row, smiles_at, names, path, line)
             value = None if target_at is None else _cell(row, target_at, names, path, line)
-            yield _Molecule(line, smiles, smiles, value)
+            name = row[name_at].strip() if name_at is not None and name_at < len(row) else ""
+            yield _Molecule(line, smiles, name or smiles, value)
 
 
 def _column(names: Sequence[str], wanted: str, path: Path, option: str) -> int:
@@ -144,6 +147,8 @@ def _collection(molecules: list[_Molecule], path: Path, name: str, reading: Read
         graphs = molecule_graphs([molecule.smiles for molecule in molecules], reading)
     except InvalidInputError as error:
         hint = "; --skip-invalid leaves such out" if "RDKit cannot read" in str(error) else ""
+        if hint and reading.format is None and not _SUFFIXES & set(path.suffixes):
+            hint += "; if it is not SMILES, say what it is with --format"
         raise InvalidInputError(f"{path}: {error}{hint}") from error
     targets = [molecule.target for molecule in molecules if molecule.target is not None]
     return Collection(

@@ -62,8 +62,11 @@ def _read_by_name(name: str, reading: Reading) -> Collection:
     home = data_home_folder(reading.data_home)
     is_here = "/" not in name and ((home / f"{name}.zip").exists() or (home / name).exists())
     if not is_here and name not in TUDATASETS:
-        close = difflib.get_close_matches(name, ["digits", *TUDATASETS], n=1, cutoff=0.7)
-        hint = f"did you mean {close[0]}?" if close else "`retgk datasets list` shows the names"
+        names = {known.lower(): known for known in ("digits", *TUDATASETS)}
+        close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+        hint = (
+            f"did you mean {names[close[0]]}?" if close else "`retgk datasets list` shows the names"
+        )
         raise InvalidInputError(f"there is no file, folder or known collection {name!r}; {hint}")
     return Collection.of_dataset(
         load_tudataset(name, reading.data_home, symmetrize=reading.symmetrize)
