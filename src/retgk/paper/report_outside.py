@@ -21,6 +21,14 @@ from retgk.paper.summaries import (
 
 __all__ = ["Variation", "outside_grid", "tried_grid", "variations"]
 
+_MEANINGS = {
+    "copies_share_walks": (
+        "copies of a graph get the same walks, as RetGKEmbedding draws them; in the tables every "
+        "copy walks for itself"
+    ),
+}
+"""Of settings whose names do not say enough."""
+
 
 class Variation(NamedTuple):
     """A cell of a table with changed settings, and what they gave."""
@@ -126,4 +134,9 @@ def tried_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
         "All other settings are those of the table; by the paper's protocol. The verdict is on the "
         "changed settings, by the tolerance of the tables and from the repetitions given."
     )
-    return Grid("tried", "What was tried", header, lines, [note])
+    meanings = [
+        f"{name}: {meaning}."
+        for name, meaning in _MEANINGS.items()
+        if any(name in each.change for each in tried)
+    ]
+    return Grid("tried", "What was tried", header, lines, [note, *meanings])
