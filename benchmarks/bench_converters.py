@@ -16,7 +16,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from retgk.converters import from_networkx, from_smiles
+from retgk.io.converters import from_networkx, from_smiles
 
 N_GRAPHS, N_NODES, N_ROUNDS = 10_000, 30, 5
 TARGET_RATIO = 3.0

@@ -25,9 +25,9 @@ from benchmarks.published_retgk2 import random_features
 from benchmarks.published_rpf import return_probabilities_of_graphs
 from benchmarks.records import add_record
 from retgk.kernels.node_kernels import median_distance
-from retgk.paper.cells import TABLES, table_cells
-from retgk.paper.matrices import embedding_matrix, exact_matrix
-from retgk.paper.sources import load_source
+from retgk.paper.paper_graphs import load_source
+from retgk.paper.table_cells import TABLES, table_cells
+from retgk.paper.timed_matrices import embedding_matrix, exact_matrix
 
 # Rough speeds of the published method, for choosing the size of a sample only.
 VALUES_PER_SECOND = 1.5e7

@@ -17,11 +17,11 @@ from threadpoolctl import threadpool_limits
 from benchmarks import published_retgk1
 from benchmarks.records import write_records
 from retgk import load_tudataset, return_probabilities
-from retgk.kernels.gram import weighted_gram
-from retgk.kernels.layout import buckets, factors, tasks
+from retgk.engine.exact.points import DistinctPoints, NodePoints
+from retgk.engine.exact.reduction import Reduced, reduced_points
+from retgk.engine.exact.tile_layout import buckets, factors, tasks
+from retgk.engine.exact.tiled_gram import weighted_gram
 from retgk.kernels.node_kernels import Laplacian
-from retgk.kernels.points import DistinctPoints, NodePoints
-from retgk.kernels.reduction import Reduced, reduced_points
 
 # what the paper compares of the nodes, besides return probabilities
 SETS = {
@@ -104,7 +104,7 @@ def n_values(reduced):
 
 def peak_rate(reduced, n_points=960, points_per_graph=32, n_repetitions=100):
     """Kernel values a second of one thread, on points that stay in the first caches."""
-    from retgk.kernels.tiles import fill_products
+    from retgk.engine.exact.tiles import fill_products
 
     chosen = np.random.default_rng(0).integers(len(reduced.x), size=n_points)
     numbers = np.arange(n_points)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from benchmarks.bench_retgk2 import LIMIT as RETGK2_LIMIT
 from benchmarks.records import read_records
-from retgk.paper.cells import TABLES as PAPER_TABLES
 from retgk.paper.records import read_records as read_paper_records
 from retgk.paper.report_open import open_sentence
 from retgk.paper.report_sections import agreement
 from retgk.paper.report_times import BESIDE, total_times
 from retgk.paper.summaries import by_cell, table_rows
+from retgk.paper.table_cells import TABLES as PAPER_TABLES
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "docs" / "benchmarks.md"]

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks import published_retgk2
 from benchmarks.settings import load_setting
 from retgk import ExponentialGraphKernel, RetGKEmbedding, embedding_gram
-from retgk.memory import peak_megabytes
+from retgk.runtime.memory import peak_megabytes
 
 
 def ours(graphs, **options):

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import retgk.adjacency
-import retgk.edge_checks
-import retgk.runs
+import retgk.graphs.adjacency
+import retgk.graphs.edge_checks
+import retgk.graphs.ragged
 from retgk import GraphBatch, InvalidInputError
-from retgk.runs import blocks, gather_runs, offsets
+from retgk.graphs.ragged import blocks, gather_runs, offsets
 
 from .strategies import assert_well_formed, dense, dense_from_edges, edge_lists, graph_batches
 
@@ -21,7 +21,7 @@ from_edges = GraphBatch.from_edges
 def block_entries(request: pytest.FixtureRequest) -> Any:
     """Run everything with blocks so small that there are several."""
     patch = pytest.MonkeyPatch()
-    for module in (retgk.runs, retgk.adjacency, retgk.edge_checks):
+    for module in (retgk.graphs.ragged, retgk.graphs.adjacency, retgk.graphs.edge_checks):
         patch.setattr(module, "BLOCK_ENTRIES", request.param)
     yield request.param
     patch.undo()

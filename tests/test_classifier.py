@@ -24,7 +24,7 @@ from retgk import (
     to_networkx,
 )
 from retgk.estimators import classifier, predictor
-from retgk.estimators.calibration import calibrated, fitted_calibration
+from retgk.learning.calibration import calibrated, fitted_calibration
 
 from .classifier_graphs import quick, three_classes
 

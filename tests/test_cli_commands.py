@@ -173,7 +173,7 @@ def test_approximate_kernel_and_its_distances(graphs_file: Path, tmp_path: Path)
 def test_advice_is_that_of_the_command(
     graphs_file: Path, command: list[object], advice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retgk.memory.available_bytes", lambda: 10)
+    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 10)
     result = invoke(command[0], graphs_file, *command[1:])
     assert_fails(result, f"memory are free; {advice}")
     assert result.stderr.splitlines()[-1].endswith(advice)

@@ -16,8 +16,8 @@ from retgk.cli.main import app
 from retgk.cli.options import Common, Reading
 from retgk.cli.sources import read_collection
 from retgk.cli.text_targets import typed_targets
-from retgk.converters import from_smiles
 from retgk.errors import InvalidInputError
+from retgk.io.converters import from_smiles
 from tests.cli_program import assert_fails_with_one_line, output_of, run_program
 
 DATA = make_graph_classification(6, n_labels=2, n_attributes=1, random_state=0)
@@ -177,7 +177,7 @@ def test_features_of_molecules_with_a_long_name(tmp_path: Path) -> None:
 def test_text_too_wide_for_an_npz_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.smi"
     path.write_text("CCO\nCC\n")
-    monkeypatch.setattr("retgk.memory.available_bytes", lambda: 10)
+    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 10)
     result = invoke("features", path, "-o", tmp_path / "f.npz")
     assert result.exit_code == 1
     assert result.stderr.endswith("memory are free; write .parquet or .csv instead\n")

@@ -171,7 +171,7 @@ def test_model_file_that_is_too_large_for_predict(
     small = invoke("predict", model_file, graphs_file, "--max-bytes", size - 1)
     assert_fails(small, f"more than the {size - 1} allowed; give a larger --max-bytes if you trust")
     assert invoke("predict", model_file, graphs_file, "--max-bytes", size).exit_code == 0
-    monkeypatch.setattr("retgk.models.files.DEFAULT_MAX_BYTES", 1000)
+    monkeypatch.setattr("retgk.persistence.model_files.DEFAULT_MAX_BYTES", 1000)
     path = tmp_path / "m.retgk"
     result = invoke("fit", graphs_file, "--C", 10, "--scale", 1, "-o", path, "--quiet")
     assert result.stderr == (

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retgk import GraphBatch, GraphDataset, InvalidInputError
-from retgk.converters import from_networkx, to_networkx
+from retgk.io.converters import from_networkx, to_networkx
 from tests.batch_views import dense, names
 
 NODE_IDS = st.one_of(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retgk import InvalidInputError
-from retgk.converters import as_batch, from_grakel, from_igraph, from_networkx, from_pyg
+from retgk.io.converters import as_batch, from_grakel, from_igraph, from_networkx, from_pyg
 from tests.batch_views import dense, names
 
 SIZES = st.integers(1, 6)

@@ -10,8 +10,8 @@ import pytest
 from rdkit import Chem
 
 from retgk import GraphBatch, InvalidInputError
-from retgk.converters import from_rdkit, from_smiles
-from retgk.converters import rdkit_molecules as converter
+from retgk.io.converters import from_rdkit, from_smiles
+from retgk.io.converters import rdkit_molecules as converter
 from tests.batch_views import dense, names
 
 SMILES = [

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from retgk import load_tudataset
-from retgk.datasets import cache
-from retgk.datasets import tudataset as module
+from retgk.io.datasets import cache
+from retgk.io.datasets import tudataset as module
 from tests.tu_files import toy_graphs, write_zip
 
 load = partial(load_tudataset, download=False)

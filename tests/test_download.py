@@ -8,7 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from retgk import GraphDataset, InvalidInputError, load_tudataset, save_tudataset
-from retgk.datasets import download, tudataset
+from retgk.io.datasets import download, tudataset
 from tests.tu_files import toy_graphs, write_zip
 
 

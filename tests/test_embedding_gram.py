@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from retgk.embeddings import gram
-from retgk.embeddings.gram import embedding_gram, embedding_products
+from retgk.engine.embedded import gram
+from retgk.engine.embedded.embedding_gram import embedding_gram, embedding_products
 from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.kernels.graph_kernels import (

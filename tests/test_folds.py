@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from retgk import InvalidInputError
-from retgk.estimators.folds import class_folds, real_folds
+from retgk.learning.folds import class_folds, real_folds
 
 CODES = st.lists(st.integers(0, 4), min_size=2, max_size=40).map(
     lambda values: np.unique(values, return_inverse=True)[1]

@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from retgk import GraphBatch, InvalidInputError
-from retgk.datasets.dataset import GraphDataset
-from retgk.datasets.generators import make_graph_classification
-from retgk.datasets.random_graphs import FAMILIES, connected_graph, uniform_edges
-from retgk.datasets.synthetic import make_synthetic, make_synthie
+from retgk.io.datasets.generators import make_graph_classification
+from retgk.io.datasets.random_graphs import FAMILIES, connected_graph, uniform_edges
+from retgk.io.datasets.synthetic import make_synthetic, make_synthie
+from retgk.io.graph_dataset import GraphDataset
 
 from .graph_features import simple_features
 from .strategies import assert_well_formed

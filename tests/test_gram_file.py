@@ -20,8 +20,8 @@ from retgk import (
     save_model,
     write_mean_embedding_gram,
 )
+from retgk.engine.exact.reduction import reduced_points
 from retgk.estimators import gram_file
-from retgk.kernels.reduction import reduced_points
 from tests.kernel_graphs import assert_close, graphs_of_kind
 
 

@@ -14,24 +14,16 @@ import retgk
 LAYERS = (
     "array_types",
     "errors",
-    "labels",
-    "runs",
-    "edge_checks",
-    "adjacency",
-    "selection",
-    "validation",
-    "batch",
-    "optional",
-    "progress",
-    "memory",
-    "converters",
-    "datasets",
-    "parallel",
+    "runtime",
+    "graphs",
+    "io",
+    "simd",
     "walks",
     "kernels",
-    "embeddings",
+    "engine",
+    "learning",
     "estimators",
-    "models",
+    "persistence",
     "plot",
     "paper",
     "cli",
@@ -103,8 +95,8 @@ def wrong_imports(sources: Sources, layers: tuple[str, ...]) -> list[str]:
 
 def test_imports_point_down() -> None:
     sources = sources_under(PACKAGE)
-    assert {"retgk", "retgk.batch", "retgk.datasets.dataset"} <= sources.keys()
-    assert imports_of("retgk.batch", sources) >= {"retgk.adjacency", "retgk.errors"}
+    assert {"retgk", "retgk.graphs.batch", "retgk.io.graph_dataset"} <= sources.keys()
+    assert imports_of("retgk.graphs.batch", sources) >= {"retgk.graphs.adjacency", "retgk.errors"}
     assert wrong_imports(sources, LAYERS) == []
 
 

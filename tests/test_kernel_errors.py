@@ -92,7 +92,7 @@ def no_work(monkeypatch):
         raise AssertionError("return probabilities were computed")
 
     monkeypatch.setattr("retgk.estimators.kernel.return_probabilities", work)
-    monkeypatch.setattr("retgk.estimators.graph_products.return_probabilities", work)
+    monkeypatch.setattr("retgk.learning.graph_products.return_probabilities", work)
 
 
 BAD_PARAMETERS = [
@@ -148,13 +148,13 @@ def test_bad_graphs_are_found_before_the_work():
 def test_memory_is_asked_for_what_is_made(monkeypatch):
     """Inner products alone need one matrix; distances are written down for no graph kernel."""
     graphs = graphs_of_kind("both")
-    monkeypatch.setattr("retgk.memory.available_bytes", lambda: 8 * 81)
+    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 8 * 81)
     assert mean_embedding_gram(graphs, random_state=0).shape == (9, 9)
     with pytest.raises(InvalidInputError, match="the kernel matrix takes"):
         RetGKKernel().fit_transform(graphs)
 
 
 def test_matrix_that_does_not_fit_memory(monkeypatch):
-    monkeypatch.setattr("retgk.memory.available_bytes", lambda: 8 * 80)
+    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 8 * 80)
     with pytest.raises(InvalidInputError, match=r"the kernel matrix takes .* GiB, but only"):
         fit()

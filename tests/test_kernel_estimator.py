@@ -23,7 +23,7 @@ from retgk import (
     return_probabilities,
     squared_mmd,
 )
-from retgk.estimators.node_features import label_codes
+from retgk.engine.node_features import label_codes
 from retgk.kernels.graph_kernels import squared_mmd_from_products
 from tests import naive
 from tests.kernel_graphs import KINDS, assert_close, graphs_of_kind, naive_nodes, naive_products

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retgk import InvalidInputError
-from retgk.labels import encode_labels, recode, union_of_names
+from retgk.graphs.labels import encode_labels, recode, union_of_names
 
 from .strategies import LABELS
 

@@ -30,8 +30,8 @@ from retgk import (
     load_tudataset,
     save_model,
 )
-from retgk.models.container import write_container
-from retgk.models.values import from_json, to_json
+from retgk.persistence.container import write_container
+from retgk.persistence.json_values import from_json, to_json
 from tests.model_zoo import (
     MAKERS,
     N_FITTED,
@@ -334,7 +334,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     def full(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr("retgk.models.container._write_array", full)
+    monkeypatch.setattr("retgk.persistence.container._write_array", full)
     with pytest.raises(OSError, match="disk full"):
         save_model(fitted_model("kernel"), path)
     assert path.read_bytes() == before

@@ -21,12 +21,12 @@ from retgk import (
     most_similar,
     squared_mmd,
 )
-from retgk.estimators.graph_products import exact_products
+from retgk.engine.exact.fitted_graphs import FittedGraphs
+from retgk.engine.exact.new_graphs import placed_graphs, products_with_fitted, squared_norms
+from retgk.engine.exact.points import NodePoints
+from retgk.engine.exact.reduction import FLOAT64_ERROR, reduced_points
 from retgk.kernels import new_graphs
-from retgk.kernels.fitted_graphs import FittedGraphs
-from retgk.kernels.new_graphs import placed_graphs, products_with_fitted, squared_norms
-from retgk.kernels.points import NodePoints
-from retgk.kernels.reduction import FLOAT64_ERROR, reduced_points
+from retgk.learning.graph_products import exact_products
 from tests.kernel_graphs import KINDS, graphs_of_kind
 from tests.test_weighted_gram import KERNELS, TOLERANCES, naive_gram, random_points
 from tests.walk_graphs import complete, path, star

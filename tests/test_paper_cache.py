@@ -9,10 +9,10 @@ import pytest
 import retgk
 from retgk import GraphBatch
 from retgk.paper import circumstances, matrices
-from retgk.paper.cells import table_cells, variation_cells
-from retgk.paper.matrices import matrix_path
+from retgk.paper.paper_graphs import Source
 from retgk.paper.runner import Runner
-from retgk.paper.sources import Source
+from retgk.paper.table_cells import table_cells, variation_cells
+from retgk.paper.timed_matrices import matrix_path
 
 from .paper_sets import write_set
 

@@ -41,7 +41,7 @@ def test_times(tmp_path):
 
 def test_peers_that_are_missing(tmp_path, monkeypatch):
     monkeypatch.setattr("retgk.paper.tasks.find_spec", lambda _: None)
-    monkeypatch.setattr("retgk.optional.import_module", _no_module)
+    monkeypatch.setattr("retgk.runtime.optional_packages.import_module", _no_module)
     write_set(tmp_path, "MUTAG", 20)
     options = ("run", "--table", 2, "--dataset", "MUTAG", "--repetitions", 1, "--data", tmp_path,
                "--records", tmp_path / "r", "--cache", tmp_path)  # fmt: skip

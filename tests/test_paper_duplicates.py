@@ -81,7 +81,7 @@ def test_counts_of_what_is_dropped():
 
 @pytest.mark.real_data
 def test_copies_in_a_real_set(data_folder):
-    from retgk.paper.sources import load_source
+    from retgk.paper.paper_graphs import load_source
 
     source = load_source(
         "MUTAG", data_folder, uses_labels=True, uses_attributes=False, deduplicate=True

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from retgk import GraphBatch, GraphDataset, load_tudataset, save_tudataset
-from retgk.paper.cells import protocol_settings, table_cells
 from retgk.paper.nested import nested_folds
 from retgk.paper.runner import Runner
+from retgk.paper.table_cells import protocol_settings, table_cells
 
 from .paper_sets import write_set
 

@@ -6,10 +6,10 @@ import json
 import pytest
 from benchmarks import report
 
-from retgk.paper.cells import TABLES, figure_cells, table_cells
 from retgk.paper.records import FORMAT
 from retgk.paper.report_open import open_sentence
 from retgk.paper.summaries import by_cell
+from retgk.paper.table_cells import TABLES, figure_cells, table_cells
 from tests.paper_records import made_up
 
 

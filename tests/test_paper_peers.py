@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from retgk.paper import peers
-from retgk.paper.cells import table_cells
 from retgk.paper.peers import Limits, PeerFailure, peer_matrix
 from retgk.paper.records import read_records
 from retgk.paper.runner import Runner
+from retgk.paper.table_cells import table_cells
 from retgk.paper.tasks import ordered_tasks, run_tasks_into
 
 from .paper_sets import write_set

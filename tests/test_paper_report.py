@@ -8,10 +8,10 @@ from html.parser import HTMLParser
 import pytest
 
 from retgk import InvalidInputError
-from retgk.paper.cells import figure_cells, read_settings
 from retgk.paper.report import write_report
 from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.report_times import seconds_text
+from retgk.paper.table_cells import figure_cells, read_settings
 from tests.paper_records import MUTAG, cell_of, made_up, write
 
 

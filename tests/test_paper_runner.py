@@ -12,11 +12,11 @@ import pytest
 
 from retgk import RetGKEmbedding, RetGKKernel, load_tudataset
 from retgk.paper import tasks as tasks_module
-from retgk.paper.cells import chosen_cells, table_cells
-from retgk.paper.matrices import exact_matrix, matrix_path
 from retgk.paper.records import read_records
 from retgk.paper.runner import Runner
+from retgk.paper.table_cells import chosen_cells, table_cells
 from retgk.paper.tasks import ordered_tasks, run_tasks_into, without_missing_peers
+from retgk.paper.timed_matrices import exact_matrix, matrix_path
 
 from .paper_sets import PROGRAM, write_set
 
@@ -88,7 +88,7 @@ def test_exact_matrix_of_graphs_of_which_the_first_are_alike(sets, tmp_path):
 def test_exact_matrix_is_made_once(runner, monkeypatch):
     cell = cell_of(2, "MUTAG", "RetGK_I")
     first = runner.matrix(cell, runner.source(cell))
-    monkeypatch.setattr("retgk.paper.matrices._write_exact_matrix", pytest.fail)
+    monkeypatch.setattr("retgk.paper.timed_matrices._write_exact_matrix", pytest.fail)
     second = runner.matrix(replace(cell, protocol="nested"), runner.source(cell))
     assert np.array_equal(first.products, second.products)
     assert first.seconds == second.seconds

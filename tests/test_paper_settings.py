@@ -3,7 +3,8 @@
 import pytest
 
 from retgk import InvalidInputError
-from retgk.paper.cells import (
+from retgk.paper.published import published_accuracies, published_times
+from retgk.paper.table_cells import (
     chosen_cells,
     figure_cells,
     protocol_settings,
@@ -11,7 +12,6 @@ from retgk.paper.cells import (
     set_sizes,
     table_cells,
 )
-from retgk.paper.published import published_accuracies, published_times
 
 
 def settings_of(table, method):

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from retgk.paper.cells import figure_cells
-from retgk.paper.curves import Curve, curves
+from retgk.paper.figure_2 import Curve, curves
 from retgk.paper.published import (
     Published,
     published_accuracies,
@@ -14,6 +13,7 @@ from retgk.paper.published import (
 )
 from retgk.paper.report_outside import variations
 from retgk.paper.summaries import by_cell, measured, table_rows, verdict
+from retgk.paper.table_cells import figure_cells
 from tests.paper_records import MUTAG, cell_of, made_up
 
 

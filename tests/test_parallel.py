@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 
 from retgk import parallel
 from retgk.errors import InvalidInputError
-from retgk.parallel import n_threads, run_tasks
+from retgk.runtime.parallel import n_threads, run_tasks
 
 
 def run_silently(function, tasks, n_jobs):
@@ -87,7 +87,7 @@ def test_concurrent_callers_share_the_threads():
 
 SCRIPT = """
 import os, sys, warnings
-from retgk.parallel import run_tasks
+from retgk.runtime.parallel import run_tasks
 warnings.simplefilter("ignore", DeprecationWarning)  # of fork where there are threads
 done = []
 def run():
@@ -109,7 +109,7 @@ def test_forked_processes_and_exit_do_not_hang():
 
 def test_work_at_exit_needs_no_thread():
     script = (
-        "import atexit\nfrom retgk.parallel import run_tasks\n"
+        "import atexit\nfrom retgk.runtime.parallel import run_tasks\n"
         "run = lambda: run_tasks(print, [(1,), (2,)], [1.0, 1.0], 2, lambda _: None)\n"
         "atexit.register(run)\n"
     )

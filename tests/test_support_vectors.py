@@ -8,11 +8,11 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
 from retgk import ExponentialGraphKernel
-from retgk.estimators.folds import class_folds
-from retgk.estimators.graph_products import GraphProducts
-from retgk.estimators.landmark_ridge import LandmarkRidge
-from retgk.estimators.penalty_path import penalty_path
-from retgk.estimators.support_vectors import SupportVectors, one_vs_rest_from_pairs
+from retgk.learning.folds import class_folds
+from retgk.learning.graph_products import GraphProducts
+from retgk.learning.landmark_ridge import LandmarkRidge
+from retgk.learning.penalty_path import penalty_path
+from retgk.learning.support_vectors import SupportVectors, one_vs_rest_from_pairs
 
 KERNEL = ExponentialGraphKernel(gamma=0.5, p=2)
 

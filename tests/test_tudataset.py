@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import GraphBatch, GraphDataset, InvalidInputError, load_tudataset, save_tudataset
-from retgk.datasets import archive, edge_files, text_columns
+from retgk.io.datasets import archive, edge_files, text_columns
 from tests.tu_files import TOY, toy_graphs, write_folder, write_zip
 
 load = partial(load_tudataset, download=False)

@@ -8,7 +8,7 @@ from numba import njit
 
 from retgk.kernels import reduction
 from retgk.kernels import vector_passes as passes
-from retgk.kernels.vector_passes import GROUP, LANES, RUN
+from retgk.simd.vector_passes import GROUP, LANES, RUN
 
 DTYPES = [np.float32, np.float64]
 UNIT = {np.float32: 2.0**-24, np.float64: 2.0**-53}

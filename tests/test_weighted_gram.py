@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from retgk.engine.exact.points import DistinctPoints, NodePoints
+from retgk.engine.exact.reduction import FLOAT64_ERROR, Reduced, reduced_points, tile_error
+from retgk.engine.exact.tiled_gram import gram_of_reduced, weighted_gram
 from retgk.errors import InvalidInputError
 from retgk.kernels import rotation
-from retgk.kernels.gram import gram_of_reduced, weighted_gram
 from retgk.kernels.node_kernels import Delta, Gaussian, Laplacian, Polynomial, median_distance
-from retgk.kernels.points import DistinctPoints, NodePoints
-from retgk.kernels.reduction import FLOAT64_ERROR, Reduced, reduced_points, tile_error
 
 KERNELS = [
     (Laplacian(gamma=1.3),),

@@ -12,8 +12,8 @@ from retgk.errors import InvalidInputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retgk.batch import GraphBatch
-    from retgk.datasets.dataset import GraphDataset
+    from retgk.graphs.batch import GraphBatch
+    from retgk.io.graph_dataset import GraphDataset
 
 __all__ = ["Collection"]
 

@@ -11,7 +11,7 @@ import typer
 
 from retgk.cli.failures import Advice, one_line_errors, one_line_warnings
 from retgk.cli.options import Common, Debugging
-from retgk.progress import no_progress
+from retgk.runtime.progress import no_progress
 
 __all__ = ["command"]
 

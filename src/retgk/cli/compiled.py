@@ -9,16 +9,16 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from retgk.batch import GraphBatch
-from retgk.datasets.dataset import GraphDataset
-from retgk.parallel import single_threaded_blas
+from retgk.graphs.batch import GraphBatch
+from retgk.io.graph_dataset import GraphDataset
+from retgk.runtime.parallel import single_threaded_blas
 
 __all__ = ["COMPILING"]
 
 
 @cache
 def _data(n_labels: int, n_attributes: int) -> GraphDataset:
-    from retgk.datasets.generators import make_graph_classification
+    from retgk.io.datasets.generators import make_graph_classification
 
     return make_graph_classification(
         12, n_labels=n_labels, n_attributes=n_attributes, random_state=0
@@ -33,7 +33,7 @@ def _kinds() -> list[GraphBatch]:
 
 
 def _reading() -> None:
-    from retgk.datasets.tudataset import load_tudataset, save_tudataset
+    from retgk.io.datasets.tudataset import load_tudataset, save_tudataset
 
     with tempfile.TemporaryDirectory() as folder:
         save_tudataset(_data(3, 2), folder)
@@ -41,7 +41,7 @@ def _reading() -> None:
 
 
 def _probabilities() -> None:
-    from retgk.walks.features import return_probabilities
+    from retgk.walks.return_probabilities import return_probabilities
 
     for graphs in _kinds():
         return_probabilities(graphs, 20)
@@ -49,7 +49,7 @@ def _probabilities() -> None:
 
 
 def _walks() -> None:
-    from retgk.walks.features import return_probabilities
+    from retgk.walks.return_probabilities import return_probabilities
 
     graphs = _kinds()
     for batch in (graphs[0], graphs[-1]):
@@ -82,8 +82,8 @@ def _kernel() -> None:
 
 
 def _embedding() -> None:
-    from retgk.embeddings.gram import embedding_gram
-    from retgk.embeddings.parameters import FeatureMap
+    from retgk.engine.embedded.embedding_gram import embedding_gram
+    from retgk.engine.embedded.embedding_parameters import FeatureMap
     from retgk.estimators.embedding import RetGKEmbedding
     from retgk.kernels.graph_kernels import ExponentialGraphKernel
 

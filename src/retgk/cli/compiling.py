@@ -17,7 +17,7 @@ _POLL_SECONDS = 0.02
 
 def compile_parts(parts: Sequence[str], n_jobs: int | None) -> Iterator[tuple[str, float]]:
     """Name and seconds of every part, in the order in which they are done."""
-    from retgk.parallel import n_threads
+    from retgk.runtime.parallel import n_threads
 
     waiting = list(parts)
     running: dict[str, tuple[subprocess.Popen[str], float]] = {}

@@ -16,8 +16,8 @@ from retgk.cli.collection import Collection
 from retgk.cli.command import command
 from retgk.cli.options import Common, Reading, Source
 from retgk.cli.places import check_new_file
-from retgk.cli.report import Stopwatch, note, print_record
 from retgk.cli.sources import read_collection
+from retgk.cli.terminal import Stopwatch, note, print_record
 from retgk.errors import InvalidInputError
 
 __all__ = ["register"]
@@ -99,8 +99,8 @@ def _check_free(output: Path, form: Form) -> None:
 
 
 def _write_parquet(collection: Collection, output: Path) -> None:
-    from retgk.datasets.dataset import GraphDataset
-    from retgk.datasets.parquet import write_parquet
+    from retgk.io.formats.parquet import write_parquet
+    from retgk.io.graph_dataset import GraphDataset
 
     if collection.targets is None:
         write_parquet(collection.graphs, output)
@@ -116,8 +116,8 @@ def _write_parquet(collection: Collection, output: Path) -> None:
 
 
 def _write_tu(collection: Collection, output: Path) -> None:
-    from retgk.datasets.dataset import GraphDataset
-    from retgk.datasets.tudataset import save_tudataset
+    from retgk.io.datasets.tudataset import save_tudataset
+    from retgk.io.graph_dataset import GraphDataset
 
     if collection.targets is None:
         raise InvalidInputError(
@@ -135,7 +135,7 @@ def _write_tu(collection: Collection, output: Path) -> None:
 
 
 def _write_graphml(collection: Collection, output: Path) -> None:
-    from retgk.datasets.graphml import write_graphml
+    from retgk.io.formats.graphml import write_graphml
 
     with _atomic_folder(output) as part:
         write_graphml(collection.graphs, part)
@@ -143,7 +143,7 @@ def _write_graphml(collection: Collection, output: Path) -> None:
 
 
 def _write_edges(collection: Collection, output: Path) -> None:
-    from retgk.datasets.edge_lists import write_edge_list
+    from retgk.io.formats.edge_lists import write_edge_list
 
     with _atomic_folder(output) as part:
         write_edge_list(collection.graphs, part)

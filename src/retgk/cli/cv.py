@@ -19,9 +19,9 @@ from retgk.cli.options import (
     Source,
     Walks,
 )
-from retgk.cli.report import Stopwatch, print_record, print_table
 from retgk.cli.sources import read_collection
 from retgk.cli.tables import Table, check_output, write_table
+from retgk.cli.terminal import Stopwatch, print_record, print_table
 from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:

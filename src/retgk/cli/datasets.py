@@ -9,8 +9,8 @@ import typer
 
 from retgk.cli.command import command
 from retgk.cli.options import DATA_HOME_ADVICE, Common, DataHome, DataSetNames
-from retgk.cli.report import note, print_record, print_table
-from retgk.datasets.catalogue import SUBJECT_OF, TUDATASETS
+from retgk.cli.terminal import note, print_record, print_table
+from retgk.io.datasets.catalogue import SUBJECT_OF, TUDATASETS
 
 __all__ = ["app"]
 
@@ -21,7 +21,7 @@ Here = Annotated[bool, typer.Option("--here", help="Only those that need no down
 
 def _list(common: Common, data_home: DataHome = None, here: Here = False) -> None:
     """List the collections that can be named instead of a file."""
-    from retgk.datasets.storage import data_home_folder
+    from retgk.runtime.storage import data_home_folder
 
     home = data_home_folder(data_home)
     present = _names_in(home)
@@ -51,7 +51,7 @@ def _names_in(folder: Path) -> set[str]:
 
 def _fetch(names: DataSetNames, common: Common, data_home: DataHome = None) -> None:
     """Fetch collections into the data home, and check that they can be read."""
-    from retgk.datasets.tudataset import load_tudataset
+    from retgk.io.datasets.tudataset import load_tudataset
 
     for name in names:
         dataset = load_tudataset(name, data_home)

@@ -8,9 +8,9 @@ import typer
 
 from retgk.cli.command import command
 from retgk.cli.options import Common, EmbeddingOptions, Output, Reading, Source, Walks
-from retgk.cli.report import Stopwatch
 from retgk.cli.sources import read_collection
 from retgk.cli.tables import Table, check_output, finish, write_table
+from retgk.cli.terminal import Stopwatch
 
 __all__ = ["register"]
 

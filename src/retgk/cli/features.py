@@ -7,9 +7,9 @@ import typer
 from retgk.cli.collection import Collection
 from retgk.cli.command import command
 from retgk.cli.options import Common, Output, Reading, Source, Walks
-from retgk.cli.report import Stopwatch
 from retgk.cli.sources import read_collection
 from retgk.cli.tables import Table, check_output, finish, write_table
+from retgk.cli.terminal import Stopwatch
 
 __all__ = ["register"]
 
@@ -40,7 +40,7 @@ def features(
     with watch.timing("read"):
         collection = read_collection(source, reading, common)
     with watch.timing("features"):
-        from retgk.walks.features import return_probabilities
+        from retgk.walks.return_probabilities import return_probabilities
 
         probabilities = return_probabilities(collection.graphs, **walks.parameters())
     with watch.timing("write"):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retgk.cli.options import DEFAULT_COMPONENTS, MIN_FOLDS, Learning, Walks
 from retgk.errors import InvalidInputError
-from retgk.progress import no_progress, progress_bar
+from retgk.runtime.progress import no_progress, progress_bar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retgk.batch import GraphBatch
+    from retgk.graphs.batch import GraphBatch
 
 __all__ = ["FoldAnswer", "check_paper_options", "nested_answers", "paper_answers"]
 
@@ -83,7 +83,7 @@ def _check_enough(targets: NDArray[Any], n_folds: int) -> None:
 
 def check_paper_options(learning: Learning, n_components: int) -> None:
     """Raise, before any work is done, if the paper's protocol cannot do what the options ask."""
-    from retgk.estimators.candidates import checked_penalties
+    from retgk.learning.candidates import checked_penalties
 
     unused = {
         "--balanced": learning.balanced,

@@ -9,8 +9,8 @@ import typer
 from retgk.cli.collection import Collection
 from retgk.cli.command import command
 from retgk.cli.options import Common, Reading, Source
-from retgk.cli.report import print_pairs, print_record
 from retgk.cli.sources import read_collection
+from retgk.cli.terminal import print_pairs, print_record
 
 __all__ = ["register"]
 

@@ -18,9 +18,9 @@ from retgk.cli.options import (
     Source,
     Walks,
 )
-from retgk.cli.report import Stopwatch
 from retgk.cli.sources import read_collection
 from retgk.cli.tables import Table, check_output, finish, write_table
+from retgk.cli.terminal import Stopwatch
 from retgk.errors import InvalidInputError
 
 __all__ = ["register"]
@@ -132,7 +132,7 @@ def _approximate(
     """RetGK_II."""
     import numpy as np
 
-    from retgk.embeddings.gram import embedding_gram
+    from retgk.engine.embedded.embedding_gram import embedding_gram
     from retgk.estimators.embedding import RetGKEmbedding
     from retgk.kernels.graph_kernels import squared_mmd_from_products
 

@@ -23,9 +23,9 @@ from retgk.cli.options import (
     Walks,
 )
 from retgk.cli.places import check_new_file
-from retgk.cli.report import Stopwatch, note, print_pairs, print_record
 from retgk.cli.sources import read_collection
 from retgk.cli.tables import Table, check_output, finish, write_table
+from retgk.cli.terminal import Stopwatch, note, print_pairs, print_record
 from retgk.errors import InvalidInputError
 
 __all__ = ["register"]
@@ -91,7 +91,7 @@ def fit(
         model = new_model(learning, walks, n_components, regression)
         model.fit(collection.graphs, targets)
     with watch.timing("write"):
-        from retgk.models.files import save_model
+        from retgk.persistence.model_files import save_model
 
         save_model(model, output)
     n_bytes = output.stat().st_size
@@ -114,7 +114,7 @@ def fit(
 
 def _warn_of_size(path: Path, n_bytes: int) -> None:
     """Say, even if all else is quiet, that the file cannot be used as other files are."""
-    from retgk.models.files import DEFAULT_MAX_BYTES
+    from retgk.persistence.model_files import DEFAULT_MAX_BYTES
 
     if n_bytes > DEFAULT_MAX_BYTES:
         print(
@@ -177,7 +177,7 @@ def predict(
 
 
 def _loaded(path: Path, probabilities: bool, max_bytes: int | None) -> Any:
-    from retgk.models.files import DEFAULT_MAX_BYTES, load_model
+    from retgk.persistence.model_files import DEFAULT_MAX_BYTES, load_model
 
     model = load_model(path, max_bytes=max_bytes or DEFAULT_MAX_BYTES)
     if not hasattr(model, "predict"):

@@ -13,7 +13,7 @@ from retgk.cli.command import command
 from retgk.cli.options import Debugging
 
 if TYPE_CHECKING:
-    from retgk.paper.cells import Cell
+    from retgk.paper.table_cells import Cell
 
 __all__ = ["paper_app"]
 
@@ -77,11 +77,11 @@ def run(
     n_jobs: Annotated[int | None, typer.Option(help="Threads; default: all cores.")] = None,
 ) -> None:
     """Compute what the records lack; it may be killed, and goes on when called again."""
-    from retgk.paper.cells import Protocol, chosen_cells
-    from retgk.paper.matrices import default_cache
     from retgk.paper.peers import Limits
     from retgk.paper.runner import Runner
+    from retgk.paper.table_cells import Protocol, chosen_cells
     from retgk.paper.tasks import ordered_tasks, run_tasks_into
+    from retgk.paper.timed_matrices import default_cache
 
     protocols: list[Protocol] = [name.value for name in protocol or [ProtocolName.paper]]
     cells = chosen_cells(
@@ -135,8 +135,8 @@ def _numbers(option: str, values: list[str] | None) -> list[int] | None:
 
 def _with_packages(cells: "list[Cell]", asked: bool) -> "list[Cell]":
     """Cells whose packages are here; peers that were not asked for may be missing."""
-    from retgk.optional import optional_module
     from retgk.paper.tasks import without_missing_peers
+    from retgk.runtime.optional_packages import optional_module
 
     possible, n_left_out = without_missing_peers(cells)
     if n_left_out and asked:

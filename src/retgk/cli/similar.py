@@ -10,14 +10,14 @@ import typer
 from retgk.cli.collection import Collection
 from retgk.cli.command import command
 from retgk.cli.options import Common, OptionalOutput, Reading, Source, Walks
-from retgk.cli.report import Stopwatch, print_record, print_table
 from retgk.cli.smiles_files import molecule_graphs
 from retgk.cli.sources import read_collection, used_graphs
 from retgk.cli.tables import Table, check_output, finish, write_table
+from retgk.cli.terminal import Stopwatch, print_record, print_table
 from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from retgk.batch import GraphBatch
+    from retgk.graphs.batch import GraphBatch
 
 __all__ = ["register"]
 

@@ -13,12 +13,12 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from retgk.cli.collection import Collection
 from retgk.cli.options import Common, Reading
-from retgk.cli.report import note
+from retgk.cli.terminal import note
 from retgk.cli.text_targets import typed_targets
 from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from retgk.batch import GraphBatch
+    from retgk.graphs.batch import GraphBatch
 
 __all__ = ["molecule_graphs", "read_smiles_file"]
 
@@ -53,7 +53,7 @@ def read_smiles_file(path: Path, reading: Reading, name: str, common: Common) ->
 
 def molecule_graphs(smiles: list[str], reading: Reading) -> GraphBatch:
     """Graphs of molecules, with what the options say of atoms and bonds."""
-    from retgk.converters import from_smiles
+    from retgk.io.converters import from_smiles
 
     return from_smiles(
         smiles,
@@ -127,7 +127,7 @@ def _lines(stream: IO[str], path: Path, reading: Reading) -> Iterator[_Molecule]
 
 def _readable_rows(molecules: list[_Molecule], path: Path, common: Common) -> list[int]:
     """Places of molecules that RDKit reads; the user hears which lines are left out."""
-    from retgk.optional import optional_module
+    from retgk.runtime.optional_packages import optional_module
 
     optional_module("rdkit", "rdkit")
     from rdkit import Chem, rdBase

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from retgk.cli.collection import Collection
 from retgk.cli.formats import archive_name, format_of
 from retgk.cli.options import Common, Reading
-from retgk.cli.report import note
 from retgk.cli.smiles_files import read_smiles_file
+from retgk.cli.terminal import note
 from retgk.cli.text_targets import read_targets
-from retgk.datasets.catalogue import TUDATASETS
 from retgk.errors import InvalidInputError
+from retgk.io.datasets.catalogue import TUDATASETS
 
 if TYPE_CHECKING:
-    from retgk.batch import GraphBatch
+    from retgk.graphs.batch import GraphBatch
 
 __all__ = ["read_collection", "used_graphs"]
 
@@ -49,15 +49,15 @@ def _read(source: str, reading: Reading, common: Common) -> Collection:
     if path.exists():
         return _read_path(path, reading, path.name.split(".", 1)[0] or path.name, common)
     if source == "digits":
-        from retgk.datasets.digits import load_digit_graphs
+        from retgk.io.datasets.digits import load_digit_graphs
 
         return Collection.of_dataset(load_digit_graphs())
     return _read_by_name(source, reading)
 
 
 def _read_by_name(name: str, reading: Reading) -> Collection:
-    from retgk.datasets.storage import data_home_folder
-    from retgk.datasets.tudataset import load_tudataset
+    from retgk.io.datasets.tudataset import load_tudataset
+    from retgk.runtime.storage import data_home_folder
 
     home = data_home_folder(reading.data_home)
     is_here = "/" not in name and ((home / f"{name}.zip").exists() or (home / name).exists())
@@ -78,7 +78,7 @@ def _read_path(path: Path, reading: Reading, name: str, common: Common) -> Colle
     if form == "tu":
         return _read_tu(path, reading)
     if form == "parquet":
-        from retgk.datasets.parquet import read_parquet
+        from retgk.io.formats.parquet import read_parquet
 
         return Collection.of_dataset(read_parquet(path))
     if form == "graphml":
@@ -90,8 +90,8 @@ def _read_path(path: Path, reading: Reading, name: str, common: Common) -> Colle
 
 def _read_tu(path: Path, reading: Reading) -> Collection:
     """Read TU text; a parsed copy is kept in the data home only, not beside files of the user."""
-    from retgk.datasets.archive import DEFAULT_MAX_BYTES
-    from retgk.datasets.tudataset_reader import ReadOptions, read_tudataset
+    from retgk.io.formats.archive import DEFAULT_MAX_BYTES
+    from retgk.io.formats.tudataset_reader import ReadOptions, read_tudataset
 
     options = ReadOptions(symmetrize=reading.symmetrize)
     return Collection.of_dataset(
@@ -100,8 +100,8 @@ def _read_tu(path: Path, reading: Reading) -> Collection:
 
 
 def _read_graphml(path: Path, reading: Reading, name: str) -> Collection:
-    from retgk.datasets.file_series import paths_to_read
-    from retgk.datasets.graphml import read_graphml
+    from retgk.io.formats.file_series import paths_to_read
+    from retgk.io.formats.graphml import read_graphml
 
     paths = paths_to_read(path, ".graphml")
     graphs = read_graphml(
@@ -111,8 +111,8 @@ def _read_graphml(path: Path, reading: Reading, name: str) -> Collection:
 
 
 def _read_edges(path: Path, reading: Reading, name: str) -> Collection:
-    from retgk.datasets.edge_lists import read_edge_list
-    from retgk.datasets.file_series import paths_to_read
+    from retgk.io.formats.edge_lists import read_edge_list
+    from retgk.io.formats.file_series import paths_to_read
 
     paths = paths_to_read(path, ".edges", ".edges.gz")
     comma = "," if path.suffix == ".csv" else None

@@ -12,9 +12,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from retgk.cli.options import Common
 from retgk.cli.places import check_new_file
-from retgk.cli.report import Stopwatch, as_json, note, print_record
+from retgk.cli.terminal import Stopwatch, as_json, note, print_record
 from retgk.errors import InvalidInputError
-from retgk.memory import check_room
+from retgk.runtime.memory import check_room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +55,7 @@ def check_output(output: str, *, has_matrix: bool = True) -> None:
 
 def write_table(table: Table, output: str, *, json: bool = False) -> None:
     """Write a table; on standard output as CSV, or JSON if that is asked for."""
-    from retgk.datasets.storage import atomic_path
+    from retgk.runtime.storage import atomic_path
 
     if output == STANDARD_OUTPUT:
         (_write_json if json else _write_csv)(table, sys.stdout.buffer)

@@ -8,7 +8,7 @@ import typer
 
 from retgk.cli.command import command
 from retgk.cli.options import Common
-from retgk.cli.report import note, print_record
+from retgk.cli.terminal import note, print_record
 
 __all__ = ["register"]
 

@@ -6,21 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.estimators.calibration import calibrated, fitted_calibration
-from retgk.estimators.candidate_search import Solver
-from retgk.estimators.folds import class_folds
 from retgk.estimators.kernel import DEFAULT_TOL
-from retgk.estimators.landmark_ridge import LandmarkRidge, landmarks_of
 from retgk.estimators.predictor import MAX_EXACT_GRAPHS, GraphPredictor
-from retgk.estimators.support_vectors import SupportVectors, one_vs_rest_from_pairs
-from retgk.estimators.targets import class_targets, graphs_and_targets, targets_of
-from retgk.walks.features import Method
+from retgk.learning.calibration import calibrated, fitted_calibration
+from retgk.learning.candidate_search import Solver
+from retgk.learning.folds import class_folds
+from retgk.learning.landmark_ridge import LandmarkRidge, landmarks_of
+from retgk.learning.support_vectors import SupportVectors, one_vs_rest_from_pairs
+from retgk.learning.targets import class_targets, graphs_and_targets, targets_of
+from retgk.walks.return_probabilities import Method
 
 __all__ = ["RetGKClassifier"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]

@@ -10,27 +10,27 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from retgk.batch import GraphBatch
-from retgk.converters import as_batch
-from retgk.embeddings.bandwidths import (
+from retgk.engine.embedded.bandwidths import (
     FourierKernel,
     check_has_attributes,
     fitted_attribute_kernel,
     fitted_structure_kernel,
 )
-from retgk.embeddings.frequencies import Draw, draw_fourier_map
-from retgk.embeddings.names import feature_names, known_codes, names_in_use
-from retgk.embeddings.parameters import FeatureMap, UnknownLabels, checked_widths
-from retgk.embeddings.vectors import (
+from retgk.engine.embedded.embedding_parameters import FeatureMap, UnknownLabels, checked_widths
+from retgk.engine.embedded.frequencies import Draw, draw_fourier_map
+from retgk.engine.embedded.graph_vectors import (
     compiled_maps,
     dense_vectors,
     graph_vectors,
     joined_vectors,
     piece_borders,
 )
+from retgk.engine.embedded.label_columns import feature_names, known_codes, names_in_use
 from retgk.errors import InvalidInputError
-from retgk.validation import check_alike, warn_of_unknown_labels
-from retgk.walks.features import Method, check_walk_parameters, return_probabilities
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.validation import check_alike, warn_of_unknown_labels
+from retgk.io.converters import as_batch
+from retgk.walks.return_probabilities import Method, check_walk_parameters, return_probabilities
 from retgk.walks.sampling import seed_from
 
 __all__ = ["RetGKEmbedding"]

@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.batch import GraphBatch
-from retgk.converters import as_batch
+from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.estimators.functions import mean_embedding_gram, squared_mmd
 from retgk.estimators.kernel import RetGKKernel
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.validation import check_alike
+from retgk.io.converters import as_batch
 from retgk.kernels.node_kernels import Laplacian
-from retgk.validation import check_alike
 
 __all__ = ["MostSimilar", "distance", "most_similar", "pairwise_distances", "similarity"]
 
-Floats = NDArray[np.float64]
 
 # One over the median distance of nodes, the paper's rule for gamma, is 3 to 8 on its collections,
 # each of which holds graphs of one sort. Any two graphs are further apart; a wider kernel still

@@ -2,16 +2,12 @@
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from retgk.converters import as_batch
+from retgk.array_types import Floats
 from retgk.estimators.kernel import RetGKKernel
+from retgk.io.converters import as_batch
 from retgk.kernels.graph_kernels import PolynomialGraphKernel, squared_mmd_from_products
 
 __all__ = ["mean_embedding_gram", "squared_mmd"]
-
-Floats = NDArray[np.float64]
 
 
 def mean_embedding_gram(X: Any, Y: Any = None, **options: Any) -> Floats:

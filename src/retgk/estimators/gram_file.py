@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from retgk.converters import as_batch
-from retgk.datasets.storage import atomic_path
+from retgk.engine.exact.reduction import Reduced
+from retgk.engine.exact.tiled_gram import gram_of_reduced
 from retgk.errors import InvalidInputError
 from retgk.estimators.kernel import RetGKKernel
-from retgk.kernels.gram import gram_of_reduced
-from retgk.kernels.reduction import Reduced
-from retgk.progress import progress_bar
+from retgk.io.converters import as_batch
+from retgk.runtime.progress import progress_bar
+from retgk.runtime.storage import atomic_path
 from retgk.walks.sampling import seed_from
 
 __all__ = ["fit_and_write_gram", "write_mean_embedding_gram"]

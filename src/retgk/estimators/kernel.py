@@ -7,39 +7,38 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from retgk.batch import GraphBatch
-from retgk.converters import as_batch
-from retgk.estimators.kernel_parameters import (
-    check_graph_kernel,
-    check_node_parameters,
-    walk_seed,
-)
-from retgk.estimators.node_features import AttributeKernel, attribute_blocks, node_points
-from retgk.kernels.fitted_graphs import FittedGraphs
-from retgk.kernels.gram import gram_of_reduced
-from retgk.kernels.graph_kernels import (
-    ExponentialGraphKernel,
-    GraphKernel,
-    squared_mmd_from_products,
-)
-from retgk.kernels.new_graphs import (
+from retgk.array_types import Floats
+from retgk.engine.exact.fitted_graphs import FittedGraphs
+from retgk.engine.exact.new_graphs import (
     NewGraphs,
     placed_graphs,
     products_with_fitted,
     squared_norms,
 )
+from retgk.engine.exact.points import NodePoints
+from retgk.engine.exact.reduction import reduced_points
+from retgk.engine.exact.tiled_gram import gram_of_reduced
+from retgk.engine.node_features import AttributeKernel, attribute_blocks, node_points
+from retgk.estimators.kernel_parameters import (
+    check_graph_kernel,
+    check_node_parameters,
+    walk_seed,
+)
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.validation import check_alike, warn_of_unknown_labels
+from retgk.io.converters import as_batch
+from retgk.kernels.graph_kernels import (
+    ExponentialGraphKernel,
+    GraphKernel,
+    squared_mmd_from_products,
+)
 from retgk.kernels.node_kernels import Laplacian, NodeKernel
-from retgk.kernels.points import NodePoints
-from retgk.kernels.reduction import reduced_points
-from retgk.memory import check_room
-from retgk.validation import check_alike, warn_of_unknown_labels
-from retgk.walks.features import Method, return_probabilities
+from retgk.runtime.memory import check_room
+from retgk.walks.return_probabilities import Method, return_probabilities
 
 __all__ = ["DEFAULT_TOL", "RetGKKernel"]
 
 DEFAULT_TOL = 1e-4
-
-Floats = NDArray[np.float64]
 
 
 class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
-from retgk.batch import GraphBatch
+from retgk.engine.node_features import attribute_blocks, check_node_kernel
 from retgk.errors import InvalidInputError
-from retgk.estimators.node_features import attribute_blocks, check_node_kernel
+from retgk.graphs.batch import GraphBatch
 from retgk.kernels.graph_kernels import ExponentialGraphKernel, PolynomialGraphKernel
-from retgk.parallel import n_threads
-from retgk.walks.features import check_walk_parameters
+from retgk.runtime.parallel import n_threads
 from retgk.walks.monte_carlo import ESTIMATORS
+from retgk.walks.return_probabilities import check_walk_parameters
 from retgk.walks.sampling import seed_from
 
 __all__ = ["check_graph_kernel", "check_node_parameters", "walk_seed"]

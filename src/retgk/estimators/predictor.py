@@ -5,28 +5,26 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from retgk.batch import GraphBatch
-from retgk.converters import as_batch
+from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.estimators.candidate_search import Score, Solver, best_candidate
-from retgk.estimators.candidates import (
+from retgk.graphs.batch import GraphBatch
+from retgk.io.converters import as_batch
+from retgk.learning.candidate_search import Score, Solver, best_candidate
+from retgk.learning.candidates import (
     checked_penalties,
     graph_kernel_candidates,
     node_candidates,
 )
-from retgk.estimators.folds import Fold
-from retgk.estimators.graph_products import embedded_products, exact_products, vectors_of
-from retgk.estimators.machine import Machine
+from retgk.learning.folds import Fold
+from retgk.learning.graph_products import embedded_products, exact_products, vectors_of
+from retgk.learning.machine import Machine
 from retgk.walks.sampling import seed_from
 
 __all__ = ["MAX_EXACT_GRAPHS", "MAX_EXACT_NODES", "GraphPredictor"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MAX_EXACT_GRAPHS = 5_000
 MAX_EXACT_NODES = 1_000_000
@@ -121,7 +119,7 @@ class GraphPredictor(BaseEstimator):  # type: ignore[misc]
         """Kernel between new graphs and the support graphs."""
         if not self.approximate_:
             return np.asarray(self.kernel_._kernel_with_fitted(batch))
-        from retgk.embeddings.gram import embedding_gram
+        from retgk.engine.embedded.embedding_gram import embedding_gram
 
         vectors = self.embedding_._embedded(batch)  # sparse whatever scikit-learn is set to
         return embedding_gram(

@@ -3,21 +3,18 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.estimators.folds import real_folds
 from retgk.estimators.kernel import DEFAULT_TOL
-from retgk.estimators.landmark_ridge import LandmarkRidge, landmarks_of
 from retgk.estimators.predictor import GraphPredictor
-from retgk.estimators.targets import graphs_and_targets, real_targets, targets_of
-from retgk.walks.features import Method
+from retgk.learning.folds import real_folds
+from retgk.learning.landmark_ridge import LandmarkRidge, landmarks_of
+from retgk.learning.targets import graphs_and_targets, real_targets, targets_of
+from retgk.walks.return_probabilities import Method
 
 __all__ = ["RetGKRegressor"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]

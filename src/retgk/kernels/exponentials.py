@@ -7,13 +7,12 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from retgk.kernels.vector_passes import finish
+from retgk.array_types import Floats
+from retgk.simd.vector_passes import finish
 
 __all__ = ["exponential_values", "fill_symmetric_tile"]
 
-Floats = NDArray[np.float64]
 
 _LANES = 8
 _ROWS = 8  # that are mirrored together: as many numbers as a cache line has

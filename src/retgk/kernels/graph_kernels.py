@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 
 __all__ = [
@@ -18,8 +18,6 @@ __all__ = [
     "PolynomialGraphKernel",
     "squared_mmd_from_products",
 ]
-
-Floats = NDArray[np.float64]
 
 
 def squared_mmd_from_products(products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:

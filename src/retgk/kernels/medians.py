@@ -6,11 +6,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from retgk.parallel import run_tasks
+from retgk.array_types import Floats
+from retgk.runtime.parallel import run_tasks
 
 __all__ = ["median_squared_mmd", "typical_squared_mmd"]
 
-Floats = NDArray[np.float64]
 
 _SAMPLE = 1 << 14
 _SPREADS = (4.0, 16.0)  # standard deviations of a sample's ranks: wrong once in 10^4 times; never

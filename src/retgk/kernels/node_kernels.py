@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 
 __all__ = [
@@ -18,7 +19,6 @@ __all__ = [
     "median_distance",
 ]
 
-Floats = NDArray[np.float64]
 Bandwidth = float | Literal["median", "dimension"]
 
 _NODES_PER_GRAPH = 5

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from retgk.parallel import n_threads
+from retgk.runtime.parallel import n_threads
 
 __all__ = ["circumstances", "digest_of_code", "source_digest", "versions"]
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.batch import GraphBatch
-from retgk.walks.features import return_probabilities
+from retgk.graphs.batch import GraphBatch
+from retgk.walks.return_probabilities import return_probabilities
 
 __all__ = ["Copies", "find_copies"]
 

@@ -10,7 +10,7 @@ that the text states.)
 from collections.abc import Sequence
 from typing import Any
 
-from retgk.batch import GraphBatch
+from retgk.graphs.batch import GraphBatch
 
 __all__ = ["N_STEPS", "draw_centres", "toy_graph"]
 

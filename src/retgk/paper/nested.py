@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk.array_types import Floats, Ints
 from retgk.kernels.graph_kernels import ExponentialGraphKernel, GraphKernel
 from retgk.paper.protocols import (
     FoldResult,
@@ -19,8 +20,6 @@ from retgk.paper.svm import accuracies_over_c, accuracy_at_c
 
 __all__ = ["Option", "nested_folds", "nested_outcome"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Targets = NDArray[Any]
 
 

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.batch import GraphBatch
-from retgk.datasets.storage import atomic_path
-from retgk.memory import peak_megabytes
-from retgk.optional import optional_module
+from retgk.graphs.batch import GraphBatch
+from retgk.paper.paper_graphs import load_source
 from retgk.paper.peers import READY
-from retgk.paper.sources import load_source
+from retgk.runtime.memory import peak_megabytes
+from retgk.runtime.optional_packages import optional_module
+from retgk.runtime.storage import atomic_path
 
 __all__ = ["grakel_graphs", "grakel_kernel", "main", "normalized"]
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from retgk.datasets.storage import atomic_path
 from retgk.paper.circumstances import source_digest, versions
-from retgk.paper.matrices import Matrix
 from retgk.paper.records import key_of
+from retgk.paper.timed_matrices import Matrix
+from retgk.runtime.storage import atomic_path
 
 __all__ = ["READY", "Limits", "PeerFailure", "peer_matrix"]
 

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.kernels.graph_kernels import ExponentialGraphKernel, GraphKernel
 from retgk.kernels.medians import typical_squared_mmd
 from retgk.paper.svm import accuracies_over_c, accuracy_at_c
-from retgk.parallel import n_threads
+from retgk.runtime.parallel import n_threads
 
 __all__ = [
     "FoldResult",
@@ -31,8 +32,6 @@ __all__ = [
     "time_outcome",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Targets = NDArray[Any]
 
 

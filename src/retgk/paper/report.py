@@ -8,10 +8,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from retgk.datasets.storage import atomic_path
 from retgk.errors import InvalidInputError
-from retgk.paper.cells import TABLES
-from retgk.paper.curves import Curve, curves
+from retgk.paper.figure_2 import Curve, curves
 from retgk.paper.records import Record, read_records
 from retgk.paper.report_csv import csv_files
 from retgk.paper.report_facts import facts, legend
@@ -23,6 +21,8 @@ from retgk.paper.report_protocols import both_protocols_grid, protocols_grid
 from retgk.paper.report_sections import accuracy_grid, copies_grid, plateau_grid, summary_grid
 from retgk.paper.report_times import baseline_grid, set_times_grid, total_times_grid
 from retgk.paper.summaries import Row, by_cell, n_unknown_records, table_rows
+from retgk.paper.table_cells import TABLES
+from retgk.runtime.storage import atomic_path
 
 __all__ = ["write_report"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from retgk.paper.curves import Curve
+from retgk.paper.figure_2 import Curve
 from retgk.paper.report_outside import Variation
 from retgk.paper.report_sections import OURS, succeeded
 from retgk.paper.report_times import TotalTime, difference_text, total_times

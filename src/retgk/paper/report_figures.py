@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from retgk.datasets.storage import atomic_path
-from retgk.paper.cells import read_settings
-from retgk.paper.curves import Curve
 from retgk.paper.figure_1 import draw_centres
+from retgk.paper.figure_2 import Curve
+from retgk.paper.table_cells import read_settings
+from retgk.runtime.storage import atomic_path
 
 __all__ = ["Picture", "figure_1", "figure_2"]
 

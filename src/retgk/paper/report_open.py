@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from retgk.paper.cells import TABLES, Cell, Protocol, figure_cells, table_cells
 from retgk.paper.published import N_REPETITIONS
 from retgk.paper.report_facts import listed
 from retgk.paper.summaries import Records, measured
+from retgk.paper.table_cells import TABLES, Cell, Protocol, figure_cells, table_cells
 
 __all__ = ["open_sentence"]
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from retgk.paper.cells import cell_key, read_settings
 from retgk.paper.published import Published, published_accuracies
 from retgk.paper.records import Record
 from retgk.paper.report_facts import n_of
@@ -18,6 +17,7 @@ from retgk.paper.summaries import (
     summary_of,
     verdict_of,
 )
+from retgk.paper.table_cells import cell_key, read_settings
 
 __all__ = ["Variation", "outside_grid", "tried_grid", "variations"]
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from retgk.paper.cells import TABLES, read_settings, table_cells
 from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.report_sections import measured_text, published_text, succeeded
 from retgk.paper.summaries import Row
+from retgk.paper.table_cells import TABLES, read_settings, table_cells
 
 __all__ = ["both_protocols_grid", "protocols_grid"]
 

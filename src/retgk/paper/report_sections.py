@@ -6,8 +6,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
-from retgk.paper.cells import TABLES, read_settings
-from retgk.paper.curves import Curve
+from retgk.paper.figure_2 import Curve
 from retgk.paper.published import (
     N_REPETITIONS,
     Published,
@@ -17,6 +16,7 @@ from retgk.paper.published import (
 from retgk.paper.report_facts import listed
 from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.summaries import Measured, Row
+from retgk.paper.table_cells import TABLES, read_settings
 
 __all__ = [
     "OURS",

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retgk.paper.cells import TABLES, read_settings
 from retgk.paper.published import published_times
 from retgk.paper.report_facts import listed
 from retgk.paper.report_grids import Entry, Grid
 from retgk.paper.report_sections import succeeded
 from retgk.paper.summaries import Measured, Row
+from retgk.paper.table_cells import TABLES, read_settings
 
 __all__ = [
     "BESIDE",

@@ -10,26 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk.array_types import Ints
+from retgk.graphs.ragged import offsets
 from retgk.kernels.graph_kernels import (
     ExponentialGraphKernel,
     GraphKernel,
     PolynomialGraphKernel,
 )
 from retgk.kernels.node_kernels import Laplacian
-from retgk.paper.cells import Cell, protocol_settings
 from retgk.paper.circumstances import circumstances
-from retgk.paper.matrices import Matrix, embedding_matrix, exact_matrix, matrix_path
 from retgk.paper.nested import Option, nested_outcome
+from retgk.paper.paper_graphs import Source, load_source
 from retgk.paper.peers import Limits, PeerFailure, peer_matrix
 from retgk.paper.protocols import Outcome, paper_outcome, time_outcome
 from retgk.paper.records import Record, key_of
-from retgk.paper.sources import Source, load_source
-from retgk.runs import offsets
-from retgk.walks.features import return_probabilities
+from retgk.paper.table_cells import Cell, protocol_settings
+from retgk.paper.timed_matrices import Matrix, embedding_matrix, exact_matrix, matrix_path
+from retgk.walks.return_probabilities import return_probabilities
 
 __all__ = ["Runner"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass

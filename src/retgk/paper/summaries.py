@@ -6,7 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from retgk.paper.cells import (
+from retgk.paper.published import Published, published_accuracies, published_methods
+from retgk.paper.records import Record
+from retgk.paper.table_cells import (
     TABLES,
     Cell,
     Protocol,
@@ -15,8 +17,6 @@ from retgk.paper.cells import (
     read_settings,
     table_cells,
 )
-from retgk.paper.published import Published, published_accuracies, published_methods
-from retgk.paper.records import Record
 
 __all__ = [
     "Measured",

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk.array_types import Floats
+
 __all__ = ["Scores", "accuracies_over_c", "accuracy_at_c"]
 
-Floats = NDArray[np.float64]
 Targets = NDArray[Any]
 
 _MAX_ITERATIONS = 5_000_000

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from retgk.paper.cells import Cell, set_sizes
 from retgk.paper.peers import Limits
 from retgk.paper.protocols import compile_graph_kernels
 from retgk.paper.records import Record, key_of, read_records, record_writer
 from retgk.paper.runner import Runner
+from retgk.paper.table_cells import Cell, set_sizes
 
 __all__ = ["Task", "ordered_tasks", "run_tasks_into", "without_missing_peers"]
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retgk.batch import GraphBatch
-from retgk.converters import as_batch
 from retgk.errors import InvalidInputError
 from retgk.estimators.kernel import RetGKKernel
+from retgk.graphs.batch import GraphBatch
+from retgk.io.converters import as_batch
 from retgk.plot.axes import FEW_COLOURS, MANY_COLOURS, axes_or_new, checked_kernel, checked_targets
 
 if TYPE_CHECKING:

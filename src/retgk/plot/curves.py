@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from retgk.batch import GraphBatch
-from retgk.converters import as_batch
 from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.ragged import graph_of
+from retgk.io.converters import as_batch
 from retgk.plot.axes import FEW_COLOURS, axes_or_new
-from retgk.runs import graph_of
-from retgk.walks.features import return_probabilities
+from retgk.walks.return_probabilities import return_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

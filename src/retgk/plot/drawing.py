@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retgk.batch import GraphBatch
 from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
 from retgk.plot.axes import axes_or_new
 from retgk.plot.layout import node_positions, one_graph
-from retgk.walks.features import return_probabilities
+from retgk.walks.return_probabilities import return_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

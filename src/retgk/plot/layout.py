@@ -3,17 +3,16 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from retgk.batch import GraphBatch
-from retgk.converters import as_batch
+from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.io.converters import as_batch
 
 __all__ = ["node_positions", "one_graph"]
 
-Floats = NDArray[np.float64]
 
 _MAX_NODES = 2000
 _MAX_ROUNDS = 300

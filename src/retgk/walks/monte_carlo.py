@@ -5,18 +5,16 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from retgk.batch import GraphBatch
+from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.parallel import n_threads, run_tasks
+from retgk.graphs.batch import GraphBatch
+from retgk.runtime.parallel import n_threads, run_tasks
 from retgk.walks.first_steps import fill_first_steps
 from retgk.walks.random_walks import WalkTable, fill_collisions, fill_returns, walk_table
 
 __all__ = ["ESTIMATORS", "estimated_return_probabilities"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 ESTIMATORS: dict[str, Callable[..., None]] = {
     "monte-carlo": fill_collisions,

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from retgk.batch import GraphBatch
+from retgk.graphs.batch import GraphBatch
 
 __all__ = [
     "WalkTable",

@@ -4,17 +4,15 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from retgk.batch import GraphBatch
-from retgk.converters import as_batch
+from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
-from retgk.validation import MAX_GRAPH_SIZE
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.validation import MAX_GRAPH_SIZE
+from retgk.io.converters import as_batch
 from retgk.walks.random_walks import graph_hashes, node_keys
 
 __all__ = ["chosen_nodes", "sample_nodes", "seed_from"]
-
-Ints = NDArray[np.int64]
 
 
 def sample_nodes(graphs: Any, nodes: float, *, random_state: Any = None) -> Ints:

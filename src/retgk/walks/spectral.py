@@ -3,14 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from retgk.batch import GraphBatch
+from retgk.array_types import Floats
+from retgk.graphs.batch import GraphBatch
 from retgk.walks.twins import Quotients
 
 __all__ = ["eigh_cost", "fill_dense", "half_power_cost", "spectral_return_probabilities"]
-
-Floats = NDArray[np.float64]
 
 
 def spectral_return_probabilities(matrix: Floats, n_steps: int) -> Floats:

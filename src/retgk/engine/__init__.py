@@ -1,0 +1,1 @@
+"""Inner products of mean embeddings of graphs: exact (RetGK_I) and embedded (RetGK_II)."""

@@ -1,0 +1,181 @@
+"""Means of Fourier features over the nodes of a graph and label, without storing the features.
+
+For a block of nodes at a time: frequencies times points, the cosine in place, and the sum. A sum
+runs over the nodes of its group in order, so it depends on no other graph, block or thread.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from retgk.engine.embedded.cosine import cosine_in_place
+from retgk.engine.embedded.distinct_nodes import DistinctNodes
+from retgk.simd.panel_products import ROWS, write_product
+
+__all__ = ["fill_joint_means", "fill_tensor_means"]
+
+_BLOCK = 64
+
+
+def fill_joint_means(
+    distinct: DistinctNodes, blocks: tuple[Any, Any], fourier: Any, out: Any
+) -> None:
+    """
+    Write ``sqrt(2 / D) sum_i w_i cos(2 pi (omega^T [p_i, a_i] + b))`` of every group.
+
+    Parameters
+    ----------
+    distinct : DistinctNodes
+        Nodes with their weights w, sorted by group.
+    blocks : pair of ndarray of float64, shape (n_nodes, n_columns)
+        Return probabilities p and attributes a; of width zero when they are not used.
+    fourier : ndarray, shape (n_panels, 1 + n_columns, panel width)
+        Phases, then frequencies, in turns and in panels.
+    out : ndarray, shape (n_groups, D)
+        Where the result is written, in rows of the groups of these nodes only.
+    """
+    _fill_joint(*distinct, *blocks, fourier, out)
+
+
+def fill_tensor_means(
+    distinct: DistinctNodes,
+    blocks: tuple[Any, Any],
+    fourier: tuple[Any, Any],
+    out: Any,
+) -> None:
+    """
+    Write ``sum_i w_i phi_0(p_i) phi_c(a_i)^T`` of every group.
+
+    Parameters
+    ----------
+    distinct : DistinctNodes
+        Nodes with their weights w, sorted by group.
+    blocks : pair of ndarray of float64, shape (n_nodes, n_columns)
+        Return probabilities p and attributes a.
+    fourier : pair of ndarray, shape (n_panels, 1 + n_columns, panel width)
+        Phases, then frequencies, in turns and in panels, of both feature maps.
+    out : ndarray, shape (n_groups, D0, Dc)
+        Where the result is written, in rows of the groups of these nodes only.
+    """
+    _fill_tensor(*distinct, blocks, fourier, out)
+
+
+@njit(cache=True, nogil=True)
+def _load_points(nodes, probabilities, attributes, points):
+    """Copy the rows of some nodes side by side, after a 1 that the phases are multiplied by."""
+    n_steps = probabilities.shape[1]
+    for i in range(len(nodes)):
+        points[i, 0] = 1
+        for column in range(n_steps):
+            points[i, 1 + column] = probabilities[nodes[i], column]
+        for column in range(attributes.shape[1]):
+            points[i, 1 + n_steps + column] = attributes[nodes[i], column]
+
+
+@njit(cache=True, nogil=True)
+def _write_angles(points, n, fourier, strides, angles):
+    """Angles of n points, rounded up to whole tiles; strides are those of panels and points."""
+    n_panels, n_columns, _ = fourier.shape
+    panel_stride, point_stride = strides
+    flat = points.reshape(-1)
+    for panel in range(n_panels):
+        own = fourier[panel].reshape(-1)
+        for i in range(0, n, ROWS):
+            left = flat[i * n_columns :]
+            out = angles[panel * panel_stride + i * point_stride :]
+            write_product(left, n_columns, 1, own, n_columns, out, point_stride)
+
+
+# "contract" lets a product and a sum become one instruction, which rounds once instead of
+# twice; it takes no other liberty.
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _fill_joint(nodes, weights, groups, probabilities, attributes, fourier, out):
+    n_panels, n_columns, width = fourier.shape
+    n_padded = n_panels * width
+    points = np.zeros((_BLOCK, n_columns), out.dtype)
+    cosines = np.empty(_BLOCK * n_padded, out.dtype)
+    sums = np.zeros(n_padded)
+    scale = np.sqrt(2.0 / out.shape[1])
+    for begin in range(0, len(nodes), _BLOCK):
+        end = min(begin + _BLOCK, len(nodes))
+        _load_points(nodes[begin:end], probabilities, attributes, points)
+        _write_angles(points, end - begin, fourier, (width, n_padded), cosines)
+        cosine_in_place(cosines[: (end - begin) * n_padded])
+        for i in range(begin, end):
+            row = cosines[(i - begin) * n_padded : (i - begin + 1) * n_padded]
+            weight = weights[i]
+            for k in range(n_padded):
+                sums[k] += weight * row[k]
+            if i + 1 == len(nodes) or groups[i + 1] != groups[i]:
+                own = out[groups[i]]
+                for k in range(len(own)):
+                    own[k] = scale * sums[k]
+                sums[:] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def _fill_tensor(nodes, weights, groups, blocks, fourier, out):
+    none = np.empty((len(blocks[0]), 0))
+    width = fourier[0].shape[2]
+    points_0 = np.zeros((_BLOCK, fourier[0].shape[1]), out.dtype)
+    points_c = np.zeros((_BLOCK, fourier[1].shape[1]), out.dtype)
+    phi_0 = np.zeros(len(fourier[0]) * _BLOCK * width, out.dtype)
+    phi_c = np.zeros(len(fourier[1]) * _BLOCK * width, out.dtype)
+    tile = np.empty(ROWS * width, out.dtype)
+    sums = np.zeros((len(fourier[0]) * width, len(fourier[1]) * width))
+    begin = 0
+    while begin < len(nodes):
+        end = begin + 1
+        while end < min(begin + _BLOCK, len(nodes)) and groups[end] == groups[begin]:
+            end += 1
+        _load_points(nodes[begin:end], blocks[0], none, points_0)
+        _load_points(nodes[begin:end], blocks[1], none, points_c)
+        _fill_panels(points_0, end - begin, fourier[0], phi_0)
+        _fill_panels(points_c, end - begin, fourier[1], phi_c)
+        _weigh(phi_0, weights[begin:end], width)
+        _add_outer_products(phi_0, phi_c, end - begin, tile, sums)
+        if end == len(nodes) or groups[end] != groups[begin]:
+            _write_tensor(sums, out[groups[begin]])
+            sums[:] = 0.0
+        begin = end
+
+
+@njit(cache=True, nogil=True)
+def _fill_panels(points, n, fourier, phi):
+    """Cosines of n points, panel after panel."""
+    n_panels, _, width = fourier.shape
+    _write_angles(points, n, fourier, (_BLOCK * width, width), phi)
+    for panel in range(n_panels):
+        first = panel * _BLOCK * width
+        cosine_in_place(phi[first : first + n * width])
+
+
+@njit(cache=True, nogil=True)
+def _weigh(phi, weights, width):
+    """Multiply the features of every point, in panels, by its weight."""
+    for panel in range(0, len(phi), _BLOCK * width):
+        for i in range(len(weights)):
+            for k in range(panel + i * width, panel + (i + 1) * width):
+                phi[k] *= weights[i]
+
+
+@njit(cache=True, nogil=True)
+def _add_outer_products(phi_0, phi_c, n, tile, sums):
+    """``sums += phi_0^T phi_c`` over n points, both in panels."""
+    width = len(tile) // ROWS
+    for r in range(0, sums.shape[0], ROWS):
+        left = phi_0[(r // width) * _BLOCK * width + r % width :]
+        for panel in range(sums.shape[1] // width):
+            write_product(left, 1, width, phi_c[panel * _BLOCK * width :], n, tile, width)
+            for j in range(ROWS):
+                for k in range(width):
+                    sums[r + j, panel * width + k] += tile[j * width + k]
+
+
+@njit(cache=True, nogil=True)
+def _write_tensor(sums, out):
+    scale = 2.0 / np.sqrt(out.shape[0] * out.shape[1])
+    for i in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[i, k] = scale * sums[i, k]

@@ -1,0 +1,140 @@
+"""Random frequencies whose Fourier features approximate a kernel between nodes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from retgk.array_types import Floats
+from retgk.errors import InvalidInputError
+from retgk.kernels.node_kernels import Gaussian, Laplacian, NodeKernel
+from retgk.runtime.parallel import single_threaded_blas
+
+__all__ = ["Draw", "FourierMap", "check_fourier_kernel", "draw_fourier_map"]
+
+Draw = Literal["plain", "orthogonal", "quasi-random"]
+
+_SOBOL_BITS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class FourierMap:
+    """
+    Feature map ``phi(x) = sqrt(2 / D) cos(omega^T x + b)`` (section 4.2 of the paper).
+
+    Attributes
+    ----------
+    frequencies : ndarray of float64, shape (n_inputs, D)
+        The columns are the omega.
+    phases : ndarray of float64, shape (D,)
+        The b, uniform in [0, 2 pi).
+    """
+
+    frequencies: Floats
+    phases: Floats
+
+    def __call__(self, x: Floats) -> Floats:
+        """Give the features of the rows of x."""
+        angles = x @ self.frequencies + self.phases
+        return np.asarray(np.sqrt(2 / len(self.phases)) * np.cos(angles))
+
+
+def check_fourier_kernel(kernel: Any, name: str) -> None:
+    """Raise unless a kernel is one that Fourier features can approximate."""
+    if not isinstance(kernel, Gaussian | Laplacian):
+        raise InvalidInputError(
+            f"{name} must be Gaussian or Laplacian, the kernels that depend on x - y alone and so "
+            f"have frequencies; got {kernel!r}"
+        )
+
+
+def draw_fourier_map(
+    factors: Sequence[tuple[NodeKernel, int]],
+    n_components: int,
+    draw: Draw = "plain",
+    random_state: Any = None,
+) -> FourierMap:
+    r"""
+    Draw the frequencies of a product of kernels, one for each part of a point.
+
+    A product of kernels of x - y is such a kernel of the concatenated points, and its frequencies
+    are concatenated too. With z standard normal, those of ``exp(-gamma |x|^2)`` are
+    :math:`\sqrt{2 \gamma}\, z`, and those of ``exp(-gamma |x|)``, a multivariate Cauchy variable,
+    :math:`\gamma z / |z_0|` with one more standard normal :math:`z_0`.
+
+    Parameters
+    ----------
+    factors : sequence of (kernel, dimension)
+        Gaussian or Laplacian kernels with numbers for gamma, and the widths of their parts.
+    n_components : int
+        Number D of frequencies.
+    draw : {"plain", "orthogonal", "quasi-random"}, default="plain"
+        - "plain": independent frequencies.
+        - "orthogonal": the z are orthogonal in blocks of as many as they have
+          coordinates, with independent lengths; each is still standard normal.
+        - "quasi-random": z, :math:`z_0` and b from a scrambled Sobol sequence.
+        All three are unbiased.
+    random_state : None, int or Generator
+        Seed.
+
+    Returns
+    -------
+    FourierMap
+        The feature map.
+
+    Examples
+    --------
+    >>> draw_fourier_map([(Gaussian(0.5), 3)], 100, random_state=0).frequencies.shape
+    (3, 100)
+    """
+    if draw not in get_args(Draw):
+        raise InvalidInputError(f"frequencies must be one of {get_args(Draw)}, got {draw!r}")
+    rng = np.random.default_rng(random_state)
+    dimension = sum(width for _, width in factors)
+    is_laplacian = [isinstance(kernel, Laplacian) for kernel, _ in factors]
+    normals, roots, turns = _SAMPLERS[draw](dimension, sum(is_laplacian), n_components, rng)
+    column = 0
+    for kernel, width in factors:
+        own = normals[:, column : column + width]
+        if isinstance(kernel, Laplacian):
+            root, roots = roots[:, :1], roots[:, 1:]
+            own *= kernel.scale / np.abs(root)
+        else:
+            own *= np.sqrt(2 * kernel.scale)
+        column += width
+    return FourierMap(np.ascontiguousarray(normals.T), 2 * np.pi * turns)
+
+
+def _plain(dimension: int, n_roots: int, n: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+    """Standard normal points, more standard normal numbers, and uniform ones."""
+    return rng.standard_normal((n, dimension)), rng.standard_normal((n, n_roots)), rng.random(n)
+
+
+def _orthogonal(
+    dimension: int, n_roots: int, n: int, rng: np.random.Generator
+) -> tuple[Floats, ...]:
+    """Orthogonal rows that are each standard normal: uniform rotations, lengths apart."""
+    n_blocks = -(-n // dimension)
+    with single_threaded_blas():  # the same bits on any number of cores
+        q, r = np.linalg.qr(rng.standard_normal((n_blocks, dimension, dimension)))
+    signs = np.sign(np.diagonal(r, axis1=1, axis2=2))  # without them it would not be uniform
+    rotations = (q * signs[:, None, :]).reshape(-1, dimension)[:n]
+    lengths = np.sqrt(rng.chisquare(dimension, n))
+    return rotations * lengths[:, None], rng.standard_normal((n, n_roots)), rng.random(n)
+
+
+def _quasi_random(
+    dimension: int, n_roots: int, n: int, rng: np.random.Generator
+) -> tuple[Floats, ...]:
+    from scipy.special import ndtri
+    from scipy.stats.qmc import Sobol
+
+    sequence = Sobol(dimension + n_roots + 1, scramble=True, bits=_SOBOL_BITS, seed=rng)
+    # Whole powers of two, as the sequence wants them; half a step keeps clear of zero.
+    points = sequence.random_base2(max(0, (n - 1).bit_length()))[:n] + 2.0 ** -(_SOBOL_BITS + 1)
+    normals = ndtri(points[:, :-1])
+    return normals[:, :dimension].copy(), normals[:, dimension:], points[:, -1]
+
+
+_SAMPLERS = {"plain": _plain, "orthogonal": _orthogonal, "quasi-random": _quasi_random}

@@ -1,0 +1,252 @@
+"""Vectors of graphs: means of Fourier features over nodes, one block for each label."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import bsr_array
+
+from retgk.array_types import Ints
+from retgk.engine.embedded.distinct_nodes import LabelGroups, distinct_nodes, label_groups
+from retgk.engine.embedded.fourier_means import fill_joint_means, fill_tensor_means
+from retgk.engine.embedded.frequencies import FourierMap
+from retgk.errors import InvalidInputError
+from retgk.runtime.memory import check_room
+from retgk.runtime.parallel import n_threads, run_tasks
+from retgk.simd.panel_products import panels
+
+__all__ = [
+    "CompiledMaps",
+    "compiled_maps",
+    "dense_vectors",
+    "graph_vectors",
+    "joined_vectors",
+    "piece_borders",
+]
+
+CompiledMaps = tuple[NDArray[Any], ...]
+
+_PIECE_NODES = 1 << 17
+_TASKS_PER_THREAD = 8
+_NANOSECONDS_PER_TASK = 5e5
+_PRODUCTS_PER_NANOSECOND = 15.0
+_TURN = 2 * np.pi
+
+
+def compiled_maps(maps: Sequence[FourierMap], dtype: Any) -> CompiledMaps:
+    """
+    Feature maps in the form that the compiled code takes: panels, in turns.
+
+    Parameters
+    ----------
+    maps : sequence of FourierMap
+        The joint map, or both factors of the tensor.
+    dtype : dtype
+        float64 or float32.
+
+    Returns
+    -------
+    tuple of ndarray, shape (n_panels, 1 + n_inputs, panel width)
+        Phases and frequencies of every map.
+    """
+    return tuple(
+        panels(np.vstack([fourier.phases, fourier.frequencies]) / _TURN, dtype) for fourier in maps
+    )
+
+
+def piece_borders(node_ptr: Ints, batch_size: int | None) -> Iterator[tuple[int, int]]:
+    """
+    Cut graphs into pieces that are worked on one after the other.
+
+    Parameters
+    ----------
+    node_ptr : ndarray of int64, shape (n_graphs + 1,)
+        First node of every graph.
+    batch_size : int or None
+        Graphs in a piece; None for as many as have about 130,000 nodes.
+
+    Yields
+    ------
+    first, last : int
+        The piece holds the graphs `first` to ``last - 1``, at least one.
+    """
+    first, n_graphs = 0, len(node_ptr) - 1
+    while first < n_graphs:
+        if batch_size is None:
+            limit = node_ptr[first] + _PIECE_NODES
+            last = int(np.searchsorted(node_ptr, limit, side="right")) - 1
+        else:
+            last = first + batch_size
+        last = min(max(last, first + 1), n_graphs)
+        yield first, last
+        first = last
+
+
+def graph_vectors(
+    node_ptr: Ints,
+    blocks: tuple[NDArray[np.float64], NDArray[np.float64]],
+    labels: NDArray[np.int32] | None,
+    n_labels: int,
+    maps: Sequence[FourierMap],
+    *,
+    compiled: CompiledMaps,
+    n_jobs: int | None = None,
+) -> bsr_array:
+    """
+    ``m_G = 1/n sum_i e(label_i) o phi(x_i)``: a block of the features for each label of a graph.
+
+    Parameters
+    ----------
+    node_ptr : ndarray of int64, shape (n_graphs + 1,)
+        First node of every graph.
+    blocks : pair of ndarray of float64, shape (n_nodes, n_columns)
+        Return probabilities and attributes; the attributes of width zero if they are not used.
+    labels : ndarray of int32, shape (n_nodes,), or None
+        Label codes; nodes of label -1 add nothing, but count in n.
+    n_labels : int
+        Number of labels; 1 if there are none.
+    maps : sequence of FourierMap
+        One map of return probabilities and attributes side by side, or one of each, of which
+        the tensor product is taken.
+    compiled : tuple
+        What `compiled_maps` makes of them; its type is that of the result.
+    n_jobs : int, optional
+        Threads; they change no bit of the result.
+
+    Returns
+    -------
+    bsr_array, shape (n_graphs, n_labels * n_features)
+        One stored block, of shape (1, n_features), for each label that occurs in a graph.
+    """
+    _check_range(blocks, maps, compiled[0].dtype)
+    blocks = (_read_only(blocks[0]), _read_only(blocks[1]))  # one type, compiled once
+    shape = tuple(len(fourier.phases) for fourier in maps)
+    groups = label_groups(node_ptr, labels, n_labels)
+    values = np.empty((len(groups.labels), *shape), compiled[0].dtype)
+    fill, fourier = (
+        (fill_joint_means, compiled[0]) if len(maps) == 1 else (fill_tensor_means, compiled)
+    )
+    n_products = sum(fourier.size for fourier in compiled) + values[:1].size
+    cuts = _cuts(node_ptr, n_products / _PRODUCTS_PER_NANOSECOND, n_threads(n_jobs))
+    tasks = [
+        (node_ptr, groups, blocks, int(first), int(last), fill, fourier, values)
+        for first, last in pairwise(cuts)
+    ]
+    run_tasks(_fill, tasks, np.diff(node_ptr[cuts]).tolist(), n_jobs, "embedding graphs")
+    width = int(np.prod(shape))
+    return bsr_array(
+        (values.reshape(-1, 1, width), groups.labels, groups.ptr.astype(np.int32)),
+        shape=(len(node_ptr) - 1, n_labels * width),
+    )
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _fill(
+    node_ptr: Ints,
+    groups: LabelGroups,
+    blocks: tuple[Any, Any],
+    first: int,
+    last: int,
+    fill: Callable[..., None],
+    fourier: Any,
+    values: NDArray[Any],
+) -> None:
+    """Embed the graphs `first` to `last` - 1."""
+    fill(distinct_nodes(node_ptr, groups, blocks, first, last), blocks, fourier, values)
+
+
+def _cuts(node_ptr: Ints, node_cost: float, n_workers: int) -> Ints:
+    """Positions that cut the graphs into pieces of about as many nodes, worth a task each."""
+    n_nodes = int(node_ptr[-1])
+    worth = 1 + int(n_nodes * node_cost / _NANOSECONDS_PER_TASK)
+    n_pieces = 1 if n_workers == 1 else min(n_workers * _TASKS_PER_THREAD, worth)
+    targets = np.linspace(0, n_nodes, n_pieces + 1)[1:-1]
+    return np.unique([0, *np.searchsorted(node_ptr, targets), len(node_ptr) - 1])
+
+
+def _check_range(blocks: tuple[Any, Any], maps: Sequence[FourierMap], dtype: Any) -> None:
+    """Raise where an angle would be too large to be a number."""
+    attributes = blocks[1]
+    if not attributes.size:
+        return
+    largest = max(abs(float(attributes.min())), abs(float(attributes.max())))
+    steepest = float(np.abs(maps[-1].frequencies).max()) + 1.0
+    if largest > float(np.finfo(dtype).max) / steepest / attributes.shape[1] / 2:
+        raise InvalidInputError(
+            f"attributes of up to {largest:.3g} are out of the range of {np.dtype(dtype)} at these "
+            "frequencies; scale the attributes down, or the gamma of attribute_kernel"
+        )
+
+
+def dense_vectors(
+    pieces: Iterable[bsr_array], shape: tuple[int, int], width: int, dtype: Any
+) -> NDArray[Any]:
+    """
+    Write vectors out into one dense array.
+
+    Parameters
+    ----------
+    pieces : iterable of bsr_array
+        What `graph_vectors` gives, for graphs in order.
+    shape : tuple of int
+        Number of graphs and columns of all of them.
+    width : int
+        Columns of a block.
+    dtype : dtype
+        Type of the result.
+
+    Returns
+    -------
+    ndarray, shape (n_graphs, n_columns)
+        The same numbers.
+    """
+    n_graphs, n_columns = shape
+    n_bytes = n_graphs * n_columns * np.dtype(dtype).itemsize
+    check_room(n_bytes, "the array of vectors", "set sparse_output, or pass an iterator of batches")
+    dense = np.zeros((n_graphs, n_columns // width, width), dtype)
+    first = 0
+    for piece in pieces:
+        own = dense[first : first + piece.shape[0]]
+        graphs = np.repeat(np.arange(piece.shape[0]), np.diff(piece.indptr))
+        own[graphs, piece.indices] = piece.data[:, 0]
+        first += piece.shape[0]
+    return dense.reshape(shape)
+
+
+def joined_vectors(
+    pieces: Iterable[bsr_array], shape: tuple[int, int], width: int, dtype: Any
+) -> bsr_array:
+    """
+    Put vectors one under the other, as they are stored.
+
+    Parameters
+    ----------
+    pieces : iterable of bsr_array
+        What `graph_vectors` gives, for graphs in order.
+    shape : tuple of int
+        Number of graphs and columns of all of them.
+    width : int
+        Columns of a block.
+    dtype : dtype
+        Type of the result.
+
+    Returns
+    -------
+    bsr_array, shape (n_graphs, n_columns)
+        The same blocks.
+    """
+    parts = list(pieces)
+    if len(parts) == 1:
+        return parts[0]
+    counts = [np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)]
+    data = [np.empty((0, 1, width), dtype), *(part.data for part in parts)]
+    indices = [np.empty(0, np.int32), *(part.indices for part in parts)]
+    indptr = np.cumsum(np.concatenate(counts))
+    return bsr_array((np.concatenate(data), np.concatenate(indices), indptr), shape=shape)

@@ -1,0 +1,1 @@
+"""RetGK_I: inner products of all pairs of nodes, within a promised error."""

@@ -1,0 +1,143 @@
+"""
+Merging of equal and of nearly equal nodes to their weighted mean.
+
+What counts is the mean move of the nodes of a graph, ``sum_i w_i d_i``. So a point that stands
+for a large share w of some graph may move less than one that stands for little: the limit is
+proportional to ``w^(-1/2)``. On REDDIT-BINARY, where few rows are half of a graph, this gave
+232,000 points and an error of 2.5e-4 at tol=1e-2, against 272,000 points and 4.4e-3 with one
+limit for all.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+
+from retgk.array_types import Floats, Ints
+from retgk.engine.exact.points import DistinctPoints, NodePoints
+
+__all__ = ["distinct_points", "merged_points"]
+
+
+_TYPICAL_RATIO = 10.0  # mean move of a graph over the limit for w = 1, on the benchmark sets
+_N_TRIALS = 3
+
+
+def distinct_points(nodes: NodePoints, coordinates: Floats, radius: float) -> DistinctPoints:
+    """
+    Merge nodes of one label that are within a radius of their weighted mean.
+
+    Parameters
+    ----------
+    nodes : NodePoints
+        Graphs and labels. Nodes with a negative label are left out.
+    coordinates : ndarray, shape (n_nodes, n_coordinates)
+        Where the nodes are.
+    radius : float
+        How far a node may be moved.
+
+    Returns
+    -------
+    DistinctPoints
+        The points.
+    """
+    from retgk.engine.exact.point_cells import representatives
+
+    labels, graphs = nodes.label_codes(), nodes.graph_of_node()
+    weights = (1.0 / np.diff(nodes.node_ptr))[graphs]
+    if labels.min() < 0:
+        kept = np.flatnonzero(labels >= 0)
+        labels, graphs, weights = labels[kept], graphs[kept], weights[kept]
+        coordinates = coordinates[kept]
+    each = np.arange(len(labels))
+    single = DistinctPoints(coordinates, labels, each, graphs, weights, nodes.n_graphs)
+    return _joined(single, representatives(coordinates, labels, radius))
+
+
+def merged_points(points: DistinctPoints, block_ptr: Ints, budget: float) -> DistinctPoints:
+    """
+    Merge nearly equal points as far as the mean move of no graph exceeds a budget.
+
+    Parameters
+    ----------
+    points : DistinctPoints
+        The points.
+    block_ptr : ndarray of int64
+        First coordinate of every factor of the kernel; moves in all factors add up.
+    budget : float
+        Largest mean move of the nodes of a graph.
+
+    Returns
+    -------
+    DistinctPoints
+        Fewer points, or the same.
+    """
+    shares = np.zeros(len(points))
+    np.maximum.at(shares, points.entry_points, points.entry_weights)
+    limit = budget / _TYPICAL_RATIO
+    for _ in range(_N_TRIALS):
+        cells = _cells(points, limit / np.sqrt(shares))
+        merged = _joined(points, cells)
+        move = _largest_mean_move(points, merged, _place(points, cells), block_ptr)
+        if move <= budget:
+            return merged
+        limit *= 0.8 * budget / move
+    return points
+
+
+def _cells(points: DistinctPoints, limits: Floats) -> Ints:
+    """Cell of every point; cells of one label are numbered one after the other."""
+    from retgk.engine.exact.point_cells import cells_within
+
+    totals = np.bincount(points.entry_points, points.entry_weights, len(points))
+    cells = np.empty(len(points), np.int64)
+    n_cells = 0
+    borders = np.flatnonzero(np.diff(points.labels, prepend=-1, append=-1))
+    for start, stop in pairwise(borders):
+        members = np.arange(start, stop)
+        # along the first direction, so that boxes are contiguous in memory from the start
+        members = members[np.argsort(points.coordinates[members, 0], kind="stable")]
+        found, n_found = cells_within(points.coordinates[members], totals[members], limits[members])
+        cells[members] = found + n_cells
+        n_cells += n_found
+    return cells
+
+
+def _place(points: DistinctPoints, cells: Ints) -> Ints:
+    """Position of the cell of every point, in the order of label and first graph."""
+    n_cells = int(cells.max(initial=-1)) + 1
+    first = np.full(n_cells, len(points))
+    np.minimum.at(first, cells, np.arange(len(points)))
+    first = first[first < len(points)]
+    first.sort()
+    rank = np.empty(n_cells, np.int64)
+    rank[cells[first[np.argsort(points.labels[first], kind="stable")]]] = np.arange(len(first))
+    return rank[cells]
+
+
+def _joined(points: DistinctPoints, cells: Ints) -> DistinctPoints:
+    """Replace the points of every cell by their weighted mean."""
+    from retgk.engine.exact.point_cells import united
+
+    place = _place(points, cells)
+    n_cells = int(place.max(initial=-1)) + 1
+    labels = np.empty(n_cells, np.int32)
+    labels[place] = points.labels
+    entries = (points.entry_points, points.entry_graphs, points.entry_weights)
+    means, *united_entries = united(points.coordinates, place, n_cells, entries, points.n_graphs)
+    in_points, in_graphs, weights = united_entries
+    return DistinctPoints(means, labels, in_points, in_graphs, weights, points.n_graphs)
+
+
+def _largest_mean_move(
+    points: DistinctPoints, merged: DistinctPoints, place: Ints, block_ptr: Ints
+) -> float:
+    """Largest over graphs of the mean distance, summed over factors, that nodes have moved."""
+    moves = np.zeros(len(points))
+    for start, stop in pairwise(block_ptr):
+        columns = slice(start, stop)
+        difference = points.coordinates[:, columns] - merged.coordinates[place, columns]
+        moves += np.sqrt(np.einsum("ij,ij->i", difference, difference))
+    means = np.bincount(
+        points.entry_graphs, points.entry_weights * moves[points.entry_points], points.n_graphs
+    )
+    return float(means.max(initial=0.0))

@@ -1,0 +1,304 @@
+r"""
+From node features to few distinct points, within a promised error.
+
+Scaled by gamma (Laplacian) or its root (Gaussian), a node kernel is ``exp(-sum_l t_l)`` with
+``t_l`` a distance or a squared distance, and it is 1-Lipschitz in each factor. Moving node i of
+graph G by d_i (the sum of its moves in all factors) therefore changes ``<m_G, m_H>`` by at most
+``e_G + e_H``, with ``e_G = sum_i w_i d_i`` the mean move of the nodes of G. Three things move
+nodes: dropping directions (rotation), merging near-equal rows to their weighted mean, rounding
+coordinates to float32. Rounding in the tiles adds `tile_error`. The sum is the promise.
+
+The bound is of first order on purpose. Merging to the weighted mean cancels the first order only
+where the kernel is smooth and where the merged nodes belong to one graph. The Laplacian has a
+kink at zero: between nodes of one cell it falls by ``gamma |x - y|`` whatever they are
+merged to, and <m_G, m_G> always has such pairs. True errors are far below the promise; the
+promise does not count on it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.array_types import Floats
+from retgk.engine.exact.frames import Factor, Frame, factor_order, scale_of
+from retgk.engine.exact.merging import distinct_points, merged_points
+from retgk.engine.exact.points import DistinctPoints, NodePoints
+from retgk.engine.exact.rotation import Rotation, principal_rotation
+from retgk.errors import InvalidInputError
+from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
+from retgk.runtime.parallel import run_tasks, single_threaded_blas
+
+__all__ = ["FLOAT64_ERROR", "Reduced", "reduced_points", "tile_error"]
+
+
+FLOAT64_ERROR = 1e-12
+"""What is promised for tol=0 unless coordinates are large: rounding, and merging within 1e-13."""
+
+_UNIT_32 = 2.0**-24
+_UNIT_64 = 2.0**-53
+MAX_RELATIVE_ERROR_32 = 3e-7  # of the power of two in the tiles
+_EQUAL = 1e-13
+_SINGLE_SHARE = 0.85  # of the promise that rounding to float32 may take
+# Below this tol, merging rows that are not equal saves next to nothing: dropping directions may
+# take nearly all of the promise, and merging gets what that happens to leave.
+_LOOSE = 1e-3
+_TIGHT_SHARE = 0.98
+_LOOSE_SHARE = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """
+    Distinct points that are ready for the tiles.
+
+    Attributes
+    ----------
+    x, y : DistinctPoints
+        The same object where both sides are the same.
+    kernels : tuple of kernels
+        Factors in the order of the coordinates, polynomials last.
+    block_ptr : ndarray of int64
+        First coordinate of every factor.
+    dtype : numpy dtype
+        float32 or float64: what the tiles are computed in.
+    error : float
+        Bound on the error of every ``<m_G, m_H>``; relative to the largest kernel value where a
+        factor is polynomial.
+    frame : Frame, optional
+        The coordinates, for graphs that come later.
+    """
+
+    x: DistinctPoints
+    y: DistinctPoints
+    kernels: tuple[NodeKernel, ...]
+    block_ptr: NDArray[np.int64]
+    dtype: Any
+    error: float
+    frame: Frame | None = None
+
+
+def tile_error(widths: Sequence[int], squared: Sequence[bool]) -> float:
+    """
+    Bound on the error of a weighted mean of kernel values that float32 tiles cause.
+
+    With u = 2^-24, a squared distance of width d is wrong by (d + 2) u relatively, its root by
+    half of that and u; ``t exp(-t) <= 1/e`` turns this into an absolute error. The power of two
+    adds 3e-7, rounded weights and sums of eight products add 10 u.
+
+    Parameters
+    ----------
+    widths : sequence of int
+        Number of coordinates of every factor.
+    squared : sequence of bool
+        Whether the factor is Gaussian.
+
+    Returns
+    -------
+    float
+        The bound.
+    """
+    relative = [
+        (d + 2) * (1.0 if is_squared else 0.5) + 1
+        for d, is_squared in zip(widths, squared, strict=True)
+    ]
+    n_sums = len(relative)  # adding factors up rounds once more for each
+    return _UNIT_32 * ((max(relative) + n_sums) / np.e + 10) + MAX_RELATIVE_ERROR_32
+
+
+def reduced_points(
+    nodes: NodePoints,
+    kernels: Sequence[NodeKernel],
+    tol: float,
+    n_jobs: int | None = None,
+) -> Reduced:
+    """
+    Reduce node features to distinct points such that no inner product is off by more than tol.
+
+    Parameters
+    ----------
+    nodes : NodePoints
+        Nodes of all graphs.
+    kernels : sequence of Laplacian, Gaussian or Polynomial
+        One for each block, with numbers for gamma.
+    tol : float
+        Largest absolute error of an inner product; 0 for plain float64, whose rounding grows
+        with the size of the coordinates. With a polynomial factor everything is in float64, only
+        equal rows are merged, and the error is relative to the largest kernel value.
+    n_jobs : int, optional
+        Threads. They change no bit of the result.
+
+    Returns
+    -------
+    Reduced
+        The distinct points, the same object on both sides.
+    """
+    _check(nodes, kernels, tol)
+    # small matrix products: threads of the BLAS would cost time and change the last bits
+    with single_threaded_blas():
+        return _reduced(nodes, kernels, tol, n_jobs)
+
+
+class _Candidate(NamedTuple):
+    """A factor of the node kernel whose rank is not chosen yet."""
+
+    block: int
+    kernel: NodeKernel
+    rotation: Rotation
+
+    @property
+    def scale(self) -> float:
+        return scale_of(self.kernel)
+
+    def factor(self, rank: int) -> Factor:
+        """Keep the first directions; all of them as they are, if none is dropped."""
+        rotation = self.rotation
+        is_whole = rank == len(rotation.mean)
+        basis = None if is_whole else np.ascontiguousarray(rotation.basis[:, :rank])
+        return Factor(self.block, self.kernel, rotation.mean, basis)
+
+
+def _reduced(
+    nodes: NodePoints, kernels: Sequence[NodeKernel], tol: float, n_jobs: int | None
+) -> Reduced:
+    exact = tol <= FLOAT64_ERROR or any(isinstance(kernel, Polynomial) for kernel in kernels)
+    order = factor_order(kernels, [block.shape[1] for block in nodes.blocks])
+    candidates = [
+        _Candidate(
+            b,
+            kernels[b],
+            _shift(nodes, b, kernels[b]) if exact else principal_rotation(nodes, b, n_jobs),
+        )
+        for b in order
+    ]
+    if exact:
+        _check_rounding(candidates, tol)
+        return _assembled(nodes, candidates, np.float64, FLOAT64_ERROR, n_jobs)
+    single = _rounding_bound(candidates)
+    dtype = np.float32 if single <= _SINGLE_SHARE * tol else np.float64
+    if dtype == np.float64:
+        _check_rounding(candidates, tol)
+    return _assembled(nodes, candidates, dtype, tol, n_jobs)
+
+
+def _shift(nodes: NodePoints, b: int, kernel: NodeKernel) -> Rotation:
+    """No rotation: only a shift to the mean, where the kernel allows one."""
+    width = nodes.blocks[b].shape[1]
+    mean = np.zeros(width) if isinstance(kernel, Polynomial) else nodes.blocks[b].mean(axis=0)
+    tails = np.append(np.full(width, np.inf), 0.0)
+    return Rotation(mean, np.eye(width), tails, _size(nodes, b, mean))
+
+
+def _size(points: NodePoints, b: int, mean: Floats) -> float:
+    """Largest over graphs of the mean distance of their nodes from a centre."""
+    largest = 0.0
+    for start, stop in points.graph_chunks():
+        ptr = points.node_ptr[start : stop + 1]
+        centred = points.blocks[b][ptr[0] : ptr[-1]] - mean
+        distances = np.sqrt(np.einsum("ij,ij->i", centred, centred))
+        means = np.add.reduceat(distances, ptr[:-1] - ptr[0]) / np.diff(ptr)
+        largest = max(largest, float(means.max()))
+    return largest
+
+
+def _total_size(candidates: Sequence[_Candidate]) -> float:
+    """Mean distance of the nodes of a graph from the centre, scaled; the largest of all graphs."""
+    return float(sum(candidate.scale * candidate.rotation.size for candidate in candidates))
+
+
+def _rounding_bound(candidates: Sequence[_Candidate]) -> float:
+    """Bound on all float32 errors: rounded coordinates of both points, and the tiles."""
+    widths = [len(candidate.rotation.mean) for candidate in candidates]
+    squared = [not isinstance(candidate.kernel, Laplacian) for candidate in candidates]
+    return float(2 * _UNIT_32 * _total_size(candidates) + tile_error(widths, squared))
+
+
+def _rounding_64(candidates: Sequence[_Candidate]) -> float:
+    """
+    Bound on all float64 errors.
+
+    Centring, scaling, the change to powers of two and the difference of two points round by
+    2^-53 of the size of the coordinates each, and a rotation by that for every feature. A graph
+    that is not among these, and may be further away, adds half of that again: where it is twice
+    as far from the centre as a point, the kernel is too small for an error.
+    """
+    width = max(len(candidate.rotation.mean) for candidate in candidates)
+    rotated = any(np.isfinite(candidate.rotation.tails).all() for candidate in candidates)
+    n_roundings = 12 + (3 * width if rotated else 0)
+    return max(FLOAT64_ERROR, n_roundings * _UNIT_64 * _total_size(candidates))
+
+
+def _check_rounding(candidates: Sequence[_Candidate], tol: float) -> None:
+    """Raise if float64 cannot keep a promise."""
+    if any(isinstance(candidate.kernel, Polynomial) for candidate in candidates):
+        return  # relative to the largest value, whatever the size
+    rounding = _rounding_64(candidates)
+    if tol > 0 and rounding > max(tol, FLOAT64_ERROR):
+        raise InvalidInputError(
+            f"features are so far apart, {_total_size(candidates):.1e} times the width of the node "
+            f"kernels, that float64 rounds by {rounding:.1e}, which is above tol={tol:g}; scale "
+            "the attributes, or pass a larger tol or a smaller gamma"
+        )
+
+
+def _assembled(
+    nodes: NodePoints,
+    candidates: Sequence[_Candidate],
+    dtype: Any,
+    tol: float,
+    n_jobs: int | None,
+) -> Reduced:
+    """Drop directions, then merge with what is left of the error that is allowed."""
+    rounding = _rounding_bound(candidates) if dtype == np.float32 else _rounding_64(candidates)
+    # one half for each of the two graphs of an inner product
+    budget = left = max((tol - rounding) / 2, _EQUAL)
+    tail_budget = left * (_TIGHT_SHARE if tol < _LOOSE else _LOOSE_SHARE)
+    ranks = _ranks(candidates, tail_budget)
+    left -= sum(c.scale * c.rotation.tails[r] for c, r in zip(candidates, ranks, strict=True))
+    # moves in all factors add up: their sum is at most root n of the distance in all coordinates
+    radius = min(left / 2, _EQUAL) if tol >= _LOOSE else left / np.sqrt(len(candidates))
+    factors = tuple(c.factor(rank) for c, rank in zip(candidates, ranks, strict=True))
+    found = distinct_points(nodes, _coordinates(nodes, factors, n_jobs), radius)
+    frame = Frame(factors, dtype, budget, tail_budget, _total_size(candidates), float(radius))
+    if tol >= _LOOSE:
+        left -= radius * np.sqrt(len(factors))
+        found = merged_points(found, frame.block_ptr, left)
+    error = max(tol, rounding)
+    return Reduced(found, found, frame.kernels, frame.block_ptr, dtype, error, frame)
+
+
+def _ranks(candidates: Sequence[_Candidate], budget: float) -> list[int]:
+    """Directions that are kept of every factor; those of width one need none of the budget."""
+    n_wide = max(1, sum(len(candidate.rotation.mean) > 1 for candidate in candidates))
+    return [candidate.rotation.rank(budget / n_wide / candidate.scale) for candidate in candidates]
+
+
+def _coordinates(points: NodePoints, factors: Sequence[Factor], n_jobs: int | None) -> Floats:
+    """Coordinates of all factors side by side, centred, rotated and scaled."""
+    ends = np.cumsum([factor.rank for factor in factors])
+    result = np.empty((points.n_nodes, ends[-1]))
+
+    def work(start: int, stop: int) -> None:
+        nodes = slice(points.node_ptr[start], points.node_ptr[stop])
+        for factor, end in zip(factors, ends, strict=True):
+            found = factor.coordinates(points.blocks[factor.block][nodes])
+            result[nodes, end - factor.rank : end] = found
+
+    chunks = list(points.graph_chunks())
+    costs = [float(points.node_ptr[stop] - points.node_ptr[start]) for start, stop in chunks]
+    run_tasks(work, chunks, costs, n_jobs, "coordinates")
+    return result
+
+
+def _check(nodes: NodePoints, kernels: Sequence[NodeKernel], tol: float) -> None:
+    if not 0 <= tol < 1:
+        raise InvalidInputError(f"tol must be at least 0 and below 1, got {tol}")
+    if len(kernels) != len(nodes.blocks):
+        raise InvalidInputError(
+            f"got {len(kernels)} node kernels for {len(nodes.blocks)} blocks of features; "
+            "pass one for each"
+        )
+    for kernel in kernels:
+        _ = kernel.scale  # an unfitted bandwidth is an error here, before any work

@@ -1,0 +1,188 @@
+"""
+Compiled loops: tiles of node-kernel values, summed per graph.
+
+Points lie interleaved so that everything is loaded in order: ``rows[r, k, lane]`` and
+``columns[g, k, c]``, with k the coordinate and six columns in a group. Coordinates are scaled
+such that a factor of the kernel is ``2^-t``, not ``e^-t``: the fractional part of t is then exact.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from retgk.simd.vector_passes import GROUP, add_distances, add_dots, add_run, finish
+
+__all__ = [
+    "ABSOLUTE",
+    "CHUNK",
+    "LAPLACIAN",
+    "POLYNOMIAL",
+    "SQUARED",
+    "Columns",
+    "Factors",
+    "Rows",
+    "add_at",
+    "add_rows",
+    "fill_products",
+]
+
+CHUNK = 144  # columns of a tile: 9 kB of float32, so that passes meet it in the first cache
+ABSOLUTE, SQUARED, LAPLACIAN, POLYNOMIAL = range(4)
+
+
+class Factors(NamedTuple):
+    """Factors of the node kernel, by kind: coordinates ``ptr[b]:ptr[b + 1]`` belong to factor b."""
+
+    ptr: NDArray[np.int64]
+    kinds: NDArray[np.int64]
+    constants: NDArray[np.float64]
+    degrees: NDArray[np.int64]
+
+
+class Columns(NamedTuple):
+    """
+    The points that are summed over, and their weights in the graphs.
+
+    Columns ``CHUNK * t : CHUNK * (t + 1)`` make tile t. It has the runs ``ptr[t]:ptr[t + 1]``, each
+    of up to RUN columns of one graph; where it has less, weights are zero.
+    """
+
+    points: Any  # (n_groups, n_coordinates, GROUP)
+    ptr: NDArray[np.int64]
+    graphs: NDArray[np.int64]
+    positions: NDArray[np.int64]  # (n_runs, RUN), within the tile
+    weights: Any  # (n_runs, RUN)
+    lowest: NDArray[np.int64]  # first graph of this tile and all after it
+
+
+class Rows(NamedTuple):
+    """
+    The points of the rows, and their weights in the graphs.
+
+    Rows ``lanes * r : lanes * (r + 1)`` make tile r. It has the graphs
+    ``graphs[ptr[r]:ptr[r + 1]]``, with weights for every lane.
+    """
+
+    points: Any  # (n_rows, n_coordinates)
+    ptr: NDArray[np.int64]
+    graphs: NDArray[np.int64]
+    weights: NDArray[np.float64]  # (len(graphs), lanes)
+
+
+@njit(cache=True, nogil=True)
+def fill_products(rows, columns, factors, task, numbers, products):
+    """
+    Sum kernel values over graphs, ``products[G, g] = sum_ij w_Gi w_gj k(row i, column j)``.
+
+    The task is (first row, end, whether rows and columns are the same points). If they are,
+    tiles before the diagonal are left out and those on it count half: adding the transpose
+    completes the matrix. `numbers` are the rows of the products for the graphs of these rows.
+    Products with graphs before the lowest of the first tile are left as they are.
+    """
+    start, stop, is_symmetric = task
+    products[:, columns.lowest[start // CHUNK if is_symmetric else 0] :] = 0
+    n_graphs, lanes = products.shape[1], rows.weights.shape[1]
+    dimension, dtype = rows.points.shape[1], rows.points.dtype
+    block = np.zeros((CHUNK // lanes, dimension, lanes), dtype)
+    sums = np.empty((CHUNK // lanes, n_graphs, lanes))
+    buffers = (np.empty(CHUNK * lanes, dtype), np.empty(CHUNK * lanes, dtype))
+    for begin in range(start, stop, CHUNK):
+        n_rows = min(CHUNK, stop - begin)
+        n_tiles = (n_rows + lanes - 1) // lanes
+        for i in range(n_rows):
+            for k in range(dimension):
+                block[i // lanes, k, i % lanes] = rows.points[begin + i, k]
+        first = begin // CHUNK if is_symmetric else 0
+        lowest = columns.lowest[first]
+        sums[:n_tiles, lowest:] = 0
+        for t in range(first, len(columns.lowest)):
+            scale = dtype.type(0.5 if is_symmetric and t == first else 1.0)
+            _add_tile(block, n_tiles, columns, t, factors, scale, buffers, sums)
+        for r in range(n_tiles):
+            tile = begin // lanes + r
+            for s in range(rows.ptr[tile], rows.ptr[tile + 1]):
+                target = numbers[s - rows.ptr[start // lanes]]
+                add_dots(buffers[0], sums, (r, lowest), rows.weights, s, products, target)
+
+
+# Calls count references to every array with atomic instructions, hence the inlining.
+
+
+@njit(nogil=True, inline="always")
+def _add_tile(block, n_tiles, columns, t, factors, scale, buffers, sums):
+    """Add the kernel of all rows of a block with tile t of the columns to the sums over graphs."""
+    group = t * (CHUNK // GROUP)
+    n_groups = min(CHUNK // GROUP, len(columns.points) - group)
+    n_graphs = sums.shape[1]
+    for r in range(n_tiles):
+        _fill_tile((block, r, columns.points, group, n_groups), factors, buffers)
+        for s in range(columns.ptr[t], columns.ptr[t + 1]):
+            target = r * n_graphs + columns.graphs[s]
+            add_run(buffers[0], columns.positions, columns.weights, s, scale, sums, target)
+
+
+@njit(nogil=True, inline="always")
+def _fill_tile(where, factors, buffers):
+    """Kernel values of some rows with some groups of columns."""
+    tile, squares = buffers
+    n_vectors = where[4] * GROUP
+    n_factors = len(factors.kinds)
+    n_exponents = 0
+    while n_exponents < n_factors and factors.kinds[n_exponents] != POLYNOMIAL:
+        n_exponents += 1
+    for b in range(n_exponents):
+        span = (factors.ptr[b], factors.ptr[b + 1])
+        is_first, is_last = b == 0, b + 1 == n_exponents
+        if factors.kinds[b] == LAPLACIAN:
+            target = tile if is_first else squares
+            add_distances(where, span, False, True, target)
+            finish(target, True, is_first, is_last, tile, n_vectors)
+        else:
+            add_distances(where, span, factors.kinds[b] == ABSOLUTE, is_first, tile)
+            if is_last:
+                finish(tile, False, True, True, tile, n_vectors)
+    if n_exponents == 0:
+        tile[:] = 1
+    for b in range(n_exponents, n_factors):
+        span = (factors.ptr[b], factors.ptr[b + 1])
+        _multiply_powers(where, span, factors.constants[b], factors.degrees[b], tile)
+
+
+@njit(cache=True, nogil=True)
+def _multiply_powers(where, span, constant, degree, tile):
+    """Multiply a tile by a polynomial factor, (<x, y> + constant)^degree."""
+    rows, r, columns, group, n_groups = where
+    lanes = rows.shape[2]
+    for j in range(n_groups * GROUP):
+        for lane in range(lanes):
+            product = constant
+            for k in range(span[0], span[1]):
+                product += rows[r, k, lane] * columns[group + j // GROUP, k, j % GROUP]
+            for _ in range(degree):
+                tile[j * lanes + lane] *= product
+
+
+@njit(cache=True, nogil=True)
+def add_at(products, row_graphs, column_graphs, span, gram):
+    """Add products to the columns of a matrix that lie in a span of theirs."""
+    for i in range(len(row_graphs)):
+        row = row_graphs[i]
+        for j in range(span[0], span[1]):
+            gram[row, column_graphs[j]] += products[i, j]
+
+
+@njit(cache=True, nogil=True)
+def add_rows(products, entries, column_graphs, span, gram):
+    """
+    Add weighted products of single rows to the graphs that have them, in the order of the rows.
+
+    Entries are (first entry of every row, graphs, weights).
+    """
+    ptr, graphs, weights = entries
+    for i in range(len(products)):
+        for e in range(ptr[i], ptr[i + 1]):
+            row, weight = graphs[e], weights[e]
+            for j in range(span[0], span[1]):
+                gram[row, column_graphs[j]] += weight * products[i, j]

@@ -1,0 +1,1 @@
+"""GraphBatch, the only graph class: its checks, its slices, its labels."""

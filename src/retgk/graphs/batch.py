@@ -1,0 +1,444 @@
+"""GraphBatch, the only graph class: many graphs in flat, read-only arrays."""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from retgk.array_types import Codes, Floats, Ints
+from retgk.errors import InvalidInputError
+from retgk.graphs.adjacency import Adjacency, adjacency_from_edges, canonical_adjacency
+from retgk.graphs.labels import recode, union_of_names
+from retgk.graphs.ragged import first_of_run, offsets
+from retgk.graphs.slicing import FlatGraphs, chosen_graphs, joined_graphs, run_of_graphs
+from retgk.graphs.validation import (
+    check_alike,
+    checked_attributes,
+    checked_labels,
+    checked_node_ptr,
+    checked_positions,
+    integers,
+    weight_array,
+)
+
+__all__ = ["GraphBatch"]
+
+
+class GraphBatch(Sequence["GraphBatch"]):
+    """
+    Many undirected graphs in flat, contiguous, read-only CSR arrays.
+
+    A batch is a sequence of graphs; one graph is a batch of length one. It is checked
+    when it is built, so that nothing that receives one has to check it again. Parallel
+    edges add up, edges of weight zero are dropped, self-loops are kept.
+
+    Parameters
+    ----------
+    node_ptr : array-like of int, shape (n_graphs + 1,)
+        First node of every graph, and the number of nodes.
+    indptr : array-like of int, shape (n_nodes + 1,)
+        First entry of every node in `indices`.
+    indices : array-like of int, shape (n_entries,)
+        Neighbours, numbered within their graph. Both directions of an edge are listed.
+    weights : array-like of float, shape (n_entries,), optional
+        Edge weights, finite and not negative. Ones by default.
+    labels : sequence of hashable, shape (n_nodes,), optional
+        Discrete node labels.
+    attributes : array-like of float, shape (n_nodes, n_attributes), optional
+        Continuous node attributes.
+    symmetrize : bool, default=False
+        Whether to make directed input undirected: an edge gets the larger of the weights
+        of its two directions. Otherwise directed input is an error.
+
+    Attributes
+    ----------
+    node_ptr : ndarray of int64, shape (n_graphs + 1,)
+        First node of every graph.
+    indptr : ndarray of int64, shape (n_nodes + 1,)
+        First entry of every node.
+    indices : ndarray of int32, shape (n_entries,)
+        Neighbours, numbered within their graph, rising within a row.
+    attributes : ndarray of float64, shape (n_nodes, n_attributes)
+        Node attributes; of width zero when absent.
+    label_names : tuple of hashable
+        Vocabulary of the labels; empty when absent.
+
+    Examples
+    --------
+    >>> triangle_and_edge = GraphBatch.from_edges([3, 2], [[0, 1], [1, 2], [2, 0], [3, 4]],
+    ...                                           symmetrize=True)
+    >>> triangle_and_edge
+    GraphBatch(2 graphs, 5 nodes, 4 edges)
+    >>> triangle_and_edge[1].n_nodes
+    2
+    """
+
+    __slots__ = (
+        "_labels",
+        "_weights",
+        "attributes",
+        "indices",
+        "indptr",
+        "label_names",
+        "node_ptr",
+    )
+
+    node_ptr: Ints
+    indptr: Ints
+    indices: NDArray[np.int32]
+    attributes: Floats
+    label_names: tuple[Hashable, ...]
+    _weights: Floats | None
+    _labels: Codes | None
+
+    def __init__(
+        self,
+        node_ptr: ArrayLike,
+        indptr: ArrayLike,
+        indices: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        labels: Any = None,
+        attributes: ArrayLike | None = None,
+        symmetrize: bool = False,
+    ) -> None:
+        nodes = checked_node_ptr(node_ptr)
+        adjacency = canonical_adjacency(
+            nodes,
+            integers(indptr, "indptr").astype(np.int64, copy=False),
+            integers(indices, "indices"),
+            weight_array(weights),
+            symmetrize,
+        )
+        codes, names = checked_labels(labels, nodes)
+        self._assign(nodes, adjacency, codes, names, checked_attributes(attributes, nodes))
+
+    @classmethod
+    def from_edges(
+        cls,
+        n_nodes: int | ArrayLike,
+        edges: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        labels: Any = None,
+        attributes: ArrayLike | None = None,
+        symmetrize: bool = False,
+    ) -> Self:
+        """
+        Build a batch from one list of edges.
+
+        Parameters
+        ----------
+        n_nodes : int or array-like of int, shape (n_graphs,)
+            Number of nodes of every graph; a plain number makes one graph.
+        edges : array-like of int, shape (n_edges, 2)
+            Source and target of every edge, numbered over the whole batch from 0; in any
+            order, quickest graph after graph.
+        weights : array-like of float, shape (n_edges,), optional
+            Edge weights.
+        labels : sequence of hashable, shape (n_nodes,), optional
+            Node labels.
+        attributes : array-like of float, shape (n_nodes, n_attributes), optional
+            Node attributes.
+        symmetrize : bool, default=False
+            Whether each edge stands for both directions.
+
+        Returns
+        -------
+        GraphBatch
+            The checked batch.
+        """
+        sizes = np.atleast_1d(integers(n_nodes, "n_nodes"))
+        if sizes.ndim != 1:
+            raise InvalidInputError(f"n_nodes must be one-dimensional, got shape {sizes.shape}")
+        nodes = checked_node_ptr(offsets(sizes))
+        pairs = integers(edges, "edges")
+        pairs = pairs.reshape(0, 2) if pairs.size == 0 else pairs
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            hint = "; transpose them" if pairs.ndim == 2 and len(pairs) == 2 else ""
+            raise InvalidInputError(f"edges must have shape (n_edges, 2), got {pairs.shape}{hint}")
+        adjacency = adjacency_from_edges(nodes, pairs.T, weight_array(weights), symmetrize)
+        codes, names = checked_labels(labels, nodes)
+        return cls._trusted(nodes, adjacency, codes, names, checked_attributes(attributes, nodes))
+
+    @classmethod
+    def concatenate(cls, batches: Iterable["GraphBatch"]) -> "GraphBatch":
+        """
+        Put batches one after the other; their label vocabularies are joined.
+
+        Parameters
+        ----------
+        batches : iterable of GraphBatch
+            At least one batch; all with the same number of attributes, and either all or
+            none with labels.
+
+        Returns
+        -------
+        GraphBatch
+            All graphs, in order.
+        """
+        parts = list(batches)
+        if not parts:
+            raise InvalidInputError("there is no batch to concatenate")
+        _check_same_kind(parts)
+        if len(parts) == 1:
+            return parts[0]
+        names = union_of_names(part.label_names for part in parts)
+        return cls._of_arrays(joined_graphs([part._arrays(names) for part in parts]), names)
+
+    @classmethod
+    def _trusted(
+        cls,
+        node_ptr: Ints,
+        adjacency: Adjacency,
+        labels: Codes | None,
+        label_names: tuple[Hashable, ...],
+        attributes: Floats,
+    ) -> Self:
+        """Build a batch from arrays that are known to be good."""
+        batch = cls.__new__(cls)
+        batch._assign(node_ptr, adjacency, labels, label_names, attributes)
+        return batch
+
+    @classmethod
+    def _of_arrays(cls, arrays: FlatGraphs, label_names: tuple[Hashable, ...]) -> Self:
+        """Build a batch from a selection or join of good arrays."""
+        return cls._trusted(*arrays[:3], label_names, arrays.attributes)
+
+    def _arrays(self, names: Sequence[Hashable] | None = None) -> FlatGraphs:
+        """All arrays, with the labels expressed in another vocabulary where one is given."""
+        labels = self._labels
+        if labels is not None and names is not None:
+            labels = recode(labels, self.label_names, names)
+        return FlatGraphs(self.node_ptr, self._adjacency(), labels, self.attributes)
+
+    def _assign(
+        self,
+        node_ptr: Ints,
+        adjacency: Adjacency,
+        labels: Codes | None,
+        label_names: tuple[Hashable, ...],
+        attributes: Floats,
+    ) -> None:
+        self.node_ptr = _frozen(node_ptr)
+        self.indptr = _frozen(adjacency.indptr)
+        self.indices = _frozen(adjacency.indices)
+        self._weights = None if adjacency.weights is None else _frozen(adjacency.weights)
+        self._labels = None if labels is None else _frozen(labels)
+        self.label_names = label_names
+        self.attributes = _frozen(attributes)
+
+    @property
+    def weights(self) -> Floats:
+        """Edge weights, one per entry of `indices`; made on the spot when all are one."""
+        return _frozen(np.ones(len(self.indices))) if self._weights is None else self._weights
+
+    @property
+    def labels(self) -> Codes:
+        """Node labels as positions in `label_names`; all zero when there are none."""
+        return _frozen(np.zeros(self.n_nodes, np.int32)) if self._labels is None else self._labels
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether any edge weight differs from one."""
+        return self._weights is not None
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether nodes have labels."""
+        return self._labels is not None
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs."""
+        return len(self.node_ptr) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all graphs together."""
+        return int(self.node_ptr[-1])
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges of all graphs together, self-loops included."""
+        return (len(self.indices) + int(self._is_loop().sum())) // 2
+
+    @property
+    def n_attributes(self) -> int:
+        """Number of attributes per node; zero when absent."""
+        return int(self.attributes.shape[1])
+
+    @property
+    def sizes(self) -> Ints:
+        """Number of nodes of every graph."""
+        return np.diff(self.node_ptr)
+
+    @property
+    def edge_counts(self) -> Ints:
+        """Number of undirected edges of every graph, self-loops included."""
+        entry_ptr = self.indptr[self.node_ptr]
+        loops = offsets(self._is_loop())[entry_ptr]
+        return (np.diff(entry_ptr) + np.diff(loops)) // 2
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Shape as a one-dimensional collection, by which scikit-learn indexes in one go."""
+        return (self.n_graphs,)
+
+    def without_labels(self) -> "GraphBatch":
+        """Give a copy without labels that shares everything else."""
+        return self._trusted(self.node_ptr, self._adjacency(), None, (), self.attributes)
+
+    def without_attributes(self) -> "GraphBatch":
+        """Give a copy without attributes that shares everything else."""
+        return self._replace_attributes(np.empty((self.n_nodes, 0)))
+
+    def with_labels(self, labels: Any) -> "GraphBatch":
+        """
+        Give a copy with other labels that shares everything else.
+
+        Parameters
+        ----------
+        labels : sequence of hashable, shape (n_nodes,)
+            The new labels.
+
+        Returns
+        -------
+        GraphBatch
+            The changed copy.
+        """
+        codes, names = checked_labels(labels, self.node_ptr)
+        return self._trusted(self.node_ptr, self._adjacency(), codes, names, self.attributes)
+
+    def with_attributes(self, attributes: ArrayLike) -> "GraphBatch":
+        """
+        Give a copy with other attributes that shares everything else.
+
+        Parameters
+        ----------
+        attributes : array-like of float, shape (n_nodes, n_attributes)
+            The new attributes.
+
+        Returns
+        -------
+        GraphBatch
+            The changed copy.
+        """
+        return self._replace_attributes(checked_attributes(attributes, self.node_ptr))
+
+    def _replace_attributes(self, attributes: Floats) -> "GraphBatch":
+        return self._trusted(
+            self.node_ptr, self._adjacency(), self._labels, self.label_names, attributes
+        )
+
+    def _adjacency(self) -> Adjacency:
+        return Adjacency(self.indptr, self.indices, self._weights)
+
+    def _is_loop(self) -> NDArray[np.bool_]:
+        local = np.arange(self.n_nodes) - first_of_run(self.node_ptr)
+        return np.equal(self.indices, np.repeat(local, np.diff(self.indptr)))
+
+    def __len__(self) -> int:
+        return self.n_graphs
+
+    def __iter__(self) -> Iterator["GraphBatch"]:
+        return (self._run(graph, graph + 1) for graph in range(self.n_graphs))
+
+    def __getitem__(self, key: Any) -> "GraphBatch":
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+            key = key[0]  # the form in which scikit-learn indexes what has a shape
+        if isinstance(key, slice):
+            start, stop, step = key.indices(self.n_graphs)
+            if step == 1:
+                return self._run(start, max(start, stop))
+            return self._take(np.arange(self.n_graphs)[key])
+        if isinstance(key, int | np.integer) and not isinstance(key, bool):
+            graph = int(key) + self.n_graphs if key < 0 else int(key)
+            if not 0 <= graph < self.n_graphs:
+                raise IndexError(f"graph {key} is out of range for {self.n_graphs} graphs")
+            return self._run(graph, graph + 1)
+        return self._take(checked_positions(key, self.n_graphs))
+
+    def _run(self, start: int, stop: int) -> "GraphBatch":
+        return self._of_arrays(run_of_graphs(self._arrays(), start, stop), self.label_names)
+
+    def _take(self, graphs: Ints) -> "GraphBatch":
+        return self._of_arrays(chosen_graphs(self._arrays(), graphs), self.label_names)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GraphBatch):
+            return NotImplemented
+        return (
+            np.array_equal(self.node_ptr, other.node_ptr)
+            and np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+            and self.is_weighted == other.is_weighted
+            and (not self.is_weighted or np.array_equal(self.weights, other.weights))
+            and self.has_labels == other.has_labels
+            and np.array_equal(
+                self.labels,
+                recode(other.labels, other.label_names, self.label_names)
+                if self.has_labels
+                else other.labels,
+            )
+            and np.array_equal(self.attributes, other.attributes)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Give a one-dimensional array of batches of one."""
+        graphs = np.empty(self.n_graphs, dtype=object)
+        for position, graph in enumerate(self):
+            graphs[position] = graph
+        return graphs
+
+    def __reduce__(self) -> Any:
+        state = (self.node_ptr, self._adjacency(), self._labels, self.label_names, self.attributes)
+        return _rebuilt, state
+
+    def __repr__(self) -> str:
+        counts = [
+            _counted(self.n_graphs, "graph"),
+            _counted(self.n_nodes, "node"),
+            _counted(self.n_edges, "weighted edge" if self.is_weighted else "edge"),
+        ]
+        if self.has_labels:
+            counts.append(_counted(len(self.label_names), "label"))
+        if self.n_attributes:
+            counts.append(_counted(self.n_attributes, "attribute"))
+        return f"GraphBatch({', '.join(counts)})"
+
+
+def _rebuilt(*state: Any) -> GraphBatch:
+    return GraphBatch._trusted(*state)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """
+    Read-only view of an array that is the batch's own.
+
+    What it is a view of becomes read-only too: otherwise one could make the view writable.
+    """
+    contiguous = np.ascontiguousarray(array)
+    base: Any = contiguous
+    while isinstance(base, np.ndarray):
+        base.flags.writeable = False
+        base = base.base
+    return contiguous.view()
+
+
+def _check_same_kind(batches: Sequence[GraphBatch]) -> None:
+    first = batches[0]
+    for position, batch in enumerate(batches):
+        if not isinstance(batch, GraphBatch):
+            raise InvalidInputError(
+                f"batch {position} is of type {type(batch).__name__}; make it a GraphBatch first"
+            )
+        names = f"batch {position} has", "batch 0 has"
+        check_alike(batch, first.has_labels, first.n_attributes, *names)

@@ -1,0 +1,223 @@
+"""Checks of what a GraphBatch is built from; nothing checks it again afterwards."""
+
+import math
+import warnings
+from collections.abc import Hashable, Mapping, Sequence, Set, Sized
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from retgk.array_types import Codes, Floats, Ints
+from retgk.errors import InvalidInputError
+from retgk.graphs.labels import encode_labels
+from retgk.graphs.ragged import graph_of
+
+__all__ = [
+    "check_alike",
+    "check_no_nan",
+    "check_not_masked",
+    "checked_attributes",
+    "checked_labels",
+    "checked_node_ptr",
+    "checked_positions",
+    "integers",
+    "warn_of_unknown_labels",
+    "weight_array",
+]
+
+MAX_GRAPH_SIZE = 2**31 - 1
+MAX_INTEGER = 2**63 - 1
+
+
+def check_not_masked(values: Any, name: str) -> None:
+    """Raise for masked arrays: NumPy would drop the mask without a word."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidInputError(
+            f"{name} are a masked array; fill the gaps with .filled(value), or drop the graphs "
+            "that have some together with their targets"
+        )
+
+
+def check_alike(
+    batch: Any,
+    has_labels: bool,
+    n_attributes: int,
+    batch_has: str = "the graphs have",
+    others_have: str = "the fitted ones have",
+) -> None:
+    """
+    Raise unless the nodes of a batch have labels and attributes as those of other graphs do.
+
+    Parameters
+    ----------
+    batch : GraphBatch
+        Graphs.
+    has_labels : bool
+        Whether the others have labels.
+    n_attributes : int
+        Attributes a node of the others.
+    batch_has, others_have : str
+        How the message speaks of them.
+    """
+    if batch.n_attributes != n_attributes:
+        raise InvalidInputError(
+            f"{batch_has} {batch.n_attributes} attributes a node, {others_have} {n_attributes}; "
+            "give all the same with as_batch(graphs, attributes=...) or "
+            "as_batch(graphs).without_attributes()"
+        )
+    if batch.has_labels != has_labels:
+        raise InvalidInputError(
+            f"{batch_has} {'labels' if batch.has_labels else 'no labels'}, {others_have} "
+            f"{'some' if has_labels else 'none'}; give all the same with as_batch(graphs, "
+            "label=...) or as_batch(graphs).without_labels()"
+        )
+
+
+def warn_of_unknown_labels(
+    names: Sequence[Hashable] | None, known: Sequence[Hashable] | None
+) -> None:
+    """
+    Say so if graphs have labels, but none of those that a model knows.
+
+    Parameters
+    ----------
+    names : sequence of hashable or None
+        Labels of the graphs.
+    known : sequence of hashable or None
+        Labels of the fitted graphs.
+    """
+    if names and known and set(names).isdisjoint(known):
+        warnings.warn(
+            f"no node label of the graphs is known: they have {_with_types(names)}, the fitted "
+            f"ones {_with_types(known)}; give labels the names and the type that they had there",
+            stacklevel=3,
+        )
+
+
+def _with_types(names: Sequence[Hashable]) -> str:
+    shown = [f"{name!r} ({type(name).__name__})" for name in names[:2]]
+    return ", ".join(shown) + ", ..." * (len(names) > 2)
+
+
+def integers(values: Any, name: str) -> NDArray[Any]:
+    """Array of signed integers; anything else is an error."""
+    check_not_masked(values, name)
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iu":
+        raise InvalidInputError(f"{name} must be integers, got {array.dtype}")
+    if array.dtype == np.uint64 and array.size and array.max() > MAX_INTEGER:
+        raise InvalidInputError(f"{name} holds {array.max()}; the largest is {MAX_INTEGER}")
+    return array if array.dtype.kind == "i" else array.astype(np.int64)
+
+
+def weight_array(weights: ArrayLike | None) -> Floats | None:
+    """Weights as float64; their values are checked with the edges they belong to."""
+    if weights is None:
+        return None
+    check_not_masked(weights, "weights")
+    return _floats(weights, "weights must be real numbers", copy=None)
+
+
+def _floats(values: ArrayLike, rule: str, copy: bool | None) -> Floats:
+    """Array of float64; NumPy alone would drop the imaginary part of complex numbers."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "c":
+        raise InvalidInputError(f"{rule}: got {values.dtype}")
+    try:
+        return np.array(values, dtype=np.float64, order="C", copy=copy)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"{rule}: {error}") from error
+
+
+def checked_node_ptr(node_ptr: ArrayLike) -> Ints:
+    """Offsets of graphs that all have a node."""
+    nodes = integers(node_ptr, "node_ptr").astype(np.int64)
+    if nodes.ndim != 1 or len(nodes) == 0 or nodes[0] != 0:
+        raise InvalidInputError(f"node_ptr must be one-dimensional and start at 0, got {nodes}")
+    sizes = np.diff(nodes)
+    if (sizes < 1).any():
+        graph = int(np.flatnonzero(sizes < 1)[0])
+        raise InvalidInputError(f"graph {graph} has no nodes; drop it together with its target")
+    if (sizes > MAX_GRAPH_SIZE).any():
+        graph = int(np.argmax(sizes))
+        raise InvalidInputError(
+            f"graph {graph} has {sizes[graph]} nodes; the largest possible is {MAX_GRAPH_SIZE}"
+        )
+    return nodes
+
+
+def checked_labels(labels: Any, node_ptr: Ints) -> tuple[Codes | None, tuple[Hashable, ...]]:
+    """Codes and vocabulary of one label per node."""
+    if labels is None:
+        return None, ()
+    unordered = isinstance(labels, str | bytes | Set | Mapping) or not isinstance(labels, Sized)
+    if unordered or getattr(labels, "ndim", 1) == 0:
+        raise InvalidInputError(
+            "labels must be a sequence with one label per node, in the order of the nodes; got "
+            f"{type(labels).__name__}"
+        )
+    if len(labels) != node_ptr[-1]:
+        raise InvalidInputError(
+            f"got {len(labels)} labels for {node_ptr[-1]} nodes; give one label per node"
+        )
+    check_not_masked(labels, "labels")
+    codes, names = encode_labels(labels)
+    check_no_nan(codes, names, node_ptr)
+    return codes, names
+
+
+def check_no_nan(codes: Codes, names: tuple[Hashable, ...], node_ptr: Ints) -> None:
+    """Raise where a label is NaN."""
+    for code, name in enumerate(names):
+        if isinstance(name, float) and math.isnan(name):
+            node = int(np.argmax(codes == code))
+            graph = graph_of(node_ptr, node)
+            raise InvalidInputError(
+                f"graph {graph}: node {node - node_ptr[graph]} has the label nan, which does not "
+                "equal itself; give missing labels a name of their own"
+            )
+
+
+def checked_attributes(attributes: ArrayLike | None, node_ptr: Ints) -> Floats:
+    """Finite attributes, one row per node; a copy, so that the caller keeps his own."""
+    n_nodes = int(node_ptr[-1])
+    if attributes is None:
+        return np.empty((n_nodes, 0))
+    check_not_masked(attributes, "attributes")
+    rule = "attributes must be real numbers, the same count for every node"
+    values = _floats(attributes, rule, copy=True)
+    if values.ndim != 2 or len(values) != n_nodes:
+        hint = "; reshape(-1, 1) makes one attribute of them" if values.shape == (n_nodes,) else ""
+        raise InvalidInputError(
+            f"attributes must have shape ({n_nodes}, n_attributes), got {values.shape}{hint}"
+        )
+    finite = np.isfinite(values)
+    if not finite.all():
+        node, column = (int(position[0]) for position in np.nonzero(~finite))
+        graph = graph_of(node_ptr, node)
+        raise InvalidInputError(
+            f"graph {graph}: attribute {column} of node {node - node_ptr[graph]} is "
+            f"{values[node, column]}; fill it in or drop the graph together with its target"
+        )
+    return values
+
+
+def checked_positions(key: Any, n_graphs: int) -> Ints:
+    """Positions that an index or boolean array selects, none of them negative."""
+    keys = np.asarray(key)
+    if keys.ndim == 1 and keys.size == 0:
+        return np.empty(0, np.int64)
+    if keys.ndim != 1 or keys.dtype.kind not in "biu" or isinstance(key, tuple):
+        raise IndexError(
+            "graphs are selected by an integer, a slice, or a one-dimensional array of integers "
+            f"or booleans; got {type(key).__name__} of shape {keys.shape} and {keys.dtype}"
+        )
+    if keys.dtype.kind == "b":
+        if len(keys) != n_graphs:
+            raise IndexError(f"got {len(keys)} booleans to select from {n_graphs} graphs")
+        return np.flatnonzero(keys)
+    outside = (keys >= n_graphs) | (keys < -n_graphs)
+    if outside.any():
+        raise IndexError(f"graph {keys[outside][0]} is out of range for {n_graphs} graphs")
+    positions = keys.astype(np.int64)
+    return np.where(positions < 0, positions + n_graphs, positions)

@@ -1,0 +1,1 @@
+"""Graphs in and out: objects of other packages, files, data sets."""

@@ -1,0 +1,24 @@
+"""Graphs of other packages: one function for each, and one that finds the right one."""
+
+from retgk.io.converters.arrays import from_edge_lists, from_numpy, from_scipy
+from retgk.io.converters.dispatch import as_batch
+from retgk.io.converters.grakel import from_grakel
+from retgk.io.converters.igraph_graphs import from_igraph
+from retgk.io.converters.networkx_graphs import from_networkx
+from retgk.io.converters.networkx_output import to_networkx
+from retgk.io.converters.pyg import from_pyg
+from retgk.io.converters.rdkit_molecules import from_rdkit, from_smiles
+
+__all__ = [
+    "as_batch",
+    "from_edge_lists",
+    "from_grakel",
+    "from_igraph",
+    "from_networkx",
+    "from_numpy",
+    "from_pyg",
+    "from_rdkit",
+    "from_scipy",
+    "from_smiles",
+    "to_networkx",
+]

@@ -1,0 +1,273 @@
+"""Graphs as matrices and as arrays of edges."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from retgk.array_types import Floats
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.ragged import offsets
+from retgk.graphs.validation import check_not_masked, integers
+from retgk.io.converters.local_edges import (
+    LocalEdges,
+    batch_from_local_edges,
+    checked_edge_weights,
+    checked_edges,
+)
+from retgk.io.converters.node_values import flat_labels, listed, part_of_each, stacked_attributes
+
+__all__ = ["from_edge_lists", "from_numpy", "from_scipy"]
+
+_NUMBERS = "biuf"
+_STACK_ENTRIES = 1 << 24
+
+
+def from_scipy(
+    matrices: Any,
+    *,
+    labels: Any = None,
+    attributes: Any = None,
+    symmetrize: bool = False,
+) -> GraphBatch:
+    """
+    Convert sparse adjacency matrices.
+
+    Parameters
+    ----------
+    matrices : sparse matrix or array, or iterable of them
+        Square adjacency matrices in any format of scipy.sparse; values are the weights.
+    labels : sequence, optional
+        For every graph, the labels of its nodes (for a single matrix, its labels).
+    attributes : sequence, optional
+        For every graph, an array of shape (n_nodes, n_attributes) (for a single matrix,
+        that array).
+    symmetrize : bool, default=False
+        Whether to make directed input undirected: an edge gets the larger of the weights
+        of its two directions. Otherwise directed input is an error.
+
+    Returns
+    -------
+    GraphBatch
+        The graphs, in order.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from_scipy(csr_array([[0, 2], [2, 0]]), labels=["C", "O"])
+    GraphBatch(1 graph, 2 nodes, 1 weighted edge, 2 labels)
+    """
+    found = listed(matrices, issparse, "scipy.sparse matrices")
+    for position, matrix in enumerate(found):
+        _check_matrix(position, matrix.shape, matrix.dtype)
+    rows = [matrix.tocsr() for matrix in found]
+    sizes = [row.shape[0] for row in rows]
+    single = issparse(matrices)
+    return GraphBatch(
+        offsets(sizes),
+        offsets(np.concatenate([np.diff(row.indptr) for row in rows])),
+        np.concatenate([row.indices for row in rows]),
+        np.concatenate([row.data for row in rows]),
+        labels=flat_labels(_one_each(labels, single), sizes),
+        attributes=stacked_attributes(_one_each(attributes, single), sizes),
+        symmetrize=symmetrize,
+    )
+
+
+def from_numpy(
+    matrices: Any,
+    *,
+    labels: Any = None,
+    attributes: Any = None,
+    symmetrize: bool = False,
+) -> GraphBatch:
+    """
+    Convert dense adjacency matrices.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (n, n) or (n_graphs, n, n), or iterable of (n, n) arrays
+        Adjacency matrices; values other than zero are the weights.
+    labels : sequence, optional
+        For every graph, the labels of its nodes (for a single matrix, its labels).
+    attributes : sequence, optional
+        For every graph, an array of shape (n_nodes, n_attributes) (for a single matrix,
+        that array).
+    symmetrize : bool, default=False
+        Whether to make directed input undirected: an edge gets the larger of the weights
+        of its two directions. Otherwise directed input is an error.
+
+    Returns
+    -------
+    GraphBatch
+        The graphs, in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from_numpy(np.ones((4, 3, 3)) - np.eye(3))
+    GraphBatch(4 graphs, 12 nodes, 12 edges)
+    """
+    single = isinstance(matrices, np.ndarray) and matrices.ndim == 2
+    parts = _dense_parts([matrices] if single else matrices)
+    entries = [_dense_entries(part) for part in parts]
+    sizes = [size for _, _, _, part_sizes in entries for size in part_sizes]
+    return GraphBatch(
+        offsets(sizes),
+        offsets(np.concatenate([degrees for degrees, _, _, _ in entries])),
+        np.concatenate([columns for _, columns, _, _ in entries]),
+        np.concatenate([weights for _, _, weights, _ in entries]),
+        labels=flat_labels(_one_each(labels, single), sizes),
+        attributes=stacked_attributes(_one_each(attributes, single), sizes),
+        symmetrize=symmetrize,
+    )
+
+
+def from_edge_lists(
+    edges: Any,
+    n_nodes: Any = None,
+    *,
+    weights: Any = None,
+    labels: Any = None,
+    attributes: Any = None,
+    symmetrize: bool = False,
+) -> GraphBatch:
+    """
+    Convert arrays of edges, one for each graph.
+
+    Parameters
+    ----------
+    edges : ndarray of int, shape (n_edges, 2), or iterable of array-likes of that shape
+        Source and target of every edge, numbered within each graph from 0.
+    n_nodes : int or sequence of int, optional
+        Number of nodes of every graph (for a single NumPy array, a number). By default the
+        largest end of an edge plus one, so that isolated last nodes need it.
+    weights : sequence, optional
+        For every graph, one weight for each edge. Ones by default.
+    labels : sequence, optional
+        For every graph, the labels of its nodes.
+    attributes : sequence, optional
+        For every graph, an array of shape (n_nodes, n_attributes).
+    symmetrize : bool, default=False
+        Whether each edge stands for both directions; an edge that is listed in both
+        gets the larger of its two weights. Otherwise both must be listed.
+
+    Returns
+    -------
+    GraphBatch
+        The graphs, in order.
+
+    Examples
+    --------
+    >>> from_edge_lists([[[0, 1], [1, 2]], [[0, 1]]], symmetrize=True)
+    GraphBatch(2 graphs, 5 nodes, 3 edges)
+    """
+    single = isinstance(edges, np.ndarray) and edges.ndim == 2
+    if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
+        raise InvalidInputError(f"expected arrays of edges, got {type(edges).__name__}")
+    found = [edges] if single else list(edges)
+    if not found:
+        raise InvalidInputError("there are no graphs to convert")
+    pairs = [checked_edges(part, position) for position, part in enumerate(found)]
+    sizes = _graph_sizes(pairs, _one_each(n_nodes, single))
+    return batch_from_local_edges(
+        sizes,
+        _weighted_edges(pairs, _one_each(weights, single)),
+        labels=flat_labels(_one_each(labels, single), sizes),
+        attributes=stacked_attributes(_one_each(attributes, single), sizes),
+        symmetrize=symmetrize,
+    )
+
+
+def _one_each(values: Any, single: bool) -> Any:
+    """Values of every graph, where those of a single graph were given on their own."""
+    return [values] if single and values is not None else values
+
+
+def _check_matrix(position: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise InvalidInputError(
+            f"graph {position}: an adjacency matrix is square, got shape {tuple(shape)}"
+        )
+    if dtype.kind not in _NUMBERS:
+        raise InvalidInputError(f"graph {position}: weights must be numbers, got {dtype}")
+
+
+def _dense_parts(matrices: Any) -> list[NDArray[Any]]:
+    """Matrices, or blocks of a stack that keep what is held beside the stack small."""
+    if isinstance(matrices, np.ndarray) and matrices.ndim == 3 and len(matrices):
+        check_not_masked(matrices, "adjacency matrices")
+        _check_matrix(0, matrices.shape[1:], matrices.dtype)
+        step = max(1, _STACK_ENTRIES // max(1, matrices[0].size))
+        return [matrices[first : first + step] for first in range(0, len(matrices), step)]
+    if isinstance(matrices, str | bytes) or not isinstance(matrices, Iterable):
+        raise InvalidInputError(f"expected NumPy arrays, got {type(matrices).__name__}")
+    found = [_plain_array(matrix, position) for position, matrix in enumerate(matrices)]
+    if not found:
+        raise InvalidInputError("there are no graphs to convert")
+    return found
+
+
+def _plain_array(matrix: Any, position: int) -> NDArray[Any]:
+    """Array of an adjacency matrix; subclasses that compute in other ways are errors."""
+    check_not_masked(matrix, f"graph {position}: the entries of the matrix")
+    if isinstance(matrix, np.matrix):
+        raise InvalidInputError(
+            f"graph {position} is a numpy.matrix; make it an array with numpy.asarray(matrix)"
+        )
+    try:
+        found = np.asarray(matrix)
+    except ValueError as error:
+        raise InvalidInputError(f"graph {position} is not a matrix: {error}") from error
+    _check_matrix(position, found.shape, found.dtype)
+    return found
+
+
+def _dense_entries(
+    part: NDArray[Any],
+) -> tuple[NDArray[Any], NDArray[Any], Floats, list[int]]:
+    """Row lengths, columns, weights and sizes of a matrix or a stack of them."""
+    present = part != 0
+    *_, columns = present.nonzero()
+    n_matrices = len(part) if part.ndim == 3 else 1
+    return (
+        present.sum(axis=-1).ravel(),
+        columns,
+        part[present].astype(np.float64),
+        [part.shape[-1]] * n_matrices,
+    )
+
+
+def _graph_sizes(pairs: list[NDArray[Any]], n_nodes: Any) -> list[int]:
+    if n_nodes is not None:
+        sizes = integers(n_nodes, "n_nodes")
+        if sizes.shape != (len(pairs),):
+            given = f"the number {n_nodes}" if sizes.ndim == 0 else f"{sizes.size} numbers"
+            raise InvalidInputError(
+                f"n_nodes must list one number for each of {len(pairs)} graphs, got {given}; a "
+                "single graph is a NumPy array of shape (n_edges, 2)"
+            )
+        return [int(size) for size in sizes]
+    for position, part in enumerate(pairs):
+        if not len(part):
+            raise InvalidInputError(
+                f"graph {position} has no edges, so its nodes cannot be counted; pass n_nodes"
+            )
+    return [max(0, int(part.max()) + 1) for part in pairs]
+
+
+def _weighted_edges(pairs: list[NDArray[Any]], weights: Any) -> list[LocalEdges]:
+    if weights is None:
+        return [LocalEdges(part) for part in pairs]
+    given = part_of_each(weights, "weights")
+    if len(given) != len(pairs):
+        raise InvalidInputError(
+            f"got weights for {len(given)} graphs, but edges for {len(pairs)} graphs"
+        )
+    return [
+        LocalEdges(part, checked_edge_weights(values, len(part), position))
+        for position, (part, values) in enumerate(zip(pairs, given, strict=True))
+    ]

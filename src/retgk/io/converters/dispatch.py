@@ -1,0 +1,156 @@
+"""Find the converter for whatever holds the graphs."""
+
+from collections.abc import Callable, Mapping, Set
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.io.converters.arrays import from_edge_lists, from_numpy, from_scipy
+from retgk.io.converters.grakel import from_grakel, is_grakel
+from retgk.io.converters.igraph_graphs import from_igraph, is_igraph
+from retgk.io.converters.networkx_graphs import from_networkx, is_networkx
+from retgk.io.converters.node_values import missing_graph, not_taken_apart
+from retgk.io.converters.pyg import from_pyg, is_pyg
+from retgk.io.converters.rdkit_molecules import from_rdkit, from_smiles, is_rdkit
+
+__all__ = ["as_batch"]
+
+
+class _Kind(NamedTuple):
+    """One kind of graph: its name, how one graph is recognised, and the converter of a list."""
+
+    name: str
+    is_one: Callable[[Any], bool]
+    convert: Callable[..., GraphBatch]
+
+
+def as_batch(graphs: Any, **options: Any) -> GraphBatch:
+    """
+    Convert graphs of any kind that retgk knows.
+
+    Parameters
+    ----------
+    graphs : object
+        A GraphBatch (returned as it is), a data set of retgk, one graph, or an iterable
+        of graphs of one kind: GraphBatch, networkx, igraph, PyTorch Geometric ``Data``,
+        RDKit molecules, SMILES strings, scipy.sparse or NumPy adjacency matrices, NumPy
+        arrays of edges of shape (n_edges, 2), or the input format of GraKeL. An array of
+        shape (n_graphs, n, n) is a stack of adjacency matrices. A table of pandas has one
+        column, whose rows are the graphs.
+    **options
+        Options of the converter of that kind, such as ``label`` of `from_networkx`.
+
+    Returns
+    -------
+    GraphBatch
+        The graphs, in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_batch([np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]), np.array([[0.5]])])
+    GraphBatch(2 graphs, 4 nodes, 3 weighted edges)
+    """
+    if isinstance(graphs, GraphBatch) and not options:
+        return graphs
+    if isinstance(graphs, np.ndarray) and graphs.ndim == 3 and graphs.dtype.kind != "O":
+        return from_numpy(graphs, **options)
+    kind = _kind_of(graphs)
+    if kind is not None:
+        return kind.convert(graphs, **options)
+    found = _listed(graphs)
+    return _kind_of_all(found).convert(found, **options)
+
+
+def _concatenated(batches: Any, **options: Any) -> GraphBatch:
+    if options:
+        raise InvalidInputError(
+            f"a GraphBatch takes no options, got {', '.join(options)}: its graphs are undirected, "
+            "and its labels and attributes are set with with_labels and with_attributes"
+        )
+    parts = [batches] if _is_batch(batches) else batches
+    return GraphBatch.concatenate(
+        [part if isinstance(part, GraphBatch) else part.graphs for part in parts]
+    )
+
+
+def _is_batch(graph: Any) -> bool:
+    return isinstance(graph, GraphBatch) or isinstance(getattr(graph, "graphs", None), GraphBatch)
+
+
+def _is_matrix(graph: Any) -> bool:
+    return isinstance(graph, np.ndarray) and graph.ndim == 2 and graph.dtype.kind not in "OUS"
+
+
+def _from_matrices_or_edges(arrays: Any, **options: Any) -> GraphBatch:
+    """Adjacency matrices are square, edges have two columns; the list as a whole decides."""
+    shapes = {array.shape for array in ([arrays] if _is_matrix(arrays) else arrays)}
+    if all(len(shape) == 2 and shape[1] == 2 for shape in shapes):
+        if shapes != {(2, 2)} or options.keys() & {"n_nodes", "weights"}:
+            return from_edge_lists(arrays, **options)
+        if all(array.dtype.kind in "iu" for array in arrays):
+            raise InvalidInputError(
+                "integer arrays of shape (2, 2) may be adjacency matrices or edges; call "
+                "from_numpy or from_edge_lists instead of as_batch"
+            )
+    return from_numpy(arrays, **options)
+
+
+# The first kind that recognises a graph converts it; none of these tests imports a package.
+_KINDS = (
+    _Kind("GraphBatch", _is_batch, _concatenated),
+    _Kind("SMILES string", lambda graph: isinstance(graph, str), from_smiles),
+    _Kind("scipy.sparse matrix", issparse, from_scipy),
+    _Kind("two-dimensional NumPy array", _is_matrix, _from_matrices_or_edges),
+    _Kind("networkx graph", is_networkx, from_networkx),
+    _Kind("igraph graph", is_igraph, from_igraph),
+    _Kind("RDKit molecule", is_rdkit, from_rdkit),
+    _Kind("PyTorch Geometric Data", is_pyg, from_pyg),
+    _Kind("GraKeL graph", is_grakel, from_grakel),
+)
+
+
+def _kind_of(graph: Any) -> _Kind | None:
+    return next((kind for kind in _KINDS if kind.is_one(graph)), None)
+
+
+def _listed(graphs: Any) -> list[Any]:
+    """Graphs in order; what has no order, or cannot be iterated, is an error."""
+    unordered = isinstance(graphs, str | bytes | Mapping | Set)
+    try:
+        found = None if unordered else list(not_taken_apart(graphs))
+    except (TypeError, NotImplementedError):
+        found = None
+    if found is None:
+        raise InvalidInputError(
+            f"cannot read graphs from {type(graphs).__name__}; give one or a list of: "
+            + ", ".join(kind.name for kind in _KINDS)
+        )
+    if not found:
+        raise InvalidInputError("there are no graphs to convert")
+    return found
+
+
+def _kind_of_all(graphs: list[Any]) -> _Kind:
+    """Kind of all graphs; one object of each type is looked at, so long lists are quick."""
+    types = list(map(type, graphs))
+    first: _Kind | None = None
+    for position in map(types.index, dict.fromkeys(types)):
+        graph = graphs[position]
+        kind = _kind_of(graph)
+        if kind is None:
+            raise missing_graph(graph, position) or InvalidInputError(
+                f"graph {position} is of type {type(graph).__name__}, which is not a graph; "
+                "expected one of: " + ", ".join(kind.name for kind in _KINDS)
+            )
+        first = first or kind
+        if kind is not first:
+            raise InvalidInputError(
+                f"graph {position} is a {kind.name}, graph 0 is a {first.name}; convert each "
+                "kind on its own and join them with GraphBatch.concatenate"
+            )
+    assert first is not None
+    return first

@@ -1,0 +1,141 @@
+"""Graphs of python-igraph."""
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from retgk.array_types import Floats
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.ragged import graph_of, offsets
+from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, mirrored
+from retgk.io.converters.node_values import (
+    attribute_names,
+    column_of_values,
+    comes_from,
+    listed,
+    warn_of_unused,
+)
+
+__all__ = ["from_igraph", "is_igraph"]
+
+_IDENTITIES = ("id", "name", "_nx_name")  # what igraph itself sets when it reads graphs
+
+
+def from_igraph(
+    graphs: Any,
+    *,
+    label: str | None = None,
+    attributes: Any = None,
+    weight: str | None = "weight",
+    symmetrize: bool = False,
+) -> GraphBatch:
+    """
+    Convert graphs of python-igraph.
+
+    A self-loop of weight w becomes the entry w on the diagonal of the adjacency matrix.
+    Parallel edges add up.
+
+    Parameters
+    ----------
+    graphs : igraph.Graph or iterable of them
+        The graphs; each has at least one vertex.
+    label : str, optional
+        Vertex attribute that is the discrete label. No labels by default.
+    attributes : str or list of str, optional
+        Vertex attributes that make up the continuous attributes: numbers, or vectors of
+        the same length on every vertex, put side by side. None by default, with a warning
+        if vertices have some and no label is read; an empty list is no warning.
+    weight : str, optional
+        Edge attribute that is the weight; an edge without it, or where it is None, has
+        weight one. None makes all graphs unweighted, with parallel edges too.
+    symmetrize : bool, default=False
+        Whether to drop the directions of directed graphs: an edge gets the larger of
+        the weights of its two directions. Otherwise a directed graph is an error.
+
+    Returns
+    -------
+    GraphBatch
+        The graphs, in order.
+
+    Examples
+    --------
+    >>> import igraph
+    >>> from_igraph([igraph.Graph.Ring(4), igraph.Graph.Full(3)])
+    GraphBatch(2 graphs, 7 nodes, 7 edges)
+    """
+    found = listed(graphs, is_igraph, "igraph graphs")
+    if label is None and attributes is None:
+        warn_of_unused(name for name in found[0].vs.attributes() if name not in _IDENTITIES)
+    edges = [_edges(graph, position, weight, symmetrize) for position, graph in enumerate(found)]
+    sizes = [graph.vcount() for graph in found]
+    node_ptr = offsets(sizes)
+
+    def node_name(node: int) -> str:
+        graph = graph_of(node_ptr, node)
+        return f"graph {graph}, vertex {node - node_ptr[graph]}"
+
+    parts = [
+        column_of_values(_vertex_values(found, name), name, node_name)
+        for name in attribute_names(attributes)
+    ]
+    return batch_from_local_edges(
+        sizes,
+        edges,
+        labels=None if label is None else _vertex_values(found, label),
+        attributes=np.concatenate(parts, axis=1) if parts else None,
+        symmetrize=symmetrize,
+    )
+
+
+def is_igraph(graph: Any) -> bool:
+    """Whether an object is an igraph graph, found without importing igraph."""
+    return comes_from(graph, "igraph") and hasattr(graph, "get_edgelist")
+
+
+def _edges(graph: Any, position: int, weight: str | None, symmetrize: bool) -> LocalEdges:
+    directed = graph.is_directed()
+    if directed and not symmetrize:
+        raise InvalidInputError(
+            f"graph {position} is directed; convert with as_batch(graphs, symmetrize=True) to drop "
+            "the directions"
+        )
+    pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    pairs = np.unique(pairs, axis=0) if weight is None else pairs
+    edges = LocalEdges(pairs, _edge_weights(graph, position, weight))
+    return edges if directed else mirrored(edges)
+
+
+def _edge_weights(graph: Any, position: int, weight: str | None) -> Floats | None:
+    if weight is None or weight not in graph.es.attributes():
+        return None
+    values = [1 if value is None else value for value in graph.es[weight]]
+    for edge, value in enumerate(values):
+        if not isinstance(value, Real):
+            raise InvalidInputError(
+                f"graph {position}: edge {edge} has the {weight!r} {value!r}, which is not a "
+                "number; convert with as_batch(graphs, weight=None) to ignore weights"
+            )
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError:
+        raise InvalidInputError(
+            f"graph {position} has a {weight!r} that is too large for a floating-point number; "
+            "convert with as_batch(graphs, weight=None) to ignore weights"
+        ) from None
+
+
+def _vertex_values(graphs: list[Any], name: str) -> list[Any]:
+    """One vertex attribute over all graphs; igraph fills in None where it was never set."""
+    values: list[Any] = []
+    for position, graph in enumerate(graphs):
+        found = graph.vs[name] if name in graph.vs.attributes() else [None] * graph.vcount()
+        if any(value is None for value in found):
+            vertex = next(vertex for vertex, value in enumerate(found) if value is None)
+            raise InvalidInputError(
+                f"graph {position}, vertex {vertex} has no attribute {name!r}; the graph has "
+                f"{graph.vs.attributes() or 'none'}; set it on all vertices first"
+            )
+        values.extend(found)
+    return values

@@ -1,0 +1,264 @@
+"""Labels and attributes: from one value per node, or one array per graph, to flat arrays."""
+
+import math
+import warnings
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
+from functools import cache
+from itertools import chain
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.array_types import Floats
+from retgk.errors import InvalidInputError
+from retgk.graphs.validation import check_not_masked
+
+__all__ = [
+    "attribute_names",
+    "checked_members",
+    "column_of_values",
+    "comes_from",
+    "flat_labels",
+    "listed",
+    "missing_graph",
+    "not_taken_apart",
+    "part_of_each",
+    "shortened",
+    "stacked_attributes",
+    "warn_of_unused",
+]
+
+NodeName = Callable[[int], str]
+
+_CHUNK = 1024
+_MOST_SHOWN = 80
+_MOST_NAMES = 5
+
+
+def listed(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
+    """List of graphs from one graph or an iterable; everything in it must be a graph."""
+    return [graphs] if is_one(graphs) else checked_members(graphs, is_one, accepted)
+
+
+def checked_members(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
+    """List of the graphs in an ordered iterable; everything in it must be a graph."""
+    if isinstance(graphs, str | bytes | Mapping | Set) or not isinstance(graphs, Iterable):
+        raise InvalidInputError(f"expected {accepted}, got {type(graphs).__name__}")
+    found = list(not_taken_apart(graphs))
+    if not found:
+        raise InvalidInputError("there are no graphs to convert")
+    for position, graph in enumerate(found):
+        if not is_one(graph):
+            raise missing_graph(graph, position) or InvalidInputError(
+                f"graph {position} is of type {type(graph).__name__}; expected {accepted}"
+            )
+    return found
+
+
+def not_taken_apart(graphs: Any) -> Any:
+    """Graphs to iterate over: of a table its only column, whose rows are the graphs."""
+    if hasattr(graphs, "columns") and hasattr(graphs, "iloc"):
+        if len(graphs.columns) != 1:
+            names = ", ".join(map(repr, graphs.columns[:_MOST_NAMES]))
+            raise InvalidInputError(
+                f"the table has {len(graphs.columns)} columns ({names}); give one column, such as "
+                "df['smiles']"
+            )
+        return graphs.iloc[:, 0]
+    if isinstance(graphs, np.ndarray) and graphs.dtype.kind == "O" and graphs.ndim > 1:
+        raise InvalidInputError(
+            f"got an array of objects of shape {graphs.shape}: NumPy has taken the graphs apart, "
+            "or it is a table; pass the list of graphs itself, or one column"
+        )
+    return graphs
+
+
+def missing_graph(graph: Any, position: int) -> InvalidInputError | None:
+    """Error for what stands for nothing, None or NaN, in a list of graphs."""
+    is_nan = isinstance(graph, float) and math.isnan(graph)
+    if graph is None or is_nan or type(graph).__name__ == "NAType":
+        return InvalidInputError(
+            f"graph {position} is missing ({graph}); drop it together with its target"
+        )
+    return None
+
+
+def comes_from(graph: Any, package: str) -> bool:
+    """Whether the class of an object, or one it is derived from, is of a package."""
+    kind: Any = type(graph)
+    return package in _packages(kind)
+
+
+@cache
+def _packages(kind: Any) -> frozenset[str]:
+    return frozenset(base.__module__.partition(".")[0] for base in kind.__mro__)
+
+
+def shortened(value: Any) -> str:
+    """Value as a message shows it; Python refuses to write out very long integers."""
+    if isinstance(value, int) and abs(value) >= 10**20:
+        return f"an integer of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+
+
+def attribute_names(attributes: Any) -> list[Any]:
+    """Names of the attributes to read: none, one, or several."""
+    if attributes is None:
+        return []
+    return list(attributes) if isinstance(attributes, list | tuple) else [attributes]
+
+
+def warn_of_unused(names: Iterable[Any]) -> None:
+    """Say that nodes have values which are not read, unless there are none."""
+    found = list(map(repr, names))
+    if found:
+        shown = ", ".join(found[:_MOST_NAMES]) + ", ..." * (len(found) > _MOST_NAMES)
+        warnings.warn(
+            f"nodes have {shown}, which are not used; as_batch(graphs, label=..., attributes=...) "
+            "reads them, as_batch(graphs, attributes=[]) leaves them out without this warning",
+            stacklevel=3,
+        )
+
+
+def column_of_values(values: Sequence[Any], name: Any, node_name: NodeName) -> Floats:
+    """
+    Matrix of one attribute from its value on every node: numbers, or vectors of one length.
+
+    `node_name` says what an error calls a node, given its position among all values.
+    """
+    if not values:
+        return np.empty((0, 0))  # graphs without nodes are reported where the batch is built
+    try:
+        matrix = _matrix(values)
+    except (TypeError, ValueError, OverflowError):
+        _raise_bad_value(values, name, node_name)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        _raise_bad_value(values, name, node_name)
+    return matrix.astype(np.float64, copy=False)
+
+
+def _matrix(values: Sequence[Any]) -> NDArray[Any]:
+    """
+    Rows of numbers.
+
+    ``array("d", ...)`` is quicker than ``np.array`` on Python's own numbers and vectors, and
+    takes neither strings nor None for numbers.
+    """
+    if type(values[0]) in (list, tuple):
+        return _joined_vectors(values)
+    kinds = set(map(type, values))
+    if kinds == {np.ndarray}:
+        (_,) = {value.shape for value in values}
+        return np.concatenate(values).reshape(len(values), *values[0].shape)
+    if kinds <= {int, float, bool}:
+        return np.asarray(array("d", values))[:, None]
+    matrix = np.asarray(values)
+    return matrix[:, None] if matrix.ndim == 1 else matrix
+
+
+def _joined_vectors(values: Sequence[Any]) -> NDArray[Any]:
+    """Rows of numbers from lists and tuples, some at a time: the cache still holds them then."""
+    flat, widths = array("d"), set[int]()
+    for first in range(0, len(values), _CHUNK):
+        chunk = values[first : first + _CHUNK]
+        if not set(map(type, chunk)) <= {list, tuple}:
+            return np.asarray(values)
+        widths.update(map(len, chunk))
+        flat.fromlist(list(chain.from_iterable(chunk)))
+    (width,) = widths
+    return np.asarray(flat).reshape(len(values), width)
+
+
+def _raise_bad_value(values: Sequence[Any], name: Any, node_name: NodeName) -> NoReturn:
+    width = None
+    for position, value in enumerate(values):
+        try:
+            found = np.asarray(value)
+        except ValueError:
+            found = np.asarray(None)
+        if found.ndim > 1 or found.dtype.kind not in "biuf":
+            raise InvalidInputError(
+                f"{node_name(position)}: the attribute {name!r} is {shortened(value)}; it must "
+                "be a number or a vector of numbers"
+            )
+        if width is None:
+            width = found.shape
+        if found.shape != width:
+            raise InvalidInputError(
+                f"{node_name(position)}: the attribute {name!r} has {_count(found.shape)}, "
+                f"{node_name(0)} has {_count(width)}; give all nodes the same"
+            )
+    raise InvalidInputError(f"the attribute {name!r} must be numbers, the same count on all nodes")
+
+
+def _count(shape: tuple[int, ...]) -> str:
+    return f"{shape[0]} values" if shape else "one number"
+
+
+def flat_labels(labels: Any, sizes: Sequence[int]) -> Any:
+    """Join the labels of graphs; each graph needs one for each of its nodes."""
+    if labels is None:
+        return None
+    parts = part_of_each(labels, "labels")
+    _check_counts(parts, sizes, "labels")
+    for graph, part in enumerate(parts):
+        check_not_masked(part, f"graph {graph}: labels")
+    if all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
+        return np.concatenate(parts)
+    return list(chain.from_iterable(parts))
+
+
+def stacked_attributes(attributes: Any, sizes: Sequence[int]) -> Floats | None:
+    """Stack the attribute matrices of graphs; one row for each node, all equally wide."""
+    if attributes is None:
+        return None
+    given = part_of_each(attributes, "attributes")
+    parts = [_attribute_matrix(part, graph) for graph, part in enumerate(given)]
+    _check_counts(parts, sizes, "rows of attributes")
+    for graph, part in enumerate(parts):
+        if part.shape[1] != parts[0].shape[1]:
+            raise InvalidInputError(
+                f"graph {graph} has {part.shape[1]} attributes a node, graph 0 has "
+                f"{parts[0].shape[1]}; give all the same"
+            )
+    return np.concatenate(parts)
+
+
+def part_of_each(values: Any, what: str) -> list[Any]:
+    """List of what belongs to one graph after the other."""
+    if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
+        raise InvalidInputError(
+            f"{what} must be a sequence with those of one graph after the other, got "
+            f"{type(values).__name__}"
+        )
+    return list(values)
+
+
+def _attribute_matrix(part: Any, graph: int) -> Floats:
+    check_not_masked(part, f"graph {graph}: attributes")
+    try:
+        matrix = np.asarray(part)
+    except ValueError:
+        matrix = np.empty(0, object)
+    if matrix.dtype.kind not in "biuf" or matrix.ndim not in (1, 2):
+        raise InvalidInputError(
+            f"graph {graph}: attributes must be numbers of shape (n_nodes, n_attributes), "
+            f"got {matrix.dtype} of shape {matrix.shape}"
+        )
+    return (matrix if matrix.ndim == 2 else matrix[:, None]).astype(np.float64, copy=False)
+
+
+def _check_counts(parts: Sequence[Any], sizes: Sequence[int], what: str) -> None:
+    if len(parts) != len(sizes):
+        raise InvalidInputError(f"got {what} for {len(parts)} graphs, but {len(sizes)} graphs")
+    for graph, (part, size) in enumerate(zip(parts, sizes, strict=True)):
+        if not isinstance(part, Sized) or getattr(part, "ndim", 1) == 0:
+            raise InvalidInputError(
+                f"graph {graph}: {what} must be a sequence of {size}, one for each node, got "
+                f"{type(part).__name__}"
+            )
+        if len(part) != size:
+            raise InvalidInputError(f"graph {graph} has {len(part)} {what} for {size} nodes")

@@ -1,0 +1,161 @@
+"""Data of PyTorch Geometric, by its fields alone: torch is never imported."""
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.io.converters.local_edges import (
+    LocalEdges,
+    batch_from_local_edges,
+    checked_edge_weights,
+    checked_edges,
+)
+from retgk.io.converters.node_values import (
+    attribute_names,
+    flat_labels,
+    listed,
+    stacked_attributes,
+    warn_of_unused,
+)
+
+__all__ = ["from_pyg", "is_pyg"]
+
+
+def from_pyg(
+    graphs: Any,
+    *,
+    label: str | None = None,
+    attributes: Any = None,
+    weight: str | None = "edge_weight",
+    symmetrize: bool = False,
+) -> GraphBatch:
+    """
+    Convert ``Data`` and ``Batch`` of PyTorch Geometric, or anything with their fields.
+
+    Parameters
+    ----------
+    graphs : Data, Batch, or iterable of them
+        Objects with `edge_index` of shape (2, n_edges), which lists both directions of an
+        edge, and `num_nodes`.
+    label : str, optional
+        Field that is the discrete label: one value for each node, or one-hot rows (such as
+        "x" in PyG's own ``TUDataset``). No labels by default.
+    attributes : str or list of str, optional
+        Fields that make up the continuous attributes, such as "x" or ["x", "pos"], put
+        side by side. None by default, with a warning if there is "x" or "pos" and no label
+        is read; an empty list is no warning.
+    weight : str, optional
+        Field that is the weight, such as "edge_attr" where that is one number for each
+        edge; a graph without it is unweighted. None makes all graphs unweighted, with
+        parallel edges too.
+    symmetrize : bool, default=False
+        Whether to make directed graphs undirected: an edge gets the larger of the weights
+        of its two directions. Otherwise a directed graph is an error.
+
+    Returns
+    -------
+    GraphBatch
+        The graphs, in order.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> edge = SimpleNamespace(edge_index=[[0, 1], [1, 0]], num_nodes=2, x=[[0.5], [0.25]])
+    >>> from_pyg([edge, edge], attributes="x")
+    GraphBatch(2 graphs, 4 nodes, 2 edges, 1 attribute)
+    """
+    listed_graphs = listed(graphs, is_pyg, "objects with an edge_index")
+    found = list(chain.from_iterable(map(_members, listed_graphs)))
+    if label is None and attributes is None:
+        first = found[0] if found else None
+        warn_of_unused(n for n in ("x", "pos") if getattr(first, n, None) is not None)
+    edges = [_edges(graph, position, weight) for position, graph in enumerate(found)]
+    sizes = [_n_nodes(graph, position) for position, graph in enumerate(found)]
+    names = attribute_names(attributes)
+    parts = [
+        stacked_attributes([_field(graph, n, name) for n, graph in enumerate(found)], sizes)
+        for name in names
+    ]
+    labels = None if label is None else [_labels(g, n, label) for n, g in enumerate(found)]
+    return batch_from_local_edges(
+        sizes,
+        edges,
+        labels=flat_labels(labels, sizes),
+        attributes=np.concatenate(parts, axis=1) if parts else None,  # type: ignore[arg-type]
+        symmetrize=symmetrize,
+    )
+
+
+def is_pyg(graph: Any) -> bool:
+    """
+    Whether an object looks like one ``Data``.
+
+    A PyG data set hands out the `edge_index` of all its graphs joined, so it is not one.
+    """
+    is_collection = any(base.__name__ == "Dataset" for base in type(graph).__mro__)
+    return not is_collection and getattr(graph, "edge_index", None) is not None
+
+
+def _members(graph: Any) -> list[Any]:
+    """Graphs of a ``Batch``; any other object is one graph."""
+    return list(graph.to_data_list()) if hasattr(graph, "to_data_list") else [graph]
+
+
+def _numpy(value: Any) -> NDArray[Any]:
+    """Array of a tensor, wherever it is and whether or not it tracks gradients."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+    return np.asarray(value)
+
+
+def _field(graph: Any, position: int, name: str) -> NDArray[Any]:
+    value = getattr(graph, name, None)
+    if value is None:
+        raise InvalidInputError(f"graph {position} has no field {name!r}")
+    return _numpy(value)
+
+
+def _edges(graph: Any, position: int, weight: str | None) -> LocalEdges:
+    index = _field(graph, position, "edge_index")
+    if index.ndim != 2 or len(index) != 2:
+        raise InvalidInputError(
+            f"graph {position}: edge_index must have shape (2, n_edges), got {index.shape}"
+        )
+    pairs = checked_edges(index.T, position)
+    if weight is None:
+        return LocalEdges(np.unique(pairs, axis=0))
+    if getattr(graph, weight, None) is None:
+        return LocalEdges(pairs)
+    values = _field(graph, position, weight)
+    return LocalEdges(pairs, checked_edge_weights(values, len(pairs), position))
+
+
+def _n_nodes(graph: Any, position: int) -> int:
+    count = getattr(graph, "num_nodes", None)
+    if count is None and getattr(graph, "x", None) is not None:
+        count = len(graph.x)
+    if count is None:
+        raise InvalidInputError(f"graph {position} has neither num_nodes nor x; set num_nodes")
+    return int(count)
+
+
+def _labels(graph: Any, position: int, name: str) -> NDArray[Any]:
+    values = _field(graph, position, name)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    elif values.ndim == 2 and _is_one_hot(values):
+        values = values.argmax(axis=1)
+    if values.ndim != 1:
+        raise InvalidInputError(
+            f"graph {position}: the label {name!r} must be one value for each node or one-hot "
+            f"rows, got shape {values.shape}; use it as attributes={name!r} instead"
+        )
+    return values
+
+
+def _is_one_hot(values: NDArray[Any]) -> bool:
+    return bool(((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all())

@@ -1,0 +1,306 @@
+"""Molecules of RDKit and SMILES strings: atoms are nodes, elements labels, bonds edges."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, mirrored
+from retgk.io.converters.node_values import attribute_names, comes_from, listed
+from retgk.runtime.optional_packages import optional_module
+from retgk.runtime.progress import progress_bar
+
+__all__ = ["ATOM_ATTRIBUTES", "from_rdkit", "from_smiles", "is_rdkit"]
+
+ATOM_ATTRIBUTES = {
+    "aromatic": "GetIsAromatic",
+    "atomic_number": "GetAtomicNum",
+    "charge": "GetFormalCharge",
+    "degree": "GetDegree",
+    "hybridization": "GetHybridization",
+    "hydrogens": "GetTotalNumHs",
+    "in_ring": "IsInRing",
+    "mass": "GetMass",
+    "radical_electrons": "GetNumRadicalElectrons",
+    "valence": "GetTotalValence",
+}
+"""Names of the attributes of atoms, and the methods of ``rdkit.Chem.Atom`` that give them."""
+
+_CHUNK = 10_000  # molecules held at a time: a million of RDKit's would take gigabytes
+_MOST_SHOWN = 50  # positions of unreadable strings in a message
+_LARGEST_DENSE = 512  # atoms up to which RDKit's adjacency matrix is quicker than its bonds
+
+
+def from_rdkit(
+    molecules: Any,
+    *,
+    attributes: Any = (),
+    add_hydrogens: bool = False,
+    bond_orders: bool = False,
+) -> GraphBatch:
+    """
+    Convert molecules of RDKit: atoms are nodes, elements their labels, bonds edges.
+
+    Parameters
+    ----------
+    molecules : rdkit.Chem.Mol or iterable of them
+        The molecules; they are not changed.
+    attributes : str or sequence of str, default=()
+        What to keep of every atom as continuous attributes: "aromatic" (0 or 1),
+        "atomic_number", "charge", "degree", "hybridization" (RDKit's number: 2 for sp,
+        3 for sp2, 4 for sp3), "hydrogens", "in_ring" (0 or 1), "mass",
+        "radical_electrons", "valence".
+    add_hydrogens : bool, default=False
+        Whether hydrogens become nodes too. Otherwise only atoms that RDKit lists are.
+    bond_orders : bool, default=False
+        Whether the order of a bond is its weight (1.5 where aromatic); otherwise all
+        weights are one.
+
+    Returns
+    -------
+    GraphBatch
+        One graph for each molecule, in order.
+
+    Examples
+    --------
+    >>> from rdkit import Chem
+    >>> from_rdkit(Chem.MolFromSmiles("CCO"), attributes=["charge", "hydrogens"])
+    GraphBatch(1 graph, 3 nodes, 2 edges, 2 labels, 2 attributes)
+    """
+    reader = _Reader(_checked_names(attributes), add_hydrogens, bond_orders)
+    found = listed(molecules, is_rdkit, "RDKit molecules (None is one that could not be read)")
+    return reader.batch(found, 0)
+
+
+def from_smiles(
+    smiles: str | Iterable[str],
+    *,
+    attributes: Any = (),
+    add_hydrogens: bool = False,
+    bond_orders: bool = False,
+    n_jobs: int | None = None,
+) -> GraphBatch:
+    """
+    Convert SMILES strings: atoms are nodes, elements their labels, bonds edges.
+
+    Parameters
+    ----------
+    smiles : str or iterable of str
+        The molecules. Those that RDKit cannot read are an error, which lists them.
+    attributes : str or sequence of str, default=()
+        What to keep of every atom as continuous attributes, as in `from_rdkit`.
+    add_hydrogens : bool, default=False
+        Whether hydrogens become nodes too.
+    bond_orders : bool, default=False
+        Whether the order of a bond is its weight (1.5 where aromatic); otherwise all
+        weights are one.
+    n_jobs : int, optional
+        Processes; None for one, -1 for all cores. It changes no result, and is worth it
+        from some 10,000 molecules on: unlike threads, processes take seconds to start.
+
+    Returns
+    -------
+    GraphBatch
+        One graph for each string, in order.
+
+    Examples
+    --------
+    >>> from_smiles(["CCO", "c1ccccc1"], bond_orders=True)
+    GraphBatch(2 graphs, 9 nodes, 8 weighted edges, 2 labels)
+    """
+    _chem()
+    reader = _Reader(_checked_names(attributes), add_hydrogens, bond_orders)
+    found = listed(smiles, lambda one: isinstance(one, str), "SMILES strings")
+    chunks = [(found[first : first + _CHUNK], first) for first in range(0, len(found), _CHUNK)]
+    batches = []
+    with progress_bar("reading SMILES", len(found)) as advance:
+        for batch in _converted(reader, chunks, n_jobs):
+            batches.append(batch)
+            advance(len(batch))
+    return GraphBatch.concatenate(batches)
+
+
+def is_rdkit(molecule: Any) -> bool:
+    """Whether an object is an RDKit molecule, found without importing RDKit."""
+    return comes_from(molecule, "rdkit") and hasattr(molecule, "GetNumAtoms")
+
+
+def _converted(
+    reader: "_Reader", chunks: list[tuple[list[str], int]], n_jobs: int | None
+) -> Iterator[GraphBatch]:
+    if n_jobs == 0:
+        raise InvalidInputError("n_jobs=0 asks for no process at all; use None for one")
+    if n_jobs in (None, 1) or len(chunks) == 1:
+        return (reader.smiles_batch(*chunk) for chunk in chunks)
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    results: Iterator[GraphBatch] = parallel(delayed(reader.smiles_batch)(*c) for c in chunks)
+    return results
+
+
+def _checked_names(attributes: Any) -> tuple[str, ...]:
+    names = tuple(attribute_names(attributes))
+    for name in names:
+        if name not in ATOM_ATTRIBUTES:
+            raise InvalidInputError(
+                f"{name!r} is not an attribute of atoms; choose from {sorted(ATOM_ATTRIBUTES)}"
+            )
+    return names
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """What to read of molecules."""
+
+    attributes: tuple[str, ...]
+    add_hydrogens: bool
+    bond_orders: bool
+
+    def smiles_batch(self, smiles: Sequence[str], first: int) -> GraphBatch:
+        """Batch of some strings, of which the first has the position `first` in the list."""
+        return self.batch(_parsed(smiles, first), first)
+
+    def batch(self, molecules: Iterable[Any], first: int) -> GraphBatch:
+        """Batch of some molecules; what RDKit would log is in the errors."""
+        with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
+            return self._batch(molecules, first)
+
+    def _batch(self, molecules: Iterable[Any], first: int) -> GraphBatch:
+        """Keep arrays only: one molecule of a generator is alive at a time."""
+        edges, elements, attributes = [], [], []
+        for position, molecule in enumerate(molecules, first):
+            complete = _with_hydrogens(molecule, position) if self.add_hydrogens else molecule
+            edges.append(self._edges(complete, position))
+            elements.append(_atom_values(complete, "atomic_number", position))
+            attributes.append([_atom_values(complete, name, position) for name in self.attributes])
+        columns = [np.concatenate(column) for column in zip(*attributes, strict=True)]
+        return batch_from_local_edges(
+            [len(numbers) for numbers in elements],
+            edges,
+            labels=_element_symbols()[np.concatenate(elements).astype(np.int64)],
+            attributes=np.stack(columns, axis=1) if columns else None,
+        )
+
+    def _edges(self, molecule: Any, position: int) -> LocalEdges:
+        n_atoms = molecule.GetNumAtoms()
+        if n_atoms == 0:
+            raise InvalidInputError(f"graph {position} has no atoms; drop it and its target")
+        if self.bond_orders or n_atoms > _LARGEST_DENSE:
+            edges = _bonds(molecule, position, self.bond_orders)
+            return mirrored(edges)
+        return LocalEdges(_adjacent_pairs(molecule))
+
+
+def _parsed(smiles: Sequence[str], first: int) -> Iterator[Any]:
+    parse = _chem().MolFromSmiles
+    for place, text in enumerate(smiles):
+        molecule = parse(text)
+        if molecule is None:
+            others = [i for i in range(place + 1, len(smiles)) if parse(smiles[i]) is None]
+            raise _unreadable(smiles, first, [place, *others])
+        yield molecule
+
+
+def _unreadable(smiles: Sequence[str], first: int, places: list[int]) -> InvalidInputError:
+    """Error that names all strings of a chunk that RDKit cannot read."""
+    text = smiles[places[0]]
+    problem = f"{text!r}{_reason(_chem(), text)}"
+    if len(places) == 1:
+        return InvalidInputError(
+            f"graph {first + places[0]}: RDKit cannot read the SMILES {problem}; correct it, or "
+            "drop it together with its target"
+        )
+    shown = ", ".join(str(first + place) for place in places[:_MOST_SHOWN])
+    more = f" and {len(places) - _MOST_SHOWN} more" if len(places) > _MOST_SHOWN else ""
+    return InvalidInputError(
+        f"RDKit cannot read the SMILES of {len(places)} of the graphs {first} to "
+        f"{first + len(smiles) - 1}: graphs {shown}{more}; the first is {problem}; correct them, "
+        "or drop them together with their targets"
+    )
+
+
+def _reason(chem: Any, smiles: str) -> str:
+    molecule = chem.MolFromSmiles(smiles, sanitize=False)
+    if molecule is None:
+        return " (it is not well formed)"
+    problems = chem.DetectChemistryProblems(molecule)
+    return f" ({problems[0].Message()})" if problems else ""
+
+
+def _with_hydrogens(molecule: Any, position: int) -> Any:
+    try:
+        return _chem().AddHs(molecule)
+    except RuntimeError as error:
+        raise _unsanitized("hydrogens", position) from error
+
+
+def _adjacent_pairs(molecule: Any) -> NDArray[np.int64]:
+    """Both directions of all bonds in one call of RDKit."""
+    matrix = _chem().GetAdjacencyMatrix(molecule, False, 0, True, "retgk")
+    molecule.ClearProp("retgkAdjacencyMatrix")  # RDKit keeps it with the molecule otherwise
+    ends = matrix.nonzero()
+    pairs = np.empty((len(ends[0]), 2), np.int64)
+    pairs[:, 0], pairs[:, 1] = ends
+    return pairs
+
+
+def _bonds(molecule: Any, position: int, with_orders: bool) -> LocalEdges:
+    bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
+    ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
+    pairs = np.array(ends, np.int64).reshape(-1, 2)
+    if not with_orders:
+        return LocalEdges(pairs)
+    return LocalEdges(pairs, np.array([_order(bond, position) for bond in bonds], np.float64))
+
+
+def _order(bond: Any, position: int) -> float:
+    try:
+        order = float(bond.GetBondTypeAsDouble())
+    except RuntimeError:
+        order = 0.0
+    if order == 0.0:
+        raise InvalidInputError(
+            f"graph {position}: the bond between atoms {bond.GetBeginAtomIdx()} and "
+            f"{bond.GetEndAtomIdx()} is {bond.GetBondType()}, which has no order; use "
+            "bond_orders=False"
+        )
+    return order
+
+
+def _atom_values(molecule: Any, name: str, position: int) -> NDArray[np.float64]:
+    """One value of every atom; RDKit has no call that gives them for all atoms at once."""
+    n_atoms = molecule.GetNumAtoms()
+    atoms = map(molecule.GetAtomWithIdx, range(n_atoms))
+    try:
+        return np.fromiter(map(_atom_method(name), atoms), np.float64, n_atoms)
+    except RuntimeError as error:
+        raise _unsanitized(name, position) from error
+
+
+def _unsanitized(name: str, position: int) -> InvalidInputError:
+    return InvalidInputError(
+        f"graph {position}: RDKit cannot tell the {name} of atoms; call "
+        "rdkit.Chem.SanitizeMol on the molecule first"
+    )
+
+
+@cache
+def _chem() -> Any:
+    return optional_module("rdkit.Chem", "rdkit")
+
+
+@cache
+def _atom_method(name: str) -> Any:
+    return getattr(_chem().Atom, ATOM_ATTRIBUTES[name])
+
+
+@cache
+def _element_symbols() -> NDArray[Any]:
+    table = _chem().GetPeriodicTable()
+    return np.array([table.GetElementSymbol(number) for number in range(119)], dtype=object)

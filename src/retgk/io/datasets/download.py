@@ -1,0 +1,145 @@
+"""Downloads of benchmark sets, with a checksum that is kept from the first one on."""
+
+import hashlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from retgk.errors import InvalidInputError
+from retgk.runtime.progress import progress_bar
+from retgk.runtime.storage import atomic_path
+
+__all__ = [
+    "MIRRORS",
+    "download_archive",
+    "forget_checksum",
+    "keep_checksum",
+    "verify_checksum",
+]
+
+MIRRORS = (
+    "https://www.chrsmrrs.com/graphkerneldatasets/{name}.zip",
+    "https://ls11-www.cs.tu-dortmund.de/people/morris/graphkerneldatasets/{name}.zip",
+)
+_TIMEOUT_SECONDS = 30
+_CHUNK_BYTES = 1 << 16
+
+
+def download_archive(name: str, data_home: Path) -> Path:
+    """
+    Fetch a data set from the first mirror that has it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    data_home : Path
+        Folder to put it in.
+
+    Returns
+    -------
+    Path
+        The archive; its checksum is written beside it.
+    """
+    target = data_home / f"{name}.zip"
+    failures = []
+    for mirror in MIRRORS:
+        url = mirror.format(name=name)
+        try:
+            with atomic_path(target) as part:
+                _fetch(url, part, name)
+                keep_checksum(target, part)  # first, so that no archive is without one
+            return target
+        except OSError as error:  # what requests raises derives from it
+            failures.append(f"  {url}: {error}")
+    raise InvalidInputError(
+        f"{name} could not be downloaded:\n" + "\n".join(failures) + "\n"
+        f"Check the name and the connection, or place the archive by hand as {target}"
+    )
+
+
+def keep_checksum(archive: Path, content: Path) -> None:
+    """
+    Write the checksum of an archive beside it.
+
+    Parameters
+    ----------
+    archive : Path
+        The archive.
+    content : Path
+        Where its content is now: it may not be in its place yet.
+    """
+    with atomic_path(_checksum_file(archive)) as part:
+        part.write_text(f"{_sha256(content)}  {archive.name}\n", encoding="utf-8")
+
+
+def forget_checksum(archive: Path) -> None:
+    """Remove the checksum of an archive, if there is one."""
+    _checksum_file(archive).unlink(missing_ok=True)
+
+
+def verify_checksum(archive: Path) -> None:
+    """
+    Compare an archive with the checksum of its first download, where there is one.
+
+    Parameters
+    ----------
+    archive : Path
+        The archive.
+    """
+    beside = _checksum_file(archive)
+    if not beside.is_file():
+        return
+    expected = beside.read_text(encoding="utf-8", errors="replace").split()[:1]
+    found = _sha256(archive)
+    if expected != [found]:
+        raise InvalidInputError(
+            f"{archive} has the checksum {found}, but {beside.name} says "
+            f"{expected[0] if expected else 'nothing'}; delete the archive to fetch it again, "
+            f"or {beside.name} if you changed the archive on purpose"
+        )
+
+
+def _checksum_file(archive: Path) -> Path:
+    return archive.with_name(archive.name + ".sha256")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _fetch(url: str, part: Path, name: str) -> None:
+    from pooch import HTTPDownloader
+
+    bar = _DownloadBar(name)
+    fetch = HTTPDownloader(progressbar=bar, chunk_size=_CHUNK_BYTES, timeout=_TIMEOUT_SECONDS)
+    try:
+        fetch(url, str(part), None)
+    finally:
+        bar.close()
+
+
+class _DownloadBar:
+    """The progress bar in the form that pooch calls: it sets `total`, then updates."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.total = 0
+        self._bar: AbstractContextManager[Callable[[float], None]] | None = None
+        self._advance: Callable[[float], None] = lambda _: None
+
+    def update(self, n_bytes: int) -> None:
+        if self._bar is None:
+            self._bar = progress_bar(f"downloading {self.name}", self.total)
+            self._advance = self._bar.__enter__()
+        self._advance(n_bytes)
+
+    def reset(self) -> None:
+        """Stop counting: pooch winds its bar back and fills it up when all is done."""
+        self._advance = lambda _: None
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)
+            self._bar = None

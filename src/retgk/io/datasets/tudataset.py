@@ -1,0 +1,163 @@
+"""Benchmark sets in TUDataset form: found or fetched, read, kept parsed, and written."""
+
+import os
+import re
+from pathlib import Path
+
+from retgk.errors import InvalidInputError
+from retgk.io.datasets.download import (
+    download_archive,
+    forget_checksum,
+    keep_checksum,
+    verify_checksum,
+)
+from retgk.io.formats.archive import DEFAULT_MAX_BYTES
+from retgk.io.formats.parsed_copies import cache_path, fingerprint, load_cached, store_cached
+from retgk.io.formats.tudataset_reader import ReadOptions, read_tudataset
+from retgk.io.formats.tudataset_writer import write_archive
+from retgk.io.graph_dataset import GraphDataset
+from retgk.runtime.storage import HOME_VARIABLE, atomic_path, cache_folder, data_home_folder
+
+__all__ = ["load_tudataset", "save_tudataset"]
+
+
+def load_tudataset(
+    name: str,
+    data_home: str | os.PathLike[str] | None = None,
+    download: bool = True,
+    *,
+    symmetrize: bool = False,
+    weight_column: int | None = None,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+    cache: bool = True,
+) -> GraphDataset:
+    """
+    Load a collection of graphs in the text form of the TUDataset benchmarks.
+
+    The files are a set of edges: an edge that is listed more than once counts once. A
+    parsed copy is kept, in ``data_home/.retgk-cache`` or, where that may not be written to,
+    in the cache folder of the platform; it is renewed when the source changes.
+
+    Parameters
+    ----------
+    name : str
+        Name of the collection, such as ``"MUTAG"``.
+    data_home : path-like, optional
+        Folder with ``NAME.zip`` or a folder ``NAME``, or that folder itself. By default
+        the environment variable ``RETGK_DATA_HOME``, else the platform's cache folder.
+    download : bool, default=True
+        Whether to fetch the collection into `data_home` if it is not there.
+    symmetrize : bool, default=False
+        Whether each listed edge stands for both of its directions. Otherwise both must be
+        listed.
+    weight_column : int, optional
+        Column of ``NAME_edge_attributes.txt`` that holds the edge weights; edges listed
+        more than once then add up. By default edges have no weights.
+    max_bytes : int, default=4 GiB
+        Limit on the unpacked size: archives may come from strangers.
+    cache : bool, default=True
+        Whether to use and keep a parsed copy.
+
+    Returns
+    -------
+    GraphDataset
+        Graphs with node labels and attributes, targets (classes; values to regress on
+        where there are no classes, in several columns where the files have them), and
+        edge labels, as far as the collection has them.
+
+    Raises
+    ------
+    InvalidInputError
+        If the collection is not to be had, or its files are damaged or contradict each
+        other; the message names the file and the line.
+
+    Examples
+    --------
+    >>> from retgk import load_tudataset
+    >>> mutag = load_tudataset("MUTAG")  # doctest: +SKIP
+    >>> mutag.graphs  # doctest: +SKIP
+    GraphBatch(188 graphs, 3,371 nodes, 3,721 edges, 7 labels)
+    """
+    _check_name(name)
+    home = data_home_folder(data_home)
+    source = _source(name, home, download)
+    options = ReadOptions(symmetrize, weight_column)
+    if not cache:
+        return _read(source, name, options, max_bytes)
+    path = cache_path(cache_folder(home), name, source, options)
+    mark = fingerprint(source, options)
+    dataset = load_cached(path, mark)
+    if dataset is None:
+        dataset = _read(source, name, options, max_bytes)
+        store_cached(path, dataset, mark)
+    return dataset
+
+
+def save_tudataset(dataset: GraphDataset, data_home: str | os.PathLike[str] | None = None) -> Path:
+    """
+    Write a collection of graphs as an archive in TUDataset form.
+
+    Weights go to ``NAME_edge_attributes.txt``; read them with ``weight_column=0``.
+
+    Parameters
+    ----------
+    dataset : GraphDataset
+        What to write. The form has integers only for labels, or tuples of them; for other
+        labels there is :func:`retgk.write_parquet`.
+    data_home : path-like, optional
+        Folder to put ``NAME.zip`` in, by default the one that :func:`load_tudataset` looks
+        in. A file that is there is replaced.
+
+    Returns
+    -------
+    Path
+        The archive.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retgk import GraphBatch, load_tudataset, save_tudataset
+    >>> from retgk.io.graph_dataset import GraphDataset
+    >>> triangle = GraphBatch.from_edges(3, [[0, 1], [1, 2], [2, 0]], symmetrize=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = save_tudataset(GraphDataset(triangle, [1], "TRIANGLE"), folder)
+    ...     load_tudataset("TRIANGLE", folder, cache=False).graphs == triangle
+    True
+    """
+    _check_name(dataset.name)
+    target = data_home_folder(data_home) / f"{dataset.name}.zip"
+    with atomic_path(target) as part:
+        write_archive(dataset, part)
+        forget_checksum(target)  # of what is replaced: a kill must not leave two that differ
+    keep_checksum(target, target)
+    return target
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.+-]*", name, flags=re.ASCII):
+        raise InvalidInputError(
+            f"{name!r} is not the name of a data set: letters, digits and any of _ . + - only; "
+            "the folder it is in goes to data_home"
+        )
+
+
+def _source(name: str, home: Path, download: bool) -> Path:
+    """Archive or folder of a data set, fetched if need be."""
+    archive, inner = home / f"{name}.zip", home / name
+    if archive.is_file():
+        return archive
+    for folder in (inner, home):
+        if (folder / f"{name}_A.txt").is_file():
+            return folder
+    if download:
+        return download_archive(name, home)
+    raise InvalidInputError(
+        f"there is neither {archive} nor {inner}; place one there, set data_home or "
+        f"{HOME_VARIABLE}, or pass download=True"
+    )
+
+
+def _read(source: Path, name: str, options: ReadOptions, max_bytes: int) -> GraphDataset:
+    if source.is_file():
+        verify_checksum(source)
+    return read_tudataset(source, name, options, max_bytes)

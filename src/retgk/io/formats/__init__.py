@@ -1,0 +1,1 @@
+"""File formats: one reader or writer each."""

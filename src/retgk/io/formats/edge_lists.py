@@ -1,0 +1,254 @@
+"""Files of edges: one graph per file, one undirected edge per line."""
+
+import gzip
+import math
+import zlib
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from retgk.array_types import Ints
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.io.formats.archive import DEFAULT_MAX_BYTES
+from retgk.io.formats.file_series import PathLike, paths_to_read, write_series
+
+__all__ = ["read_edge_list", "write_edge_list"]
+
+_MAX_LINE_BYTES = 1 << 20
+_MOST_SHOWN = 60
+_OTHER_DELIMITERS = ",;|"
+
+
+def read_edge_list(
+    paths: PathLike | Iterable[PathLike],
+    *,
+    delimiter: str | None = None,
+    weighted: bool = False,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+) -> GraphBatch:
+    r"""
+    Read files of edges, one graph each, one undirected edge per line.
+
+    Lines that name the same two nodes in the same order are parallel edges, whose weights
+    add up. An edge that is listed in both directions gets the larger of the two weights.
+
+    Parameters
+    ----------
+    paths : path-like or iterable of path-like
+        A file, several files, or a folder whose ``*.edges`` and ``*.edges.gz`` files are
+        read in order of their names. Blank lines and lines that start with ``#`` are
+        skipped; files that end in ``.gz`` are unpacked on the way.
+    delimiter : str, optional
+        What stands between the columns; white space by default.
+    weighted : bool, default=False
+        Whether a third column holds the weights. Otherwise more columns are ignored.
+    max_bytes : int, default=4 GiB
+        Limit on the size of a file, unpacked: files may come from strangers.
+
+    Returns
+    -------
+    GraphBatch
+        The graphs, in order of the files. Nodes that are all called by numbers are put
+        in that order, others stay in order of appearance.
+
+    Raises
+    ------
+    InvalidInputError
+        If a line is not an edge; the message names the file and the line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "triangle.edges")
+    ...     _ = path.write_text("a b\nb c\nc a\n")
+    ...     read_edge_list(path)
+    GraphBatch(1 graph, 3 nodes, 3 edges)
+    """
+    if delimiter is not None and (not isinstance(delimiter, str) or not delimiter):
+        raise InvalidInputError(
+            f"delimiter must be text, or None for white space, got {delimiter!r}"
+        )
+    files = paths_to_read(paths, ".edges", ".edges.gz")
+    return GraphBatch.concatenate(_read_one(path, delimiter, weighted, max_bytes) for path in files)
+
+
+def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:
+    """
+    Write graphs to files of edges, one graph each.
+
+    Parameters
+    ----------
+    graphs : GraphBatch
+        What to write. The form has no room for labels, attributes and nodes without
+        edges, so these are errors.
+    folder : path-like
+        Where to put the files; it is made if need be. Files of the same name are replaced;
+        further ones of this stem, of an earlier call with more graphs, are an error.
+    stem : str, default="graph"
+        Start of the files' names; the number of the graph follows.
+
+    Returns
+    -------
+    list of Path
+        The files, in order of the graphs.
+    """
+    if graphs.has_labels or graphs.n_attributes:
+        raise InvalidInputError(
+            "edge lists hold neither labels nor attributes; use write_graphml, or "
+            "without_labels() and without_attributes()"
+        )
+    for position, graph in enumerate(graphs):
+        lonely = np.flatnonzero(np.diff(graph.indptr) == 0)
+        if len(lonely):
+            raise InvalidInputError(
+                f"graph {position}: node {lonely[0]} has no edges, so an edge list would lose "
+                "it; use write_graphml"
+            )
+
+    def write(graph: GraphBatch, path: Path) -> None:
+        path.write_text(_edge_lines(graph, graphs.is_weighted), encoding="utf-8")
+
+    return write_series(write, graphs, folder, stem, ".edges")
+
+
+def _edge_lines(graph: GraphBatch, weighted: bool) -> str:
+    """Every edge once; weights are as short as they can be without loss."""
+    rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    once = rows <= graph.indices
+    columns = [rows[once].tolist(), graph.indices[once].tolist()]
+    if weighted:
+        columns.append(graph.weights[once].tolist())
+    return "".join(" ".join(map(repr, edge)) + "\n" for edge in zip(*columns, strict=True))
+
+
+@dataclass
+class _Edges:
+    """Edges of one file so far, between nodes numbered in order of appearance."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    ends: "array[int]" = field(default_factory=lambda: array("q"))
+    weights: "array[float]" = field(default_factory=lambda: array("d"))
+
+    def add(self, source: str, target: str) -> None:
+        self.ends.append(self.numbers.setdefault(source, len(self.numbers)))
+        self.ends.append(self.numbers.setdefault(target, len(self.numbers)))
+
+    def graph(self) -> GraphBatch:
+        """Batch of one, with nodes called by numbers in the order of these."""
+        edges = self._rank()[np.array(self.ends, np.int64).reshape(-1, 2)]
+        weights = np.array(self.weights) if self.weights else None
+        return GraphBatch.from_edges(len(self.numbers), edges, weights, symmetrize=True)
+
+    def starts_with_header(self) -> bool:
+        """Whether words stand on the first line alone, and numbers on all others."""
+        first, others = list(self.numbers)[:2], list(self.numbers)[2:]
+        return bool(others) and not any(map(_is_int, first)) and all(map(_is_int, others))
+
+    def _rank(self) -> Ints:
+        names = list(self.numbers)
+        rank = np.arange(len(names))
+        try:
+            order = sorted(range(len(names)), key=lambda number: int(names[number]))
+        except ValueError:
+            return rank
+        rank[order] = np.arange(len(names))
+        return rank
+
+
+def _read_one(path: Path, delimiter: str | None, weighted: bool, max_bytes: int) -> GraphBatch:
+    edges = _Edges()
+    for number, line in _lines(path, max_bytes):
+        if not line or line.startswith("#"):
+            continue
+        try:
+            source, target, *others = _cells(line, delimiter)
+            if weighted:
+                edges.weights.append(_weight(others))
+        except _BadLineError as error:
+            raise InvalidInputError(f"{path}, line {number}: {error}, got {_shown(line)}") from None
+        edges.add(source, target)
+    if not edges.ends:
+        raise InvalidInputError(f"{path} holds a graph without nodes; leave the file out")
+    if edges.starts_with_header():
+        source, target, *_ = edges.numbers
+        raise InvalidInputError(
+            f"{path} starts with {_shown(source)} and {_shown(target)}, but all other nodes are "
+            "numbers; if that line is a header, remove it or put a # before it"
+        )
+    return edges.graph()
+
+
+def _is_int(name: str) -> bool:
+    try:
+        int(name)
+    except ValueError:
+        return False
+    return True
+
+
+class _BadLineError(Exception):
+    """What is wrong with a line."""
+
+
+def _cells(line: str, delimiter: str | None) -> list[str]:
+    """Columns of a line, of which the first two are nodes."""
+    cells = [cell.strip() for cell in line.split(delimiter)]
+    between = "white space" if delimiter is None else repr(delimiter)
+    if delimiter is None:
+        for other in _OTHER_DELIMITERS:
+            # "1,2" and "1, 2" are meant as two columns; "a,b c" may be a name with a comma
+            if (len(cells) < 2 and other in line) or cells[0].endswith(other):
+                raise _BadLineError(
+                    f"expected nodes separated by white space; pass delimiter={other!r} if they "
+                    f"are separated by it"
+                )
+    if len(cells) < 2:
+        raise _BadLineError(f"expected two nodes separated by {between}")
+    if not cells[0] or not cells[1]:
+        raise _BadLineError(f"expected two nodes separated by one {between}; a name is empty")
+    return cells
+
+
+def _weight(others: list[str]) -> float:
+    if len(others) != 1:
+        raise _BadLineError(f"expected two nodes and a weight, found {2 + len(others)} columns")
+    try:
+        weight = math.nan if "_" in others[0] else float(others[0])
+    except ValueError:
+        weight = math.nan
+    if not 0 <= weight < math.inf:
+        raise _BadLineError("the weight must be a number, finite and not negative")
+    return weight
+
+
+def _lines(path: Path, max_bytes: int) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers, without white space around; one at a time is held in memory."""
+    n_bytes = number = 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            while line := stream.readline(_MAX_LINE_BYTES + 1):
+                n_bytes, number = n_bytes + len(line), number + 1
+                if n_bytes > max_bytes:
+                    raise InvalidInputError(
+                        f"{path} holds more than the {max_bytes} bytes allowed; pass a larger "
+                        "max_bytes if you trust it"
+                    )
+                if len(line) > _MAX_LINE_BYTES:
+                    raise InvalidInputError(
+                        f"{path}, line {number} has more than {_MAX_LINE_BYTES} bytes; it is not "
+                        "an edge"
+                    )
+                yield number, line.decode("utf-8-sig").strip()
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{path}, line {number} is not text: {error}") from error
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise InvalidInputError(f"{path} is damaged: {error}; fetch it again") from error
+
+
+def _shown(line: str) -> str:
+    return ascii(line[:_MOST_SHOWN]) + "..." * (len(line) > _MOST_SHOWN)

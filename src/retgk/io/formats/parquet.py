@@ -1,0 +1,215 @@
+"""Collections of graphs in Parquet files: one row per graph, streamed in batches."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.io.formats.parquet_rows import dataset_of_rows, rows_of_dataset
+from retgk.io.graph_dataset import GraphDataset
+from retgk.runtime.storage import atomic_path
+
+__all__ = ["iter_parquet", "read_parquet", "write_parquet"]
+
+_METADATA_KEY = b"retgk"
+
+
+def write_parquet(
+    data: GraphDataset | GraphBatch | Iterable[GraphDataset | GraphBatch],
+    path: str | os.PathLike[str],
+    *,
+    batch_size: int = 10_000,
+) -> Path:
+    """
+    Write graphs to a Parquet file, one row per graph.
+
+    The columns are lists: ``degrees`` (one per node), ``neighbours`` (numbered within the
+    graph, node after node, both directions of an edge), ``weights`` (one per neighbour)
+    and, where there are any, ``labels`` and ``attributes`` (one per node) and
+    ``edge_labels`` (one per neighbour); ``target`` is a plain column. Labels are stored
+    as they are if they are all 64-bit integers or all text, and as JSON otherwise.
+
+    Parameters
+    ----------
+    data : GraphDataset, GraphBatch, or iterable of them
+        What to write. An iterable is written piece by piece, so that it never has to fit
+        into memory; all pieces must have the same columns.
+    path : path-like
+        The file; one that is there is replaced when all is written.
+    batch_size : int, default=10_000
+        Most graphs per row group.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retgk import GraphBatch, read_parquet, write_parquet
+    >>> edge = GraphBatch.from_edges(2, [[0, 1]], labels=["C", "N"], symmetrize=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read_parquet(write_parquet(edge, f"{folder}/edge.parquet")).graphs == edge
+    True
+    """
+    from pyarrow import parquet
+
+    _check_batch_size(batch_size)
+    target = Path(path)
+    pieces = enumerate(_rows_of_pieces(data, batch_size, target.stem))
+    with atomic_path(target) as part:
+        _, (rows, metadata) = next(pieces, (0, (None, None)))
+        if rows is None:
+            raise InvalidInputError("there are no graphs to write")
+        schema = rows.schema
+        with parquet.ParquetWriter(
+            part, schema.with_metadata(metadata), compression="zstd"
+        ) as writer:
+            writer.write_batch(rows)
+            for position, (more, _) in pieces:
+                if not more.schema.equals(schema, check_metadata=True):
+                    raise InvalidInputError(
+                        f"piece {position} has the columns {_summary(more.schema)}, the first one "
+                        f"has {_summary(schema)}; all pieces must have the same"
+                    )
+                writer.write_batch(more)
+    return target
+
+
+def iter_parquet(path: str | os.PathLike[str], batch_size: int = 1_000) -> Iterator[GraphDataset]:
+    """
+    Read a Parquet file of graphs in batches, in the order of its rows.
+
+    Parameters
+    ----------
+    path : path-like
+        A file as :func:`write_parquet` makes them.
+    batch_size : int, default=1_000
+        Most graphs per batch; memory grows with it.
+
+    Yields
+    ------
+    GraphDataset
+        The next graphs. Targets are NaN where the file has none.
+
+    Raises
+    ------
+    InvalidInputError
+        If rows contradict themselves; the message names the row.
+    """
+    from pyarrow import ArrowInvalid, parquet
+
+    _check_batch_size(batch_size)
+    try:
+        file = parquet.ParquetFile(path)
+    except ArrowInvalid as error:
+        raise InvalidInputError(f"{path} is not a whole Parquet file: {error}") from error
+    with file:
+        name, description = _described(file.schema_arrow.metadata, Path(path))
+        first = 0
+        try:
+            for rows in file.iter_batches(batch_size):
+                yield dataset_of_rows(rows, name, description, (str(path), first))
+                first += rows.num_rows
+        except (ArrowInvalid, OSError) as error:
+            raise InvalidInputError(f"{path} is damaged: {error}") from error
+
+
+def read_parquet(path: str | os.PathLike[str]) -> GraphDataset:
+    """
+    Read a whole Parquet file of graphs.
+
+    Parameters
+    ----------
+    path : path-like
+        A file as :func:`write_parquet` makes them.
+
+    Returns
+    -------
+    GraphDataset
+        All graphs. Targets are NaN where the file has none.
+    """
+    parts = list(iter_parquet(path, batch_size=100_000))
+    if not parts:
+        raise InvalidInputError(f"{path} has no rows")
+    edge_labels = [part.edge_labels for part in parts if part.edge_labels is not None]
+    return GraphDataset(
+        GraphBatch.concatenate(part.graphs for part in parts),
+        np.concatenate([part.targets for part in parts]),
+        parts[0].name,
+        parts[0].description,
+        np.concatenate(edge_labels) if edge_labels else None,
+    )
+
+
+def _check_batch_size(batch_size: int) -> None:
+    if not isinstance(batch_size, int | np.integer) or batch_size < 1:
+        raise InvalidInputError(f"batch_size must be a whole number from 1 on, got {batch_size!r}")
+
+
+def _rows_of_pieces(data: Any, batch_size: int, name: str) -> Iterator[tuple[Any, Any]]:
+    """Rows of at most `batch_size` graphs each, with what describes the collection."""
+    single = isinstance(data, GraphDataset | GraphBatch)
+    for item in [data] if single else data:
+        if not isinstance(item, GraphDataset | GraphBatch):
+            raise InvalidInputError(
+                f"expected GraphDataset or GraphBatch, got {type(item).__name__}; convert graphs "
+                "with retgk.as_batch"
+            )
+        has_targets = isinstance(item, GraphDataset)
+        whole = item if isinstance(item, GraphDataset) else _without_targets(item, name)
+        _check_no_gap(whole)
+        for first in range(0, len(whole), batch_size):
+            piece = _part(whole, slice(first, min(first + batch_size, len(whole))))
+            yield rows_of_dataset(piece, has_targets), _metadata(whole)
+
+
+def _check_no_gap(dataset: GraphDataset) -> None:
+    """Raise where a target is None, which would be refused when the file is read."""
+    if dataset.targets.dtype != object:
+        return
+    for graph, target in enumerate(dataset.targets):
+        if any(value is None for value in np.atleast_1d(target)):
+            raise InvalidInputError(
+                f"{dataset.name}: graph {graph} has no target; drop it, or write the graphs alone"
+            )
+
+
+def _without_targets(graphs: GraphBatch, name: str) -> GraphDataset:
+    return GraphDataset(graphs, np.full(len(graphs), np.nan), name)
+
+
+def _part(dataset: GraphDataset, rows: slice) -> GraphDataset:
+    graphs, labels = dataset.graphs, dataset.edge_labels
+    if labels is not None:
+        first, stop = graphs.indptr[graphs.node_ptr[[rows.start, rows.stop]]]
+        labels = labels[first:stop]
+    return GraphDataset(
+        graphs[rows], dataset.targets[rows], dataset.name, dataset.description, labels
+    )
+
+
+def _metadata(dataset: GraphDataset) -> dict[bytes, bytes]:
+    value = {"version": 1, "name": dataset.name, "description": dataset.description}
+    return {_METADATA_KEY: json.dumps(value).encode()}
+
+
+def _described(metadata: dict[bytes, bytes] | None, path: Path) -> tuple[str, str]:
+    """Name and description; files that others wrote have none."""
+    try:
+        value = json.loads((metadata or {})[_METADATA_KEY])
+        return str(value["name"]), str(value["description"])
+    except (KeyError, TypeError, ValueError):
+        return path.stem, ""
+
+
+def _summary(schema: Any) -> str:
+    return ", ".join(
+        f"{field.name}: {'JSON in ' * bool(field.metadata)}{field.type}" for field in schema
+    )

@@ -1,0 +1,210 @@
+"""Reader of collections in the text form of the TUDataset benchmarks."""
+
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.array_types import Codes, Floats, Ints
+from retgk.errors import InvalidInputError
+from retgk.graphs.adjacency import Adjacency
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.validation import checked_attributes, checked_labels
+from retgk.io.formats.archive import Member, open_members
+from retgk.io.formats.edge_files import (
+    EdgeFile,
+    EdgesOutOfOrderError,
+    adjacency_of_blocks,
+    entries_of_edges,
+)
+from retgk.io.formats.text_columns import read_floats, read_integers
+from retgk.io.graph_dataset import GraphDataset
+
+__all__ = ["ReadOptions", "read_tudataset"]
+
+
+class ReadOptions(NamedTuple):
+    """What changes the result of reading the same files."""
+
+    symmetrize: bool = False
+    weight_column: int | None = None
+
+
+class _Files(NamedTuple):
+    """The files of one collection, by the end of their names."""
+
+    name: str
+    source: Path
+    members: dict[str, Member]
+
+    def get(self, kind: str) -> Member | None:
+        return self.members.get(f"{self.name}_{kind}.txt")
+
+    def require(self, kind: str) -> Member:
+        member = self.get(kind)
+        if member is None:
+            others = ", ".join(sorted(self.members)[:5]) or "nothing"
+            raise InvalidInputError(
+                f"{self.source} has no {self.name}_{kind}.txt; it holds {others}"
+            )
+        return member
+
+
+def read_tudataset(source: Path, name: str, options: ReadOptions, max_bytes: int) -> GraphDataset:
+    """Read a zip archive or folder; everything is checked, nothing is written."""
+    with open_members(source, max_bytes) as members:
+        files = _Files(name, source, members)
+        node_ptr = _node_ptr(files.require("graph_indicator"))
+        targets = _targets(files, len(node_ptr) - 1)
+        labels = _node_labels(files, node_ptr)
+        attributes = _node_attributes(files, node_ptr)
+        adjacency, edge_labels = _adjacency(files, node_ptr, options)
+    codes, names = checked_labels(labels, node_ptr)
+    graphs = GraphBatch._trusted(
+        node_ptr, adjacency, codes, names, checked_attributes(attributes, node_ptr)
+    )
+    return GraphDataset(graphs, targets, name, _description(files, options), edge_labels)
+
+
+def _node_ptr(member: Member) -> Ints:
+    """First node of every graph, from the graph of every node."""
+    graph_of_node = _one_column(read_integers(member), member)
+    steps = np.diff(graph_of_node, prepend=0)
+    if len(steps) == 0 or steps[0] < 1:
+        found = "nothing" if len(steps) == 0 else f"graph {graph_of_node[0]}"
+        raise InvalidInputError(f"{member.name} starts with {found}; graphs count from 1")
+    if (steps < 0).any():
+        line = int(np.flatnonzero(steps < 0)[0])
+        raise InvalidInputError(
+            f"{member.name}, line {line + 1}: graph {graph_of_node[line]} comes after graph "
+            f"{graph_of_node[line - 1]}; graphs count from 1 and their nodes are listed in order"
+        )
+    if (steps > 1).any():
+        line = int(np.flatnonzero(steps > 1)[0])
+        raise InvalidInputError(
+            f"{member.name}, line {line + 1}: graph {graph_of_node[line] - 1} has no nodes; drop "
+            "it together with its target"
+        )
+    return np.append(np.flatnonzero(steps), len(steps))
+
+
+def _one_column(columns: Ints, member: Member) -> Ints:
+    if len(columns) != 1:
+        raise InvalidInputError(
+            f"{member.name}, line 1: expected 1 integer, got {len(columns)} columns; give every "
+            "distinct row a number of its own"
+        )
+    return columns.reshape(-1)
+
+
+def _check_count(n_lines: int, member: Member, n_expected: int, what: str, where: Member) -> None:
+    if n_lines != n_expected:
+        raise InvalidInputError(
+            f"{member.name} has {n_lines} lines, but there are {n_expected} {what} in {where.name}"
+        )
+
+
+def _targets(files: _Files, n_graphs: int) -> NDArray[Any]:
+    """Classes, or values to regress on, of which a graph may have several."""
+    values: NDArray[Any]
+    member = files.get("graph_attributes")
+    if member is None or files.get("graph_labels") is not None:
+        member = files.require("graph_labels")
+        values = _one_column(read_integers(member), member)
+    else:
+        values = read_floats(member)
+        values = values[:, 0] if values.shape[1] == 1 else values
+    _check_count(len(values), member, n_graphs, "graphs", files.require("graph_indicator"))
+    return np.ascontiguousarray(values)
+
+
+def _node_labels(files: _Files, node_ptr: Ints) -> Any:
+    member = files.get("node_labels")
+    if member is None:
+        return None
+    columns = read_integers(member)
+    indicator = files.require("graph_indicator")
+    _check_count(columns.shape[1], member, int(node_ptr[-1]), "nodes", indicator)
+    return columns[0] if len(columns) == 1 else [tuple(row) for row in columns.T.tolist()]
+
+
+def _node_attributes(files: _Files, node_ptr: Ints) -> Floats | None:
+    member = files.get("node_attributes")
+    if member is None:
+        return None
+    values = read_floats(member)
+    _check_count(len(values), member, int(node_ptr[-1]), "nodes", files.require("graph_indicator"))
+    return values
+
+
+def _adjacency(
+    files: _Files, node_ptr: Ints, options: ReadOptions
+) -> tuple[Adjacency, Ints | None]:
+    """Adjacency and edge labels; edges are held in memory only where they must be."""
+    file = EdgeFile(files.require("A"))
+    if files.get("edge_labels") is None and options.weight_column is None:
+        with suppress(EdgesOutOfOrderError), closing(file.blocks()) as blocks:
+            return adjacency_of_blocks(blocks, node_ptr, file, options.symmetrize), None
+        # Not grouped by graph, which is rare: read again, and sort.
+    edges = np.concatenate([np.empty((2, 0), np.int32), *file.blocks()], axis=1)
+    # Stable, so that messages name the first line; ends out of range are reported below.
+    order = np.argsort(np.searchsorted(node_ptr, edges[0]), kind="stable")
+    sorted_file = file._replace(order=order)
+    adjacency = adjacency_of_blocks([edges[:, order]], node_ptr, sorted_file, options.symmetrize)
+    edge_labels = _edge_labels(files, edges, node_ptr, adjacency, options.symmetrize)
+    if options.weight_column is not None:
+        weights = _edge_weights(files, edges.shape[1], options.weight_column)
+        weighted = GraphBatch.from_edges(
+            np.diff(node_ptr), edges.T - 1, weights, symmetrize=options.symmetrize
+        )
+        adjacency = weighted._adjacency()
+    return adjacency, edge_labels
+
+
+def _edge_labels(
+    files: _Files, edges: Codes, node_ptr: Ints, adjacency: Adjacency, both: bool
+) -> Ints | None:
+    """Labels of the lines, brought into the order of the adjacency."""
+    member = files.get("edge_labels")
+    if member is None:
+        return None
+    labels = _one_column(read_integers(member), member)
+    _check_count(len(labels), member, edges.shape[1], "edges", files.require("A"))
+    by_entry = np.empty(len(adjacency.indices), np.int64)
+    if both:  # where both directions are listed, each keeps its own label: written after
+        by_entry[entries_of_edges(edges[::-1], node_ptr, adjacency)] = labels
+    entries = entries_of_edges(edges, node_ptr, adjacency)
+    by_entry[entries] = labels
+    differs = by_entry[entries] != labels
+    if differs.any():
+        same_edge = np.flatnonzero(entries == entries[np.argmax(differs)])
+        first, line = same_edge[0], same_edge[np.argmax(labels[same_edge] != labels[same_edge[0]])]
+        raise InvalidInputError(
+            f"{member.name}, line {line + 1}: the edge from node {edges[0, line]} to node "
+            f"{edges[1, line]} is listed again, with another label than in line {first + 1}; list "
+            "it once"
+        )
+    return by_entry
+
+
+def _edge_weights(files: _Files, n_edges: int, column: int) -> Floats:
+    member = files.require("edge_attributes")
+    values = read_floats(member)
+    _check_count(len(values), member, n_edges, "edges", files.require("A"))
+    if not 0 <= column < values.shape[1]:
+        raise InvalidInputError(
+            f"{member.name} has {values.shape[1]} columns, so weight_column={column} is out of "
+            "range; columns count from 0"
+        )
+    return values[:, column]
+
+
+def _description(files: _Files, options: ReadOptions) -> str:
+    parts = [f"{files.name}, read from {files.source.name} in TUDataset form."]
+    if files.get("edge_attributes") and options.weight_column is None:
+        parts.append("Its edge attributes were not read.")
+    if files.get("graph_attributes") and files.get("graph_labels"):
+        parts.append("Its graph attributes were not read.")
+    return " ".join(parts)

@@ -1,0 +1,101 @@
+"""Writer of collections in the text form of the TUDataset benchmarks."""
+
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.array_types import Ints
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.ragged import first_of_run
+from retgk.io.graph_dataset import GraphDataset
+
+__all__ = ["write_archive"]
+
+_BLOCK_GRAPHS = 256
+_LARGEST = 10**18 - 1
+
+
+def write_archive(dataset: GraphDataset, path: Path) -> None:
+    """Write all files of a collection; columns are written in blocks of some graphs."""
+    files = dict(_files(dataset))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for kind, blocks in files.items():
+            member = f"{dataset.name}/{dataset.name}_{kind}.txt"
+            with archive.open(member, "w", force_zip64=True) as stream:
+                _write_blocks(blocks, stream)
+
+
+def _files(dataset: GraphDataset) -> Iterator[tuple[str, Iterable[NDArray[Any]]]]:
+    """End of the name and rows of every file."""
+    graphs = dataset.graphs
+    yield "A", _edges(graphs)
+    yield "graph_indicator", [np.repeat(np.arange(1, len(graphs) + 1), graphs.sizes)]
+    targets = np.asarray(dataset.targets)
+    if targets.dtype.kind in "biu" and targets.ndim == 1:
+        yield "graph_labels", [_checked_integers(targets, "targets")]
+    elif targets.dtype.kind == "f":
+        yield "graph_attributes", [targets.astype(np.float64)]
+    else:
+        raise InvalidInputError(
+            f"the targets are {targets.dtype} of shape {targets.shape}, but TUDataset files hold "
+            "numbers, one integer per graph for classes; number the classes, or use write_parquet"
+        )
+    if graphs.has_labels:
+        yield "node_labels", [_integer_names(graphs)[graphs.labels]]
+    if graphs.n_attributes:
+        yield "node_attributes", [graphs.attributes]
+    if dataset.edge_labels is not None:
+        yield "edge_labels", [_checked_integers(dataset.edge_labels, "edge labels")]
+    if graphs.is_weighted:
+        yield "edge_attributes", [graphs.weights]
+
+
+def _integer_names(graphs: GraphBatch) -> Ints:
+    try:
+        names = np.array(graphs.label_names)
+    except ValueError:  # tuples of different lengths
+        names = np.array([], dtype=object)
+    if names.dtype.kind not in "biu":
+        raise InvalidInputError(
+            f"TUDataset files hold integer labels, got {graphs.label_names[0]!r}; number the "
+            "labels with with_labels(graphs.labels), or use write_parquet"
+        )
+    return _checked_integers(names, "labels")
+
+
+def _checked_integers(values: NDArray[Any], what: str) -> Ints:
+    """Integers that the reader takes back; its parser stops at 18 digits."""
+    largest = max(-int(values.min()), int(values.max())) if values.size else 0
+    if largest > _LARGEST:
+        raise InvalidInputError(
+            f"the {what} hold {largest}, but integers in TUDataset files have 18 digits at most; "
+            "number them anew, or use write_parquet"
+        )
+    return values.astype(np.int64)
+
+
+def _edges(graphs: GraphBatch) -> Iterator[Ints]:
+    """Both directions of every edge, in the order of the entries; nodes count from 1."""
+    for first in range(0, len(graphs), _BLOCK_GRAPHS):
+        part = graphs[first : first + _BLOCK_GRAPHS]
+        rows = np.repeat(np.arange(part.n_nodes), np.diff(part.indptr))
+        columns = part.indices + first_of_run(part.node_ptr)[rows]
+        yield np.stack([rows, columns], axis=1) + (1 + graphs.node_ptr[first])
+
+
+def _write_blocks(blocks: Iterable[NDArray[Any]], stream: Any) -> None:
+    """Write rows as lines; numbers are as short as they can be without loss."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    options = csv.WriteOptions(include_header=False, quoting_style="none")
+    for block in blocks:
+        columns = block.reshape(len(block), -1)
+        names = [str(column) for column in range(columns.shape[1])]
+        arrays = [pa.array(np.ascontiguousarray(column)) for column in columns.T]
+        csv.write_csv(pa.table(arrays, names=names), stream, options)

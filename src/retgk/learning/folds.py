@@ -1,0 +1,120 @@
+"""Folds of the training graphs, among which candidates are compared."""
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from retgk.array_types import Ints
+from retgk.errors import InvalidInputError
+
+__all__ = ["Fold", "class_folds", "real_folds"]
+
+Fold = tuple[Ints, Ints]
+"""Graphs to train on, and graphs to test on."""
+
+_DEFAULT_FOLDS = 5  # as in scikit-learn
+
+
+def class_folds(cv: Any, codes: Ints, seed: int) -> list[Fold]:
+    """
+    Folds with about the same share of every class.
+
+    Every class is in every training part. A class of a single graph is in all of them and in no
+    test part; there are never more folds than the largest class has graphs. If that
+    is one, there is no fold.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable or None
+        Number of folds (None is 5), a splitter of scikit-learn, or the folds themselves.
+    codes : ndarray of int64, shape (n,)
+        Class of every graph.
+    seed : int
+        Seed that shuffles graphs.
+
+    Returns
+    -------
+    list of (train, test)
+        Rising positions of graphs.
+    """
+    cv = _DEFAULT_FOLDS if cv is None else cv
+    if not isinstance(cv, Integral):
+        folds = _custom_folds(cv, codes)
+        for number, (train, _) in enumerate(folds):
+            if len(np.unique(codes[train])) < len(np.unique(codes)):
+                raise InvalidInputError(
+                    f"fold {number} of cv has a training part without graphs of some class; use "
+                    "stratified folds"
+                )
+        return folds
+    counts = np.bincount(codes)
+    n_folds = min(_checked_number(cv), int(counts.max()))
+    if n_folds < 2:
+        return []
+    fold = _dealt(codes, n_folds, np.random.default_rng(seed))
+    fold[counts[codes] == 1] = -1
+    return _folds_of(fold, n_folds)
+
+
+def real_folds(cv: Any, n_graphs: int, seed: int) -> list[Fold]:
+    """
+    Folds of equal size; each has two graphs at least, or there is none.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable or None
+        Number of folds (None is 5), a splitter of scikit-learn, or the folds themselves.
+    n_graphs : int
+        Number of graphs.
+    seed : int
+        Seed that shuffles graphs.
+
+    Returns
+    -------
+    list of (train, test)
+        Rising positions of graphs.
+    """
+    cv = _DEFAULT_FOLDS if cv is None else cv
+    if not isinstance(cv, Integral):
+        return _custom_folds(cv, np.zeros(n_graphs, np.int64))
+    n_folds = min(_checked_number(cv), n_graphs // 2)
+    if n_folds < 2:
+        return []
+    return _folds_of(
+        _dealt(np.zeros(n_graphs, np.int64), n_folds, np.random.default_rng(seed)), n_folds
+    )
+
+
+def _checked_number(cv: Integral) -> int:
+    if isinstance(cv, bool) or int(cv) < 2:
+        raise InvalidInputError(f"cv={cv!r} must be at least 2 folds, or a splitter")
+    return int(cv)
+
+
+def _dealt(codes: Ints, n_folds: int, rng: np.random.Generator) -> Ints:
+    """
+    Fold of every graph: shuffled, sorted by class and dealt like cards.
+
+    Dealing on from class to class keeps the sizes of folds within one of each other.
+    """
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    fold = np.empty(len(codes), np.int64)
+    fold[order] = np.arange(len(codes)) % n_folds
+    return fold
+
+
+def _folds_of(fold: Ints, n_folds: int) -> list[Fold]:
+    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
+
+
+def _custom_folds(cv: Any, codes: Ints) -> list[Fold]:
+    """Folds of a splitter, or given ones."""
+    if not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise InvalidInputError(
+            f"cv must be a number of folds, a splitter or a list of folds, got {cv!r}"
+        )
+    found = cv.split(np.zeros(len(codes)), codes) if hasattr(cv, "split") else cv
+    return [(np.asarray(train), np.asarray(test)) for train, test in found]

@@ -1,0 +1,256 @@
+r"""
+Support vector machines as plain arrays.
+
+scikit-learn's `SVC` solves; what it finds becomes one row of coefficients for each pair of classes,
+so that the decision values of new graphs are ``K(new, support) @ dual_coef.T + intercept``. The
+many machines of a cross-validation, all penalties on the same graphs, are left to `penalty_path`.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.array_types import Floats, Ints
+from retgk.kernels.graph_kernels import ExponentialGraphKernel
+from retgk.learning.folds import Fold
+from retgk.learning.graph_products import GraphProducts
+from retgk.learning.machine import Machine
+from retgk.runtime.parallel import run_tasks, single_threaded_blas
+
+__all__ = ["SupportVectors", "one_vs_rest_from_pairs"]
+
+
+_CACHE_MB = 500
+_TOL = 1e-3  # LIBSVM's
+
+
+class _SharedGram:
+    """Kernel matrix of all graphs, made by the first fold that needs it, dropped by the last."""
+
+    def __init__(
+        self, products: GraphProducts, kernel: ExponentialGraphKernel, n_folds: int
+    ) -> None:
+        self.products, self.kernel, self.n_left = products, kernel, n_folds
+        self.gram: Floats | None = None
+        self.lock = Lock()
+
+    def __enter__(self) -> Floats:
+        with self.lock:
+            if self.gram is None:
+                everything = np.arange(len(self.products.norms))
+                self.gram = self.products.kernel(self.kernel, everything, everything)
+            return self.gram
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.n_left -= 1
+            if self.n_left == 0:
+                self.gram = None
+
+
+class SupportVectors:
+    """
+    Support vector classification on kernels of graphs, pair of classes by pair.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (n,)
+        Class of every training graph, from 0 on.
+    class_weights : ndarray of float64, shape (n_classes,)
+        Factor of C for every class.
+    """
+
+    name = "support vectors"
+
+    def __init__(self, codes: Ints, class_weights: Floats) -> None:
+        self.codes = codes
+        self.class_weights = class_weights
+
+    def fitted(
+        self, products: GraphProducts, kernel: ExponentialGraphKernel, penalty: float
+    ) -> Machine:
+        """
+        Train on all graphs.
+
+        Parameters
+        ----------
+        products : GraphProducts
+            Inner products of all pairs of training graphs.
+        kernel : ExponentialGraphKernel
+            With a number for gamma.
+        penalty : float
+            The parameter C.
+
+        Returns
+        -------
+        Machine
+            Support, coefficients and intercepts.
+        """
+        everything = np.arange(len(self.codes))
+        gram = products.kernel(kernel, everything, everything)
+        return self._machine(self._solved(gram, self.codes, penalty))
+
+    def out_of_fold(
+        self,
+        products: GraphProducts,
+        kernels: Sequence[ExponentialGraphKernel],
+        folds: Sequence[Fold],
+        penalties: Sequence[float],
+        n_jobs: int | None,
+    ) -> list[list[Floats]]:
+        """
+        Decision values for graphs that a machine was not trained on.
+
+        Parameters
+        ----------
+        products : GraphProducts
+            Inner products of all pairs of training graphs.
+        kernels : sequence of ExponentialGraphKernel
+            Candidates, with numbers for gamma.
+        folds : sequence of (train, test)
+            The folds.
+        penalties : sequence of float
+            Candidates of C.
+        n_jobs : int or None
+            Threads.
+
+        Returns
+        -------
+        list of list of ndarray, each of shape (n_penalties, n_test, n_outputs)
+            For every kernel and fold.
+        """
+        found: list[list[Any]] = [[None] * len(folds) for _ in kernels]
+        grams = [_SharedGram(products, kernel, len(folds)) for kernel in kernels]
+
+        def work(k: int, f: int) -> None:
+            with grams[k] as gram:
+                found[k][f] = self._path(gram, folds[f], penalties)
+
+        tasks = [(k, f) for k in range(len(kernels)) for f in range(len(folds))]
+        with single_threaded_blas():
+            run_tasks(work, tasks, [1.0] * len(tasks), n_jobs, "choosing parameters")
+        return found
+
+    def _path(self, whole: Floats, fold: Fold, penalties: Sequence[float]) -> Floats:
+        """Decision values of a fold for all penalties."""
+        train, test = fold
+        codes = self.codes[train]
+        gram, rows = whole[np.ix_(train, train)], whole[np.ix_(test, train)]
+        rising = np.unique(penalties)
+        pairs = list(combinations(range(len(self.class_weights)), 2))
+        decisions = np.empty((len(rising), len(test), len(pairs)))
+        for p, pair in enumerate(pairs):
+            own = np.flatnonzero(np.isin(codes, pair))
+            decisions[:, :, p] = self._pair_path(gram, rows, codes, own, pair, rising)
+        places = np.searchsorted(rising, penalties)
+        return np.stack([self.scores(decisions[place]) for place in places])
+
+    def _pair_path(
+        self,
+        gram: Floats,
+        rows: Floats,
+        codes: Ints,
+        own: Ints,
+        pair: tuple[int, int],
+        penalties: Floats,
+    ) -> Floats:
+        """Decision values of one pair of classes, positive as `SVC` has them."""
+        from retgk.learning.penalty_path import penalty_path
+
+        if len(own) < len(codes):
+            gram, rows = gram[np.ix_(own, own)], rows[:, own]
+        positive = pair[1] if len(self.class_weights) == 2 else pair[0]
+        signs = np.where(codes[own] == positive, 1.0, -1.0)
+        coefficients, intercepts = penalty_path(
+            gram, signs, self.class_weights[codes[own]], penalties, _TOL
+        )
+        return np.asarray(coefficients @ rows.T + intercepts[:, None])
+
+    def _solved(self, gram: Floats, codes: Ints, penalty: float) -> Any:
+        from sklearn.svm import SVC
+
+        weights = dict(enumerate(self.class_weights))
+        machine = SVC(C=penalty, kernel="precomputed", class_weight=weights, cache_size=_CACHE_MB)
+        return machine.fit(gram, codes)
+
+    def _machine(self, solved: Any) -> Machine:
+        return Machine(
+            solved.support_.astype(np.int64),
+            pair_coefficients(solved.dual_coef_, solved.n_support_),
+            np.array(solved.intercept_, np.float64),
+        )
+
+    def scores(self, decisions: Floats) -> Floats:
+        """One value a class, or one alone for two classes, from those of pairs."""
+        return one_vs_rest_from_pairs(decisions, len(self.class_weights))
+
+
+def pair_coefficients(dual_coef: Floats, n_support: NDArray[Any]) -> Floats:
+    """
+    One row of coefficients for each pair of classes, from the layout of LIBSVM.
+
+    Parameters
+    ----------
+    dual_coef : ndarray, shape (n_classes - 1, n_support)
+        Graphs are sorted by class; those of class i have their coefficients against class j in
+        row j - 1 if j > i, else in row j.
+    n_support : ndarray of int, shape (n_classes,)
+        Number of support graphs of every class.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_pairs, n_support)
+        Rows in the order (0, 1), (0, 2), .., (1, 2), ..
+    """
+    n_classes = len(n_support)
+    if n_classes == 2:
+        return np.array(dual_coef, np.float64)
+    ptr = np.concatenate([[0], np.cumsum(n_support)])
+    pairs = list(combinations(range(n_classes), 2))
+    coefficients = np.zeros((len(pairs), ptr[-1]))
+    for row, (i, j) in enumerate(pairs):
+        own, other = slice(ptr[i], ptr[i + 1]), slice(ptr[j], ptr[j + 1])
+        coefficients[row, own] = dual_coef[j - 1, own]
+        coefficients[row, other] = dual_coef[i, other]
+    return coefficients
+
+
+def one_vs_rest_from_pairs(decisions: Floats, n_classes: int) -> Floats:
+    r"""
+    Votes of the pairs, ties broken by the sum of decision values, as `SVC` gives them.
+
+    A class gets one vote for each pair that it wins, and :math:`c / (3 (|c| + 1))` for the sum c
+    of its decision values, which is less than a vote.
+
+    Parameters
+    ----------
+    decisions : ndarray, shape (n, n_pairs)
+        Positive where the first class of a pair wins; for two classes, where the second does.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_classes), or (n, 1) for two classes
+        The largest value is that of the predicted class.
+
+    Examples
+    --------
+    >>> one_vs_rest_from_pairs(np.array([[1.0, 2.0, -1.0]]), 3).round(2)
+    array([[ 2.25, -0.22,  0.83]])
+    """
+    if n_classes == 2:
+        return decisions
+    votes = np.zeros((len(decisions), n_classes))
+    sums = np.zeros_like(votes)
+    for pair, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        value = decisions[:, pair]
+        votes[:, i] += value >= 0
+        votes[:, j] += value < 0
+        sums[:, i] += value
+        sums[:, j] -= value
+    return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)))

@@ -1,0 +1,135 @@
+"""Graphs with their targets, checked before any work is done."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.io.converters import as_batch
+from retgk.io.graph_dataset import GraphDataset
+
+__all__ = ["ClassTargets", "class_targets", "graphs_and_targets", "real_targets", "targets_of"]
+
+
+class ClassTargets(NamedTuple):
+    """Classes in order, and the place of the class of every graph among them."""
+
+    classes: NDArray[Any]
+    codes: NDArray[np.int64]
+
+
+def targets_of(X: Any, y: Any) -> Any:
+    """Give y, or the targets of a data set where there is no y."""
+    return X.targets if y is None and isinstance(X, GraphDataset) else y
+
+
+def graphs_and_targets(X: Any, y: Any) -> tuple[GraphBatch, NDArray[Any]]:
+    """
+    Graphs as a batch, and one target for each.
+
+    Parameters
+    ----------
+    X : GraphBatch or anything that `as_batch` takes
+        Graphs.
+    y : array-like or None
+        Targets; None is for a data set, which has its own.
+
+    Returns
+    -------
+    batch : GraphBatch
+        The graphs.
+    targets : ndarray
+        One, or one row of them, for each graph.
+    """
+    found = targets_of(X, y)
+    if found is None:
+        raise InvalidInputError(
+            "fit requires y to be passed, but the target y is None: give one target for each "
+            "graph, or a data set as X"
+        )
+    targets, batch = np.asarray(found), as_batch(X)
+    if targets.ndim == 0 or len(targets) != len(batch):
+        n_targets = "one value" if targets.ndim == 0 else f"{len(targets)} targets"
+        raise InvalidInputError(
+            f"there are {len(batch)} graphs but {n_targets}; give one target for each graph"
+        )
+    _check_known(targets)
+    return batch, targets
+
+
+def _check_known(targets: NDArray[Any]) -> None:
+    """Raise at the first target that is missing."""
+    if targets.dtype.kind == "O":
+        missing = np.array([_is_missing(target) for target in targets.ravel()], bool)
+        missing = missing.reshape(targets.shape)
+    elif targets.dtype.kind in "fc":
+        missing = ~np.isfinite(targets)
+    else:
+        return
+    if missing.any():
+        graph = int(np.argwhere(missing)[0, 0])
+        raise InvalidInputError(
+            f"the target of graph {graph} is {targets.tolist()[graph]!r} (NaN, infinity or "
+            "nothing); drop the graph together with its target"
+        )
+
+
+def _is_missing(target: Any) -> bool:
+    return target is None or (isinstance(target, float) and not np.isfinite(target))
+
+
+def class_targets(targets: NDArray[Any]) -> ClassTargets:
+    """
+    Classes from targets.
+
+    Parameters
+    ----------
+    targets : ndarray
+        Class of every graph: whole numbers, strings, or anything else that can be sorted.
+
+    Returns
+    -------
+    ClassTargets
+        At least two classes, and codes.
+    """
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import column_or_1d
+
+    flat = column_or_1d(targets, warn=True)
+    check_classification_targets(flat)
+    classes, codes = np.unique(flat, return_inverse=True)
+    if len(classes) < 2:
+        raise InvalidInputError(
+            f"all {len(flat)} graphs are of one class, {classes.tolist()[0]!r}; a classifier needs "
+            "graphs of two classes or more"
+        )
+    return ClassTargets(classes, codes.astype(np.int64))
+
+
+def real_targets(targets: NDArray[Any]) -> NDArray[np.float64]:
+    """
+    Values from targets.
+
+    Parameters
+    ----------
+    targets : ndarray, shape (n,) or (n, n_outputs)
+        Numbers.
+
+    Returns
+    -------
+    ndarray of float64
+        The same numbers.
+    """
+    if targets.dtype.kind == "c" or targets.ndim > 2:
+        raise InvalidInputError(
+            f"targets must be real numbers, one or one row for each graph; got {targets.dtype} of "
+            f"shape {targets.shape}"
+        )
+    try:
+        return targets.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"targets must be numbers, got {targets.dtype}; use RetGKClassifier for classes"
+        ) from error

@@ -1,0 +1,261 @@
+"""Matrices of inner products, timed; those that are worth it are kept between runs."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.array_types import Floats
+from retgk.engine.embedded.embedding_gram import embedding_products
+from retgk.engine.embedded.graph_vectors import joined_vectors
+from retgk.engine.exact.points import NodePoints
+from retgk.estimators.embedding import RetGKEmbedding
+from retgk.estimators.gram_file import fit_and_write_gram
+from retgk.estimators.kernel import RetGKKernel
+from retgk.graphs.batch import GraphBatch
+from retgk.kernels.node_kernels import Gaussian, Laplacian
+from retgk.paper.circumstances import source_digest
+from retgk.paper.paper_graphs import Source
+from retgk.paper.records import key_of
+from retgk.runtime.memory import peak_megabytes
+from retgk.runtime.storage import atomic_path
+from retgk.walks.random_walks import graph_hashes
+
+__all__ = [
+    "Matrix",
+    "default_cache",
+    "embedding_matrix",
+    "exact_matrix",
+    "matrix_path",
+]
+
+Settings = Mapping[str, Any]
+
+_EXACT_SETTINGS = (
+    "uses_labels", "uses_attributes", "n_steps", "structure_kernel", "structure_gamma",
+    "attribute_gamma", "tol",
+)  # fmt: skip
+_STRUCTURE_KERNELS: dict[str, type[Laplacian | Gaussian]] = {
+    "laplacian": Laplacian,
+    "gaussian": Gaussian,
+}
+_N_WARM = 3
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Inner products, the seconds that return probabilities and they took, and other facts."""
+
+    products: Floats
+    seconds: Mapping[str, float]
+    facts: Mapping[str, Any]
+
+
+class _TimedKernel(RetGKKernel):
+    """A kernel that knows how long its return probabilities took."""
+
+    def _points_of(self, *arguments: Any, **options: Any) -> NodePoints:
+        start = time.perf_counter()
+        points = super()._points_of(*arguments, **options)
+        self.rpf_seconds = time.perf_counter() - start
+        return points
+
+
+class _TimedEmbedding(RetGKEmbedding):
+    """An embedding that knows how long its return probabilities took."""
+
+    rpf_seconds = 0.0
+
+    def _return_probabilities(self, batch: GraphBatch, nodes: Any = None) -> Floats:
+        start = time.perf_counter()
+        probabilities = super()._return_probabilities(batch, nodes)
+        self.rpf_seconds += time.perf_counter() - start
+        return probabilities
+
+
+def default_cache() -> Path:
+    """Folder for matrices, where the platform keeps what can be made again."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("retgk", appauthor=False) / "paper"
+
+
+def matrix_path(folder: Path, dataset: str, source: Source, settings: Settings) -> Path:
+    """
+    File of the matrix of an exact kernel.
+
+    Its name depends on the graphs, on the settings of inner products and on the code.
+    """
+    own = {name: settings[name] for name in _EXACT_SETTINGS if name in settings}
+    key = key_of({"graphs": source.digest, "code": source_digest(), **own})
+    return folder / f"{dataset}-{key}.npy"
+
+
+def exact_matrix(
+    graphs: GraphBatch, settings: Settings, path: Path, n_jobs: int | None = None
+) -> Matrix:
+    """
+    Inner products of exact mean embeddings, from a file, or into it.
+
+    Parameters
+    ----------
+    graphs : GraphBatch
+        With labels and attributes only if they are to be used.
+    settings : mapping
+        Of a method of kind "exact".
+    path : Path
+        File of the matrix, see `matrix_path`; facts are kept beside it.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    Matrix
+        Mapped from the file. Its fact `resumed` says that the seconds lack those before a kill.
+    """
+    facts_path = path.with_suffix(".json")
+    if not (path.exists() and facts_path.exists()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)  # made, but killed before its facts were
+        facts = _write_exact_matrix(graphs, settings, path, n_jobs)
+        with atomic_path(facts_path) as unfinished:
+            unfinished.write_text(json.dumps(facts))
+    facts = json.loads(facts_path.read_text())
+    return Matrix(np.load(path, mmap_mode="r"), facts.pop("seconds"), facts)
+
+
+def _write_exact_matrix(
+    graphs: GraphBatch, settings: Settings, path: Path, n_jobs: int | None
+) -> dict[str, Any]:
+    resumed = path.with_name(path.name + ".partial").exists()
+    kernel = _exact_kernel(settings, n_jobs)
+    _exact_kernel(settings, n_jobs).fit(graphs[:_N_WARM])
+    start = time.perf_counter()
+    fit_and_write_gram(path, graphs, kernel)
+    seconds = time.perf_counter() - start
+    return {
+        "seconds": {"rpf": kernel.rpf_seconds, "gram": seconds - kernel.rpf_seconds},
+        "structure_gamma": kernel.structure_kernel_.scale,
+        "attribute_gammas": [each.scale for each in kernel.attribute_kernels_],
+        "n_graphs": len(graphs),
+        "n_nodes": graphs.n_nodes,
+        "peak_mb": round(peak_megabytes(), 1),
+        "resumed": resumed,
+    }
+
+
+def _exact_kernel(settings: Settings, n_jobs: int | None) -> _TimedKernel:
+    return _TimedKernel(
+        settings["n_steps"],
+        structure_kernel=_structure_kernel(settings),
+        attribute_kernel=(
+            Laplacian(settings["attribute_gamma"]) if settings["uses_attributes"] else None
+        ),
+        tol=settings["tol"],
+        n_jobs=n_jobs,
+        random_state=0,
+    )
+
+
+def _structure_kernel(settings: Settings) -> Laplacian | Gaussian:
+    """The paper's Laplacian, but for variations."""
+    kind = _STRUCTURE_KERNELS[settings.get("structure_kernel", "laplacian")]
+    return kind(settings["structure_gamma"])
+
+
+def embedding_matrix(
+    graphs: GraphBatch, settings: Settings, seed: int, n_jobs: int | None = None
+) -> Matrix:
+    """
+    Inner products of explicit feature maps, drawn from a seed.
+
+    Parameters
+    ----------
+    graphs : GraphBatch
+        With labels and attributes only if they are to be used.
+    settings : mapping
+        Of a method of kind "embedding".
+    seed : int
+        Of the frequencies, and of the walks.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    Matrix
+        In memory.
+    """
+    _products(_embedding(settings, seed, n_jobs), graphs[:_N_WARM], settings)
+    embedding = _embedding(settings, seed, n_jobs)
+    start = time.perf_counter()
+    products = _products(embedding, graphs, settings)
+    rest = time.perf_counter() - start - embedding.rpf_seconds
+    facts = {"n_features": embedding.n_features_out_, "peak_mb": round(peak_megabytes(), 1)}
+    return Matrix(products, {"rpf": embedding.rpf_seconds, "gram": rest}, facts)
+
+
+def _products(embedding: RetGKEmbedding, graphs: GraphBatch, settings: Settings) -> Floats:
+    """Fit, embed, and multiply."""
+    if settings["walks"] == "exact" or settings.get("copies_share_walks", False):
+        return embedding_products(embedding.fit_transform(graphs), n_jobs=embedding.n_jobs)
+    return _products_of_own_walks(embedding.fit(graphs), graphs)
+
+
+def _products_of_own_walks(embedding: RetGKEmbedding, graphs: GraphBatch) -> Floats:
+    """
+    Inner products with walks of its own for every graph, as in the paper.
+
+    An embedding draws the same walks for equal graphs, so that a graph has the same vector
+    wherever it stands. Here each further copy of a graph is embedded with another seed.
+    """
+    ranks = _ranks_among_copies(graphs)
+    walk_seed, parts = embedding.walk_seed_, []
+    for rank in range(ranks.max() + 1):
+        embedding.walk_seed_ = walk_seed ^ rank
+        parts.append(embedding.transform(graphs[ranks == rank]))
+    shape = (len(graphs), embedding.n_features_out_)
+    vectors = joined_vectors(parts, shape, parts[0].blocksize[1], embedding.dtype)
+    products = embedding_products(vectors, n_jobs=embedding.n_jobs)
+    if len(parts) == 1:
+        return products
+    places = np.argsort(np.argsort(ranks, kind="stable"))
+    return products[np.ix_(places, places)]
+
+
+def _ranks_among_copies(graphs: GraphBatch) -> NDArray[np.int64]:
+    """How many earlier graphs have the same arrays."""
+    hashes = graph_hashes(graphs)
+    order = np.argsort(hashes, kind="stable")
+    _, first = np.unique(hashes[order], return_index=True)
+    ranks = np.empty(len(graphs), np.int64)
+    ranks[order] = np.arange(len(graphs)) - np.repeat(first, np.diff([*first, len(graphs)]))
+    return ranks
+
+
+def _embedding(settings: Settings, seed: int, n_jobs: int | None) -> _TimedEmbedding:
+    widths = tuple(settings["n_components"])
+    return _TimedEmbedding(
+        settings["n_steps"],
+        method=settings["walks"],
+        n_walks=settings.get("n_walks", 200),
+        feature_map=settings["feature_map"],
+        n_components=widths if len(widths) > 1 else widths[0],
+        structure_kernel=_gaussian(settings["structure_scale"]),
+        attribute_kernel=(
+            _gaussian(settings["attribute_scale"]) if settings["uses_attributes"] else None
+        ),
+        frequencies=settings["frequencies"],
+        sparse_output=True,
+        n_jobs=n_jobs,
+        random_state=seed,
+    )
+
+
+def _gaussian(scale: float) -> Gaussian:
+    """The kernel whose frequencies are ``scale * N(0, 1)``."""
+    return Gaussian(gamma=scale**2 / 2)

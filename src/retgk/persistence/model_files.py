@@ -1,0 +1,192 @@
+"""`save_model` and `load_model`."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from retgk import __version__
+from retgk.errors import InvalidInputError
+from retgk.estimators.classifier import RetGKClassifier
+from retgk.estimators.embedding import RetGKEmbedding
+from retgk.estimators.kernel import RetGKKernel
+from retgk.estimators.regressor import RetGKRegressor
+from retgk.persistence.container import read_container, write_container
+from retgk.persistence.embedding_state import embedding_state, set_embedding_state
+from retgk.persistence.json_values import from_json, to_json
+from retgk.persistence.kernel_state import kernel_state, set_kernel_state
+from retgk.persistence.predictor_state import (
+    classifier_state,
+    regressor_state,
+    set_classifier_state,
+    set_regressor_state,
+)
+from retgk.persistence.stored_parameters import model_with_parameters, parameters_to_json
+from retgk.persistence.stored_state import Stored
+
+__all__ = ["DEFAULT_MAX_BYTES", "load_model", "save_model"]
+
+DEFAULT_MAX_BYTES = 1 << 30
+
+Arrays = dict[str, NDArray[Any]]
+
+_OUTPUTS = ("default", "pandas", "polars")
+
+
+class _Known(NamedTuple):
+    """A class of models that files can hold."""
+
+    model_class: type
+    state: Callable[[Any], Stored]
+    set_state: Callable[[Any, Stored], None]
+
+
+_KNOWN = {
+    known.model_class.__name__: known
+    for known in (
+        _Known(RetGKClassifier, classifier_state, set_classifier_state),
+        _Known(RetGKRegressor, regressor_state, set_regressor_state),
+        _Known(RetGKKernel, kernel_state, set_kernel_state),
+        _Known(RetGKEmbedding, embedding_state, set_embedding_state),
+    )
+}
+
+
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """
+    Write a fitted model to a file of arrays and JSON, which `load_model` reads.
+
+    The file appears whole or not at all. It holds what predictions on new graphs need, and
+    predictions of the loaded model are the same to the last bit.
+
+    Parameters
+    ----------
+    model : RetGKClassifier, RetGKRegressor, RetGKKernel or RetGKEmbedding
+        A fitted model.
+    path : path-like
+        The file, by custom ``something.retgk``; one that is there is replaced.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from retgk import RetGKEmbedding, make_graph_classification
+    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> with TemporaryDirectory() as folder:
+    ...     save_model(RetGKEmbedding(random_state=0).fit(graphs), f"{folder}/model.retgk")
+    ...     load_model(f"{folder}/model.retgk").transform(graphs).shape[0]
+    6
+    """
+    description, arrays = _described(model, "")
+    with _context(f"the model cannot be saved to {path}", "fit it again with its parameters"):
+        _restored(description, dict(arrays))  # parameters that were changed after fit
+    write_container(Path(path), {"retgk": __version__, "model": description}, arrays)
+
+
+def load_model(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
+    """
+    Read a model that `save_model` wrote.
+
+    No code of the file is run, whoever wrote it: it holds numbers and names, which are checked.
+    Anything wrong with it is an `InvalidInputError` that names the file.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    max_bytes : int, default=1 GiB
+        Largest file to read; a model takes about as much memory as its file.
+
+    Returns
+    -------
+    RetGKClassifier, RetGKRegressor, RetGKKernel or RetGKEmbedding
+        The fitted model.
+    """
+    path = Path(path)
+    document, arrays = read_container(path, max_bytes)
+    writer = document.get("retgk")
+    with _context(f"{path} is damaged", f"save it again (it is of retgk {writer!s:.20})"):
+        return _restored(document.get("model"), arrays)
+
+
+def _described(model: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
+    """JSON and arrays of a model and of the models inside it."""
+    known = _KNOWN.get(type(model).__name__)
+    if known is None or type(model) is not known.model_class:
+        is_search = hasattr(model, "best_estimator_")
+        part = "its best_estimator_" if is_search else "that step of a pipeline alone"
+        raise InvalidInputError(
+            f"a model file holds one of {', '.join(_KNOWN)}, got {type(model).__name__}; save "
+            f"{part}"
+        )
+    check_is_fitted(model)
+    stored = known.state(model)
+    arrays = {prefix + name: array for name, array in stored.arrays.items()}
+    parts = {}
+    for name, part in stored.parts.items():
+        parts[name], inner = _described(part, f"{prefix}{name}.")
+        arrays |= inner
+    description = {
+        "class": type(model).__name__,
+        "parameters": parameters_to_json(model),
+        "fitted": {name: to_json(value, name) for name, value in stored.values.items()},
+        "output": getattr(model, "_sklearn_output_config", {}).get("transform"),
+        "parts": parts,
+    }
+    return description, arrays
+
+
+def _restored(description: Any, arrays: Arrays) -> Any:
+    """The model; every array belongs to it or to a model inside it."""
+    model = _restored_part(description, arrays, "")
+    if arrays:
+        raise InvalidInputError(f"the array {min(arrays)!r} belongs to nothing")
+    return model
+
+
+def _restored_part(description: Any, arrays: Arrays, prefix: str) -> Any:
+    """One model, whose arrays are removed from `arrays`."""
+    known = _KNOWN.get(description["class"])
+    if known is None:
+        raise InvalidInputError(
+            f"there is no model {description['class']!r}; if a newer retgk wrote the file, upgrade "
+            "retgk"
+        )
+    parts = {
+        name: _restored_part(part, arrays, f"{prefix}{name}.")
+        for name, part in description["parts"].items()
+    }
+    model = model_with_parameters(known.model_class, description["parameters"])
+    own = [name for name in arrays if name.startswith(prefix)]
+    stored = Stored(
+        {name: from_json(value) for name, value in description["fitted"].items()},
+        {name.removeprefix(prefix): arrays.pop(name) for name in own},
+        parts,
+    )
+    known.set_state(model, stored)
+    stored.check_empty()
+    if (output := description["output"]) is not None:
+        if output not in _OUTPUTS:
+            raise InvalidInputError(f"there is no output {output!r}")
+        model.set_output(transform=output)
+    return model
+
+
+@contextmanager
+def _context(problem: str, advice: str) -> Iterator[None]:
+    """Say which file is meant, whatever is wrong with its content."""
+    try:
+        yield
+    except (
+        ArithmeticError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as e:
+        reason = str(e) if isinstance(e, InvalidInputError) else f"{type(e).__name__}: {e}"
+        raise InvalidInputError(f"{problem}: {reason}; {advice}") from e

@@ -1,0 +1,107 @@
+"""Parameters of models, as JSON and back, within bounds that no honest model leaves."""
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
+
+import numpy as np
+
+from retgk.errors import InvalidInputError
+from retgk.persistence.json_values import from_json, to_json
+from retgk.walks.return_probabilities import Method
+
+__all__ = ["model_with_parameters", "parameters_to_json"]
+
+_MANY = 1 << 20
+_MAX_JOBS = 1 << 10
+_MAX_SEED = (1 << 64) - 1
+
+
+def parameters_to_json(model: Any) -> dict[str, Any]:
+    """
+    Parameters of a model as JSON.
+
+    Parameters
+    ----------
+    model : estimator
+        The model.
+
+    Returns
+    -------
+    dict
+        By name, what `to_json` gives.
+    """
+    parameters = model.get_params(deep=False)
+    return {name: to_json(_storable(name, value), name) for name, value in parameters.items()}
+
+
+def _storable(name: str, value: Any) -> Any:
+    if name == "random_state" and not isinstance(value, int | np.integer | None):
+        raise InvalidInputError(
+            f"random_state is {value!r}, which a model file cannot hold; use a whole number, or "
+            "set_params(random_state=None) before saving"
+        )
+    return value
+
+
+def model_with_parameters(model_class: type, stored: Any) -> Any:
+    """
+    Make an unfitted model from its parameters.
+
+    Parameters
+    ----------
+    model_class : type
+        Its class.
+    stored : dict
+        What `parameters_to_json` gave. A parameter that is missing, because it is younger than
+        the file, gets its default.
+
+    Returns
+    -------
+    estimator
+        The model.
+    """
+    if not isinstance(stored, Mapping):
+        raise InvalidInputError("the parameters are missing")
+    known = model_class()
+    names = known.get_params(deep=False).keys()
+    if unknown := stored.keys() - names:
+        raise InvalidInputError(
+            f"{model_class.__name__} has no parameter {min(unknown)!r}; if a newer retgk wrote the "
+            "file, upgrade retgk"
+        )
+    parameters = {name: from_json(value) for name, value in stored.items()}
+    for name, is_good in _CHECKS.items():
+        if name in parameters and not is_good(parameters[name]):
+            raise InvalidInputError(f"the parameter {name} is {parameters[name]!r:.80}")
+    return model_class(**parameters)
+
+
+def _is_whole(value: Any, smallest: int, largest: int) -> bool:
+    return type(value) is int and smallest <= value <= largest
+
+
+def _are_steps(value: Any) -> bool:
+    """Whether these are numbers of steps: one, or several that a model chooses from."""
+    several = value if isinstance(value, tuple | list) else (value,)
+    return all(_is_whole(n_steps, 1, _MANY) for n_steps in several)
+
+
+def _is_not_negative(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf
+
+
+# What predictions depend on without looking at it again, or what would take memory, threads or
+# time without limit. All else is looked at by `fit`.
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "n_steps": _are_steps,
+    "n_walks": lambda value: _is_whole(value, 1, _MANY),
+    "n_jobs": lambda value: value is None or (_is_whole(value, -_MAX_JOBS, _MAX_JOBS) and value),
+    "batch_size": lambda value: value is None or _is_whole(value, 1, sys.maxsize),
+    "random_state": lambda value: value is None or _is_whole(value, 0, _MAX_SEED),
+    "self_loop": _is_not_negative,
+    "tol": lambda value: _is_not_negative(value) and value < 1,
+    "method": lambda value: value in get_args(Method),
+    "sparse_output": lambda value: type(value) is bool,
+}

@@ -1,0 +1,205 @@
+"""Threads over independent pieces of compiled work.
+
+Kernels release the GIL, so plain threads are enough: no threading layer is chosen for the
+process, nothing is pickled, and the order in which pieces are done changes no result,
+because each writes rows of its own. The threads are kept: to start some takes longer than to
+embed a hundred molecules.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
+from numbers import Integral
+from threading import Lock
+from typing import Any
+
+from retgk.errors import InvalidInputError
+from retgk.runtime.progress import progress_bar
+
+__all__ = ["n_threads", "run_tasks", "single_threaded_blas"]
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """
+    Number of threads that `n_jobs` asks for.
+
+    Unlike scikit-learn's, whose None is one worker, ours means all cores: threads that share
+    their memory cost next to nothing. Inside a worker of joblib, of which there is one for each
+    core already, None is one thread.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        -1 means all cores that this process may use, -2 all but one, and so on; None all of them
+        too, but one thread inside a worker of joblib, such as those of ``GridSearchCV(n_jobs=2)``.
+
+    Returns
+    -------
+    int
+        At least one.
+    """
+    if n_jobs is None:
+        return 1 if _is_joblib_worker() else _n_cores()
+    if not isinstance(n_jobs, Integral):
+        raise InvalidInputError(f"n_jobs must be None or a whole number, got {n_jobs!r}")
+    if n_jobs == 0:
+        raise InvalidInputError("n_jobs=0 asks for no thread at all; use None for all cores")
+    return int(n_jobs) if n_jobs > 0 else max(1, _n_cores() + 1 + int(n_jobs))
+
+
+def _is_joblib_worker() -> bool:
+    """Whether this thread, or process, works for a ``joblib.Parallel`` of several workers."""
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend()
+    return (backend.nesting_level or 0) > 0
+
+
+@cache
+def _n_cores() -> int:
+    """Cores of this process; asked once, because reading quotas takes a tenth of a millisecond."""
+    from joblib import cpu_count  # knows affinity masks and the quotas of containers
+
+    return int(cpu_count())
+
+
+def run_tasks(
+    function: Callable[..., None],
+    tasks: Sequence[tuple[Any, ...]],
+    costs: Sequence[float],
+    n_jobs: int | None,
+    progress: str | Callable[[float], None],
+) -> None:
+    """
+    Call ``function(*task)`` for all tasks, the dearest first, on some threads.
+
+    Parameters
+    ----------
+    function : callable
+        Releases the GIL and writes only what belongs to its task.
+    tasks : sequence of tuple
+        Arguments of every call.
+    costs : sequence of float
+        Expected cost of every call, in any unit; for order and progress.
+    n_jobs : int or None
+        Threads, as in `n_threads`.
+    progress : str or callable
+        What a progress bar of its own says; or, where these tasks are a part of more, what is to
+        be called with the cost of each.
+    """
+    order = sorted(range(len(tasks)), key=lambda task: -costs[task])
+    bar: AbstractContextManager[Callable[[float], None]] = (
+        progress_bar(progress, float(sum(costs)))
+        if isinstance(progress, str)
+        else nullcontext(progress)
+    )
+    with bar as advance:
+
+        def run(task: int) -> None:
+            function(*tasks[task])
+            advance(costs[task])
+
+        _run_all(run, deque(order), min(n_threads(n_jobs), len(tasks)))
+
+
+def _run_all(run: Callable[[int], None], waiting: deque[int], n_workers: int) -> None:
+    """
+    Work on tasks in this thread and, as far as there are any, in others until none is left.
+
+    This thread never waits for a thread of the pool to begin: tasks may run tasks themselves.
+    """
+
+    def work() -> None:
+        try:
+            while waiting:
+                try:
+                    task = waiting.popleft()
+                except IndexError:  # another thread was quicker
+                    return
+                run(task)
+        except BaseException:
+            waiting.clear()
+            raise
+
+    others = _POOL.submitted(work, n_workers - 1) if n_workers > 1 else []
+    try:
+        work()
+    finally:
+        started = [future for future in others if not future.cancel()]
+        errors = [error for future in started if (error := future.exception()) is not None]
+    if errors:
+        raise errors[0]
+
+
+class _Pool:
+    """The threads of this process beside the one that asks; as many as were ever asked for."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Start anew, as a forked process has to: threads are not copied, and a lock stays shut."""
+        self.lock = Lock()
+        self.size = 0
+        self.executor: ThreadPoolExecutor | None = None
+
+    def submitted(self, work: Callable[[], None], n: int) -> list[Future[None]]:
+        with self.lock:
+            if self.executor is None or self.size < n:
+                if self.executor is not None:
+                    self.executor.shutdown(wait=False)  # ends when its work is done
+                self.executor, self.size = ThreadPoolExecutor(n, "retgk"), n
+            try:
+                return [self.executor.submit(work) for _ in range(n)]
+            except RuntimeError:  # the interpreter shuts down and gives no more threads
+                return []
+
+
+_POOL = _Pool()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_POOL.forget)
+
+
+class _BlasLimit:
+    """One thread for BLAS while anybody asks for it; the limit is the process's, not a thread's."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.n_users = 0
+        self.limits: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.n_users == 0:
+                self.limits = _blas_controller().limit(limits=1, user_api="blas")
+            self.n_users += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.n_users -= 1
+            if self.n_users == 0:
+                self.limits.restore_original_limits()
+
+
+_BLAS_LIMIT = _BlasLimit()
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep BLAS and LAPACK to one thread each while our own threads call them."""
+    _BLAS_LIMIT.enter()
+    try:
+        yield
+    finally:
+        _BLAS_LIMIT.leave()
+
+
+@cache
+def _blas_controller() -> Any:
+    """Looking for the libraries takes milliseconds, so it is done once."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -1,0 +1,1 @@
+"""Vector code: loops that numba does not vectorise by itself."""
