@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from retgk.engine.embedded.embedding_gram import embedding_products as embedding_products
     from retgk.errors import InvalidInputError as InvalidInputError
     from retgk.estimators.classifier import RetGKClassifier as RetGKClassifier
+    from retgk.estimators.comparisons import distance as distance
+    from retgk.estimators.comparisons import mean_embedding_gram as mean_embedding_gram
+    from retgk.estimators.comparisons import most_similar as most_similar
+    from retgk.estimators.comparisons import pairwise_distances as pairwise_distances
+    from retgk.estimators.comparisons import similarity as similarity
+    from retgk.estimators.comparisons import squared_mmd as squared_mmd
     from retgk.estimators.embedding import RetGKEmbedding as RetGKEmbedding
-    from retgk.estimators.everyday import distance as distance
-    from retgk.estimators.everyday import most_similar as most_similar
-    from retgk.estimators.everyday import pairwise_distances as pairwise_distances
-    from retgk.estimators.everyday import similarity as similarity
-    from retgk.estimators.functions import mean_embedding_gram as mean_embedding_gram
-    from retgk.estimators.functions import squared_mmd as squared_mmd
     from retgk.estimators.gram_file import write_mean_embedding_gram as write_mean_embedding_gram
     from retgk.estimators.kernel import RetGKKernel as RetGKKernel
     from retgk.estimators.regressor import RetGKRegressor as RetGKRegressor
@@ -76,7 +76,7 @@ _MODULE_OF = {
     "RetGKKernel": "retgk.estimators.kernel",
     "RetGKRegressor": "retgk.estimators.regressor",
     "as_batch": "retgk.io.converters",
-    "distance": "retgk.estimators.everyday",
+    "distance": "retgk.estimators.comparisons",
     "embedding_gram": "retgk.engine.embedded.embedding_gram",
     "embedding_products": "retgk.engine.embedded.embedding_gram",
     "from_edge_lists": "retgk.io.converters",
@@ -95,9 +95,9 @@ _MODULE_OF = {
     "make_graph_classification": "retgk.io.datasets.generators",
     "make_synthetic": "retgk.io.datasets.synthetic",
     "make_synthie": "retgk.io.datasets.synthetic",
-    "mean_embedding_gram": "retgk.estimators.functions",
-    "most_similar": "retgk.estimators.everyday",
-    "pairwise_distances": "retgk.estimators.everyday",
+    "mean_embedding_gram": "retgk.estimators.comparisons",
+    "most_similar": "retgk.estimators.comparisons",
+    "pairwise_distances": "retgk.estimators.comparisons",
     "read_edge_list": "retgk.io.formats.edge_lists",
     "read_graphml": "retgk.io.formats.graphml",
     "read_parquet": "retgk.io.formats.parquet",
@@ -105,8 +105,8 @@ _MODULE_OF = {
     "sample_nodes": "retgk.walks.sampling",
     "save_model": "retgk.persistence.model_files",
     "save_tudataset": "retgk.io.datasets.tudataset",
-    "similarity": "retgk.estimators.everyday",
-    "squared_mmd": "retgk.estimators.functions",
+    "similarity": "retgk.estimators.comparisons",
+    "squared_mmd": "retgk.estimators.comparisons",
     "to_networkx": "retgk.io.converters",
     "write_edge_list": "retgk.io.formats.edge_lists",
     "write_graphml": "retgk.io.formats.graphml",

@@ -82,8 +82,8 @@ def _kernel() -> None:
 
 
 def _embedding() -> None:
+    from retgk.engine.embedded.embedded_engine import FeatureMap
     from retgk.engine.embedded.embedding_gram import embedding_gram
-    from retgk.engine.embedded.embedding_parameters import FeatureMap
     from retgk.estimators.embedding import RetGKEmbedding
     from retgk.kernels.graph_kernels import ExponentialGraphKernel
 

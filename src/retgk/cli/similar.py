@@ -63,7 +63,7 @@ def similar(
         place = None if index is None else _place(collection, index)
         graph = _query_graph(collection, reading, common, (place, query, smiles))
     with watch.timing("search"):
-        from retgk.estimators.everyday import most_similar
+        from retgk.estimators.comparisons import most_similar
 
         wanted = min(count + (index is not None), len(collection))
         found = most_similar(graph, collection.graphs, wanted, **walks.parameters())

@@ -1,160 +1,98 @@
-"""From graphs to the features of their nodes and the kernels between those."""
+"""What engines are fitted on: graphs, and the return probabilities of their nodes."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from retgk.engine.exact.points import NodePoints
-from retgk.errors import InvalidInputError
+from retgk.array_types import Floats, Ints
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.labels import recode, union_of_names
-from retgk.kernels.node_kernels import Gaussian, Laplacian, NodeKernel, Polynomial
+from retgk.graphs.ragged import chunks, gather_runs
+from retgk.walks.return_probabilities import Walks
 
-__all__ = [
-    "AttributeKernel",
-    "attribute_blocks",
-    "check_node_kernel",
-    "label_codes",
-    "node_points",
-]
+__all__ = ["NodeFeatures"]
 
-AttributeKernel = NodeKernel | Mapping[str, tuple[Any, NodeKernel]] | None
+_PIECE_NODES = 1 << 17  # nodes whose probabilities are in memory at a time: 50 MB
+_MAX_SHARED_BYTES = 1 << 31
 
 
-def check_node_kernel(kernel: Any, name: str) -> None:
+@dataclass(frozen=True, eq=False)
+class NodeFeatures:
     """
-    Raise unless something is a kernel of numbers.
+    Graphs with the return probabilities of their nodes.
 
-    Parameters
-    ----------
-    kernel : object
-        What a user gave.
-    name : str
-        The parameter, for the message.
-    """
-    if not isinstance(kernel, Laplacian | Gaussian | Polynomial):
-        raise InvalidInputError(
-            f"{name} must be a Laplacian, Gaussian or Polynomial kernel, such as Laplacian(), got "
-            f"{kernel!r}"
-        )
+    Probabilities are found when they are first asked for: all at once where the exact engine wants
+    them or where several engines share them, else piece by piece, so that a long batch does not
+    fill the memory.
 
-
-def attribute_blocks(
-    attribute_kernel: AttributeKernel, n_attributes: int
-) -> list[tuple[NDArray[np.int64], NodeKernel]]:
-    """
-    Columns of every block of attributes, and the kernel for it.
-
-    Parameters
-    ----------
-    attribute_kernel : node kernel, mapping or None
-        One kernel for all attributes; or, by name, the columns of a block and its kernel; None
-        for a Laplacian of gamma="dimension" where there are attributes.
-    n_attributes : int
-        Number of attributes of a node.
-
-    Returns
-    -------
-    list of (columns, kernel)
-        No block where there are no attributes.
-    """
-    if attribute_kernel is None:
-        if n_attributes == 0:
-            return []
-        attribute_kernel = Laplacian("dimension")
-    if not isinstance(attribute_kernel, Mapping):
-        check_node_kernel(attribute_kernel, "attribute_kernel")
-    if n_attributes == 0:
-        raise InvalidInputError(
-            f"the graphs have no attributes for attribute_kernel={attribute_kernel!r}; leave it "
-            "out, or give the graphs attributes"
-        )
-    if not isinstance(attribute_kernel, Mapping):
-        return [(np.arange(n_attributes), attribute_kernel)]
-    if not attribute_kernel:
-        raise InvalidInputError("attribute_kernel names no block; pass None for the default")
-    return [_block(name, block, n_attributes) for name, block in attribute_kernel.items()]
-
-
-def _block(name: str, block: Any, n_attributes: int) -> tuple[NDArray[np.int64], NodeKernel]:
-    """Columns of one named block, and its kernel."""
-    if not isinstance(block, tuple | list) or len(block) != 2:
-        raise InvalidInputError(
-            f"attribute block {name!r} must be a tuple of columns and a kernel, such as "
-            f"([0, 1], Laplacian()), got {block!r}"
-        )
-    columns, kernel = block
-    check_node_kernel(kernel, f"the kernel of attribute block {name!r}")
-    return _columns(name, columns, n_attributes), kernel
-
-
-def _columns(name: str, columns: Any, n_attributes: int) -> NDArray[np.int64]:
-    if isinstance(columns, tuple):  # which would be an index of several dimensions
-        columns = list(columns)
-    try:
-        chosen = np.atleast_1d(np.arange(n_attributes)[columns])
-    except (IndexError, TypeError) as error:
-        raise InvalidInputError(
-            f"attribute block {name!r}: the columns {columns!r} do not fit {n_attributes} "
-            "attributes"
-        ) from error
-    if len(chosen) == 0:
-        raise InvalidInputError(f"attribute block {name!r} has no columns")
-    return chosen
-
-
-def label_codes(batch: GraphBatch, names: Sequence[Hashable]) -> NDArray[np.int32] | None:
-    """
-    Labels in the vocabulary of the fitted graphs, continued by labels that it lacks.
-
-    A label that was not seen in fit has a code of its own: it matches itself among the new
-    graphs, whose norms are exact therefore, and nothing among the fitted ones.
-
-    Parameters
+    Attributes
     ----------
     batch : GraphBatch
-        Graphs.
-    names : sequence of hashable
-        Vocabulary of the fitted graphs.
-
-    Returns
-    -------
-    ndarray of int32 or None
-        One code per node; None where there are no labels.
+        The graphs, with their labels and attributes.
+    walks : Walks
+        How return probabilities are found.
+    n_jobs : int or None
+        Threads.
+    source : NodeFeatures or None
+        Features of the same graphs, of as many steps or more, whose probabilities are shared.
     """
-    if not batch.has_labels:
-        return None
-    known = set(names)
-    unseen = [name for name in union_of_names([batch.label_names]) if name not in known]
-    return recode(batch.labels, batch.label_names, [*names, *unseen])
 
+    batch: GraphBatch
+    walks: Walks
+    n_jobs: int | None = None
+    source: "NodeFeatures | None" = None
 
-def node_points(
-    batch: GraphBatch,
-    probabilities: NDArray[np.float64],
-    columns: Sequence[NDArray[np.int64]],
-    names: Sequence[Hashable],
-) -> NodePoints:
-    """
-    Put the features of all nodes together.
+    @cached_property
+    def probabilities(self) -> Floats:
+        """Return probabilities of all nodes, shape (n_nodes, n_steps)."""
+        if self.source is not None:
+            return np.ascontiguousarray(self.source.probabilities[:, : self.walks.n_steps])
+        return self.walks.probabilities(self.batch, n_jobs=self.n_jobs)
 
-    Parameters
-    ----------
-    batch : GraphBatch
-        Graphs.
-    probabilities : ndarray, shape (n_nodes, n_steps)
-        Return probabilities.
-    columns : sequence of ndarray of int64
-        Columns of every block of attributes.
-    names : sequence of hashable
-        Vocabulary of the fitted graphs.
+    def shared_by_steps(self, n_steps: Sequence[int]) -> list["NodeFeatures"]:
+        """
+        Features for each number of steps, none above that of the walks, from one computation.
 
-    Returns
-    -------
-    NodePoints
-        Return probabilities, then the blocks of attributes; labels.
-    """
-    blocks = [np.ascontiguousarray(batch.attributes[:, chosen]) for chosen in columns]
-    return NodePoints((probabilities, *blocks), batch.node_ptr, label_codes(batch, names))
+        Where probabilities of all nodes would take too much memory, each computes its own.
+        """
+        n_bytes = 8 * self.batch.n_nodes * self.walks.n_steps
+        source = self if len(n_steps) > 1 and n_bytes <= _MAX_SHARED_BYTES else None
+        return [replace(self, walks=replace(self.walks, n_steps=n), source=source) for n in n_steps]
+
+    def probabilities_of_nodes(self, nodes: Ints) -> Floats:
+        """Return probabilities of some nodes; the others are not walked from unless shared."""
+        if self._is_whole:
+            return self.probabilities[nodes]
+        return self.walks.probabilities(self.batch, nodes=nodes, n_jobs=self.n_jobs)
+
+    def of_graphs(self, graphs: Ints) -> "NodeFeatures":
+        """Features of some graphs."""
+        known = None
+        if self._is_whole:
+            starts, sizes = self.batch.node_ptr[graphs], self.batch.sizes[graphs]
+            known = gather_runs(self.probabilities, starts, sizes)
+        return self._part(self.batch[graphs], known)
+
+    def pieces(self, batch_size: int | None = None) -> Iterator[tuple[int, "NodeFeatures"]]:
+        """
+        Cut the graphs into pieces that are worked on one after the other.
+
+        A piece has so many graphs, or as many as have about 130,000 nodes; it is given with the
+        position of its first graph.
+        """
+        ptr = self.batch.node_ptr
+        for first, last in chunks(ptr, _PIECE_NODES, batch_size):
+            known = self.probabilities[ptr[first] : ptr[last]] if self._is_whole else None
+            yield first, self._part(self.batch[first:last], known)
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether the probabilities of all nodes are in memory, or will be."""
+        return "probabilities" in vars(self) or self.source is not None
+
+    def _part(self, batch: GraphBatch, known: Floats | None) -> "NodeFeatures":
+        part = NodeFeatures(batch, self.walks, self.n_jobs)
+        if known is not None:
+            vars(part)["probabilities"] = known
+        return part

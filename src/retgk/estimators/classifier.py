@@ -7,15 +7,22 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from retgk.array_types import Floats, Ints
+from retgk.engine.exact.exact_engine import DEFAULT_TOL
 from retgk.errors import InvalidInputError
-from retgk.estimators.kernel import DEFAULT_TOL
-from retgk.estimators.predictor import MAX_EXACT_GRAPHS, GraphPredictor
+from retgk.estimators.predictor import (
+    MAX_EXACT_GRAPHS,
+    GraphPredictor,
+    decision_values,
+    fit_machine,
+    uses_embeddings,
+)
 from retgk.learning.calibration import calibrated, fitted_calibration
-from retgk.learning.candidate_search import Solver
 from retgk.learning.folds import class_folds
 from retgk.learning.landmark_ridge import LandmarkRidge, landmarks_of
+from retgk.learning.solver import Solver
 from retgk.learning.support_vectors import SupportVectors, one_vs_rest_from_pairs
 from retgk.learning.targets import class_targets, graphs_and_targets, targets_of
+from retgk.runtime.seeds import whole_seed
 from retgk.walks.return_probabilities import Method
 
 __all__ = ["RetGKClassifier"]
@@ -92,6 +99,10 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         Number of folds. With none (every class has one graph) the first candidates are taken.
     solver_ : {"support vectors", "ridge"}
         What found the coefficients.
+    engine_ : ExactEngine or EmbeddedEngine
+        Mean embeddings of the support graphs.
+    walks_ : Walks
+        How return probabilities are found.
     kernel_ : RetGKKernel
         Kernel with the support graphs; only if exact.
     embedding_ : RetGKEmbedding
@@ -185,16 +196,16 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         batch, targets = graphs_and_targets(X, y)
         self.classes_, codes = class_targets(targets)
         weights = self._class_weights(codes)
-        seed = self._seed()
+        seed = whole_seed(self.random_state, n_bits=31)
         folds = class_folds(self.cv, codes, seed)
-        self.approximate_ = self._is_approximate(batch)
+        self.approximate_ = uses_embeddings(self, batch)
         solver, columns = self._solver(codes, weights, seed)
 
         def score(decisions: Floats, graphs: Ints) -> float:
             hits = _largest(decisions) == codes[graphs]
             return float(np.average(hits, weights=weights[codes[graphs]]))
 
-        decisions = self._fit_machine(batch, solver, columns, folds, score, seed)
+        decisions = fit_machine(self, batch, solver, columns, folds, score, seed)
         self._fit_calibration(decisions, [codes[test] for _, test in folds])
         return self
 
@@ -280,7 +291,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
 
     def _scores(self, X: Any) -> Floats:
         """Decision values with one column for each class, or one alone for two."""
-        decisions = self._decisions(X)
+        decisions = decision_values(self, X)
         if self.solver_ == SupportVectors.name:
             return one_vs_rest_from_pairs(decisions, len(self.classes_))
         return decisions

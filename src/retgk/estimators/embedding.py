@@ -5,35 +5,31 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import bsr_array
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from retgk.engine.embedded.bandwidths import (
-    FourierKernel,
-    check_has_attributes,
-    fitted_attribute_kernel,
-    fitted_structure_kernel,
+from retgk.engine.embedded.embedded_engine import (
+    EmbeddedEngine,
+    FeatureMap,
+    UnknownLabels,
 )
-from retgk.engine.embedded.embedding_parameters import FeatureMap, UnknownLabels, checked_widths
-from retgk.engine.embedded.frequencies import Draw, draw_fourier_map
-from retgk.engine.embedded.graph_vectors import (
-    compiled_maps,
-    dense_vectors,
-    graph_vectors,
-    joined_vectors,
-    piece_borders,
-)
-from retgk.engine.embedded.label_columns import feature_names, known_codes, names_in_use
+from retgk.engine.embedded.fourier_maps import Draw, FourierKernel
+from retgk.engine.embedded.label_columns import feature_names
+from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.validation import check_alike, warn_of_unknown_labels
+from retgk.graphs.validation import warn_of_unknown_labels
 from retgk.io.converters import as_batch
-from retgk.walks.return_probabilities import Method, check_walk_parameters, return_probabilities
-from retgk.walks.sampling import seed_from
+from retgk.walks.return_probabilities import Method, Walks
 
-__all__ = ["RetGKEmbedding"]
+__all__ = [
+    "RetGKEmbedding",
+    "embedding_engine",
+    "embedding_features",
+    "embedding_of_engine",
+    "set_fitted_embedding",
+]
 
 
 class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -109,8 +105,12 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Number of attributes per node.
     maps_ : tuple of FourierMap
         Frequencies and phases.
+    walks_ : Walks
+        How return probabilities are found.
     walk_seed_ : int
         Seed of Monte Carlo: the same graph always gives the same vector.
+    engine_ : EmbeddedEngine
+        The feature map; it keeps no graphs.
     n_features_out_ : int
         Width of the result: ``n_labels * D`` or ``n_labels * D0 * Dc``.
 
@@ -125,6 +125,9 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> embedding.transform([triangle, path]).shape
     (2, 4)
     """
+
+    engine_: EmbeddedEngine
+    walks_: Walks
 
     def __init__(
         self,
@@ -178,23 +181,10 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The transformer itself.
         """
         batch = as_batch(X)
-        widths = self._checked_widths(batch)
-        rng = np.random.default_rng(int(seed_from(self.random_state)))
-        self.walk_seed_ = int(rng.integers(2**63))
-        self.attribute_kernel_ = fitted_attribute_kernel(self.attribute_kernel, batch, rng)
-        self.structure_kernel_ = fitted_structure_kernel(
-            self.structure_kernel, batch, rng, self._return_probabilities
-        )
-        self.n_attributes_ = batch.n_attributes
-        self.label_names_ = names_in_use(batch)
-        factors = [(self.structure_kernel_, self.n_steps)]
-        if self.attribute_kernel_:
-            factors.append((self.attribute_kernel_, self.n_attributes_))
-        parts = [factors] if self.feature_map == "joint" else [[factor] for factor in factors]
-        self.maps_ = tuple(
-            draw_fourier_map(part, width, self.frequencies, rng)
-            for part, width in zip(parts, widths, strict=False)
-        )
+        engine = embedding_engine(self)
+        features = embedding_features(self, engine, batch)
+        engine.fit(features, keep=np.empty(0, np.int64))
+        set_fitted_embedding(self, engine, features.walks)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -216,14 +206,10 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         RetGKEmbedding
             The transformer itself.
         """
-        if not hasattr(self, "maps_"):
+        if not hasattr(self, "engine_"):
             return self.fit(X, y)
-        batch = as_batch(X)
-        check_alike(batch, self.label_names_ is not None, self.n_attributes_)
-        if self.label_names_ is not None:
-            self.label_names_ = tuple(
-                dict.fromkeys([*self.label_names_, *(names_in_use(batch) or ())])
-            )
+        self.engine_.add_labels(as_batch(X))
+        self.label_names_ = self.engine_.label_names
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -261,11 +247,10 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             One row per graph. For an iterator: an iterator of these, one for each item.
         """
         check_is_fitted(self, "maps_")
-        checked_widths(vars(self))
         if isinstance(X, Iterator):
             self._check_streams_arrays()
-            return map(self._embedded, map(as_batch, X))
-        return self._embedded(as_batch(X))
+            return map(self._embed, X)
+        return self._embed(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
         """
@@ -284,75 +269,25 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "maps_")
         widths = [len(fourier.phases) for fourier in self.maps_]
-        return feature_names(self.label_names_, self.unknown_labels, widths)
+        return feature_names(self.label_names_, self.engine_.unknown_labels, widths)
 
     @property
     def n_features_out_(self) -> int:
         """Width of the result."""
         check_is_fitted(self, "maps_")
-        return self._n_labels() * self._block_width()
+        return self.engine_.n_features
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         return tags
 
-    def _checked_widths(self, batch: GraphBatch) -> tuple[int, ...]:
-        """Give the numbers of features, if all parameters can be used with these graphs."""
-        widths = checked_widths(vars(self))
-        check_walk_parameters(self.n_steps, self.method, self.n_walks, self.self_loop)
-        if len(batch) == 0:
-            raise InvalidInputError("there are no graphs to fit; give at least one")
-        check_has_attributes(self.attribute_kernel, batch)
-        return widths
-
-    def _n_labels(self) -> int:
-        if self.label_names_ is None:
-            return 1
-        return len(self.label_names_) + (self.unknown_labels == "column")
-
-    def _block_width(self) -> int:
-        return int(np.prod([len(fourier.phases) for fourier in self.maps_]))
-
-    def _return_probabilities(self, batch: GraphBatch, nodes: Any = None) -> NDArray[np.float64]:
-        return np.asarray(
-            return_probabilities(
-                batch,
-                self.n_steps,
-                method=self.method,
-                n_walks=self.n_walks,
-                nodes=nodes,
-                self_loop=self.self_loop,
-                n_jobs=self.n_jobs,
-                random_state=self.walk_seed_,
-            )
-        )
-
-    def _embedded(self, batch: GraphBatch) -> Any:
-        """Embed a batch, piece by piece."""
-        check_alike(batch, self.label_names_ is not None, self.n_attributes_)
-        if self.unknown_labels == "ignore":
+    def _embed(self, X: Any) -> Any:
+        batch = as_batch(X)
+        if self.engine_.unknown_labels == "ignore":
             warn_of_unknown_labels(batch.label_names, self.label_names_)
-        compiled = compiled_maps(self.maps_, self.dtype)
-        pieces = (
-            self._vectors(batch[first:last], first, compiled)
-            for first, last in piece_borders(batch.node_ptr, self.batch_size)
-        )
-        shape = (len(batch), self.n_features_out_)
-        join = joined_vectors if self.sparse_output else dense_vectors
-        return join(pieces, shape, self._block_width(), self.dtype)
-
-    def _vectors(self, piece: GraphBatch, first_graph: int, compiled: Any) -> bsr_array:
-        codes = known_codes(piece, self.label_names_, self.unknown_labels, first_graph)
-        return graph_vectors(
-            piece.node_ptr,
-            (self._return_probabilities(piece), piece.attributes),
-            codes,
-            self._n_labels(),
-            self.maps_,
-            compiled=compiled,
-            n_jobs=self.n_jobs,
-        )
+        features = NodeFeatures(batch, self.walks_, self.n_jobs)
+        return self.engine_.embed(features, self.sparse_output, self.batch_size)
 
     def _check_streams_arrays(self) -> None:
         config = getattr(self, "_sklearn_output_config", {})
@@ -360,3 +295,70 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(
                 "a stream gives arrays; call transform on each batch to get data frames"
             )
+
+
+def embedding_engine(embedding: RetGKEmbedding) -> EmbeddedEngine:
+    """Engine, not fitted, with the parameters of an embedding for nodes."""
+    return EmbeddedEngine(
+        embedding.structure_kernel,
+        embedding.attribute_kernel,
+        feature_map=embedding.feature_map,
+        n_components=embedding.n_components,
+        frequencies=embedding.frequencies,
+        unknown_labels=embedding.unknown_labels,
+        dtype=embedding.dtype,
+        batch_size=embedding.batch_size,
+        n_jobs=embedding.n_jobs,
+        random_state=embedding.random_state,
+    )
+
+
+def embedding_features(
+    embedding: RetGKEmbedding, engine: EmbeddedEngine, batch: GraphBatch
+) -> NodeFeatures:
+    """Features of graphs to be fitted, by the parameters of an embedding for walks."""
+    walks = Walks(
+        embedding.n_steps,
+        embedding.method,
+        embedding.n_walks,
+        embedding.self_loop,
+        engine.walk_seed,
+    )
+    return NodeFeatures(batch, walks, embedding.n_jobs)
+
+
+def set_fitted_embedding(
+    embedding: RetGKEmbedding, engine: EmbeddedEngine, walks: Walks
+) -> RetGKEmbedding:
+    """Make an embedding fitted with an engine that is."""
+    embedding.engine_ = engine.keep(np.empty(0, np.int64))
+    embedding.walks_ = walks
+    embedding.structure_kernel_ = engine.structure_kernel_
+    embedding.attribute_kernel_ = engine.attribute_kernel_
+    embedding.label_names_ = engine.label_names
+    embedding.n_attributes_ = engine.n_attributes
+    embedding.maps_ = engine.maps
+    embedding.walk_seed_ = walks.seed
+    return embedding
+
+
+def embedding_of_engine(engine: EmbeddedEngine, walks: Walks) -> RetGKEmbedding:
+    """Fitted embedding with the parameters and the feature map of an engine."""
+    embedding = RetGKEmbedding(
+        walks.n_steps,
+        method=walks.method,
+        n_walks=walks.n_walks,
+        self_loop=walks.self_loop,
+        feature_map=engine.feature_map,
+        n_components=engine.n_components,
+        structure_kernel=engine.structure_kernel,
+        attribute_kernel=engine.attribute_kernel,
+        frequencies=engine.frequencies,
+        unknown_labels=engine.unknown_labels,
+        sparse_output=True,
+        dtype=engine.dtype,
+        n_jobs=engine.n_jobs,
+        batch_size=engine.batch_size,
+        random_state=engine.random_state,
+    )
+    return set_fitted_embedding(embedding, engine, walks)

@@ -1,28 +1,26 @@
 """Inner products of more graphs than fit memory: a matrix on disk, made block by block."""
 
-import hashlib
 import json
 import os
 import shutil
-from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
-from retgk.engine.exact.reduction import Reduced
-from retgk.engine.exact.tiled_gram import gram_of_reduced
+from retgk.array_types import Floats
+from retgk.engine.protocol import Engine
 from retgk.errors import InvalidInputError
-from retgk.estimators.kernel import RetGKKernel
+from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
 from retgk.io.converters import as_batch
 from retgk.runtime.progress import progress_bar
+from retgk.runtime.seeds import seed_from
 from retgk.runtime.storage import atomic_path
-from retgk.walks.sampling import seed_from
 
-__all__ = ["fit_and_write_gram", "write_mean_embedding_gram"]
+__all__ = ["check_new_gram", "write_gram", "write_mean_embedding_gram"]
+
 
 _BLOCK_BYTES = 1 << 28
 # Kernel values: minutes of one core, which a kill may cost. Much smaller blocks would lose time:
@@ -33,7 +31,7 @@ _BLOCK_VALUES = 1 << 37
 
 def write_mean_embedding_gram(
     path: str | os.PathLike[str], X: Any, *, kernel: RetGKKernel | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""
     Write inner products :math:`\langle m_G, m_H \rangle` to a ``.npy`` file, block by block.
 
@@ -55,32 +53,46 @@ def write_mean_embedding_gram(
     -------
     memory-mapped ndarray of float64, shape (n, n)
         The finished matrix, read-only.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from retgk import make_graph_classification
+    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> with TemporaryDirectory() as folder:
+    ...     write_mean_embedding_gram(f"{folder}/gram.npy", graphs).shape
+    (6, 6)
     """
     given = RetGKKernel() if kernel is None else kernel
+    batch = as_batch(X)
+    check_new_gram(path, len(batch))
     seed = _seed(given.random_state, _partial(Path(path)))
-    return fit_and_write_gram(path, X, clone(given).set_params(random_state=seed))
+    own = clone(given).set_params(random_state=seed)
+    return write_gram(path, kernel_engine(own).fit(kernel_features(own, batch)), seed)
 
 
-def fit_and_write_gram(
-    path: str | os.PathLike[str], X: Any, kernel: RetGKKernel
-) -> NDArray[np.float64]:
+def write_gram(path: str | os.PathLike[str], engine: Engine, seed: int) -> Floats:
     """
-    Do what `write_mean_embedding_gram` does with the nodes of the given kernel itself.
+    Write the inner products of a fitted engine, or go on with a file that was begun.
 
-    Its `random_state` must be a whole number. It gets ``structure_kernel_`` and
-    ``attribute_kernels_``, but is not fitted otherwise.
+    The seed is noted beside an unfinished file, so that a later call can fit the same engine.
     """
-    target, batch = Path(path), as_batch(X)
-    if target.exists():
-        raise InvalidInputError(f"{target} exists; remove it or choose another name")
+    target = Path(path)
     partial = _partial(target)
-    _check_disk(partial, 8 * len(batch) ** 2)
-    kernel._fit_nodes(batch)
-    _fill(partial, kernel._fitted.reduced, kernel.n_jobs, int(kernel.random_state))
+    check_new_gram(target, engine.n_graphs)
+    _fill(partial, engine, seed)
     os.replace(partial, target)
     _journal(partial).unlink()
-    matrix: NDArray[np.float64] = np.load(target, mmap_mode="r")
+    matrix: Floats = np.load(target, mmap_mode="r")
     return matrix
+
+
+def check_new_gram(path: str | os.PathLike[str], n_graphs: int) -> None:
+    """Raise if a matrix for that many graphs cannot be written, before any work."""
+    target = Path(path)
+    if target.exists():
+        raise InvalidInputError(f"{target} exists; remove it or choose another name")
+    _check_disk(_partial(target), 8 * n_graphs**2)
 
 
 def _seed(random_state: Any, partial: Path) -> int:
@@ -120,25 +132,24 @@ def _check_disk(partial: Path, n_bytes: int) -> None:
         )
 
 
-def _fill(partial: Path, reduced: Reduced, n_jobs: int | None, seed: int) -> None:
+def _fill(partial: Path, engine: Engine, seed: int) -> None:
     """Make the blocks that are not there yet, and note each when it is on disk."""
-    n_graphs = reduced.x.n_graphs
-    matrix, state = _opened(partial, reduced, seed)
-    n_rows = _rows_of_block(reduced)
+    n_graphs = engine.n_graphs
+    matrix, state = _open_matrix(partial, engine, seed)
+    n_rows = _rows_per_block(engine)
     with progress_bar("inner products", n_graphs**2 / 2) as advance:
-        advance(_share(0, state["rows"], n_graphs))
+        advance(_n_pairs(0, state["rows"], n_graphs))
         for start in range(state["rows"], n_graphs, n_rows):
             stop = min(start + n_rows, n_graphs)
-            _fill_rows(matrix, reduced, start, stop, n_jobs)
+            _fill_rows(matrix, engine, start, stop)
             matrix.flush()
             _note(partial, {**state, "rows": stop})
-            advance(_share(start, stop, n_graphs))
+            advance(_n_pairs(start, stop, n_graphs))
 
 
-def _opened(partial: Path, reduced: Reduced, seed: int) -> tuple[Any, dict[str, Any]]:
-    """The unfinished matrix or a new one, and what is known of it."""
-    state: dict[str, Any] = {"fingerprint": _fingerprint(reduced), "rows": 0, "seed": seed}
-    shape = (reduced.x.n_graphs, reduced.x.n_graphs)
+def _open_matrix(partial: Path, engine: Engine, seed: int) -> tuple[Any, dict[str, Any]]:
+    """Open the unfinished matrix or a new one, and tell what is known of it."""
+    state: dict[str, Any] = {"fingerprint": engine.digest(), "rows": 0, "seed": seed}
     if (found := _begun(partial)) is not None:
         if found["fingerprint"] != state["fingerprint"]:
             raise InvalidInputError(
@@ -148,6 +159,7 @@ def _opened(partial: Path, reduced: Reduced, seed: int) -> tuple[Any, dict[str, 
         return np.lib.format.open_memmap(partial, mode="r+"), found
     # first of all: a journal of an earlier matrix would count rows that this one does not have
     _journal(partial).unlink(missing_ok=True)
+    shape = (engine.n_graphs, engine.n_graphs)
     matrix = np.lib.format.open_memmap(partial, mode="w+", dtype=np.float64, shape=shape)
     _note(partial, state)
     return matrix, state
@@ -158,29 +170,27 @@ def _note(partial: Path, state: dict[str, Any]) -> None:
         unfinished.write_text(json.dumps(state))
 
 
-def _rows_of_block(reduced: Reduced) -> int:
-    """As many graphs as neither their rows nor their work are too much to lose."""
-    n_graphs = reduced.x.n_graphs
-    counts = np.bincount(reduced.x.labels).astype(float)
+def _rows_per_block(engine: Engine) -> int:
+    """Rows per block, limited by memory and by how much work a kill may lose."""
+    n_graphs = engine.n_graphs
     rows_in_memory = _BLOCK_BYTES // (8 * n_graphs)
-    rows_in_time = _BLOCK_VALUES * n_graphs // max(1.0, (counts**2).sum())
+    rows_in_time = _BLOCK_VALUES * n_graphs // max(1.0, engine.work())
     return max(1, int(min(rows_in_memory, rows_in_time)))
 
 
-def _share(start: int, stop: int, n_graphs: int) -> float:
+def _n_pairs(start: int, stop: int, n_graphs: int) -> float:
     """Pairs of graphs in some rows, from the diagonal on."""
     return (stop - start) * (n_graphs - (start + stop) / 2)
 
 
-def _fill_rows(matrix: Any, reduced: Reduced, start: int, stop: int, n_jobs: int | None) -> None:
-    """Rows start to stop from the diagonal on, and their mirror image below it."""
-    x = reduced.x.of_graphs(start, stop)
-    matrix[start:stop, start:stop] = gram_of_reduced(replace(reduced, x=x, y=x), n_jobs)
-    if stop < reduced.x.n_graphs:
-        y = reduced.x.of_graphs(stop, reduced.x.n_graphs)
-        products = gram_of_reduced(replace(reduced, x=x, y=y), n_jobs)
-        matrix[start:stop, stop:] = products
-        matrix[stop:, start:stop] = products.T
+def _fill_rows(matrix: Any, engine: Engine, start: int, stop: int) -> None:
+    """Write rows start to stop from the diagonal on, and their mirror image below it."""
+    rows, others = slice(start, stop), slice(stop, engine.n_graphs)
+    matrix[rows, rows] = engine.inner_products(rows, rows)
+    if stop < engine.n_graphs:
+        products = engine.inner_products(rows, others)
+        matrix[rows, others] = products
+        matrix[others, rows] = products.T
 
 
 def _partial(target: Path) -> Path:
@@ -189,21 +199,3 @@ def _partial(target: Path) -> Path:
 
 def _journal(partial: Path) -> Path:
     return partial.with_name(partial.name + ".json")
-
-
-def _fingerprint(reduced: Reduced) -> str:
-    """Hash of everything that the matrix depends on."""
-    points = reduced.x
-    layout = (reduced.kernels, str(np.dtype(reduced.dtype)), points.n_graphs)
-    digest = hashlib.sha256(repr(layout).encode())
-    for array in (
-        reduced.block_ptr,
-        points.coordinates,
-        points.labels,
-        points.entry_points,
-        points.entry_graphs,
-        points.entry_weights,
-    ):
-        digest.update(repr(array.shape).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()

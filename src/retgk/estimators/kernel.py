@@ -1,5 +1,6 @@
 """RetGK_I: the exact graph kernel as a scikit-learn estimator."""
 
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -8,37 +9,33 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retgk.array_types import Floats
-from retgk.engine.exact.fitted_graphs import FittedGraphs
-from retgk.engine.exact.new_graphs import (
-    NewGraphs,
-    placed_graphs,
-    products_with_fitted,
-    squared_norms,
-)
-from retgk.engine.exact.points import NodePoints
-from retgk.engine.exact.reduction import reduced_points
-from retgk.engine.exact.tiled_gram import gram_of_reduced
-from retgk.engine.node_features import AttributeKernel, attribute_blocks, node_points
-from retgk.estimators.kernel_parameters import (
-    check_graph_kernel,
-    check_node_parameters,
-    walk_seed,
-)
+from retgk.engine.exact.exact_engine import DEFAULT_TOL, ExactEngine
+from retgk.engine.exact.node_points import AttributeKernel
+from retgk.engine.node_features import NodeFeatures
+from retgk.engine.protocol import Comparison
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.validation import check_alike, warn_of_unknown_labels
+from retgk.graphs.validation import warn_of_unknown_labels
 from retgk.io.converters import as_batch
 from retgk.kernels.graph_kernels import (
     ExponentialGraphKernel,
     GraphKernel,
+    check_graph_kernel,
+    fit_graph_kernel,
     squared_mmd_from_products,
+    squared_mmd_within,
 )
-from retgk.kernels.node_kernels import Laplacian, NodeKernel
+from retgk.kernels.node_kernels import NodeKernel
 from retgk.runtime.memory import check_room
-from retgk.walks.return_probabilities import Method, return_probabilities
+from retgk.runtime.seeds import whole_seed
+from retgk.walks.return_probabilities import MONTE_CARLO, Method, Walks
 
-__all__ = ["DEFAULT_TOL", "RetGKKernel"]
-
-DEFAULT_TOL = 1e-4
+__all__ = [
+    "RetGKKernel",
+    "kernel_engine",
+    "kernel_features",
+    "kernel_of_engine",
+    "set_fitted_kernel",
+]
 
 
 class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -88,8 +85,12 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         With the bandwidth that was found.
     label_names_ : tuple of hashable
         Labels of the fitted graphs.
+    walks_ : Walks
+        How return probabilities are found, for fitted and new graphs alike.
     walk_seed_ : int
-        Seed of Monte Carlo, for fitted and new graphs alike.
+        Seed of Monte Carlo.
+    engine_ : ExactEngine
+        Mean embeddings of the fitted graphs.
     inner_products_ : ndarray of float64, shape (n_fitted, n_fitted)
         ``<m_G, m_H>`` between the fitted graphs.
 
@@ -126,6 +127,14 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     2
     """
 
+    engine_: ExactEngine
+    structure_kernel_: NodeKernel
+    attribute_kernels_: list[NodeKernel]
+    graph_kernel_: GraphKernel
+    squared_norms_: Floats
+    walks_: Walks
+    _products: Floats | None
+
     def __init__(
         self,
         n_steps: int = 50,
@@ -151,7 +160,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
         """
         Find bandwidths, and the inner products of the fitted graphs.
 
@@ -171,12 +180,14 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         graph_kernel = self.graph_kernel or ExponentialGraphKernel()
         check_graph_kernel(graph_kernel, len(batch))
         check_room(8 * len(batch) ** 2, "the kernel matrix", "use write_mean_embedding_gram")
-        self._fit_nodes(batch)
-        self._fit_products()
-        self.graph_kernel_ = self._with_median(graph_kernel)
+        features = kernel_features(self, batch)
+        engine = kernel_engine(self).fit(features)
+        products = engine.inner_products()
+        graph_kernel = fit_graph_kernel(graph_kernel, products, self.n_jobs)
+        set_fitted_kernel(self, engine, features.walks, graph_kernel, products)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:  # noqa: ARG002
+    def fit_transform(self, X: Any, y: object = None, **fit_params: object) -> Floats:  # noqa: ARG002
         """
         Fit, and give the kernel between the fitted graphs.
 
@@ -212,9 +223,10 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of float64, shape (n_new, n_fitted)
             Kernel values.
         """
-        return self._kernel_with_fitted(X)
+        new = self._compare(X)
+        return self.graph_kernel_(new.products(), new.squared_norms(), self.squared_norms_)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:  # noqa: ARG002
         """
         Names of the columns: "graph0", "graph1" and so on, for the fitted graphs.
 
@@ -228,10 +240,18 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of str, shape (n_fitted,)
             The names.
         """
-        check_is_fitted(self, "squared_norms_")
+        check_is_fitted(self)
         return np.array([f"graph{i}" for i in range(len(self.squared_norms_))], dtype=object)
 
-    def distances(self, X: Any = None) -> Floats:
+    @property
+    def inner_products_(self) -> Floats:
+        """Inner products of the fitted graphs; a model from a file finds them when asked."""
+        check_is_fitted(self)
+        if self._products is None:
+            self._products = self.engine_.inner_products()
+        return self._products
+
+    def distances(self, X: Any | None = None) -> Floats:
         """
         Distances of mean embeddings (MMD) to the fitted graphs.
 
@@ -246,12 +266,14 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Distances.
         """
         if X is None:
-            check_is_fitted(self, "squared_norms_")
-            return np.sqrt(self._squared_mmd())
-        products, norms = self._products_and_norms(X)
-        return np.sqrt(squared_mmd_from_products(products, norms, self.squared_norms_))
+            return np.sqrt(squared_mmd_within(self.inner_products_))
+        new = self._compare(X)
+        squared = squared_mmd_from_products(
+            new.products(), new.squared_norms(), self.squared_norms_
+        )
+        return np.sqrt(squared)
 
-    def diagonal(self, X: Any = None) -> Floats:
+    def diagonal(self, X: Any | None = None) -> Floats:
         """
         Kernel of every graph with itself.
 
@@ -265,133 +287,76 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of float64, shape (n,)
             ``K(G, G)``.
         """
-        check_is_fitted(self, "squared_norms_")
-        norms = self.squared_norms_ if X is None else self._norms(self._placed(X))
+        check_is_fitted(self)
+        norms = self.squared_norms_ if X is None else self._compare(X).squared_norms()
         return np.array([self.graph_kernel_(k, k[0], k[0])[0, 0] for k in norms[:, None, None]])
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "graph_kernel_" in vars(self)  # nodes alone are not enough
+        return hasattr(self, "engine_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         return tags
 
-    def _fit_nodes(self, X: Any, probabilities: Floats | None = None) -> None:
-        """
-        Find node features, the bandwidths of their kernels, and reduced points; no product yet.
-
-        Return probabilities that are known already are taken as they are.
-        """
-        points = self._fit_bandwidths(as_batch(X), probabilities)
-        self._fit_points(points)
-
-    def _fit_bandwidths(self, batch: GraphBatch, probabilities: Floats | None = None) -> NodePoints:
-        """Find and give node features, and the bandwidths of their kernels."""
-        check_node_parameters(self.get_params(deep=False), batch)
-        blocks = attribute_blocks(self.attribute_kernel, batch.n_attributes)
-        self._n_attributes = batch.n_attributes
-        self._columns = [columns for columns, _ in blocks]
-        self.label_names_ = batch.label_names
-        self._has_labels = batch.has_labels
-        self.walk_seed_ = walk_seed(self.random_state, self.method)
-        points = self._points_of(batch, probabilities)
-        fitted = [
-            kernel.fitted(features, batch.node_ptr, self.random_state)
-            for kernel, features in zip(
-                [self.structure_kernel or Laplacian("median"), *(kernel for _, kernel in blocks)],
-                points.blocks,
-                strict=True,
-            )
-        ]
-        self.structure_kernel_, *self.attribute_kernels_ = fitted
-        return points
-
-    def _fit_points(self, points: NodePoints) -> None:
-        """Make these the nodes of the fitted graphs, whose bandwidths are known."""
-        reduced = reduced_points(points, self._kernels, self.tol, self.n_jobs)
-        self._fitted = FittedGraphs.of(reduced)
-
-    def _fit_products(self) -> None:
-        """Find the inner products of the fitted graphs, whose nodes are known."""
-        self.inner_products_ = gram_of_reduced(self._fitted.reduced, self.n_jobs)
-        self.squared_norms_ = self.inner_products_.diagonal().copy()
-
-    def _with_median(self, graph_kernel: GraphKernel) -> GraphKernel:
-        """Replace a rule for gamma by the number that the fitted graphs give."""
-        if isinstance(graph_kernel, ExponentialGraphKernel) and graph_kernel.gamma == "median":
-            from retgk.kernels.medians import typical_squared_mmd
-
-            return graph_kernel.fitted(typical_squared_mmd(self.inner_products_, self.n_jobs))
-        return graph_kernel
-
-    def _keep_graphs(self, graphs: NDArray[np.int64]) -> None:
-        """Forget all fitted graphs but some, which are from now on the columns of the kernel."""
-        self._fitted = self._fitted.chosen(graphs)
-        self.inner_products_ = self.inner_products_[np.ix_(graphs, graphs)]
-        self.squared_norms_ = self.squared_norms_[graphs]
-
-    def __getattr__(self, name: str) -> Any:
-        """Find inner products when a model from a file, which lacks them, is asked for them."""
-        # not a property: scikit-learn's HTML would compute one in order to show it
-        if name != "inner_products_" or "squared_norms_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self.inner_products_ = gram_of_reduced(self._fitted.reduced, self.n_jobs)
-        return self.inner_products_
-
-    @property
-    def _kernels(self) -> list[NodeKernel]:
-        return [self.structure_kernel_, *self.attribute_kernels_]
-
-    def _squared_mmd(self) -> Floats:
-        squared = squared_mmd_from_products(
-            self.inner_products_, self.squared_norms_, self.squared_norms_
-        )
-        np.fill_diagonal(squared, 0.0)
-        return squared
-
-    def _points_of(self, batch: GraphBatch, probabilities: Floats | None = None) -> NodePoints:
-        if probabilities is None:
-            probabilities = return_probabilities(
-                batch,
-                self.n_steps,
-                method=self.method,
-                n_walks=self.n_walks,
-                self_loop=self.self_loop,
-                n_jobs=self.n_jobs,
-                random_state=self.walk_seed_,
-            )
-        return node_points(batch, probabilities, self._columns, self.label_names_)
-
-    def _new_points(self, X: Any) -> NodePoints:
-        """Features of the nodes of new graphs, which must have what the fitted ones have."""
-        batch = as_batch(X)
-        check_alike(batch, self._has_labels, self._n_attributes)
-        return self._points_of(batch)
-
-    def _placed(self, X: Any) -> NewGraphs:
-        """New graphs among the fitted ones, each for itself."""
-        return self._place(self._new_points(X))
-
-    def _place(self, points: NodePoints) -> NewGraphs:
-        return placed_graphs(points, self._fitted, self.n_jobs)
-
-    def _norms(self, graphs: NewGraphs) -> Floats:
-        return squared_norms(graphs, self._fitted, self.tol, self.n_jobs)
-
-    def _products(self, graphs: NewGraphs) -> Floats:
-        size = 8 * graphs.nodes.n_graphs * self._fitted.n_graphs
-        check_room(size, "the kernel matrix", "transform fewer graphs at a time")
-        return products_with_fitted(graphs, self._fitted, self.n_jobs)
-
-    def _kernel_with_fitted(self, X: Any) -> Floats:
-        """Kernel values as an array, whatever output scikit-learn is set to."""
-        products, norms = self._products_and_norms(X)
-        return self.graph_kernel_(products, norms, self.squared_norms_)
-
-    def _products_and_norms(self, X: Any) -> tuple[Floats, Floats]:
-        check_is_fitted(self, "squared_norms_")
+    def _compare(self, X: Any) -> Comparison:
+        """Put new graphs beside the fitted ones."""
+        check_is_fitted(self)
         batch = as_batch(X)
         warn_of_unknown_labels(batch.label_names, self.label_names_)
-        graphs = self._placed(batch)
-        return self._products(graphs), self._norms(graphs)
+        return self.engine_.compare(NodeFeatures(batch, self.walks_, self.n_jobs))
+
+
+def kernel_engine(kernel: RetGKKernel) -> ExactEngine:
+    """Engine, not fitted, with the parameters of a kernel for nodes."""
+    return ExactEngine(
+        kernel.structure_kernel,
+        kernel.attribute_kernel,
+        tol=kernel.tol,
+        n_jobs=kernel.n_jobs,
+        random_state=kernel.random_state,
+    )
+
+
+def kernel_features(kernel: RetGKKernel, batch: GraphBatch) -> NodeFeatures:
+    """Features of graphs to be fitted, by the parameters of a kernel for walks."""
+    is_drawn = kernel.method in MONTE_CARLO or isinstance(kernel.random_state, Integral)
+    seed = whole_seed(kernel.random_state) if is_drawn else 0
+    walks = Walks(kernel.n_steps, kernel.method, kernel.n_walks, kernel.self_loop, seed)
+    return NodeFeatures(batch, walks, kernel.n_jobs)
+
+
+def set_fitted_kernel(
+    kernel: RetGKKernel,
+    engine: ExactEngine,
+    walks: Walks,
+    graph_kernel: GraphKernel,
+    products: Floats | None = None,
+) -> RetGKKernel:
+    """Make a kernel fitted with an engine that is; products are found later where not given."""
+    kernel.engine_ = engine
+    kernel.walks_ = walks
+    kernel._products = products
+    kernel.structure_kernel_, *kernel.attribute_kernels_ = engine.kernels
+    kernel.label_names_ = engine.label_names
+    kernel.walk_seed_ = walks.seed
+    kernel.squared_norms_ = engine.squared_norms()
+    kernel.graph_kernel_ = graph_kernel
+    return kernel
+
+
+def kernel_of_engine(engine: ExactEngine, walks: Walks, graph_kernel: GraphKernel) -> RetGKKernel:
+    """Fitted kernel with the parameters and the graphs of an engine."""
+    kernel = RetGKKernel(
+        walks.n_steps,
+        structure_kernel=engine.structure_kernel,
+        attribute_kernel=engine.attribute_kernel,
+        graph_kernel=graph_kernel,
+        method=walks.method,
+        n_walks=walks.n_walks,
+        self_loop=walks.self_loop,
+        tol=engine.tol,
+        n_jobs=engine.n_jobs,
+        random_state=engine.random_state,
+    )
+    return set_fitted_kernel(kernel, engine, walks, graph_kernel)

@@ -1,133 +1,206 @@
 """What the classifier and the regressor share: from graphs to decision values."""
 
-from collections.abc import Sequence
-from numbers import Integral
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from retgk.array_types import Floats, Ints
+from retgk.engine.embedded.embedded_engine import EmbeddedEngine
+from retgk.engine.exact.exact_engine import ExactEngine
+from retgk.engine.node_features import NodeFeatures
+from retgk.engine.protocol import Engine
 from retgk.errors import InvalidInputError
+from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
+from retgk.estimators.kernel import RetGKKernel, kernel_of_engine
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.validation import warn_of_unknown_labels
 from retgk.io.converters import as_batch
-from retgk.learning.candidate_search import Score, Solver, best_candidate
+from retgk.kernels.graph_kernels import GraphKernel
 from retgk.learning.candidates import (
+    NodeCandidate,
+    Score,
+    best_candidate,
     checked_penalties,
     graph_kernel_candidates,
     node_candidates,
 )
 from retgk.learning.folds import Fold
-from retgk.learning.graph_products import embedded_products, exact_products, vectors_of
-from retgk.learning.machine import Machine
-from retgk.walks.sampling import seed_from
+from retgk.learning.graph_products import GraphProducts, fit_products
+from retgk.learning.solver import Machine, Solver
+from retgk.runtime.memory import check_room
+from retgk.walks.return_probabilities import Walks
 
-__all__ = ["MAX_EXACT_GRAPHS", "MAX_EXACT_NODES", "GraphPredictor"]
-
+__all__ = [
+    "MAX_EXACT_GRAPHS",
+    "MAX_EXACT_NODES",
+    "GraphPredictor",
+    "decision_values",
+    "fit_machine",
+    "uses_embeddings",
+]
 
 MAX_EXACT_GRAPHS = 5_000
 MAX_EXACT_NODES = 1_000_000
 
-_GRAPHS_AT_A_TIME = 4096
+GRAPHS_AT_A_TIME = 4096
+
+AnyEngine = TypeVar("AnyEngine", ExactEngine, EmbeddedEngine)
 
 
 class GraphPredictor(BaseEstimator):  # type: ignore[misc]
     """
     Base of `RetGKClassifier` and `RetGKRegressor`; their docstrings describe the parameters.
 
-    A fitted predictor is a kernel with some of the training graphs (`kernel_`, or `embedding_`
-    with `support_vectors_`, and `graph_kernel_`) and a linear function of it (`dual_coef_`,
-    `intercept_`).
+    A fitted predictor is an engine that keeps the support graphs (`engine_`), a kernel of graphs
+    (`graph_kernel_`) and a linear function of it (`dual_coef_`, `intercept_`).
     """
 
-    def _is_approximate(self, batch: GraphBatch) -> bool:
-        """Apply the rule for approximate="auto"."""
-        if not (isinstance(self.approximate, bool) or self.approximate == "auto"):
-            raise InvalidInputError(
-                f"approximate must be 'auto', True or False, got {self.approximate!r}"
-            )
-        if self.approximate != "auto":
-            return bool(self.approximate)
-        # the work of the exact kernel is the square of the nodes, for each candidate
-        n_nodes = batch.n_nodes * len(node_candidates(vars(self))) ** 0.5
-        return len(batch) > MAX_EXACT_GRAPHS or n_nodes > MAX_EXACT_NODES
+    engine_: Engine
+    walks_: Walks
+    graph_kernel_: GraphKernel
+    support_: Ints
+    dual_coef_: Floats
+    intercept_: Floats
 
-    def _seed(self) -> int:
-        """Whole number for everything random, so that new graphs are treated as the fitted."""
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        return int(seed_from(self.random_state) >> np.uint64(32))
+    @property
+    def kernel_(self) -> RetGKKernel:
+        """Kernel with the support graphs; only if exact."""
+        return kernel_of_engine(self._engine_of(ExactEngine), self.walks_, self.graph_kernel_)
 
-    def _fit_machine(
-        self,
-        batch: GraphBatch,
-        solver: Solver,
-        columns: Ints,
-        folds: Sequence[Fold],
-        score: Score,
-        seed: int,
-    ) -> list[Floats]:
-        """Choose, train, and keep what predictions need; give out-of-fold decision values."""
-        parameters = vars(self)
-        products_of = embedded_products if self.approximate_ else exact_products
-        choice, self.cv_results_ = best_candidate(
-            products_of(batch, parameters, seed, columns),
-            solver,
-            graph_kernel_candidates(parameters),
-            checked_penalties(self.C),
-            folds,
-            score,
-            self.n_jobs,
-        )
-        self.best_params_, self.best_index_ = choice.params, choice.place
-        self.best_score_ = float(choice.scores.mean()) if folds else np.nan
-        self.n_splits_ = len(folds)
-        self.solver_ = solver.name
-        machine = solver.fitted(choice.products, choice.kernel, choice.params["C"])
-        self._keep(choice, machine, columns)
-        return choice.decisions
+    @property
+    def embedding_(self) -> RetGKEmbedding:
+        """Transformer of the embedding; only if approximate."""
+        return embedding_of_engine(self._engine_of(EmbeddedEngine), self.walks_)
 
-    def _keep(self, choice: Any, machine: Machine, columns: Ints) -> None:
-        """Keep the kernel with support graphs alone, and the arrays of the machine."""
-        self.graph_kernel_ = choice.kernel
-        for name in ("kernel_", "embedding_", "support_vectors_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
-        if self.approximate_:
-            self.embedding_, vectors = choice.source
-            self.support_vectors_ = vectors_of(vectors, machine.support)
-        else:
-            self.kernel_ = choice.source
-            self.kernel_._keep_graphs(machine.support)
-            self.kernel_.graph_kernel_ = self.kernel_.graph_kernel = choice.kernel
-        self.support_ = columns[machine.support]
-        self.dual_coef_, self.intercept_ = machine.dual_coef, machine.intercept
+    @property
+    def support_vectors_(self) -> Any:
+        """Embedded support graphs; only if approximate."""
+        return self._engine_of(EmbeddedEngine).vectors
 
-    def _decisions(self, X: Any) -> Floats:
-        """Values of the machine for new graphs, some thousand graphs at a time."""
-        check_is_fitted(self, "dual_coef_")
-        batch = as_batch(X)
-        machine = Machine(self.support_, self.dual_coef_, self.intercept_)
-        starts = range(0, len(batch), _GRAPHS_AT_A_TIME)
-        parts = [
-            machine.decisions(self._kernel_rows(batch[start : start + _GRAPHS_AT_A_TIME]))
-            for start in starts
-        ]
-        return np.concatenate(parts) if parts else np.empty((0, len(self.intercept_)))
-
-    def _kernel_rows(self, batch: GraphBatch) -> Floats:
-        """Kernel between new graphs and the support graphs."""
-        if not self.approximate_:
-            return np.asarray(self.kernel_._kernel_with_fitted(batch))
-        from retgk.engine.embedded.embedding_gram import embedding_gram
-
-        vectors = self.embedding_._embedded(batch)  # sparse whatever scikit-learn is set to
-        return embedding_gram(
-            vectors, self.support_vectors_, kernel=self.graph_kernel_, n_jobs=self.n_jobs
-        )
+    def _engine_of(self, kind: type[AnyEngine]) -> AnyEngine:
+        check_is_fitted(self, "engine_")
+        if not isinstance(self.engine_, kind):
+            raise AttributeError(f"a model with approximate_={self.approximate_} has no such thing")
+        return self.engine_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.target_tags.required = True
         return tags
+
+
+def uses_embeddings(model: GraphPredictor, batch: GraphBatch) -> bool:
+    """Apply the rule for approximate="auto"."""
+    if not (isinstance(model.approximate, bool) or model.approximate == "auto"):
+        raise InvalidInputError(
+            f"approximate must be 'auto', True or False, got {model.approximate!r}"
+        )
+    if model.approximate != "auto":
+        return bool(model.approximate)
+    # the work of the exact kernel is the square of the nodes, for each candidate
+    n_nodes = batch.n_nodes * len(node_candidates(vars(model))) ** 0.5
+    return len(batch) > MAX_EXACT_GRAPHS or n_nodes > MAX_EXACT_NODES
+
+
+def fit_machine(
+    model: GraphPredictor,
+    batch: GraphBatch,
+    solver: Solver,
+    columns: Ints,
+    folds: Sequence[Fold],
+    score: Score,
+    seed: int,
+) -> list[Floats]:
+    """
+    Choose among the candidates of a model, train it, and keep what predictions need.
+
+    Returns
+    -------
+    list of ndarray
+        Out-of-fold decision values of every fold.
+    """
+    candidates = _candidates(model, batch, seed)
+    # products, kernel values and a copy; embeddings hold their vectors too
+    n_bytes = 8 * (4 if model.approximate_ else 3) * len(batch) * len(columns)
+    remedy = "give fewer graphs" if model.approximate_ else "use approximate=True"
+    check_room(n_bytes, "the kernel matrix", remedy)
+    choice, model.cv_results_ = best_candidate(
+        _fit_in_turn(candidates, columns),
+        solver,
+        graph_kernel_candidates(vars(model)),
+        checked_penalties(model.C),
+        folds,
+        score,
+        model.n_jobs,
+    )
+    model.best_params_, model.best_index_ = choice.params, choice.place
+    model.best_score_ = float(choice.scores.mean()) if folds else np.nan
+    model.n_splits_ = len(folds)
+    model.solver_ = solver.name
+    machine = solver.train(choice.products, choice.kernel, choice.params["C"])
+    model.engine_ = choice.engine.keep(machine.support)
+    model.walks_ = replace(candidates[0].features.walks, n_steps=choice.nodes.n_steps)
+    model.graph_kernel_ = choice.kernel
+    model.support_ = columns[machine.support]
+    model.dual_coef_, model.intercept_ = machine.dual_coef, machine.intercept
+    return choice.decisions
+
+
+class _Candidate(NamedTuple):
+    """An engine to choose, not fitted yet, and the features that it will be fitted on."""
+
+    nodes: NodeCandidate
+    engine: Engine
+    features: NodeFeatures
+
+
+def _candidates(model: GraphPredictor, batch: GraphBatch, seed: int) -> list[_Candidate]:
+    """Engines to choose from, all checked, that share one computation of return probabilities."""
+    chosen = node_candidates(vars(model))
+    engines = [_make_engine(model, nodes, seed) for nodes in chosen]
+    steps = [nodes.n_steps for nodes in chosen]
+    options = (model.method, model.n_walks, model.self_loop, engines[0].walk_seed)
+    for n_steps, engine in zip(steps, engines, strict=True):
+        Walks(n_steps, *options)  # which checks them
+        engine.check(batch)
+    features = NodeFeatures(batch, Walks(max(steps), *options), model.n_jobs)
+    shared = features.shared_by_steps(steps)
+    return [_Candidate(*own) for own in zip(chosen, engines, shared, strict=True)]
+
+
+def _make_engine(model: GraphPredictor, nodes: NodeCandidate, seed: int) -> Engine:
+    """Engine for one candidate, not fitted: the only place where exact and embedded part."""
+    kernels = (nodes.structure_kernel, nodes.attribute_kernel)
+    shared = {"n_jobs": model.n_jobs, "random_state": seed}
+    if model.approximate_:
+        return EmbeddedEngine(*kernels, n_components=model.n_components, **shared)
+    return ExactEngine(*kernels, tol=model.tol, **shared)
+
+
+def _fit_in_turn(
+    candidates: Sequence[_Candidate], columns: Ints
+) -> Iterator[tuple[NodeCandidate, Engine, GraphProducts]]:
+    """Fit engines one after the other, when their turn comes."""
+    for nodes, engine, features in candidates:
+        yield nodes, engine, fit_products(engine, features, columns)
+
+
+def decision_values(model: GraphPredictor, X: Any) -> Floats:
+    """Values of the machine for new graphs, some thousand graphs at a time."""
+    check_is_fitted(model, "dual_coef_")
+    batch = as_batch(X)
+    warn_of_unknown_labels(batch.label_names, model.engine_.label_names)
+    machine = Machine(model.support_, model.dual_coef_, model.intercept_)
+    norms = model.engine_.squared_norms()
+    parts = [np.empty((0, len(model.intercept_)))]
+    for start in range(0, len(batch), GRAPHS_AT_A_TIME):
+        some = batch[start : start + GRAPHS_AT_A_TIME]
+        new = model.engine_.compare(NodeFeatures(some, model.walks_, model.n_jobs))
+        rows = model.graph_kernel_(new.products(), new.squared_norms(), norms)
+        parts.append(machine.decisions(rows))
+    return np.concatenate(parts)

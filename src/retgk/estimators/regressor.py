@@ -6,12 +6,18 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from retgk.array_types import Floats, Ints
+from retgk.engine.exact.exact_engine import DEFAULT_TOL
 from retgk.errors import InvalidInputError
-from retgk.estimators.kernel import DEFAULT_TOL
-from retgk.estimators.predictor import GraphPredictor
+from retgk.estimators.predictor import (
+    GraphPredictor,
+    decision_values,
+    fit_machine,
+    uses_embeddings,
+)
 from retgk.learning.folds import real_folds
 from retgk.learning.landmark_ridge import LandmarkRidge, landmarks_of
 from retgk.learning.targets import graphs_and_targets, real_targets, targets_of
+from retgk.runtime.seeds import whole_seed
 from retgk.walks.return_probabilities import Method
 
 __all__ = ["RetGKRegressor"]
@@ -83,6 +89,10 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         What found the coefficients.
     target_ndim_ : int
         1 if `fit` got one value for each graph, 2 if it got rows of them.
+    engine_ : ExactEngine or EmbeddedEngine
+        Mean embeddings of the support graphs.
+    walks_ : Walks
+        How return probabilities are found.
     kernel_ : RetGKKernel
         Kernel with the support graphs; only if exact.
     embedding_ : RetGKEmbedding
@@ -168,8 +178,8 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         columns = values.reshape(len(values), -1)
         if len(batch) == 1:
             raise InvalidInputError("there is one graph (n_samples=1); a regressor needs several")
-        seed = self._seed()
-        self.approximate_ = self._is_approximate(batch)
+        seed = whole_seed(self.random_state, n_bits=31)
+        self.approximate_ = uses_embeddings(self, batch)
         folds = real_folds(self.cv, len(batch), seed)
 
         def score(predictions: Floats, graphs: Ints) -> float:
@@ -179,7 +189,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
 
         solver = LandmarkRidge(columns, np.ones(len(batch)))
         landmarks = landmarks_of(len(batch), seed)
-        self._fit_machine(batch, solver, landmarks, folds, score, seed)
+        fit_machine(self, batch, solver, landmarks, folds, score, seed)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -201,7 +211,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         ndarray of float64, shape (n_graphs,) or (n_graphs, n_outputs)
             In the shape of the targets of `fit`.
         """
-        values = self._decisions(X)
+        values = decision_values(self, X)
         return values[:, 0] if self.target_ndim_ == 1 else values
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

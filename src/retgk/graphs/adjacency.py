@@ -22,7 +22,7 @@ from retgk.graphs.edge_checks import (
     check_weights,
     edges_per_graph,
 )
-from retgk.graphs.ragged import BLOCK_ENTRIES, blocks, first_of_run, graph_of, offsets
+from retgk.graphs.ragged import BLOCK_ENTRIES, chunks, first_of_run, graph_of, offsets
 
 __all__ = ["Adjacency", "adjacency_from_edges", "canonical_adjacency"]
 
@@ -194,7 +194,7 @@ def _canonical(
     indptr = np.zeros(n_nodes + 1, np.int64)
     indices = np.empty(n_entries, np.int32) if reuse is None else reuse.indices
     weights = None if reuse is None else reuse.weights
-    for first, last in blocks(entry_ptr):
+    for first, last in chunks(entry_ptr):
         nodes = node_ptr[first : last + 1]
         block = _canonical_block(block_of(first, last), nodes, symmetrize, first)
         start, end = end, end + block.nnz

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.graphs.ragged import BLOCK_ENTRIES, blocks, graph_of
+from retgk.graphs.ragged import BLOCK_ENTRIES, chunks, graph_of
 
 __all__ = [
     "check_columns",
@@ -82,7 +82,7 @@ def check_indptr(n_nodes: int, indptr: Ints, indices: NDArray[Any]) -> None:
 def check_columns(node_ptr: Ints, indptr: Ints, columns: NDArray[Any]) -> None:
     """Raise unless every column is a node of the graph of its row."""
     entry_ptr = indptr[node_ptr]
-    for first, last in blocks(entry_ptr):
+    for first, last in chunks(entry_ptr):
         inside = columns[entry_ptr[first] : entry_ptr[last]]
         sizes = np.diff(node_ptr[first : last + 1])
         outside = (inside < 0) | (inside >= np.repeat(sizes, np.diff(entry_ptr[first : last + 1])))

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Ints
 
-__all__ = ["blocks", "first_of_run", "gather_runs", "graph_of", "offsets"]
+__all__ = ["chunks", "first_of_run", "gather_runs", "graph_of", "offsets"]
 
 BLOCK_ENTRIES = 1 << 18
 
@@ -74,24 +74,30 @@ def first_of_run(ptr: Ints) -> Ints:
     return np.repeat(ptr[:-1], np.diff(ptr))
 
 
-def blocks(ptr: Ints) -> Iterator[tuple[int, int]]:
+def chunks(
+    ptr: Ints, max_entries: int = BLOCK_ENTRIES, max_runs: int | None = None
+) -> Iterator[tuple[int, int]]:
     """
-    Cut runs into blocks of about 260,000 entries: less overhead than one run at a time.
+    Cut runs into chunks of bounded size, to be worked on one after the other.
 
     Parameters
     ----------
     ptr : ndarray of int64, shape (n_runs + 1,)
         Offsets of the runs.
+    max_entries, max_runs : int
+        Largest chunk. A run that is larger by itself is a chunk of its own.
 
     Yields
     ------
     first, last : int
-        The block holds the runs `first` to ``last - 1``, at least one.
+        The chunk holds the runs `first` to ``last - 1``, at least one.
     """
     first, n_runs = 0, len(ptr) - 1
     while first < n_runs:
-        limit = int(ptr[first]) + BLOCK_ENTRIES
-        last = max(first + 1, int(np.searchsorted(ptr, limit, side="right")) - 1)
+        last = int(np.searchsorted(ptr, int(ptr[first]) + max_entries, side="right")) - 1
+        if max_runs is not None:
+            last = min(last, first + max_runs)
+        last = max(first + 1, last)
         yield first, last
         first = last
 
@@ -114,7 +120,7 @@ def gather_runs(values: NDArray[Any], starts: Ints, counts: Ints) -> NDArray[Any
     """
     ptr = offsets(counts)
     gathered = np.empty((int(ptr[-1]), *values.shape[1:]), values.dtype)
-    for first, last in blocks(ptr):
+    for first, last in chunks(ptr):
         positions = np.repeat(starts[first:last] - ptr[first:last], counts[first:last])
         positions += np.arange(ptr[first], ptr[last])
         # "clip" writes straight into the result; the default mode would buffer it

@@ -16,7 +16,10 @@ __all__ = [
     "ExponentialGraphKernel",
     "GraphKernel",
     "PolynomialGraphKernel",
+    "check_graph_kernel",
+    "fit_graph_kernel",
     "squared_mmd_from_products",
+    "squared_mmd_within",
 ]
 
 
@@ -46,6 +49,14 @@ def squared_mmd_from_products(products: Floats, norms_x: Floats, norms_y: Floats
     squared = np.add.outer(norms_x, norms_y)  # first, so that the result is symmetric to the bit
     squared -= 2.0 * products
     return np.maximum(squared, 0.0, out=squared)
+
+
+def squared_mmd_within(products: Floats) -> Floats:
+    """Squared distances among graphs, from the symmetric matrix of their inner products."""
+    norms = products.diagonal()
+    squared = squared_mmd_from_products(products, norms, norms)
+    np.fill_diagonal(squared, 0.0)
+    return squared
 
 
 @dataclass(frozen=True)
@@ -150,3 +161,28 @@ class ExponentialGraphKernel:
 
 
 GraphKernel = PolynomialGraphKernel | ExponentialGraphKernel
+
+
+def check_graph_kernel(graph_kernel: object, n_graphs: int) -> None:
+    """Raise unless this is a graph kernel that can be fitted to that many graphs."""
+    if not isinstance(graph_kernel, GraphKernel):
+        raise InvalidInputError(
+            "graph_kernel must be an ExponentialGraphKernel, a PolynomialGraphKernel or None, got "
+            f"{graph_kernel!r}"
+        )
+    if n_graphs == 1 and getattr(graph_kernel, "gamma", None) == "median":
+        raise InvalidInputError(
+            "there is one graph (n_samples=1), whose distances have no median; give more "
+            "graphs, or a number as gamma of ExponentialGraphKernel"
+        )
+
+
+def fit_graph_kernel(
+    graph_kernel: GraphKernel, products: Floats, n_jobs: int | None = None
+) -> GraphKernel:
+    """Replace a rule for gamma by the number that the inner products of some graphs give."""
+    if isinstance(graph_kernel, ExponentialGraphKernel) and graph_kernel.gamma == "median":
+        from retgk.kernels.medians import typical_squared_mmd
+
+        return graph_kernel.fitted(typical_squared_mmd(products, n_jobs))
+    return graph_kernel

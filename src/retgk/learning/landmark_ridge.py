@@ -15,7 +15,7 @@ from retgk.array_types import Floats, Ints
 from retgk.kernels.graph_kernels import ExponentialGraphKernel
 from retgk.learning.folds import Fold
 from retgk.learning.graph_products import GraphProducts
-from retgk.learning.machine import Machine
+from retgk.learning.solver import Machine
 from retgk.runtime.parallel import run_tasks, single_threaded_blas
 from retgk.runtime.progress import progress_bar
 
@@ -50,31 +50,15 @@ class LandmarkRidge:
         self.targets = targets
         self.weights = weights
 
-    def fitted(
+    def train(
         self, products: GraphProducts, kernel: ExponentialGraphKernel, penalty: float
     ) -> Machine:
-        """
-        Train on all graphs.
-
-        Parameters
-        ----------
-        products : GraphProducts
-            Inner products of the graphs with the landmarks.
-        kernel : ExponentialGraphKernel
-            With a number for gamma.
-        penalty : float
-            The parameter C.
-
-        Returns
-        -------
-        Machine
-            All landmarks, coefficients and intercepts.
-        """
+        """Train on all graphs, with a number for gamma of the kernel and C as penalty."""
         with single_threaded_blas():
             features, basis = _features(products, kernel)
             everything = np.arange(len(features))
             moments = _Moments(features, self.targets, self.weights, everything)
-            coefficients, intercept = moments.solved([penalty])[0]
+            coefficients, intercept = moments.solve([penalty])[0]
             dual_coef = np.ascontiguousarray((basis @ coefficients).T)
         return Machine(np.arange(len(products.columns)), dual_coef, intercept)
 
@@ -87,25 +71,9 @@ class LandmarkRidge:
         n_jobs: int | None,
     ) -> list[list[Floats]]:
         """
-        Values for graphs that a machine was not trained on.
+        Values of the test parts of folds, for every kernel and fold.
 
-        Parameters
-        ----------
-        products : GraphProducts
-            Inner products of the graphs with the landmarks.
-        kernels : sequence of ExponentialGraphKernel
-            Candidates, with numbers for gamma.
-        folds : sequence of (train, test)
-            The folds.
-        penalties : sequence of float
-            Candidates of C.
-        n_jobs : int or None
-            Threads.
-
-        Returns
-        -------
-        list of list of ndarray, each of shape (n_penalties, n_test, n_outputs)
-            For every kernel and fold.
+        Each is an array of shape (n_penalties, n_test, n_outputs).
         """
         found: list[list[Any]] = [[None] * len(folds) for _ in kernels]
         costs = [1.0] * len(folds)
@@ -125,7 +93,7 @@ class LandmarkRidge:
         train, test = fold
         moments = _Moments(features, self.targets, self.weights, train)
         rows = features[test]
-        out[place] = np.stack([rows @ c + b for c, b in moments.solved(penalties)])
+        out[place] = np.stack([rows @ c + b for c, b in moments.solve(penalties)])
 
     def scores(self, decisions: Floats) -> Floats:
         """Give the values themselves: there is one for each output already."""
@@ -154,7 +122,7 @@ class _Moments:
         weighted = x * w[:, None]
         self.second, self.cross = weighted.T @ x, weighted.T @ (y - self.mean_y)
 
-    def solved(self, penalties: Sequence[float]) -> list[tuple[Floats, Floats]]:
+    def solve(self, penalties: Sequence[float]) -> list[tuple[Floats, Floats]]:
         """Coefficients and intercepts for every penalty."""
         from scipy.linalg import cho_factor, cho_solve
 

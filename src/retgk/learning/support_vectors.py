@@ -18,7 +18,7 @@ from retgk.array_types import Floats, Ints
 from retgk.kernels.graph_kernels import ExponentialGraphKernel
 from retgk.learning.folds import Fold
 from retgk.learning.graph_products import GraphProducts
-from retgk.learning.machine import Machine
+from retgk.learning.solver import Machine
 from retgk.runtime.parallel import run_tasks, single_threaded_blas
 
 __all__ = ["SupportVectors", "one_vs_rest_from_pairs"]
@@ -70,29 +70,13 @@ class SupportVectors:
         self.codes = codes
         self.class_weights = class_weights
 
-    def fitted(
+    def train(
         self, products: GraphProducts, kernel: ExponentialGraphKernel, penalty: float
     ) -> Machine:
-        """
-        Train on all graphs.
-
-        Parameters
-        ----------
-        products : GraphProducts
-            Inner products of all pairs of training graphs.
-        kernel : ExponentialGraphKernel
-            With a number for gamma.
-        penalty : float
-            The parameter C.
-
-        Returns
-        -------
-        Machine
-            Support, coefficients and intercepts.
-        """
+        """Train on all graphs, with a number for gamma of the kernel and C as penalty."""
         everything = np.arange(len(self.codes))
         gram = products.kernel(kernel, everything, everything)
-        return self._machine(self._solved(gram, self.codes, penalty))
+        return self._machine(self._solve(gram, self.codes, penalty))
 
     def out_of_fold(
         self,
@@ -103,25 +87,9 @@ class SupportVectors:
         n_jobs: int | None,
     ) -> list[list[Floats]]:
         """
-        Decision values for graphs that a machine was not trained on.
+        Decision values of the test parts of folds, for every kernel and fold.
 
-        Parameters
-        ----------
-        products : GraphProducts
-            Inner products of all pairs of training graphs.
-        kernels : sequence of ExponentialGraphKernel
-            Candidates, with numbers for gamma.
-        folds : sequence of (train, test)
-            The folds.
-        penalties : sequence of float
-            Candidates of C.
-        n_jobs : int or None
-            Threads.
-
-        Returns
-        -------
-        list of list of ndarray, each of shape (n_penalties, n_test, n_outputs)
-            For every kernel and fold.
+        Each is an array of shape (n_penalties, n_test, n_outputs).
         """
         found: list[list[Any]] = [[None] * len(folds) for _ in kernels]
         grams = [_SharedGram(products, kernel, len(folds)) for kernel in kernels]
@@ -170,7 +138,7 @@ class SupportVectors:
         )
         return np.asarray(coefficients @ rows.T + intercepts[:, None])
 
-    def _solved(self, gram: Floats, codes: Ints, penalty: float) -> Any:
+    def _solve(self, gram: Floats, codes: Ints, penalty: float) -> Any:
         from sklearn.svm import SVC
 
         weights = dict(enumerate(self.class_weights))
@@ -193,18 +161,8 @@ def pair_coefficients(dual_coef: Floats, n_support: NDArray[Any]) -> Floats:
     """
     One row of coefficients for each pair of classes, from the layout of LIBSVM.
 
-    Parameters
-    ----------
-    dual_coef : ndarray, shape (n_classes - 1, n_support)
-        Graphs are sorted by class; those of class i have their coefficients against class j in
-        row j - 1 if j > i, else in row j.
-    n_support : ndarray of int, shape (n_classes,)
-        Number of support graphs of every class.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_pairs, n_support)
-        Rows in the order (0, 1), (0, 2), .., (1, 2), ..
+    There, graphs are sorted by class; those of class i have their coefficients against class j in
+    row j - 1 if j > i, else in row j. Here rows are in the order (0, 1), (0, 2), .., (1, 2), ..
     """
     n_classes = len(n_support)
     if n_classes == 2:

@@ -2,21 +2,20 @@
 
 import json
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from retgk.array_types import Floats
-from retgk.engine.embedded.embedding_gram import embedding_products
+from retgk.array_types import Floats, Ints
+from retgk.engine.embedded.embedded_engine import EmbeddedEngine
 from retgk.engine.embedded.graph_vectors import joined_vectors
-from retgk.engine.exact.points import NodePoints
-from retgk.estimators.embedding import RetGKEmbedding
-from retgk.estimators.gram_file import fit_and_write_gram
-from retgk.estimators.kernel import RetGKKernel
+from retgk.engine.node_features import NodeFeatures
+from retgk.estimators.embedding import RetGKEmbedding, embedding_engine, embedding_features
+from retgk.estimators.gram_file import check_new_gram, write_gram
+from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
 from retgk.graphs.batch import GraphBatch
 from retgk.kernels.node_kernels import Gaussian, Laplacian
 from retgk.paper.circumstances import source_digest
@@ -54,28 +53,6 @@ class Matrix:
     products: Floats
     seconds: Mapping[str, float]
     facts: Mapping[str, Any]
-
-
-class _TimedKernel(RetGKKernel):
-    """A kernel that knows how long its return probabilities took."""
-
-    def _points_of(self, *arguments: Any, **options: Any) -> NodePoints:
-        start = time.perf_counter()
-        points = super()._points_of(*arguments, **options)
-        self.rpf_seconds = time.perf_counter() - start
-        return points
-
-
-class _TimedEmbedding(RetGKEmbedding):
-    """An embedding that knows how long its return probabilities took."""
-
-    rpf_seconds = 0.0
-
-    def _return_probabilities(self, batch: GraphBatch, nodes: Any = None) -> Floats:
-        start = time.perf_counter()
-        probabilities = super()._return_probabilities(batch, nodes)
-        self.rpf_seconds += time.perf_counter() - start
-        return probabilities
 
 
 def default_cache() -> Path:
@@ -135,13 +112,16 @@ def _write_exact_matrix(
     resumed = path.with_name(path.name + ".partial").exists()
     kernel = _exact_kernel(settings, n_jobs)
     _exact_kernel(settings, n_jobs).fit(graphs[:_N_WARM])
-    start = time.perf_counter()
-    fit_and_write_gram(path, graphs, kernel)
-    seconds = time.perf_counter() - start
+    check_new_gram(path, len(graphs))
+    features = kernel_features(kernel, graphs)
+    rpf_seconds = _seconds_of(lambda: features.probabilities)
+    engine = kernel_engine(kernel)
+    gram_seconds = _seconds_of(lambda: write_gram(path, engine.fit(features), seed=0))
+    structure_kernel, *attribute_kernels = engine.kernels
     return {
-        "seconds": {"rpf": kernel.rpf_seconds, "gram": seconds - kernel.rpf_seconds},
-        "structure_gamma": kernel.structure_kernel_.scale,
-        "attribute_gammas": [each.scale for each in kernel.attribute_kernels_],
+        "seconds": {"rpf": rpf_seconds, "gram": gram_seconds},
+        "structure_gamma": structure_kernel.scale,
+        "attribute_gammas": [each.scale for each in attribute_kernels],
         "n_graphs": len(graphs),
         "n_nodes": graphs.n_nodes,
         "peak_mb": round(peak_megabytes(), 1),
@@ -149,8 +129,15 @@ def _write_exact_matrix(
     }
 
 
-def _exact_kernel(settings: Settings, n_jobs: int | None) -> _TimedKernel:
-    return _TimedKernel(
+def _seconds_of(work: Callable[[], object]) -> float:
+    """Wall time of a call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _exact_kernel(settings: Settings, n_jobs: int | None) -> RetGKKernel:
+    return RetGKKernel(
         settings["n_steps"],
         structure_kernel=_structure_kernel(settings),
         attribute_kernel=(
@@ -190,44 +177,49 @@ def embedding_matrix(
     Matrix
         In memory.
     """
-    _products(_embedding(settings, seed, n_jobs), graphs[:_N_WARM], settings)
-    embedding = _embedding(settings, seed, n_jobs)
+    _embed(graphs[:_N_WARM], settings, seed, n_jobs)
     start = time.perf_counter()
-    products = _products(embedding, graphs, settings)
-    rest = time.perf_counter() - start - embedding.rpf_seconds
-    facts = {"n_features": embedding.n_features_out_, "peak_mb": round(peak_megabytes(), 1)}
-    return Matrix(products, {"rpf": embedding.rpf_seconds, "gram": rest}, facts)
+    engine, order, rpf_seconds = _embed(graphs, settings, seed, n_jobs)
+    products = engine.inner_products()
+    if order is not None:
+        products = products[np.ix_(order, order)]
+    rest = time.perf_counter() - start - rpf_seconds
+    facts = {"n_features": engine.n_features, "peak_mb": round(peak_megabytes(), 1)}
+    return Matrix(products, {"rpf": rpf_seconds, "gram": rest}, facts)
 
 
-def _products(embedding: RetGKEmbedding, graphs: GraphBatch, settings: Settings) -> Floats:
-    """Fit, embed, and multiply."""
-    if settings["walks"] == "exact" or settings.get("copies_share_walks", False):
-        return embedding_products(embedding.fit_transform(graphs), n_jobs=embedding.n_jobs)
-    return _products_of_own_walks(embedding.fit(graphs), graphs)
-
-
-def _products_of_own_walks(embedding: RetGKEmbedding, graphs: GraphBatch) -> Floats:
+def _embed(
+    graphs: GraphBatch, settings: Settings, seed: int, n_jobs: int | None
+) -> tuple[EmbeddedEngine, Ints | None, float]:
     """
-    Inner products with walks of its own for every graph, as in the paper.
+    Fit an engine that keeps the vectors of all graphs; say how long return probabilities took.
 
     An embedding draws the same walks for equal graphs, so that a graph has the same vector
-    wherever it stands. Here each further copy of a graph is embedded with another seed.
+    wherever it stands. In the paper every graph walks for itself: each further copy of a graph
+    is embedded with another seed, and the vectors come in another order. The second result is
+    the place of every graph among them, if it is not its own.
     """
+    embedding = _embedding(settings, seed, n_jobs)
+    engine = embedding_engine(embedding)
+    features = embedding_features(embedding, engine, graphs)
+    if settings["walks"] == "exact" or settings.get("copies_share_walks", False):
+        rpf_seconds = _seconds_of(lambda: features.probabilities)
+        return engine.fit(features), None, rpf_seconds
+    engine.fit(features, keep=np.empty(0, np.int64))
     ranks = _ranks_among_copies(graphs)
-    walk_seed, parts = embedding.walk_seed_, []
+    parts, rpf_seconds = [], 0.0
     for rank in range(ranks.max() + 1):
-        embedding.walk_seed_ = walk_seed ^ rank
-        parts.append(embedding.transform(graphs[ranks == rank]))
-    shape = (len(graphs), embedding.n_features_out_)
-    vectors = joined_vectors(parts, shape, parts[0].blocksize[1], embedding.dtype)
-    products = embedding_products(vectors, n_jobs=embedding.n_jobs)
-    if len(parts) == 1:
-        return products
-    places = np.argsort(np.argsort(ranks, kind="stable"))
-    return products[np.ix_(places, places)]
+        walks = replace(features.walks, seed=features.walks.seed ^ rank)
+        own = NodeFeatures(graphs[ranks == rank], walks, n_jobs)
+        rpf_seconds += _seconds_of(lambda own=own: own.probabilities)  # type: ignore[misc]
+        parts.append(engine.embed(own))
+    shape = (len(graphs), engine.n_features)
+    vectors = joined_vectors(parts, shape, engine.block_width, engine.dtype)
+    places = np.argsort(np.argsort(ranks, kind="stable")) if len(parts) > 1 else None
+    return engine.with_vectors(vectors), places, rpf_seconds
 
 
-def _ranks_among_copies(graphs: GraphBatch) -> NDArray[np.int64]:
+def _ranks_among_copies(graphs: GraphBatch) -> Ints:
     """How many earlier graphs have the same arrays."""
     hashes = graph_hashes(graphs)
     order = np.argsort(hashes, kind="stable")
@@ -237,9 +229,9 @@ def _ranks_among_copies(graphs: GraphBatch) -> NDArray[np.int64]:
     return ranks
 
 
-def _embedding(settings: Settings, seed: int, n_jobs: int | None) -> _TimedEmbedding:
+def _embedding(settings: Settings, seed: int, n_jobs: int | None) -> RetGKEmbedding:
     widths = tuple(settings["n_components"])
-    return _TimedEmbedding(
+    return RetGKEmbedding(
         settings["n_steps"],
         method=settings["walks"],
         n_walks=settings.get("n_walks", 200),

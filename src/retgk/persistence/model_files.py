@@ -10,23 +10,25 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from retgk import __version__
+from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError
 from retgk.estimators.classifier import RetGKClassifier
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.kernel import RetGKKernel
 from retgk.estimators.regressor import RetGKRegressor
 from retgk.persistence.container import read_container, write_container
-from retgk.persistence.embedding_state import embedding_state, set_embedding_state
 from retgk.persistence.json_values import from_json, to_json
-from retgk.persistence.kernel_state import kernel_state, set_kernel_state
-from retgk.persistence.predictor_state import (
+from retgk.persistence.model_states import (
     classifier_state,
+    embedding_state,
+    kernel_state,
     regressor_state,
-    set_classifier_state,
-    set_regressor_state,
+    restore_classifier,
+    restore_embedding,
+    restore_kernel,
+    restore_regressor,
 )
 from retgk.persistence.stored_parameters import model_with_parameters, parameters_to_json
-from retgk.persistence.stored_state import Stored
 
 __all__ = ["DEFAULT_MAX_BYTES", "load_model", "save_model"]
 
@@ -41,17 +43,17 @@ class _Known(NamedTuple):
     """A class of models that files can hold."""
 
     model_class: type
-    state: Callable[[Any], Stored]
-    set_state: Callable[[Any, Stored], None]
+    state: Callable[[Any], FittedState]
+    restore: Callable[[Any, FittedState], None]
 
 
 _KNOWN = {
     known.model_class.__name__: known
     for known in (
-        _Known(RetGKClassifier, classifier_state, set_classifier_state),
-        _Known(RetGKRegressor, regressor_state, set_regressor_state),
-        _Known(RetGKKernel, kernel_state, set_kernel_state),
-        _Known(RetGKEmbedding, embedding_state, set_embedding_state),
+        _Known(RetGKClassifier, classifier_state, restore_classifier),
+        _Known(RetGKRegressor, regressor_state, restore_regressor),
+        _Known(RetGKKernel, kernel_state, restore_kernel),
+        _Known(RetGKEmbedding, embedding_state, restore_embedding),
     )
 }
 
@@ -80,9 +82,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     ...     load_model(f"{folder}/model.retgk").transform(graphs).shape[0]
     6
     """
-    description, arrays = _described(model, "")
+    description, arrays = _describe(model, "")
     with _context(f"the model cannot be saved to {path}", "fit it again with its parameters"):
-        _restored(description, dict(arrays))  # parameters that were changed after fit
+        _restore(description, dict(arrays))  # parameters that were changed after fit
     write_container(Path(path), {"retgk": __version__, "model": description}, arrays)
 
 
@@ -109,10 +111,10 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYT
     document, arrays = read_container(path, max_bytes)
     writer = document.get("retgk")
     with _context(f"{path} is damaged", f"save it again (it is of retgk {writer!s:.20})"):
-        return _restored(document.get("model"), arrays)
+        return _restore(document.get("model"), arrays)
 
 
-def _described(model: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
+def _describe(model: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
     """JSON and arrays of a model and of the models inside it."""
     known = _KNOWN.get(type(model).__name__)
     if known is None or type(model) is not known.model_class:
@@ -127,7 +129,7 @@ def _described(model: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
     arrays = {prefix + name: array for name, array in stored.arrays.items()}
     parts = {}
     for name, part in stored.parts.items():
-        parts[name], inner = _described(part, f"{prefix}{name}.")
+        parts[name], inner = _describe(part, f"{prefix}{name}.")
         arrays |= inner
     description = {
         "class": type(model).__name__,
@@ -139,15 +141,15 @@ def _described(model: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
     return description, arrays
 
 
-def _restored(description: Any, arrays: Arrays) -> Any:
+def _restore(description: Any, arrays: Arrays) -> Any:
     """The model; every array belongs to it or to a model inside it."""
-    model = _restored_part(description, arrays, "")
+    model = _restore_part(description, arrays, "")
     if arrays:
         raise InvalidInputError(f"the array {min(arrays)!r} belongs to nothing")
     return model
 
 
-def _restored_part(description: Any, arrays: Arrays, prefix: str) -> Any:
+def _restore_part(description: Any, arrays: Arrays, prefix: str) -> Any:
     """One model, whose arrays are removed from `arrays`."""
     known = _KNOWN.get(description["class"])
     if known is None:
@@ -156,17 +158,17 @@ def _restored_part(description: Any, arrays: Arrays, prefix: str) -> Any:
             "retgk"
         )
     parts = {
-        name: _restored_part(part, arrays, f"{prefix}{name}.")
+        name: _restore_part(part, arrays, f"{prefix}{name}.")
         for name, part in description["parts"].items()
     }
     model = model_with_parameters(known.model_class, description["parameters"])
     own = [name for name in arrays if name.startswith(prefix)]
-    stored = Stored(
+    stored = FittedState(
         {name: from_json(value) for name, value in description["fitted"].items()},
         {name.removeprefix(prefix): arrays.pop(name) for name in own},
         parts,
     )
-    known.set_state(model, stored)
+    known.restore(model, stored)
     stored.check_empty()
     if (output := description["output"]) is not None:
         if output not in _OUTPUTS:

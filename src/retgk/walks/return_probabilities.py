@@ -1,25 +1,59 @@
 """The return probability feature, by whichever method."""
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.array_types import Floats
+from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import as_batch
+from retgk.runtime.seeds import seed_from
 from retgk.walks.exact_probabilities import exact_return_probabilities
 from retgk.walks.monte_carlo import ESTIMATORS, estimated_return_probabilities
-from retgk.walks.sampling import chosen_nodes, seed_from
+from retgk.walks.sampling import chosen_nodes
 from retgk.walks.spectral import normalized_adjacency, spectral_return_probabilities
 
-__all__ = ["Method", "check_walk_parameters", "return_probabilities"]
+__all__ = ["MONTE_CARLO", "Method", "Walks", "return_probabilities"]
 
 Method = Literal["exact", "eigh", "monte-carlo", "monte-carlo-returns"]
+MONTE_CARLO = ("monte-carlo", "monte-carlo-returns")
 
 _WALKS = np.uint64(0x57414C4B53)  # walks and drawn nodes use random numbers of their own
+
+
+@dataclass(frozen=True)
+class Walks:
+    """How return probabilities are found; the parameters are checked here, once."""
+
+    n_steps: int = 50
+    method: Method = "exact"
+    n_walks: int = 200
+    self_loop: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_walk_parameters(self.n_steps, self.method, self.n_walks, self.self_loop)
+
+    def probabilities(
+        self, batch: GraphBatch, *, nodes: Ints | None = None, n_jobs: int | None = None
+    ) -> Floats:
+        """Return probabilities of all nodes, or of some, shape (n, n_steps)."""
+        return np.asarray(
+            return_probabilities(
+                batch,
+                self.n_steps,
+                method=self.method,
+                n_walks=self.n_walks,
+                nodes=nodes,
+                self_loop=self.self_loop,
+                n_jobs=n_jobs,
+                random_state=self.seed,
+            )
+        )
 
 
 def return_probabilities(

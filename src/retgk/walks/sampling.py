@@ -10,9 +10,10 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import MAX_GRAPH_SIZE
 from retgk.io.converters import as_batch
+from retgk.runtime.seeds import seed_from
 from retgk.walks.random_walks import graph_hashes, node_keys
 
-__all__ = ["chosen_nodes", "sample_nodes", "seed_from"]
+__all__ = ["chosen_nodes", "sample_nodes"]
 
 
 def sample_nodes(graphs: Any, nodes: float, *, random_state: Any = None) -> Ints:
@@ -78,13 +79,6 @@ def chosen_nodes(batch: GraphBatch, nodes: Any, seed: np.uint64) -> Ints | None:
             "numbered over the whole batch"
         )
     return chosen.astype(np.int64)
-
-
-def seed_from(random_state: Any) -> np.uint64:
-    """Sixty-three random bits from a seed or generator of any kind."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.uint64(random_state.randint(0, 2**63, dtype=np.int64))
-    return np.uint64(np.random.default_rng(random_state).integers(2**63))
 
 
 def _counts(batch: GraphBatch, nodes: Any) -> Ints:

@@ -24,7 +24,7 @@ from retgk.kernels.medians import typical_squared_mmd
 from retgk.runtime.memory import check_room
 from retgk.runtime.parallel import run_tasks
 
-__all__ = ["embedding_gram", "embedding_products"]
+__all__ = ["embedding_gram", "embedding_products", "squared_vector_norms"]
 
 
 _TILE = 256
@@ -93,7 +93,7 @@ def embedding_gram(
         return embedding_products(x, y, n_jobs=n_jobs)
     products = _lower_products(x, y, n_jobs)
     if y is not None:
-        _replace_rows(products, kernel, _squared_norms(x), _squared_norms(y), n_jobs)
+        _replace_rows(products, kernel, squared_vector_norms(x), squared_vector_norms(y), n_jobs)
         return products
     norms = products.diagonal().copy()
     if isinstance(kernel, PolynomialGraphKernel):
@@ -236,8 +236,8 @@ def _labelled_rows(
     return LabelledRows(_features(vectors, dtype), rows, graphs, tile_ptr)
 
 
-def _squared_norms(vectors: Any) -> Floats:
-    """Squared norms of the rows, summed in float64."""
+def squared_vector_norms(vectors: Any) -> Floats:
+    """Squared norms of vectors of graphs, summed in float64."""
     squares = np.square(_features(vectors, _dtype_of(vectors)), dtype=np.float64).sum(axis=1)
     graphs = _graph_of_block(vectors)
     return np.bincount(graphs, squares, minlength=vectors.shape[0]).astype(np.float64)

@@ -1,6 +1,6 @@
 """Vectors of graphs: means of Fourier features over nodes, one block for each label."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,9 +10,10 @@ from scipy.sparse import bsr_array
 
 from retgk.array_types import Ints
 from retgk.engine.embedded.distinct_nodes import LabelGroups, distinct_nodes, label_groups
+from retgk.engine.embedded.fourier_maps import FourierMap
 from retgk.engine.embedded.fourier_means import fill_joint_means, fill_tensor_means
-from retgk.engine.embedded.frequencies import FourierMap
 from retgk.errors import InvalidInputError
+from retgk.graphs.ragged import gather_runs, offsets
 from retgk.runtime.memory import check_room
 from retgk.runtime.parallel import n_threads, run_tasks
 from retgk.simd.panel_products import panels
@@ -23,12 +24,11 @@ __all__ = [
     "dense_vectors",
     "graph_vectors",
     "joined_vectors",
-    "piece_borders",
+    "vectors_of",
 ]
 
 CompiledMaps = tuple[NDArray[Any], ...]
 
-_PIECE_NODES = 1 << 17
 _TASKS_PER_THREAD = 8
 _NANOSECONDS_PER_TASK = 5e5
 _PRODUCTS_PER_NANOSECOND = 15.0
@@ -36,52 +36,10 @@ _TURN = 2 * np.pi
 
 
 def compiled_maps(maps: Sequence[FourierMap], dtype: Any) -> CompiledMaps:
-    """
-    Feature maps in the form that the compiled code takes: panels, in turns.
-
-    Parameters
-    ----------
-    maps : sequence of FourierMap
-        The joint map, or both factors of the tensor.
-    dtype : dtype
-        float64 or float32.
-
-    Returns
-    -------
-    tuple of ndarray, shape (n_panels, 1 + n_inputs, panel width)
-        Phases and frequencies of every map.
-    """
+    """Feature maps as the compiled code takes them: panels of phases and frequencies, in turns."""
     return tuple(
         panels(np.vstack([fourier.phases, fourier.frequencies]) / _TURN, dtype) for fourier in maps
     )
-
-
-def piece_borders(node_ptr: Ints, batch_size: int | None) -> Iterator[tuple[int, int]]:
-    """
-    Cut graphs into pieces that are worked on one after the other.
-
-    Parameters
-    ----------
-    node_ptr : ndarray of int64, shape (n_graphs + 1,)
-        First node of every graph.
-    batch_size : int or None
-        Graphs in a piece; None for as many as have about 130,000 nodes.
-
-    Yields
-    ------
-    first, last : int
-        The piece holds the graphs `first` to ``last - 1``, at least one.
-    """
-    first, n_graphs = 0, len(node_ptr) - 1
-    while first < n_graphs:
-        if batch_size is None:
-            limit = node_ptr[first] + _PIECE_NODES
-            last = int(np.searchsorted(node_ptr, limit, side="right")) - 1
-        else:
-            last = first + batch_size
-        last = min(max(last, first + 1), n_graphs)
-        yield first, last
-        first = last
 
 
 def graph_vectors(
@@ -189,23 +147,9 @@ def dense_vectors(
     pieces: Iterable[bsr_array], shape: tuple[int, int], width: int, dtype: Any
 ) -> NDArray[Any]:
     """
-    Write vectors out into one dense array.
+    Write vectors out into one dense array, of this shape and type.
 
-    Parameters
-    ----------
-    pieces : iterable of bsr_array
-        What `graph_vectors` gives, for graphs in order.
-    shape : tuple of int
-        Number of graphs and columns of all of them.
-    width : int
-        Columns of a block.
-    dtype : dtype
-        Type of the result.
-
-    Returns
-    -------
-    ndarray, shape (n_graphs, n_columns)
-        The same numbers.
+    Pieces are what `graph_vectors` gives, for graphs in order; `width` is that of a block.
     """
     n_graphs, n_columns = shape
     n_bytes = n_graphs * n_columns * np.dtype(dtype).itemsize
@@ -224,23 +168,9 @@ def joined_vectors(
     pieces: Iterable[bsr_array], shape: tuple[int, int], width: int, dtype: Any
 ) -> bsr_array:
     """
-    Put vectors one under the other, as they are stored.
+    Put vectors one under the other, as they are stored, in this shape.
 
-    Parameters
-    ----------
-    pieces : iterable of bsr_array
-        What `graph_vectors` gives, for graphs in order.
-    shape : tuple of int
-        Number of graphs and columns of all of them.
-    width : int
-        Columns of a block.
-    dtype : dtype
-        Type of the result.
-
-    Returns
-    -------
-    bsr_array, shape (n_graphs, n_columns)
-        The same blocks.
+    Pieces are what `graph_vectors` gives, for graphs in order; `width` is that of a block.
     """
     parts = list(pieces)
     if len(parts) == 1:
@@ -250,3 +180,13 @@ def joined_vectors(
     indices = [np.empty(0, np.int32), *(part.indices for part in parts)]
     indptr = np.cumsum(np.concatenate(counts))
     return bsr_array((np.concatenate(data), np.concatenate(indices), indptr), shape=shape)
+
+
+def vectors_of(vectors: bsr_array, graphs: Ints) -> bsr_array:
+    """Rows of block-sparse vectors; SciPy's own selection would give up the blocks."""
+    ptr = vectors.indptr.astype(np.int64)
+    starts, counts = ptr[graphs], np.diff(ptr)[graphs]
+    data = gather_runs(vectors.data, starts, counts)
+    indices = gather_runs(vectors.indices, starts, counts)
+    shape = (len(graphs), vectors.shape[1])
+    return bsr_array((data, indices, offsets(counts)), shape=shape, blocksize=vectors.blocksize)

@@ -30,23 +30,10 @@ def known_codes(
     first_graph: int = 0,
 ) -> Codes | None:
     """
-    Label codes in a fixed vocabulary.
+    Label codes in a fixed vocabulary; None if there are no labels.
 
-    Parameters
-    ----------
-    batch : GraphBatch
-        The graphs.
-    names : tuple of hashable or None
-        The vocabulary; None if there are no labels.
-    unknown : {"ignore", "error", "column"}
-        What other labels become: -1, an error, or the code after the last.
-    first_graph : int, default=0
-        Position of the first graph, for the message.
-
-    Returns
-    -------
-    ndarray of int32, shape (n_nodes,), or None
-        The codes; None if there are no labels.
+    Labels that it lacks become -1 ("ignore"), an error ("error", which names the graph, counted
+    from `first_graph`), or the code after the last ("column").
     """
     if names is None:
         return None
@@ -69,21 +56,7 @@ def feature_names(
     names: tuple[Hashable, ...] | None, unknown: str, widths: Sequence[int]
 ) -> NDArray[Any]:
     """
-    Names of the columns of an embedding.
-
-    Parameters
-    ----------
-    names : tuple of hashable or None
-        Labels; None if there are none.
-    unknown : {"ignore", "error", "column"}
-        Whether there is a block for other labels.
-    widths : sequence of int
-        D, or D0 and Dc.
-
-    Returns
-    -------
-    ndarray of object
-        One name per column.
+    Names of the columns of an embedding, of D or of D0 and Dc features a label.
 
     Examples
     --------

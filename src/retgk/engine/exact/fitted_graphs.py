@@ -1,19 +1,46 @@
-"""Graphs that others are compared with: reduced once, and never changed by what comes later."""
+r"""
+Graphs that others are compared with, and new graphs against them, each as if it were alone.
 
-from dataclasses import dataclass, replace
+The frame of the fitted graphs stays as it is, and a new graph is put into it. Its nodes leave
+the space of the frame by their tails. If their mean tail is within the budget that the fitted
+graphs had, tails are dropped as theirs were: the graph is *near*. Otherwise it is *far*, and is
+computed in float64 with the tail as a coordinate of its own, which the fitted points, whose tails
+were dropped, have at zero. For tails :math:`e` of a new node and :math:`f` of a fitted one,
+:math:`||e - f| - |e|| \le |f|`: a far graph costs nothing of the promise, however far it is. Its
+squared norm is found from all features.
+
+Whether a graph is near, which of its nodes count as equal to each other or to fitted points, and
+all its sums depend on the graph and on the fitted ones, not on what else stands in the call: its
+values are the same to the bit.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from retgk.array_types import Floats, Ints
-from retgk.engine.exact.frames import Frame
-from retgk.engine.exact.points import DistinctPoints
-from retgk.engine.exact.reduction import Reduced
-from retgk.engine.exact.tile_layout import ColumnSide
+from retgk.array_types import Flags, Floats, Ints
+from retgk.engine.exact.distinct_points import DistinctPoints, distinct_points
+from retgk.engine.exact.frame import Frame, TileKernel, coordinate_scale
+from retgk.engine.exact.node_points import NodePoints
+from retgk.engine.exact.reduction import reduce_points
+from retgk.engine.exact.tile_layout import (
+    ColumnSide,
+    SharedRows,
+    polynomial_parameters,
+    scale_for_tiles,
+)
+from retgk.engine.exact.tiled_gram import add_products, tiled_gram
 from retgk.graphs.ragged import offsets
+from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
+from retgk.runtime.parallel import run_tasks
 
-__all__ = ["FittedGraphs", "widened"]
+__all__ = ["FittedGraphs", "NewGraphs"]
+
+_UNIT_32 = 2.0**-24
+MAX_LOOPED_NODES = 256  # of one label: more are better off in tiles, at a millisecond a label
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,24 +49,21 @@ class FittedGraphs:
     Distinct points of fitted graphs, and the frame in which they and all later ones lie.
 
     What is found from them on the way, for quicker answers, is kept but not pickled.
-
-    Attributes
-    ----------
-    points : DistinctPoints
-        The points.
-    frame : Frame
-        The coordinates.
     """
 
     points: DistinctPoints
     frame: Frame
 
     @classmethod
-    def of(cls, reduced: Reduced) -> "FittedGraphs":
-        """Take what was reduced, whose two sides are the same."""
-        if reduced.frame is None or reduced.x is not reduced.y:
-            raise AssertionError("only one side, in a frame, can be fitted")
-        return cls(reduced.x, reduced.frame)
+    def of(
+        cls,
+        nodes: NodePoints,
+        kernels: Sequence[NodeKernel],
+        tol: float,
+        n_jobs: int | None = None,
+    ) -> "FittedGraphs":
+        """Reduce nodes such that no inner product is off by more than `tol`."""
+        return cls(*reduce_points(nodes, kernels, tol, n_jobs))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"points": self.points, "frame": self.frame}
@@ -49,15 +73,21 @@ class FittedGraphs:
         """Number of graphs."""
         return self.points.n_graphs
 
-    @property
-    def reduced(self) -> Reduced:
-        """Both sides of the inner products between the fitted graphs."""
-        frame, points = self.frame, self.points
-        return Reduced(points, points, frame.kernels, frame.block_ptr, frame.dtype, np.nan, frame)
-
-    def chosen(self, graphs: Ints) -> "FittedGraphs":
+    def of_graphs(self, graphs: Ints) -> "FittedGraphs":
         """Keep some graphs, in the order given, in the same frame."""
-        return FittedGraphs(self.points.chosen(graphs), self.frame)
+        return FittedGraphs(self.points.of_graphs(graphs), self.frame)
+
+    def gram(
+        self,
+        rows: slice | None = None,
+        columns: slice | None = None,
+        n_jobs: int | None = None,
+    ) -> Floats:
+        """Inner products of the fitted graphs, or of some rows and columns of their matrix."""
+        rows, columns = (own or slice(0, self.n_graphs) for own in (rows, columns))
+        x = self.points.of_range(rows.start, rows.stop)
+        y = x if rows == columns else self.points.of_range(columns.start, columns.stop)
+        return tiled_gram(x, y, self.frame.tile_kernel, n_jobs)
 
     @cached_property
     def table(self) -> Any:
@@ -67,32 +97,224 @@ class FittedGraphs:
         return table_of(self.points.coordinates, self.points.labels, self.frame.radius)
 
     @cached_property
-    def near(self) -> ColumnSide:
+    def near_side(self) -> ColumnSide:
         """Points laid out as columns of tiles."""
-        return ColumnSide.of(self.reduced)
+        return ColumnSide.of(self.points, self.frame.tile_kernel)
+
+    @cached_property
+    def far_side(self) -> ColumnSide:
+        """The same for graphs that leave the frame: in float64, with new coordinates of zero."""
+        none = np.zeros((len(self.points), len(self.frame.factors)))
+        points = self.points.with_coordinates(self.add_tails(self.points.coordinates, none))
+        return ColumnSide.of(points, TileKernel(self.frame.kernels, self._far_ptr, np.float64))
 
     @property
-    def far_ptr(self) -> Ints:
+    def _far_ptr(self) -> Ints:
         """First coordinate of every factor, if each that is rotated has a coordinate more."""
         return offsets([f.rank + (f.basis is not None) for f in self.frame.factors])
 
-    @cached_property
-    def far(self) -> ColumnSide:
-        """The same for graphs that leave the frame: in float64, with new coordinates of zero."""
-        none = np.zeros((len(self.points), len(self.frame.factors)))
-        points = self.points.moved(widened(self.points.coordinates, none, self))
-        both = replace(self.reduced, x=points, y=points)
-        return ColumnSide.of(replace(both, block_ptr=self.far_ptr, dtype=np.float64))
+    def add_tails(self, coordinates: Floats, tails: Floats) -> Floats:
+        """Give points their distance from the space of each rotated factor as a coordinate."""
+        ptr, own_ptr = self._far_ptr, self.frame.block_ptr
+        wide = np.zeros((len(coordinates), ptr[-1]))
+        for b, factor in enumerate(self.frame.factors):
+            own = slice(own_ptr[b], own_ptr[b + 1])
+            wide[:, ptr[b] : ptr[b] + factor.rank] = coordinates[:, own]
+            if factor.basis is not None:
+                wide[:, ptr[b + 1] - 1] = tails[:, b]
+        return wide
 
 
-def widened(coordinates: Floats, tails: Floats, fitted: FittedGraphs) -> Floats:
-    """Coordinates of new points with their distance from the space of the fitted ones."""
-    ptr = fitted.far_ptr
-    wide = np.zeros((len(coordinates), ptr[-1]))
-    own_ptr = fitted.frame.block_ptr
-    for b, factor in enumerate(fitted.frame.factors):
-        own = slice(own_ptr[b], own_ptr[b + 1])
-        wide[:, ptr[b] : ptr[b] + factor.rank] = coordinates[:, own]
-        if factor.basis is not None:
-            wide[:, ptr[b + 1] - 1] = tails[:, b]
-    return wide
+@dataclass(frozen=True, eq=False)
+class NewGraphs:
+    """
+    New graphs in the frame of fitted ones.
+
+    Attributes
+    ----------
+    nodes : NodePoints
+        Their nodes.
+    fitted : FittedGraphs
+        The fitted graphs.
+    coordinates : ndarray of float64, shape (n_nodes, n_coordinates)
+        In the frame.
+    tails : ndarray of float64, shape (n_nodes, n_factors)
+        Distances from the space of the frame.
+    is_far : ndarray of bool, shape (n_graphs,)
+        Whether the tails are too long to be dropped.
+    n_jobs : int or None
+        Threads. They change no bit of any result.
+    """
+
+    nodes: NodePoints
+    fitted: FittedGraphs
+    coordinates: Floats
+    tails: Floats
+    is_far: Flags
+    n_jobs: int | None
+
+    @classmethod
+    def of(cls, nodes: NodePoints, fitted: FittedGraphs, n_jobs: int | None) -> "NewGraphs":
+        """Put the nodes of new graphs into the frame of fitted ones."""
+        frame = fitted.frame
+        coordinates, tails, sizes = _project(nodes, frame, n_jobs)
+        moves = _means(nodes, tails.sum(axis=1))
+        if np.dtype(frame.dtype) == np.float32:
+            moves += _UNIT_32 * np.maximum(_means(nodes, sizes) - frame.size, 0.0)
+        is_far = moves > frame.tail_budget
+        _snap(nodes, coordinates, fitted, moves)
+        return cls(nodes, fitted, coordinates, tails, is_far, n_jobs)
+
+    def products(self) -> Floats:
+        """``<m_G, m_H>`` of new graphs G and fitted graphs H, shape (n_new, n_fitted)."""
+        gram = np.zeros((self.nodes.n_graphs, self.fitted.n_graphs))
+        is_far = self.is_far[self.nodes.graph_of_node()]
+        near, far = np.flatnonzero(~is_far), np.flatnonzero(is_far)
+        if len(near):
+            side = self.fitted.near_side
+            add_products(self._rows(near, self.coordinates[near], side), side, gram, self.n_jobs)
+        if len(far):
+            side = self.fitted.far_side
+            wide = self.fitted.add_tails(self.coordinates[far], self.tails[far])
+            add_products(self._rows(far, wide, side), side, gram, self.n_jobs)
+        return gram
+
+    def _rows(self, chosen: Ints, coordinates: Floats, side: ColumnSide) -> SharedRows:
+        """Some nodes as rows of tiles."""
+        graph = self.nodes.graph_of_node()[chosen]
+        return SharedRows.of(
+            scale_for_tiles(coordinates, side.kernel),
+            self.nodes.label_codes()[chosen],
+            graph,
+            (1.0 / np.diff(self.nodes.node_ptr))[graph],
+        )
+
+    def squared_norms(self, tol: float) -> Floats:
+        """``<m_G, m_G>`` of every new graph, off by at most `tol`; shape (n_new,)."""
+        frame, nodes = self.fitted.frame, self.nodes
+        norms = np.zeros(nodes.n_graphs)
+        is_large = _is_large(nodes)
+        near = np.flatnonzero(~self.is_far & ~is_large)
+        _fill_norms(nodes, self.coordinates, frame.tile_kernel, near, norms, self.n_jobs)
+        if (self.is_far & ~is_large).any():
+            far = np.flatnonzero(self.is_far & ~is_large)
+            own = nodes.of_graphs(far)
+            found = np.zeros(len(far))
+            _fill_norms(own, *_all_features(own, frame), np.arange(len(far)), found, self.n_jobs)
+            norms[far] = found
+        for g in np.flatnonzero(is_large):
+            norms[g] = self._large_norm(int(g), tol)
+        return norms
+
+    def _large_norm(self, g: int, tol: float) -> float:
+        """Squared norm of one graph with many nodes, by tiles."""
+        own, frame = self.nodes.of_graphs(np.array([g])), self.fitted.frame
+        if self.is_far[g]:
+            kernels = [f.kernel for f in sorted(frame.factors, key=lambda factor: factor.block)]
+            points, frame = reduce_points(own, kernels, tol, self.n_jobs)
+        else:
+            nodes = slice(self.nodes.node_ptr[g], self.nodes.node_ptr[g + 1])
+            points = distinct_points(own, self.coordinates[nodes], 1e-13)
+        return float(tiled_gram(points, points, frame.tile_kernel, self.n_jobs)[0, 0])
+
+
+def _means(nodes: NodePoints, values: Floats) -> Floats:
+    """Means over the nodes of every graph, added up in their order."""
+    totals = np.bincount(nodes.graph_of_node(), values, nodes.n_graphs)
+    return np.asarray(totals / np.diff(nodes.node_ptr))
+
+
+def _project(nodes: NodePoints, frame: Frame, n_jobs: int | None) -> tuple[Floats, Floats, Floats]:
+    """Coordinates, tails and distances from the centre of all nodes."""
+    from retgk.engine.exact.single_graphs import project
+
+    ptr = frame.block_ptr
+    coordinates = np.empty((nodes.n_nodes, ptr[-1]))
+    tails, sizes = np.zeros((nodes.n_nodes, len(frame.factors))), np.zeros(nodes.n_nodes)
+
+    def work(start: int, stop: int) -> None:
+        own = slice(nodes.node_ptr[start], nodes.node_ptr[stop])
+        for b, factor in enumerate(frame.factors):
+            block, out = nodes.blocks[factor.block][own], coordinates[own, ptr[b] : ptr[b + 1]]
+            if factor.basis is None:
+                out[...] = factor.coordinates(block)
+                sizes[own] += np.sqrt(np.einsum("ij,ij->i", out, out))
+            else:
+                arrays = (out, tails[own, b], sizes[own])
+                project(block, factor.mean, factor.basis, factor.scale, *arrays)
+
+    ranges = list(nodes.graph_chunks())
+    run_tasks(work, ranges, nodes.chunk_costs(ranges), n_jobs, "coordinates")
+    return coordinates, tails, sizes
+
+
+def _snap(nodes: NodePoints, coordinates: Floats, fitted: FittedGraphs, moves: Floats) -> None:
+    """
+    Move nodes onto equal ones of their graph, and those onto equal fitted points.
+
+    A graph is left as it is if that would move its nodes by more than is left of its budget.
+    """
+    from retgk.engine.exact.point_cells import nearest_in_table, own_representatives
+
+    frame, known = fitted.frame, fitted.points
+    labels = nodes.label_codes()
+    first = own_representatives(coordinates, labels, nodes.node_ptr, frame.radius)
+    arrays = (known.coordinates, known.labels, fitted.table, frame.radius)
+    target = nearest_in_table(coordinates, labels, np.unique(first), *arrays)[first]
+    snapped = coordinates[first]
+    is_known = target >= 0
+    snapped[is_known] = known.coordinates[target[is_known]]
+    snap_moves = np.zeros(len(coordinates))
+    for start, stop in zip(frame.block_ptr, frame.block_ptr[1:], strict=False):
+        difference = coordinates[:, start:stop] - snapped[:, start:stop]
+        snap_moves += np.sqrt(np.square(difference).sum(axis=1))
+    is_allowed = moves + _means(nodes, snap_moves) <= frame.budget
+    chosen = is_allowed[nodes.graph_of_node()]
+    coordinates[chosen] = snapped[chosen]
+
+
+def _is_large(nodes: NodePoints) -> Flags:
+    """Whether tiles take less time than a loop over pairs of nodes; for every graph by itself."""
+    labels = nodes.label_codes() - np.int64(nodes.label_codes().min(initial=0))
+    n_labels = int(labels.max(initial=0)) + 1
+    keys, counts = np.unique(nodes.graph_of_node() * n_labels + labels, return_counts=True)
+    n_pairs = np.bincount(keys // n_labels, counts.astype(float) ** 2, nodes.n_graphs)
+    n_different = np.bincount(keys // n_labels, minlength=nodes.n_graphs)
+    return np.asarray(n_pairs > float(MAX_LOOPED_NODES) ** 2 * n_different)
+
+
+def _all_features(nodes: NodePoints, frame: Frame) -> tuple[Floats, TileKernel]:
+    """All features, centred in each graph where the kernel allows it, and scaled."""
+    graph = nodes.graph_of_node()
+    blocks, ptr = [], [0]
+    for factor in frame.factors:
+        block = nodes.blocks[factor.block]
+        if not isinstance(factor.kernel, Polynomial):
+            block = block - block[nodes.node_ptr[:-1]][graph]
+        blocks.append(block * coordinate_scale(factor.kernel))
+        ptr.append(ptr[-1] + block.shape[1])
+    return np.hstack(blocks), TileKernel(frame.kernels, np.array(ptr, np.int64), np.float64)
+
+
+def _fill_norms(
+    nodes: NodePoints,
+    coordinates: Floats,
+    kernel: TileKernel,
+    graphs: Ints,
+    norms: Floats,
+    n_jobs: int | None,
+) -> None:
+    """Find the norms of some graphs, each by a double loop over its nodes."""
+    from retgk.engine.exact.single_graphs import norms_of_graphs
+
+    is_laplacian = np.array([isinstance(each, Laplacian) for each in kernel.kernels])
+    compiled = (kernel.block_ptr, is_laplacian, *polynomial_parameters(kernel))
+    labels = nodes.label_codes()
+
+    def work(some: Ints) -> None:
+        norms_of_graphs(coordinates, labels, nodes.node_ptr, some, compiled, norms)
+
+    parts = np.array_split(graphs, max(1, len(graphs) // 64)) if len(graphs) else []
+    sizes = np.diff(nodes.node_ptr).astype(float)
+    costs = [float((sizes[part] ** 2).sum()) for part in parts]
+    run_tasks(work, [(part,) for part in parts], costs, n_jobs, "squared norms")

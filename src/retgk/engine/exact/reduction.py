@@ -16,22 +16,26 @@ promise does not count on it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from retgk.array_types import Floats
-from retgk.engine.exact.frames import Factor, Frame, factor_order, scale_of
-from retgk.engine.exact.merging import distinct_points, merged_points
-from retgk.engine.exact.points import DistinctPoints, NodePoints
-from retgk.engine.exact.rotation import Rotation, principal_rotation
+from retgk.engine.exact.distinct_points import DistinctPoints, distinct_points, merge_near_points
+from retgk.engine.exact.frame import (
+    Factor,
+    Frame,
+    Rotation,
+    coordinate_scale,
+    factor_order,
+    principal_rotation,
+)
+from retgk.engine.exact.node_points import NodePoints
 from retgk.errors import InvalidInputError
 from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
 from retgk.runtime.parallel import run_tasks, single_threaded_blas
 
-__all__ = ["FLOAT64_ERROR", "Reduced", "reduced_points", "tile_error"]
+__all__ = ["FLOAT64_ERROR", "reduce_points", "tile_error"]
 
 
 FLOAT64_ERROR = 1e-12
@@ -49,56 +53,14 @@ _TIGHT_SHARE = 0.98
 _LOOSE_SHARE = 0.25
 
 
-@dataclass(frozen=True, eq=False)
-class Reduced:
-    """
-    Distinct points that are ready for the tiles.
-
-    Attributes
-    ----------
-    x, y : DistinctPoints
-        The same object where both sides are the same.
-    kernels : tuple of kernels
-        Factors in the order of the coordinates, polynomials last.
-    block_ptr : ndarray of int64
-        First coordinate of every factor.
-    dtype : numpy dtype
-        float32 or float64: what the tiles are computed in.
-    error : float
-        Bound on the error of every ``<m_G, m_H>``; relative to the largest kernel value where a
-        factor is polynomial.
-    frame : Frame, optional
-        The coordinates, for graphs that come later.
-    """
-
-    x: DistinctPoints
-    y: DistinctPoints
-    kernels: tuple[NodeKernel, ...]
-    block_ptr: NDArray[np.int64]
-    dtype: Any
-    error: float
-    frame: Frame | None = None
-
-
 def tile_error(widths: Sequence[int], squared: Sequence[bool]) -> float:
     """
     Bound on the error of a weighted mean of kernel values that float32 tiles cause.
 
     With u = 2^-24, a squared distance of width d is wrong by (d + 2) u relatively, its root by
     half of that and u; ``t exp(-t) <= 1/e`` turns this into an absolute error. The power of two
-    adds 3e-7, rounded weights and sums of eight products add 10 u.
-
-    Parameters
-    ----------
-    widths : sequence of int
-        Number of coordinates of every factor.
-    squared : sequence of bool
-        Whether the factor is Gaussian.
-
-    Returns
-    -------
-    float
-        The bound.
+    adds 3e-7, rounded weights and sums of eight products add 10 u. `squared` says which factors
+    are Gaussian.
     """
     relative = [
         (d + 2) * (1.0 if is_squared else 0.5) + 1
@@ -108,12 +70,9 @@ def tile_error(widths: Sequence[int], squared: Sequence[bool]) -> float:
     return _UNIT_32 * ((max(relative) + n_sums) / np.e + 10) + MAX_RELATIVE_ERROR_32
 
 
-def reduced_points(
-    nodes: NodePoints,
-    kernels: Sequence[NodeKernel],
-    tol: float,
-    n_jobs: int | None = None,
-) -> Reduced:
+def reduce_points(
+    nodes: NodePoints, kernels: Sequence[NodeKernel], tol: float, n_jobs: int | None = None
+) -> tuple[DistinctPoints, Frame]:
     """
     Reduce node features to distinct points such that no inner product is off by more than tol.
 
@@ -132,13 +91,15 @@ def reduced_points(
 
     Returns
     -------
-    Reduced
-        The distinct points, the same object on both sides.
+    points : DistinctPoints
+        The distinct points.
+    frame : Frame
+        Their coordinates, for graphs that come later too, and the error that is promised.
     """
     _check(nodes, kernels, tol)
     # small matrix products: threads of the BLAS would cost time and change the last bits
     with single_threaded_blas():
-        return _reduced(nodes, kernels, tol, n_jobs)
+        return _reduce(nodes, kernels, tol, n_jobs)
 
 
 class _Candidate(NamedTuple):
@@ -150,7 +111,7 @@ class _Candidate(NamedTuple):
 
     @property
     def scale(self) -> float:
-        return scale_of(self.kernel)
+        return coordinate_scale(self.kernel)
 
     def factor(self, rank: int) -> Factor:
         """Keep the first directions; all of them as they are, if none is dropped."""
@@ -160,9 +121,9 @@ class _Candidate(NamedTuple):
         return Factor(self.block, self.kernel, rotation.mean, basis)
 
 
-def _reduced(
+def _reduce(
     nodes: NodePoints, kernels: Sequence[NodeKernel], tol: float, n_jobs: int | None
-) -> Reduced:
+) -> tuple[DistinctPoints, Frame]:
     exact = tol <= FLOAT64_ERROR or any(isinstance(kernel, Polynomial) for kernel in kernels)
     order = factor_order(kernels, [block.shape[1] for block in nodes.blocks])
     candidates = [
@@ -175,16 +136,16 @@ def _reduced(
     ]
     if exact:
         _check_rounding(candidates, tol)
-        return _assembled(nodes, candidates, np.float64, FLOAT64_ERROR, n_jobs)
+        return _assemble(nodes, candidates, np.float64, FLOAT64_ERROR, n_jobs)
     single = _rounding_bound(candidates)
     dtype = np.float32 if single <= _SINGLE_SHARE * tol else np.float64
     if dtype == np.float64:
         _check_rounding(candidates, tol)
-    return _assembled(nodes, candidates, dtype, tol, n_jobs)
+    return _assemble(nodes, candidates, dtype, tol, n_jobs)
 
 
 def _shift(nodes: NodePoints, b: int, kernel: NodeKernel) -> Rotation:
-    """No rotation: only a shift to the mean, where the kernel allows one."""
+    """Shift to the mean without a rotation, where the kernel allows a shift."""
     width = nodes.blocks[b].shape[1]
     mean = np.zeros(width) if isinstance(kernel, Polynomial) else nodes.blocks[b].mean(axis=0)
     tails = np.append(np.full(width, np.inf), 0.0)
@@ -243,13 +204,13 @@ def _check_rounding(candidates: Sequence[_Candidate], tol: float) -> None:
         )
 
 
-def _assembled(
+def _assemble(
     nodes: NodePoints,
     candidates: Sequence[_Candidate],
     dtype: Any,
     tol: float,
     n_jobs: int | None,
-) -> Reduced:
+) -> tuple[DistinctPoints, Frame]:
     """Drop directions, then merge with what is left of the error that is allowed."""
     rounding = _rounding_bound(candidates) if dtype == np.float32 else _rounding_64(candidates)
     # one half for each of the two graphs of an inner product
@@ -261,12 +222,13 @@ def _assembled(
     radius = min(left / 2, _EQUAL) if tol >= _LOOSE else left / np.sqrt(len(candidates))
     factors = tuple(c.factor(rank) for c, rank in zip(candidates, ranks, strict=True))
     found = distinct_points(nodes, _coordinates(nodes, factors, n_jobs), radius)
-    frame = Frame(factors, dtype, budget, tail_budget, _total_size(candidates), float(radius))
+    error = max(tol, rounding)
+    size = _total_size(candidates)
+    frame = Frame(factors, dtype, budget, tail_budget, size, float(radius), error)
     if tol >= _LOOSE:
         left -= radius * np.sqrt(len(factors))
-        found = merged_points(found, frame.block_ptr, left)
-    error = max(tol, rounding)
-    return Reduced(found, found, frame.kernels, frame.block_ptr, dtype, error, frame)
+        found = merge_near_points(found, frame.block_ptr, left)
+    return found, frame
 
 
 def _ranks(candidates: Sequence[_Candidate], budget: float) -> list[int]:
@@ -286,9 +248,8 @@ def _coordinates(points: NodePoints, factors: Sequence[Factor], n_jobs: int | No
             found = factor.coordinates(points.blocks[factor.block][nodes])
             result[nodes, end - factor.rank : end] = found
 
-    chunks = list(points.graph_chunks())
-    costs = [float(points.node_ptr[stop] - points.node_ptr[start]) for start, stop in chunks]
-    run_tasks(work, chunks, costs, n_jobs, "coordinates")
+    ranges = list(points.graph_chunks())
+    run_tasks(work, ranges, points.chunk_costs(ranges), n_jobs, "coordinates")
     return result
 
 

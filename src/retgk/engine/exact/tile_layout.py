@@ -1,32 +1,28 @@
-"""Points, weights and factors laid out as the tiles want them, and split into tasks."""
+"""Points and weights laid out as tiles want them: rows in lanes, columns in groups and runs."""
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from retgk.array_types import Floats, Ints
-from retgk.engine.exact.points import DistinctPoints
-from retgk.engine.exact.reduction import Reduced
+from retgk.array_types import Codes, Floats, Ints
+from retgk.engine.exact.distinct_points import DistinctPoints
+from retgk.engine.exact.frame import TileKernel
 from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
 
 __all__ = [
     "Bucket",
+    "ColumnBucket",
     "ColumnSide",
     "SharedRows",
-    "Task",
-    "buckets",
-    "factors",
-    "in_tiles",
-    "tasks",
+    "polynomial_parameters",
+    "scale_for_tiles",
+    "shared_buckets",
+    "tile_factors",
 ]
 
-
 _LOG2_E = math.log2(math.e)
-_TASK_VALUES = 1 << 22  # kernel values; fixed, so that sums do not depend on the threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,26 +34,8 @@ class Bucket:
     column_graphs: Ints
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Some rows of a bucket with all its columns, or those from the diagonal on."""
-
-    bucket: Bucket
-    start: int
-    stop: int
-    row_graphs: Ints
-    row_numbers: Ints  # of the graphs of rows.graphs, in row_graphs
-    lowest: int  # first graph of the columns
-    cost: float
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Of the products."""
-        return len(self.row_graphs), len(self.bucket.column_graphs)
-
-
-def factors(kernels: Sequence[NodeKernel], block_ptr: Ints) -> Any:
-    """Factors of the node kernel as the tiles want them."""
+def tile_factors(kernel: TileKernel) -> Any:
+    """Factors of the node kernel in the form of the compiled tiles."""
     from retgk.engine.exact.tiles import ABSOLUTE, LAPLACIAN, POLYNOMIAL, SQUARED, Factors
 
     def kind(kernel: NodeKernel, width: int) -> int:
@@ -67,55 +45,55 @@ def factors(kernels: Sequence[NodeKernel], block_ptr: Ints) -> Any:
             return ABSOLUTE if width == 1 else LAPLACIAN
         return SQUARED
 
-    widths = np.diff(block_ptr)
-    kinds = [kind(kernel, width) for kernel, width in zip(kernels, widths, strict=True)]
-    polynomials = [k if isinstance(k, Polynomial) else None for k in kernels]
-    return Factors(
-        block_ptr,
-        np.array(kinds, np.int64),
+    widths = np.diff(kernel.block_ptr)
+    kinds = [kind(each, width) for each, width in zip(kernel.kernels, widths, strict=True)]
+    return Factors(kernel.block_ptr, np.array(kinds, np.int64), *polynomial_parameters(kernel))
+
+
+def polynomial_parameters(kernel: TileKernel) -> tuple[Floats, Ints]:
+    """Constants and degrees of the factors, zeros for those that are no polynomials."""
+    polynomials = [k if isinstance(k, Polynomial) else None for k in kernel.kernels]
+    return (
         np.array([0.0 if k is None else k.coef0 for k in polynomials]),
         np.array([0 if k is None else k.degree for k in polynomials], np.int64),
     )
 
 
-def buckets(reduced: Reduced) -> list[Bucket]:
-    """Points by label, for the labels that occur on both sides."""
-    common = np.intersect1d(reduced.x.labels, reduced.y.labels)
-    how = (reduced.kernels, reduced.block_ptr, reduced.dtype)
-    rows = columns = in_tiles(reduced.x.coordinates, *how)
-    if reduced.x is not reduced.y:
-        columns = in_tiles(reduced.y.coordinates, *how)
-    return [_bucket(reduced, rows, columns, label) for label in common]
+def shared_buckets(x: DistinctPoints, y: DistinctPoints, kernel: TileKernel) -> list[Bucket]:
+    """Lay out the points of both sides by label, for the labels that occur on both."""
+    common = np.intersect1d(x.labels, y.labels)
+    rows = columns = scale_for_tiles(x.coordinates, kernel)
+    if x is not y:
+        columns = scale_for_tiles(y.coordinates, kernel)
+    return [_shared_bucket((x, rows), (y, columns), label) for label in common]
 
 
-def in_tiles(
-    coordinates: Floats, kernels: Sequence[NodeKernel], block_ptr: Ints, dtype: Any
-) -> Any:
-    """Coordinates as the tiles take them."""
-    to_powers_of_two = np.repeat([_unit(kernel) for kernel in kernels], np.diff(block_ptr))
-    return (coordinates * to_powers_of_two).astype(dtype)
+def scale_for_tiles(coordinates: Floats, kernel: TileKernel) -> Any:
+    """Coordinates in the unit and the type of the tiles, which compute powers of two, not of e."""
+    to_powers_of_two = np.repeat(
+        [_unit(each) for each in kernel.kernels], np.diff(kernel.block_ptr)
+    )
+    return (coordinates * to_powers_of_two).astype(kernel.dtype)
 
 
 def _unit(kernel: NodeKernel) -> float:
-    """What coordinates are multiplied by: the tiles compute powers of two, not of e."""
+    """Factor of the coordinates that turns powers of e into powers of two."""
     if isinstance(kernel, Polynomial):
         return 1.0
     return _LOG2_E if isinstance(kernel, Laplacian) else math.sqrt(_LOG2_E)
 
 
-def _bucket(reduced: Reduced, rows: Any, columns: Any, label: int) -> Bucket:
-    from retgk.engine.exact.tiles import Columns, Rows
+def _shared_bucket(
+    x: tuple[DistinctPoints, Any], y: tuple[DistinctPoints, Any], label: int
+) -> Bucket:
+    """Points of one label of both sides, each given with its scaled coordinates."""
+    from retgk.engine.exact.tiles import Rows
     from retgk.simd.vector_passes import LANES
 
-    row_points, row_entries = column_points, column_entries = _entries(reduced.x, label)
-    if reduced.x is not reduced.y:
-        column_points, column_entries = _entries(reduced.y, label)
-    lanes = LANES[np.dtype(reduced.dtype).name]
-    return Bucket(
-        Rows(rows[row_points], *_lane_weights(row_entries, lanes)),
-        Columns(_groups(columns[column_points]), *_runs(column_entries, reduced.dtype)),
-        column_entries.graph_list,
-    )
+    own, entries = _entries(x[0], label)
+    rows = Rows(x[1][own], *_lane_weights(entries, LANES[x[1].dtype.name]))
+    column = _column_bucket(*y, label)
+    return Bucket(rows, column.columns, column.column_graphs)
 
 
 class _Entries(NamedTuple):
@@ -202,25 +180,6 @@ def _runs(entries: _Entries, dtype: Any) -> tuple[Ints, Ints, Ints, Any, Ints]:
     return ptr, np.repeat(runs.graphs, n_pieces), positions, weights, lowest
 
 
-def tasks(bucket: Bucket, is_symmetric: bool) -> Iterator[Task]:
-    """Split the rows of a bucket into tasks of about the same cost."""
-    from retgk.engine.exact.tiles import CHUNK
-
-    n_rows, n_columns = len(bucket.rows.points), CHUNK * len(bucket.columns.lowest)
-    lanes = bucket.rows.weights.shape[1]
-    start = 0
-    while start < n_rows:
-        width = n_columns - start if is_symmetric else n_columns
-        height = max(CHUNK, _TASK_VALUES // width // CHUNK * CHUNK)
-        stop = min(start + height, n_rows)
-        runs = slice(bucket.rows.ptr[start // lanes], bucket.rows.ptr[-(-stop // lanes)])
-        row_graphs, row_numbers = np.unique(bucket.rows.graphs[runs], return_inverse=True)
-        cost = float(width * (stop - start))
-        lowest = int(bucket.columns.lowest[start // CHUNK if is_symmetric else 0])
-        yield Task(bucket, start, stop, row_graphs, row_numbers, lowest, cost)
-        start = stop
-
-
 @dataclass(frozen=True, eq=False)
 class ColumnBucket:
     """Points of one label as columns of tiles, and the graphs that have some."""
@@ -230,29 +189,27 @@ class ColumnBucket:
     column_graphs: Ints
 
 
+def _column_bucket(points: DistinctPoints, scaled: Any, label: int) -> ColumnBucket:
+    from retgk.engine.exact.tiles import Columns
+
+    own, entries = _entries(points, label)
+    columns = Columns(_groups(scaled[own]), *_runs(entries, scaled.dtype))
+    return ColumnBucket(int(label), columns, entries.graph_list)
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnSide:
     """Points of fitted graphs as columns of tiles, by label, and the node kernel in the tiles."""
 
     buckets: tuple[ColumnBucket, ...]
-    kernels: tuple[NodeKernel, ...]
-    block_ptr: Ints
-    dtype: Any
+    kernel: TileKernel
 
     @classmethod
-    def of(cls, reduced: Reduced) -> "ColumnSide":
-        """Lay out the points of the columns, which do not depend on any rows."""
-        from retgk.engine.exact.tiles import Columns
-
-        points = reduced.y
-        how = (reduced.kernels, reduced.block_ptr, reduced.dtype)
-        coordinates = in_tiles(points.coordinates, *how)
-        found = []
-        for label in np.unique(points.labels):
-            own, entries = _entries(points, label)
-            columns = Columns(_groups(coordinates[own]), *_runs(entries, reduced.dtype))
-            found.append(ColumnBucket(int(label), columns, entries.graph_list))
-        return cls(tuple(found), *how)
+    def of(cls, points: DistinctPoints, kernel: TileKernel) -> "ColumnSide":
+        """Lay out points as columns; they do not depend on any rows."""
+        scaled = scale_for_tiles(points.coordinates, kernel)
+        found = [_column_bucket(points, scaled, label) for label in np.unique(points.labels)]
+        return cls(tuple(found), kernel)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,15 +232,13 @@ class SharedRows:
     """
 
     points: Any
-    labels: NDArray[np.int32]
+    labels: Codes
     ptr: Ints
     graphs: Ints
     weights: Floats
 
     @classmethod
-    def of(
-        cls, points: Any, labels: NDArray[np.int32], graphs: Ints, weights: Floats
-    ) -> "SharedRows":
+    def of(cls, points: Any, labels: Codes, graphs: Ints, weights: Floats) -> "SharedRows":
         """Find equal points; nodes of a graph that are equal make one entry."""
         content = np.ascontiguousarray(points).view(f"V{points.itemsize * points.shape[1]}")[:, 0]
         order = np.lexsort((graphs, np.unique(content, return_inverse=True)[1], labels))

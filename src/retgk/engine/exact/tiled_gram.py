@@ -1,91 +1,89 @@
-"""Inner products of mean embeddings over distinct points, tile by tile."""
+"""Inner products of mean embeddings over distinct points: tasks of many tiles, band by band."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from retgk.array_types import Floats
-from retgk.engine.exact.points import NodePoints
-from retgk.engine.exact.reduction import Reduced, reduced_points
-from retgk.engine.exact.tile_layout import ColumnSide, SharedRows, Task, buckets, factors, tasks
-from retgk.kernels.node_kernels import NodeKernel
+from retgk.array_types import Floats, Ints
+from retgk.engine.exact.distinct_points import DistinctPoints
+from retgk.engine.exact.frame import TileKernel
+from retgk.engine.exact.tile_layout import (
+    Bucket,
+    ColumnSide,
+    SharedRows,
+    shared_buckets,
+    tile_factors,
+)
 from retgk.runtime.parallel import n_threads, run_tasks
 from retgk.runtime.progress import progress_bar
 
-__all__ = ["add_products", "gram_of_reduced", "weighted_gram"]
+__all__ = ["Task", "add_products", "split_into_tasks", "tiled_gram"]
 
-
+_TASK_VALUES = 1 << 22  # kernel values; fixed, so that sums do not depend on the threads
 # Tasks are done in bands; then what they found is added up, in the same order for any number of
 # threads. A band has enough tasks to keep threads busy, and not many more products than this.
 _BAND_TASKS = 16
 _BAND_PRODUCTS = 1 << 22
 
 
-def weighted_gram(
-    nodes: NodePoints,
-    *,
-    kernels: Sequence[NodeKernel],
-    tol: float = 1e-4,
-    n_jobs: int | None = None,
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Some rows of a bucket with all its columns, or those from the diagonal on."""
+
+    bucket: Bucket
+    start: int
+    stop: int
+    row_graphs: Ints
+    row_numbers: Ints  # of the graphs of rows.graphs, in row_graphs
+    lowest: int  # first graph of the columns
+    cost: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the products."""
+        return len(self.row_graphs), len(self.bucket.column_graphs)
+
+
+def split_into_tasks(bucket: Bucket, is_symmetric: bool) -> Iterator[Task]:
+    """Split the rows of a bucket into tasks of about the same cost."""
+    from retgk.engine.exact.tiles import CHUNK
+
+    n_rows, n_columns = len(bucket.rows.points), CHUNK * len(bucket.columns.lowest)
+    lanes = bucket.rows.weights.shape[1]
+    start = 0
+    while start < n_rows:
+        width = n_columns - start if is_symmetric else n_columns
+        height = max(CHUNK, _TASK_VALUES // width // CHUNK * CHUNK)
+        stop = min(start + height, n_rows)
+        runs = slice(bucket.rows.ptr[start // lanes], bucket.rows.ptr[-(-stop // lanes)])
+        row_graphs, row_numbers = np.unique(bucket.rows.graphs[runs], return_inverse=True)
+        cost = float(width * (stop - start))
+        lowest = int(bucket.columns.lowest[start // CHUNK if is_symmetric else 0])
+        yield Task(bucket, start, stop, row_graphs, row_numbers, lowest, cost)
+        start = stop
+
+
+def tiled_gram(
+    x: DistinctPoints, y: DistinctPoints, kernel: TileKernel, n_jobs: int | None = None
 ) -> Floats:
-    r"""
-    Inner products of mean embeddings, ``<m_G, m_H> = 1/(n_G n_H) sum_ij k(i, j)``.
-
-    The node kernel is the product of one factor per block of features and the Delta kernel of
-    the labels (section 4 of the paper).
-
-    Parameters
-    ----------
-    nodes : NodePoints
-        Nodes of the graphs.
-    kernels : sequence of Laplacian, Gaussian or Polynomial
-        One for each block of features, with numbers for gamma.
-    tol : float, default=1e-4
-        Largest absolute error of an inner product; 0 gives plain float64 (1e-12). Measured
-        errors were 14 times smaller or better on the benchmark sets.
-    n_jobs : int, optional
-        Threads. The result has the same bits for any number.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_graphs, n_graphs)
-        The inner products.
-
-    Examples
-    --------
-    >>> from retgk.kernels.node_kernels import Laplacian
-    >>> nodes = NodePoints((np.array([[0.0], [1.0], [1.0]]),), np.array([0, 2, 3]))
-    >>> weighted_gram(nodes, kernels=[Laplacian(gamma=1.0)], tol=0).round(3)
-    array([[0.684, 0.684],
-           [0.684, 1.   ]])
     """
-    return gram_of_reduced(reduced_points(nodes, kernels, tol, n_jobs), n_jobs)
+    Inner products of mean embeddings, shape (n_graphs of x, n_graphs of y).
 
-
-def gram_of_reduced(reduced: Reduced, n_jobs: int | None = None) -> Floats:
+    If x and y are the same object, only pairs on and below the diagonal are computed.
     """
-    Inner products of mean embeddings from distinct points.
-
-    Parameters
-    ----------
-    reduced : Reduced
-        What `reduced_points` gives.
-    n_jobs : int, optional
-        Threads.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_graphs_x, n_graphs_y)
-        The inner products.
-    """
-    gram = np.zeros((reduced.x.n_graphs, reduced.y.n_graphs))
-    is_symmetric = reduced.x is reduced.y
-    work = [task for bucket in buckets(reduced) for task in tasks(bucket, is_symmetric)]
-    compiled = factors(reduced.kernels, reduced.block_ptr)
-    for band, products in _filled(work, compiled, is_symmetric, n_jobs):
-        _add(band, products, gram, n_jobs)
+    gram = np.zeros((x.n_graphs, y.n_graphs))
+    is_symmetric = x is y
+    work = [
+        task
+        for bucket in shared_buckets(x, y, kernel)
+        for task in split_into_tasks(bucket, is_symmetric)
+    ]
+    compiled = tile_factors(kernel)
+    for band, products in _filled_bands(work, compiled, is_symmetric, n_jobs):
+        _add_band(band, products, gram, n_jobs)
     return _plus_transpose(gram) if is_symmetric else gram
 
 
@@ -95,23 +93,12 @@ def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: in
 
     Every row is summed over fitted graphs for itself, and then added to its graphs in the order
     of the rows: what a graph gets does not depend on other rows.
-
-    Parameters
-    ----------
-    rows : SharedRows
-        Points of the new graphs.
-    columns : ColumnSide
-        Points of the fitted graphs.
-    gram : ndarray of float64, shape (n_new, n_fitted)
-        The matrix.
-    n_jobs : int or None
-        Threads.
     """
     from retgk.engine.exact.tiles import add_rows
 
     pairs = [own for bucket in columns.buckets if (own := rows.bucket(bucket)) is not None]
     first_rows = {id(bucket): first for bucket, first in pairs}
-    work = [task for bucket, _ in pairs for task in tasks(bucket, False)]
+    work = [task for bucket, _ in pairs for task in split_into_tasks(bucket, False)]
 
     def add(band: list[Task], found: list[Floats], start: int, stop: int) -> None:
         for task, products in zip(band, found, strict=True):
@@ -123,8 +110,8 @@ def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: in
 
     spans = _spans(gram.shape[1], n_jobs)
     costs = [b - a for a, b in spans]
-    compiled = factors(columns.kernels, columns.block_ptr)
-    for filled in _filled(work, compiled, False, n_jobs):
+    compiled = tile_factors(columns.kernel)
+    for filled in _filled_bands(work, compiled, False, n_jobs):
         run_tasks(add, [(*filled, *span) for span in spans], costs, n_jobs, lambda _: None)
 
 
@@ -138,11 +125,11 @@ def _plus_transpose(gram: Floats) -> Floats:
     return gram
 
 
-def _bands(tasks: Sequence[Task]) -> list[list[Task]]:
+def _bands(work: Sequence[Task]) -> list[list[Task]]:
     """Consecutive tasks whose products fit memory together, whatever the number of threads."""
     bands: list[list[Task]] = []
     size = 0
-    for task in tasks:
+    for task in work:
         n_products = int(np.prod(task.shape))
         full = size + n_products > _BAND_PRODUCTS
         if not bands or (full and len(bands[-1]) >= _BAND_TASKS):
@@ -162,7 +149,7 @@ def _views(buffer: Floats, band: Sequence[Task]) -> list[Floats]:
     ]
 
 
-def _filled(
+def _filled_bands(
     work: Sequence[Task], compiled: Any, is_symmetric: bool, n_jobs: int | None
 ) -> Iterator[tuple[list[Task], list[Floats]]]:
     """Bands of tasks with, for each, the products of the graphs of its rows with all others."""
@@ -184,7 +171,7 @@ def _filled(
             yield band, products
 
 
-def _add(
+def _add_band(
     band: Sequence[Task], products: Sequence[Floats], gram: Floats, n_jobs: int | None
 ) -> None:
     """Add up what was found; each piece of work has columns of the matrix to itself."""

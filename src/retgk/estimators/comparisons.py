@@ -1,39 +1,117 @@
 r"""
-Similarity and distance of graphs in one line, without fitting anything.
+Graphs compared in one call: inner products, distances, similarities, the most similar ones.
 
-All functions use the node kernel :math:`\exp(-\gamma |p - q|)` of return probabilities with one
-fixed :math:`\gamma`, so that the value for two graphs depends on no other graph: it is the same in
-every call and in every collection.
+`similarity`, `distance`, `most_similar` and `pairwise_distances` use the node kernel
+:math:`\exp(-\gamma |p - q|)` of return probabilities with one fixed :math:`\gamma`, so that the
+value for two graphs depends on no other graph: it is the same in every call and in every
+collection.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from retgk.array_types import Floats
+from retgk.array_types import Floats, Ints
+from retgk.engine.exact.exact_engine import ExactEngine
+from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
-from retgk.estimators.functions import mean_embedding_gram, squared_mmd
-from retgk.estimators.kernel import RetGKKernel
+from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import check_alike
 from retgk.io.converters import as_batch
+from retgk.kernels.graph_kernels import (
+    PolynomialGraphKernel,
+    squared_mmd_from_products,
+    squared_mmd_within,
+)
 from retgk.kernels.node_kernels import Laplacian
+from retgk.runtime.memory import check_room
 
-__all__ = ["MostSimilar", "distance", "most_similar", "pairwise_distances", "similarity"]
-
+__all__ = [
+    "MostSimilar",
+    "distance",
+    "mean_embedding_gram",
+    "most_similar",
+    "pairwise_distances",
+    "similarity",
+    "squared_mmd",
+]
 
 # One over the median distance of nodes, the paper's rule for gamma, is 3 to 8 on its collections,
 # each of which holds graphs of one sort. Any two graphs are further apart; a wider kernel still
 # grades them.
-EVERYDAY_GAMMA = 1.0
+COMPARISON_GAMMA = 1.0
 _TOL = 1e-6  # errors of distances are the root of errors of inner products
+
+
+def mean_embedding_gram(X: Any, Y: Any = None, **options: Any) -> Floats:
+    r"""
+    Inner products :math:`\langle m_G, m_H \rangle` of mean embeddings (section 4 of the paper).
+
+    Parameters
+    ----------
+    X, Y : GraphBatch or anything that `as_batch` takes
+        Graphs of the rows and of the columns; Y is X by default.
+    **options
+        Parameters of `RetGKKernel` for nodes: ``n_steps``, ``structure_kernel``, ``tol`` and so
+        on. Bandwidths are found on the graphs of the columns.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_x, n_y)
+        Inner products.
+
+    Examples
+    --------
+    >>> from retgk import Laplacian
+    >>> triangle, edge = np.ones((3, 3)) - np.eye(3), np.array([[0, 1.0], [1, 0]])
+    >>> mean_embedding_gram([triangle, edge], n_steps=1, structure_kernel=Laplacian(1.0)).round(3)
+    array([[1.   , 0.846],
+           [0.846, 1.   ]])
+    """
+    if Y is None:
+        return _products_among(X, options)
+    engine, features = _fit_engine(Y, options)
+    return engine.compare(replace(features, batch=as_batch(X))).products()
+
+
+def squared_mmd(X: Any, Y: Any = None, **options: Any) -> Floats:
+    """
+    Squared maximum mean discrepancies between graphs (section 4.1 of the paper).
+
+    Parameters
+    ----------
+    X, Y : GraphBatch or anything that `as_batch` takes
+        Graphs of the rows and of the columns; Y is X by default.
+    **options
+        Parameters of `RetGKKernel` for nodes, as for `mean_embedding_gram`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_x, n_y)
+        Squared distances.
+
+    Examples
+    --------
+    >>> from retgk import Laplacian
+    >>> triangle, edge = np.ones((3, 3)) - np.eye(3), np.array([[0, 1.0], [1, 0]])
+    >>> squared_mmd([triangle, edge], n_steps=1, structure_kernel=Laplacian(1.0)).round(3)
+    array([[0.   , 0.307],
+           [0.307, 0.   ]])
+    """
+    if Y is None:
+        return squared_mmd_within(_products_among(X, options))
+    engine, features = _fit_engine(Y, options)
+    new = engine.compare(replace(features, batch=as_batch(X)))
+    norms = engine.compare(features).squared_norms()
+    return squared_mmd_from_products(new.products(), new.squared_norms(), norms)
 
 
 class MostSimilar(NamedTuple):
     """Graphs most similar to another, the most similar first."""
 
-    indices: NDArray[np.int64]
+    indices: Ints
     """Their places in the collection."""
     similarities: Floats
     """In [0, 1]."""
@@ -135,12 +213,10 @@ def most_similar(graph: Any, graphs: Any, k: int = 5, **options: Any) -> MostSim
     query, collection = _one(graph, "graph"), _batch(graphs)
     has, count = collection.has_labels, collection.n_attributes
     check_alike(query, has, count, "the query has", "the collection has")
-    kernel = RetGKKernel(**_options(options, tol=_TOL))
-    points = kernel._fit_bandwidths(query)
-    kernel._fit_points(points)
-    others = kernel._placed(collection)
-    norms, own = np.sqrt(kernel._norms(others)), np.sqrt(kernel._norms(kernel._place(points)))
-    found = _cosines(kernel._products(others), norms, own)[:, 0]
+    engine, features = _fit_engine(query, _options(options, tol=_TOL))
+    others = engine.compare(replace(features, batch=collection))
+    own = np.sqrt(engine.compare(features).squared_norms())
+    found = _cosines(others.products(), np.sqrt(others.squared_norms()), own)[:, 0]
     order = np.argsort(-found, kind="stable")[: int(k)]
     return MostSimilar(order, found[order])
 
@@ -178,8 +254,8 @@ def pairwise_distances(X: Any, Y: Any = None, **options: Any) -> Floats:
 
 
 def _options(options: dict[str, Any], tol: float) -> dict[str, Any]:
-    """Everyday defaults, and what the caller says."""
-    return {"structure_kernel": Laplacian(EVERYDAY_GAMMA), "tol": tol, **options}
+    """Parameters that the caller gives, beside the defaults of all comparisons."""
+    return {"structure_kernel": Laplacian(COMPARISON_GAMMA), "tol": tol, **options}
 
 
 def _batch(graphs: Any) -> GraphBatch:
@@ -208,3 +284,16 @@ def _pair(g: Any, h: Any) -> GraphBatch:
 def _cosines(products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:
     """Inner products of unit vectors; rounding is not to lead above one."""
     return np.minimum(products / norms_x[:, None] / norms_y, 1.0)
+
+
+def _products_among(graphs: Any, options: dict[str, Any]) -> Floats:
+    batch = as_batch(graphs)
+    check_room(8 * len(batch) ** 2, "the kernel matrix", "use write_mean_embedding_gram")
+    return _fit_engine(batch, options)[0].inner_products()
+
+
+def _fit_engine(graphs: Any, options: dict[str, Any]) -> tuple[ExactEngine, NodeFeatures]:
+    """Engine fitted on graphs with parameters of `RetGKKernel`, and the features it has seen."""
+    kernel = RetGKKernel(**options, graph_kernel=PolynomialGraphKernel())  # which is not used
+    features = kernel_features(kernel, as_batch(graphs))
+    return kernel_engine(kernel).fit(features), features

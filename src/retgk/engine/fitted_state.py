@@ -1,4 +1,4 @@
-"""What a file holds of one model, and the checks by which it is taken out again."""
+"""Fitted state as plain values and arrays, and the checks by which it is taken out again."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,20 +10,23 @@ from retgk.errors import InvalidInputError
 from retgk.kernels.graph_kernels import ExponentialGraphKernel, GraphKernel, PolynomialGraphKernel
 from retgk.kernels.node_kernels import Gaussian, Laplacian, NodeKernel, Polynomial
 
-__all__ = ["Stored"]
+__all__ = ["FittedState"]
+
+_MAX_ATTRIBUTES = 1 << 16
 
 
 @dataclass
-class Stored:
+class FittedState:
     """
-    Fitted state of a model, as plain values, arrays and models inside it.
+    Fitted state of an engine or a model, as plain values, arrays and models inside it.
 
-    The `take_*` methods remove what they give; `check_empty` shows that nothing is left over.
+    The `take_*` methods check and remove what they give, so that state from strangers can be
+    taken; `check_empty` shows that nothing is left over.
 
     Attributes
     ----------
     values : dict
-        What JSON can hold by `to_json`.
+        Numbers, names, kernels and containers of them.
     arrays : dict of str to ndarray
         Arrays by name.
     parts : dict of str to model
@@ -38,19 +41,7 @@ class Stored:
         """
         Take an array that must have a type and a shape and hold finite numbers.
 
-        Parameters
-        ----------
-        name : str
-            Its name.
-        dtype : dtype
-            Its type.
-        shape : tuple of int or None
-            Its shape; None stands for any length.
-
-        Returns
-        -------
-        ndarray
-            The array.
+        None stands for any length in the shape.
         """
         if name not in self.arrays:
             raise InvalidInputError(f"the array {name!r} is missing")
@@ -90,6 +81,10 @@ class Stored:
         if not 0 <= value <= largest:
             raise InvalidInputError(f"{name!r} is {value}, not between 0 and {largest}")
         return int(value)
+
+    def take_attribute_count(self) -> int:
+        """Take the number of attributes of a node."""
+        return self.take_count("n_attributes", _MAX_ATTRIBUTES)
 
     def take_names(self, name: str) -> tuple[Any, ...]:
         """Take a tuple of labels, all different."""

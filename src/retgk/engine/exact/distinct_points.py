@@ -1,5 +1,5 @@
 """
-Merging of equal and of nearly equal nodes to their weighted mean.
+Distinct points, and the merging of equal and of nearly equal nodes to their weighted mean.
 
 What counts is the mean move of the nodes of a graph, ``sum_i w_i d_i``. So a point that stands
 for a large share w of some graph may move less than one that stands for little: the limit is
@@ -8,37 +8,88 @@ proportional to ``w^(-1/2)``. On REDDIT-BINARY, where few rows are half of a gra
 limit for all.
 """
 
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from retgk.array_types import Floats, Ints
-from retgk.engine.exact.points import DistinctPoints, NodePoints
+from retgk.array_types import Codes, Floats, Ints
+from retgk.engine.exact.node_points import NodePoints
 
-__all__ = ["distinct_points", "merged_points"]
-
+__all__ = ["DistinctPoints", "distinct_points", "merge_near_points"]
 
 _TYPICAL_RATIO = 10.0  # mean move of a graph over the limit for w = 1, on the benchmark sets
 _N_TRIALS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctPoints:
+    """
+    Distinct points of many graphs: ``m_G = sum_e [entry_graphs[e] == G] weight_e phi(point_e)``.
+
+    Points are sorted by label and then by their first graph, entries by their point.
+
+    Attributes
+    ----------
+    coordinates : ndarray of float64, shape (n_points, n_coordinates)
+        Points in the coordinates of the tiles (scaled, rotated, padded).
+    labels : ndarray of int32, shape (n_points,)
+        Label of every point, not negative.
+    entry_points, entry_graphs : ndarray of int64, shape (n_entries,)
+        Which point occurs in which graph.
+    entry_weights : ndarray of float64, shape (n_entries,)
+        The share of the nodes of the graph that the point stands for.
+    n_graphs : int
+        Number of graphs.
+    """
+
+    coordinates: Floats
+    labels: Codes
+    entry_points: Ints
+    entry_graphs: Ints
+    entry_weights: Floats
+    n_graphs: int
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def of_range(self, start: int, stop: int) -> "DistinctPoints":
+        """Points of the graphs `start` to ``stop - 1``, for one block of a large matrix."""
+        if (start, stop) == (0, self.n_graphs):
+            return self
+        own = np.flatnonzero((self.entry_graphs >= start) & (self.entry_graphs < stop))
+        return self._of_entries(own, self.entry_graphs[own] - start, stop - start)
+
+    def of_graphs(self, graphs: Ints) -> "DistinctPoints":
+        """Points of some graphs, each of which is given at most once, in the order given."""
+        place = np.full(self.n_graphs, -1)
+        place[graphs] = np.arange(len(graphs))
+        own = np.flatnonzero(place[self.entry_graphs] >= 0)
+        own = own[np.lexsort((place[self.entry_graphs[own]], self.entry_points[own]))]
+        return self._of_entries(own, place[self.entry_graphs[own]], len(graphs))
+
+    def _of_entries(self, entries: Ints, graphs: Ints, n_graphs: int) -> "DistinctPoints":
+        """Keep some entries, whose graphs have new numbers, and the points that they need."""
+        kept, entry_points = np.unique(self.entry_points[entries], return_inverse=True)
+        return DistinctPoints(
+            self.coordinates[kept],
+            self.labels[kept],
+            entry_points.astype(np.int64),
+            graphs,
+            self.entry_weights[entries],
+            n_graphs,
+        )
+
+    def with_coordinates(self, coordinates: Floats) -> "DistinctPoints":
+        """Give the same points other coordinates."""
+        return replace(self, coordinates=coordinates)
 
 
 def distinct_points(nodes: NodePoints, coordinates: Floats, radius: float) -> DistinctPoints:
     """
     Merge nodes of one label that are within a radius of their weighted mean.
 
-    Parameters
-    ----------
-    nodes : NodePoints
-        Graphs and labels. Nodes with a negative label are left out.
-    coordinates : ndarray, shape (n_nodes, n_coordinates)
-        Where the nodes are.
-    radius : float
-        How far a node may be moved.
-
-    Returns
-    -------
-    DistinctPoints
-        The points.
+    Nodes with a negative label are left out.
     """
     from retgk.engine.exact.point_cells import representatives
 
@@ -50,33 +101,21 @@ def distinct_points(nodes: NodePoints, coordinates: Floats, radius: float) -> Di
         coordinates = coordinates[kept]
     each = np.arange(len(labels))
     single = DistinctPoints(coordinates, labels, each, graphs, weights, nodes.n_graphs)
-    return _joined(single, representatives(coordinates, labels, radius))
+    return _join_cells(single, representatives(coordinates, labels, radius))
 
 
-def merged_points(points: DistinctPoints, block_ptr: Ints, budget: float) -> DistinctPoints:
+def merge_near_points(points: DistinctPoints, block_ptr: Ints, budget: float) -> DistinctPoints:
     """
     Merge nearly equal points as far as the mean move of no graph exceeds a budget.
 
-    Parameters
-    ----------
-    points : DistinctPoints
-        The points.
-    block_ptr : ndarray of int64
-        First coordinate of every factor of the kernel; moves in all factors add up.
-    budget : float
-        Largest mean move of the nodes of a graph.
-
-    Returns
-    -------
-    DistinctPoints
-        Fewer points, or the same.
+    `block_ptr` is the first coordinate of every factor of the kernel; moves in all factors add up.
     """
     shares = np.zeros(len(points))
     np.maximum.at(shares, points.entry_points, points.entry_weights)
     limit = budget / _TYPICAL_RATIO
     for _ in range(_N_TRIALS):
         cells = _cells(points, limit / np.sqrt(shares))
-        merged = _joined(points, cells)
+        merged = _join_cells(points, cells)
         move = _largest_mean_move(points, merged, _place(points, cells), block_ptr)
         if move <= budget:
             return merged
@@ -114,7 +153,7 @@ def _place(points: DistinctPoints, cells: Ints) -> Ints:
     return rank[cells]
 
 
-def _joined(points: DistinctPoints, cells: Ints) -> DistinctPoints:
+def _join_cells(points: DistinctPoints, cells: Ints) -> DistinctPoints:
     """Replace the points of every cell by their weighted mean."""
     from retgk.engine.exact.point_cells import united
 

@@ -1,4 +1,4 @@
-"""Random frequencies whose Fourier features approximate a kernel between nodes."""
+"""Fourier features of node kernels: bandwidths from a sample of graphs, and random frequencies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,15 +7,32 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from retgk.array_types import Floats
+from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
 from retgk.kernels.node_kernels import Gaussian, Laplacian, NodeKernel
 from retgk.runtime.parallel import single_threaded_blas
+from retgk.runtime.seeds import seed_from
+from retgk.walks.sampling import sample_nodes
 
-__all__ = ["Draw", "FourierMap", "check_fourier_kernel", "draw_fourier_map"]
+__all__ = [
+    "Draw",
+    "FourierKernel",
+    "FourierMap",
+    "check_fourier_kernel",
+    "draw_fourier_map",
+    "fit_attribute_kernel",
+    "fit_structure_kernel",
+]
+
+FourierKernel = Gaussian | Laplacian
 
 Draw = Literal["plain", "orthogonal", "quasi-random"]
 
 _SOBOL_BITS = 30
+_PAPER_KERNEL = Gaussian(gamma=50.0)  # frequencies 10 N(0, 1), the paper's for most collections
+_GRAPHS_FOR_MEDIAN = 800
+_NODES_FOR_MEDIAN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +64,40 @@ def check_fourier_kernel(kernel: Any, name: str) -> None:
             f"{name} must be Gaussian or Laplacian, the kernels that depend on x - y alone and so "
             f"have frequencies; got {kernel!r}"
         )
+
+
+def fit_attribute_kernel(
+    kernel: FourierKernel | None, batch: GraphBatch, rng: np.random.Generator
+) -> FourierKernel | None:
+    """
+    Kernel of attributes with a number for gamma; None where there are no attributes.
+
+    No kernel given means a Gaussian with gamma="median".
+    """
+    if batch.n_attributes == 0:
+        return None
+    kernel = kernel or Gaussian(gamma="median")
+    return kernel.fitted(batch.attributes, batch.node_ptr, rng)
+
+
+def fit_structure_kernel(
+    kernel: FourierKernel | None, features: NodeFeatures, rng: np.random.Generator
+) -> FourierKernel:
+    """
+    Kernel of return probabilities with a number for gamma; by default the paper's.
+
+    A median needs five nodes of some hundred graphs only, so no others are walked from.
+    """
+    kernel = kernel or _PAPER_KERNEL
+    rng = np.random.default_rng(seed_from(rng))  # what is drawn next depends on no rule
+    if not isinstance(kernel.gamma, str):
+        return kernel
+    n_graphs = len(features.batch)
+    n_drawn = min(n_graphs, _GRAPHS_FOR_MEDIAN) if kernel.gamma == "median" else 0
+    sample = features.of_graphs(np.sort(rng.choice(n_graphs, n_drawn, replace=False)))
+    nodes = sample_nodes(sample.batch, _NODES_FOR_MEDIAN, random_state=rng)
+    points = sample.probabilities_of_nodes(nodes)
+    return kernel.fitted(points, np.searchsorted(nodes, sample.batch.node_ptr), rng)
 
 
 def draw_fourier_map(

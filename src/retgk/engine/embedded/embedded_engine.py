@@ -1,0 +1,355 @@
+"""RetGK_II as an engine: explicit vectors whose inner products approximate the kernel."""
+
+import hashlib
+from collections.abc import Hashable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import bsr_array
+
+from retgk.array_types import Floats, Ints
+from retgk.engine.embedded.embedding_gram import embedding_products, squared_vector_norms
+from retgk.engine.embedded.fourier_maps import (
+    Draw,
+    FourierKernel,
+    FourierMap,
+    check_fourier_kernel,
+    draw_fourier_map,
+    fit_attribute_kernel,
+    fit_structure_kernel,
+)
+from retgk.engine.embedded.graph_vectors import (
+    compiled_maps,
+    dense_vectors,
+    graph_vectors,
+    joined_vectors,
+    vectors_of,
+)
+from retgk.engine.embedded.label_columns import known_codes, names_in_use
+from retgk.engine.fitted_state import FittedState
+from retgk.engine.node_features import NodeFeatures
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.validation import check_alike
+from retgk.runtime.seeds import seed_from
+
+__all__ = ["EmbeddedComparison", "EmbeddedEngine", "FeatureMap", "UnknownLabels"]
+
+FeatureMap = Literal["joint", "tensor"]
+UnknownLabels = Literal["ignore", "error", "column"]
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedComparison:
+    """Vectors of new graphs beside those of fitted ones."""
+
+    vectors: bsr_array
+    fitted: bsr_array
+    n_jobs: int | None
+
+    def products(self) -> Floats:
+        """``<m_G, m_H>`` of new graphs G with fitted graphs H, shape (n_new, n_fitted)."""
+        return embedding_products(self.vectors, self.fitted, n_jobs=self.n_jobs)
+
+    def squared_norms(self) -> Floats:
+        """``<m_G, m_G>`` of the new graphs, shape (n_new,)."""
+        return squared_vector_norms(self.vectors)
+
+
+class EmbeddedEngine:
+    """
+    Mean embeddings as explicit vectors of random Fourier features.
+
+    The parameters are those of `RetGKEmbedding`.
+
+    Attributes
+    ----------
+    structure_kernel_ : Gaussian or Laplacian
+        Kernel of return probabilities, with a number for gamma.
+    attribute_kernel_ : Gaussian, Laplacian or None
+        The same for attributes; None if there are none.
+    label_names : tuple of hashable or None
+        Labels in the order of their blocks; None if graphs have none.
+    n_attributes : int
+        Number of attributes per node.
+    maps : tuple of FourierMap
+        Frequencies and phases.
+    vectors : bsr_array, shape (n_graphs, n_features)
+        Vectors of the kept graphs.
+    """
+
+    def __init__(
+        self,
+        structure_kernel: FourierKernel | None = None,
+        attribute_kernel: FourierKernel | None = None,
+        *,
+        feature_map: FeatureMap = "joint",
+        n_components: int | tuple[int, int] = 200,
+        frequencies: Draw = "orthogonal",
+        unknown_labels: UnknownLabels = "ignore",
+        dtype: Any = np.float64,
+        batch_size: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.structure_kernel = structure_kernel
+        self.attribute_kernel = attribute_kernel
+        self.feature_map = feature_map
+        self.n_components = n_components
+        self.frequencies = frequencies
+        self.unknown_labels = unknown_labels
+        self.dtype = dtype
+        self.batch_size = batch_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.seed = int(seed_from(random_state))
+        self.label_names: tuple[Hashable, ...] | None = None
+        self.n_attributes = 0
+        self.maps: tuple[FourierMap, ...] = ()
+
+    def check(self, batch: GraphBatch) -> None:
+        """Raise unless these graphs can be fitted with the parameters; no work is done."""
+        self._widths()
+        if len(batch) == 0:
+            raise InvalidInputError("there are no graphs to fit; give at least one")
+        if batch.n_attributes == 0 and self.attribute_kernel is not None:
+            raise InvalidInputError(
+                f"the graphs have no attributes for attribute_kernel={self.attribute_kernel!r}; "
+                "leave it out, or give the graphs attributes"
+            )
+
+    def fit(self, features: NodeFeatures, keep: Ints | None = None) -> Self:
+        """Find bandwidths, draw frequencies, collect labels, and embed all graphs or some."""
+        batch = features.batch
+        self.check(batch)
+        rng = np.random.default_rng(self.seed)
+        rng.integers(2**63)  # the seed of walks
+        self.attribute_kernel_ = fit_attribute_kernel(self.attribute_kernel, batch, rng)
+        self.structure_kernel_ = fit_structure_kernel(self.structure_kernel, features, rng)
+        self.n_attributes = batch.n_attributes
+        self.label_names = names_in_use(batch)
+        factors = [(self.structure_kernel_, features.walks.n_steps)]
+        if self.attribute_kernel_:
+            factors.append((self.attribute_kernel_, self.n_attributes))
+        parts = [factors] if self.feature_map == "joint" else [[factor] for factor in factors]
+        self.maps = tuple(
+            draw_fourier_map(part, width, self.frequencies, rng)
+            for part, width in zip(parts, self._widths(), strict=False)
+        )
+        self.vectors = self.embed(features if keep is None else features.of_graphs(keep))
+        return self
+
+    def add_labels(self, batch: GraphBatch) -> None:
+        """Give the labels of more graphs blocks of features after those before."""
+        check_alike(batch, self.label_names is not None, self.n_attributes)
+        if self.label_names is not None:
+            more = names_in_use(batch) or ()
+            self.label_names = tuple(dict.fromkeys([*self.label_names, *more]))
+
+    @property
+    def walk_seed(self) -> int:
+        """Seed of Monte Carlo walks that goes with the seed of the engine."""
+        return int(np.random.default_rng(self.seed).integers(2**63))
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs that are kept."""
+        return int(self.vectors.shape[0])
+
+    @property
+    def block_width(self) -> int:
+        """Number of features a label."""
+        return int(np.prod([len(fourier.phases) for fourier in self.maps]))
+
+    @property
+    def n_features(self) -> int:
+        """Width of a vector."""
+        return self._n_labels * self.block_width
+
+    @property
+    def _n_labels(self) -> int:
+        if self.label_names is None:
+            return 1
+        return len(self.label_names) + (self.unknown_labels == "column")
+
+    def embed(
+        self, features: NodeFeatures, is_sparse: bool = True, batch_size: int | None = None
+    ) -> Any:
+        """Vectors of graphs, block-sparse or dense, some graphs at a time."""
+        check_alike(features.batch, self.label_names is not None, self.n_attributes)
+        compiled = compiled_maps(self.maps, self.dtype)
+        pieces = (
+            self._piece_vectors(piece, first, compiled)
+            for first, piece in features.pieces(batch_size or self.batch_size)
+        )
+        shape = (len(features.batch), self.n_features)
+        join = joined_vectors if is_sparse else dense_vectors
+        return join(pieces, shape, self.block_width, self.dtype)
+
+    def _piece_vectors(self, piece: NodeFeatures, first_graph: int, compiled: Any) -> bsr_array:
+        batch = piece.batch
+        return graph_vectors(
+            batch.node_ptr,
+            (piece.probabilities, batch.attributes),
+            known_codes(batch, self.label_names, self.unknown_labels, first_graph),
+            self._n_labels,
+            self.maps,
+            compiled=compiled,
+            n_jobs=piece.n_jobs,
+        )
+
+    def inner_products(self, rows: slice | None = None, columns: slice | None = None) -> Floats:
+        """``<m_G, m_H>`` among the kept graphs, or a block of that matrix."""
+        x, y = self._rows(rows), self._rows(columns)
+        return embedding_products(x, None if rows == columns else y, n_jobs=self.n_jobs)
+
+    def _rows(self, rows: slice | None) -> Any:
+        if rows is None:
+            return self.vectors
+        return vectors_of(self.vectors, np.arange(self.n_graphs)[rows])
+
+    def squared_norms(self) -> Floats:
+        """``<m_G, m_G>`` of the kept graphs."""
+        return squared_vector_norms(self.vectors)
+
+    def compare(self, features: NodeFeatures) -> EmbeddedComparison:
+        """Put new graphs beside the kept ones."""
+        return EmbeddedComparison(self.embed(features), self.vectors, features.n_jobs)
+
+    def keep(self, graphs: Ints) -> Self:
+        """Engine with some of the kept graphs, in the order given."""
+        return self.with_vectors(vectors_of(self.vectors, graphs))
+
+    def with_vectors(self, vectors: bsr_array) -> Self:
+        """Engine that keeps the graphs of these vectors."""
+        kept = copy(self)
+        kept.vectors = vectors
+        return kept
+
+    def work(self) -> float:
+        """Multiplications in all inner products of the kept graphs."""
+        return float((np.bincount(self.vectors.indices) ** 2.0).sum() * self.block_width)
+
+    def digest(self) -> str:
+        """Hash of everything that the inner products of the kept graphs depend on."""
+        vectors = self.vectors
+        digest = hashlib.sha256(repr((vectors.shape, str(vectors.dtype))).encode())
+        for array in (vectors.data, vectors.indices, vectors.indptr):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def state(self) -> FittedState:
+        """Everything that `compare` needs, as plain values and arrays."""
+        arrays = self.vector_arrays() if self.n_graphs else {}
+        for m, fourier in enumerate(self.maps):
+            arrays[f"frequencies_{m}"] = fourier.frequencies
+            arrays[f"phases_{m}"] = fourier.phases
+        values = {
+            "structure_kernel": self.structure_kernel_,
+            "attribute_kernel": self.attribute_kernel_,
+            "label_names": self.label_names,
+            "n_attributes": self.n_attributes,
+        }
+        return FittedState(values, arrays)
+
+    def vector_arrays(self) -> dict[str, NDArray[Any]]:
+        """Vectors of the kept graphs as plain arrays."""
+        return {
+            "support_blocks": self.vectors.data[:, 0],
+            "support_labels": self.vectors.indices.astype(np.int64),
+            "support_ptr": self.vectors.indptr.astype(np.int64),
+        }
+
+    def restore(self, state: FittedState, n_steps: int) -> Self:
+        """Take the state of a fitted engine with the same parameters, after checking all of it."""
+        widths = self._widths()
+        self.structure_kernel_ = _take_fourier_kernel(state, "structure_kernel")
+        self.n_attributes = state.take_attribute_count()
+        if self.n_attributes:
+            self.attribute_kernel_ = _take_fourier_kernel(state, "attribute_kernel")
+        else:
+            self.attribute_kernel_ = state.take_value("attribute_kernel", type(None))
+        has_labels = state.values.get("label_names") is not None
+        self.label_names = (
+            state.take_names("label_names")
+            if has_labels
+            else state.take_value("label_names", type(None))
+        )
+        n_inputs = [n_steps, self.n_attributes]
+        n_inputs = [sum(n_inputs)] if self.feature_map == "joint" else [n for n in n_inputs if n]
+        self.maps = tuple(
+            FourierMap(
+                state.take_array(f"frequencies_{m}", np.float64, (n, width)),
+                state.take_array(f"phases_{m}", np.float64, (width,)),
+            )
+            for m, (n, width) in enumerate(zip(n_inputs, widths, strict=False))
+        )
+        self.vectors = bsr_array((0, self.n_features), blocksize=(1, self.block_width))
+        return self.restore_vectors(state) if "support_ptr" in state.arrays else self
+
+    def restore_vectors(self, state: FittedState) -> Self:
+        """Engine that keeps the graphs whose vectors are in a state, after checking them."""
+        width, n_labels = self.block_width, self._n_labels
+        blocks = state.take_array("support_blocks", self.dtype, (None, width))
+        labels = state.take_array("support_labels", np.int64, (len(blocks),))
+        ptr = state.take_array("support_ptr", np.int64, (None,))
+        if len(ptr) == 0 or ptr[0] != 0 or ptr[-1] != len(blocks) or (np.diff(ptr) < 0).any():
+            raise InvalidInputError("'support_ptr' does not rise from 0 to the number of blocks")
+        if len(labels) and not 0 <= labels.min() <= labels.max() < n_labels:
+            raise InvalidInputError(f"'support_labels' has labels that are not among {n_labels}")
+        graphs = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+        if (np.diff(graphs * n_labels + labels) <= 0).any():
+            raise InvalidInputError("'support_labels' does not rise within each graph")
+        shape = (len(ptr) - 1, self.n_features)
+        arrays = (blocks[:, None, :], labels, ptr)
+        return self.with_vectors(bsr_array(arrays, shape=shape, blocksize=(1, width)))
+
+    def _widths(self) -> tuple[int, ...]:
+        """Numbers of features, D or D0 and Dc, from parameters that are checked."""
+        _check_choice(self.feature_map, "feature_map", get_args(FeatureMap))
+        _check_choice(self.unknown_labels, "unknown_labels", get_args(UnknownLabels))
+        for name in ("structure_kernel", "attribute_kernel"):
+            if getattr(self, name) is not None:
+                check_fourier_kernel(getattr(self, name), name)
+        if np.dtype(self.dtype) not in (np.float64, np.float32):
+            raise InvalidInputError(f"dtype must be float64 or float32, got {self.dtype}")
+        if self.batch_size is not None and not (
+            _is_whole(self.batch_size) and self.batch_size >= 1
+        ):
+            raise InvalidInputError(
+                f"batch_size must be None or at least 1, got {self.batch_size!r}"
+            )
+        return _checked_widths(self.n_components, self.feature_map)
+
+
+def _checked_widths(n_components: Any, feature_map: str) -> tuple[int, ...]:
+    widths = n_components if isinstance(n_components, tuple | list) else (n_components,)
+    if not all(_is_whole(width) and width >= 1 for width in widths) or len(widths) not in (1, 2):
+        raise InvalidInputError(
+            f"n_components must be a whole number of at least 1, or two of them, got {n_components}"
+        )
+    if feature_map == "joint":
+        if len(widths) != 1:
+            raise InvalidInputError(
+                f"n_components must be one number for feature_map='joint', got {n_components}"
+            )
+        return (int(widths[0]),)
+    return int(widths[0]), int(widths[-1])
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InvalidInputError(f"{name} must be one of {choices}, got {value!r}")
+
+
+def _take_fourier_kernel(state: FittedState, name: str) -> FourierKernel:
+    kernel = state.take_node_kernel(name)
+    check_fourier_kernel(kernel, name)
+    return kernel  # type: ignore[return-value]

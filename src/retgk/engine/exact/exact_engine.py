@@ -1,0 +1,235 @@
+"""RetGK_I as an engine: inner products over all pairs of nodes, within a promised error."""
+
+import hashlib
+from collections.abc import Hashable
+from copy import copy
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+
+from retgk.array_types import Floats, Ints
+from retgk.engine.exact.exact_state import exact_state, restored_graphs
+from retgk.engine.exact.fitted_graphs import FittedGraphs, NewGraphs
+from retgk.engine.exact.node_points import (
+    AttributeKernel,
+    NodePoints,
+    attribute_blocks,
+    check_node_kernel,
+    node_points,
+)
+from retgk.engine.fitted_state import FittedState
+from retgk.engine.node_features import NodeFeatures
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.validation import check_alike
+from retgk.kernels.node_kernels import Laplacian, NodeKernel
+from retgk.runtime.memory import check_room
+from retgk.runtime.parallel import n_threads
+from retgk.runtime.seeds import whole_seed
+
+__all__ = ["DEFAULT_TOL", "ExactComparison", "ExactEngine"]
+
+DEFAULT_TOL = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class ExactComparison:
+    """New graphs in the frame of fitted ones."""
+
+    graphs: NewGraphs
+    tol: float
+
+    def products(self) -> Floats:
+        """``<m_G, m_H>`` of new graphs G with fitted graphs H, shape (n_new, n_fitted)."""
+        size = 8 * self.graphs.nodes.n_graphs * self.graphs.fitted.n_graphs
+        check_room(size, "the kernel matrix", "transform fewer graphs at a time")
+        return self.graphs.products()
+
+    def squared_norms(self) -> Floats:
+        """``<m_G, m_G>`` of the new graphs, shape (n_new,)."""
+        return self.graphs.squared_norms(self.tol)
+
+
+class ExactEngine:
+    """
+    Mean embeddings by their exact inner products.
+
+    The node kernel is a product of kernels of return probabilities and of blocks of attributes,
+    and of the Delta kernel of labels, over whatever the graphs have.
+
+    Parameters
+    ----------
+    structure_kernel : Laplacian, Gaussian, Polynomial or None
+        Kernel of return probabilities. None is ``Laplacian("median")``.
+    attribute_kernel : node kernel, dict or None
+        Kernel of attributes; or, by name, tuples of the columns of a block and its kernel. None is
+        ``Laplacian("dimension")`` where graphs have attributes.
+    tol : float
+        No inner product is off by more, of fitted or of new graphs.
+    n_jobs : int or None
+        Threads. They change no bit of any result.
+    random_state : int, Generator, RandomState or None
+        Draws the nodes for a median.
+
+    Attributes
+    ----------
+    kernels : list of node kernel
+        Of return probabilities and of every block of attributes, with the bandwidths found.
+    label_names : tuple of hashable
+        Labels of the fitted graphs.
+    """
+
+    def __init__(
+        self,
+        structure_kernel: NodeKernel | None = None,
+        attribute_kernel: AttributeKernel = None,
+        *,
+        tol: float = DEFAULT_TOL,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.structure_kernel = structure_kernel
+        self.attribute_kernel = attribute_kernel
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.kernels: list[NodeKernel] = []
+        self.label_names: tuple[Hashable, ...] = ()
+        self._has_labels = False
+        self._n_attributes = 0
+        self._columns: list[Ints] = []
+        self._norms: Floats | None = None
+
+    def check(self, batch: GraphBatch) -> None:
+        """Raise unless these graphs can be fitted with the parameters; no work is done."""
+        if len(batch) == 0:
+            raise InvalidInputError("there are no graphs to fit")
+        tol = self.tol
+        if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 <= float(tol) < 1:
+            raise InvalidInputError(f"tol must be at least 0 and below 1, got {tol!r}")
+        n_threads(self.n_jobs)
+        if self.structure_kernel is not None:
+            check_node_kernel(self.structure_kernel, "structure_kernel")
+        attribute_blocks(self.attribute_kernel, batch.n_attributes)
+
+    def fit(self, features: NodeFeatures, keep: Ints | None = None) -> Self:
+        """Find bandwidths on all graphs, and keep the reduced points of all or of some."""
+        batch = features.batch
+        self.check(batch)
+        blocks = attribute_blocks(self.attribute_kernel, batch.n_attributes)
+        self._n_attributes = batch.n_attributes
+        self._columns = [columns for columns, _ in blocks]
+        self.label_names = batch.label_names
+        self._has_labels = batch.has_labels
+        self._norms = None
+        points = self._points(features)
+        given = [self.structure_kernel or Laplacian("median"), *(kernel for _, kernel in blocks)]
+        self.kernels = [
+            kernel.fitted(block, batch.node_ptr, self.random_state)
+            for kernel, block in zip(given, points.blocks, strict=True)
+        ]
+        kept = points if keep is None else points.of_graphs(keep)
+        self._graphs = FittedGraphs.of(kept, self.kernels, self.tol, self.n_jobs)
+        return self
+
+    @property
+    def walk_seed(self) -> int:
+        """Seed of Monte Carlo walks: that of the engine, where it is a whole number, else 0."""
+        return whole_seed(self.random_state) if isinstance(self.random_state, Integral) else 0
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs that are kept."""
+        return self._graphs.n_graphs
+
+    def inner_products(self, rows: slice | None = None, columns: slice | None = None) -> Floats:
+        """``<m_G, m_H>`` among the kept graphs, or a block of that matrix."""
+        products = self._graphs.gram(rows, columns, self.n_jobs)
+        if rows is None and columns is None:
+            self._norms = products.diagonal().copy()
+        return products
+
+    def squared_norms(self) -> Floats:
+        """``<m_G, m_G>`` of the kept graphs: the diagonal of their inner products."""
+        if self._norms is None:
+            self.inner_products()
+        assert self._norms is not None
+        return self._norms
+
+    def compare(self, features: NodeFeatures) -> ExactComparison:
+        """Put new graphs beside the kept ones."""
+        check_alike(features.batch, self._has_labels, self._n_attributes)
+        graphs = NewGraphs.of(self._points(features), self._graphs, features.n_jobs)
+        return ExactComparison(graphs, self.tol)
+
+    def keep(self, graphs: Ints) -> Self:
+        """Engine with some of the kept graphs, in the order given."""
+        kept = copy(self)
+        kept._graphs = self._graphs.of_graphs(graphs)
+        kept._norms = None if self._norms is None else self._norms[graphs]
+        return kept
+
+    def work(self) -> float:
+        """Values of node kernels in all inner products of the kept graphs."""
+        return float((np.bincount(self._graphs.points.labels).astype(float) ** 2).sum())
+
+    def digest(self) -> str:
+        """Hash of everything that the inner products of the kept graphs depend on."""
+        points, kernel = self._graphs.points, self._graphs.frame.tile_kernel
+        layout = (kernel.kernels, str(np.dtype(kernel.dtype)), points.n_graphs)
+        digest = hashlib.sha256(repr(layout).encode())
+        for array in (
+            kernel.block_ptr,
+            points.coordinates,
+            points.labels,
+            points.entry_points,
+            points.entry_graphs,
+            points.entry_weights,
+        ):
+            digest.update(repr(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def state(self) -> FittedState:
+        """Everything that `compare` needs; inner products of the kept graphs are found again."""
+        state = exact_state(self._graphs, self.squared_norms())
+        state.values |= {
+            "structure_kernel": self.kernels[0],
+            **{f"attribute_kernel_{b}": own for b, own in enumerate(self.kernels[1:])},
+            "label_names": tuple(self.label_names),
+            "has_labels": self._has_labels,
+            "n_attributes": self._n_attributes,
+        }
+        return state
+
+    def restore(self, state: FittedState, n_steps: int) -> Self:
+        """Take the state of a fitted engine with the same parameters, after checking all of it."""
+        structure = state.take_node_kernel("structure_kernel")
+        self.label_names = state.take_names("label_names")
+        self._has_labels = state.take_value("has_labels", bool)
+        self._n_attributes = state.take_attribute_count()
+        self._columns = self._restored_columns(state)
+        self.kernels = [
+            structure,
+            *(state.take_node_kernel(f"attribute_kernel_{b}") for b in range(len(self._columns))),
+        ]
+        widths = [n_steps, *map(len, self._columns)]
+        n_labels = max(1, len(self.label_names)) if self._has_labels else 1
+        self._graphs, self._norms = restored_graphs(state, self.kernels, widths, n_labels)
+        return self
+
+    def _restored_columns(self, state: FittedState) -> list[Ints]:
+        """Columns of the blocks of attributes, which the parameters tell."""
+        given = self.attribute_kernel
+        n_stored = sum(name.startswith("attribute_kernel_") for name in state.values)
+        # before memory is given to each
+        if given is not None and not isinstance(given, NodeKernel) and len(given) != n_stored:
+            raise InvalidInputError(
+                f"attribute_kernel has {len(given)} blocks, but kernels are there for {n_stored}"
+            )
+        return [columns for columns, _ in attribute_blocks(given, self._n_attributes)]
+
+    def _points(self, features: NodeFeatures) -> NodePoints:
+        return node_points(features, self._columns, self.label_names)

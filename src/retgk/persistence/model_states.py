@@ -1,0 +1,158 @@
+"""The fitted state of every estimator, out of it and into it again."""
+
+import numpy as np
+
+from retgk.engine.embedded.embedded_engine import EmbeddedEngine
+from retgk.engine.fitted_state import FittedState
+from retgk.errors import InvalidInputError
+from retgk.estimators.classifier import RetGKClassifier
+from retgk.estimators.embedding import RetGKEmbedding, embedding_engine, set_fitted_embedding
+from retgk.estimators.kernel import RetGKKernel, kernel_engine, set_fitted_kernel
+from retgk.estimators.predictor import GraphPredictor
+from retgk.estimators.regressor import RetGKRegressor
+from retgk.runtime.seeds import MAX_SEED
+from retgk.walks.return_probabilities import Walks
+
+__all__ = [
+    "classifier_state",
+    "embedding_state",
+    "kernel_state",
+    "regressor_state",
+    "restore_classifier",
+    "restore_embedding",
+    "restore_kernel",
+    "restore_regressor",
+]
+
+_MAX_CANDIDATES = 1 << 30
+
+
+def kernel_state(kernel: RetGKKernel) -> FittedState:
+    """Everything that `transform` needs; inner products of the fitted graphs are found again."""
+    state = kernel.engine_.state()
+    state.values |= {"graph_kernel": kernel.graph_kernel_, "walk_seed": kernel.walk_seed_}
+    return state
+
+
+def restore_kernel(kernel: RetGKKernel, stored: FittedState) -> None:
+    """Make a kernel fitted with a state that is checked."""
+    graph_kernel = stored.take_graph_kernel("graph_kernel")
+    walks = _take_walks(kernel, stored)
+    engine = kernel_engine(kernel).restore(stored, walks.n_steps)
+    set_fitted_kernel(kernel, engine, walks, graph_kernel)
+
+
+def embedding_state(embedding: RetGKEmbedding) -> FittedState:
+    """Everything that `transform` needs."""
+    state = embedding.engine_.state()
+    state.values["walk_seed"] = embedding.walk_seed_
+    return state
+
+
+def restore_embedding(embedding: RetGKEmbedding, stored: FittedState) -> None:
+    """Make a transformer fitted with a state that is checked."""
+    walks = _take_walks(embedding, stored)
+    engine = embedding_engine(embedding).restore(stored, walks.n_steps)
+    set_fitted_embedding(embedding, engine, walks)
+
+
+def _take_walks(model: RetGKKernel | RetGKEmbedding, stored: FittedState) -> Walks:
+    seed = stored.take_count("walk_seed", MAX_SEED)
+    return Walks(int(model.n_steps), model.method, model.n_walks, model.self_loop, seed)
+
+
+def classifier_state(model: RetGKClassifier) -> FittedState:
+    """Everything that predictions need, and how the parameters were chosen."""
+    stored = _shared_state(model)
+    stored.values["classes"] = model.classes_
+    stored.values["is_calibrated"] = model.calibration_coef_ is not None
+    if model.calibration_coef_ is not None and model.calibration_intercept_ is not None:
+        stored.arrays["calibration_coef"] = model.calibration_coef_
+        stored.arrays["calibration_intercept"] = model.calibration_intercept_
+    return stored
+
+
+def regressor_state(model: RetGKRegressor) -> FittedState:
+    """Everything that predictions need, and how the parameters were chosen."""
+    stored = _shared_state(model)
+    stored.values["target_ndim"] = model.target_ndim_
+    return stored
+
+
+def restore_classifier(model: RetGKClassifier, stored: FittedState) -> None:
+    """Make a classifier fitted with a state that is checked."""
+    model.classes_ = stored.take_value("classes", np.ndarray)
+    n_classes = len(model.classes_)
+    if n_classes < 2 or len(set(model.classes_.tolist())) < n_classes:
+        raise InvalidInputError("'classes' are not two different ones or more")
+    model.solver_ = stored.take_choice("solver", ("support vectors", "ridge"))
+    n_pairs = n_classes * (n_classes - 1) // 2
+    n_scores = 1 if n_classes == 2 else n_classes
+    _restore_shared(model, stored, n_pairs if model.solver_ == "support vectors" else n_scores)
+    model.calibration_coef_ = model.calibration_intercept_ = None
+    if stored.take_value("is_calibrated", bool):
+        shape = (n_scores, n_scores)
+        model.calibration_coef_ = stored.take_array("calibration_coef", np.float64, shape)
+        model.calibration_intercept_ = stored.take_array(
+            "calibration_intercept", np.float64, (n_scores,)
+        )
+
+
+def restore_regressor(model: RetGKRegressor, stored: FittedState) -> None:
+    """Make a regressor fitted with a state that is checked."""
+    model.solver_ = stored.take_choice("solver", ("ridge",))
+    model.target_ndim_ = stored.take_count("target_ndim", 2)
+    _restore_shared(model, stored, 1 if model.target_ndim_ == 1 else None)
+
+
+def _shared_state(model: GraphPredictor) -> FittedState:
+    values = {
+        "approximate": model.approximate_,
+        "best_params": model.best_params_,
+        "best_score": model.best_score_,
+        "best_index": model.best_index_,
+        "cv_results": model.cv_results_,
+        "n_splits": model.n_splits_,
+        "solver": model.solver_,
+        "graph_kernel": model.graph_kernel_,
+    }
+    arrays = {
+        "support": model.support_,
+        "dual_coef": model.dual_coef_,
+        "intercept": model.intercept_,
+    }
+    if isinstance(model.engine_, EmbeddedEngine):
+        arrays |= model.engine_.vector_arrays()
+        return FittedState(values, arrays, {"embedding": model.embedding_})
+    return FittedState(values, arrays, {"kernel": model.kernel_})
+
+
+def _restore_shared(model: GraphPredictor, stored: FittedState, n_outputs: int | None) -> None:
+    model.best_params_ = stored.take_value("best_params", dict)
+    model.best_score_ = stored.take_value("best_score", float)
+    model.best_index_ = stored.take_count("best_index", _MAX_CANDIDATES)
+    model.cv_results_ = stored.take_value("cv_results", dict)
+    model.n_splits_ = stored.take_count("n_splits", _MAX_CANDIDATES)
+    model.graph_kernel_ = stored.take_graph_kernel("graph_kernel")
+    model.support_ = stored.take_array("support", np.int64, (None,))
+    if (model.support_ < 0).any():
+        raise InvalidInputError("'support' has numbers of graphs below 0")
+    n_support = len(model.support_)
+    model.dual_coef_ = stored.take_array("dual_coef", np.float64, (n_outputs, n_support))
+    model.intercept_ = stored.take_array("intercept", np.float64, (len(model.dual_coef_),))
+    model.approximate_ = stored.take_value("approximate", bool)
+    if model.approximate_:
+        embedding = stored.take_part("embedding", RetGKEmbedding)
+        model.walks_ = embedding.walks_
+        model.engine_ = embedding.engine_.restore_vectors(stored)
+        name = "support_ptr"
+    else:
+        kernel = stored.take_part("kernel", RetGKKernel)
+        model.walks_ = kernel.walks_
+        model.engine_, name = kernel.engine_, "kernel"
+        if kernel.graph_kernel_ != model.graph_kernel_:
+            raise InvalidInputError("'graph_kernel' is not that of 'kernel'")
+    if model.engine_.n_graphs != n_support:
+        raise InvalidInputError(
+            f"{name!r} has {model.engine_.n_graphs} graphs, but 'support' names {n_support}"
+        )

@@ -1,0 +1,29 @@
+"""Seeds from whatever a user passes as random_state."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+__all__ = ["MAX_SEED", "seed_from", "whole_seed"]
+
+MAX_SEED = 2**63 - 1
+"""Largest seed that estimators keep, and that model files hold."""
+
+
+def seed_from(random_state: Any) -> np.uint64:
+    """Sixty-three random bits from a seed or generator of any kind."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.uint64(random_state.randint(0, 2**63, dtype=np.int64))
+    return np.uint64(np.random.default_rng(random_state).integers(2**63))
+
+
+def whole_seed(random_state: Any, n_bits: int = 63) -> int:
+    """
+    Whole number that stands for `random_state` wherever it is needed again.
+
+    A whole number stands for itself; from anything else one of so many bits is drawn.
+    """
+    if isinstance(random_state, Integral) and 0 <= int(random_state) <= MAX_SEED:
+        return int(random_state)
+    return int(seed_from(random_state)) >> (63 - n_bits)
