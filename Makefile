@@ -99,6 +99,10 @@ bench-reading: $(STAMP) ## Measure readers, converters and the import (DATA=fold
 	$(BIN)/python -m benchmarks.bench_converters
 	$(BIN)/python -m benchmarks.bench_import
 
+.PHONY: trace-files
+trace-files: $(STAMP) ## Count the files and functions that fit, predict and cv enter (DATA=folder of the sets)
+	$(BIN)/python -m benchmarks.trace_files $(DATA)
+
 .PHONY: constraints
 constraints: $(STAMP) ## Write the installed versions to constraints.txt
 	$(BIN)/python -m pip freeze --exclude-editable --quiet | sed -E 's/ @ .*//; s/\+cpu$$//' > constraints.tmp

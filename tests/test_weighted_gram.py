@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk.engine.exact.points import DistinctPoints, NodePoints
+from retgk.engine.exact import rotation
+from retgk.engine.exact.points import NodePoints
 from retgk.engine.exact.reduction import FLOAT64_ERROR, Reduced, reduced_points, tile_error
 from retgk.engine.exact.tiled_gram import gram_of_reduced, weighted_gram
 from retgk.errors import InvalidInputError
-from retgk.kernels import rotation
 from retgk.kernels.node_kernels import Delta, Gaussian, Laplacian, Polynomial, median_distance
 
 KERNELS = [
@@ -175,7 +175,18 @@ def test_loose_tolerance_merges_and_drops_directions():
     tight, loose = (reduced_points(x, KERNELS[0], tol) for tol in (1e-5, 0.5))
     assert len(loose.x) < len(tight.x)
     assert loose.block_ptr[-1] < tight.block_ptr[-1] < 40
-    assert isinstance(loose.x, DistinctPoints)
+    assert_points_are_weighted_means(x, loose)
+
+
+def assert_points_are_weighted_means(x, reduced):
+    """Merging takes no weight from any graph, and leaves the mean of all nodes where it was."""
+    points, (factor,) = reduced.x, reduced.frame.factors
+    weights = np.bincount(points.entry_graphs, points.entry_weights, x.n_graphs)
+    np.testing.assert_allclose(weights, 1.0, atol=1e-12)
+    sizes = np.diff(x.node_ptr)
+    expected = np.repeat(1 / sizes, sizes) @ factor.coordinates(x.blocks[0])
+    found = points.entry_weights @ points.coordinates[points.entry_points]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_float32_is_used_only_where_the_promise_allows():

@@ -1,0 +1,260 @@
+"""The tree keeps to its rules, and every rule can be seen to be broken on a toy tree."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import retgk
+from tests.architecture_rules import (
+    MAX_LINES,
+    Sources,
+    imported_names,
+    imports_of,
+    left_out_of_sdist,
+    long_files,
+    missing_paths,
+    names_without_example,
+    private_names_across_modules,
+    redefined_aliases,
+    repeated_basenames,
+    sources_under,
+    wrong_imports,
+)
+
+# Modules and packages directly under retgk, from the ground up. A new one is added at its
+# place here; it may import what stands before it, and nothing else.
+LAYERS = (
+    "array_types",
+    "errors",
+    "runtime",
+    "graphs",
+    "io",
+    "simd",
+    "walks",
+    "kernels",
+    "engine",
+    "learning",
+    "estimators",
+    "persistence",
+    "plot",
+    "paper",
+    "cli",
+    "__main__",
+)
+PACKAGE = Path(retgk.__file__).parent
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def sources() -> Sources:
+    return sources_under(PACKAGE)
+
+
+def assert_none(wrong: list[str]) -> None:
+    """Fail with one line for each fault."""
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def test_imports_point_down(sources: Sources) -> None:
+    assert {"retgk", "retgk.graphs.batch", "retgk.io.graph_dataset"} <= sources.keys()
+    assert imports_of("retgk.graphs.batch", sources) >= {"retgk.graphs.adjacency", "retgk.errors"}
+    assert_none(wrong_imports(sources, LAYERS))
+
+
+def test_private_names_stay_in_their_module(sources: Sources) -> None:
+    assert_none(private_names_across_modules(sources))
+
+
+def test_no_basename_stands_for_two_things(sources: Sources) -> None:
+    assert_none(repeated_basenames(sources))
+
+
+def test_no_file_is_too_long(sources: Sources) -> None:
+    assert_none(long_files(sources))
+
+
+def test_array_types_are_defined_once(sources: Sources) -> None:
+    assert_none(redefined_aliases(sources))
+
+
+def test_public_names_have_examples() -> None:
+    assert "RetGKClassifier" in retgk.__all__
+    assert_none(
+        names_without_example({name: getattr(retgk, name).__doc__ for name in retgk.__all__})
+    )
+
+
+def test_the_page_names_what_is_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    assert "`engine/`" in page
+    assert_none(missing_paths(page, [PACKAGE, PACKAGE / "io", ROOT]))
+
+
+def test_the_page_has_every_layer() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    listed = page.partition("## The packages")[2].partition("\n## ")[0]
+    names = [name for name in LAYERS if name != "__main__"]
+    assert_none([name for name in names if f"`{name}" not in listed])
+
+
+def test_the_sdist_has_what_the_tests_import() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    texts = sources_under(ROOT / "tests").values()
+    imported = {name for text in texts for name in imported_names("tests", text, False)}
+    assert {"benchmarks.report", "examples.demo"} <= imported
+    assert_none(left_out_of_sdist(imported, ROOT, included))
+
+
+GOOD = {
+    "retgk": "from retgk.high import f",
+    "retgk.low": "import numpy\nfrom retgk import __version__",
+    "retgk.high": "from retgk import low",
+    "retgk.pack": "",
+    "retgk.pack.one": "import retgk.low",
+    "retgk.pack.two": "from .one import f\nfrom ..low import g\nfrom . import one",
+}
+TOY_LAYERS = ("low", "high", "pack")
+
+
+def test_a_good_tree_has_no_wrong_imports() -> None:
+    assert wrong_imports(GOOD, TOY_LAYERS) == []
+    assert imports_of("retgk.pack.two", GOOD) == {"retgk.pack.one", "retgk.low"}
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "message"),
+    [
+        ("retgk.low", "from retgk.high import f", "retgk.low imports retgk.high, which stands ab"),
+        ("retgk.low", "def g():\n    import retgk.high", "retgk.low imports retgk.high"),
+        ("retgk.low", "if TYPE_CHECKING:\n    from retgk import high", "retgk.low imports retgk.h"),
+        ("retgk.high", "from retgk.pack.one import f", "retgk.high imports retgk.pack.one"),
+        ("retgk.high", "from retgk import GraphBatch", "retgk.high imports retgk itself"),
+        ("retgk.pack.one", "from .two import f", "cycle: retgk.pack"),
+        ("retgk.pack", "from retgk.pack.two import f\n", ""),
+        ("retgk.pack.one", "from retgk.pack import f", ""),
+        ("retgk.new", "", "new is not in LAYERS; give it a place there"),
+    ],
+)
+def test_wrong_imports_are_seen(module: str, text: str, message: str) -> None:
+    wrong = wrong_imports({**GOOD, module: text}, TOY_LAYERS)
+    assert (message in wrong[0]) if message else wrong == []
+
+
+BASE = "class Base:\n    def _work(self): ..."
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("from retgk.low import _y", "_y"),
+        ("from ._low import y", "_low"),
+        ("import retgk._low", "_low"),
+        ("from retgk import low\nlow._y()", "_y"),
+        ("from retgk import low\ndef _y(): ...\nlow._y()", "_y"),
+        ("from retgk.low import Base\nBase._work(3)", "_work"),
+        ("def f(model):\n    return model._x", "_x"),
+        ("def f(model):\n    model._x = 3", "_x"),
+        ("def f(model):\n    del model.__x", "__x"),
+        ("def f(model):\n    return getattr(model, '_x', None)", "_x"),
+        ("def f(model):\n    setattr(model, '_x', None)", "_x"),
+        (
+            "from retgk.low import Base\nclass C(Base):\n    x = property(lambda s: s._work())",
+            "_work",
+        ),
+    ],
+)
+def test_foreign_private_names_are_seen(text: str, name: str) -> None:
+    line = text.count("\n") + 1
+    assert private_names_across_modules({"retgk.low": BASE, "retgk.high": text}) == [
+        f"retgk.high:{line} uses {name}, which belongs to another module"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def _y(): ...\n_y()",
+        "class C:\n    def f(self):\n        self._x = 3\n        return self._x",
+        "class C:\n    def f(self, other):\n        object.__setattr__(self, '_x', other._x)",
+        "class C:\n    _x: int\n    def f(self):\n        return self._x",
+        "class C:\n    _x = 3\nC._x",
+        "class C:\n    __slots__ = ('_x', '_y')\n    def f(self):\n        return self._x",
+        "class C:\n    def _f(self): ...\ndef g(c):\n    return getattr(c, '_f')",
+        "def f(row):\n    return row._replace(x=3)._asdict()",
+        "import os\nos._exit(1)",
+        "from retgk import __version__\nfrom .low import x as _\n_.__doc__",
+        "getattr(model, '_sklearn_output_config', {})",
+    ],
+)
+def test_own_private_names_are_allowed(text: str) -> None:
+    assert private_names_across_modules({"retgk.low": BASE, "retgk.high": text}) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "bases"), [("high", "(Base)"), ("high", "(Middle)"), ("high", ""), ("low", "(Base)")]
+)
+def test_replaced_private_methods_are_seen(module: str, bases: str) -> None:
+    derived = f"class Timed{bases}:\n    def _work(self): ..."
+    texts = {"low": BASE, "middle": "class Middle(low.Base): ...", "high": ""}
+    texts[module] += f"\n{derived}"
+    found = private_names_across_modules({f"retgk.{name}": text for name, text in texts.items()})
+    expected = ["retgk.high:2 Timed replaces Base._work"] if module == "high" and bases else []
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("retgk.pack.low", "low stands for retgk.low and retgk.pack.low"),
+        ("retgk.pack.pack", "pack stands for retgk.pack and retgk.pack.pack"),
+        ("retgk.pack.retgk", "retgk stands for retgk and retgk.pack.retgk"),
+        ("retgk.pack.three", ""),
+        ("retgk.pack.__main__", ""),
+    ],
+)
+def test_repeated_basenames_are_seen(module: str, message: str) -> None:
+    found = repeated_basenames({**GOOD, "retgk.__main__": "", module: ""})
+    assert found == ([message] if message else [])
+
+
+def test_long_files_are_seen() -> None:
+    texts = {"retgk.low": "x\n" * MAX_LINES, "retgk.high": "x\n" * (MAX_LINES + 1)}
+    assert long_files(texts) == ["retgk.high has 401 lines"]
+
+
+def test_missing_examples_are_seen() -> None:
+    texts = {"f": "Do.\n\n>>> f()", "g": "Do not.", "h": None}
+    assert names_without_example(texts) == ["g", "h"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Floats = NDArray[np.float32]", "Floats"),
+        ("Floats: TypeAlias = NDArray[np.float64]", "Floats"),
+        ("Weights = NDArray[np.float64]", "Weights"),
+        ("from retgk.array_types import Floats\nPair = tuple[Floats, Floats]", ""),
+        ("def f():\n    Floats = 3", ""),
+    ],
+)
+def test_redefined_aliases_are_seen(text: str, name: str) -> None:
+    types = "__all__ = ['Floats']\nFloats = NDArray[np.float64]"
+    found = redefined_aliases({"retgk.array_types": types, "retgk.low": text})
+    assert found == ([f"retgk.low: {name} is Floats of array_types; import that"] if name else [])
+
+
+def test_missing_paths_are_seen(tmp_path: Path) -> None:
+    (tmp_path / "walks").mkdir()
+    (tmp_path / "walks" / "twins.py").touch()
+    page = "`walks/`, `walks/twins.py`, `twins.py`, `knots/`, `knots/granny.toml`, `fit`, walks.py"
+    assert missing_paths(page, [tmp_path]) == ["twins.py", "knots/", "knots/granny.toml"]
+    assert missing_paths("`twins.py`", [tmp_path, tmp_path / "walks"]) == []
+
+
+def test_folders_that_the_sdist_lacks_are_seen(tmp_path: Path) -> None:
+    for name in ("examples", "tests"):
+        (tmp_path / name).mkdir()
+    imported = ["examples.demo", "tests.naive", "numpy"]
+    assert left_out_of_sdist(imported, tmp_path, ["/tests", "/README.md"]) == ["examples"]
