@@ -20,12 +20,14 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits
 
-from benchmarks.published_retgk1 import inner_products_of_pairs
-from benchmarks.published_retgk2 import random_features
-from benchmarks.published_rpf import return_probabilities_of_graphs
+from benchmarks.published import (
+    inner_products_of_pairs,
+    random_features,
+    return_probabilities_of_graphs,
+)
 from benchmarks.records import add_record
 from retgk.kernels.node_kernels import median_distance
-from retgk.paper.paper_graphs import load_source
+from retgk.paper.paper_graphs import load_paper_set
 from retgk.paper.table_cells import TABLES, table_cells
 from retgk.paper.timed_matrices import embedding_matrix, exact_matrix
 
@@ -147,7 +149,7 @@ def runs_in_turn(published, ours):
 def record_of(cell, folder, seconds, pool, scratch):
     settings = cell.settings
     uses = {use: settings[use] for use in ("uses_labels", "uses_attributes")}
-    graphs = load_source(cell.dataset, folder, **uses).graphs
+    graphs = load_paper_set(cell.dataset, folder, **uses).graphs
     sample = sample_of(graphs, settings["kind"], seconds)
     is_exact = settings["kind"] == "exact"
     times, plain, matrix = runs_in_turn(

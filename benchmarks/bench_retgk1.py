@@ -14,7 +14,7 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits
 
-from benchmarks import published_retgk1
+from benchmarks.published import inner_products_of_pairs
 from benchmarks.records import write_records
 from retgk import load_tudataset, return_probabilities
 from retgk.engine.exact.points import DistinctPoints, NodePoints
@@ -64,7 +64,7 @@ def sample_of_pairs(sizes):
     return pairs, total / sampled
 
 
-def published(points, kernels, pairs, pool):
+def published_products(points, kernels, pairs, pool):
     """Inner products of some pairs, wall and processor seconds."""
     attributes = points.blocks[1] if len(points.blocks) > 1 else None
     features = (points.blocks[0], points.labels, attributes)
@@ -79,9 +79,9 @@ def published(points, kernels, pairs, pool):
 
 def _published_piece(node_ptr, features, gammas, pairs):
     with threadpool_limits(1):
-        published_retgk1.inner_products_of_pairs(node_ptr, features, gammas, pairs[:20])  # warm
+        inner_products_of_pairs(node_ptr, features, gammas, pairs[:20])  # warm
         wall, cpu = time.perf_counter(), time.process_time()
-        values = published_retgk1.inner_products_of_pairs(node_ptr, features, gammas, pairs)
+        values = inner_products_of_pairs(node_ptr, features, gammas, pairs)
         return values, time.perf_counter() - wall, time.process_time() - cpu
 
 
@@ -137,7 +137,7 @@ def peak_rate(reduced, n_points=960, points_per_graph=32, n_repetitions=100):
 def records_of_set(folder, name, tolerances, pool):
     points, kernels = node_points(folder, name)
     pairs, factor = sample_of_pairs(np.diff(points.node_ptr))
-    values, plain, plain_cpu = published(points, kernels, pairs, pool)
+    values, plain, plain_cpu = published_products(points, kernels, pairs, pool)
     for tol in tolerances:
         reduced = reduced_points(points, kernels, tol)
         gram, wall, cpu = best(lambda t=tol: weighted_gram(points, kernels=kernels, tol=t))

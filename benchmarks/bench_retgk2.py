@@ -88,7 +88,7 @@ def print_ratios(records):
             print(f"{rival}: geometric mean {mean:.1f}, least {min(found):.1f}")
 
 
-def in_order(records):
+def ordered_records(records):
     """Records by set and method, as they are listed above."""
     names = [setting.partition("/")[0] for setting in SETTINGS]
     pairs = [(name, method) for name in names for method in METHODS]
@@ -107,8 +107,8 @@ def main():
         for method in options.methods:
             record = record_of(method, options.folder, setting, not options.no_accuracy)
             records[record["set"], method] = record
-        write_records("retgk2", in_order(records))  # stays if a later set is interrupted
-    print_ratios(in_order(records))
+        write_records("retgk2", ordered_records(records))  # stays if a later set is interrupted
+    print_ratios(ordered_records(records))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from benchmarks import published_rpf
+from benchmarks.published import return_probabilities_of_graphs
 from benchmarks.records import add_record, best_time, peak_memory
 from retgk import load_tudataset, return_probabilities
 
@@ -55,20 +55,22 @@ def comparable_sample(graphs):
     return np.sort(order[np.cumsum(published_seconds(graphs.sizes[order])) < SECONDS_FOR_PUBLISHED])
 
 
-def extrapolated(seconds, sample, graphs):
+def whole_set_seconds(seconds, sample, graphs):
     """Time of the published method for the whole set."""
     comparable = is_comparable(graphs.sizes)
     whole = seconds * comparable.sum() / len(sample)
     if not comparable.all():
         largest = sample[int(np.argmax(sample.sizes))]
-        per_cube = best_time(lambda: published(largest)) / largest.n_nodes**3  # BLAS on all cores
+        per_cube = (
+            best_time(lambda: published_probabilities(largest)) / largest.n_nodes**3
+        )  # BLAS on all cores
         whole += per_cube * (graphs.sizes[~comparable].astype(float) ** 3).sum()
     return whole
 
 
-def published(graphs):
+def published_probabilities(graphs):
     arrays = (graphs.node_ptr, graphs.indptr, graphs.indices)
-    return published_rpf.return_probabilities_of_graphs(*arrays, range(len(graphs)))
+    return return_probabilities_of_graphs(*arrays, range(len(graphs)))
 
 
 def published_in_processes(graphs, pool):
@@ -80,7 +82,7 @@ def published_in_processes(graphs, pool):
 
 def _published_piece(node_ptr, indptr, indices, graphs):
     with threadpool_limits(1):
-        published_rpf.return_probabilities_of_graphs(node_ptr, indptr, indices, graphs)
+        return_probabilities_of_graphs(node_ptr, indptr, indices, graphs)
 
 
 def pyg_seconds(graphs):
@@ -115,8 +117,8 @@ def record_of_set(folder, name, pool):
         "nodes": graphs.n_nodes,
         "sample_graphs": len(sample),
         "sample_largest": int(sample.sizes.max()),
-        "error": float(np.abs(ours - published(sample)).max()),
-        "published": best_time(lambda: published(sample), repetitions),
+        "error": float(np.abs(ours - published_probabilities(sample)).max()),
+        "published": best_time(lambda: published_probabilities(sample), repetitions),
         "published_processes": best_time(lambda: published_in_processes(sample, pool), repetitions),
         "ours": best_time(lambda: return_probabilities(sample), 5),
         "ours_one_thread": best_time(lambda: return_probabilities(sample, n_jobs=1), 5),
@@ -126,7 +128,7 @@ def record_of_set(folder, name, pool):
         "output_mb": graphs.n_nodes * 50 * 8 / 2**20,
     }
     record["published_best"] = min(record["published"], record["published_processes"])
-    record["published_whole_set"] = extrapolated(record["published_best"], sample, graphs)
+    record["published_whole_set"] = whole_set_seconds(record["published_best"], sample, graphs)
     print(
         f"{name:17} published {record['published']:8.3f} s  ours {record['ours']:8.4f} s  "
         f"ratio {record['published'] / record['ours']:6.1f}  "

@@ -10,19 +10,16 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from retgk.paper.records import cpu_name
+
 FOLDER = Path(__file__).parent / "records"
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 def machine():
     """What the numbers of this run depend on."""
-    model = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
-        model = names[0].partition(":")[2].strip() if names else model
     return {
-        "cpu": model,
+        "cpu": cpu_name(),
         "cores": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
         **{package: version(package) for package in PACKAGES},

@@ -12,11 +12,11 @@ from pathlib import Path
 from benchmarks.bench_retgk2 import LIMIT as RETGK2_LIMIT
 from benchmarks.records import read_records
 from retgk.paper.records import read_records as read_paper_records
-from retgk.paper.report_open import open_sentence
-from retgk.paper.report_sections import agreement
+from retgk.paper.report_tables import agreement
+from retgk.paper.report_text import open_sentence
 from retgk.paper.report_times import BESIDE, total_times
-from retgk.paper.summaries import by_cell, table_rows
 from retgk.paper.table_cells import TABLES as PAPER_TABLES
+from retgk.paper.table_results import records_by_cell, table_rows
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "docs" / "benchmarks.md"]
@@ -195,7 +195,7 @@ def classifier_table():
 
 def paper_table():
     """How many cells agree, total kernel times beside the published ones, and if more is open."""
-    cells = by_cell(read_paper_records(PAPER_RECORDS))
+    cells = records_by_cell(read_paper_records(PAPER_RECORDS))
     found = [row for number in PAPER_TABLES for row in table_rows(number, cells)]
     totals = {(total.table, total.method): total for total in total_times(found)}
     rows = []

@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 
-from benchmarks import published_retgk2
+from benchmarks.published import gram, mean_embeddings
 from benchmarks.settings import load_setting
 from retgk import ExponentialGraphKernel, RetGKEmbedding, embedding_gram
 from retgk.runtime.memory import peak_megabytes
@@ -32,7 +32,7 @@ def ours(graphs, **options):
 
 def published(graphs):
     arrays = (graphs.node_ptr, graphs.indptr, graphs.indices)
-    return lambda: published_retgk2.gram(published_retgk2.mean_embeddings(arrays, graphs.labels))
+    return lambda: gram(mean_embeddings(arrays, graphs.labels))
 
 
 def grakel_graphs(graphs):
@@ -74,7 +74,7 @@ def netlsd_signatures(graphs):
         csr_matrix((graph.weights, graph.indices, graph.indptr), shape=(graph.n_nodes,) * 2)
         for graph in graphs
     ]
-    return lambda: published_retgk2.gram(np.array([netlsd.heat(matrix) for matrix in matrices]))
+    return lambda: gram(np.array([netlsd.heat(matrix) for matrix in matrices]))
 
 
 METHODS = {

@@ -17,7 +17,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
 from retgk import ExponentialGraphKernel, RetGKKernel, load_digit_graphs, plot
-from retgk.paper.figure_1 import toy_graph
+from retgk.paper.figures import toy_graph
 
 FOLDER = Path(__file__).parent.parent / "docs" / "gallery"
 

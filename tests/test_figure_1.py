@@ -3,7 +3,7 @@
 import numpy as np
 
 from retgk import return_probabilities
-from retgk.paper.figure_1 import N_STEPS, toy_graph
+from retgk.paper.figures import N_STEPS, toy_graph
 
 
 def test_centres_look_alike_close_by():

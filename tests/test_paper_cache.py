@@ -8,12 +8,13 @@ import pytest
 
 import retgk
 from retgk import GraphBatch
-from retgk.paper import circumstances, matrices
-from retgk.paper.paper_graphs import Source
+from retgk.paper.paper_graphs import PaperSet
+from retgk.paper.records import code_digest, provenance, source_digest
 from retgk.paper.runner import Runner
 from retgk.paper.table_cells import table_cells, variation_cells
-from retgk.paper.timed_matrices import matrix_path
+from retgk.paper.timed_matrices import embedding_matrix, matrix_path
 
+from .paper_records import MUTAG, cell_of
 from .paper_sets import write_set
 
 TRIANGLE = GraphBatch.from_edges(
@@ -22,7 +23,7 @@ TRIANGLE = GraphBatch.from_edges(
 
 
 def digest(graphs):
-    return Source(graphs, np.zeros(len(graphs))).digest
+    return PaperSet(graphs, np.zeros(len(graphs))).digest
 
 
 def test_digest_sees_every_part_of_a_set():
@@ -47,66 +48,61 @@ def test_digest_sees_every_part_of_a_set():
     assert digest(TRIANGLE[:1]) == digests[0]
 
 
-def exact_cell():
-    return next(
-        cell for cell in table_cells(2) if (cell.dataset, cell.method) == ("MUTAG", "RetGK_I")
-    )
-
-
 def test_another_edition_of_a_set_has_a_matrix_of_its_own(tmp_path):
-    cell, found = exact_cell(), []
+    cell, found = MUTAG, []
     for edition, n_graphs in (("one", 40), ("two", 30)):
         folder = tmp_path / edition
         folder.mkdir()
         write_set(folder, "MUTAG", n_graphs=n_graphs)
         runner = Runner(folder, tmp_path / "cache")
-        found.append(len(runner.matrix(cell, runner.source(cell)).products))
+        found.append(len(runner.matrix(cell, runner.load(cell)).products))
     assert found == [40, 30]
 
 
 def test_other_code_has_a_matrix_of_its_own(tmp_path, monkeypatch):
-    source = Source(TRIANGLE, np.zeros(1))
-    before = matrix_path(tmp_path, "TOY", source, exact_cell().settings)
-    monkeypatch.setattr(matrices, "source_digest", lambda: "other")
-    assert matrix_path(tmp_path, "TOY", source, exact_cell().settings) != before
+    source = PaperSet(TRIANGLE, np.zeros(1))
+    before = matrix_path(tmp_path, "TOY", source, MUTAG.settings)
+    monkeypatch.setattr("retgk.paper.timed_matrices.source_digest", lambda: "other")
+    assert matrix_path(tmp_path, "TOY", source, MUTAG.settings) != before
 
 
 def test_records_name_their_code():
-    found = circumstances.circumstances(1)["versions"]["source"]
-    assert found == circumstances.source_digest()
+    found = provenance(1)["versions"]["source"]
+    assert found == source_digest()
     assert len(found) == 12
 
 
-COMPUTING = (
-    "batch.py", "datasets/tudataset_reader.py", "walks/exact.py", "kernels/tiles.py",
-    "embeddings/means.py", "estimators/kernel.py", "paper/runner.py", "paper/peer_process.py",
-    "paper/duplicates.py",
-)  # fmt: skip
-PRESENTING = ("paper/report_times.py", "cli/main.py", "plot/axes.py", "models/files.py")
+PRESENTING_PACKAGES = ("cli", "persistence", "plot")
+PRESENTING_MODULES = {"figures", "report", "report_tables", "report_text", "report_times",
+                      "table_results"}  # fmt: skip
+
+
+def is_presenting(name):
+    package, module = name.parts[0], name.stem
+    return package in PRESENTING_PACKAGES or (package == "paper" and module in PRESENTING_MODULES)
 
 
 def test_code_that_accuracies_come_from_is_in_the_digest(tmp_path):
+    """All modules of the paper, and one of every other package."""
     package = tmp_path / "retgk"
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(retgk.__file__).parent, package, ignore=ignored)
-    last = circumstances.digest_of_code(package)
-    assert last == circumstances.source_digest()
-    for name in (*COMPUTING, *PRESENTING):
+    names = [path.relative_to(package) for path in sorted(package.rglob("*.py"))]
+    one_of_each = {name.parent: name for name in names}.values()
+    last = code_digest(package)
+    assert last == source_digest()
+    for name in {*one_of_each, *(name for name in names if name.parts[0] == "paper")}:
         with (package / name).open("a") as file:
             file.write("# changed\n")
-        now = circumstances.digest_of_code(package)
-        assert (now != last) == (name in COMPUTING), name
+        now = code_digest(package)
+        assert (now == last) == is_presenting(name), name
         last = now
 
 
 @pytest.mark.parametrize("cell", variation_cells(), ids=lambda cell: f"{cell.dataset} {cell.place}")
 def test_variations_change_settings_that_count(cell):
     table = int(cell.place.removeprefix("variation of table ").partition(":")[0])
-    base = next(
-        each
-        for each in table_cells(table)
-        if (each.dataset, each.method) == (cell.dataset, cell.method)
-    )
+    base = cell_of(table, cell.dataset, cell.method)
     known = {*base.settings, "structure_kernel", "copies_share_walks"}
     assert cell.settings.keys() <= known
     assert cell.key(0) != base.key(0)
@@ -114,7 +110,7 @@ def test_variations_change_settings_that_count(cell):
 
 def monte_carlo_products(graphs, **changes):
     cell = next(cell for cell in table_cells(1) if cell.method == "RetGK_II(MC)")
-    return matrices.embedding_matrix(graphs, {**cell.settings, **changes}, seed=0).products
+    return embedding_matrix(graphs, {**cell.settings, **changes}, seed=0).products
 
 
 def test_copies_of_a_graph_take_walks_of_their_own():

@@ -1,5 +1,7 @@
 """``retgk paper`` as people call it."""
 
+import sys
+
 import pytest
 from typer.testing import CliRunner
 
@@ -40,8 +42,7 @@ def test_times(tmp_path):
 
 
 def test_peers_that_are_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr("retgk.paper.tasks.find_spec", lambda _: None)
-    monkeypatch.setattr("retgk.runtime.optional_packages.import_module", _no_module)
+    monkeypatch.setitem(sys.modules, "grakel", None)  # as if it were not installed
     write_set(tmp_path, "MUTAG", 20)
     options = ("run", "--table", 2, "--dataset", "MUTAG", "--repetitions", 1, "--data", tmp_path,
                "--records", tmp_path / "r", "--cache", tmp_path)  # fmt: skip
@@ -52,10 +53,6 @@ def test_peers_that_are_missing(tmp_path, monkeypatch):
     assert asked.exit_code == 1
     assert asked.stderr.splitlines()[-1].startswith("retgk: ")
     assert "retgk[bench]" in asked.stderr.splitlines()[-1]
-
-
-def _no_module(name):
-    raise ImportError(name)
 
 
 def test_lists_with_commas(tmp_path):

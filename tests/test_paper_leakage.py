@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from retgk import GraphBatch, GraphDataset, load_tudataset, save_tudataset
-from retgk.paper.nested import nested_folds
+from retgk.paper.protocols import stratified_folds
 from retgk.paper.runner import Runner
-from retgk.paper.table_cells import protocol_settings, table_cells
+from retgk.paper.table_cells import protocol_settings
 
+from .paper_records import cell_of
 from .paper_sets import write_set
 
 FOLD = 3
@@ -30,7 +31,7 @@ def complete_graph(n_nodes):
 def write_changed_set(original, folder):
     """Write the set with complete graphs in the place of the test graphs of a fold."""
     data = load_tudataset("MUTAG", original, download=False, cache=False)
-    _, test = nested_folds(data.targets, 0, RULES["folds"])[FOLD]
+    _, test = stratified_folds(data.targets, 0, RULES["folds"])[FOLD]
     plain = data.graphs.without_attributes()
     graphs = [complete_graph(30 + i) if i in test else plain[[i]] for i in range(len(plain))]
     save_tudataset(GraphDataset(GraphBatch.concatenate(graphs), data.targets, "MUTAG"), folder)
@@ -51,11 +52,7 @@ def test_other_test_graphs_do_not_change_what_is_chosen(tmp_path, monkeypatch, m
     original, changed = tmp_path / "original", tmp_path / "changed"
     write_set(original, "MUTAG", 40)
     write_changed_set(original, changed)
-    cell = next(
-        cell
-        for cell in table_cells(2, "nested")
-        if (cell.dataset, cell.method) == ("MUTAG", method)
-    )
+    cell = cell_of(2, "MUTAG", method, "nested")
     before, after = (
         choices_of(Runner(folder, folder / "cache").record(cell, 0))
         for folder in (original, changed)

@@ -7,9 +7,9 @@ import pytest
 from benchmarks import report
 
 from retgk.paper.records import FORMAT
-from retgk.paper.report_open import open_sentence
-from retgk.paper.summaries import by_cell
+from retgk.paper.report_text import open_sentence
 from retgk.paper.table_cells import TABLES, figure_cells, table_cells
+from retgk.paper.table_results import records_by_cell
 from tests.paper_records import made_up
 
 
@@ -31,14 +31,14 @@ def without(records, **fields):
 
 
 def test_nothing_is_open(everything):
-    assert open_sentence(by_cell(everything)) == ""
+    assert open_sentence(records_by_cell(everything)) == ""
 
 
 def test_cells_with_few_repetitions(everything):
     few = without(everything, dataset="COLLAB", method="RetGK_I", protocol="paper", repetition=9)
     few = without(few, dataset="COLLAB", method="WL", protocol="paper")
     few += [r for r in everything if (r["dataset"], r["method"]) == ("COLLAB", "WL")][:8]
-    assert open_sentence(by_cell(few)) == (
+    assert open_sentence(records_by_cell(few)) == (
         "Still to be run: Table 1, RetGK_I (1 of 10 repetitions) and WL (2 of 10 repetitions) "
         "on COLLAB."
     )
@@ -47,7 +47,7 @@ def test_cells_with_few_repetitions(everything):
 def test_methods_that_were_never_run_stand_together(everything):
     few = without(everything, place="table 1", method="WL", protocol="paper")
     few = without(few, place="table 1", method="SP", protocol="nested")
-    assert open_sentence(by_cell(few)) == (
+    assert open_sentence(records_by_cell(few)) == (
         "Still to be run: Table 1, WL on all sets; Table 1 by the nested protocol, SP on all sets."
     )
 
@@ -55,25 +55,27 @@ def test_methods_that_were_never_run_stand_together(everything):
 def test_sets_that_lack_the_same_stand_together(everything):
     """Some cells of Table 4 are cells of Table 2 too: labels are all that WL sees."""
     few = without(everything, place="table 4", method="WL", protocol="paper")
-    assert open_sentence(by_cell(few)) == ("Still to be run: Table 4, WL on BZR, COX2 and DHFR.")
+    assert open_sentence(records_by_cell(few)) == (
+        "Still to be run: Table 4, WL on BZR, COX2 and DHFR."
+    )
 
 
 def test_a_protocol_that_was_never_run_is_one_thing(everything):
     few = without(everything, protocol="nested")
     expected = "Still to be run: all tables by the nested protocol."
-    assert open_sentence(by_cell(few)) == expected
+    assert open_sentence(records_by_cell(few)) == expected
 
 
 def test_times(everything):
     few = without(everything, protocol="time", dataset="COLLAB", method="WL")
-    assert open_sentence(by_cell(few)) == "Still to be run: times of Table 1, WL on COLLAB."
+    assert open_sentence(records_by_cell(few)) == "Still to be run: times of Table 1, WL on COLLAB."
     few = without(everything, protocol="time")
-    assert open_sentence(by_cell(few)) == "Still to be run: times of all tables."
+    assert open_sentence(records_by_cell(few)) == "Still to be run: times of all tables."
 
 
 def test_copies_and_the_baseline(everything):
     few = without(everything, deduplicate=True)
-    assert open_sentence(by_cell(few), has_baseline=False) == (
+    assert open_sentence(records_by_cell(few), has_baseline=False) == (
         "Still to be run: tables without copies of graphs (--deduplicate); the published method in "
         "plain NumPy (benchmarks.bench_paper)."
     )
@@ -81,7 +83,7 @@ def test_copies_and_the_baseline(everything):
 
 def test_points_of_the_figure(everything):
     few = without(everything, place="figure 2: S=5", dataset="NCI1")
-    assert open_sentence(by_cell(few)) == (
+    assert open_sentence(records_by_cell(few)) == (
         f"Still to be run: Figure 2, 1 of {len(figure_cells(2))} points."
     )
 
@@ -90,12 +92,12 @@ def test_a_peer_that_was_stopped_is_not_open(everything):
     few = without(everything, place="table 2", dataset="DD", method="SP", protocol="paper")
     cell = next(c for c in table_cells(2) if (c.dataset, c.method) == ("DD", "SP"))
     stopped = made_up(cell, failure="did not finish in 600 s")
-    assert "Table 2, SP on DD." in open_sentence(by_cell(few))
-    assert open_sentence(by_cell([*few, stopped])) == ""
+    assert "Table 2, SP on DD." in open_sentence(records_by_cell(few))
+    assert open_sentence(records_by_cell([*few, stopped])) == ""
     without_time = without(
         [*few, stopped], place="table 2", dataset="DD", method="SP", protocol="time"
     )
-    assert open_sentence(by_cell(without_time)) == ""
+    assert open_sentence(records_by_cell(without_time)) == ""
 
 
 def test_block_of_the_readme(everything, tmp_path, monkeypatch):

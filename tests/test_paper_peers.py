@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -13,8 +12,7 @@ from textwrap import indent
 import numpy as np
 import pytest
 
-from retgk.paper import peers
-from retgk.paper.peers import Limits, PeerFailure, peer_matrix
+from retgk.paper.peers import READY, Limits, PeerFailure, peer_matrix
 from retgk.paper.records import read_records
 from retgk.paper.runner import Runner
 from retgk.paper.table_cells import table_cells
@@ -77,12 +75,6 @@ def program(*, first="", conversion="pass", kernel="pass"):
     return (sys.executable, "-c", code)
 
 
-@pytest.fixture
-def stand_in(monkeypatch):
-    """Call with parts of the stand-in to have it run in place of GraKeL."""
-    return lambda **parts: monkeypatch.setattr(peers, "_PROGRAM", program(**parts))
-
-
 def quiet(*_):
     pass
 
@@ -96,10 +88,10 @@ def test_matrix_of_a_peer(sets, tmp_path, method):
     assert matrix.seconds["gram"] > 0
 
 
-def test_seconds_are_those_of_the_kernel_in_one_thread(sets, tmp_path, stand_in):
+def test_seconds_are_those_of_the_kernel_in_one_thread(sets, tmp_path):
     clock = "now = [0.0]; peer_process.time = SimpleNamespace(perf_counter=lambda: now[0])"
-    stand_in(first=clock, conversion="now[0] += 5", kernel="now[0] += 2")
-    matrix = peer_matrix(spec_of(sets), tmp_path, Limits(60, 8000))
+    peer = program(first=clock, conversion="now[0] += 5", kernel="now[0] += 2")
+    matrix = peer_matrix(spec_of(sets), tmp_path, Limits(60, 8000), peer)
     assert np.array_equal(matrix.products, np.eye(20))
     assert matrix.seconds == {"rpf": 0.0, "gram": 2.0}
     assert matrix.facts["n_jobs"] == 1
@@ -123,20 +115,16 @@ def test_limits_are_raised_if_one_is_higher_and_none_lower(now, is_raised):
 
 
 @needs_grakel
-def test_peer_is_stopped_by_time_and_that_is_remembered(sets, tmp_path, monkeypatch):
+def test_peer_is_stopped_by_time_and_that_is_remembered(sets, tmp_path):
     spec = spec_of(sets)
     with pytest.raises(PeerFailure, match="did not finish in 0 s"):
         peer_matrix(spec, tmp_path, Limits(0.01, 8000))
-    with monkeypatch.context() as patch:
-        patch.setattr(peers, "_run", pytest.fail)
-        for limits in (Limits(0.01, 8000), Limits(5, 7999)):
-            with pytest.raises(PeerFailure, match="did not finish in 0 s"):
-                peer_matrix(spec, tmp_path, limits)
-    tried = []
-    monkeypatch.setattr(peers, "_run", lambda *_: tried.append(1) or {"failure": "again"})
-    with pytest.raises(PeerFailure, match="again"):
-        peer_matrix(spec, tmp_path, Limits(5, 8000))
-    assert tried == [1]
+    again = program(kernel="raise ValueError('tried again')")
+    for limits in (Limits(0.01, 8000), Limits(5, 7999)):
+        with pytest.raises(PeerFailure, match="did not finish in 0 s"):
+            peer_matrix(spec, tmp_path, limits, again)
+    with pytest.raises(PeerFailure, match="tried again"):
+        peer_matrix(spec, tmp_path, Limits(5, 8000), again)
 
 
 @needs_grakel
@@ -146,35 +134,44 @@ def test_peer_is_stopped_by_memory(sets, tmp_path):
 
 
 @pytest.mark.parametrize("part", ["conversion", "kernel"])
-def test_memory_is_limited_from_the_start(sets, tmp_path, stand_in, part):
-    stand_in(**{part: "bytearray(3 * 2**30)"})
+def test_memory_is_limited_from_the_start(sets, tmp_path, part):
+    peer = program(**{part: "bytearray(3 * 2**30)"})
     with pytest.raises(PeerFailure, match="did not fit into 3000 MB"):
-        peer_matrix(spec_of(sets), tmp_path, Limits(60, 3000))
+        peer_matrix(spec_of(sets), tmp_path, Limits(60, 3000), peer)
 
 
-def test_files_called_memory_are_no_sign_of_it():
-    errors = 'File "joblib/memory.py", line 1\nValueError: odd graphs\n'
-    end = peers._End(1, "ready\n", errors, is_late=False)
-    assert peers._reason(end, Limits(20, 8000)) == "ValueError: odd graphs"
+def test_files_called_memory_are_no_sign_of_it(sets, tmp_path):
+    """They stand in the traceback, above the line that counts."""
+    peer = program(
+        kernel="""exec(compile("raise ValueError('odd graphs')", "joblib/memory.py", "exec"))"""
+    )
+    with pytest.raises(PeerFailure, match=r"^ValueError: odd graphs$"):
+        peer_matrix(spec_of(sets), tmp_path, Limits(20, 8000), peer)
 
 
-def test_conversion_has_a_limit_of_its_own(sets, tmp_path, stand_in, monkeypatch):
-    stand_in(conversion="time.sleep(60)")
-    monkeypatch.setattr(peers, "_CONVERSION_SECONDS", 0.05)
+def test_conversion_has_a_limit_of_its_own(sets, tmp_path):
+    limits = Limits(0.01, 8000, least_conversion_seconds=0.05)
     with pytest.raises(PeerFailure, match="its graphs were not loaded and converted in 0 s"):
-        peer_matrix(spec_of(sets), tmp_path, Limits(0.01, 8000))
-    assert Limits(0.01, 8000).conversion_seconds == 0.05
+        peer_matrix(spec_of(sets), tmp_path, limits, program(conversion="time.sleep(60)"))
+    assert limits.conversion_seconds == 0.05
     assert Limits(600, 8000).conversion_seconds == 600
+    assert Limits(20, 8000).conversion_seconds == 300
 
 
-def test_peer_that_cannot_stop_itself_is_stopped(sets, tmp_path, stand_in, monkeypatch):
-    stand_in(first="signal.signal(signal.SIGALRM, signal.SIG_IGN)", conversion="time.sleep(60)")
-    monkeypatch.setattr(peers, "_CONVERSION_SECONDS", 0.05)
-    monkeypatch.setattr(peers, "_GRACE_SECONDS", 0.0)
-    with pytest.raises(PeerFailure, match="its graphs were not loaded and converted in 0 s"):
-        peer_matrix(spec_of(sets), tmp_path, Limits(0.01, 8000))
-    in_its_kernel = peers._End(-signal.SIGKILL, "ready\n", "", is_late=True)
-    assert peers._reason(in_its_kernel, Limits(20, 8000)) == "did not finish in 20 s"
+@pytest.mark.parametrize(
+    ("says", "message"),
+    [
+        ("nothing", "its graphs were not loaded and converted in 0 s"),
+        (READY, "did not finish in 0 s"),
+    ],
+)
+def test_peer_that_cannot_stop_itself_is_stopped(sets, tmp_path, says, message):
+    code = f"import time; print({says!r}, flush=True); time.sleep(60)"  # no limit of its own
+    limits = Limits(0.01, 8000, least_conversion_seconds=0.05, grace_seconds=3.0)
+    start = time.monotonic()
+    with pytest.raises(PeerFailure, match=message):
+        peer_matrix(spec_of(sets), tmp_path, limits, (sys.executable, "-c", code))
+    assert time.monotonic() - start < 50
 
 
 @pytest.mark.parametrize(
@@ -186,10 +183,9 @@ def test_peer_that_cannot_stop_itself_is_stopped(sets, tmp_path, stand_in, monke
         ("sys.exit(3)", "ended with code 3"),
     ],
 )
-def test_what_ended_a_peer_is_said(sets, tmp_path, stand_in, kernel, message):
-    stand_in(kernel=kernel)
+def test_what_ended_a_peer_is_said(sets, tmp_path, kernel, message):
     with pytest.raises(PeerFailure, match=message):
-        peer_matrix(spec_of(sets), tmp_path, Limits(60, 8000))
+        peer_matrix(spec_of(sets), tmp_path, Limits(60, 8000), program(kernel=kernel))
 
 
 IN_C = "re.match('(a+)+b', 'a' * 60)"  # for years, and no other thread of Python runs meanwhile
@@ -216,11 +212,10 @@ file.write("held")
 file.flush()
 {kernel}"""
     code = f"""\
-from dataclasses import replace
 from pathlib import Path
-from retgk.paper import peers
-peers._PROGRAM = {program(first=first, kernel=held)!r}
-peers.peer_matrix({spec_of(sets)!r}, Path({str(tmp_path)!r}), peers.Limits(60, 8000))"""
+from retgk.paper.peers import Limits, peer_matrix
+program = {program(first=first, kernel=held)!r}
+peer_matrix({spec_of(sets)!r}, Path({str(tmp_path)!r}), Limits(60, 8000), program)"""
     with subprocess.Popen([sys.executable, "-c", code]) as parent:
         wait_until(lambda: lock.exists() and lock.read_text() == "held")
         assert is_locked(lock)
@@ -246,10 +241,14 @@ def is_locked(path):
         return False
 
 
-def test_failure_is_a_record_and_is_not_tried_again(sets, tmp_path, stand_in):
-    stand_in(kernel="time.sleep(60)")
+def runner_of(sets, folder, seconds, kernel):
+    limits, peer = Limits(seconds, 8000), program(kernel=kernel)
+    return Runner(sets, folder / "cache", limits=limits, peer_program=peer)
+
+
+def test_failure_is_a_record_and_is_not_tried_again(sets, tmp_path):
     path, tasks = tmp_path / "records.jsonl", ordered_tasks(cells_of("CSM"), 3)
-    slow, said = Runner(sets, tmp_path / "cache", limits=Limits(0.01, 8000)), []
+    slow, said = runner_of(sets, tmp_path, 0.01, "time.sleep(60)"), []
     assert run_tasks_into(path, tasks, slow, lambda text, *_: said.append(text)) == 1
     assert said == [
         "[1/3] table 2, MUTAG, CSM, protocol paper, repetition 1", "    did not finish in 0 s",
@@ -271,13 +270,10 @@ def test_failure_is_a_record_and_is_not_tried_again(sets, tmp_path, stand_in):
     assert [each["failure"] for each in facts] == ["did not finish in 0 s"]
 
 
-def test_success_with_raised_limits_makes_up_for_a_failure(sets, tmp_path, stand_in):
+def test_success_with_raised_limits_makes_up_for_a_failure(sets, tmp_path):
     """Repetitions that are wanted later are computed, from the matrix that is there."""
-    stand_in(kernel="time.sleep(1)")
     path, cells = tmp_path / "records.jsonl", cells_of("CSM")
-    low, high = (
-        Runner(sets, tmp_path / "cache", limits=Limits(seconds, 8000)) for seconds in (0.01, 60)
-    )
+    low, high = (runner_of(sets, tmp_path, seconds, "time.sleep(1)") for seconds in (0.01, 60))
     assert run_tasks_into(path, ordered_tasks(cells, 2), low, quiet) == 1
     assert run_tasks_into(path, ordered_tasks(cells, 2), high, quiet) == 2
     assert run_tasks_into(path, ordered_tasks(cells, 4), low, quiet) == 2
@@ -288,7 +284,7 @@ def test_success_with_raised_limits_makes_up_for_a_failure(sets, tmp_path, stand
 def test_graphs_of_grakel():
     pytest.importorskip("grakel")
     from retgk import GraphBatch
-    from retgk.paper.peer_process import grakel_graphs, normalized
+    from retgk.paper.peer_process import grakel_graphs, normalize
 
     path = GraphBatch.from_edges(3, [[0, 1], [1, 2]], symmetrize=True)
     (graph,) = grakel_graphs(path)
@@ -297,4 +293,4 @@ def test_graphs_of_grakel():
     (graph,) = grakel_graphs(labelled)
     codes = [labelled.labels[0], labelled.labels[1]]
     assert graph.get_labels(purpose="dictionary")[1] == (codes[1], (1.5,))
-    assert np.array_equal(normalized(np.diag([4.0, 0.0])), np.diag([1.0, 0.0]))
+    assert np.array_equal(normalize(np.diag([4.0, 0.0])), np.diag([1.0, 0.0]))

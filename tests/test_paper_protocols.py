@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from retgk import ExponentialGraphKernel, InvalidInputError, PolynomialGraphKernel
-from retgk.paper.nested import Option, nested_folds, nested_outcome
-from retgk.paper.protocols import fitted_graph_kernel, paper_folds, paper_outcome
+from retgk.paper.protocols import (
+    Option,
+    fit_graph_kernel,
+    nested_outcome,
+    paper_folds,
+    paper_outcome,
+    stratified_folds,
+)
 from retgk.paper.svm import accuracies_over_c, accuracy_at_c
 
 RULES = {"folds": 10, "inner_folds": 3, "c": [0.1, 1.0, 10.0, 100.0, 1000.0]}
@@ -54,7 +60,7 @@ def test_too_few_graphs_for_the_folds():
 
 def test_nested_folds_are_stratified_and_cover_everything():
     targets = np.repeat([0, 1], [80, 20])
-    folds = nested_folds(targets, 0, 10)
+    folds = stratified_folds(targets, 0, 10)
     assert sorted(np.concatenate([test for _, test in folds])) == list(range(100))
     assert all(np.bincount(targets[test]).tolist() == [8, 2] for _, test in folds)
 
@@ -138,7 +144,7 @@ def nested(points, targets, kernels, options=1):
 def test_nested_choices_do_not_see_the_test_graphs(monkeypatch, fold):
     """With the same folds, test graphs are put elsewhere and get other targets."""
     points, targets = points_and_targets(noise=0.8)
-    folds = nested_folds(targets, 0, 10)
+    folds = stratified_folds(targets, 0, 10)
     changed, others = points.copy(), targets.copy()
     train, test = folds[fold]
     changed[test] = 100 * changed[test][::-1]
@@ -146,10 +152,10 @@ def test_nested_choices_do_not_see_the_test_graphs(monkeypatch, fold):
     seen, gammas = [], []
 
     def fixed_folds(some, seed, n_folds):
-        return folds if len(some) == len(targets) else nested_folds(some, seed, n_folds)
+        return folds if len(some) == len(targets) else stratified_folds(some, seed, n_folds)
 
     def watched(kernel, products):
-        fitted = fitted_graph_kernel(kernel, products)
+        fitted = fit_graph_kernel(kernel, products)
         gammas.append(fitted.gamma)
         return fitted
 
@@ -162,8 +168,8 @@ def test_nested_choices_do_not_see_the_test_graphs(monkeypatch, fold):
         ).folds
         return [(fold.c, fold.choice) for fold in folds], np.reshape(gammas, (len(folds), -1))
 
-    monkeypatch.setattr("retgk.paper.nested.nested_folds", fixed_folds)
-    monkeypatch.setattr("retgk.paper.nested.fitted_graph_kernel", watched)
+    monkeypatch.setattr("retgk.paper.protocols.stratified_folds", fixed_folds)
+    monkeypatch.setattr("retgk.paper.protocols.fit_graph_kernel", watched)
     chosen, fitted = results(points, targets)
     chosen_after, fitted_after = results(changed, others)
     assert chosen[fold] == chosen_after[fold]
@@ -182,5 +188,5 @@ def test_nested_takes_the_option_that_separates():
 
 def test_median_is_over_the_graphs_that_are_given():
     products = np.diag([1.0, 1.0, 9.0])
-    fitted = fitted_graph_kernel(ExponentialGraphKernel(), products[:2, :2])
+    fitted = fit_graph_kernel(ExponentialGraphKernel(), products[:2, :2])
     assert fitted.gamma == pytest.approx(1 / np.sqrt(np.median([0, 2, 2, 0])))

@@ -9,7 +9,7 @@ import pytest
 
 from retgk import InvalidInputError
 from retgk.paper.report import write_report
-from retgk.paper.report_grids import Entry, Grid
+from retgk.paper.report_tables import Entry, Grid
 from retgk.paper.report_times import seconds_text
 from retgk.paper.table_cells import figure_cells, read_settings
 from tests.paper_records import MUTAG, cell_of, made_up, write
@@ -55,11 +55,26 @@ def test_markdown(folder):
     assert "| *paper 87.4 (2.7)* |" in text
     assert "| not run<br>paper >24h |" in text
     assert "| no data<br>paper 76.4 (0.3) |" in text
-    assert "Bold and ▲" in text
-    assert "lue and" not in text
-    assert "Cells outside the tolerance" in text
+    assert "## Cells outside the tolerance\n" in text
     assert "Fewer than 10 repetitions: MUTAG RetGK_I (3), MUTAG RetGK_II (1)" in text
-    assert "other machine" in text.replace("another", "other")
+    times = text[text.index("## Total time of kernel computation\n") :].partition("\n## ")[0]
+    assert "\nThe paper's times are from another machine (an Intel i7-7820HQ; MATLAB and " in times
+
+
+def test_legend_explains_the_marks_that_a_form_has(folder):
+    """Markdown has no colours; the page has them, and classes for them in its style."""
+    text, page = ((folder / name).read_text("utf-8") for name in ("report.md", "report.html"))
+    assert "Bold and ▲: above the tolerance, bold and ▼: below it." in text
+    assert "Blue and ▲: above the tolerance, orange and ▼: below it." in page
+    assert not re.search(r"\b(blue|orange)\b", text, re.IGNORECASE)
+    assert "bold and" not in page.lower()
+    assert "**80.0 ▼**<br>" in text
+    assert '<td class="below">80.0 ▼<small>' in page
+    colours = dict(re.findall(r"\.(above|below) \{ background: #(\w{6}); \}", page))
+    red, _, blue = bytes.fromhex(colours["above"])
+    assert blue > red
+    red, _, blue = bytes.fromhex(colours["below"])
+    assert red > blue
 
 
 def test_peers_are_not_judged(tmp_path):

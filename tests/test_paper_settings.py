@@ -3,8 +3,10 @@
 import pytest
 
 from retgk import InvalidInputError
-from retgk.paper.published import published_accuracies, published_times
+from retgk.paper.peer_process import GRAKEL_KERNELS
+from retgk.paper.runner import METHOD_KINDS
 from retgk.paper.table_cells import (
+    PAPER_PENALTIES,
     chosen_cells,
     figure_cells,
     protocol_settings,
@@ -12,6 +14,7 @@ from retgk.paper.table_cells import (
     set_sizes,
     table_cells,
 )
+from retgk.paper.table_results import published_accuracies, published_times
 
 
 def settings_of(table, method):
@@ -104,6 +107,14 @@ def test_frankenstein_is_ready_for_its_attributes():
 
 def test_protocol_of_the_authors():
     assert protocol_settings("paper") == {"folds": 10, "c": [1, 10, 100, 1000]}
+    assert PAPER_PENALTIES == (1, 10, 100, 1000)
+
+
+def test_every_method_is_of_a_kind_that_can_be_computed():
+    for table in (1, 2, 3, 4):
+        for name, method in read_settings(f"table_{table}")["methods"].items():
+            assert method["kind"] in METHOD_KINDS
+            assert method["kind"] != "grakel" or name in GRAKEL_KERNELS
 
 
 def test_nested_protocol_is_for_sets_of_up_to_5000_graphs():

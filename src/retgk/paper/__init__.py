@@ -1,1 +1,11 @@
-"""The experiments of the paper: settings, runs, stored records, and reports made from these."""
+"""
+The tables and figures of the paper, computed again: ``retgk paper run`` and ``retgk paper report``.
+
+- `table_cells`: what there is to compute, from ``settings``; a column is ``[methods.NAME]`` there.
+- `tasks`, `runner`: cells into records. `runner.METHOD_KINDS` says how each kind of method is
+  computed: `paper_graphs`, then `timed_matrices` or `peers` (with `peer_process`), then `protocols`
+  and `svm`.
+- `records`: the file between computing and reporting.
+- `table_results`, `report` with `report_tables`, `report_times`, `report_text` and `figures`: what
+  records say, beside the published numbers.
+"""

@@ -12,22 +12,22 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from retgk.array_types import Floats
 from retgk.graphs.batch import GraphBatch
-from retgk.paper.paper_graphs import load_source
+from retgk.paper.paper_graphs import load_paper_set
 from retgk.paper.peers import READY
 from retgk.runtime.memory import peak_megabytes
 from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.storage import atomic_path
 
-__all__ = ["grakel_graphs", "grakel_kernel", "main", "normalized"]
+__all__ = ["GRAKEL_KERNELS", "grakel_graphs", "grakel_kernel", "main", "normalize"]
 
 _STANDARD_INPUT = 0
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
@@ -37,15 +37,7 @@ def grakel_graphs(graphs: GraphBatch) -> list[Any]:
     """
     Graphs of GraKeL; node degrees are the labels where there are none.
 
-    Parameters
-    ----------
-    graphs : GraphBatch
-        Graphs. With attributes, a node's label is the pair of its label and its attributes.
-
-    Returns
-    -------
-    list of grakel.Graph
-        One for each.
+    With attributes, the label of a node is the pair of its label and its attributes.
     """
     grakel = optional_module("grakel", "bench")
     labels = (graphs.labels if graphs.has_labels else np.diff(graphs.indptr)).tolist()
@@ -62,32 +54,36 @@ def grakel_graphs(graphs: GraphBatch) -> list[Any]:
 
 
 def grakel_kernel(settings: Mapping[str, Any], n_attributes: int = 0) -> Any:
-    """
-    Kernel of GraKeL that a setting names.
-
-    Parameters
-    ----------
-    settings : mapping
-        `kernel` is "WL", "SP", "GK" or "CSM", as the paper calls them; and its parameters.
-    n_attributes : int, default=0
-        Number of attributes of a node, for the bandwidth of their kernel.
-
-    Returns
-    -------
-    grakel.Kernel
-        Not fitted.
-    """
+    """Kernel of GraKeL, not fitted; `kernel` in the settings is a name of `GRAKEL_KERNELS`."""
     grakel = optional_module("grakel", "bench")
-    if settings["kernel"] == "WL":
-        return grakel.WeisfeilerLehman(
-            n_iter=settings["n_iter"], base_graph_kernel=grakel.VertexHistogram
-        )
-    if settings["kernel"] == "SP":
-        return grakel.ShortestPath()
-    if settings["kernel"] == "GK":
-        sampling = {"n_samples": settings["n_samples"]}
-        return grakel.GraphletSampling(k=settings["k"], sampling=sampling, random_state=0)
+    return GRAKEL_KERNELS[settings["kernel"]](grakel, settings, n_attributes)
+
+
+def _weisfeiler_lehman(grakel: Any, settings: Mapping[str, Any], _n_attributes: int) -> Any:
+    base = grakel.VertexHistogram
+    return grakel.WeisfeilerLehman(n_iter=settings["n_iter"], base_graph_kernel=base)
+
+
+def _shortest_path(grakel: Any, _settings: Mapping[str, Any], _n_attributes: int) -> Any:
+    return grakel.ShortestPath()
+
+
+def _graphlets(grakel: Any, settings: Mapping[str, Any], _n_attributes: int) -> Any:
+    sampling = {"n_samples": settings["n_samples"]}
+    return grakel.GraphletSampling(k=settings["k"], sampling=sampling, random_state=0)
+
+
+def _subgraph_matching(grakel: Any, settings: Mapping[str, Any], n_attributes: int) -> Any:
     return grakel.SubgraphMatching(k=settings["k"], kv=_NodeKernel(n_attributes), lw="uniform")
+
+
+GRAKEL_KERNELS: dict[str, Callable[[Any, Mapping[str, Any], int], Any]] = {
+    "WL": _weisfeiler_lehman,
+    "SP": _shortest_path,
+    "GK": _graphlets,
+    "CSM": _subgraph_matching,
+}
+"""Makers of kernels, by the names of columns of the tables."""
 
 
 class _NodeKernel:
@@ -105,8 +101,8 @@ class _NodeKernel:
         return float(np.exp(-distance / np.sqrt(self.n_attributes)))
 
 
-def normalized(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``K(G, H) / sqrt(K(G, G) K(H, H))``; a graph whose kernel is zero stays zero."""
+def normalize(matrix: Floats) -> Floats:
+    """Scale to ``K(G, H) / sqrt(K(G, G) K(H, H))``; a graph whose kernel is zero stays zero."""
     diagonal = matrix.diagonal()
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     return matrix * scale[:, None] * scale
@@ -139,44 +135,40 @@ def _time_limit(seconds: float) -> Iterator[None]:
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _converted(order: Mapping[str, Any]) -> tuple[list[Any], Any]:
-    """Graphs of GraKeL, and the kernel."""
+def _graphs_and_kernel(order: Mapping[str, Any]) -> tuple[list[Any], Any]:
+    """Graphs and kernel of GraKeL that are ordered."""
     settings, home = order["settings"], order["data_home"]
-    source = load_source(
+    data = load_paper_set(
         order["dataset"],
         None if home is None else Path(home),
         uses_labels=settings["uses_labels"],
         uses_attributes=settings["uses_attributes"],
         deduplicate=order["deduplicate"],
     )
-    return grakel_graphs(source.graphs), grakel_kernel(settings, source.graphs.n_attributes)
+    return grakel_graphs(data.graphs), grakel_kernel(settings, data.graphs.n_attributes)
 
 
 def main(text: str) -> None:
     """
     Make the matrix that is ordered, and print what it took.
 
-    Parameters
-    ----------
-    text : str
-        JSON of a mapping, see `retgk.paper.peers.peer_matrix`; and `path`, `megabytes` for all,
-        `conversion_seconds` and, for the kernel alone, `seconds`.
+    The order is JSON of the `spec` of `retgk.paper.peers.peer_matrix` with a `path` and the limits.
     """
     warnings.simplefilter("ignore")  # GraKeL's own
     order = json.loads(text)
     _end_with_parent()
     _limit_memory(order["megabytes"])
     with _time_limit(order["conversion_seconds"]):
-        graphs, kernel = _converted(order)
+        graphs, kernel = _graphs_and_kernel(order)
     print(READY, flush=True)
     with _time_limit(order["seconds"]):
         start = time.perf_counter()
         matrix = np.asarray(kernel.fit_transform(graphs), dtype=np.float64)
         seconds = time.perf_counter() - start
     with atomic_path(Path(order["path"])) as unfinished, unfinished.open("wb") as file:
-        np.save(file, normalized(matrix))
-    taken = {"seconds": {"rpf": 0.0, "gram": seconds}, "peak_mb": round(peak_megabytes(), 1)}
-    print(json.dumps(taken))
+        np.save(file, normalize(matrix))
+    report = {"seconds": {"rpf": 0.0, "gram": seconds}, "peak_mb": round(peak_megabytes(), 1)}
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -13,28 +13,34 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from retgk.paper.circumstances import source_digest, versions
-from retgk.paper.records import key_of
+from retgk.paper.records import key_of, package_versions, source_digest
 from retgk.paper.timed_matrices import Matrix
 from retgk.runtime.storage import atomic_path
 
-__all__ = ["READY", "Limits", "PeerFailure", "peer_matrix"]
+__all__ = ["PROGRAM", "READY", "Limits", "PeerFailure", "peer_matrix"]
 
 READY = "ready"
 """What the process says when its graphs are converted and the time of the kernel begins."""
 
-_PROGRAM = (sys.executable, "-m", "retgk.paper.peer_process")
-_CONVERSION_SECONDS = 300.0  # or the limit of the kernel, if that is longer
-_GRACE_SECONDS = 120.0  # for imports and for writing the matrix
+PROGRAM = (sys.executable, "-m", "retgk.paper.peer_process")
+"""Command of the process; it gets its order as one more argument."""
+
 _SIGNS_OF_MEMORY = ("memory", "bad_alloc", "failed to map segment", "can't start new thread")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds and megabytes that a peer may take for one matrix."""
+    """
+    Seconds of the kernel and megabytes of the whole process that a peer may take for one matrix.
+
+    The others are seconds that are not the peer's: at least so many to load and convert graphs, and
+    so many for imports and for writing the matrix.
+    """
 
     seconds: float = 600.0
     megabytes: float = 8000.0
+    least_conversion_seconds: float = 300.0
+    grace_seconds: float = 120.0
 
     def are_raised(self, earlier: Sequence[float]) -> bool:
         """Whether what failed within earlier limits is worth a try: one is higher, none lower."""
@@ -45,15 +51,17 @@ class Limits:
 
     @property
     def conversion_seconds(self) -> float:
-        """Seconds for loading and converting, which are not the peer's."""
-        return max(self.seconds, _CONVERSION_SECONDS)
+        """Seconds to load and convert graphs."""
+        return max(self.seconds, self.least_conversion_seconds)
 
 
 class PeerFailure(Exception):  # noqa: N818
     """A peer was stopped, or failed by itself; the message says which."""
 
 
-def peer_matrix(spec: Mapping[str, Any], folder: Path, limits: Limits) -> Matrix:
+def peer_matrix(
+    spec: Mapping[str, Any], folder: Path, limits: Limits, program: Sequence[str] = PROGRAM
+) -> Matrix:
     """
     Kernel matrix of a peer, scaled to a diagonal of ones; from a file, or into it.
 
@@ -65,7 +73,9 @@ def peer_matrix(spec: Mapping[str, Any], folder: Path, limits: Limits) -> Matrix
     folder : Path
         Where matrices are kept; failures too, until limits are raised.
     limits : Limits
-        When to stop. The memory is that of the whole process, the time that of the kernel.
+        When to stop.
+    program : sequence of str
+        Command to run in place of `retgk.paper.peer_process`.
 
     Returns
     -------
@@ -73,13 +83,13 @@ def peer_matrix(spec: Mapping[str, Any], folder: Path, limits: Limits) -> Matrix
         With the seconds that GraKeL took, without loading and converting, in one thread.
     """
     own = {name: spec[name] for name in ("graphs", "settings")}
-    own |= {"code": source_digest(), "grakel": versions().get("grakel")}
+    own |= {"code": source_digest(), "grakel": package_versions().get("grakel")}
     path = folder / f"{spec['dataset']}-{spec['settings']['kernel']}-{key_of(own)}.npy"
     facts_path = path.with_suffix(".json")
     facts = json.loads(facts_path.read_text()) if facts_path.exists() else None
     if facts is None or (facts["failure"] and limits.are_raised(facts["limits"])):
         folder.mkdir(parents=True, exist_ok=True)
-        facts = _run(spec, path, limits)
+        facts = _make_matrix(spec, path, limits, program)
         with atomic_path(facts_path) as unfinished:
             unfinished.write_text(json.dumps(facts))
     if facts["failure"]:
@@ -88,7 +98,10 @@ def peer_matrix(spec: Mapping[str, Any], folder: Path, limits: Limits) -> Matrix
     return Matrix(products, facts["seconds"], {"peak_mb": facts["peak_mb"], "n_jobs": 1})
 
 
-def _run(spec: Mapping[str, Any], path: Path, limits: Limits) -> dict[str, Any]:
+def _make_matrix(
+    spec: Mapping[str, Any], path: Path, limits: Limits, program: Sequence[str]
+) -> dict[str, Any]:
+    """Have the program write the matrix; returns what it reports, or its failure."""
     order = {
         **spec,
         "path": str(path),
@@ -96,13 +109,13 @@ def _run(spec: Mapping[str, Any], path: Path, limits: Limits) -> dict[str, Any]:
         "conversion_seconds": limits.conversion_seconds,
         "megabytes": limits.megabytes,
     }
-    end = _end_of([*_PROGRAM, json.dumps(order)], limits)
+    end = _run_to_end([*program, json.dumps(order)], limits)
     if end.code == 0 and not end.is_late:
         return {**json.loads(end.output.strip().splitlines()[-1]), "failure": None}
-    return {"failure": _reason(end, limits), "limits": [limits.seconds, limits.megabytes]}
+    return {"failure": _failure_text(end, limits), "limits": [limits.seconds, limits.megabytes]}
 
 
-class _End(NamedTuple):
+class _ProcessEnd(NamedTuple):
     """How a process ended, and what it wrote."""
 
     code: int
@@ -111,11 +124,13 @@ class _End(NamedTuple):
     is_late: bool
 
 
-def _end_of(command: Sequence[str], limits: Limits) -> _End:
+def _run_to_end(command: Sequence[str], limits: Limits) -> _ProcessEnd:
     """Run a command to its end; it stops itself in time, or else is killed a while later."""
-    seconds = limits.conversion_seconds + limits.seconds + _GRACE_SECONDS
+    seconds = limits.conversion_seconds + limits.seconds + limits.grace_seconds
     is_late = False
-    read_end, write_end = os.pipe()  # nothing is written: that it ends says that we are gone
+    read_end, write_end = (
+        os.pipe()
+    )  # nothing is written; its end tells the process that we are gone
     with os.fdopen(read_end, "rb") as lifeline, os.fdopen(write_end, "wb"):
         process = subprocess.Popen(
             command,
@@ -131,7 +146,7 @@ def _end_of(command: Sequence[str], limits: Limits) -> _End:
             is_late = True
         finally:
             output, errors = _stop(process)
-    return _End(process.returncode, output, errors, is_late)
+    return _ProcessEnd(process.returncode, output, errors, is_late)
 
 
 def _stop(process: "subprocess.Popen[str]") -> tuple[str, str]:
@@ -141,7 +156,7 @@ def _stop(process: "subprocess.Popen[str]") -> tuple[str, str]:
     return process.communicate()
 
 
-def _reason(end: _End, limits: Limits) -> str:
+def _failure_text(end: _ProcessEnd, limits: Limits) -> str:
     if end.is_late or end.code == -signal.SIGALRM:
         if READY in end.output.splitlines():
             return f"did not finish in {limits.seconds:.0f} s"

@@ -1,22 +1,53 @@
-"""Stored records: one JSON line each, only ever appended, and whole after any kill."""
+"""
+Stored records: one JSON line each, only ever appended, and whole after any kill.
+
+A record holds what was computed, and `provenance`: what its numbers depend on besides its settings.
+"""
 
 import gzip
 import hashlib
 import json
 import os
+import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from fnmatch import fnmatch
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from retgk.errors import InvalidInputError
+from retgk.runtime.parallel import n_threads
 
-__all__ = ["FORMAT", "Record", "key_of", "read_records", "record_writer"]
+__all__ = [
+    "FORMAT",
+    "Record",
+    "RecordWriter",
+    "code_digest",
+    "cpu_name",
+    "key_of",
+    "package_versions",
+    "provenance",
+    "read_records",
+    "record_writer",
+    "source_digest",
+]
 
 FORMAT = 1
 """Version of the form of a record; readers refuse what they do not know."""
 
 Record = dict[str, Any]
+
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+_NOT_COMPUTING = (
+    "cli/*", "persistence/*", "plot/*", "paper/figures.py", "paper/report*.py",
+    "paper/table_results.py",
+)  # fmt: skip
+"""Modules that no accuracy depends on."""
 
 
 def key_of(what: Mapping[str, Any]) -> str:
@@ -27,18 +58,9 @@ def key_of(what: Mapping[str, Any]) -> str:
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:
     """
-    Records of a file; a last line that a kill cut short is left out.
+    Read all records of a file, which may be packed as ``.gz``; there are none if it does not exist.
 
-    Parameters
-    ----------
-    path : path-like
-        File of records, packed by gzip if its name ends in ``.gz``; there are none in a file that
-        does not exist.
-
-    Returns
-    -------
-    list of dict
-        One for each line.
+    A last line that a kill cut short is left out.
     """
     path = Path(path)
     if not path.exists():
@@ -46,10 +68,10 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
     content = path.read_bytes()
     content = gzip.decompress(content) if path.suffix == ".gz" else content
     lines = content.split(b"\n")[:-1]
-    return [_parsed(line, path, number) for number, line in enumerate(lines, start=1)]
+    return [_parse_record(line, path, number) for number, line in enumerate(lines, start=1)]
 
 
-def _parsed(line: bytes, path: Path, number: int) -> Record:
+def _parse_record(line: bytes, path: Path, number: int) -> Record:
     try:
         record: Record = json.loads(line)
         form = record["format"]
@@ -66,17 +88,9 @@ def _parsed(line: bytes, path: Path, number: int) -> Record:
 @contextmanager
 def record_writer(path: str | os.PathLike[str]) -> Iterator["RecordWriter"]:
     """
-    Open a file for appending records, alone; a line that a kill cut short is removed first.
+    Open a file for appending records, and lock it; make it if it does not exist.
 
-    Parameters
-    ----------
-    path : path-like
-        File of records; made if it does not exist.
-
-    Yields
-    ------
-    RecordWriter
-        Its `append` writes one record.
+    A line that a kill cut short is removed first.
     """
     path = Path(path)
     if path.suffix == ".gz":
@@ -125,3 +139,51 @@ def _remove_torn_line(descriptor: int, path: Path) -> None:
     whole = content.rfind(b"\n") + 1
     if whole != len(content):
         os.ftruncate(descriptor, whole)
+
+
+def provenance(n_jobs: int | None) -> dict[str, Any]:
+    """Threads, versions, machine and time of a record that is made now."""
+    return {
+        "n_jobs": n_threads(n_jobs),
+        "versions": {**package_versions(), "source": source_digest()},
+        "machine": {"cpu": cpu_name(), "cores": n_threads(None)},
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+@cache
+def cpu_name() -> str:
+    """Model of the processor, as the system calls it."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+@cache
+def package_versions() -> dict[str, str]:
+    """Versions of Python and of the packages that numbers come from; GraKeL's if it is there."""
+    from retgk import __version__
+
+    versions = {package: version(package) for package in _PACKAGES}
+    if find_spec("grakel"):
+        versions["grakel"] = version("grakel")
+    return {"retgk": __version__, "python": platform.python_version(), **versions}
+
+
+@cache
+def source_digest() -> str:
+    """Digest of the code that accuracies come from; many of them share one version number."""
+    return code_digest(Path(str(files("retgk"))))
+
+
+def code_digest(package: Path) -> str:
+    """Digest of the names and texts of all modules that compute."""
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package).as_posix()
+        if not any(fnmatch(name, pattern) for pattern in _NOT_COMPUTING):
+            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]

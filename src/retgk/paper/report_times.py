@@ -4,12 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retgk.paper.published import published_times
-from retgk.paper.report_facts import listed
-from retgk.paper.report_grids import Entry, Grid
-from retgk.paper.report_sections import succeeded
-from retgk.paper.summaries import Measured, Row
+from retgk.paper.report_tables import Entry, Grid, Line, grid_of_lines, is_computed, list_text
 from retgk.paper.table_cells import TABLES, read_settings
+from retgk.paper.table_results import CellSummary, Row, published_times
 
 __all__ = [
     "BESIDE",
@@ -28,7 +25,12 @@ _BESIDE_NOTE = (
     f"{BESIDE}: from runs for accuracies (medians over repetitions), where there is no run for "
     "times; the machine may have had other work."
 )
-_PARTS = ("rpf", "gram", "kernel")
+_PARTS = {
+    "rpf": "return probabilities",
+    "gram": "inner products",
+    "kernel": "kernel values",
+}
+"""Parts of the time of a kernel in records, and their columns."""
 
 
 def seconds_text(seconds: float) -> str:
@@ -41,35 +43,22 @@ def seconds_text(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class TotalTime:
-    """
-    Time of kernel computation of one method on the sets of a table.
-
-    Attributes
-    ----------
-    table : int
-        Table.
-    method : str
-        Method.
-    published : str
-        As the paper writes it; empty where it does not.
-    seconds : mapping
-        Of rpf, gram and kernel.
-    sets, missing : list of str
-        Sets that it is for, and the others of the table.
-    beside : list of str
-        Sets of these whose time was taken beside accuracies.
-    is_resumed : bool
-        Whether the seconds lack those before a kill.
-    """
+    """Time of kernel computation of one method on the sets of a table."""
 
     table: int
     method: str
     published: str
+    """As the paper writes it; empty where it does not."""
     seconds: Mapping[str, float]
+    """Of rpf, gram and kernel."""
     sets: list[str]
+    """Sets that it is for."""
     missing: list[str]
+    """The other sets of the table."""
     beside: list[str]
+    """Sets whose time was taken beside accuracies."""
     is_resumed: bool
+    """Whether the seconds lack those before a kill."""
 
     @property
     def n_sets(self) -> int:
@@ -79,8 +68,8 @@ class TotalTime:
     def which_text(self) -> str:
         """Which sets the sum is for, if not for all: the shorter of two ways to say it."""
         if len(self.missing) > len(self.sets):
-            return f"{listed(self.sets)} only"
-        return f"without {listed(self.missing)}" if self.missing else ""
+            return f"{list_text(self.sets)} only"
+        return f"without {list_text(self.missing)}" if self.missing else ""
 
     def text(self) -> str:
         """The sum as people read it, with its marks."""
@@ -94,24 +83,12 @@ class TotalTime:
 
 
 def total_times(rows: Sequence[Row]) -> list[TotalTime]:
-    """
-    Time of kernel computation of whole tables.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-        Of all tables.
-
-    Returns
-    -------
-    list of TotalTime
-        For every table and method that has times.
-    """
+    """Time of kernel computation of whole tables, for every table and method that has times."""
     found = []
     for table in TABLES:
         for method in read_settings(f"table_{table}")["methods"]:
             own = [row for row in rows if (row.table, row.method) == (table, method)]
-            done = [(row, row.times) for row in own if succeeded(row.times)]
+            done = [(row, row.times) for row in own if is_computed(row.times)]
             if done:
                 total = TotalTime(
                     table,
@@ -119,7 +96,7 @@ def total_times(rows: Sequence[Row]) -> list[TotalTime]:
                     published_times().get((table, method), ""),
                     {part: sum(times.seconds[part] for _, times in done) for part in _PARTS},
                     [row.dataset for row, _ in done],
-                    [row.dataset for row in own if not succeeded(row.times)],
+                    [row.dataset for row in own if not is_computed(row.times)],
                     [row.dataset for row, _ in done if not row.is_timed],
                     any(times.is_resumed for _, times in done),
                 )
@@ -133,86 +110,80 @@ def total_times_grid(rows: Sequence[Row]) -> Grid:
     is_marked = any(each.beside for each in totals)
     lines = []
     for each in totals:
-        texts = [
-            f"Table {each.table}", each.method, each.published, each.text(),
-            *map(seconds_text, each.seconds.values()),
-            *([each.beside_text()] if is_marked else []),
-        ]  # fmt: skip
         sets = ", ".join(filter(None, [f"{len(each.sets)} of {each.n_sets}", each.which_text()]))
-        lines.append([*map(Entry, texts), Entry(sets, kind="text")])
-    header = [
-        "table", "method", "paper", "here", "return probabilities", "inner products",
-        "kernel values", *([f"sets with {BESIDE}"] if is_marked else []), "sets",
-    ]  # fmt: skip
+        line: Line = {
+            "table": f"Table {each.table}",
+            "method": each.method,
+            "paper": each.published,
+            "here": each.text(),
+            **{name: seconds_text(each.seconds[part]) for part, name in _PARTS.items()},
+            **({f"sets with {BESIDE}": each.beside_text()} if is_marked else {}),
+            "sets": Entry(sets, kind="text"),
+        }
+        lines.append(line)
     notes = [
         "The paper's times are from another machine (an Intel i7-7820HQ; MATLAB and C++) and are "
         "for all sets of a table. Both without support vector machines. RetGK runs in "
         "parallel, kernels of GraKeL in one thread."
     ]
     notes += [_BESIDE_NOTE] if is_marked else []
-    return Grid("times", "Total time of kernel computation", header, lines, notes)
+    return grid_of_lines("times", "Total time of kernel computation", lines, notes)
 
 
 def set_times_grid(rows: Iterable[Row]) -> Grid:
     """Time of every cell."""
-    lines = []
-    is_any_beside = False
-    for row in rows:
-        times = row.times
-        if times is None:
-            continue
-        if times.failure:
-            fields = ["", times.failure, "", ""]
-        else:
-            mark = "" if row.is_timed else BESIDE
-            is_any_beside |= bool(mark)
-            fields = [seconds_text(times.seconds[part]) + mark for part in _PARTS]
-            fields.append(_machines_text(row.paper))
-        texts = [row.dataset, row.method, f"Table {row.table}", *fields]
-        lines.append([Entry(text) for text in texts])
-    header = [
-        "set", "method", "table", "return probabilities", "inner products", "kernel values",
-        "support vector machines, a repetition (threads)",
-    ]  # fmt: skip
+    done = [(row, row.times) for row in rows if row.times is not None]
+    lines: list[Line] = [
+        {
+            "set": row.dataset,
+            "method": row.method,
+            "table": f"Table {row.table}",
+            **_part_texts(times, "" if row.is_timed else BESIDE),
+            "support vector machines, a repetition (threads)": (
+                "" if times.failure else _svm_text(row.paper)
+            ),
+        }
+        for row, times in done
+    ]
     notes = [
         "RetGK runs in parallel, kernels of GraKeL in one thread. Support vector machines: medians "
         "over repetitions of the runs for accuracies; times with other threads do not compare."
     ]
+    is_any_beside = any(not row.is_timed and not times.failure for row, times in done)
     notes += [_BESIDE_NOTE] if is_any_beside else []
-    return Grid("set_times", "Time of every set", header, lines, notes)
+    return grid_of_lines("set_times", "Time of every set", lines, notes)
 
 
-def _machines_text(paper: Measured | None) -> str:
+def _part_texts(times: CellSummary, mark: str) -> dict[str, str]:
+    """Seconds of every part; a failure stands in the middle."""
+    if times.failure:
+        return dict(zip(_PARTS.values(), ["", times.failure, ""], strict=True))
+    return {name: seconds_text(times.seconds[part]) + mark for part, name in _PARTS.items()}
+
+
+def _svm_text(paper: CellSummary | None) -> str:
     """Seconds of the support vector machines of a repetition, and the threads that they had."""
-    if not succeeded(paper):
+    if not is_computed(paper):
         return ""
     return f"{seconds_text(paper.seconds['svm'])} ({', '.join(map(str, paper.threads))})"
 
 
-def difference_text(measurement: Mapping[str, Any]) -> str:
-    """Largest difference of inner products to the published method's, where both are exact."""
-    difference = measurement["difference"]
-    return "" if difference is None else f"{difference:.0e}"
-
-
 def baseline_grid(measurements: Sequence[Mapping[str, Any]]) -> Grid:
     """The published method in plain NumPy against retgk, on samples of the sets."""
-    lines = [
-        [
-            Entry(str(text))
-            for text in (
-                each["set"], each["method"], f"Table {each['table']}",
-                f"{each['sample']} of {each['graphs']}", seconds_text(each["published"]),
-                seconds_text(each["ours"]), f"{each['published'] / each['ours']:.1f}x",
-                each["runs"], difference_text(each),
-            )
-        ]
+    lines: list[Line] = [
+        {
+            "set": each["set"],
+            "method": each["method"],
+            "table": f"Table {each['table']}",
+            "graphs compared": f"{each['sample']} of {each['graphs']}",
+            "published method, NumPy": seconds_text(each["published"]),
+            "retgk": seconds_text(each["ours"]),
+            "ratio": f"{each['published'] / each['ours']:.1f}x",
+            "runs of each": str(each["runs"]),
+            "largest difference": difference_text(each),
+        }
         for each in measurements
-    ]  # fmt: skip
-    header = [
-        "set", "method", "table", "graphs compared", "published method, NumPy", "retgk", "ratio",
-        "runs of each", "largest difference",
-    ]  # fmt: skip
+    ]
     note = (
         "On the same random graphs, from graphs to inner products; medians of runs that took "
         "turns. The published method has a process per core for return probabilities and for the "
@@ -220,4 +191,11 @@ def baseline_grid(measurements: Sequence[Mapping[str, Any]]) -> Grid:
         "matrix products use all cores. Largest difference: of an inner product of RetGK_I to the "
         "published method's; RetGK_II draws other frequencies."
     )
-    return Grid("baseline", "Ratio to the published method in plain NumPy", header, lines, [note])
+    title = "Ratio to the published method in plain NumPy"
+    return grid_of_lines("baseline", title, lines, [note])
+
+
+def difference_text(measurement: Mapping[str, Any]) -> str:
+    """Largest difference of inner products to the published method's, where both are exact."""
+    difference = measurement["difference"]
+    return "" if difference is None else f"{difference:.0e}"

@@ -1,16 +1,19 @@
-"""Cells into records."""
+"""
+From a cell to a record of one of its repetitions.
+
+`METHOD_KINDS` says what is computed for each `kind` of method in ``settings/table_*.toml``.
+"""
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from retgk.array_types import Ints
+from retgk.array_types import Floats, Ints
 from retgk.graphs.ragged import offsets
 from retgk.kernels.graph_kernels import (
     ExponentialGraphKernel,
@@ -18,17 +21,24 @@ from retgk.kernels.graph_kernels import (
     PolynomialGraphKernel,
 )
 from retgk.kernels.node_kernels import Laplacian
-from retgk.paper.circumstances import circumstances
-from retgk.paper.nested import Option, nested_outcome
-from retgk.paper.paper_graphs import Source, load_source
-from retgk.paper.peers import Limits, PeerFailure, peer_matrix
-from retgk.paper.protocols import Outcome, paper_outcome, time_outcome
-from retgk.paper.records import Record, key_of
+from retgk.paper.paper_graphs import PaperSet, load_paper_set
+from retgk.paper.peers import PROGRAM, Limits, PeerFailure, peer_matrix
+from retgk.paper.protocols import (
+    Option,
+    Outcome,
+    nested_outcome,
+    paper_outcome,
+    time_outcome,
+)
+from retgk.paper.records import Record, key_of, provenance
 from retgk.paper.table_cells import Cell, protocol_settings
 from retgk.paper.timed_matrices import Matrix, embedding_matrix, exact_matrix, matrix_path
 from retgk.walks.return_probabilities import return_probabilities
 
-__all__ = ["Runner"]
+__all__ = ["METHOD_KINDS", "MethodKind", "Runner"]
+
+Settings = Mapping[str, Any]
+Choice = dict[str, float]
 
 
 @dataclass
@@ -36,42 +46,25 @@ class Runner:
     """
     Computes records of cells.
 
-    Attributes
-    ----------
-    data_home : Path or None
-        Folder of the sets.
-    cache : Path
-        Folder of matrices that are kept.
-    n_jobs : int or None
-        Threads.
-    limits : Limits
-        For peers.
+    `data_home` is the folder of the sets, None to download them, and `cache` that of matrices that
+    are kept. `limits` are for peers, which run as `peer_program`.
     """
 
     data_home: Path | None
     cache: Path
     n_jobs: int | None = None
     limits: Limits = field(default_factory=Limits)
-    _sources: dict[str, Source] = field(default_factory=dict, repr=False)
-    _features: dict[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
+    peer_program: Sequence[str] = PROGRAM
+    _sets: dict[str, PaperSet] = field(default_factory=dict, repr=False)
+    _probabilities: dict[int, Floats] = field(default_factory=dict, repr=False)
 
     def record(self, cell: Cell, repetition: int) -> Record:
         """
-        Compute one repetition of a cell.
+        Compute one repetition of a cell; its number is the seed of everything random in it.
 
-        Parameters
-        ----------
-        cell : Cell
-            What to compute.
-        repetition : int
-            Its number is the seed of everything random in it.
-
-        Returns
-        -------
-        dict
-            Its record; that of a peer that was stopped has a `failure`.
+        The record of a peer that was stopped has a `failure`.
         """
-        source = self.source(cell)
+        data = self.load(cell)
         record: Record = {
             "key": cell.key(repetition),
             "place": cell.place,
@@ -79,12 +72,12 @@ class Runner:
             **cell.identity(),
             "repetition": repetition,
             "seed": repetition,
-            **source.as_record(),
+            **data.as_record(),
         }
         matrices: list[Matrix] = []
         failure = None
         try:
-            outcome = self._outcome(cell, source, repetition, matrices)
+            outcome = self._outcome(cell, data, repetition, matrices)
             record |= outcome.as_record()
             seconds = {**_total_seconds(matrices), **outcome.seconds}
             record["seconds"] = {name: round(value, 4) for name, value in seconds.items()}
@@ -92,84 +85,87 @@ class Runner:
         except PeerFailure as error:
             failure = str(error)
             record["limits"] = [self.limits.seconds, self.limits.megabytes]
-        return {**record, "failure": failure, **circumstances(self.n_jobs)}
+        return {**record, "failure": failure, **provenance(self.n_jobs)}
 
-    def matrix(self, cell: Cell, source: Source, seed: int = 0) -> Matrix:
+    def load(self, cell: Cell) -> PaperSet:
+        """Load the graphs of a cell; those of the last one are kept in memory."""
+        uses = {use: cell.settings[use] for use in ("uses_labels", "uses_attributes")}
+        key = key_of({"dataset": cell.dataset, "deduplicate": cell.deduplicate, **uses})
+        if key not in self._sets:
+            self._sets.clear()
+            self._probabilities.clear()
+            self._sets[key] = load_paper_set(
+                cell.dataset, self.data_home, deduplicate=cell.deduplicate, **uses
+            )
+        return self._sets[key]
+
+    def matrix(self, cell: Cell, data: PaperSet, seed: int = 0) -> Matrix:
         """
         Inner products (or, from a peer, kernel values) of all graphs of a cell.
 
-        Parameters
-        ----------
-        cell : Cell
-            Its settings count, not its protocol.
-        source : Source
-            Its graphs.
-        seed : int, default=0
-            Of a random feature map.
-
-        Returns
-        -------
-        Matrix
-            Exact and peers' matrices are kept in the cache.
+        They depend on the settings of the cell, not on its protocol; random feature maps on the
+        seed too.
         """
-        settings = cell.settings
-        if settings["kind"] == "exact":
-            path = matrix_path(self.cache, cell.dataset, source, settings)
-            return exact_matrix(source.graphs, settings, path, self.n_jobs)
-        if settings["kind"] == "embedding":
-            return embedding_matrix(source.graphs, settings, seed, self.n_jobs)
-        spec = {
-            "dataset": cell.dataset,
-            "deduplicate": cell.deduplicate,
-            "graphs": source.digest,
-            "settings": dict(settings),
-            "data_home": None if self.data_home is None else str(self.data_home),
-        }
-        return peer_matrix(spec, self.cache, self.limits)
+        return METHOD_KINDS[cell.settings["kind"]].matrix(self, cell, data, seed)
 
-    def source(self, cell: Cell) -> Source:
-        """Graphs of a cell; those of the last one are kept in memory."""
-        uses = {use: cell.settings[use] for use in ("uses_labels", "uses_attributes")}
-        key = key_of({"dataset": cell.dataset, "deduplicate": cell.deduplicate, **uses})
-        if key not in self._sources:
-            self._sources.clear()
-            self._features.clear()
-            self._sources[key] = load_source(
-                cell.dataset, self.data_home, deduplicate=cell.deduplicate, **uses
-            )
-        return self._sources[key]
+    def median_gamma(self, data: PaperSet, train: Ints, n_steps: int) -> float:
+        """One over the median distance of nodes of training graphs."""
+        graphs = data.graphs
+        if n_steps not in self._probabilities:
+            self._probabilities[n_steps] = return_probabilities(graphs, n_steps, n_jobs=self.n_jobs)
+        is_chosen = np.zeros(len(graphs), bool)
+        is_chosen[train] = True
+        points = self._probabilities[n_steps][np.repeat(is_chosen, graphs.sizes)]
+        return Laplacian("median").fitted(points, offsets(graphs.sizes[is_chosen]), 0).scale
 
-    def _outcome(self, cell: Cell, source: Source, seed: int, matrices: list[Matrix]) -> Outcome:
+    def _outcome(self, cell: Cell, data: PaperSet, seed: int, matrices: list[Matrix]) -> Outcome:
         """Folds of one repetition; the matrices that it took are added to a list."""
-        rules = protocol_settings(cell.protocol)
+        if cell.protocol == "nested":
+            return self._nested_outcome(cell, data, seed, matrices)
         kernel = _graph_kernel(cell.settings, cell.settings.get("p"))
         if cell.protocol == "time":
-            with self._empty_cache() as fresh:
-                matrices.append(fresh.matrix(cell, source, seed))
+            with self._without_kept_matrices() as fresh:
+                matrices.append(fresh.matrix(cell, data, seed))
                 return time_outcome(matrices[0].products, kernel)
-        if cell.protocol == "paper":
-            matrices.append(self.matrix(cell, source, seed))
-            products = matrices[0].products
-            return paper_outcome(products, source.targets, kernel, seed, rules, self.n_jobs)
+        matrices.append(self.matrix(cell, data, seed))
+        rules = protocol_settings("paper")
+        products = matrices[0].products
+        return paper_outcome(products, data.targets, kernel, seed, rules, self.n_jobs)
+
+    def _nested_outcome(
+        self, cell: Cell, data: PaperSet, seed: int, matrices: list[Matrix]
+    ) -> Outcome:
+        rules = protocol_settings("nested")
+        # what the nested protocol fixes for all sets
+        common = {
+            name: rules[name] for name in ("n_steps", "median_scale") if name in cell.settings
+        }
+        settings = {**cell.settings, **common}
         known: dict[str, Matrix] = {}
 
-        def options_of(train: Ints) -> list[Option]:
-            choices = self._choices(cell, source, train, rules)
-            return [self._option(cell, source, seed, choice, known) for choice in choices]
+        def option_of(choice: Choice) -> Option:
+            key = key_of(choice)
+            if key not in known:
+                changed = replace(cell, settings={**settings, **choice})
+                known[key] = self.matrix(changed, data, seed)
+            return Option(choice, known[key].products)
 
-        fixed = _fixed(cell.settings, rules)
-        powers = rules["p"] if cell.settings["kind"] != "grakel" else [None]
-        kernels = [_graph_kernel(fixed, p) for p in powers]
-        outcome = nested_outcome(options_of, source.targets, kernels, seed, rules, self.n_jobs)
+        def options_of(train: Ints) -> list[Option]:
+            kind = METHOD_KINDS[settings["kind"]]
+            return [option_of(choice) for choice in kind.choices(self, cell, data, train, rules)]
+
+        powers = rules["p"] if "p" in settings else [None]
+        kernels = [_graph_kernel(settings, p) for p in powers]
+        outcome = nested_outcome(options_of, data.targets, kernels, seed, rules, self.n_jobs)
         matrices.extend(known.values())
         return outcome
 
     @contextmanager
-    def _empty_cache(self) -> "Iterator[Runner]":
+    def _without_kept_matrices(self) -> "Iterator[Runner]":
         """Runner that finds no matrix ready, but for what a kill left; what it makes is kept."""
         folder = self.cache / "timed"
         try:
-            yield Runner(self.data_home, folder, self.n_jobs, self.limits)
+            yield replace(self, cache=folder, _sets={}, _probabilities={})
         except PeerFailure:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -178,65 +174,92 @@ class Runner:
                 path.replace(self.cache / path.name)
         shutil.rmtree(folder, ignore_errors=True)
 
-    def _choices(
-        self, cell: Cell, source: Source, train: Ints, rules: Mapping[str, Any]
-    ) -> list[dict[str, float]]:
-        """Settings of nodes to choose from, for some training graphs."""
-        settings = cell.settings
-        if settings["kind"] == "exact":
-            gamma = self._gamma(source, train, rules["n_steps"])
-            steps = round(np.log(gamma) / np.log(rules["gamma_ratio"]))
-            rounded = float(rules["gamma_ratio"] ** steps)
-            return [{"structure_gamma": rounded * factor} for factor in rules["gamma_factors"]]
-        if settings["kind"] == "grakel":
-            return [{}]
-        choices = [{"structure_scale": scale} for scale in rules["structure_scale"]]
-        if not settings["uses_attributes"]:
-            return choices
-        scales = rules["attribute_scale"]
-        return [{**choice, "attribute_scale": scale} for choice in choices for scale in scales]
 
-    def _gamma(self, source: Source, train: Ints, n_steps: int) -> float:
-        """One over the median distance of nodes of training graphs."""
-        graphs = source.graphs
-        key = str(n_steps)
-        if key not in self._features:
-            self._features[key] = return_probabilities(graphs, n_steps, n_jobs=self.n_jobs)
-        is_chosen = np.zeros(len(graphs), bool)
-        is_chosen[train] = True
-        points = self._features[key][np.repeat(is_chosen, graphs.sizes)]
-        return Laplacian("median").fitted(points, offsets(graphs.sizes[is_chosen]), 0).scale
-
-    def _option(
-        self,
-        cell: Cell,
-        source: Source,
-        seed: int,
-        choice: Mapping[str, float],
-        known: dict[str, Matrix],
-    ) -> Option:
-        key = key_of(choice)
-        if key not in known:
-            settings = {**_fixed(cell.settings, protocol_settings("nested")), **choice}
-            changed = Cell(
-                cell.place, cell.dataset, cell.method, settings, cell.protocol, cell.deduplicate
-            )
-            known[key] = self.matrix(changed, source, seed)
-        return Option(choice, known[key].products)
-
-
-def _fixed(settings: Mapping[str, Any], rules: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with those that the nested protocol fixes for all sets."""
-    common = {name: rules[name] for name in ("n_steps", "median_scale") if name in settings}
-    return {**settings, **common}
-
-
-def _graph_kernel(settings: Mapping[str, Any], p: float | None) -> GraphKernel:
-    """K_2 of inner products; kernels of peers stay what they are."""
-    if settings["kind"] == "grakel" or p is None:
+def _graph_kernel(settings: Settings, p: float | None) -> GraphKernel:
+    """K_2 of inner products; kernels of peers, which have no p, stay what they are."""
+    if p is None:
         return PolynomialGraphKernel()
     return ExponentialGraphKernel(p=p, scale=settings["median_scale"])
 
 
 def _total_seconds(matrices: Sequence[Matrix]) -> dict[str, float]:
     return {name: sum(each.seconds[name] for each in matrices) for name in ("rpf", "gram")}
+
+
+# Kinds of methods
+
+
+class MethodKind(NamedTuple):
+    """What is computed for methods of a kind."""
+
+    matrix: Callable[[Runner, Cell, PaperSet, int], Matrix]
+    """Inner products of all graphs, from a cell, its graphs and a seed."""
+    choices: Callable[[Runner, Cell, PaperSet, Ints, Settings], list[Choice]]
+    """Settings of nodes that the nested protocol chooses from, for some training graphs."""
+    cost: Callable[[Settings, int, float], float]
+    """Rough seconds of the matrix, from the numbers of graphs and of nodes of one."""
+
+
+def _exact_matrix(runner: Runner, cell: Cell, data: PaperSet, _seed: int) -> Matrix:
+    path = matrix_path(runner.cache, cell.dataset, data, cell.settings)
+    return exact_matrix(data.graphs, cell.settings, path, runner.n_jobs)
+
+
+def _exact_choices(
+    runner: Runner, _cell: Cell, data: PaperSet, train: Ints, rules: Settings
+) -> list[Choice]:
+    """Multiples of one over the median, rounded so that folds can share matrices."""
+    gamma = runner.median_gamma(data, train, rules["n_steps"])
+    steps = round(np.log(gamma) / np.log(rules["gamma_ratio"]))
+    rounded = float(rules["gamma_ratio"] ** steps)
+    return [{"structure_gamma": rounded * factor} for factor in rules["gamma_factors"]]
+
+
+def _exact_cost(_settings: Settings, n_graphs: int, n_nodes: float) -> float:
+    return (n_graphs * n_nodes) ** 2 / 2e10
+
+
+def _embedding_matrix(runner: Runner, cell: Cell, data: PaperSet, seed: int) -> Matrix:
+    return embedding_matrix(data.graphs, cell.settings, seed, runner.n_jobs)
+
+
+def _embedding_choices(
+    _runner: Runner, cell: Cell, _data: PaperSet, _train: Ints, rules: Settings
+) -> list[Choice]:
+    choices = [{"structure_scale": scale} for scale in rules["structure_scale"]]
+    if not cell.settings["uses_attributes"]:
+        return choices
+    scales = rules["attribute_scale"]
+    return [{**choice, "attribute_scale": scale} for choice in choices for scale in scales]
+
+
+def _embedding_cost(settings: Settings, n_graphs: int, n_nodes: float) -> float:
+    n_walks = settings.get("n_walks", 0)
+    return float(n_graphs * n_nodes * n_walks * settings["n_steps"] / 1e8)
+
+
+def _grakel_matrix(runner: Runner, cell: Cell, data: PaperSet, _seed: int) -> Matrix:
+    spec = {
+        "dataset": cell.dataset,
+        "deduplicate": cell.deduplicate,
+        "graphs": data.digest,
+        "settings": dict(cell.settings),
+        "data_home": None if runner.data_home is None else str(runner.data_home),
+    }
+    return peer_matrix(spec, runner.cache, runner.limits, runner.peer_program)
+
+
+def _no_choices(*_: object) -> list[Choice]:
+    return [{}]
+
+
+def _grakel_cost(_settings: Settings, n_graphs: int, n_nodes: float) -> float:
+    return 20.0 * n_graphs * n_nodes / 1e4
+
+
+METHOD_KINDS = {
+    "exact": MethodKind(_exact_matrix, _exact_choices, _exact_cost),
+    "embedding": MethodKind(_embedding_matrix, _embedding_choices, _embedding_cost),
+    "grakel": MethodKind(_grakel_matrix, _no_choices, _grakel_cost),
+}
+"""By the `kind` of a method in the settings of the tables."""

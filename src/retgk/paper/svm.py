@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from retgk.array_types import Floats
 
-__all__ = ["Scores", "accuracies_over_c", "accuracy_at_c"]
+__all__ = ["KernelPart", "Scores", "Targets", "accuracies_over_c", "accuracy_at_c"]
 
 Targets = NDArray[Any]
+KernelPart = tuple[Floats, Targets]
+"""Kernel between some graphs and the training graphs, and the targets of the first."""
 
 _MAX_ITERATIONS = 5_000_000
 _CACHE_MB = 500
@@ -24,35 +26,12 @@ class Scores(NamedTuple):
     n_unfinished: int
 
 
-def _fitted(kernel: Floats, targets: Targets, c: float) -> Any:
-    from sklearn.svm import SVC
-
-    machine = SVC(C=c, kernel="precomputed", cache_size=_CACHE_MB, max_iter=_MAX_ITERATIONS)
-    return machine.fit(kernel, targets)
-
-
-def accuracies_over_c(
-    train: tuple[Floats, Targets], test: tuple[Floats, Targets], grid: Sequence[float]
-) -> Scores:
+def accuracies_over_c(train: KernelPart, test: KernelPart, grid: Sequence[float]) -> Scores:
     """
-    Accuracy on other graphs for every C of a rising grid.
+    Accuracy on test graphs for every C of a rising grid.
 
     Where no multiplier of a solution stands at its bound C, the solution for every larger C is
     the same one, and is not computed again.
-
-    Parameters
-    ----------
-    train : pair of ndarray
-        Kernel between training graphs, and their targets.
-    test : pair of ndarray
-        Kernel between test and training graphs, and the targets of the test graphs.
-    grid : sequence of float
-        Values of C, rising.
-
-    Returns
-    -------
-    Scores
-        One accuracy for each C.
     """
     accuracies: list[float] = []
     n_unfinished, is_free = 0, False
@@ -60,13 +39,20 @@ def accuracies_over_c(
         if is_free:
             accuracies.append(accuracies[-1])
             continue
-        machine = _fitted(*train, c)
+        machine = _fit_svc(*train, c)
         accuracies.append(float(np.mean(machine.predict(test[0]) == test[1])))
         n_unfinished += int(machine.fit_status_ != 0)
         is_free = bool(np.abs(machine.dual_coef_).max(initial=0.0) < _BOUND * c)
     return Scores(accuracies, n_unfinished)
 
 
-def accuracy_at_c(train: tuple[Floats, Targets], test: tuple[Floats, Targets], c: float) -> Scores:
-    """Accuracy on other graphs for one C; arguments as in `accuracies_over_c`."""
+def accuracy_at_c(train: KernelPart, test: KernelPart, c: float) -> Scores:
+    """Accuracy on test graphs for one C."""
     return accuracies_over_c(train, test, [c])
+
+
+def _fit_svc(kernel: Floats, targets: Targets, c: float) -> Any:
+    from sklearn.svm import SVC
+
+    machine = SVC(C=c, kernel="precomputed", cache_size=_CACHE_MB, max_iter=_MAX_ITERATIONS)
+    return machine.fit(kernel, targets)

@@ -1,4 +1,9 @@
-"""What there is to compute: the cells of tables and figures, from readable files of settings."""
+"""
+What there is to compute: the cells of tables and figures, from the files in ``settings``.
+
+A method ``[methods.NAME]`` of ``settings/table_N.toml`` is a column of that table. Its `kind` says
+how it is computed: see `retgk.paper.runner.METHOD_KINDS`.
+"""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +16,7 @@ from retgk.errors import InvalidInputError
 from retgk.paper.records import key_of
 
 __all__ = [
+    "PAPER_PENALTIES",
     "TABLES",
     "Cell",
     "Protocol",
@@ -31,31 +37,18 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Cell:
-    """
-    One number of a table or one point of a figure.
-
-    Attributes
-    ----------
-    place : str
-        "table 2", "figure 2: S=20", or "variation of table 1: p=2".
-    dataset : str
-        Name of the set.
-    method : str
-        Name of the method.
-    settings : mapping
-        Everything that the result depends on, but for the protocol and the repetition.
-    protocol : {"paper", "nested", "time"}
-        How the accuracy is found; "time" is without.
-    deduplicate : bool
-        Whether copies of graphs are dropped first.
-    """
+    """One number of a table or one point of a figure."""
 
     place: str
+    """As in "table 2", "figure 2: S=20", or "variation of table 1: p=2"."""
     dataset: str
     method: str
     settings: Settings = field(hash=False)
+    """Everything that the result depends on, but for the protocol and the repetition."""
     protocol: Protocol = "paper"
+    """How the accuracy is found; "time" is without."""
     deduplicate: bool = False
+    """Whether copies of graphs are dropped first."""
 
     def identity(self) -> dict[str, Any]:
         """Everything that the accuracies depend on, but for the repetition."""
@@ -80,30 +73,20 @@ def cell_key(identity: Mapping[str, Any]) -> str:
 
 @cache
 def read_settings(name: str) -> dict[str, Any]:
-    """
-    Content of a file of settings.
-
-    Parameters
-    ----------
-    name : str
-        "table_1" to "table_4", "figure_2", "variations", "protocols" or "sets".
-
-    Returns
-    -------
-    dict
-        As in the file.
-    """
+    """Content of a file of settings: "table_1" to "table_4", "protocols", "sets" and so on."""
     path = resources.files("retgk.paper") / "settings" / f"{name}.toml"
     return tomllib.loads(path.read_text("utf-8"))
 
 
 def protocol_settings(protocol: Protocol) -> Settings:
-    """Settings of a protocol that its results depend on."""
+    """Settings of a protocol that its results depend on, without those that choose cells."""
     settings = read_settings("protocols")[protocol]
     return {name: value for name, value in settings.items() if name not in _CHOICE_OF_CELLS}
 
 
 _CHOICE_OF_CELLS = ("methods", "max_graphs")
+PAPER_PENALTIES: tuple[float, ...] = tuple(protocol_settings("paper")["c"])
+"""Values of C that the authors' protocol chooses from."""
 
 
 def set_sizes(name: str) -> tuple[int, int, float]:
@@ -116,21 +99,9 @@ def table_cells(
     table: int, protocol: Protocol = "paper", *, deduplicate: bool = False
 ) -> list[Cell]:
     """
-    Cells of a table that can be computed.
+    Cells of a table that can be computed, set by set.
 
-    Parameters
-    ----------
-    table : int
-        1 to 4.
-    protocol : {"paper", "nested", "time"}
-        The nested protocol is for some methods and for sets of some size, see protocols.toml.
-    deduplicate : bool, default=False
-        Whether copies of graphs are dropped first.
-
-    Returns
-    -------
-    list of Cell
-        Set by set.
+    The nested protocol is for some methods and for sets of some size, see protocols.toml.
     """
     if table not in TABLES:
         raise InvalidInputError(f"there is no table {table}; choose from {TABLES}")
@@ -140,7 +111,7 @@ def table_cells(
             f"table {table}",
             name,
             method,
-            _settings_of(settings, name, method),
+            _cell_settings(settings, name, method),
             protocol,
             deduplicate,
         )
@@ -148,10 +119,10 @@ def table_cells(
         if name not in settings.get("missing", {})
         for method in settings["methods"]
     ]
-    return [cell for cell in cells if _is_wanted(cell)]
+    return [cell for cell in cells if _has_protocol(cell)]
 
 
-def _settings_of(table: Settings, name: str, method: str) -> dict[str, Any]:
+def _cell_settings(table: Settings, name: str, method: str) -> dict[str, Any]:
     overrides = table.get("overrides", {}).get(name, {}).get(method, {})
     used = {use: table[use] for use in ("uses_labels", "uses_attributes")}
     chosen = {**table["methods"][method], **overrides}
@@ -160,7 +131,7 @@ def _settings_of(table: Settings, name: str, method: str) -> dict[str, Any]:
     return {**used, **chosen}
 
 
-def _is_wanted(cell: Cell) -> bool:
+def _has_protocol(cell: Cell) -> bool:
     choice = read_settings("protocols")[cell.protocol]
     if cell.method not in choice.get("methods", [cell.method]):
         return False
@@ -169,17 +140,9 @@ def _is_wanted(cell: Cell) -> bool:
 
 def figure_cells(figure: int = 2) -> list[Cell]:
     """
-    Cells of figure 2; those that agree with a cell of a table have its key.
+    Cells of a figure, set by set and parameter by parameter; figure 1 needs no records.
 
-    Parameters
-    ----------
-    figure : int
-        1, which needs no records and has no cells, or 2.
-
-    Returns
-    -------
-    list of Cell
-        Set by set and parameter by parameter.
+    Those that agree with a cell of a table have its key.
     """
     if figure not in (1, 2):
         raise InvalidInputError(f"there is no figure {figure}; choose from (1, 2)")
@@ -189,15 +152,15 @@ def figure_cells(figure: int = 2) -> list[Cell]:
     return [
         Cell(f"figure 2: {parameter}={value}", name, settings["method"], changed)
         for name, table in settings["sets"].items()
-        for parameter, value, changed in _variations(name, table, settings)
+        for parameter, value, changed in _figure_2_points(name, table, settings)
     ]
 
 
-def _variations(
+def _figure_2_points(
     name: str, table: int, figure: Settings
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Parameter, value and all settings of every point for a set."""
-    base = _settings_of(read_settings(f"table_{table}"), name, figure["method"])
+    base = _cell_settings(read_settings(f"table_{table}"), name, figure["method"])
     widths: Sequence[int] = base["n_components"]
     for value in figure["values"]["S"]:
         yield "S", value, {**base, "n_steps": value}
@@ -212,24 +175,25 @@ def variation_cells() -> list[Cell]:
     """Cells of tables with other settings, tried where a cell is not where the paper has it."""
     return [
         Cell(
-            f"variation of table {table}: {_shown(change)}",
+            f"variation of table {table}: {_change_text(change)}",
             name,
             method,
-            {**_settings_of(read_settings(f"table_{table}"), name, method), **change},
+            {**_cell_settings(read_settings(f"table_{table}"), name, method), **change},
         )
-        for table, name, method, changes in _tried()
+        for table, name, method, changes in _changes()
         for change in changes
     ]
 
 
-def _tried() -> Iterator[tuple[int, str, str, list[dict[str, Any]]]]:
+def _changes() -> Iterator[tuple[int, str, str, list[dict[str, Any]]]]:
+    """Table, set and method of variations.toml, and the changes that were tried there."""
     for table, sets in read_settings("variations").items():
         for name, methods in sets.items():
             for method, changes in methods.items():
                 yield int(table), name, method, changes
 
 
-def _shown(change: Settings) -> str:
+def _change_text(change: Settings) -> str:
     return ", ".join(f"{name}={value}" for name, value in change.items())
 
 
@@ -244,25 +208,10 @@ def chosen_cells(
     deduplicate: bool = False,
 ) -> list[Cell]:
     """
-    Cells that are asked for.
+    Cells that are asked for: all tables and figure 2 unless some of these or variations are named.
 
-    Parameters
-    ----------
-    tables, figures : sequence of int, optional
-        All tables and figure 2, if neither they nor variations are asked for.
-    variations : bool, default=False
-        Whether to add the changed settings of variations.toml.
-    sets, methods : sequence of str, optional
-        Only those of these names.
-    protocols : sequence of {"paper", "nested", "time"}
-        Figures and variations are made by the paper's alone.
-    deduplicate : bool, default=False
-        Whether copies of graphs are dropped first.
-
-    Returns
-    -------
-    list of Cell
-        None for figure 1 alone.
+    `sets` and `methods` leave out cells of other names. Figures and variations are made by the
+    paper's protocol alone.
     """
     if (figures or variations) and (deduplicate or "paper" not in protocols):
         raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""What is to be done, in which order, and what of it is there already."""
+"""Which cells are computed, in which order, and what a file of records has of them already."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ import numpy as np
 from retgk.paper.peers import Limits
 from retgk.paper.protocols import compile_graph_kernels
 from retgk.paper.records import Record, key_of, read_records, record_writer
-from retgk.paper.runner import Runner
+from retgk.paper.runner import METHOD_KINDS, Runner
 from retgk.paper.table_cells import Cell, set_sizes
 
 __all__ = ["Task", "ordered_tasks", "run_tasks_into", "without_missing_peers"]
@@ -36,12 +36,7 @@ class Task:
         n_graphs, n_classes, n_nodes = set_sizes(self.cell.dataset)
         settings = self.cell.settings
         seconds = 2.0 * (n_graphs / 1000) ** 2 * float(np.sqrt(n_classes))
-        if settings["kind"] == "exact":
-            seconds += (n_graphs * n_nodes) ** 2 / 2e10
-        if settings.get("n_walks"):
-            seconds += n_graphs * n_nodes * settings["n_walks"] * settings["n_steps"] / 1e8
-        if settings["kind"] == "grakel":
-            seconds += 20.0 * n_graphs * n_nodes / 1e4
+        seconds += METHOD_KINDS[settings["kind"]].cost(settings, n_graphs, n_nodes)
         if self.cell.protocol == "nested":
             seconds *= 10
         return float(seconds * (1 + self.repetition))
@@ -57,21 +52,7 @@ class Task:
 
 
 def ordered_tasks(cells: Iterable[Cell], repetitions: int) -> list[Task]:
-    """
-    All repetitions of all cells, each once, the cheapest first.
-
-    Parameters
-    ----------
-    cells : iterable of Cell
-        Cells; of those with the same settings the first counts.
-    repetitions : int
-        Repetitions of each.
-
-    Returns
-    -------
-    list of Task
-        In the order in which they are to be done.
-    """
+    """All repetitions of all cells, the cheapest first; cells of equal settings count once."""
     tasks: dict[str, Task] = {}
     for cell in cells:
         for repetition in range(repetitions):
@@ -95,24 +76,10 @@ def run_tasks_into(
     say: Callable[[str, float, float], None],
 ) -> int:
     """
-    Compute what a file of records lacks.
+    Compute what a file of records lacks, in the order given; returns the number of new records.
 
-    Parameters
-    ----------
-    path : Path
-        File of records.
-    tasks : sequence of Task
-        What is wanted, in the order in which it is to be done.
-    runner : Runner
-        Computes a record.
-    say : callable
-        Called with a text, the cost done and the cost of everything, before each task and at its
-        end; and for each kernel that failed in an earlier run and is not worth another try.
-
-    Returns
-    -------
-    int
-        Number of records written.
+    `say` is called with a text, the cost done and the cost of everything, before each task and at
+    its end; and for each kernel that failed in an earlier run and is not worth another try.
     """
     compile_graph_kernels()
     with record_writer(path) as writer:
@@ -134,7 +101,7 @@ def run_tasks_into(
                     writer.append(record)
                     failed |= _failed_kernels([record])
                     n_written += 1
-                    result = _summary(record, time.perf_counter() - start)
+                    result = _result_text(record, time.perf_counter() - start)
                 else:
                     result = f"    not tried again: {failed[kernel]['failure']}"
                 say(result, spent, total)
@@ -157,7 +124,7 @@ def _is_worth_trying(failure: Record | None, limits: Limits) -> bool:
     return failure is None or limits.are_raised(failure["limits"])
 
 
-def _summary(record: Record, seconds: float) -> str:
+def _result_text(record: Record, seconds: float) -> str:
     if record["failure"]:
         return f"    {record['failure']}"
     if not record["accuracies"]:

@@ -18,9 +18,8 @@ from retgk.estimators.gram_file import check_new_gram, write_gram
 from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
 from retgk.graphs.batch import GraphBatch
 from retgk.kernels.node_kernels import Gaussian, Laplacian
-from retgk.paper.circumstances import source_digest
-from retgk.paper.paper_graphs import Source
-from retgk.paper.records import key_of
+from retgk.paper.paper_graphs import PaperSet
+from retgk.paper.records import key_of, source_digest
 from retgk.runtime.memory import peak_megabytes
 from retgk.runtime.storage import atomic_path
 from retgk.walks.random_walks import graph_hashes
@@ -62,7 +61,7 @@ def default_cache() -> Path:
     return user_cache_path("retgk", appauthor=False) / "paper"
 
 
-def matrix_path(folder: Path, dataset: str, source: Source, settings: Settings) -> Path:
+def matrix_path(folder: Path, dataset: str, source: PaperSet, settings: Settings) -> Path:
     """
     File of the matrix of an exact kernel.
 

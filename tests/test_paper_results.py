@@ -4,17 +4,25 @@ import math
 
 import pytest
 
-from retgk.paper.figure_2 import Curve, curves
-from retgk.paper.published import (
-    Published,
+from retgk.paper.figures import Curve, figure_2_curves
+from retgk.paper.table_cells import figure_cells
+from retgk.paper.table_results import (
+    CellSummary,
+    PublishedAccuracy,
     published_accuracies,
     published_methods,
     published_words,
+    records_by_cell,
+    summary_of,
+    table_rows,
+    variations,
+    verdict,
 )
-from retgk.paper.report_outside import variations
-from retgk.paper.summaries import by_cell, measured, table_rows, verdict
-from retgk.paper.table_cells import figure_cells
 from tests.paper_records import MUTAG, cell_of, made_up
+
+
+def verdict_on(accuracy, published):
+    return verdict(CellSummary(accuracy, math.nan, 1, {}), published)
 
 
 @pytest.mark.parametrize(
@@ -22,27 +30,36 @@ from tests.paper_records import MUTAG, cell_of, made_up
     [(90.0, "within"), (91.0, "within"), (91.1, "above"), (88.9, "below"), (89.0, "within")],
 )
 def test_one_point_is_within_where_deviations_are_small(accuracy, expected):
-    assert verdict(accuracy, Published(90.0, 0.2)) == expected
+    assert verdict_on(accuracy, PublishedAccuracy(90.0, 0.2)) == expected
 
 
 def test_two_deviations_are_within_where_they_are_larger():
-    assert verdict(86.1, Published(90.0, 2.0)) == "within"
-    assert verdict(85.9, Published(90.0, 2.0)) == "below"
+    assert verdict_on(86.1, PublishedAccuracy(90.0, 2.0)) == "within"
+    assert verdict_on(85.9, PublishedAccuracy(90.0, 2.0)) == "below"
+
+
+def test_no_verdict_without_an_accuracy_on_both_sides():
+    failed = CellSummary(math.nan, math.nan, 0, {}, failure="did not finish")
+    assert verdict(None, PublishedAccuracy(90.0, 2.0)) == ""
+    assert verdict(failed, PublishedAccuracy(90.0, 2.0)) == ""
+    assert verdict_on(90.0, None) == ""
 
 
 def test_mean_and_deviation_over_repetitions():
-    found = measured(MUTAG, by_cell([made_up(MUTAG, r, a) for r, a in enumerate((0.8, 0.9))]))
+    found = summary_of(
+        MUTAG, records_by_cell([made_up(MUTAG, r, a) for r, a in enumerate((0.8, 0.9))])
+    )
     assert found.accuracy == pytest.approx(85.0)
     assert found.deviation == pytest.approx(50**0.5)
     assert found.n_repetitions == 2
-    assert measured(MUTAG, {}) is None
+    assert summary_of(MUTAG, {}) is None
 
 
 def test_success_counts_more_than_a_failure_whenever_it_came():
     bad = made_up(MUTAG, failure="did not finish")
     for records in ([bad, made_up(MUTAG)], [made_up(MUTAG), bad]):
-        assert measured(MUTAG, by_cell(records)).failure == ""
-    assert measured(MUTAG, by_cell([bad])).failure == "did not finish"
+        assert summary_of(MUTAG, records_by_cell(records)).failure == ""
+    assert summary_of(MUTAG, records_by_cell([bad])).failure == "did not finish"
 
 
 def test_the_last_failure_counts():
@@ -51,9 +68,9 @@ def test_the_last_failure_counts():
     for last in (0, 2):
         records = [made_up(MUTAG, r, failure=short) for r in range(2)]
         records.append(made_up(MUTAG, last, failure=long))
-        assert measured(MUTAG, by_cell(records)).failure == long
+        assert summary_of(MUTAG, records_by_cell(records)).failure == long
     (found,) = variations([varied(0, 0.7, failure=short), varied(0, 0.7, failure=long)])
-    assert found.measured.failure == long
+    assert found.summary.failure == long
 
 
 def test_rows_hold_every_published_number():
@@ -90,7 +107,7 @@ def test_times_of_a_run_for_times_count_more_unless_it_failed():
     for last, seconds, is_timed in ((timed, 0.2, True), (stopped, 2.0, False)):
         (row,) = [
             row
-            for row in table_rows(2, by_cell([made_up(MUTAG), last]))
+            for row in table_rows(2, records_by_cell([made_up(MUTAG), last]))
             if (row.dataset, row.method) == ("MUTAG", "RetGK_I")
         ]
         assert row.times.seconds["gram"] == seconds
@@ -109,7 +126,7 @@ def figure_records(dataset="NCI1"):
 
 def test_curves_know_how_far_they_are_from_the_tables():
     records = figure_records() + figure_records("ENZYMES")
-    found = {(c.parameter, c.dataset): c for c in curves(by_cell(records))}
+    found = {(c.parameter, c.dataset): c for c in figure_2_curves(records_by_cell(records))}
     assert set(found) == {("S", "NCI1"), ("D0", "NCI1"), ("S", "ENZYMES"), ("D0", "ENZYMES"),
                           ("Dc", "ENZYMES")}  # fmt: skip
     steps = found["S", "NCI1"]
@@ -141,7 +158,7 @@ def test_one_point_is_on_the_plateau_without_noise():
 
 def test_one_value_is_no_curve():
     cell = next(cell for cell in figure_cells(2) if "=50" in cell.place and cell.dataset == "NCI1")
-    assert curves(by_cell([made_up(cell)])) == []
+    assert figure_2_curves(records_by_cell([made_up(cell)])) == []
 
 
 def varied(repetition, accuracy, change="n_walks=50", **changes):
@@ -153,25 +170,25 @@ def varied(repetition, accuracy, change="n_walks=50", **changes):
 def test_variations_have_no_part_in_tables():
     """Not even where they have the settings of a table."""
     alike = made_up(MUTAG, 1, 0.1, place="variation of table 2: p=1")
-    assert by_cell([varied(0, 0.7), alike]) == {}
-    assert measured(MUTAG, by_cell([made_up(MUTAG, 0, 0.9), alike])).n_repetitions == 1
+    assert records_by_cell([varied(0, 0.7), alike]) == {}
+    assert summary_of(MUTAG, records_by_cell([made_up(MUTAG, 0, 0.9), alike])).n_repetitions == 1
 
 
 def test_variations_by_change():
     records = [varied(0, 0.7), varied(1, 0.8), varied(0, 0.6, "p=2, S=3"), made_up(MUTAG)]
     first, second = variations(records)
     assert (first.table, first.dataset, first.method) == (2, "MUTAG", "RetGK_I")
-    assert (first.change, first.measured.n_repetitions) == ("n_walks=50", 2)
-    assert first.measured.accuracy == pytest.approx(75.0)
-    assert (second.change, second.measured.accuracy) == ("p=2, S=3", pytest.approx(60.0))
+    assert (first.change, first.summary.n_repetitions) == ("n_walks=50", 2)
+    assert first.summary.accuracy == pytest.approx(75.0)
+    assert (second.change, second.summary.accuracy) == ("p=2, S=3", pytest.approx(60.0))
 
 
 def test_variations_of_settings_that_are_no_more_are_left_out():
     old = made_up(MUTAG, 1, 0.1, settings={"kind": "old"}, place=varied(0, 0.7)["place"])
     (found,) = variations([old, varied(0, 0.7)])
-    assert (found.measured.n_repetitions, found.measured.accuracy) == (1, pytest.approx(70.0))
+    assert (found.summary.n_repetitions, found.summary.accuracy) == (1, pytest.approx(70.0))
 
 
 def test_a_variation_that_failed_after_it_succeeded():
     (found,) = variations([varied(0, 0.7), varied(0, 0.7, failure="stopped")])
-    assert found.measured.failure == ""
+    assert found.summary.failure == ""

@@ -1,0 +1,256 @@
+"""Sentences of the report: how to read it, where its numbers come from, what is open, protocols."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from retgk.paper.records import Record
+from retgk.paper.report_tables import Entry, Grid, count_text, list_text
+from retgk.paper.table_cells import (
+    TABLES,
+    Cell,
+    Protocol,
+    figure_cells,
+    read_settings,
+    table_cells,
+)
+from retgk.paper.table_results import N_REPETITIONS, RecordsByCell, summary_of
+
+__all__ = ["legend", "open_sentence", "protocols_grid", "provenance_sentences"]
+
+_PACKAGES = {
+    "python": "Python",
+    "numpy": "NumPy",
+    "scipy": "SciPy",
+    "numba": "numba",
+    "scikit-learn": "scikit-learn",
+    "grakel": "GraKeL",
+    "retgk": "retgk",
+}
+
+
+def legend(*, is_page: bool) -> str:
+    """How to read a field: in the page, which has colours, or in Markdown, which has none."""
+    above, below = ("Blue and ▲", "orange and ▼") if is_page else ("Bold and ▲", "bold and ▼")
+    return (
+        "In a field: the mean accuracy over repetitions here, with its standard deviation over "
+        "them in brackets, and below it that of the paper; the difference is in published standard "
+        f"deviations (sd). {above}: above the tolerance, {below}: below it. In italics: quoted "
+        "from the paper, not computed here. Empty: in neither. WL, SP, GK and CSM are GraKeL's; "
+        "their settings are not the paper's, so that they are not judged."
+    )
+
+
+def provenance_sentences(records: Sequence[Record], n_unknown: int, still_open: str) -> list[str]:
+    """Where the numbers come from; `n_unknown` of the records belong to no cell."""
+    days = sorted({record["time"][:10] for record in records})
+    period = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    found = [
+        f"Made from {count_text(len(records), 'record')}, {period}; "
+        f"{_machine_text(records)}; {_version_text(records)}.",
+        *_digest_sentences(records),
+        "Accuracies of the tables are by the paper's protocol, whose medians see test graphs too; "
+        "see Protocols. RetGK_II draws its frequencies (and walks) anew for each repetition.",
+        still_open,
+    ]
+    n_unfinished = sum(record.get("n_unfinished", 0) for record in records)
+    if n_unfinished:
+        machines = count_text(n_unfinished, "support vector machine")
+        found.append(f"{machines} hit the limit of iterations.")
+    if n_unknown:
+        found.append(f"Left out, of no cell of this version: {count_text(n_unknown, 'record')}.")
+    return [sentence for sentence in found if sentence]
+
+
+def _distinct_text(names: Iterable[str]) -> str:
+    """Distinct names; with the number of records of each, if there are several."""
+    counts = Counter(names)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{name} ({count_text(n, 'record')})" for name, n in counts.items())
+
+
+def _machine_text(records: Sequence[Record]) -> str:
+    machines = (record["machine"] for record in records)
+    names = (f"{count_text(each['cores'], 'core')} of {each['cpu']}" for each in machines)
+    return _distinct_text(names)
+
+
+def _version_text(records: Sequence[Record]) -> str:
+    parts = []
+    for key, name in _PACKAGES.items():
+        known = dict.fromkeys(
+            record["versions"][key] for record in records if key in record["versions"]
+        )
+        if known:
+            parts.append(f"{name} {' and '.join(known)}")
+    return ", ".join(parts)
+
+
+def _digest_sentences(records: Sequence[Record]) -> list[str]:
+    """On the state of the computing code; older records do not tell."""
+    digests = [record["versions"].get("source", "not noted") for record in records]
+    if set(digests) == {"not noted"}:
+        return []
+    return [f"Digest of the computing code: {_distinct_text(digests)}."]
+
+
+# What is still to be run
+
+_N_WANTED: dict[Protocol, int] = {"paper": N_REPETITIONS, "nested": 3, "time": 1}
+"""Repetitions of a cell."""
+_PROTOCOL_TEXTS: dict[Protocol, str] = {
+    "paper": "{}",
+    "nested": "{} by the nested protocol",
+    "time": "times of {}",
+}
+_N_WANTED_OF_POINTS = 3
+
+
+def open_sentence(records: RecordsByCell, *, has_baseline: bool = True) -> str:
+    """
+    Say which cells have no records, or fewer repetitions than wanted; empty if there are none.
+
+    Cells of peers that were stopped are not open, nor are those of sets that are not to be had.
+    `has_baseline` says whether there are records of the published method in plain NumPy.
+    """
+    parts = [text for protocol in _N_WANTED for text in _open_by_protocol(protocol, records)]
+    points = figure_cells(2)
+    n_open = sum(_n_missing(cell, records, _N_WANTED_OF_POINTS) > 0 for cell in points)
+    if n_open:
+        parts.append(f"Figure 2, {n_open} of {len(points)} points")
+    if not any(record["deduplicate"] for own in records.values() for record in own.values()):
+        parts.append("tables without copies of graphs (--deduplicate)")
+    if not has_baseline:
+        parts.append("the published method in plain NumPy (benchmarks.bench_paper)")
+    return f"Still to be run: {'; '.join(parts)}." if parts else ""
+
+
+def _n_missing(cell: Cell, records: RecordsByCell, n_wanted: int) -> int:
+    """Repetitions that a cell lacks; none if it cannot be computed, for its time or otherwise."""
+    found = summary_of(cell, records)
+    if found is None and cell.protocol != "paper":
+        beside = summary_of(replace(cell, protocol="paper"), records)
+        found = beside if beside and beside.failure else None
+    if found is None:
+        return n_wanted
+    return 0 if found.failure else max(0, n_wanted - found.n_repetitions)
+
+
+def _open_by_protocol(protocol: Protocol, records: RecordsByCell) -> list[str]:
+    """What is open of a protocol, by table."""
+    name = _PROTOCOL_TEXTS[protocol]
+    cells = {table: table_cells(table, protocol) for table in TABLES}
+    if all(summary_of(cell, records) is None for own in cells.values() for cell in own):
+        return [name.format("all tables")]
+    return [
+        f"{name.format(f'Table {table}')}, {text}"
+        for table, own in cells.items()
+        for text in _open_in_table(own, records, _N_WANTED[protocol])
+    ]
+
+
+def _open_in_table(cells: Sequence[Cell], records: RecordsByCell, n_wanted: int) -> list[str]:
+    """Methods that are open on all sets, together; then the others, by set."""
+    lacking = {
+        (cell.dataset, cell.method): n
+        for cell in cells
+        if (n := _n_missing(cell, records, n_wanted))
+    }
+    unrun = _unrun_methods(cells, lacking, n_wanted)
+    alike: dict[str, list[str]] = {}
+    for dataset in dict.fromkeys(cell.dataset for cell in cells):
+        texts = [
+            method if n == n_wanted else f"{method} ({n} of {n_wanted} repetitions)"
+            for (name, method), n in lacking.items()
+            if name == dataset and method not in unrun
+        ]
+        if texts:
+            alike.setdefault(list_text(texts), []).append(dataset)
+    parts = [f"{list_text(unrun)} on all sets"] if unrun else []
+    return parts + [f"{text} on {list_text(names)}" for text, names in alike.items()]
+
+
+def _unrun_methods(
+    cells: Iterable[Cell], lacking: dict[tuple[str, str], int], n_wanted: int
+) -> list[str]:
+    """Methods without any record."""
+    done = {cell.method for cell in cells if lacking.get((cell.dataset, cell.method)) != n_wanted}
+    return [method for method in dict.fromkeys(cell.method for cell in cells) if method not in done]
+
+
+# Protocols
+
+Rules = Mapping[str, Any]
+
+
+def protocols_grid() -> Grid:
+    """What is split, chosen and fixed, in the paper's protocol and in the nested one."""
+    rules = read_settings("protocols")
+    paper, nested = _paper_texts(rules["paper"]), _nested_texts(rules["nested"])
+    rows = [
+        [Entry(name), Entry(paper[name], kind="text"), Entry(nested[name], kind="text")]
+        for name in paper
+    ]
+    notes = [
+        "Accuracies of the tables are by the paper's protocol: test graphs have a part in its "
+        "medians, and test accuracies may have had one in the authors' choices for each set.",
+        f"In both, RetGK_I is computed with tol = {_tolerance_text()}: every inner product of mean "
+        "embeddings is within tol of its exact value.",
+    ]
+    return Grid("protocols", "Protocols", ["", "paper", "nested"], rows, notes)
+
+
+def _paper_texts(rules: Rules) -> dict[str, str]:
+    """What the paper's protocol does with every part of a method."""
+    n_folds = rules["folds"]
+    tenth = "tenth" if n_folds == 10 else f"part of 1/{n_folds}"
+    return {
+        "folds": "One random order of all graphs for each repetition, not stratified, cut into "
+        f"{n_folds} folds of n - ceil({1 - 1 / n_folds:g} n) graphs. Where {n_folds} does not "
+        f"divide n, up to {n_folds - 1} graphs are never tested.",
+        "medians": "Over all graphs, test graphs included (transductive).",
+        "C": f"From {_set_text(rules['c'])}, on a validation {tenth}; ties go to the larger C. "
+        "Then training and validation graphs train together. This is the authors' code; the "
+        "paper's text prints 1e-3 to 1e3.",
+        "RetGK_I": "Bandwidth: the median. p, the number of steps S and a factor of the median of "
+        "graphs are the authors' choices for each set. Bandwidth of attributes: 1 / "
+        "sqrt(dimension).",
+        "RetGK_II": "The scales of the frequencies, p and S are the authors' choices for each set.",
+        "WL, SP": "C alone is chosen; their other settings are fixed.",
+        "cells": "All methods that are computed here, all sets.",
+    }
+
+
+def _nested_texts(rules: Rules) -> dict[str, str]:
+    """The same of the nested protocol."""
+    fixed = f"S = {rules['n_steps']}, factor {rules['median_scale']:g} of the median of graphs"
+    powers = _set_text(rules["p"])
+    return {
+        "folds": f"{rules['folds']} stratified folds, drawn anew for each repetition; every graph "
+        "is tested once.",
+        "medians": "Over training graphs alone.",
+        "C": f"From {_set_text(rules['c'])}, together with everything else that is chosen, by "
+        f"{rules['inner_folds']}-fold cross-validation inside the training folds; ties go to the "
+        "larger C.",
+        "RetGK_I": "Chosen: the scale of the node kernel, 1 / median over training graphs rounded "
+        f"to a power of {rules['gamma_ratio']:.3g}, times one of "
+        f"{_set_text(rules['gamma_factors'])}; p from {powers}; C. Fixed: {fixed}, and 1 / "
+        "sqrt(dimension) for attributes.",
+        "RetGK_II": f"Chosen: the scale of frequencies from {_set_text(rules['structure_scale'])}, "
+        f"that of attributes from {_set_text(rules['attribute_scale'])}; p from {powers}; C. "
+        f"Fixed: {fixed}, and the widths of the tables.",
+        "WL, SP": "C alone is chosen; their other settings are fixed.",
+        "cells": f"{', '.join(rules['methods'])}; sets of at most {rules['max_graphs']:,} graphs.",
+    }
+
+
+def _tolerance_text() -> str:
+    cells = [cell for table in TABLES for cell in table_cells(table)]
+    found = {cell.settings["tol"] for cell in cells if "tol" in cell.settings}
+    return " or ".join(f"{tol:g}" for tol in sorted(found))
+
+
+def _set_text(values: Sequence[float]) -> str:
+    return "{" + ", ".join(f"{value:g}" for value in values) + "}"
