@@ -17,10 +17,11 @@ from threadpoolctl import threadpool_limits
 from benchmarks.published import inner_products_of_pairs
 from benchmarks.records import write_records
 from retgk import load_tudataset, return_probabilities
-from retgk.engine.exact.points import DistinctPoints, NodePoints
-from retgk.engine.exact.reduction import Reduced, reduced_points
-from retgk.engine.exact.tile_layout import buckets, factors, tasks
-from retgk.engine.exact.tiled_gram import weighted_gram
+from retgk.engine.exact.distinct_points import DistinctPoints
+from retgk.engine.exact.fitted_graphs import FittedGraphs
+from retgk.engine.exact.node_points import NodePoints
+from retgk.engine.exact.tile_layout import shared_buckets, tile_factors
+from retgk.engine.exact.tiled_gram import split_into_tasks
 from retgk.kernels.node_kernels import Laplacian
 
 # what the paper compares of the nodes, besides return probabilities
@@ -85,6 +86,11 @@ def _published_piece(node_ptr, features, gammas, pairs):
         return values, time.perf_counter() - wall, time.process_time() - cpu
 
 
+def weighted_gram(points, kernels, tol, n_jobs=None):
+    """From node features to inner products."""
+    return FittedGraphs.of(points, kernels, tol, n_jobs).gram(n_jobs=n_jobs)
+
+
 def best(function):
     """What a function returns, and the least wall and processor seconds of some calls."""
     walls, cpus = [], []
@@ -96,36 +102,36 @@ def best(function):
     return result, min(walls), min(cpus)
 
 
-def n_values(reduced):
+def n_values(fitted):
     """Kernel values of one triangle; that blocks on the diagonal are computed whole is left out."""
-    counts = np.unique(reduced.x.labels, return_counts=True)[1].astype(float)
+    counts = np.unique(fitted.points.labels, return_counts=True)[1].astype(float)
     return float((counts * (counts + 1) / 2).sum())
 
 
-def peak_rate(reduced, n_points=960, points_per_graph=32, n_repetitions=100):
+def peak_rate(fitted, n_points=960, points_per_graph=32, n_repetitions=100):
     """Kernel values a second of one thread, on points that stay in the first caches."""
     from retgk.engine.exact.tiles import fill_products
 
-    chosen = np.random.default_rng(0).integers(len(reduced.x), size=n_points)
+    chosen = np.random.default_rng(0).integers(len(fitted.points), size=n_points)
     numbers = np.arange(n_points)
     some = DistinctPoints(
-        reduced.x.coordinates[chosen],
+        fitted.points.coordinates[chosen],
         np.zeros(n_points, np.int32),
         numbers,
         numbers // points_per_graph,
         np.ones(n_points),
         n_points // points_per_graph,
     )
-    small = Reduced(some, some, reduced.kernels, reduced.block_ptr, reduced.dtype, 0.0)
-    bucket = buckets(small)[0]
-    task = next(tasks(bucket, False))
+    kernel = fitted.frame.tile_kernel
+    bucket = shared_buckets(some, some, kernel)[0]
+    task = next(split_into_tasks(bucket, False))
     what, products, times = (0, task.stop, False), np.empty(task.shape), []
     for _ in range(n_repetitions):
         start = time.thread_time()
         fill_products(
             bucket.rows,
             bucket.columns,
-            factors(small.kernels, small.block_ptr),
+            tile_factors(kernel),
             what,
             task.row_numbers,
             products,
@@ -139,21 +145,21 @@ def records_of_set(folder, name, tolerances, pool):
     pairs, factor = sample_of_pairs(np.diff(points.node_ptr))
     values, plain, plain_cpu = published_products(points, kernels, pairs, pool)
     for tol in tolerances:
-        reduced = reduced_points(points, kernels, tol)
+        fitted = FittedGraphs.of(points, kernels, tol)
         gram, wall, cpu = best(lambda t=tol: weighted_gram(points, kernels=kernels, tol=t))
         _, wall_one, cpu_one = best(
             lambda t=tol: weighted_gram(points, kernels=kernels, tol=t, n_jobs=1)
         )
-        peak, rate = peak_rate(reduced), n_values(reduced) / cpu_one
+        peak, rate = peak_rate(fitted), n_values(fitted) / cpu_one
         record = {
             "set": name,
             "uses": SETS[name],
             "tol": tol,
             "graphs": points.n_graphs,
             "nodes": points.n_nodes,
-            "distinct": len(reduced.x),
-            "coordinates": np.diff(reduced.block_ptr).tolist(),
-            "dtype": np.dtype(reduced.dtype).name,
+            "distinct": len(fitted.points),
+            "coordinates": np.diff(fitted.frame.block_ptr).tolist(),
+            "dtype": np.dtype(fitted.frame.dtype).name,
             "sample_pairs": len(pairs),
             "published_extrapolated": plain * factor,
             "published_cpu_extrapolated": plain_cpu * factor,

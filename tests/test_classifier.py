@@ -25,6 +25,7 @@ from retgk import (
 )
 from retgk.estimators import classifier, predictor
 from retgk.learning.calibration import calibrated, fitted_calibration
+from retgk.walks.return_probabilities import Walks
 
 from .classifier_graphs import quick, three_classes
 
@@ -72,10 +73,10 @@ def test_learns(data, approximate):
 
 def test_only_support_graphs_are_kept(data):
     model = quick(C=1000, p=2, scale=8).fit(data.graphs[:60], data.targets[:60])
-    kept = model.kernel_._fitted.points
+    kept = model.engine_.state().arrays
     assert len(model.support_) < 60
-    assert kept.n_graphs == len(model.support_) == model.dual_coef_.shape[1]
-    totals = np.bincount(kept.entry_graphs, kept.entry_weights)
+    assert model.engine_.n_graphs == len(model.support_) == model.dual_coef_.shape[1]
+    totals = np.bincount(kept["entry_graphs"], kept["entry_weights"])
     np.testing.assert_allclose(totals, np.ones(len(model.support_)))
     assert model.kernel_.inner_products_.shape == (len(model.support_),) * 2
 
@@ -113,22 +114,19 @@ def test_scores_are_those_of_cross_validation(data):
     np.testing.assert_allclose(found, expected)
 
 
-def test_steps_share_return_probabilities(data, monkeypatch):
-    from retgk.estimators import graph_products, kernel
+@pytest.mark.parametrize("approximate", [False, True])
+def test_steps_share_return_probabilities(data, approximate, monkeypatch):
+    calls, compute = [], Walks.probabilities
 
-    calls = []
-    compute = graph_products.return_probabilities
-    monkeypatch.setattr(
-        graph_products,
-        "return_probabilities",
-        lambda batch, n_steps, **options: (
-            calls.append(n_steps) or compute(batch, n_steps, **options)
-        ),
-    )
-    monkeypatch.setattr(kernel, "return_probabilities", None)
-    model = quick(n_steps=(3, 12, 6), C=1, p=1, scale=1).fit(data.graphs[:60], data.targets[:60])
-    assert calls == [12]
-    alone = quick(n_steps=6, C=1, p=1, scale=1).fit(data.graphs[:60], data.targets[:60])
+    def counted(walks, batch, **options):
+        calls.append((walks.n_steps, len(batch), options.get("nodes")))
+        return compute(walks, batch, **options)
+
+    monkeypatch.setattr(Walks, "probabilities", counted)
+    options = {"C": 1, "p": 1, "scale": 1, "approximate": approximate}
+    model = quick(n_steps=(3, 12, 6), **options).fit(data.graphs[:60], data.targets[:60])
+    assert calls == [(12, 60, None)]
+    alone = quick(n_steps=6, **options).fit(data.graphs[:60], data.targets[:60])
     np.testing.assert_allclose(
         model.cv_results_["mean_test_score"][2], alone.cv_results_["mean_test_score"][0]
     )
@@ -267,7 +265,7 @@ def test_rule_for_auto(data, monkeypatch):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_ridge_takes_over_for_many_graphs(n_classes, monkeypatch):
-    from retgk.estimators import landmark_ridge
+    from retgk.learning import landmark_ridge
 
     data = make_graph_classification(
         n_graphs=120, n_classes=n_classes, n_labels=3, n_nodes=(5, 15), random_state=0
@@ -285,7 +283,7 @@ def test_ridge_takes_over_for_many_graphs(n_classes, monkeypatch):
 
 def test_many_new_graphs_are_done_in_parts(fitted, data, monkeypatch):
     whole = fitted.decision_function(data.graphs)
-    monkeypatch.setattr(predictor, "_GRAPHS_AT_A_TIME", 7)
+    monkeypatch.setattr(predictor, "GRAPHS_AT_A_TIME", 7)
     np.testing.assert_allclose(fitted.decision_function(data.graphs), whole, atol=1e-3)
     assert fitted.decision_function(data.graphs[:0]).shape == (0, 3)
 

@@ -5,6 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from retgk import InvalidInputError, Laplacian, RetGKClassifier
+from retgk.walks.return_probabilities import Walks
 
 from .classifier_graphs import quick, three_classes
 
@@ -57,8 +58,7 @@ def test_bad_parameters(data, options, message):
 @pytest.mark.parametrize("approximate", [False, True])
 @pytest.mark.parametrize("n_steps", [(10, -5), (10, 0), (10, 4.0), (10, True), (10, "20")])
 def test_bad_numbers_of_steps_are_found_before_any_work(data, n_steps, approximate, monkeypatch):
-    for place in ("estimators.graph_products", "estimators.embedding"):
-        monkeypatch.setattr(f"retgk.{place}.return_probabilities", _no_work)
+    monkeypatch.setattr(Walks, "probabilities", _no_work)
     model = quick(n_steps=n_steps, approximate=approximate)
     with pytest.raises(InvalidInputError, match="n_steps must be a whole number of at least 1"):
         model.fit(data.graphs[:60], data.targets[:60])
@@ -72,7 +72,7 @@ def test_bad_numbers_of_steps_are_found_before_any_work(data, n_steps, approxima
     ],
 )
 def test_bad_node_kernels_are_found_before_any_work(data, options, message, monkeypatch):
-    monkeypatch.setattr("retgk.estimators.embedding.return_probabilities", _no_work)
+    monkeypatch.setattr(Walks, "probabilities", _no_work)
     with pytest.raises(InvalidInputError, match=message):
         quick(approximate=True, **options).fit(data.graphs[:60], data.targets[:60])
 

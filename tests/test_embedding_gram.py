@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from retgk.engine.embedded import gram
+from retgk.engine.embedded import embedding_gram as gram_module
 from retgk.engine.embedded.embedding_gram import embedding_gram, embedding_products
 from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
@@ -19,7 +19,7 @@ from tests.embedding_graphs import large_batch
 @pytest.fixture(params=[np.float64, np.float32])
 def vectors(request, monkeypatch):
     """Sparse vectors of graphs that fill several tiles, the last one not whole."""
-    monkeypatch.setattr(gram, "_TILE", 16)
+    monkeypatch.setattr(gram_module, "TILE", 16)
     batch = large_batch(70).without_attributes()
     embedding = RetGKEmbedding(n_steps=5, n_components=9, sparse_output=True, random_state=0)
     return embedding.set_params(dtype=request.param).fit_transform(batch)

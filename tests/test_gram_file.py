@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,15 +19,17 @@ from retgk import (
     save_model,
     write_mean_embedding_gram,
 )
-from retgk.engine.exact.reduction import reduced_points
+from retgk.engine.exact.exact_engine import ExactEngine
+from retgk.engine.node_features import NodeFeatures
 from retgk.estimators import gram_file
+from retgk.walks.return_probabilities import Walks
 from tests.kernel_graphs import assert_close, graphs_of_kind
 
 
 def test_gram_file_equals_the_matrix_in_memory(tmp_path, monkeypatch):
     graphs = graphs_of_kind("both", 30)
     kernel = RetGKKernel(tol=0, random_state=0)
-    monkeypatch.setattr(gram_file, "_BLOCK_BYTES", 8 * 30 * 7)
+    monkeypatch.setattr(gram_file, "BLOCK_BYTES", 8 * 30 * 7)
     matrix = write_mean_embedding_gram(tmp_path / "gram.npy", graphs, kernel=kernel)
     assert np.array_equal(matrix, matrix.T)
     assert_close(np.asarray(matrix), kernel.fit(graphs).inner_products_, 1e-13)
@@ -37,37 +38,44 @@ def test_gram_file_equals_the_matrix_in_memory(tmp_path, monkeypatch):
         write_mean_embedding_gram(tmp_path / "gram.npy", graphs, kernel=kernel)
 
 
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(gram_file, "BLOCK_BYTES", 8 * 30 * 7)
+
+
+def write_until_killed(path, graphs, n_blocks, monkeypatch, **options):
+    """Write some blocks, then stop as a kill would."""
+    products, n_done = ExactEngine.inner_products, []
+
+    def products_or_death(engine, rows=None, columns=None):
+        if rows == columns:  # the first part of a block of rows
+            if len(n_done) == n_blocks:
+                raise KeyboardInterrupt
+            n_done.append(1)
+        return products(engine, rows, columns)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ExactEngine, "inner_products", products_or_death)
+        with pytest.raises(KeyboardInterrupt):
+            write_mean_embedding_gram(path, graphs, **options)
+
+
+@pytest.mark.usefixtures("small_blocks")
 def test_gram_file_of_other_graphs_is_not_continued(tmp_path, monkeypatch):
-    graphs = graphs_of_kind("both", 30)
-    monkeypatch.setattr(gram_file, "_BLOCK_BYTES", 8 * 30 * 7)
-    monkeypatch.setattr(gram_file, "_fill_rows", fail_at_second_call(gram_file._fill_rows))
-    with pytest.raises(KeyboardInterrupt):
-        write_mean_embedding_gram(tmp_path / "gram.npy", graphs, kernel=RetGKKernel(random_state=0))
+    graphs, path = graphs_of_kind("both", 30), tmp_path / "gram.npy"
+    write_until_killed(path, graphs, 1, monkeypatch, kernel=RetGKKernel(random_state=0))
     with pytest.raises(InvalidInputError, match="was begun with other graphs or parameters"):
-        write_mean_embedding_gram(
-            tmp_path / "gram.npy", graphs[::-1], kernel=RetGKKernel(random_state=0)
-        )
-
-
-def fail_at_second_call(function):
-    calls = []
-
-    def wrapped(*arguments):
-        calls.append(1)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return function(*arguments)
-
-    return wrapped
+        write_mean_embedding_gram(path, graphs[::-1], kernel=RetGKKernel(random_state=0))
 
 
 KILLED = """
 import sys, time
 from retgk import RetGKKernel, make_graph_classification, write_mean_embedding_gram
+from retgk.engine.exact.exact_engine import ExactEngine
 from retgk.estimators import gram_file
-gram_file._BLOCK_BYTES = 8 * 40 * 4
-fill, slow = gram_file._fill_rows, float(sys.argv[2])
-gram_file._fill_rows = lambda *arguments: (time.sleep(slow), fill(*arguments))
+gram_file.BLOCK_BYTES = 8 * 40 * 4
+products, slow = ExactEngine.inner_products, float(sys.argv[2])
+ExactEngine.inner_products = lambda *arguments: (time.sleep(slow), products(*arguments))[1]
 graphs = make_graph_classification(n_graphs=40, n_labels=3, random_state=0).graphs
 write_mean_embedding_gram(sys.argv[1], graphs, kernel=RetGKKernel(random_state=0))
 """
@@ -76,7 +84,7 @@ write_mean_embedding_gram(sys.argv[1], graphs, kernel=RetGKKernel(random_state=0
 def test_killed_gram_file_resumes_to_the_same_matrix(tmp_path):
     undisturbed, killed = tmp_path / "undisturbed.npy", tmp_path / "killed.npy"
     subprocess.run([sys.executable, "-c", KILLED, undisturbed, "0"], check=True)
-    process = subprocess.Popen([sys.executable, "-c", KILLED, killed, "0.2"])
+    process = subprocess.Popen([sys.executable, "-c", KILLED, killed, "0.1"])
     journal = tmp_path / "killed.npy.partial.json"
     deadline = time.monotonic() + 60
     while not journal.exists() and time.monotonic() < deadline:
@@ -87,27 +95,6 @@ def test_killed_gram_file_resumes_to_the_same_matrix(tmp_path):
     assert not killed.exists()
     subprocess.run([sys.executable, "-c", KILLED, killed, "0"], check=True)
     assert killed.read_bytes() == undisturbed.read_bytes()
-
-
-@pytest.fixture
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(gram_file, "_BLOCK_BYTES", 8 * 30 * 7)
-
-
-def write_until_killed(path, graphs, n_blocks, monkeypatch, **options):
-    """Write some blocks, then stop as a kill would."""
-    fill, calls = gram_file._fill_rows, []
-
-    def fill_or_die(*arguments):
-        if len(calls) == n_blocks:
-            raise KeyboardInterrupt
-        calls.append(1)
-        fill(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(gram_file, "_fill_rows", fill_or_die)
-        with pytest.raises(KeyboardInterrupt):
-            write_mean_embedding_gram(path, graphs, **options)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -151,26 +138,25 @@ def test_journal_that_cannot_be_read(tmp_path, text):
         write_mean_embedding_gram(path, graphs_of_kind("both", 3))
 
 
-def test_fingerprint_knows_everything_that_matters():
-    points = graphs_of_kind("attributes", 6)
-    kernel = RetGKKernel(4, structure_kernel=Laplacian(1.0), attribute_kernel=Laplacian(1.0), tol=0)
-    kernel._fit_nodes(points)
-    reduced = kernel._fitted.reduced
-    other = reduced.block_ptr.copy()
-    other[1] += 1
-    weights = replace(reduced.x, entry_weights=reduced.x.entry_weights[::-1].copy() + 0.1)
-    fingerprints = {
-        gram_file._fingerprint(some)
-        for some in (
-            reduced,
-            replace(reduced, block_ptr=other),
-            replace(reduced, x=weights, y=weights),
-            replace(reduced, dtype=np.float32),
-        )
+def test_digest_knows_everything_that_matters():
+    graphs = graphs_of_kind("attributes", 6)
+
+    def digest(batch=graphs, n_steps=4, **options):
+        given = {"tol": 0.0, "structure_kernel": Laplacian(1.0), "random_state": 0, **options}
+        return ExactEngine(**given).fit(NodeFeatures(batch, Walks(n_steps))).digest()
+
+    other_attributes = graphs.with_attributes(graphs.attributes[::-1])
+    digests = {
+        digest(),
+        digest(n_steps=5),
+        digest(tol=1e-4),
+        digest(structure_kernel=Laplacian(2.0)),
+        digest(graphs[::-1]),
+        digest(graphs[:5]),
+        digest(other_attributes),
     }
-    assert len(fingerprints) == 4
-    again = reduced_points(kernel._fit_bandwidths(points), kernel._kernels, 0.0)
-    assert gram_file._fingerprint(again) in fingerprints
+    assert len(digests) == 7
+    assert digest() in digests
 
 
 def test_disk_that_is_full(tmp_path, monkeypatch):
@@ -182,7 +168,7 @@ def test_disk_that_is_full(tmp_path, monkeypatch):
     def work(*_args, **_options):
         raise AssertionError("return probabilities were computed")
 
-    monkeypatch.setattr("retgk.estimators.kernel.return_probabilities", work)
+    monkeypatch.setattr(Walks, "probabilities", work)
     with pytest.raises(InvalidInputError, match=r"the matrix takes 0.0 GiB, but only 0.0 GiB are"):
         write_mean_embedding_gram(tmp_path / "gram.npy", graphs_of_kind("both", 30))
     with pytest.raises(InvalidInputError, match="is not a folder; make it first"):

@@ -91,8 +91,7 @@ def no_work(monkeypatch):
     def work(*_args, **_options):
         raise AssertionError("return probabilities were computed")
 
-    monkeypatch.setattr("retgk.estimators.kernel.return_probabilities", work)
-    monkeypatch.setattr("retgk.learning.graph_products.return_probabilities", work)
+    monkeypatch.setattr("retgk.walks.return_probabilities.Walks.probabilities", work)
 
 
 BAD_PARAMETERS = [

@@ -32,8 +32,8 @@ def test_equals_the_median_of_a_large_matrix():
 
 @pytest.mark.parametrize("decimals", [0, 1, 8])
 def test_a_sample_that_misleads_costs_time_only(monkeypatch, decimals):
-    monkeypatch.setattr(medians, "_SAMPLE", 4)
-    monkeypatch.setattr(medians, "_SPREADS", (0.0, 0.5))
+    monkeypatch.setattr(medians, "SAMPLE_SIZE", 4)
+    monkeypatch.setattr(medians, "SPREADS", (0.0, 0.5))
     for seed in range(20):
         assert_is_median(np.random.default_rng(seed).normal(size=(40, 3)).round(decimals))
 

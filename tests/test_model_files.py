@@ -122,15 +122,14 @@ def test_loaded_kernel_finds_inner_products_again(tmp_path):
     save_model(model, tmp_path / "model.retgk")
     loaded = load_model(tmp_path / "model.retgk")
     loaded._repr_html_()
-    assert "inner_products_" not in vars(loaded)
+    assert "inner_products_" not in dir(loaded)
     np.testing.assert_array_equal(loaded.distances(), model.distances())
     np.testing.assert_array_equal(loaded.diagonal(), model.diagonal())
     np.testing.assert_array_equal(loaded.inner_products_, model.inner_products_)
 
 
 def test_missing_attributes_are_missing():
-    with pytest.raises(AttributeError, match="'RetGKKernel' object has no attribute 'inner_prod"):
-        _ = RetGKKernel().inner_products_
+    assert not hasattr(RetGKKernel(), "inner_products_")
     with pytest.raises(AttributeError, match="'RetGKKernel' object has no attribute 'nothing'"):
         _ = fitted_model("kernel").nothing
 

@@ -21,12 +21,14 @@ from retgk import (
     most_similar,
     squared_mmd,
 )
-from retgk.engine.exact.fitted_graphs import FittedGraphs
-from retgk.engine.exact.new_graphs import placed_graphs, products_with_fitted, squared_norms
-from retgk.engine.exact.points import NodePoints
-from retgk.engine.exact.reduction import FLOAT64_ERROR, reduced_points
-from retgk.kernels import new_graphs
-from retgk.learning.graph_products import exact_products
+from retgk.engine.exact import fitted_graphs
+from retgk.engine.exact.exact_engine import ExactEngine
+from retgk.engine.exact.fitted_graphs import FittedGraphs, NewGraphs
+from retgk.engine.exact.node_points import NodePoints
+from retgk.engine.exact.reduction import FLOAT64_ERROR
+from retgk.engine.node_features import NodeFeatures
+from retgk.learning.graph_products import fit_products
+from retgk.walks.return_probabilities import Walks
 from tests.kernel_graphs import KINDS, graphs_of_kind
 from tests.test_weighted_gram import KERNELS, TOLERANCES, naive_gram, random_points
 from tests.walk_graphs import complete, path, star
@@ -36,8 +38,8 @@ def placed(seed, widths, kernels, tol, n_labels, **changes):
     """Fitted graphs, and new ones in their frame."""
     fitted_nodes = random_points(seed, widths, n_labels=n_labels)
     new_nodes = changed(random_points(seed + 1, widths, n_graphs=3, n_labels=n_labels), **changes)
-    fitted = FittedGraphs.of(reduced_points(fitted_nodes, kernels, tol))
-    return fitted_nodes, new_nodes, fitted, placed_graphs(new_nodes, fitted, None)
+    fitted = FittedGraphs.of(fitted_nodes, kernels, tol)
+    return fitted_nodes, new_nodes, fitted, NewGraphs.of(new_nodes, fitted, None)
 
 
 def changed(nodes, spread, shift):
@@ -59,14 +61,14 @@ def changed(nodes, spread, shift):
 def test_error_is_within_the_promise(kernels, width, n_labels, seed, tol, spread, shift):
     widths = [width] * len(kernels)
     own = {"spread": spread, "shift": shift}
-    x, y, fitted, graphs = placed(seed, widths, kernels, tol, n_labels, **own)
+    x, y, _, graphs = placed(seed, widths, kernels, tol, n_labels, **own)
     expected = naive_gram(y, x, kernels)
     size = max(1.0, np.abs(expected).max())  # polynomials are not bounded by one
-    error = products_with_fitted(graphs, fitted, None) - expected
+    error = graphs.products() - expected
     assert np.abs(error).max() <= max(tol, FLOAT64_ERROR) * size
     expected = np.diag(naive_gram(y, y, kernels))
     size = max(1.0, np.abs(expected).max())
-    error = squared_norms(graphs, fitted, tol, None) - expected
+    error = graphs.squared_norms(tol) - expected
     assert np.abs(error).max() <= max(tol, FLOAT64_ERROR) * size
 
 
@@ -80,9 +82,9 @@ def test_error_is_within_the_promise(kernels, width, n_labels, seed, tol, spread
 def test_a_graph_is_the_same_wherever_it_stands(kernels, seed, tol, chosen):
     own = {"spread": 1.0, "shift": 0.0}
     _, y, fitted, graphs = placed(seed, [9] * len(kernels), kernels, tol, 2, **own)
-    some = placed_graphs(y.of_graphs(np.array(chosen)), fitted, None)
-    for find in (products_with_fitted, lambda g, f, n: squared_norms(g, f, tol, n)):
-        np.testing.assert_array_equal(find(some, fitted, 1), find(graphs, fitted, 2)[chosen])
+    some = NewGraphs.of(y.of_graphs(np.array(chosen)), fitted, 1)
+    np.testing.assert_array_equal(some.products(), graphs.products()[chosen])
+    np.testing.assert_array_equal(some.squared_norms(tol), graphs.squared_norms(tol)[chosen])
 
 
 @pytest.mark.parametrize("tol", [0.0, 1e-4])
@@ -90,9 +92,9 @@ def test_graphs_outside_of_the_fitted_space_are_far(tol):
     own = {"spread": 1.0, "shift": 0.0}
     fitted_nodes, _, fitted, near = placed(0, [40], KERNELS[0], tol, 0, **own)
     assert tol == 0 or fitted.frame.factors[0].rank < 40
-    again = placed_graphs(fitted_nodes, fitted, None)
+    again = NewGraphs.of(fitted_nodes, fitted, None)
     assert not again.is_far.any()
-    away = placed_graphs(changed(near.nodes, 1.0, 5.0), fitted, None)
+    away = NewGraphs.of(changed(near.nodes, 1.0, 5.0), fitted, None)
     assert away.is_far.all() == (tol > 0)
 
 
@@ -100,10 +102,10 @@ def test_graphs_outside_of_the_fitted_space_are_far(tol):
 @pytest.mark.parametrize("is_far", [False, True])
 def test_norms_of_large_graphs(monkeypatch, tol, is_far):
     own = {"spread": 1.0, "shift": 3.0 if is_far else 0.0}
-    _, _, fitted, graphs = placed(3, [12, 4], KERNELS[2], tol, 2, **own)
-    looped = squared_norms(graphs, fitted, tol, None)
-    monkeypatch.setattr(new_graphs, "_MAX_LOOPED_NODES", 0)
-    tiled = squared_norms(graphs, fitted, tol, None)
+    _, _, _, graphs = placed(3, [12, 4], KERNELS[2], tol, 2, **own)
+    looped = graphs.squared_norms(tol)
+    monkeypatch.setattr(fitted_graphs, "MAX_LOOPED_NODES", 0)
+    tiled = graphs.squared_norms(tol)
     assert np.abs(tiled - looped).max() <= 2 * max(tol, FLOAT64_ERROR)
 
 
@@ -154,7 +156,6 @@ def test_fitted_points_are_not_changed_by_transform():
     before = pickle.dumps(kernel)
     kernel.transform(graphs_of_kind("both", 20))
     assert pickle.dumps(kernel) == before
-    assert "table" in vars(kernel._fitted)
     again = pickle.loads(before)
     new = graphs_of_kind("both", 20)
     np.testing.assert_array_equal(again.transform(new), kernel.transform(new))
@@ -162,24 +163,15 @@ def test_fitted_points_are_not_changed_by_transform():
 
 def test_landmarks_are_symmetric_to_the_bit():
     graphs, columns = graphs_of_kind("both", 30), np.array([3, 7, 8, 20])
-    parameters = {
-        "n_steps": 8,
-        "structure_kernel": None,
-        "attribute_kernel": None,
-        "method": "exact",
-        "n_walks": 200,
-        "self_loop": 1.0,
-        "n_jobs": 1,
-        "tol": 1e-4,
-    }
-    ((_, kernel, found),) = exact_products(graphs, parameters, 0, columns)
+    engine = ExactEngine(tol=1e-4, random_state=0)
+    found = fit_products(engine, NodeFeatures(graphs, Walks(8)), columns)
     square = found.products[columns]
     np.testing.assert_array_equal(square, square.T)
     np.testing.assert_array_equal(np.diag(square), found.norms[columns])
     exact = RetGKKernel(
         8,
-        structure_kernel=kernel.structure_kernel_,
-        attribute_kernel=kernel.attribute_kernels_[0],
+        structure_kernel=engine.kernels[0],
+        attribute_kernel=engine.kernels[1],
         tol=0,
     ).fit(graphs)
     assert np.abs(found.products - exact.inner_products_[:, columns]).max() <= 1e-4
@@ -224,7 +216,7 @@ def test_without_compilation():
         "        own = dict(spread=1.0, shift=shift)\n"
         "        x, y, fitted, graphs = placed(3, [4] * len(kernels), kernels, tol, 2, **own)\n"
         "        expected = naive_gram(y, x, kernels)\n"
-        "        error = products_with_fitted(graphs, fitted, None) - expected\n"
+        "        error = graphs.products() - expected\n"
         "        size = max(1.0, np.abs(expected).max())\n"
         "        assert np.abs(error).max() <= max(tol, FLOAT64_ERROR) * size\n"
     )

@@ -13,7 +13,7 @@ from retgk import (
     RetGKRegressor,
     make_graph_classification,
 )
-from retgk.estimators import landmark_ridge
+from retgk.learning import landmark_ridge
 
 
 @pytest.fixture(scope="module")

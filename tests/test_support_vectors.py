@@ -39,7 +39,7 @@ def test_decisions_and_predictions_are_those_of_svc(n_classes, weight):
     new = np.random.default_rng(1).normal(size=(40, 3)) * 2
     weights = np.ones(n_classes)
     weights[0] = weight or 1.0
-    machine = SupportVectors(codes, weights).fitted(products_of(points), KERNEL, 10.0)
+    machine = SupportVectors(codes, weights).train(products_of(points), KERNEL, 10.0)
     reference = SVC(
         C=10, kernel="precomputed", class_weight=dict(enumerate(weights)), break_ties=True
     ).fit(gram_between(points, points), codes)
@@ -111,7 +111,7 @@ def test_ridge_on_all_graphs_is_kernel_ridge_regression():
     points, _ = blobs(2)
     y = np.sin(points[:, 0]) + 5.0
     new = np.random.default_rng(1).normal(size=(20, 3))
-    machine = LandmarkRidge(y[:, None], np.ones(len(y))).fitted(products_of(points), KERNEL, 10.0)
+    machine = LandmarkRidge(y[:, None], np.ones(len(y))).train(products_of(points), KERNEL, 10.0)
     # an intercept is the limit of a constant feature without penalty
     constant = 1e7
     reference = KernelRidge(alpha=1 / 20, kernel="precomputed").fit(
@@ -133,7 +133,7 @@ def test_ridge_out_of_fold_is_ridge_without_the_fold():
     )[0][0]
     alone = LandmarkRidge(y[train], np.ones(30))
     for values, penalty in zip(found, [3.0, 30.0], strict=True):
-        machine = alone.fitted(products_of(points[train]), KERNEL, penalty)
+        machine = alone.train(products_of(points[train]), KERNEL, penalty)
         expected = machine.decisions(gram_between(points[test], points[train]))
         np.testing.assert_allclose(values, expected, atol=1e-5)
 
@@ -144,18 +144,18 @@ def test_weights_of_ridge_count_graphs():
     weights = np.where(np.arange(30) < 10, 2.0, 1.0)
     twice = np.concatenate([np.arange(30), np.arange(10)])
     new = gram_between(points[:5] + 0.1, points)
-    machine = LandmarkRidge(y, weights).fitted(products_of(points), KERNEL, 10.0)
+    machine = LandmarkRidge(y, weights).train(products_of(points), KERNEL, 10.0)
     columns = products_of(points[twice], np.arange(30))
-    doubled = LandmarkRidge(y[twice], np.ones(40)).fitted(columns, KERNEL, 10.0)
+    doubled = LandmarkRidge(y[twice], np.ones(40)).train(columns, KERNEL, 10.0)
     np.testing.assert_allclose(machine.decisions(new), doubled.decisions(new), atol=1e-8)
 
 
 def test_few_landmarks_come_close():
     points, _ = blobs(2, n=200)
     y = np.sin(points[:, :1])
-    everything = LandmarkRidge(y, np.ones(200)).fitted(products_of(points), KERNEL, 10.0)
+    everything = LandmarkRidge(y, np.ones(200)).train(products_of(points), KERNEL, 10.0)
     some = np.sort(np.random.default_rng(0).choice(200, 100, replace=False))
-    half = LandmarkRidge(y, np.ones(200)).fitted(products_of(points, some), KERNEL, 10.0)
+    half = LandmarkRidge(y, np.ones(200)).train(products_of(points, some), KERNEL, 10.0)
     new = points[:50] + 0.05
     found = half.decisions(gram_between(new, points[some]))
     expected = everything.decisions(gram_between(new, points))

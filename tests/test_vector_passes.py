@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from retgk.kernels import reduction
-from retgk.kernels import vector_passes as passes
+from retgk.engine.exact import reduction
+from retgk.simd import vector_passes as passes
 from retgk.simd.vector_passes import GROUP, LANES, RUN
 
 DTYPES = [np.float32, np.float64]

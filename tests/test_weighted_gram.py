@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import zipfile
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk.engine.exact import rotation
-from retgk.engine.exact.points import NodePoints
-from retgk.engine.exact.reduction import FLOAT64_ERROR, Reduced, reduced_points, tile_error
-from retgk.engine.exact.tiled_gram import gram_of_reduced, weighted_gram
+from retgk.engine.exact import frame
+from retgk.engine.exact.fitted_graphs import FittedGraphs
+from retgk.engine.exact.node_points import NodePoints
+from retgk.engine.exact.reduction import FLOAT64_ERROR, tile_error
 from retgk.errors import InvalidInputError
 from retgk.kernels.node_kernels import Delta, Gaussian, Laplacian, Polynomial, median_distance
 
@@ -30,6 +29,11 @@ KERNELS = [
     (Polynomial(degree=3, coef0=1.0, gamma=0.1), Laplacian(gamma=0.4)),
 ]
 TOLERANCES = [0.0, 1e-9, 1e-6, 1e-5, 1e-3, 1e-1]
+
+
+def weighted_gram(nodes, *, kernels, tol=1e-4, n_jobs=None):
+    """Inner products of the graphs of some nodes."""
+    return FittedGraphs.of(nodes, kernels, tol, n_jobs).gram(n_jobs=n_jobs)
 
 
 def naive_gram(x, y, kernels):
@@ -91,16 +95,8 @@ def test_error_is_within_the_promise(problem, tol):
     expected = naive_gram(x, x, kernels)
     allowed = max(tol, FLOAT64_ERROR) * max(1.0, np.abs(expected).max())  # polynomials are large
     assert np.abs(weighted_gram(x, kernels=kernels, tol=tol) - expected).max() <= allowed
-    rectangle = rows_and_columns(reduced_points(x, kernels, tol), 2)
+    rectangle = FittedGraphs.of(x, kernels, tol).gram(slice(0, 2), slice(2, 6))
     assert np.abs(rectangle - expected[:2, 2:]).max() <= allowed
-
-
-def rows_and_columns(reduced, n_rows):
-    """Inner products of the first graphs with all others, as the blocks of a file have them."""
-    first, others = (
-        reduced.x.of_graphs(*span) for span in ((0, n_rows), (n_rows, reduced.x.n_graphs))
-    )
-    return gram_of_reduced(replace(reduced, x=first, y=others))
 
 
 @pytest.mark.parametrize("tol", [0.0, 1e-5])
@@ -137,23 +133,15 @@ def test_gram_is_symmetric_and_positive_semidefinite(tol):
 
 
 def test_rectangles_equal_those_of_the_square():
-    reduced = reduced_points(random_points(4, [6], n_graphs=12), KERNELS[0], 0.0)
-    expected = gram_of_reduced(reduced)[:5, 5:]
-    np.testing.assert_allclose(rows_and_columns(reduced, 5), expected, atol=1e-13)
+    graphs = FittedGraphs.of(random_points(4, [6], n_graphs=12), KERNELS[0], 0.0)
+    rectangle = graphs.gram(slice(0, 5), slice(5, 12))
+    np.testing.assert_allclose(rectangle, graphs.gram()[:5, 5:], atol=1e-13)
 
 
 def test_blocks_of_graphs_make_up_the_matrix():
-    reduced = reduced_points(random_points(5, [6], n_graphs=12), KERNELS[0], 1e-5)
-    whole = gram_of_reduced(reduced)
-    part = Reduced(
-        reduced.x.of_graphs(3, 7),
-        reduced.y,
-        reduced.kernels,
-        reduced.block_ptr,
-        reduced.dtype,
-        reduced.error,
-    )
-    np.testing.assert_allclose(gram_of_reduced(part), whole[3:7], atol=1e-6)
+    graphs = FittedGraphs.of(random_points(5, [6], n_graphs=12), KERNELS[0], 1e-5)
+    part = graphs.gram(slice(3, 7), slice(0, 12))
+    np.testing.assert_allclose(part, graphs.gram()[3:7], atol=1e-6)
 
 
 def test_negative_labels_match_nothing():
@@ -164,7 +152,7 @@ def test_negative_labels_match_nothing():
 
 def test_equal_nodes_are_merged_and_weights_sum_to_one():
     nodes = NodePoints((np.array([[1.0], [1.0], [2.0], [1.0]]),), np.array([0, 3, 4]))
-    points = reduced_points(nodes, KERNELS[0], 0.0).x
+    points = FittedGraphs.of(nodes, KERNELS[0], 0.0).points
     assert len(points) == 2
     totals = np.bincount(points.entry_graphs, points.entry_weights)
     np.testing.assert_allclose(totals, [1.0, 1.0])
@@ -172,15 +160,15 @@ def test_equal_nodes_are_merged_and_weights_sum_to_one():
 
 def test_loose_tolerance_merges_and_drops_directions():
     x = random_points(6, [40], n_graphs=40, n_labels=0, max_nodes=30)
-    tight, loose = (reduced_points(x, KERNELS[0], tol) for tol in (1e-5, 0.5))
-    assert len(loose.x) < len(tight.x)
-    assert loose.block_ptr[-1] < tight.block_ptr[-1] < 40
+    tight, loose = (FittedGraphs.of(x, KERNELS[0], tol) for tol in (1e-5, 0.5))
+    assert len(loose.points) < len(tight.points)
+    assert loose.frame.block_ptr[-1] < tight.frame.block_ptr[-1] < 40
     assert_points_are_weighted_means(x, loose)
 
 
-def assert_points_are_weighted_means(x, reduced):
+def assert_points_are_weighted_means(x, graphs):
     """Merging takes no weight from any graph, and leaves the mean of all nodes where it was."""
-    points, (factor,) = reduced.x, reduced.frame.factors
+    points, (factor,) = graphs.points, graphs.frame.factors
     weights = np.bincount(points.entry_graphs, points.entry_weights, x.n_graphs)
     np.testing.assert_allclose(weights, 1.0, atol=1e-12)
     sizes = np.diff(x.node_ptr)
@@ -191,10 +179,10 @@ def assert_points_are_weighted_means(x, reduced):
 
 def test_float32_is_used_only_where_the_promise_allows():
     x = random_points(7, [6])
-    assert reduced_points(x, KERNELS[0], 1e-5).dtype == np.float32
-    assert reduced_points(x, KERNELS[0], 1e-7).dtype == np.float64
+    assert FittedGraphs.of(x, KERNELS[0], 1e-5).frame.dtype == np.float32
+    assert FittedGraphs.of(x, KERNELS[0], 1e-7).frame.dtype == np.float64
     far = NodePoints((x.blocks[0] * 1e4,), x.node_ptr, x.labels)
-    assert reduced_points(far, KERNELS[0], 1e-5).dtype == np.float64
+    assert FittedGraphs.of(far, KERNELS[0], 1e-5).frame.dtype == np.float64
 
 
 @pytest.mark.parametrize("scale", [1e6, 1e9])
@@ -203,7 +191,7 @@ def test_large_coordinates_round_more(scale):
     x = random_points(7, [6])
     far = NodePoints((x.blocks[0] * scale,), x.node_ptr, x.labels)
     kernels = (Laplacian(gamma=1.3),)
-    promised = reduced_points(far, kernels, 0.0).error
+    promised = FittedGraphs.of(far, kernels, 0.0).frame.error
     assert 1e-9 * scale / 1e6 < promised < 1e-8 * scale / 1e6
     error = weighted_gram(far, kernels=kernels, tol=0) - naive_gram(far, far, kernels)
     assert np.abs(error).max() <= promised
@@ -213,16 +201,16 @@ def test_large_coordinates_round_more(scale):
 
 
 def test_rounding_of_ordinary_coordinates_is_the_constant():
-    assert reduced_points(random_points(7, [6]), KERNELS[0], 0.0).error == FLOAT64_ERROR
+    assert FittedGraphs.of(random_points(7, [6]), KERNELS[0], 0.0).frame.error == FLOAT64_ERROR
 
 
 def test_moments_are_added_up_in_bands(monkeypatch):
     x = random_points(8, [20], n_graphs=400, n_labels=0, max_nodes=60)
     assert len(list(x.graph_chunks())) > 4
-    whole = rotation.principal_rotation(x, 0, 2)
-    monkeypatch.setattr(rotation, "_BAND_BYTES", 1)
-    monkeypatch.setattr(rotation, "_MIN_TOGETHER", 2)
-    banded = rotation.principal_rotation(x, 0, 2)
+    whole = frame.principal_rotation(x, 0, 2)
+    monkeypatch.setattr(frame, "BAND_BYTES", 1)
+    monkeypatch.setattr(frame, "MIN_TOGETHER", 2)
+    banded = frame.principal_rotation(x, 0, 2)
     np.testing.assert_array_equal(banded.basis, whole.basis)
     np.testing.assert_array_equal(banded.tails, whole.tails)
 

@@ -22,7 +22,7 @@ from retgk.runtime.storage import atomic_path
 __all__ = ["check_new_gram", "write_gram", "write_mean_embedding_gram"]
 
 
-_BLOCK_BYTES = 1 << 28
+BLOCK_BYTES = 1 << 28
 # Kernel values: minutes of one core, which a kill may cost. Much smaller blocks would lose time:
 # points that graphs of several blocks share are done again for each (a five-hundredth of the work
 # on REDDIT-MULTI-12K).
@@ -173,7 +173,7 @@ def _note(partial: Path, state: dict[str, Any]) -> None:
 def _rows_per_block(engine: Engine) -> int:
     """Rows per block, limited by memory and by how much work a kill may lose."""
     n_graphs = engine.n_graphs
-    rows_in_memory = _BLOCK_BYTES // (8 * n_graphs)
+    rows_in_memory = BLOCK_BYTES // (8 * n_graphs)
     rows_in_time = _BLOCK_VALUES * n_graphs // max(1.0, engine.work())
     return max(1, int(min(rows_in_memory, rows_in_time)))
 

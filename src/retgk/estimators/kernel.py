@@ -251,6 +251,14 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self._products = self.engine_.inner_products()
         return self._products
 
+    def __dir__(self) -> list[str]:
+        # scikit-learn's own looks at the value of every attribute, and so does its HTML for those
+        # that are listed: inner products would be computed in order to be shown
+        if vars(self).get("_products") is not None:
+            return list(super().__dir__())
+        names = (name for name in object.__dir__(self) if name != "inner_products_")
+        return [name for name in names if hasattr(self, name)]
+
     def distances(self, X: Any | None = None) -> Floats:
         """
         Distances of mean embeddings (MMD) to the fitted graphs.
@@ -288,7 +296,10 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ``K(G, G)``.
         """
         check_is_fitted(self)
-        norms = self.squared_norms_ if X is None else self._compare(X).squared_norms()
+        norms = self.squared_norms_
+        if X is not None:
+            features = NodeFeatures(as_batch(X), self.walks_, self.n_jobs)
+            norms = self.engine_.compare(features).squared_norms()
         return np.array([self.graph_kernel_(k, k[0], k[0])[0, 0] for k in norms[:, None, None]])
 
     def __sklearn_is_fitted__(self) -> bool:

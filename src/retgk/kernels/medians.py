@@ -12,8 +12,8 @@ from retgk.runtime.parallel import run_tasks
 __all__ = ["median_squared_mmd", "typical_squared_mmd"]
 
 
-_SAMPLE = 1 << 14
-_SPREADS = (4.0, 16.0)  # standard deviations of a sample's ranks: wrong once in 10^4 times; never
+SAMPLE_SIZE = 1 << 14
+SPREADS = (4.0, 16.0)  # standard deviations of a sample's ranks: wrong once in 10^4 times; never
 _ROWS_PER_TASK = 256
 _ALIKE = 1e-12  # of the largest norm: rounding, for graphs that are equal
 
@@ -107,13 +107,13 @@ def _brackets(products: Floats, norms: Floats, position: int) -> Any:
     """Ranges that should hold a position of the sorted triangle; the last one does."""
     n = len(norms)
     n_values = n * (n - 1) // 2
-    if n_values > 4 * _SAMPLE:
+    if n_values > 4 * SAMPLE_SIZE:
         rng = np.random.default_rng(0)
-        i, j = rng.integers(0, n, (2, _SAMPLE))
+        i, j = rng.integers(0, n, (2, SAMPLE_SIZE))
         i, j = np.maximum(i, j)[i != j], np.minimum(i, j)[i != j]
         sample = np.sort(np.maximum((norms[i] + norms[j]) - 2.0 * products[i, j], 0.0))
         rank = position / n_values * len(sample)
-        for spread in _SPREADS:
+        for spread in SPREADS:
             margin = spread * np.sqrt(len(sample)) / 2
             ends = np.clip([rank - margin, rank + margin], 0, len(sample) - 1).astype(int)
             yield tuple(sample[ends])

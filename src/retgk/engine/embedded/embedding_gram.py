@@ -27,7 +27,7 @@ from retgk.runtime.parallel import run_tasks
 __all__ = ["embedding_gram", "embedding_products", "squared_vector_norms"]
 
 
-_TILE = 256
+TILE = 256
 
 
 def embedding_products(x: Any, y: Any = None, *, n_jobs: int | None = None) -> Floats:
@@ -137,11 +137,11 @@ def _filled_panels(rows: LabelledRows, n_jobs: int | None) -> Panels:
 
 
 def _tile(i: int) -> slice:
-    return slice(i * _TILE, (i + 1) * _TILE)
+    return slice(i * TILE, (i + 1) * TILE)
 
 
 def _tiles(shape: tuple[int, int], symmetric: bool) -> list[tuple[int, int]]:
-    rows, columns = (range(-(-n // _TILE)) for n in shape)
+    rows, columns = (range(-(-n // TILE)) for n in shape)
     return [(i, j) for i in rows for j in columns if j <= i or not symmetric]
 
 
@@ -171,7 +171,7 @@ def _replace_rows(
     def fill(i: int) -> None:
         matrix[_tile(i)] = kernel(matrix[_tile(i)], norms_x[_tile(i)], norms_y)
 
-    tasks = [(i,) for i in range(-(-len(matrix) // _TILE))]
+    tasks = [(i,) for i in range(-(-len(matrix) // TILE))]
     run_tasks(fill, tasks, [1.0] * len(tasks), n_jobs, "kernel values")
 
 
@@ -182,7 +182,7 @@ def _replace_by_exponentials(
     from retgk.kernels.exponentials import fill_symmetric_tile
 
     def fill(i: int, j: int) -> None:
-        rows, columns = ((k * _TILE, min((k + 1) * _TILE, len(norms))) for k in (i, j))
+        rows, columns = ((k * TILE, min((k + 1) * TILE, len(norms))) for k in (i, j))
         fill_symmetric_tile(matrix, norms, float(kernel.gamma), float(kernel.p), rows, columns)
 
     tasks = _tiles(matrix.shape, True)
@@ -228,7 +228,7 @@ def _labelled_rows(
     """Sort the blocks of vectors by label, and by graph within a label."""
     rows = np.argsort(found, kind="stable")
     graphs, sorted_labels = _graph_of_block(vectors)[rows], found[rows]
-    borders = np.append(np.arange(0, vectors.shape[0], _TILE), vectors.shape[0])
+    borders = np.append(np.arange(0, vectors.shape[0], TILE), vectors.shape[0])
     tile_ptr = np.empty((len(labels), len(borders)), np.int64)
     for own, label in zip(tile_ptr, labels, strict=True):
         begin, end = np.searchsorted(sorted_labels, [label, label + 1])

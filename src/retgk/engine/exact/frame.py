@@ -32,8 +32,8 @@ __all__ = [
 ]
 
 # Second moments of chunks of nodes that are kept at a time: 780 attributes take 5 MB for each.
-_BAND_BYTES = 1 << 25
-_MIN_TOGETHER = 4
+BAND_BYTES = 1 << 25
+MIN_TOGETHER = 4
 
 
 class TileKernel(NamedTuple):
@@ -211,7 +211,7 @@ def _second_moments(nodes: NodePoints, b: int, mean: Floats, n_jobs: int | None)
     chunks = list(nodes.graph_chunks())
     costs = nodes.chunk_costs(chunks)
     total = np.zeros((len(mean), len(mean)))
-    n_together = max(_MIN_TOGETHER, _BAND_BYTES // total.nbytes)
+    n_together = max(MIN_TOGETHER, BAND_BYTES // total.nbytes)
     found = np.empty((min(n_together, len(chunks)), *total.shape))
 
     def find(place: int, start: int, stop: int) -> None:
