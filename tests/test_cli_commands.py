@@ -160,47 +160,6 @@ def test_approximate_kernel_and_its_distances(graphs_file: Path, tmp_path: Path)
     np.testing.assert_allclose(np.load(path) ** 2, squared, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("command", "advice"),
-    [
-        (["kernel", "-o", "-"], "use --matrix products --on-disk"),
-        (["cv", "--protocol", "paper"], "use --protocol nested --approximate yes"),
-        (["cv", "--folds", 3], "use --approximate yes"),
-        (["fit", "-o", "m.retgk"], "use --approximate yes"),
-        (["embed", "-o", "-"], "give a smaller --n-components"),
-    ],
-)
-def test_advice_is_that_of_the_command(
-    graphs_file: Path, command: list[object], advice: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 10)
-    result = invoke(command[0], graphs_file, *command[1:])
-    assert_fails(result, f"memory are free; {advice}")
-    assert result.stderr.splitlines()[-1].endswith(advice)
-
-
-def test_phrases_of_advice_are_those_of_the_library() -> None:
-    """A message that is written anew is noticed here, and its advice is translated again."""
-    import ast
-
-    import retgk
-    from retgk.cli import convert, cv, embed, models, options
-
-    package = Path(retgk.__file__).parent
-    sources = [
-        path.read_text(encoding="utf-8")
-        for path in package.rglob("*.py")
-        if path.relative_to(package).parts[0] not in ("cli", "paper")
-    ]
-    nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
-    texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
-    groups = (options.Reading, options.KernelOptions, options.Learning)
-    pairs = [pair for group in groups for pair in group.advice]
-    pairs += [pair for module in (convert, cv, embed, models) for pair in module.ADVICE]
-    for phrase, _ in pairs:
-        assert any(phrase in text for text in texts), phrase
-
-
 def test_results_that_cannot_go_to_standard_output(graphs_file: Path) -> None:
     message = "writes a file, and nothing to standard output; give a name instead of -"
     assert_fails(invoke("fit", graphs_file, "-o", "-"), message)
@@ -226,7 +185,7 @@ def test_folders_that_may_not_be_written_to(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As root, who may write everywhere, there is no such folder: the system is asked for one."""
-    monkeypatch.setattr("retgk.cli.places.os.access", lambda *_: False)
+    monkeypatch.setattr("os.access", lambda *_: False)
     words = [word.format("missing.parquet", folder=tmp_path) for word in command]
     assert_fails(invoke(*words), f"{tmp_path} may not be written to; choose another folder")
 
@@ -289,11 +248,10 @@ def test_warmup_of_a_part() -> None:
 
 def test_warmup_runs_all_parts() -> None:
     """In this process, where most is compiled already."""
-    from retgk.cli.compiled import COMPILING
-    from retgk.cli.warmup import PARTS
+    from retgk.cli.warmup import COMPILE_PART
 
-    assert tuple(COMPILING) == PARTS
-    for run in COMPILING.values():
+    assert list(COMPILE_PART) == ["kernel", "embedding", "walks", "probabilities", "reading"]
+    for run in COMPILE_PART.values():
         run()
 
 

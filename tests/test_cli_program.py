@@ -250,8 +250,8 @@ def test_datasets(data_folder: Path) -> None:
 AFTER_WARMUP = """
 import sys
 from typer.testing import CliRunner
-from retgk.cli.compiled import COMPILING
 from retgk.cli.main import app
+from retgk.cli.warmup import COMPILE_PART
 
 def compiled():
     found = {}
@@ -262,7 +262,7 @@ def compiled():
                     found[f"{function.py_func.__qualname__}{signature}"] = None
     return found
 
-for run in COMPILING.values():
+for run in COMPILE_PART.values():
     run()
 before = compiled()
 for line in sys.argv[1:]:

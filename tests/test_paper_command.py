@@ -5,7 +5,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from retgk.cli.paper import paper_app
+from retgk.cli.commands_paper import paper_app
 from retgk.paper.records import read_records
 
 from .paper_sets import write_set

@@ -7,9 +7,8 @@ import threading
 import time
 
 import pytest
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 
-from retgk import parallel
 from retgk.errors import InvalidInputError
 from retgk.runtime.parallel import n_threads, run_tasks
 
@@ -119,9 +118,10 @@ def test_work_at_exit_needs_no_thread():
     assert found.stderr == ""
 
 
-def test_n_threads(monkeypatch):
-    monkeypatch.setattr(parallel, "_n_cores", lambda: 4)
-    assert [n_threads(n) for n in (None, 1, 7, -1, -2, -9)] == [4, 1, 7, 4, 3, 1]
+def test_n_threads():
+    cores = cpu_count()
+    assert [n_threads(n) for n in (None, 1, 7, -1)] == [cores, 1, 7, cores]
+    assert [n_threads(n) for n in (-2, -1 - cores, -9 - cores)] == [max(1, cores - 1), 1, 1]
     with pytest.raises(InvalidInputError, match="n_jobs=0 asks for no thread at all"):
         n_threads(0)
     with pytest.raises(InvalidInputError, match=r"n_jobs must be None or a whole number, got 2\.5"):
@@ -132,13 +132,13 @@ def answers(n_workers, n_jobs, backend="threading"):
     return Parallel(n_workers, backend=backend)(delayed(n_threads)(n_jobs) for _ in range(3))
 
 
-def test_workers_of_joblib_share_the_cores(monkeypatch):
-    monkeypatch.setattr(parallel, "_n_cores", lambda: 4)
+def test_workers_of_joblib_share_the_cores():
+    cores = cpu_count()
     assert answers(2, None) == [1, 1, 1]
     assert answers(2, 3) == [3, 3, 3]
-    assert answers(2, -1) == [4, 4, 4]
-    assert answers(1, None) == [4, 4, 4]  # joblib starts no worker
-    assert n_threads(None) == 4
+    assert answers(2, -1) == [cores] * 3
+    assert answers(1, None) == [cores] * 3  # joblib starts no worker
+    assert n_threads(None) == cores
 
 
 @pytest.mark.skipif(n_threads(None) == 1, reason="with one core None is one thread anyway")

@@ -1,1 +1,1 @@
-"""The command line: each command reads graphs, asks the library, and writes the answer."""
+"""The command line: each command reads graphs, calls the library, and writes the result."""

@@ -2,66 +2,67 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, get_type_hints
 
 import typer
 
-from retgk.cli.failures import Advice, one_line_errors, one_line_warnings
 from retgk.cli.options import Common, Debugging
+from retgk.cli.terminal import one_line_errors, one_line_warnings
 from retgk.runtime.progress import no_progress
 
-__all__ = ["command"]
+__all__ = ["Command", "command"]
 
 Function = Callable[..., None]
 
 
+@dataclass(frozen=True)
+class Command:
+    """A function with plain options, its name and help, and its words for remedies."""
+
+    run: Function
+    name: str
+    help: str | None
+    epilog: str
+    remedies: Mapping[str, str]
+
+    def add_to(self, app: typer.Typer) -> None:
+        """Make it a command of a program."""
+        app.command(self.name, help=self.help, epilog=self.epilog)(self.run)
+
+
 def command(
-    app: typer.Typer, *, examples: Sequence[str], name: str | None = None, advice: Advice = ()
-) -> Callable[[Function], Function]:
+    *, examples: Sequence[str], name: str | None = None, remedies: Mapping[str, str] | None = None
+) -> Callable[[Function], Command]:
     """
-    Register a function as a command of an app.
+    Make a command of a function, with command lines that its help shows as examples.
 
-    A parameter that is annotated with a dataclass stands for one option per field, so that
-    groups of options are written down once. One of them, `common`, is `Common` or `Debugging`.
-
-    Messages of the library advise what to do in Python. A group that has an option for it says so
-    in its class variable `advice`; a command may go before its groups with `advice` of its own.
-
-    Parameters
-    ----------
-    app : typer.Typer
-        Where to register it.
-    examples : sequence of str
-        Command lines that the help shows.
-    name : str, optional
-        Name of the command; that of the function by default.
-    advice : sequence of (str, str), optional
-        Phrases of messages, and what to say instead.
-
-    Returns
-    -------
-    callable
-        The decorator; it gives the function back as it is.
+    A parameter that is annotated with a dataclass stands for one option per field, so that groups
+    of options are written once. One of them, `common`, is `Common` or `Debugging`. What errors
+    advise is said in the words of the groups' class variables `remedies`, by the key of the
+    remedy; `remedies` of the command itself come before those.
     """
     epilog = "\n\n".join(["Examples:", *(f"  $ {example}" for example in examples)])
 
-    def register(function: Function) -> Function:
-        shown = name or function.__name__.strip("_")
-        run = _spelled_out(function, advice)
-        app.command(shown, help=inspect.getdoc(function), epilog=epilog)(run)
-        return function
+    def as_command(function: Function) -> Command:
+        hints = get_type_hints(function, include_extras=True)
+        groups = {each: hint for each, hint in hints.items() if is_dataclass(hint)}
+        words: dict[str, str] = {}
+        for group in groups.values():
+            words |= getattr(group, "remedies", {})
+        words |= remedies or {}
+        run = _with_plain_options(function, hints, groups, words)
+        return Command(run, name or function.__name__, inspect.getdoc(function), epilog, words)
 
-    return register
+    return as_command
 
 
-def _spelled_out(function: Function, advice: Advice) -> Function:
-    """Function of plain options that gathers them into groups again."""
-    hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    own = [*advice, *(pair for group in groups.values() for pair in getattr(group, "advice", ()))]
+def _with_plain_options(
+    function: Function, hints: Mapping[str, Any], groups: Mapping[str, Any], words: dict[str, str]
+) -> Function:
+    """Give a function one parameter per option, which it gathers into their groups again."""
 
     @functools.wraps(function)
     def run(**options: Any) -> None:
@@ -71,8 +72,8 @@ def _spelled_out(function: Function, advice: Advice) -> Function:
         }
         common: Common | Debugging = arguments["common"]
         with ExitStack() as stack:
-            stack.enter_context(one_line_errors(common.debug, own))
-            stack.enter_context(one_line_warnings(own))
+            stack.enter_context(one_line_errors(common.debug, words))
+            stack.enter_context(one_line_warnings(words))
             if isinstance(common, Common) and common.quiet:
                 stack.enter_context(no_progress())
             function(**arguments, **options)

@@ -1,4 +1,4 @@
-"""What the shell offers after a tab; nothing heavy is imported here."""
+"""What the shell offers after a tab. Nothing heavy is imported here."""
 
 import os
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def model_files(incomplete: str) -> list[str]:
 
 
 def _paths(incomplete: str, suffixes: tuple[str, ...]) -> Iterator[str]:
-    """Files with these endings, and folders, that go on from what was typed."""
+    """Files with these endings, and folders, whose path starts with what was typed."""
     folder, start = os.path.split(incomplete)
     try:
         found = sorted(Path(folder or ".").iterdir())

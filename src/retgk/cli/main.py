@@ -1,4 +1,4 @@
-"""The program `retgk`."""
+"""The program `retgk`, of which this is the list of commands."""
 
 import signal
 import sys
@@ -8,20 +8,12 @@ from typing import Annotated
 import typer
 
 from retgk import __version__
-from retgk.cli import (
-    convert,
-    cv,
-    datasets,
-    embed,
-    features,
-    info,
-    kernel,
-    models,
-    similar,
-    warmup,
-)
-from retgk.cli.failures import INTERRUPTED, TERMINATED, one_line_errors
-from retgk.cli.paper import paper_app
+from retgk.cli.commands_data import convert, datasets_app, info
+from retgk.cli.commands_matrices import embed, features, kernel, similar
+from retgk.cli.commands_models import cv, fit, predict
+from retgk.cli.commands_paper import paper_app
+from retgk.cli.terminal import INTERRUPTED, TERMINATED, one_line_errors
+from retgk.cli.warmup import warmup
 
 __all__ = ["app", "main"]
 
@@ -42,9 +34,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (info, convert, features, embed, kernel, cv, models, similar, warmup):
-    module.register(app)
-app.add_typer(datasets.app, name="datasets")
+for _each in (info, convert, features, embed, kernel, cv, fit, predict, similar, warmup):
+    _each.add_to(app)
+app.add_typer(datasets_app, name="datasets")
 app.add_typer(paper_app, name="paper")
 
 

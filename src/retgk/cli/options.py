@@ -1,17 +1,16 @@
-"""Arguments and options that several commands share, each written down once."""
+"""Arguments and options that several commands share, each written once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import typer
 
 from retgk.cli.completion import data_set_names, model_files, source_names
-from retgk.cli.failures import Advice
 
 __all__ = [
-    "DATA_HOME_ADVICE",
+    "DATA_HOME_REMEDY",
     "DEFAULT_COMPONENTS",
     "MIN_FOLDS",
     "Common",
@@ -41,7 +40,7 @@ SOURCE_HELP = (
 
 
 def _in_panel(panel: str) -> Callable[..., Any]:
-    """Option of a panel of the help."""
+    """Make options that the help shows in a panel of this name."""
 
     def option(*names: str, **settings: Any) -> Any:
         return typer.Option(*names, rich_help_panel=panel, **settings)
@@ -58,7 +57,7 @@ _common = _in_panel("Output")
 
 
 def _below_one(value: float) -> float:
-    """Raise, before any work is done, for a tolerance that the kernel refuses."""
+    """Refuse a tolerance that the kernel would refuse later."""
     if not value < 1:
         raise typer.BadParameter(f"{value} is not below 1")
     return value
@@ -81,7 +80,7 @@ DataHome = Annotated[
     Path | None,
     _reading("--data-home", envvar="RETGK_DATA_HOME", help="Folder of the TUDataset collections."),
 ]
-DATA_HOME_ADVICE: Advice = (("set data_home or ", "give --data-home or set "),)
+DATA_HOME_REMEDY = {"data_home": "place one there, or give --data-home or set RETGK_DATA_HOME"}
 TABLE_HELP = (
     "File to write, by its ending: .parquet, .csv, .npz, .npy or .json; - for standard output. "
     "A file that is there is replaced when all is done."
@@ -109,14 +108,14 @@ Debug = Annotated[bool, _common("--debug", help="Show a traceback when it fails.
 
 @dataclass(frozen=True)
 class Debugging:
-    """What even a command has that prints in its own way."""
+    """Options of commands that print in their own way."""
 
     debug: Debug = False
 
 
 @dataclass(frozen=True)
 class Common:
-    """What every command has."""
+    """Options of every other command."""
 
     json: Annotated[bool, _common("--json", help="Print the result as JSON, for machines.")] = False
     quiet: Annotated[
@@ -127,26 +126,24 @@ class Common:
 
 @dataclass(frozen=True)
 class Reading:
-    """How graphs are read."""
+    """How graphs are read; `remedies` say by which option an error can be avoided."""
 
-    advice: ClassVar[Advice] = (
-        (
-            "as_batch(graphs, label=..., attributes=...) reads",
-            "--label-name, --attribute-name read",
-        ),
-        (", as_batch(graphs, attributes=[]) leaves them out without this warning", ""),
-        ("as_batch(graphs, label=...)", "--label-name"),
-        ("as_batch(graphs, attributes=...)", "--attribute-name, --atom-attribute"),
-        ("as_batch(graphs).", ""),
-        ("without_labels()", "--no-labels"),
-        ("without_attributes()", "--no-attributes"),
-        ("convert with as_batch(graphs, symmetrize=True)", "give --symmetrize"),
-        ("pass symmetrize=True", "give --symmetrize"),
-        ("symmetrize=True", "--symmetrize"),
-        ("pass delimiter=", "give --delimiter "),
-        ("use bond_orders=False", "leave out --bond-orders"),
-        *DATA_HOME_ADVICE,
-    )
+    remedies: ClassVar[Mapping[str, str]] = {
+        "node_values": "--label-name, --attribute-name read them",
+        "label": "give all the same with --label-name or --no-labels",
+        "attributes": "give all the same with --attribute-name, --atom-attribute or "
+        "--no-attributes",
+        "format": f"say what it is with --format, one of {', '.join(get_args(Format))}",
+        "smiles_column": "name one of {value} with --smiles-column",
+        "target_column": "name one of {value} with --target-column",
+        "skip_invalid": "--skip-invalid leaves such out",
+        "smiles_or_format": "--skip-invalid leaves such out; if it is not SMILES, say what it is "
+        "with --format",
+        "symmetrize": "give --symmetrize to drop the directions, or if each edge is listed once",
+        "delimiter": "give --delimiter {value} if they are separated by it",
+        "bond_orders": "leave out --bond-orders",
+        **DATA_HOME_REMEDY,
+    }
 
     data_home: DataHome = None
     format: Annotated[
@@ -239,10 +236,10 @@ class Walks:
 class KernelOptions:
     """Which matrix is computed."""
 
-    advice: ClassVar[Advice] = (
-        ("use write_mean_embedding_gram", "use --matrix products --on-disk"),
-        ("a number as gamma of ExponentialGraphKernel", "use --matrix products or distances"),
-    )
+    remedies: ClassVar[Mapping[str, str]] = {
+        "gram_file": "use --matrix products --on-disk",
+        "graph_gamma": "give more graphs, or use --matrix products or distances",
+    }
 
     matrix: Annotated[
         Literal["kernel", "products", "distances"],
@@ -290,7 +287,7 @@ class EmbeddingOptions:
 class Learning:
     """How a model is chosen."""
 
-    advice: ClassVar[Advice] = (("use approximate=True", "use --approximate yes"),)
+    remedies: ClassVar[Mapping[str, str]] = {"approximate": "use --approximate yes"}
 
     task: Annotated[
         Literal["auto", "classification", "regression"],

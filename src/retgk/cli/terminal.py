@@ -1,31 +1,73 @@
-"""What people and machines read: results on standard output, notes on standard error."""
+"""What people and machines read: results on standard output, notes and errors on standard error."""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
+import traceback
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-from retgk.cli.options import Common
+import typer
 
-__all__ = ["Stopwatch", "as_json", "note", "print_pairs", "print_record", "print_table"]
+from retgk.cli.options import Common
+from retgk.errors import InputWarning, InvalidInputError
+
+__all__ = [
+    "INTERRUPTED",
+    "TERMINATED",
+    "Stopwatch",
+    "as_json",
+    "note",
+    "one_line",
+    "one_line_errors",
+    "one_line_warnings",
+    "print_pairs",
+    "print_record",
+    "print_table",
+]
+
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+TERMINATED = 143
 
 _FILE_WIDTH = 10_000  # a file has no edge at which columns would have to be folded
 
+# click's, whose place in typer has changed: options and arguments that cannot be understood
+_UsageError: Any = typer.BadParameter.__bases__[0]
+
+
+# Results and notes
+
 
 def note(common: Common, text: str) -> None:
-    """Say something on the way, to people only."""
+    """Print a note for people, unless they asked for quiet."""
     if not common.quiet:
         print(text, file=sys.stderr, flush=True)
 
 
 def as_json(value: Any) -> str:
-    """JSON of plain values, arrays and numbers of NumPy; what is not a number is null."""
+    """JSON of plain values, arrays and NumPy numbers; NaN and infinity become null."""
     return json.dumps(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
 
 
 def print_record(record: Mapping[str, Any]) -> None:
@@ -56,7 +98,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 class Stopwatch:
-    """Seconds of the parts of some work."""
+    """Seconds that the parts of a command take."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -70,15 +112,79 @@ class Stopwatch:
         self.seconds[part] = round(self.seconds.get(part, 0.0) + passed, 4)
 
 
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    return str(value)
+# Errors and warnings
+
+
+@contextmanager
+def one_line_errors(debug: bool, remedies: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Turn any exception into a line and an exit code, with the traceback before it if `debug`."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        _print_error("interrupted")
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        raise  # typer ends quietly when the reader of a pipe has gone
+    except (InvalidInputError, ImportError, OSError, MemoryError) as error:
+        if debug:
+            traceback.print_exc()
+        _print_error(one_line(error, remedies))
+        raise typer.Exit(FAILED) from None
+    except typer.Exit:
+        raise
+    except _UsageError as error:
+        if error.format_message():  # empty where the help itself was the answer
+            _print_error(_usage_line(error))
+        raise typer.Exit(USAGE) from None
+    except Exception as error:  # a bug: still one line, and how to see more
+        if debug:
+            traceback.print_exc()
+        _print_error(f"{type(error).__name__}: {one_line(error, remedies)} (--debug shows where)")
+        raise typer.Exit(FAILED) from None
+
+
+@contextmanager
+def one_line_warnings(remedies: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Show warnings as errors are shown, without the place in the library."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        warning = message if isinstance(message, Warning) else UserWarning(message)
+        _print_error(one_line(warning, remedies))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def one_line(error: BaseException, remedies: Mapping[str, str] | None = None) -> str:
+    """Message of an error without line breaks; `remedies` are a command's words for some keys."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    message = _message(error, remedies or {})
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    text = lines[0]
+    for line in lines[1:]:
+        text += (" " if text.endswith((":", ",", ";")) else "; ") + line
+    return text
+
+
+def _message(error: BaseException, remedies: Mapping[str, str]) -> str:
+    """Message with the command's remedy; without one, what the library advises in Python."""
+    if not isinstance(error, InvalidInputError | InputWarning) or error.remedy is None:
+        return str(error)
+    if error.remedy.key not in remedies:
+        return str(error)
+    return f"{error.problem}; {remedies[error.remedy.key].format(value=error.remedy.value)}"
+
+
+def _usage_line(error: Any) -> str:
+    """What was not understood, and where the help is."""
+    path = error.ctx.command_path if error.ctx is not None else "retgk"
+    message = one_line(typer.BadParameter(error.format_message()))
+    return f"{message.removesuffix('.')} (see {path} --help)"
+
+
+def _print_error(message: str) -> None:
+    print(f"retgk: {message}", file=sys.stderr)

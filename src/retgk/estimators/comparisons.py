@@ -16,7 +16,12 @@ from retgk.array_types import Floats, Ints
 from retgk.engine.exact.exact_engine import ExactEngine
 from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
-from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
+from retgk.estimators.kernel import (
+    USE_A_GRAM_FILE,
+    RetGKKernel,
+    kernel_engine,
+    kernel_features,
+)
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import check_alike
 from retgk.io.converters import as_batch
@@ -288,7 +293,7 @@ def _cosines(products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:
 
 def _products_among(graphs: Any, options: dict[str, Any]) -> Floats:
     batch = as_batch(graphs)
-    check_room(8 * len(batch) ** 2, "the kernel matrix", "use write_mean_embedding_gram")
+    check_room(8 * len(batch) ** 2, "the kernel matrix", USE_A_GRAM_FILE)
     return _fit_engine(batch, options)[0].inner_products()
 
 

@@ -13,6 +13,7 @@ from retgk.engine.exact.exact_engine import DEFAULT_TOL, ExactEngine
 from retgk.engine.exact.node_points import AttributeKernel
 from retgk.engine.node_features import NodeFeatures
 from retgk.engine.protocol import Comparison
+from retgk.errors import Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import warn_of_unknown_labels
 from retgk.io.converters import as_batch
@@ -30,12 +31,15 @@ from retgk.runtime.seeds import whole_seed
 from retgk.walks.return_probabilities import MONTE_CARLO, Method, Walks
 
 __all__ = [
+    "USE_A_GRAM_FILE",
     "RetGKKernel",
     "kernel_engine",
     "kernel_features",
     "kernel_of_engine",
     "set_fitted_kernel",
 ]
+
+USE_A_GRAM_FILE = Remedy("gram_file", "use write_mean_embedding_gram")
 
 
 class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -179,7 +183,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         batch = as_batch(X)
         graph_kernel = self.graph_kernel or ExponentialGraphKernel()
         check_graph_kernel(graph_kernel, len(batch))
-        check_room(8 * len(batch) ** 2, "the kernel matrix", "use write_mean_embedding_gram")
+        check_room(8 * len(batch) ** 2, "the kernel matrix", USE_A_GRAM_FILE)
         features = kernel_features(self, batch)
         engine = kernel_engine(self).fit(features)
         products = engine.inner_products()
@@ -205,7 +209,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         batch = as_batch(X)
         n_bytes = 2 * 8 * len(batch) ** 2  # inner products, kernel
-        check_room(n_bytes, "the kernel matrix", "use write_mean_embedding_gram")
+        check_room(n_bytes, "the kernel matrix", USE_A_GRAM_FILE)
         self.fit(batch)
         return self.graph_kernel_(self.inner_products_, self.squared_norms_, self.squared_norms_)
 

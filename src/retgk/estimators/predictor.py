@@ -13,7 +13,7 @@ from retgk.engine.embedded.embedded_engine import EmbeddedEngine
 from retgk.engine.exact.exact_engine import ExactEngine
 from retgk.engine.node_features import NodeFeatures
 from retgk.engine.protocol import Engine
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
 from retgk.estimators.kernel import RetGKKernel, kernel_of_engine
 from retgk.graphs.batch import GraphBatch
@@ -127,7 +127,9 @@ def fit_machine(
     candidates = _candidates(model, batch, seed)
     # products, kernel values and a copy; embeddings hold their vectors too
     n_bytes = 8 * (4 if model.approximate_ else 3) * len(batch) * len(columns)
-    remedy = "give fewer graphs" if model.approximate_ else "use approximate=True"
+    remedy = Remedy("fewer_graphs", "give fewer graphs")
+    if not model.approximate_:
+        remedy = Remedy("approximate", "use approximate=True")
     check_room(n_bytes, "the kernel matrix", remedy)
     choice, model.cv_results_ = best_candidate(
         _fit_in_turn(candidates, columns),

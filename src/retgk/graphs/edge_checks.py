@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Floats, Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.ragged import BLOCK_ENTRIES, chunks, graph_of
 
 __all__ = [
@@ -155,6 +155,10 @@ def check_symmetric(block: Any, transposed: Any, node_ptr: Ints, first_graph: in
     raise InvalidInputError(
         f"graph {first_graph + graph} is not symmetric: the edge from node {source - start} to "
         f"node {target - start} has weight {block[source, target]:.12g}, the one back has weight "
-        f"{block[target, source]:.12g}; convert with as_batch(graphs, symmetrize=True) if each "
-        "edge is listed once, or if directions are to be dropped"
+        f"{block[target, source]:.12g}",
+        Remedy(
+            "symmetrize",
+            "convert with as_batch(graphs, symmetrize=True) if each edge is listed once, or if "
+            "directions are to be dropped",
+        ),
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.labels import encode_labels
 from retgk.graphs.ragged import graph_of
 
@@ -62,15 +62,22 @@ def check_alike(
     """
     if batch.n_attributes != n_attributes:
         raise InvalidInputError(
-            f"{batch_has} {batch.n_attributes} attributes a node, {others_have} {n_attributes}; "
-            "give all the same with as_batch(graphs, attributes=...) or "
-            "as_batch(graphs).without_attributes()"
+            f"{batch_has} {batch.n_attributes} attributes a node, {others_have} {n_attributes}",
+            Remedy(
+                "attributes",
+                "give all the same with as_batch(graphs, attributes=...) or "
+                "as_batch(graphs).without_attributes()",
+            ),
         )
     if batch.has_labels != has_labels:
         raise InvalidInputError(
             f"{batch_has} {'labels' if batch.has_labels else 'no labels'}, {others_have} "
-            f"{'some' if has_labels else 'none'}; give all the same with as_batch(graphs, "
-            "label=...) or as_batch(graphs).without_labels()"
+            f"{'some' if has_labels else 'none'}",
+            Remedy(
+                "label",
+                "give all the same with as_batch(graphs, label=...) or "
+                "as_batch(graphs).without_labels()",
+            ),
         )
 
 

@@ -10,7 +10,7 @@ from typing import Literal, Self
 import numpy as np
 
 from retgk.array_types import Floats
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 
 __all__ = [
     "ExponentialGraphKernel",
@@ -172,8 +172,10 @@ def check_graph_kernel(graph_kernel: object, n_graphs: int) -> None:
         )
     if n_graphs == 1 and getattr(graph_kernel, "gamma", None) == "median":
         raise InvalidInputError(
-            "there is one graph (n_samples=1), whose distances have no median; give more "
-            "graphs, or a number as gamma of ExponentialGraphKernel"
+            "there is one graph (n_samples=1), whose distances have no median",
+            Remedy(
+                "graph_gamma", "give more graphs, or a number as gamma of ExponentialGraphKernel"
+            ),
         )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.persistence.digests import array_digest, text_digest
 from retgk.persistence.directory import checked_members
 from retgk.runtime.memory import check_room
@@ -162,15 +162,17 @@ def read_container(path: Path, max_bytes: int) -> tuple[dict[str, Any], Arrays]:
 def _opened(path: Path, max_bytes: int) -> Iterator[_Container]:
     """Open a file; whatever its bytes make the readers raise becomes one kind of error."""
     if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
-        raise InvalidInputError(f"{path} is not a file; pass what save_model wrote")
+        raise InvalidInputError(
+            f"{path} is not a file", Remedy("model_file", "pass what save_model wrote")
+        )
     with path.open("rb") as stream:
         n_bytes = os.fstat(stream.fileno()).st_size
         if n_bytes > max_bytes:
             raise InvalidInputError(
-                f"{path} has {n_bytes} bytes, more than the {max_bytes} allowed; pass a larger "
-                "max_bytes if you trust it"
+                f"{path} has {n_bytes} bytes, more than the {max_bytes} allowed",
+                Remedy("model_bytes", "pass a larger max_bytes if you trust it"),
             )
-        check_room(n_bytes, f"the model {path}", "load it on a larger machine")
+        check_room(n_bytes, f"the model {path}", Remedy("machine", "load it on a larger machine"))
         try:
             members = checked_members(stream, path)
             with zipfile.ZipFile(stream) as archive:

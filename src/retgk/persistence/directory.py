@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 from typing import IO
 
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 
 __all__ = ["checked_members"]
 
@@ -81,8 +81,12 @@ def _check_member(info: zipfile.ZipInfo, path: Path) -> None:
     """Refuse what a model file never holds; stored members cannot grow when they are read."""
     if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
         raise InvalidInputError(
-            f"{path}: the member {info.filename!r} is compressed; a model file stores its members "
-            "as they are, so use what save_model wrote, not an archive made of it again"
+            f"{path}: the member {info.filename!r} is compressed",
+            Remedy(
+                "model_file",
+                "a model file stores its members as they are, so use what save_model wrote, not an "
+                "archive made of it again",
+            ),
         )
     if info.flag_bits & _ENCRYPTED:
         raise InvalidInputError(f"{path}: the member {info.filename!r} is encrypted")

@@ -3,11 +3,9 @@
 Every function draws into the `ax` that it is given, or into a new figure, and returns the axes.
 """
 
-from retgk.plot.collection import collection_map
 from retgk.plot.curves import return_probability_curves
-from retgk.plot.drawing import graph_by_return_probability
-from retgk.plot.layout import node_positions
-from retgk.plot.matrices import confusion_matrix, gram_heat_map
+from retgk.plot.graph_drawing import graph_by_return_probability, node_positions
+from retgk.plot.kernel_pictures import collection_map, confusion_matrix, gram_heat_map
 
 __all__ = [
     "collection_map",

@@ -1,17 +1,11 @@
 """Axes to draw into, and colours that readers with any kind of sight tell apart."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from retgk.errors import InvalidInputError
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FEW_COLOURS", "MANY_COLOURS", "axes_or_new", "checked_kernel", "checked_targets"]
+__all__ = ["FEW_COLOURS", "MANY_COLOURS", "axes_or_new"]
 
 # Okabe and Ito's palette without yellow, which is too light for lines on white.
 FEW_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
@@ -23,7 +17,7 @@ MANY_COLOURS = (
 
 
 def axes_or_new(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
-    """The axes given, or those of a new figure of a size in inches."""
+    """Axes that were given, or those of a new figure, whose size is in inches."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -31,26 +25,3 @@ def axes_or_new(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
 
     layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)
     return plt.subplots(figsize=size, layout=layout)[1]
-
-
-def checked_kernel(kernel: ArrayLike) -> NDArray[np.float64]:
-    """A square matrix of finite numbers, or an error."""
-    matrix = np.asarray(kernel, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
-        raise InvalidInputError(
-            f"the kernel matrix must be square, got shape {matrix.shape}; pass what "
-            "RetGKKernel().fit_transform(graphs) gives"
-        )
-    if not np.isfinite(matrix).all():
-        raise InvalidInputError("the kernel matrix has values that are not finite")
-    return matrix
-
-
-def checked_targets(y: Sequence[Any] | ArrayLike, n_graphs: int) -> NDArray[Any]:
-    """One target for each graph, or an error."""
-    targets = np.asarray(y)
-    if targets.shape != (n_graphs,):
-        raise InvalidInputError(
-            f"y must be one target for each of the {n_graphs} graphs, got shape {targets.shape}"
-        )
-    return targets

@@ -62,13 +62,13 @@ def return_probability_curves(
     'steps $s$'
     """
     batch = as_batch(graph)
-    chosen = _chosen(batch) if nodes is None else np.atleast_1d(np.asarray(nodes))
+    chosen = _nodes_by_degree(batch) if nodes is None else np.atleast_1d(np.asarray(nodes))
     if chosen.size and chosen.dtype.kind not in "iu":
         raise InvalidInputError(
             f"nodes are numbers from 0 on, in the order of the graph, got {chosen.ravel()[:1]}; "
             "list(graph).index(name) is the number of a node of networkx"
         )
-    names = [_name(batch, int(node)) for node in chosen] if labels is None else list(labels)
+    names = [_node_name(batch, int(node)) for node in chosen] if labels is None else list(labels)
     if len(names) != len(chosen):
         raise InvalidInputError(
             f"got {len(names)} labels for {len(chosen)} nodes; pass one for each"
@@ -95,14 +95,14 @@ def return_probability_curves(
     return ax
 
 
-def _chosen(batch: GraphBatch) -> Any:
-    """Nodes whose degrees range from the least to the largest."""
+def _nodes_by_degree(batch: GraphBatch) -> Any:
+    """A few nodes, from the least to the largest degree."""
     order = np.argsort(np.diff(batch.indptr), kind="stable")
     places = np.linspace(0, len(order) - 1, min(_DEFAULT_NODES, len(order))).round().astype(int)
     return order[places]
 
 
-def _name(batch: GraphBatch, node: int) -> str:
+def _node_name(batch: GraphBatch, node: int) -> str:
     if not 0 <= node < batch.n_nodes:
         raise InvalidInputError(
             f"there is no node {node}: nodes are numbered to {batch.n_nodes - 1}"

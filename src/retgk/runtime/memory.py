@@ -1,54 +1,48 @@
-"""Room for large results: an error before the work rather than after it."""
+"""Memory of the machine and of this process: too little is an error before the work starts."""
 
 import os
 from pathlib import Path
 
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 
 __all__ = ["available_bytes", "check_room", "peak_megabytes"]
 
 
 def available_bytes() -> int | None:
-    """Bytes of memory that can be had without swapping; None where the system does not tell."""
-    table = Path("/proc/meminfo")
-    if table.exists():
-        for line in table.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
+    """Bytes of memory that are free without swapping; None where the system does not tell."""
+    kilobytes = _kilobytes(Path("/proc/meminfo"), "MemAvailable:")
+    if kilobytes is not None:
+        return 1024 * kilobytes
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
 
 
-def check_room(n_bytes: int, what: str, advice: str) -> None:
-    """
-    Raise if a result cannot fit into memory.
-
-    Parameters
-    ----------
-    n_bytes : int
-        Size of the result.
-    what : str
-        What it is.
-    advice : str
-        What to do instead.
-    """
+def check_room(n_bytes: int, what: str, remedy: Remedy) -> None:
+    """Raise if a result of `n_bytes` does not fit into the free memory."""
     available = available_bytes()
     if available is not None and n_bytes > available:
         raise InvalidInputError(
             f"{what} takes {n_bytes / 2**30:.1f} GiB, but only {available / 2**30:.1f} GiB of "
-            f"memory are free; {advice}"
+            "memory are free",
+            remedy,
         )
 
 
 def peak_megabytes() -> float:
     """Peak memory of this process so far."""
-    status = Path("/proc/self/status")
-    if status.exists():  # ru_maxrss would start from that of the parent
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    import resource  # not on Windows
+    kilobytes = _kilobytes(Path("/proc/self/status"), "VmHWM:")
+    if kilobytes is None:
+        import resource  # not on Windows; its number starts from that of the parent process
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return kilobytes / 1024
+
+
+def _kilobytes(table: Path, name: str) -> int | None:
+    """Value of a line such as ``VmHWM:  1234 kB`` in a file of /proc; None without it."""
+    if not table.exists():
+        return None
+    lines = table.read_text().splitlines()
+    return next((int(line.split()[1]) for line in lines if line.startswith(name)), None)

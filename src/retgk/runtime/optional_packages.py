@@ -1,4 +1,4 @@
-"""Optional packages: imported when first needed, named with their extra when missing."""
+"""Optional packages: imported when first needed; the error for a missing one names its extra."""
 
 from importlib import import_module
 from typing import Any
@@ -7,26 +7,7 @@ __all__ = ["optional_module"]
 
 
 def optional_module(name: str, extra: str) -> Any:
-    """
-    Import a package that retgk can do without.
-
-    Parameters
-    ----------
-    name : str
-        Name of the module to import.
-    extra : str
-        Extra of retgk that installs it.
-
-    Returns
-    -------
-    module
-        The module.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed; the message says how to install it.
-    """
+    """Import a module that retgk can do without; `extra` is the extra of retgk that installs it."""
     try:
         return import_module(name)
     except ImportError as error:

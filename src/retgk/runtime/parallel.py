@@ -1,12 +1,13 @@
-"""Threads over independent pieces of compiled work.
+"""
+Threads over independent pieces of compiled work.
 
-Kernels release the GIL, so plain threads are enough: no threading layer is chosen for the
-process, nothing is pickled, and the order in which pieces are done changes no result,
-because each writes rows of its own. The threads are kept: to start some takes longer than to
-embed a hundred molecules.
+Compiled functions release the GIL, so plain threads are enough: no threading layer is chosen for
+the process, and nothing is pickled. Each piece writes rows of its own, so their order changes no
+result. The threads are kept, because starting some takes longer than embedding a hundred molecules.
 """
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,29 +18,19 @@ from threading import Lock
 from typing import Any
 
 from retgk.errors import InvalidInputError
-from retgk.runtime.progress import progress_bar
+from retgk.runtime.progress import is_progress_wanted, progress_bar
 
-__all__ = ["n_threads", "run_tasks", "single_threaded_blas"]
+__all__ = ["announce_compiling", "n_threads", "run_tasks", "single_threaded_blas"]
 
 
 def n_threads(n_jobs: int | None) -> int:
     """
     Number of threads that `n_jobs` asks for.
 
-    Unlike scikit-learn's, whose None is one worker, ours means all cores: threads that share
-    their memory cost next to nothing. Inside a worker of joblib, of which there is one for each
-    core already, None is one thread.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        -1 means all cores that this process may use, -2 all but one, and so on; None all of them
-        too, but one thread inside a worker of joblib, such as those of ``GridSearchCV(n_jobs=2)``.
-
-    Returns
-    -------
-    int
-        At least one.
+    -1 means all cores that this process may use, -2 all but one, and so on. None means all cores
+    too, unlike in scikit-learn: threads that share their memory cost next to nothing. Inside a
+    worker of joblib, such as those of ``GridSearchCV(n_jobs=2)``, None is one thread, because
+    there is a worker for each core already.
     """
     if n_jobs is None:
         return 1 if _is_joblib_worker() else _n_cores()
@@ -74,12 +65,12 @@ def run_tasks(
     progress: str | Callable[[float], None],
 ) -> None:
     """
-    Call ``function(*task)`` for all tasks, the dearest first, on some threads.
+    Call ``function(*task)`` for all tasks on several threads, the most expensive first.
 
     Parameters
     ----------
     function : callable
-        Releases the GIL and writes only what belongs to its task.
+        Releases the GIL, and writes only what belongs to its task.
     tasks : sequence of tuple
         Arguments of every call.
     costs : sequence of float
@@ -87,9 +78,10 @@ def run_tasks(
     n_jobs : int or None
         Threads, as in `n_threads`.
     progress : str or callable
-        What a progress bar of its own says; or, where these tasks are a part of more, what is to
-        be called with the cost of each.
+        Text of a progress bar of its own; or, where the tasks are part of larger work, a function
+        to call with the cost of each.
     """
+    announce_compiling()
     order = sorted(range(len(tasks)), key=lambda task: -costs[task])
     bar: AbstractContextManager[Callable[[float], None]] = (
         progress_bar(progress, float(sum(costs)))
@@ -107,9 +99,9 @@ def run_tasks(
 
 def _run_all(run: Callable[[int], None], waiting: deque[int], n_workers: int) -> None:
     """
-    Work on tasks in this thread and, as far as there are any, in others until none is left.
+    Run tasks in this thread and in others of the pool until none is left.
 
-    This thread never waits for a thread of the pool to begin: tasks may run tasks themselves.
+    This thread never waits for one of the pool to begin, so tasks may run tasks themselves.
     """
 
     def work() -> None:
@@ -124,7 +116,7 @@ def _run_all(run: Callable[[int], None], waiting: deque[int], n_workers: int) ->
             waiting.clear()
             raise
 
-    others = _POOL.submitted(work, n_workers - 1) if n_workers > 1 else []
+    others = _POOL.submit(work, n_workers - 1) if n_workers > 1 else []
     try:
         work()
     finally:
@@ -135,18 +127,19 @@ def _run_all(run: Callable[[int], None], waiting: deque[int], n_workers: int) ->
 
 
 class _Pool:
-    """The threads of this process beside the one that asks; as many as were ever asked for."""
+    """Threads of this process beside the one that asks; as many as were ever asked for."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Start anew, as a forked process has to: threads are not copied, and a lock stays shut."""
+        """Start anew after a fork, which copies no threads and may copy a closed lock."""
         self.lock = Lock()
         self.size = 0
         self.executor: ThreadPoolExecutor | None = None
 
-    def submitted(self, work: Callable[[], None], n: int) -> list[Future[None]]:
+    def submit(self, work: Callable[[], None], n: int) -> list[Future[None]]:
+        """Run the same function in `n` threads."""
         with self.lock:
             if self.executor is None or self.size < n:
                 if self.executor is not None:
@@ -161,6 +154,51 @@ class _Pool:
 _POOL = _Pool()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_POOL.forget)
+
+
+class _CompilingNote:
+    """Line on the terminal when numba first compiles a function of this package."""
+
+    TEXT = "retgk: compiling code for this machine, which happens once and takes a while"
+
+    def __init__(self) -> None:
+        self.is_wanted = self.is_printed = self.is_listening = False
+
+    def listen(self) -> None:
+        """Hear of compilations; numba tells of code that it loads from its cache elsewhere."""
+        from numba.core import event
+
+        def print_once(found: Any) -> None:
+            module = found.data["dispatcher"].py_func.__module__
+            is_ours = module.partition(".")[0] == "retgk"
+            if self.is_wanted and not self.is_printed and is_ours and is_progress_wanted():
+                self.is_printed = True
+                print(self.TEXT, file=sys.stderr, flush=True)
+
+        class Listener(event.Listener):  # type: ignore[misc]
+            on_start = staticmethod(print_once)
+            on_end = staticmethod(lambda _: None)
+
+        event.register("numba:compile", Listener())
+        self.is_listening = True
+
+
+_COMPILING_NOTE = _CompilingNote()
+
+
+def announce_compiling() -> None:
+    """
+    Make numba's next compilation of a function of this package print a line, once per process.
+
+    It is printed on terminals only, and neither in workers of joblib nor where progress is
+    switched off. Call this before compiled functions; numba is not imported for it.
+    """
+    note = _COMPILING_NOTE
+    if note.is_printed or "numba.core.event" not in sys.modules:
+        return
+    note.is_wanted = is_progress_wanted() and not _is_joblib_worker()
+    if note.is_wanted and not note.is_listening:
+        note.listen()
 
 
 class _BlasLimit:
@@ -199,7 +237,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 @cache
 def _blas_controller() -> Any:
-    """Looking for the libraries takes milliseconds, so it is done once."""
+    """Controller of the BLAS libraries; finding them takes milliseconds, so it is done once."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,25 +1,33 @@
-"""A progress bar for people; nothing for pipelines."""
+"""What people see of long work: a progress bar on terminals, nothing in pipelines."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Literal
 
-__all__ = ["no_progress", "progress_bar"]
+__all__ = ["is_progress_wanted", "no_progress", "progress_bar"]
 
 _QUIET_SECONDS = 2.0
-_HIDDEN = ContextVar("_HIDDEN", default=False)
+
+# "off": the user wants none; "shown": a bar is shown, and those inside of it are not
+_PROGRESS: ContextVar[Literal["on", "off", "shown"]] = ContextVar("_PROGRESS", default="on")
+
+
+def is_progress_wanted() -> bool:
+    """Whether somebody sits at a terminal who did not switch progress off."""
+    return _PROGRESS.get() != "off" and sys.stderr.isatty()
 
 
 @contextmanager
 def no_progress() -> Iterator[None]:
-    """Show no progress bar within the block, terminal or not."""
-    before = _HIDDEN.set(True)
+    """Show no further progress within the block."""
+    before = _PROGRESS.set("shown" if _PROGRESS.get() == "shown" else "off")
     try:
         yield
     finally:
-        _HIDDEN.reset(before)
+        _PROGRESS.reset(before)
 
 
 @contextmanager
@@ -27,21 +35,10 @@ def progress_bar(description: str, total: float) -> Iterator[Callable[[float], N
     """
     Show how far long work has come, on terminals and after two seconds only.
 
-    Work within work shows nothing: the outermost bar is the one that people wait for.
-
-    Parameters
-    ----------
-    description : str
-        What is being done.
-    total : float
-        Amount of work.
-
-    Yields
-    ------
-    callable
-        To be called, from any thread, with the amount of work just done.
+    A bar inside a bar is not shown: people wait for the outermost. The function that the block
+    gets takes the amount of work just done, of `total` in all; any thread may call it.
     """
-    if _HIDDEN.get() or not sys.stderr.isatty():
+    if _PROGRESS.get() != "on" or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console
@@ -56,9 +53,10 @@ def progress_bar(description: str, total: float) -> Iterator[Callable[[float], N
         if not bar.live.is_started and time.monotonic() - start > _QUIET_SECONDS:
             bar.start()
 
+    before = _PROGRESS.set("shown")
     try:
-        with no_progress():
-            yield advance
+        yield advance
     finally:
+        _PROGRESS.reset(before)
         if bar.live.is_started:
             bar.stop()

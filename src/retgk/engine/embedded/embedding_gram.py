@@ -14,7 +14,7 @@ from retgk.engine.embedded.label_tiles import (
     fill_panels,
     fill_tile,
 )
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.kernels.graph_kernels import (
     ExponentialGraphKernel,
     GraphKernel,
@@ -114,7 +114,8 @@ def _lower_products(x: Any, y: Any, n_jobs: int | None) -> Floats:
             f"x has {x.shape[1]} features, y has {y.shape[1]}; embed both by the same transformer"
         )
     shape = (x.shape[0], (x if y is None else y).shape[0])
-    check_room(8 * shape[0] * shape[1], "the kernel matrix", "give fewer graphs at a time")
+    remedy = Remedy("fewer_graphs", "give fewer graphs at a time")
+    check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
     dtype = _dtype_of(x if y is None else y, x)
     labels = np.unique(found_x) if y is None else np.intersect1d(found_x, found_y)
     rows_x = _labelled_rows(x, dtype, found_x, labels)

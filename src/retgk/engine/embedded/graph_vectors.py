@@ -12,7 +12,7 @@ from retgk.array_types import Ints
 from retgk.engine.embedded.distinct_nodes import LabelGroups, distinct_nodes, label_groups
 from retgk.engine.embedded.fourier_maps import FourierMap
 from retgk.engine.embedded.fourier_means import fill_joint_means, fill_tensor_means
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.ragged import gather_runs, offsets
 from retgk.runtime.memory import check_room
 from retgk.runtime.parallel import n_threads, run_tasks
@@ -153,7 +153,8 @@ def dense_vectors(
     """
     n_graphs, n_columns = shape
     n_bytes = n_graphs * n_columns * np.dtype(dtype).itemsize
-    check_room(n_bytes, "the array of vectors", "set sparse_output, or pass an iterator of batches")
+    remedy = Remedy("sparse_output", "set sparse_output, or pass an iterator of batches")
+    check_room(n_bytes, "the array of vectors", remedy)
     dense = np.zeros((n_graphs, n_columns // width, width), dtype)
     first = 0
     for piece in pieces:

@@ -21,7 +21,7 @@ from retgk.engine.exact.node_points import (
 )
 from retgk.engine.fitted_state import FittedState
 from retgk.engine.node_features import NodeFeatures
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import check_alike
 from retgk.kernels.node_kernels import Laplacian, NodeKernel
@@ -44,7 +44,8 @@ class ExactComparison:
     def products(self) -> Floats:
         """``<m_G, m_H>`` of new graphs G with fitted graphs H, shape (n_new, n_fitted)."""
         size = 8 * self.graphs.nodes.n_graphs * self.graphs.fitted.n_graphs
-        check_room(size, "the kernel matrix", "transform fewer graphs at a time")
+        remedy = Remedy("fewer_graphs", "transform fewer graphs at a time")
+        check_room(size, "the kernel matrix", remedy)
         return self.graphs.products()
 
     def squared_norms(self) -> Floats:

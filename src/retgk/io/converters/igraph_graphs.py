@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from retgk.array_types import Floats
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, mirrored
@@ -98,8 +98,11 @@ def _edges(graph: Any, position: int, weight: str | None, symmetrize: bool) -> L
     directed = graph.is_directed()
     if directed and not symmetrize:
         raise InvalidInputError(
-            f"graph {position} is directed; convert with as_batch(graphs, symmetrize=True) to drop "
-            "the directions"
+            f"graph {position} is directed",
+            Remedy(
+                "symmetrize",
+                "convert with as_batch(graphs, symmetrize=True) to drop the directions",
+            ),
         )
     pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     pairs = np.unique(pairs, axis=0) if weight is None else pairs

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.io.converters.node_values import (
@@ -109,8 +109,11 @@ def _check_undirected(graphs: list[Any]) -> None:
     for position, graph in enumerate(graphs):
         if graph.is_directed():
             raise InvalidInputError(
-                f"graph {position} is directed; convert with as_batch(graphs, symmetrize=True) to "
-                "drop the directions"
+                f"graph {position} is directed",
+                Remedy(
+                    "symmetrize",
+                    "convert with as_batch(graphs, symmetrize=True) to drop the directions",
+                ),
             )
 
 

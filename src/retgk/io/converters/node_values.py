@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Floats
-from retgk.errors import InvalidInputError
+from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.graphs.validation import check_not_masked
 
 __all__ = [
@@ -117,8 +117,14 @@ def warn_of_unused(names: Iterable[Any]) -> None:
     if found:
         shown = ", ".join(found[:_MOST_NAMES]) + ", ..." * (len(found) > _MOST_NAMES)
         warnings.warn(
-            f"nodes have {shown}, which are not used; as_batch(graphs, label=..., attributes=...) "
-            "reads them, as_batch(graphs, attributes=[]) leaves them out without this warning",
+            InputWarning(
+                f"nodes have {shown}, which are not used",
+                Remedy(
+                    "node_values",
+                    "as_batch(graphs, label=..., attributes=...) reads them, "
+                    "as_batch(graphs, attributes=[]) leaves them out without this warning",
+                ),
+            ),
             stacklevel=3,
         )
 

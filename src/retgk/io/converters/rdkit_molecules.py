@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, mirrored
 from retgk.io.converters.node_values import attribute_names, comes_from, listed
@@ -267,8 +267,8 @@ def _order(bond: Any, position: int) -> float:
     if order == 0.0:
         raise InvalidInputError(
             f"graph {position}: the bond between atoms {bond.GetBeginAtomIdx()} and "
-            f"{bond.GetEndAtomIdx()} is {bond.GetBondType()}, which has no order; use "
-            "bond_orders=False"
+            f"{bond.GetEndAtomIdx()} is {bond.GetBondType()}, which has no order",
+            Remedy("bond_orders", "use bond_orders=False"),
         )
     return order
 

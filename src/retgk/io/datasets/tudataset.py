@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.io.datasets.download import (
     download_archive,
     forget_checksum,
@@ -152,8 +152,11 @@ def _source(name: str, home: Path, download: bool) -> Path:
     if download:
         return download_archive(name, home)
     raise InvalidInputError(
-        f"there is neither {archive} nor {inner}; place one there, set data_home or "
-        f"{HOME_VARIABLE}, or pass download=True"
+        f"there is neither {archive} nor {inner}",
+        Remedy(
+            "data_home",
+            f"place one there, set data_home or {HOME_VARIABLE}, or pass download=True",
+        ),
     )
 
 

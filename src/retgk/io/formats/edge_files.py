@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.ragged import first_of_run, graph_of, offsets
 from retgk.io.formats.archive import Member
@@ -139,8 +139,11 @@ def _graph_blocks(
 
 def _one_way(edge: Edges, place: str) -> InvalidInputError:
     return InvalidInputError(
-        f"{place}: the edge from node {edge[0]} to node {edge[1]} has none back; pass "
-        "symmetrize=True if each edge is listed once, or if directions are to be dropped"
+        f"{place}: the edge from node {edge[0]} to node {edge[1]} has none back",
+        Remedy(
+            "symmetrize",
+            "pass symmetrize=True if each edge is listed once, or if directions are to be dropped",
+        ),
     )
 
 

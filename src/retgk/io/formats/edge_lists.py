@@ -5,13 +5,13 @@ import math
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from retgk.array_types import Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.io.formats.archive import DEFAULT_MAX_BYTES
 from retgk.io.formats.file_series import PathLike, paths_to_read, write_series
@@ -99,15 +99,18 @@ def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph"
     """
     if graphs.has_labels or graphs.n_attributes:
         raise InvalidInputError(
-            "edge lists hold neither labels nor attributes; use write_graphml, or "
-            "without_labels() and without_attributes()"
+            "edge lists hold neither labels nor attributes",
+            Remedy(
+                "plain_graphs",
+                "use write_graphml, or without_labels() and without_attributes()",
+            ),
         )
     for position, graph in enumerate(graphs):
         lonely = np.flatnonzero(np.diff(graph.indptr) == 0)
         if len(lonely):
             raise InvalidInputError(
-                f"graph {position}: node {lonely[0]} has no edges, so an edge list would lose "
-                "it; use write_graphml"
+                f"graph {position}: node {lonely[0]} has no edges, so an edge list would lose it",
+                Remedy("graphml", "use write_graphml"),
             )
 
     def write(graph: GraphBatch, path: Path) -> None:
@@ -170,7 +173,11 @@ def _read_one(path: Path, delimiter: str | None, weighted: bool, max_bytes: int)
             if weighted:
                 edges.weights.append(_weight(others))
         except _BadLineError as error:
-            raise InvalidInputError(f"{path}, line {number}: {error}, got {_shown(line)}") from None
+            place, remedy = f"{path}, line {number}: ", error.remedy
+            if remedy is None:
+                raise InvalidInputError(f"{place}{error}, got {_shown(line)}") from None
+            remedy = replace(remedy, text=f"{remedy.text}, got {_shown(line)}")
+            raise InvalidInputError(f"{place}{error}", remedy) from None
         edges.add(source, target)
     if not edges.ends:
         raise InvalidInputError(f"{path} holds a graph without nodes; leave the file out")
@@ -192,7 +199,11 @@ def _is_int(name: str) -> bool:
 
 
 class _BadLineError(Exception):
-    """What is wrong with a line."""
+    """What is wrong with a line, and what to do about it."""
+
+    def __init__(self, message: str, remedy: Remedy | None = None) -> None:
+        super().__init__(message)
+        self.remedy = remedy
 
 
 def _cells(line: str, delimiter: str | None) -> list[str]:
@@ -204,8 +215,12 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
             # "1,2" and "1, 2" are meant as two columns; "a,b c" may be a name with a comma
             if (len(cells) < 2 and other in line) or cells[0].endswith(other):
                 raise _BadLineError(
-                    f"expected nodes separated by white space; pass delimiter={other!r} if they "
-                    f"are separated by it"
+                    "expected nodes separated by white space",
+                    Remedy(
+                        "delimiter",
+                        f"pass delimiter={other!r} if they are separated by it",
+                        value=repr(other),
+                    ),
                 )
     if len(cells) < 2:
         raise _BadLineError(f"expected two nodes separated by {between}")

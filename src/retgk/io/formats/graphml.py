@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.io.formats.file_series import PathLike, paths_to_read, write_series
 
@@ -75,8 +75,11 @@ def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") 
     for name in graphs.label_names:
         if not isinstance(name, str | int | float):
             raise InvalidInputError(
-                f"GraphML cannot hold the label {name!r}; number the labels with "
-                "with_labels(graphs.labels), or use write_parquet"
+                f"GraphML cannot hold the label {name!r}",
+                Remedy(
+                    "integer_labels",
+                    "number the labels with with_labels(graphs.labels), or use write_parquet",
+                ),
             )
     written = converters.to_networkx(graphs)
     for graph in written:
@@ -93,7 +96,7 @@ def _networkx() -> Any:
 
 
 def _converters() -> Any:
-    from retgk import converters
+    from retgk.io import converters
 
     return converters
 

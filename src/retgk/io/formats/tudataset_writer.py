@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import first_of_run
 from retgk.io.graph_dataset import GraphDataset
@@ -43,7 +43,8 @@ def _files(dataset: GraphDataset) -> Iterator[tuple[str, Iterable[NDArray[Any]]]
     else:
         raise InvalidInputError(
             f"the targets are {targets.dtype} of shape {targets.shape}, but TUDataset files hold "
-            "numbers, one integer per graph for classes; number the classes, or use write_parquet"
+            "numbers, one integer per graph for classes",
+            Remedy("integers", "number the classes, or use write_parquet"),
         )
     if graphs.has_labels:
         yield "node_labels", [_integer_names(graphs)[graphs.labels]]
@@ -62,8 +63,11 @@ def _integer_names(graphs: GraphBatch) -> Ints:
         names = np.array([], dtype=object)
     if names.dtype.kind not in "biu":
         raise InvalidInputError(
-            f"TUDataset files hold integer labels, got {graphs.label_names[0]!r}; number the "
-            "labels with with_labels(graphs.labels), or use write_parquet"
+            f"TUDataset files hold integer labels, got {graphs.label_names[0]!r}",
+            Remedy(
+                "integer_labels",
+                "number the labels with with_labels(graphs.labels), or use write_parquet",
+            ),
         )
     return _checked_integers(names, "labels")
 
@@ -73,8 +77,8 @@ def _checked_integers(values: NDArray[Any], what: str) -> Ints:
     largest = max(-int(values.min()), int(values.max())) if values.size else 0
     if largest > _LARGEST:
         raise InvalidInputError(
-            f"the {what} hold {largest}, but integers in TUDataset files have 18 digits at most; "
-            "number them anew, or use write_parquet"
+            f"the {what} hold {largest}, but integers in TUDataset files have 18 digits at most",
+            Remedy("integers", "number them anew, or use write_parquet"),
         )
     return values.astype(np.int64)
 

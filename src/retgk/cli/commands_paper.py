@@ -1,4 +1,4 @@
-"""``retgk paper``: the tables and figures of the paper, computed and reported."""
+"""`retgk paper`: the tables and figures of the paper, computed and reported."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -33,8 +33,8 @@ class ProtocolName(StrEnum):
     time = "time"
 
 
-@command(paper_app, examples=["retgk paper run --table 2 --dataset MUTAG"])
-def run(
+@command(name="run", examples=["retgk paper run --table 2 --dataset MUTAG"])
+def run_cells(
     common: Debugging,  # noqa: ARG001
     table: Annotated[
         list[str] | None, typer.Option(help="1 to 4, as in 1,2. Default: all.")
@@ -88,20 +88,20 @@ def run(
         tables=_numbers("table", table),
         figures=_numbers("figure", figure),
         variations=variations,
-        sets=_parts(dataset),
-        methods=_parts(method),
+        sets=_split_at_commas(dataset),
+        methods=_split_at_commas(method),
         protocols=protocols,
         deduplicate=deduplicate,
     )
-    cells = _with_packages(cells, asked=method is not None)
+    cells = _cells_with_packages(cells, asked=method is not None)
     runner = Runner(data, cache or default_cache(), n_jobs, Limits(limit_seconds, limit_megabytes))
-    with _reporter() as say:
+    with _progress_lines() as say:
         n_written = run_tasks_into(records, ordered_tasks(cells, repetitions), runner, say)
     typer.echo(f"{n_written} records added to {records}")
 
 
-@command(paper_app, examples=["retgk paper report --output paper-report"])
-def report(
+@command(name="report", examples=["retgk paper report --output paper-report"])
+def write_paper_report(
     common: Debugging,  # noqa: ARG001
     records: Annotated[
         list[Path] | None, typer.Option(help="File of records; may be repeated.")
@@ -118,13 +118,17 @@ def report(
     typer.echo(write_report(records or [DEFAULT_RECORDS], output, baseline))
 
 
-def _parts(values: list[str] | None) -> list[str] | None:
-    """Values of an option that may be repeated, and may hold several with commas between."""
+for _each in (run_cells, write_paper_report):
+    _each.add_to(paper_app)
+
+
+def _split_at_commas(values: list[str] | None) -> list[str] | None:
+    """Split values at commas, of an option that may be repeated too."""
     return None if values is None else [part for each in values for part in each.split(",")]
 
 
 def _numbers(option: str, values: list[str] | None) -> list[int] | None:
-    parts = _parts(values)
+    parts = _split_at_commas(values)
     if parts is None:
         return None
     wrong = [part for part in parts if not part.isdecimal()]
@@ -133,8 +137,8 @@ def _numbers(option: str, values: list[str] | None) -> list[int] | None:
     return [int(part) for part in parts]
 
 
-def _with_packages(cells: "list[Cell]", asked: bool) -> "list[Cell]":
-    """Cells whose packages are here; peers that were not asked for may be missing."""
+def _cells_with_packages(cells: "list[Cell]", asked: bool) -> "list[Cell]":
+    """Leave out cells whose packages are missing; an error if the user asked for them."""
     from retgk.paper.tasks import without_missing_peers
     from retgk.runtime.optional_packages import optional_module
 
@@ -151,8 +155,8 @@ def _with_packages(cells: "list[Cell]", asked: bool) -> "list[Cell]":
 
 
 @contextmanager
-def _reporter() -> Iterator[Callable[[str, float, float], None]]:
-    """Lines for files; on a terminal a bar below them too."""
+def _progress_lines() -> Iterator[Callable[[str, float, float], None]]:
+    """Print what is done, line by line; on a terminal a bar stands below the lines."""
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

@@ -1,35 +1,74 @@
-"""Tables to files: by the ending of the name, whole or not at all."""
+"""What commands write: checked before the work, and then whole or not at all."""
 
 from __future__ import annotations
 
 import csv
 import io
+import os
+import secrets
+import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from retgk.cli.options import Common
-from retgk.cli.places import check_new_file
 from retgk.cli.terminal import Stopwatch, as_json, note, print_record
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.runtime.memory import check_room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Table", "check_output", "finish", "write_table"]
+__all__ = [
+    "Table",
+    "atomic_folder",
+    "check_new_file",
+    "check_output",
+    "report_output",
+    "write_table",
+]
 
 STANDARD_OUTPUT = "-"
+
+
+def check_new_file(output: Path) -> None:
+    """Raise if no file can be written there; one that exists may be replaced."""
+    if str(output) == STANDARD_OUTPUT:
+        raise InvalidInputError(
+            "this command writes a file, and nothing to standard output; give a name instead of -"
+        )
+    if output.is_dir():
+        raise InvalidInputError(f"{output} is a folder; give the name of a file")
+    parent = next(folder for folder in output.absolute().parents if folder.exists())
+    if not parent.is_dir():
+        raise InvalidInputError(f"{output} cannot be made: {parent} is not a folder")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise InvalidInputError(
+            f"{output} cannot be made: {parent} may not be written to; choose another folder"
+        )
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Folder to fill, which gets its name when the block ends well."""
+    part = path.with_name(f".{path.name}-{secrets.token_hex(8)}.part")
+    part.mkdir(parents=True)
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 @dataclass(frozen=True)
 class Table:
     """
-    Rows that say what they are about (keys), and one matrix of numbers beside them.
+    Columns of keys, which say what a row is about, and a matrix of numbers beside them.
 
-    `more` are arrays for .npz files alone; they take the place of keys of the same name.
+    `more` holds arrays that only .npz files get; they replace keys of the same name.
     """
 
     keys: Mapping[str, NDArray[Any]]
@@ -40,7 +79,7 @@ class Table:
 
 
 def check_output(output: str, *, has_matrix: bool = True) -> None:
-    """Raise, before any work is done, if there is no way to write to a file."""
+    """Raise if a table cannot be written to this file."""
     if output == STANDARD_OUTPUT:
         return
     path = Path(output)
@@ -54,7 +93,7 @@ def check_output(output: str, *, has_matrix: bool = True) -> None:
 
 
 def write_table(table: Table, output: str, *, json: bool = False) -> None:
-    """Write a table; on standard output as CSV, or JSON if that is asked for."""
+    """Write a table in the form that the name ends in; standard output gets CSV, or JSON."""
     from retgk.runtime.storage import atomic_path
 
     if output == STANDARD_OUTPUT:
@@ -78,7 +117,7 @@ def _arrow_table(table: Table) -> Any:
 
 
 def _write_csv(table: Table, stream: IO[bytes]) -> None:
-    """Keys by Python, which quotes what needs it; matrices by Arrow, which is quick."""
+    """Python writes keys alone, with quotes where needed; Arrow writes matrices, quickly."""
     if table.values is None:
         columns = [column.tolist() for column in table.keys.values()]
         stream.write(_csv_text([list(table.keys), *zip(*columns, strict=True)]))
@@ -113,11 +152,12 @@ def _write_npz(table: Table, stream: IO[bytes]) -> None:
 
 
 def _without_objects(values: NDArray[Any]) -> NDArray[Any]:
-    """Objects would be pickled; text is what they are, each as wide as the longest."""
+    """Turn objects, which would be pickled, into text; each takes as much room as the longest."""
     if values.dtype.kind != "O":
         return values
     widest = max((len(str(value)) for value in values), default=0)
-    check_room(4 * widest * len(values), "text in an .npz file", "write .parquet or .csv instead")
+    remedy = Remedy("other_form", "write .parquet or .csv instead")
+    check_room(4 * widest * len(values), "text in an .npz file", remedy)
     return values.astype(str)
 
 
@@ -144,8 +184,10 @@ _WRITERS: dict[str, Callable[[Table, IO[bytes]], None]] = {
 }
 
 
-def finish(table: Table, output: str, common: Common, watch: Stopwatch, **facts: Any) -> None:
-    """Say what was written where: to machines on standard output, to people beside it."""
+def report_output(
+    table: Table, output: str, common: Common, watch: Stopwatch, **facts: Any
+) -> None:
+    """Say what was written where: JSON on standard output, or a note for people."""
     if output == STANDARD_OUTPUT:
         return
     shape = list(table.values.shape) if table.values is not None else [_n_rows(table)]

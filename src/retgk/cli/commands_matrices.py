@@ -1,0 +1,371 @@
+"""`retgk features`, `embed`, `kernel` and `similar`: numbers of graphs, and of pairs of graphs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from retgk.cli.collection import Collection
+from retgk.cli.command import command
+from retgk.cli.options import (
+    Common,
+    EmbeddingOptions,
+    KernelOptions,
+    OptionalOutput,
+    Output,
+    Reading,
+    Source,
+    Walks,
+)
+from retgk.cli.outputs import Table, check_output, report_output, write_table
+from retgk.cli.smiles_files import molecule_graphs
+from retgk.cli.sources import read_collection, used_graphs
+from retgk.cli.terminal import Stopwatch, print_record, print_table
+from retgk.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from retgk.graphs.batch import GraphBatch
+
+__all__ = ["embed", "features", "kernel", "similar"]
+
+
+# retgk features
+
+
+@command(
+    examples=[
+        "retgk features MUTAG -o rpf.parquet",
+        "retgk features big.edges --method monte-carlo --n-steps 20 -o rpf.npy",
+        "retgk features MUTAG --n-steps 5 -o - | head",
+    ]
+)
+def features(
+    source: Source, output: Output, reading: Reading, walks: Walks, common: Common
+) -> None:
+    """
+    Write the return probabilities of all nodes, one row per node.
+
+    Rows say which graph and node they are about, and the target of the graph. In an .npz file
+    names stand once for each graph, beside the first node of each.
+    """
+    check_output(output)
+    watch = Stopwatch()
+    with watch.timing("read"):
+        collection = read_collection(source, reading, common)
+    with watch.timing("features"):
+        from retgk.walks.return_probabilities import return_probabilities
+
+        probabilities = return_probabilities(collection.graphs, **walks.parameters())
+    with watch.timing("write"):
+        table = _node_table(collection, probabilities)
+        write_table(table, output, json=common.json)
+    report_output(table, output, common, watch, graphs=len(collection))
+
+
+def _node_table(collection: Collection, probabilities: object) -> Table:
+    import numpy as np
+
+    values = np.asarray(probabilities)
+    graphs = collection.graphs
+    of_graphs = collection.keys()
+    keys = {name: np.repeat(column, graphs.sizes) for name, column in of_graphs.items()}
+    graph = keys.pop("graph")
+    node = np.arange(graphs.n_nodes) - np.repeat(graphs.node_ptr[:-1], graphs.sizes)
+    columns = [f"p{step}" for step in range(1, values.shape[1] + 1)]
+    more = {"node_ptr": graphs.node_ptr}
+    if "name" in of_graphs:
+        more["name"] = of_graphs["name"]  # as text of one width for all, so not for every node
+    return Table(
+        {"graph": graph, "node": node, **keys}, values, columns, "return_probabilities", more
+    )
+
+
+# retgk embed
+
+Precision = Annotated[
+    Literal["float64", "float32"], typer.Option("--dtype", help="Type of the numbers.")
+]
+
+
+@command(
+    examples=[
+        "retgk embed MUTAG -o vectors.parquet",
+        "retgk embed molecules.smi --n-components 100 --dtype float32 -o vectors.npy",
+        "cat molecules.smi | retgk embed - -o - | head",
+    ],
+    remedies={"sparse_output": "give a smaller --n-components"},
+)
+def embed(
+    source: Source,
+    output: Output,
+    reading: Reading,
+    walks: Walks,
+    embedding: EmbeddingOptions,
+    common: Common,
+    dtype: Precision = "float64",
+) -> None:
+    """
+    Write vectors of graphs whose inner products approximate the kernel (RetGK_II).
+
+    One row per graph, with its number, its name where it has one, and its target.
+    """
+    check_output(output)
+    watch = Stopwatch()
+    with watch.timing("read"):
+        collection = read_collection(source, reading, common)
+    with watch.timing("embed"):
+        from retgk.estimators.embedding import RetGKEmbedding
+
+        model = RetGKEmbedding(**walks.parameters(), **embedding.parameters(), dtype=dtype)
+        vectors = model.fit_transform(collection.graphs)
+        names = model.get_feature_names_out().astype(str)
+    with watch.timing("write"):
+        table = Table(collection.keys(), vectors, names.tolist(), "vectors", {"features": names})
+        write_table(table, output, json=common.json)
+    report_output(table, output, common, watch, graphs=len(collection))
+
+
+# retgk kernel
+
+
+@command(
+    examples=[
+        "retgk kernel MUTAG -o kernel.npy",
+        "retgk kernel ENZYMES --p 2 --scale 8 -o kernel.npz",
+        "retgk kernel molecules.smi --matrix distances -o distances.parquet",
+        "retgk kernel NCI1 --approximate --n-components 500 -o kernel.npy",
+        "retgk kernel REDDIT-MULTI-12K --matrix products --on-disk -o products.npy",
+    ]
+)
+def kernel(
+    source: Source,
+    output: Output,
+    reading: Reading,
+    walks: Walks,
+    options: KernelOptions,
+    embedding: EmbeddingOptions,
+    common: Common,
+) -> None:
+    """
+    Write the matrix of kernel values, inner products or distances between all graphs.
+
+    Row i and column i are graph i. Bandwidths come from medians over the collection.
+    """
+    check_output(output)
+    _check_kernel_options(output, options, embedding)
+    watch = Stopwatch()
+    with watch.timing("read"):
+        collection = read_collection(source, reading, common)
+    if options.on_disk:
+        with watch.timing("kernel"):
+            written = _write_products(collection, walks, options, output)
+        report_output(Table({}, written), output, common, watch, graphs=len(collection))
+        return
+    with watch.timing("kernel"):
+        build = _approximate_matrix if options.approximate else _exact_matrix
+        matrix, chosen = build(collection, walks, options, embedding)
+    with watch.timing("write"):
+        keys = collection.keys()
+        columns = [f"graph_{number}" for number in keys["graph"]]
+        table = Table(keys, matrix, columns, options.matrix)
+        write_table(table, output, json=common.json)
+    report_output(table, output, common, watch, graphs=len(collection), **chosen)
+
+
+def _check_kernel_options(output: str, options: KernelOptions, embedding: EmbeddingOptions) -> None:
+    if options.on_disk:
+        if options.matrix != "products" or options.approximate:
+            raise InvalidInputError("--on-disk is for exact inner products: give --matrix products")
+        if not output.endswith(".npy"):
+            raise InvalidInputError(f"--on-disk writes a .npy file, not {output}")
+        if Path(output).exists():
+            raise InvalidInputError(f"{output} exists; remove it or choose another name")
+    if not options.approximate and embedding != EmbeddingOptions():
+        raise InvalidInputError(
+            "--n-components, --feature-map and --frequencies are for --approximate; add it"
+        )
+
+
+def _write_products(
+    collection: Collection, walks: Walks, options: KernelOptions, output: str
+) -> Any:
+    """Write inner products to a file, with one block at a time in memory."""
+    from retgk.estimators.gram_file import write_mean_embedding_gram
+    from retgk.estimators.kernel import RetGKKernel
+
+    model = RetGKKernel(
+        **walks.parameters(), structure_kernel=_structure_kernel(options), tol=options.tol
+    )
+    return write_mean_embedding_gram(output, collection.graphs, kernel=model)
+
+
+def _exact_matrix(
+    collection: Collection, walks: Walks, options: KernelOptions, _: EmbeddingOptions
+) -> tuple[Any, dict[str, str]]:
+    """Matrix of RetGK_I, and the kernels with the bandwidths that it chose."""
+    from retgk.estimators.kernel import RetGKKernel
+
+    model = RetGKKernel(
+        **walks.parameters(),
+        structure_kernel=_structure_kernel(options),
+        graph_kernel=_graph_kernel(options),
+        tol=options.tol,
+    )
+    chosen = ["structure_kernel", "attribute_kernels"]
+    if options.matrix == "distances":
+        matrix = model.fit(collection.graphs).distances()
+    else:
+        matrix = model.fit_transform(collection.graphs)
+        chosen.append("graph_kernel")
+    return matrix, {name: repr(getattr(model, f"{name}_")) for name in chosen}
+
+
+def _approximate_matrix(
+    collection: Collection, walks: Walks, options: KernelOptions, embedding: EmbeddingOptions
+) -> tuple[Any, dict[str, str]]:
+    """Matrix of RetGK_II, and the node kernels with the bandwidths that it chose."""
+    import numpy as np
+
+    from retgk.engine.embedded.embedding_gram import embedding_gram
+    from retgk.estimators.embedding import RetGKEmbedding
+    from retgk.kernels.graph_kernels import squared_mmd_from_products
+
+    model = RetGKEmbedding(
+        **walks.parameters(),
+        **embedding.parameters(),
+        structure_kernel=_structure_kernel(options),
+        sparse_output=True,
+    )
+    vectors = model.fit_transform(collection.graphs)
+    chosen = {
+        "structure_kernel": repr(model.structure_kernel_),
+        "attribute_kernels": repr([model.attribute_kernel_] if model.attribute_kernel_ else []),
+    }
+    matrix = embedding_gram(vectors, kernel=_graph_kernel(options), n_jobs=walks.n_jobs)
+    if options.matrix == "distances":
+        norms = matrix.diagonal().copy()
+        squared = squared_mmd_from_products(matrix, norms, norms)
+        np.fill_diagonal(squared, 0.0)
+        matrix = np.sqrt(squared)
+    return matrix, chosen
+
+
+def _structure_kernel(options: KernelOptions) -> Any:
+    """Kernel of return probabilities; None is the default of the estimator."""
+    from retgk.kernels.node_kernels import Laplacian
+
+    return None if options.gamma is None else Laplacian(options.gamma)
+
+
+def _graph_kernel(options: KernelOptions) -> Any:
+    """K_2 of the paper, or inner products, which distances are made of too."""
+    from retgk.kernels.graph_kernels import ExponentialGraphKernel, PolynomialGraphKernel
+
+    if options.matrix == "kernel":
+        return ExponentialGraphKernel(p=options.p, scale=options.scale)
+    return PolynomialGraphKernel()
+
+
+# retgk similar
+
+Index = Annotated[
+    int | None, typer.Option("--index", "-i", min=0, help="Query: a graph of GRAPHS, from 0.")
+]
+Query = Annotated[str | None, typer.Option("--query", help="Query: a file with one graph, or - .")]
+Smiles = Annotated[str | None, typer.Option("--smiles", help="Query: a SMILES string.")]
+Count = Annotated[int, typer.Option("--count", "-k", min=1, help="How many graphs to show.")]
+
+
+@command(
+    examples=[
+        "retgk similar MUTAG --index 17",
+        "retgk similar molecules.smi --smiles CC(=O)Oc1ccccc1C(=O)O -k 10",
+        "retgk similar graphs/ --query mine.graphml -o found.csv",
+    ]
+)
+def similar(
+    source: Source,
+    reading: Reading,
+    walks: Walks,
+    common: Common,
+    index: Index = None,
+    query: Query = None,
+    smiles: Smiles = None,
+    count: Count = 5,
+    output: OptionalOutput = None,
+) -> None:
+    """Show the graphs that are most similar to one graph, the most similar first."""
+    if sum(given is not None for given in (index, query, smiles)) != 1:
+        raise InvalidInputError("give one query: --index, --query or --smiles")
+    if output is not None:
+        check_output(output, has_matrix=False)
+    watch = Stopwatch()
+    with watch.timing("read"):
+        collection = read_collection(source, reading, common)
+        position = None if index is None else _position(collection, index)
+        graph = _query_graph(collection, reading, common, (position, query, smiles))
+    with watch.timing("search"):
+        found, values = _most_similar(graph, collection, position, count, walks)
+    keys = {name: column[found] for name, column in collection.keys().items()}
+    table = Table({**keys, "similarity": values})
+    if output is not None:
+        write_table(table, output, json=common.json)
+        report_output(table, output, common, watch, graphs=len(collection))
+    elif common.json:
+        print_record({**table.keys, "seconds": watch.seconds})
+    else:
+        _print_similar(table)
+
+
+def _position(collection: Collection, index: int) -> int:
+    """Position of a graph in the collection, given its number in the input."""
+    numbers = collection.keys()["graph"].tolist()
+    if index not in numbers:
+        raise InvalidInputError(
+            f"there is no graph {index}: {collection.name} has {len(collection)}, from 0 on"
+        )
+    return int(numbers.index(index))
+
+
+def _query_graph(
+    collection: Collection,
+    reading: Reading,
+    common: Common,
+    given: tuple[int | None, str | None, str | None],
+) -> GraphBatch:
+    """Graph to look for, from its position in the collection, --query or --smiles."""
+    position, query, smiles = given
+    if position is not None:
+        return collection.graphs[position]
+    if smiles is not None:
+        return used_graphs(molecule_graphs([smiles], reading), reading)
+    assert query is not None
+    own = replace(reading, targets=None, target_column=None, format=None)
+    asked = read_collection(query, own, common, announce=False)
+    if len(asked) != 1:
+        raise InvalidInputError(f"{asked.name} holds {len(asked)} graphs; a query is one")
+    return asked.graphs
+
+
+def _most_similar(
+    graph: GraphBatch, collection: Collection, position: int | None, count: int, walks: Walks
+) -> tuple[Any, Any]:
+    """Positions and similarities; a query from the collection itself is left out."""
+    from retgk.estimators.comparisons import most_similar
+
+    n_wanted = min(count + (position is not None), len(collection))
+    result = most_similar(graph, collection.graphs, n_wanted, **walks.parameters())
+    found, values = (array.copy() for array in result)
+    if position is not None:
+        others = found != position
+        found, values = found[others][:count], values[others][:count]
+    return found, values
+
+
+def _print_similar(table: Table) -> None:
+    columns: list[Any] = [column.tolist() for column in table.keys.values()]
+    columns[-1] = [f"{value:.4f}" for value in columns[-1]]
+    print_table(list(table.keys), zip(*columns, strict=True))

@@ -1,0 +1,182 @@
+"""Errors advise what helps on the command line: every remedy is reached by a command."""
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from retgk import (
+    GraphBatch,
+    GraphDataset,
+    InvalidInputError,
+    as_batch,
+    from_smiles,
+    load_tudataset,
+    write_parquet,
+)
+from retgk.cli.commands_data import convert, info
+from retgk.cli.commands_matrices import embed, kernel
+from retgk.cli.commands_models import cv, fit, predict
+from retgk.cli.options import DATA_HOME_REMEDY
+from retgk.cli.terminal import one_line
+from tests.cli_calls import DATA, assert_fails, invoke
+
+# By the key of the remedy: what is called in a folder of bad files, and how its message ends.
+COMMANDS = {
+    "label": ("predict model.retgk small.parquet --no-labels", "with --label-name or --no-labels"),
+    "attributes": (
+        "predict model.retgk small.parquet --no-attributes",
+        "; give all the same with --attribute-name, --atom-attribute or --no-attributes",
+    ),
+    "format": (
+        "info bytes",
+        "; say what it is with --format, one of tu, parquet, graphml, edges, ",
+    ),
+    "smiles_column": ("info mol.csv --smiles-column z", "name one of smiles, y with --smiles-colu"),
+    "target_column": ("info mol.csv --target-column z", "name one of smiles, y with --target-colu"),
+    "skip_invalid": ("info bad.smi", "; --skip-invalid leaves such out"),
+    "smiles_or_format": (
+        "info bad.txt",
+        "; --skip-invalid leaves such out; if it is not SMILES, say what it is with --format",
+    ),
+    "symmetrize": (
+        "info ONEWAY.zip",
+        "has none back; give --symmetrize to drop the directions, or if each edge is listed once",
+    ),
+    "delimiter": (
+        "info comma.edges",
+        "separated by white space; give --delimiter ',' if they are separated by it",
+    ),
+    "graph_gamma": (
+        "kernel one.edges -o -",
+        "have no median; give more graphs, or use --matrix products or distances",
+    ),
+    "plain_graphs": (
+        "convert small.parquet e --to edges",
+        "labels nor attributes; write GraphML, or --no-labels and --no-attributes",
+    ),
+    "graphml": ("convert lonely.parquet e --to edges", "would lose it; write GraphML"),
+    "integers": (
+        "convert mol.csv MOL.zip --targets large.txt --no-labels",
+        "18 digits at most; number them anew, or write Parquet",
+    ),
+    "integer_labels": (
+        "convert mol.csv MOL.zip --target-column y",
+        "got 'C'; leave labels out with --no-labels, or write Parquet",
+    ),
+    "model_bytes": (
+        "predict model.retgk small.parquet --max-bytes 9",
+        "more than the 9 allowed; give a larger --max-bytes if you trust it",
+    ),
+    "model_file": (
+        "predict packed.retgk small.parquet",
+        "is compressed; give a file as `retgk fit` wrote it",
+    ),
+}
+# The same, where next to no memory is free.
+MEMORY_COMMANDS = [
+    ("gram_file", "kernel small.parquet -o -", "use --matrix products --on-disk"),
+    ("gram_file", "cv small.parquet --protocol paper", "use --protocol nested --approximate yes"),
+    ("approximate", "cv small.parquet --folds 3", "use --approximate yes"),
+    ("approximate", "fit small.parquet -o m.retgk", "use --approximate yes"),
+    ("sparse_output", "embed small.parquet -o -", "give a smaller --n-components"),
+    ("fewer_graphs", "kernel small.parquet --approximate -o -", "give fewer graphs at a time"),
+]
+# Remedies with tests of their own below.
+OTHERS = {"bond_orders", "data_home", "node_values"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files that commands stumble over, each in another way."""
+    folder = tmp_path_factory.mktemp("remedies")
+    write_parquet(GraphDataset(DATA.graphs, DATA.targets, "small"), folder / "small.parquet")
+    lonely = GraphBatch.from_edges(3, [[0, 1]], symmetrize=True)
+    write_parquet(lonely, folder / "lonely.parquet")
+    texts = {
+        "mol.csv": "smiles,y\nCCO,1\nCCN,0\n",
+        "large.txt": f"1\n{10**18}\n",
+        "bad.smi": "CCO\nC(C\n",
+        "bad.txt": "CCO\nC(C\n",
+        "one.edges": "1 2\n2 3\n",
+        "comma.edges": "1,2\n2,3\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "bytes").write_bytes(b"\xff\xfe\x00\x01")
+    with zipfile.ZipFile(folder / "ONEWAY.zip", "w") as archive:
+        archive.writestr("ONEWAY_A.txt", "1, 2\n2, 3\n")
+        archive.writestr("ONEWAY_graph_indicator.txt", "1\n1\n1\n")
+        archive.writestr("ONEWAY_graph_labels.txt", "1\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def with_models(folder: Path) -> Path:
+    model = folder / "model.retgk"
+    options = ["--C", 10, "--scale", 1, "--p", 1, "-o", model]
+    assert invoke("fit", folder / "small.parquet", *options).exit_code == 0
+    packed = zipfile.ZipFile(folder / "packed.retgk", "w", zipfile.ZIP_DEFLATED)
+    with zipfile.ZipFile(model) as archive, packed:
+        for name in archive.namelist():
+            packed.writestr(name, archive.read(name))
+    return folder
+
+
+@pytest.fixture
+def _inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(folder)
+    before = set(folder.iterdir())
+    yield
+    assert set(folder.iterdir()) == before
+
+
+@pytest.mark.usefixtures("with_models", "_inside")
+@pytest.mark.parametrize("key", COMMANDS)
+def test_remedy_is_an_option(key: str) -> None:
+    line, message = COMMANDS[key]
+    assert_fails(invoke(*line.split()), message)
+
+
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.parametrize(("key", "line", "message"), MEMORY_COMMANDS)
+def test_remedy_for_little_memory(
+    key: str, line: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert key
+    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 10)
+    result = invoke(*line.split())
+    assert_fails(result, f"memory are free; {message}")
+    assert result.stderr.endswith(f"{message}\n")
+
+
+def test_every_remedy_of_every_command_is_tested() -> None:
+    tested = {*COMMANDS, *(key for key, *_ in MEMORY_COMMANDS), *OTHERS}
+    words = [each.remedies for each in (info, convert, embed, kernel, cv, fit, predict)]
+    assert set().union(*words, DATA_HOME_REMEDY) <= tested
+
+
+def test_data_home(tmp_path: Path) -> None:
+    """No command refuses to download, so the library is asked instead."""
+    with pytest.raises(InvalidInputError, match="set data_home or RETGK_DATA_HOME, or pass") as no:
+        load_tudataset("MUTAG", tmp_path, download=False)
+    advice = "; place one there, or give --data-home or set RETGK_DATA_HOME"
+    assert one_line(no.value, info.remedies).endswith(advice)
+    assert one_line(no.value, DATA_HOME_REMEDY).endswith(advice)
+
+
+def test_bonds_without_an_order() -> None:
+    pytest.importorskip("rdkit")
+    with pytest.raises(InvalidInputError, match=r"use bond_orders=False$") as no_order:
+        from_smiles(["C~C"], bond_orders=True)
+    expected = "which has no order; leave out --bond-orders"
+    assert one_line(no_order.value, info.remedies).endswith(expected)
+
+
+def test_matrices_that_are_not_symmetric() -> None:
+    with pytest.raises(InvalidInputError, match="with as_batch") as unequal:
+        as_batch([np.array([[0.0, 1.0], [2.0, 0.0]])])
+    assert "the one back has weight 2; give --symmetrize" in one_line(unequal.value, info.remedies)
+    assert one_line(unequal.value) == str(unequal.value)
