@@ -24,7 +24,7 @@ from retgk import (
     to_networkx,
 )
 from retgk.estimators import classifier, predictor
-from retgk.learning.calibration import calibrated, fitted_calibration
+from retgk.learning.calibration import class_probabilities, fit_calibration
 from retgk.walks.return_probabilities import Walks
 
 from .classifier_graphs import quick, three_classes
@@ -293,11 +293,13 @@ def test_probabilities_are_never_the_reverse_of_predictions(n_classes):
     codes = np.array([0, 1, 1, 1, *range(n_classes)] * 3)
     away = -(codes[:, None] == np.arange(n_classes)).astype(float)
     scores = away[:, 1:] if n_classes == 2 else away
-    coef, intercept = fitted_calibration(scores, codes)
+    coef, intercept = fit_calibration(scores, codes)
     expected = np.bincount(codes) / len(codes)
-    np.testing.assert_allclose(calibrated(scores, coef, intercept), [expected] * len(codes))
-    coef, intercept = fitted_calibration(-scores, codes)
-    assert (calibrated(-scores, coef, intercept).argmax(axis=1) == codes).all()
+    np.testing.assert_allclose(
+        class_probabilities(scores, coef, intercept), [expected] * len(codes)
+    )
+    coef, intercept = fit_calibration(-scores, codes)
+    assert (class_probabilities(-scores, coef, intercept).argmax(axis=1) == codes).all()
 
 
 def test_probabilities_of_a_few_molecules_that_folds_get_wrong():

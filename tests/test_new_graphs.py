@@ -27,7 +27,7 @@ from retgk.engine.exact.fitted_graphs import FittedGraphs, NewGraphs
 from retgk.engine.exact.node_points import NodePoints
 from retgk.engine.exact.reduction import FLOAT64_ERROR
 from retgk.engine.node_features import NodeFeatures
-from retgk.learning.graph_products import fit_products
+from retgk.learning.solver import fit_products
 from retgk.walks.return_probabilities import Walks
 from tests.kernel_graphs import KINDS, graphs_of_kind
 from tests.test_weighted_gram import KERNELS, TOLERANCES, naive_gram, random_points

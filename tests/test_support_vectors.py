@@ -9,9 +9,9 @@ from sklearn.svm import SVC
 
 from retgk import ExponentialGraphKernel
 from retgk.learning.folds import class_folds
-from retgk.learning.graph_products import GraphProducts
 from retgk.learning.landmark_ridge import LandmarkRidge
 from retgk.learning.penalty_path import penalty_path
+from retgk.learning.solver import GraphProducts
 from retgk.learning.support_vectors import SupportVectors, one_vs_rest_from_pairs
 
 KERNEL = ExponentialGraphKernel(gamma=0.5, p=2)

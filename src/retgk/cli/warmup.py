@@ -99,8 +99,8 @@ def _compile_kernel() -> None:
 
 
 def _compile_embedding() -> None:
-    from retgk.engine.embedded.embedding_gram import embedding_gram
     from retgk.engine.embedded.embedded_engine import FeatureMap
+    from retgk.engine.embedded.embedding_gram import embedding_gram
     from retgk.estimators.embedding import RetGKEmbedding
     from retgk.kernels.graph_kernels import ExponentialGraphKernel
     from retgk.runtime.parallel import single_threaded_blas

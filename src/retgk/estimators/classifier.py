@@ -1,13 +1,15 @@
 """Classification of graphs in one estimator, with its parameters chosen by cross-validation."""
 
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from retgk.array_types import Floats, Ints
 from retgk.engine.exact.exact_engine import DEFAULT_TOL
+from retgk.engine.exact.node_points import AttributeKernel
 from retgk.errors import InvalidInputError
 from retgk.estimators.predictor import (
     MAX_EXACT_GRAPHS,
@@ -16,13 +18,15 @@ from retgk.estimators.predictor import (
     fit_machine,
     uses_embeddings,
 )
-from retgk.learning.calibration import calibrated, fitted_calibration
-from retgk.learning.folds import class_folds
+from retgk.io.converters import GraphsLike
+from retgk.kernels.node_kernels import NodeKernel
+from retgk.learning.calibration import class_probabilities, fit_calibration
+from retgk.learning.folds import FoldMaker, class_folds
 from retgk.learning.landmark_ridge import LandmarkRidge, landmarks_of
 from retgk.learning.solver import Solver
 from retgk.learning.support_vectors import SupportVectors, one_vs_rest_from_pairs
 from retgk.learning.targets import class_targets, graphs_and_targets, targets_of
-from retgk.runtime.seeds import whole_seed
+from retgk.runtime.seeds import RandomState, whole_seed
 from retgk.walks.return_probabilities import Method
 
 __all__ = ["RetGKClassifier"]
@@ -143,22 +147,22 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        approximate: Any = "auto",
-        n_steps: Any = 50,
-        C: Any = (1, 10, 100, 1000),
-        p: Any = (1, 2),
-        scale: Any = (1, 8),
-        structure_kernel: Any = None,
-        attribute_kernel: Any = None,
+        approximate: bool | Literal["auto"] = "auto",
+        n_steps: int | Sequence[int] = 50,
+        C: float | Sequence[float] = (1, 10, 100, 1000),
+        p: float | Sequence[float] = (1, 2),
+        scale: float | Sequence[float] = (1, 8),
+        structure_kernel: NodeKernel | Sequence[NodeKernel | None] | None = None,
+        attribute_kernel: AttributeKernel | Sequence[AttributeKernel] = None,
         n_components: int = 200,
-        cv: Any = 5,
-        class_weight: Any = None,
+        cv: FoldMaker | None = 5,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         method: Method = "exact",
         n_walks: int = 200,
         self_loop: float = 1.0,
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.approximate = approximate
         self.n_steps = n_steps
@@ -177,7 +181,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: GraphsLike, y: ArrayLike | None = None) -> Self:
         """
         Choose the parameters and train.
 
@@ -209,7 +213,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         self._fit_calibration(decisions, [codes[test] for _, test in folds])
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: GraphsLike) -> NDArray[Any]:
         """
         Predict classes.
 
@@ -226,7 +230,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         scores = self._scores(X)
         return np.asarray(self.classes_[_largest(scores)])
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: GraphsLike) -> Floats:
         """
         Decision values, as those of `SVC` with ``decision_function_shape="ovr"``.
 
@@ -243,7 +247,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: GraphsLike) -> Floats:
         """
         Probabilities of classes, from a logistic regression on out-of-fold decision values.
 
@@ -267,9 +271,11 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
                 "there are no probabilities, because a class was in no test part of the folds; fit "
                 "with at least two graphs of each class"
             )
-        return calibrated(scores, self.calibration_coef_, self.calibration_intercept_)
+        return class_probabilities(scores, self.calibration_coef_, self.calibration_intercept_)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: GraphsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """
         Accuracy of the predictions.
 
@@ -289,7 +295,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         """
         return float(super().score(X, targets_of(X, y), sample_weight))
 
-    def _scores(self, X: Any) -> Floats:
+    def _scores(self, X: GraphsLike) -> Floats:
         """Decision values with one column for each class, or one alone for two."""
         decisions = decision_values(self, X)
         if self.solver_ == SupportVectors.name:
@@ -316,7 +322,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         tested = np.concatenate(codes) if codes else np.empty(0, np.int64)
         self.calibration_coef_ = self.calibration_intercept_ = None
         if len(np.unique(tested)) == len(self.classes_):
-            self.calibration_coef_, self.calibration_intercept_ = fitted_calibration(
+            self.calibration_coef_, self.calibration_intercept_ = fit_calibration(
                 np.concatenate(decisions), tested
             )
 

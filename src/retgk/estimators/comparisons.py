@@ -24,7 +24,7 @@ from retgk.estimators.kernel import (
 )
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import check_alike
-from retgk.io.converters import as_batch
+from retgk.io.converters import GraphsLike, as_batch
 from retgk.kernels.graph_kernels import (
     PolynomialGraphKernel,
     squared_mmd_from_products,
@@ -50,7 +50,7 @@ COMPARISON_GAMMA = 1.0
 _TOL = 1e-6  # errors of distances are the root of errors of inner products
 
 
-def mean_embedding_gram(X: Any, Y: Any = None, **options: Any) -> Floats:
+def mean_embedding_gram(X: GraphsLike, Y: GraphsLike | None = None, **options: Any) -> Floats:
     r"""
     Inner products :math:`\langle m_G, m_H \rangle` of mean embeddings (section 4 of the paper).
 
@@ -81,7 +81,7 @@ def mean_embedding_gram(X: Any, Y: Any = None, **options: Any) -> Floats:
     return engine.compare(replace(features, batch=as_batch(X))).products()
 
 
-def squared_mmd(X: Any, Y: Any = None, **options: Any) -> Floats:
+def squared_mmd(X: GraphsLike, Y: GraphsLike | None = None, **options: Any) -> Floats:
     """
     Squared maximum mean discrepancies between graphs (section 4.1 of the paper).
 
@@ -122,7 +122,7 @@ class MostSimilar(NamedTuple):
     """In [0, 1]."""
 
 
-def similarity(g: Any, h: Any, **options: Any) -> float:
+def similarity(g: GraphsLike, h: GraphsLike, **options: Any) -> float:
     r"""
     Similarity of two graphs, between 0 and 1.
 
@@ -158,7 +158,7 @@ def similarity(g: Any, h: Any, **options: Any) -> float:
     return float(_cosines(products[:1, 1:], norms[:1], norms[1:])[0, 0])
 
 
-def distance(g: Any, h: Any, **options: Any) -> float:
+def distance(g: GraphsLike, h: GraphsLike, **options: Any) -> float:
     r"""
     Distance of two graphs: the maximum mean discrepancy :math:`|m_G - m_H|` of their nodes.
 
@@ -186,7 +186,7 @@ def distance(g: Any, h: Any, **options: Any) -> float:
     return float(np.sqrt(squared_mmd(_pair(g, h), **_options(options, tol=0.0))[0, 1]))
 
 
-def most_similar(graph: Any, graphs: Any, k: int = 5, **options: Any) -> MostSimilar:
+def most_similar(graph: GraphsLike, graphs: GraphsLike, k: int = 5, **options: Any) -> MostSimilar:
     """
     Find the graphs of a collection that are most similar to one graph.
 
@@ -226,7 +226,7 @@ def most_similar(graph: Any, graphs: Any, k: int = 5, **options: Any) -> MostSim
     return MostSimilar(order, found[order])
 
 
-def pairwise_distances(X: Any, Y: Any = None, **options: Any) -> Floats:
+def pairwise_distances(X: GraphsLike, Y: GraphsLike | None = None, **options: Any) -> Floats:
     """
     Distances between all graphs, as `distance` gives them for two.
 
@@ -263,14 +263,14 @@ def _options(options: dict[str, Any], tol: float) -> dict[str, Any]:
     return {"structure_kernel": Laplacian(COMPARISON_GAMMA), "tol": tol, **options}
 
 
-def _batch(graphs: Any) -> GraphBatch:
+def _batch(graphs: GraphsLike) -> GraphBatch:
     """Graphs as a batch; a list may hold several kinds."""
     if isinstance(graphs, list | tuple) and len(set(map(type, graphs))) > 1:
         return GraphBatch.concatenate([as_batch(graph) for graph in graphs])
     return as_batch(graphs)
 
 
-def _one(graph: Any, name: str) -> GraphBatch:
+def _one(graph: GraphsLike, name: str) -> GraphBatch:
     batch = as_batch(graph)
     if len(batch) != 1:
         raise InvalidInputError(
@@ -280,7 +280,7 @@ def _one(graph: Any, name: str) -> GraphBatch:
     return batch
 
 
-def _pair(g: Any, h: Any) -> GraphBatch:
+def _pair(g: GraphsLike, h: GraphsLike) -> GraphBatch:
     first, second = _one(g, "g"), _one(h, "h")
     check_alike(first, second.has_labels, second.n_attributes, "g has", "h has")
     return GraphBatch.concatenate([first, second])
@@ -291,13 +291,13 @@ def _cosines(products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:
     return np.minimum(products / norms_x[:, None] / norms_y, 1.0)
 
 
-def _products_among(graphs: Any, options: dict[str, Any]) -> Floats:
+def _products_among(graphs: GraphsLike, options: dict[str, Any]) -> Floats:
     batch = as_batch(graphs)
     check_room(8 * len(batch) ** 2, "the kernel matrix", USE_A_GRAM_FILE)
     return _fit_engine(batch, options)[0].inner_products()
 
 
-def _fit_engine(graphs: Any, options: dict[str, Any]) -> tuple[ExactEngine, NodeFeatures]:
+def _fit_engine(graphs: GraphsLike, options: dict[str, Any]) -> tuple[ExactEngine, NodeFeatures]:
     """Engine fitted on graphs with parameters of `RetGKKernel`, and the features it has seen."""
     kernel = RetGKKernel(**options, graph_kernel=PolynomialGraphKernel())  # which is not used
     features = kernel_features(kernel, as_batch(graphs))

@@ -20,7 +20,8 @@ from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import warn_of_unknown_labels
-from retgk.io.converters import as_batch
+from retgk.io.converters import GraphsLike, as_batch
+from retgk.runtime.seeds import RandomState
 from retgk.walks.return_probabilities import Method, Walks
 
 __all__ = [
@@ -146,7 +147,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         dtype: Any = np.float64,
         n_jobs: int | None = None,
         batch_size: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_steps = n_steps
         self.method = method
@@ -164,7 +165,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.batch_size = batch_size
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: GraphsLike, y: object = None) -> Self:  # noqa: ARG002
         """
         Set bandwidths, draw frequencies and collect the labels; a sample of graphs is enough.
 
@@ -187,7 +188,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         set_fitted_embedding(self, engine, features.walks)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: GraphsLike, y: object = None) -> Self:
         """
         Add the labels of more graphs; their blocks of features come after those before.
 
@@ -212,7 +213,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.label_names_ = self.engine_.label_names
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: GraphsLike, y: object = None) -> Any:
         """
         Fit, and embed the same graphs, which are converted once.
 
@@ -231,7 +232,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         batch = as_batch(X)
         return self.fit(batch, y).transform(batch)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: GraphsLike) -> Any:
         """
         Embed graphs.
 
@@ -252,7 +253,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return map(self._embed, X)
         return self._embed(X)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:  # noqa: ARG002
         """
         Names of the columns, such as "label=C:omega17" or, for a tensor, "label=C:omega17:nu4".
 
@@ -282,7 +283,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         return tags
 
-    def _embed(self, X: Any) -> Any:
+    def _embed(self, X: GraphsLike) -> Any:
         batch = as_batch(X)
         if self.engine_.unknown_labels == "ignore":
             warn_of_unknown_labels(batch.label_names, self.label_names_)

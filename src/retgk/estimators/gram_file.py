@@ -14,7 +14,7 @@ from retgk.array_types import Floats
 from retgk.engine.protocol import Engine
 from retgk.errors import InvalidInputError
 from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
-from retgk.io.converters import as_batch
+from retgk.io.converters import GraphsLike, as_batch
 from retgk.runtime.progress import progress_bar
 from retgk.runtime.seeds import seed_from
 from retgk.runtime.storage import atomic_path
@@ -30,7 +30,7 @@ _BLOCK_VALUES = 1 << 37
 
 
 def write_mean_embedding_gram(
-    path: str | os.PathLike[str], X: Any, *, kernel: RetGKKernel | None = None
+    path: str | os.PathLike[str], X: GraphsLike, *, kernel: RetGKKernel | None = None
 ) -> Floats:
     r"""
     Write inner products :math:`\langle m_G, m_H \rangle` to a ``.npy`` file, block by block.

@@ -16,7 +16,7 @@ from retgk.engine.protocol import Comparison
 from retgk.errors import Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import warn_of_unknown_labels
-from retgk.io.converters import as_batch
+from retgk.io.converters import GraphsLike, as_batch
 from retgk.kernels.graph_kernels import (
     ExponentialGraphKernel,
     GraphKernel,
@@ -27,7 +27,7 @@ from retgk.kernels.graph_kernels import (
 )
 from retgk.kernels.node_kernels import NodeKernel
 from retgk.runtime.memory import check_room
-from retgk.runtime.seeds import whole_seed
+from retgk.runtime.seeds import RandomState, whole_seed
 from retgk.walks.return_probabilities import MONTE_CARLO, Method, Walks
 
 __all__ = [
@@ -151,7 +151,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self_loop: float = 1.0,
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_steps = n_steps
         self.structure_kernel = structure_kernel
@@ -164,7 +164,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
+    def fit(self, X: GraphsLike, y: object = None) -> Self:  # noqa: ARG002
         """
         Find bandwidths, and the inner products of the fitted graphs.
 
@@ -191,7 +191,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         set_fitted_kernel(self, engine, features.walks, graph_kernel, products)
         return self
 
-    def fit_transform(self, X: Any, y: object = None, **fit_params: object) -> Floats:  # noqa: ARG002
+    def fit_transform(self, X: GraphsLike, y: object = None, **fit_params: object) -> Floats:  # noqa: ARG002
         """
         Fit, and give the kernel between the fitted graphs.
 
@@ -213,7 +213,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.fit(batch)
         return self.graph_kernel_(self.inner_products_, self.squared_norms_, self.squared_norms_)
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: GraphsLike) -> Floats:
         """
         Kernel between new graphs and the fitted ones.
 
@@ -263,7 +263,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = (name for name in object.__dir__(self) if name != "inner_products_")
         return [name for name in names if hasattr(self, name)]
 
-    def distances(self, X: Any | None = None) -> Floats:
+    def distances(self, X: GraphsLike | None = None) -> Floats:
         """
         Distances of mean embeddings (MMD) to the fitted graphs.
 
@@ -285,7 +285,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         return np.sqrt(squared)
 
-    def diagonal(self, X: Any | None = None) -> Floats:
+    def diagonal(self, X: GraphsLike | None = None) -> Floats:
         """
         Kernel of every graph with itself.
 
@@ -314,7 +314,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         return tags
 
-    def _compare(self, X: Any) -> Comparison:
+    def _compare(self, X: GraphsLike) -> Comparison:
         """Put new graphs beside the fitted ones."""
         check_is_fitted(self)
         batch = as_batch(X)

@@ -18,7 +18,7 @@ from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
 from retgk.estimators.kernel import RetGKKernel, kernel_of_engine
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import warn_of_unknown_labels
-from retgk.io.converters import as_batch
+from retgk.io.converters import GraphsLike, as_batch
 from retgk.kernels.graph_kernels import GraphKernel
 from retgk.learning.candidates import (
     NodeCandidate,
@@ -29,8 +29,7 @@ from retgk.learning.candidates import (
     node_candidates,
 )
 from retgk.learning.folds import Fold
-from retgk.learning.graph_products import GraphProducts, fit_products
-from retgk.learning.solver import Machine, Solver
+from retgk.learning.solver import GraphProducts, Machine, Solver, fit_products
 from retgk.runtime.memory import check_room
 from retgk.walks.return_probabilities import Walks
 
@@ -192,7 +191,7 @@ def _fit_in_turn(
         yield nodes, engine, fit_products(engine, features, columns)
 
 
-def decision_values(model: GraphPredictor, X: Any) -> Floats:
+def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:
     """Values of the machine for new graphs, some thousand graphs at a time."""
     check_is_fitted(model, "dual_coef_")
     batch = as_batch(X)

@@ -1,12 +1,15 @@
 """Values of graphs predicted by kernel ridge regression."""
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from retgk.array_types import Floats, Ints
 from retgk.engine.exact.exact_engine import DEFAULT_TOL
+from retgk.engine.exact.node_points import AttributeKernel
 from retgk.errors import InvalidInputError
 from retgk.estimators.predictor import (
     GraphPredictor,
@@ -14,10 +17,12 @@ from retgk.estimators.predictor import (
     fit_machine,
     uses_embeddings,
 )
-from retgk.learning.folds import real_folds
+from retgk.io.converters import GraphsLike
+from retgk.kernels.node_kernels import NodeKernel
+from retgk.learning.folds import FoldMaker, real_folds
 from retgk.learning.landmark_ridge import LandmarkRidge, landmarks_of
 from retgk.learning.targets import graphs_and_targets, real_targets, targets_of
-from retgk.runtime.seeds import whole_seed
+from retgk.runtime.seeds import RandomState, whole_seed
 from retgk.walks.return_probabilities import Method
 
 __all__ = ["RetGKRegressor"]
@@ -124,21 +129,21 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        approximate: Any = "auto",
-        n_steps: Any = 50,
-        C: Any = (0.1, 1, 10, 100, 1000),
-        p: Any = (1, 2),
-        scale: Any = (1, 8),
-        structure_kernel: Any = None,
-        attribute_kernel: Any = None,
+        approximate: bool | Literal["auto"] = "auto",
+        n_steps: int | Sequence[int] = 50,
+        C: float | Sequence[float] = (0.1, 1, 10, 100, 1000),
+        p: float | Sequence[float] = (1, 2),
+        scale: float | Sequence[float] = (1, 8),
+        structure_kernel: NodeKernel | Sequence[NodeKernel | None] | None = None,
+        attribute_kernel: AttributeKernel | Sequence[AttributeKernel] = None,
         n_components: int = 200,
-        cv: Any = 5,
+        cv: FoldMaker | None = 5,
         method: Method = "exact",
         n_walks: int = 200,
         self_loop: float = 1.0,
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.approximate = approximate
         self.n_steps = n_steps
@@ -156,7 +161,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: GraphsLike, y: ArrayLike | None = None) -> Self:
         """
         Choose the parameters and train.
 
@@ -197,7 +202,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         tags.target_tags.multi_output = True
         return tags
 
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: GraphsLike) -> Floats:
         """
         Predict values.
 
@@ -214,7 +219,9 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         values = decision_values(self, X)
         return values[:, 0] if self.target_ndim_ == 1 else values
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: GraphsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """
         Coefficient of determination R^2 of the predictions.
 

@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 from retgk.array_types import Floats
 from retgk.runtime.parallel import single_threaded_blas
 
-__all__ = ["calibrated", "fitted_calibration"]
+__all__ = ["class_probabilities", "fit_calibration"]
 
 
-def fitted_calibration(scores: Floats, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def fit_calibration(scores: Floats, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """
     Logistic regression of classes on out-of-fold decision values (Platt's idea, multinomial).
 
@@ -42,7 +42,7 @@ def fitted_calibration(scores: Floats, codes: NDArray[np.int64]) -> tuple[Floats
     return np.ascontiguousarray(model.coef_, np.float64), model.intercept_.astype(np.float64)
 
 
-def calibrated(scores: Floats, coef: Floats, intercept: Floats) -> Floats:
+def class_probabilities(scores: Floats, coef: Floats, intercept: Floats) -> Floats:
     """
     Probabilities of all classes.
 
@@ -51,7 +51,7 @@ def calibrated(scores: Floats, coef: Floats, intercept: Floats) -> Floats:
     scores : ndarray, shape (n, n_outputs)
         Decision values.
     coef, intercept : ndarray
-        From `fitted_calibration`.
+        From `fit_calibration`.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def calibrated(scores: Floats, coef: Floats, intercept: Floats) -> Floats:
 
     Examples
     --------
-    >>> calibrated(np.array([[0.0], [2.0]]), np.array([[1.0]]), np.array([0.0])).round(2)
+    >>> class_probabilities(np.array([[0.0], [2.0]]), np.array([[1.0]]), np.array([0.0])).round(2)
     array([[0.5 , 0.5 ],
            [0.12, 0.88]])
     """

@@ -12,8 +12,7 @@ from retgk.engine.protocol import Engine
 from retgk.errors import InvalidInputError
 from retgk.kernels.graph_kernels import ExponentialGraphKernel
 from retgk.learning.folds import Fold
-from retgk.learning.graph_products import GraphProducts
-from retgk.learning.solver import Solver
+from retgk.learning.solver import GraphProducts, Solver
 
 __all__ = [
     "Choice",

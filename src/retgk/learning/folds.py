@@ -1,23 +1,35 @@
 """Folds of the training graphs, among which candidates are compared."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
 
-__all__ = ["Fold", "class_folds", "real_folds"]
+__all__ = ["Fold", "FoldMaker", "class_folds", "real_folds"]
 
 Fold = tuple[Ints, Ints]
 """Graphs to train on, and graphs to test on."""
 
+
+class Splitter(Protocol):
+    """A splitter of scikit-learn."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
+        """Give pairs of training and test positions."""
+
+
+FoldMaker = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]]
+"""A number of folds, a splitter, or the folds themselves."""
+
 _DEFAULT_FOLDS = 5  # as in scikit-learn
 
 
-def class_folds(cv: Any, codes: Ints, seed: int) -> list[Fold]:
+def class_folds(cv: FoldMaker | None, codes: Ints, seed: int) -> list[Fold]:
     """
     Folds with about the same share of every class.
 
@@ -53,12 +65,12 @@ def class_folds(cv: Any, codes: Ints, seed: int) -> list[Fold]:
     n_folds = min(_checked_number(cv), int(counts.max()))
     if n_folds < 2:
         return []
-    fold = _dealt(codes, n_folds, np.random.default_rng(seed))
+    fold = _deal(codes, n_folds, np.random.default_rng(seed))
     fold[counts[codes] == 1] = -1
     return _folds_of(fold, n_folds)
 
 
-def real_folds(cv: Any, n_graphs: int, seed: int) -> list[Fold]:
+def real_folds(cv: FoldMaker | None, n_graphs: int, seed: int) -> list[Fold]:
     """
     Folds of equal size; each has two graphs at least, or there is none.
 
@@ -83,7 +95,7 @@ def real_folds(cv: Any, n_graphs: int, seed: int) -> list[Fold]:
     if n_folds < 2:
         return []
     return _folds_of(
-        _dealt(np.zeros(n_graphs, np.int64), n_folds, np.random.default_rng(seed)), n_folds
+        _deal(np.zeros(n_graphs, np.int64), n_folds, np.random.default_rng(seed)), n_folds
     )
 
 
@@ -93,7 +105,7 @@ def _checked_number(cv: Integral) -> int:
     return int(cv)
 
 
-def _dealt(codes: Ints, n_folds: int, rng: np.random.Generator) -> Ints:
+def _deal(codes: Ints, n_folds: int, rng: np.random.Generator) -> Ints:
     """
     Fold of every graph: shuffled, sorted by class and dealt like cards.
 

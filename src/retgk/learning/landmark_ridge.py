@@ -14,8 +14,7 @@ import numpy as np
 from retgk.array_types import Floats, Ints
 from retgk.kernels.graph_kernels import ExponentialGraphKernel
 from retgk.learning.folds import Fold
-from retgk.learning.graph_products import GraphProducts
-from retgk.learning.solver import Machine
+from retgk.learning.solver import GraphProducts, Machine
 from retgk.runtime.parallel import run_tasks, single_threaded_blas
 from retgk.runtime.progress import progress_bar
 

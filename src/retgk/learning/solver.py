@@ -1,16 +1,79 @@
-"""What trains, and what every trained machine comes down to: a linear function of kernel values."""
+"""What solvers get, inner products of training graphs, and what they give, linear machines."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from retgk.array_types import Floats, Ints
+from retgk.engine.node_features import NodeFeatures
+from retgk.engine.protocol import Engine
 from retgk.kernels.graph_kernels import ExponentialGraphKernel
 from retgk.learning.folds import Fold
-from retgk.learning.graph_products import GraphProducts
 
-__all__ = ["Machine", "Solver"]
+__all__ = ["GraphProducts", "Machine", "Solver", "fit_products"]
+
+_BLOCK_VALUES = 1 << 15
+
+
+@dataclass(frozen=True, eq=False)
+class GraphProducts:
+    """
+    Inner products ``<m_G, m_H>`` of all training graphs G with some of them, H.
+
+    Attributes
+    ----------
+    products : ndarray of float64, shape (n, n_columns)
+        The inner products.
+    norms : ndarray of float64, shape (n,)
+        Squared norms ``<m_G, m_G>``.
+    columns : ndarray of int64, shape (n_columns,)
+        The graphs H; all graphs in order, or landmarks.
+    """
+
+    products: Floats
+    norms: Floats
+    columns: Ints
+
+    def fit_kernels(self, kernels: list[ExponentialGraphKernel]) -> list[ExponentialGraphKernel]:
+        """Give the kernels bandwidths, from the median distance between graphs of the columns."""
+        from retgk.kernels.medians import typical_squared_mmd
+
+        square = self.products
+        if len(self.columns) < len(self.norms):
+            square = np.ascontiguousarray(square[self.columns])
+        squared = typical_squared_mmd(square)
+        return [kernel.fitted(squared) for kernel in kernels]
+
+    def kernel(self, graph_kernel: ExponentialGraphKernel, rows: Ints, columns: Ints) -> Floats:
+        """Kernel values of some graphs with some of the columns, in memory of their own."""
+        values = np.empty((len(rows), len(columns)))
+        norms = self.norms[self.columns[columns]]
+        height = max(1, _BLOCK_VALUES // max(1, len(columns)))
+        for start in range(0, len(rows), height):  # in the cache, instead of in new memory
+            block = rows[start : start + height]
+            products = self.products[block[:, None], columns]
+            values[start : start + height] = graph_kernel(products, self.norms[block], norms)
+        return values
+
+
+def fit_products(engine: Engine, features: NodeFeatures, columns: Ints) -> GraphProducts:
+    """
+    Fit an engine, which keeps the graphs of the columns, and compare all graphs with these.
+
+    Bandwidths come from all graphs. Between graphs of the columns, products are symmetric to the
+    bit, and the diagonal equals the norms.
+    """
+    if len(columns) == len(features.batch):
+        products = engine.fit(features).inner_products()
+        return GraphProducts(products, products.diagonal().copy(), columns)
+    engine.fit(features, keep=columns)
+    own = engine.inner_products()
+    found = engine.compare(features)
+    products, norms = found.products(), found.squared_norms()
+    products[columns], norms[columns] = own, own.diagonal()
+    return GraphProducts(products, norms, columns)
 
 
 class Machine(NamedTuple):

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from retgk.array_types import Floats, Ints
 from retgk.kernels.graph_kernels import ExponentialGraphKernel
 from retgk.learning.folds import Fold
-from retgk.learning.graph_products import GraphProducts
-from retgk.learning.solver import Machine
+from retgk.learning.solver import GraphProducts, Machine
 from retgk.runtime.parallel import run_tasks, single_threaded_blas
 
 __all__ = ["SupportVectors", "one_vs_rest_from_pairs"]

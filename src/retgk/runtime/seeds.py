@@ -1,24 +1,26 @@
 """Seeds from whatever a user passes as random_state."""
 
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 
-__all__ = ["MAX_SEED", "seed_from", "whole_seed"]
+__all__ = ["MAX_SEED", "RandomState", "seed_from", "whole_seed"]
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
+"""What users pass as random_state."""
 
 MAX_SEED = 2**63 - 1
 """Largest seed that estimators keep, and that model files hold."""
 
 
-def seed_from(random_state: Any) -> np.uint64:
+def seed_from(random_state: RandomState) -> np.uint64:
     """Sixty-three random bits from a seed or generator of any kind."""
     if isinstance(random_state, np.random.RandomState):
         return np.uint64(random_state.randint(0, 2**63, dtype=np.int64))
     return np.uint64(np.random.default_rng(random_state).integers(2**63))
 
 
-def whole_seed(random_state: Any, n_bits: int = 63) -> int:
+def whole_seed(random_state: RandomState, n_bits: int = 63) -> int:
     """
     Whole number that stands for `random_state` wherever it is needed again.
 

@@ -34,7 +34,7 @@ from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import check_alike
-from retgk.runtime.seeds import seed_from
+from retgk.runtime.seeds import RandomState, seed_from
 
 __all__ = ["EmbeddedComparison", "EmbeddedEngine", "FeatureMap", "UnknownLabels"]
 
@@ -93,7 +93,7 @@ class EmbeddedEngine:
         dtype: Any = np.float64,
         batch_size: int | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.structure_kernel = structure_kernel
         self.attribute_kernel = attribute_kernel

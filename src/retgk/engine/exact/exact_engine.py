@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from retgk.graphs.validation import check_alike
 from retgk.kernels.node_kernels import Laplacian, NodeKernel
 from retgk.runtime.memory import check_room
 from retgk.runtime.parallel import n_threads
-from retgk.runtime.seeds import whole_seed
+from retgk.runtime.seeds import RandomState, whole_seed
 
 __all__ = ["DEFAULT_TOL", "ExactComparison", "ExactEngine"]
 
@@ -89,7 +89,7 @@ class ExactEngine:
         *,
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.structure_kernel = structure_kernel
         self.attribute_kernel = attribute_kernel

@@ -1,7 +1,7 @@
 """Graphs of other packages: one function for each, and one that finds the right one."""
 
 from retgk.io.converters.arrays import from_edge_lists, from_numpy, from_scipy
-from retgk.io.converters.dispatch import as_batch
+from retgk.io.converters.dispatch import GraphsLike, as_batch
 from retgk.io.converters.grakel import from_grakel
 from retgk.io.converters.igraph_graphs import from_igraph
 from retgk.io.converters.networkx_graphs import from_networkx
@@ -10,6 +10,7 @@ from retgk.io.converters.pyg import from_pyg
 from retgk.io.converters.rdkit_molecules import from_rdkit, from_smiles
 
 __all__ = [
+    "GraphsLike",
     "as_batch",
     "from_edge_lists",
     "from_grakel",

@@ -16,7 +16,10 @@ from retgk.io.converters.node_values import missing_graph, not_taken_apart
 from retgk.io.converters.pyg import from_pyg, is_pyg
 from retgk.io.converters.rdkit_molecules import from_rdkit, from_smiles, is_rdkit
 
-__all__ = ["as_batch"]
+__all__ = ["GraphsLike", "as_batch"]
+
+GraphsLike = Any
+"""Anything that `as_batch` takes."""
 
 
 class _Kind(NamedTuple):
