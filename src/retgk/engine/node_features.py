@@ -72,7 +72,7 @@ class NodeFeatures:
         if self._is_whole:
             starts, sizes = self.batch.node_ptr[graphs], self.batch.sizes[graphs]
             known = gather_runs(self.probabilities, starts, sizes)
-        return self._part(self.batch[graphs], known)
+        return self.with_batch(self.batch[graphs], known)
 
     def pieces(self, batch_size: int | None = None) -> Iterator[tuple[int, "NodeFeatures"]]:
         """
@@ -84,15 +84,16 @@ class NodeFeatures:
         ptr = self.batch.node_ptr
         for first, last in chunks(ptr, _PIECE_NODES, batch_size):
             known = self.probabilities[ptr[first] : ptr[last]] if self._is_whole else None
-            yield first, self._part(self.batch[first:last], known)
+            yield first, self.with_batch(self.batch[first:last], known)
 
     @property
     def _is_whole(self) -> bool:
         """Whether the probabilities of all nodes are in memory, or will be."""
         return "probabilities" in vars(self) or self.source is not None
 
-    def _part(self, batch: GraphBatch, known: Floats | None) -> "NodeFeatures":
-        part = NodeFeatures(batch, self.walks, self.n_jobs)
+    def with_batch(self, batch: GraphBatch, known: Floats | None = None) -> "NodeFeatures":
+        """Features of other graphs by the same walks; their probabilities may be known already."""
+        other = NodeFeatures(batch, self.walks, self.n_jobs)
         if known is not None:
-            vars(part)["probabilities"] = known
-        return part
+            vars(other)["probabilities"] = known
+        return other

@@ -7,7 +7,6 @@ value for two graphs depends on no other graph: it is the same in every call and
 collection.
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,7 +77,7 @@ def mean_embedding_gram(X: GraphsLike, Y: GraphsLike | None = None, **options: A
     if Y is None:
         return _products_among(X, options)
     engine, features = _fit_engine(Y, options)
-    return engine.compare(replace(features, batch=as_batch(X))).products()
+    return engine.compare(features.with_batch(as_batch(X))).products()
 
 
 def squared_mmd(X: GraphsLike, Y: GraphsLike | None = None, **options: Any) -> Floats:
@@ -108,7 +107,7 @@ def squared_mmd(X: GraphsLike, Y: GraphsLike | None = None, **options: Any) -> F
     if Y is None:
         return squared_mmd_within(_products_among(X, options))
     engine, features = _fit_engine(Y, options)
-    new = engine.compare(replace(features, batch=as_batch(X)))
+    new = engine.compare(features.with_batch(as_batch(X)))
     norms = engine.compare(features).squared_norms()
     return squared_mmd_from_products(new.products(), new.squared_norms(), norms)
 
@@ -219,7 +218,7 @@ def most_similar(graph: GraphsLike, graphs: GraphsLike, k: int = 5, **options: A
     has, count = collection.has_labels, collection.n_attributes
     check_alike(query, has, count, "the query has", "the collection has")
     engine, features = _fit_engine(query, _options(options, tol=_TOL))
-    others = engine.compare(replace(features, batch=collection))
+    others = engine.compare(features.with_batch(collection))
     own = np.sqrt(engine.compare(features).squared_norms())
     found = _cosines(others.products(), np.sqrt(others.squared_norms()), own)[:, 0]
     order = np.argsort(-found, kind="stable")[: int(k)]

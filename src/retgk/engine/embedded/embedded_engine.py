@@ -237,7 +237,7 @@ class EmbeddedEngine:
         """Hash of everything that the inner products of the kept graphs depend on."""
         vectors = self.vectors
         digest = hashlib.sha256(repr((vectors.shape, str(vectors.dtype))).encode())
-        for array in (vectors.data, vectors.indices, vectors.indptr):
+        for array in self.vector_arrays().values():
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
