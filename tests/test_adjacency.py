@@ -10,7 +10,7 @@ import retgk.graphs.adjacency
 import retgk.graphs.edge_checks
 import retgk.graphs.ragged
 from retgk import GraphBatch, InvalidInputError
-from retgk.graphs.ragged import blocks, gather_runs, offsets
+from retgk.graphs.ragged import chunks, gather_runs, offsets
 
 from .strategies import assert_well_formed, dense, dense_from_edges, edge_lists, graph_batches
 
@@ -246,10 +246,23 @@ def test_bad_edges(build: Callable[[], Any], message: str) -> None:
 @given(st.lists(st.integers(0, 9), max_size=20))
 def test_blocks_cover_all_runs_in_order(counts: list[int]) -> None:
     ptr = offsets(np.array(counts, int))
-    cut = list(blocks(ptr))
+    cut = list(chunks(ptr, retgk.graphs.ragged.BLOCK_ENTRIES))
     assert [first for first, _ in cut] == [0, *(last for _, last in cut)][: len(cut)]
     assert all(last > first for first, last in cut)
     assert (cut[-1][1] if cut else 0) == len(counts)
+
+
+@given(st.lists(st.integers(0, 9), max_size=20), st.integers(1, 20), st.integers(1, 5))
+def test_chunks_are_as_large_as_all_limits_allow(
+    counts: list[int], most: int, max_runs: int
+) -> None:
+    ptr = offsets(np.array(counts, int))
+    for first, last in chunks(ptr, most, max_runs, (3 * ptr, 2 * most)):
+        sizes = [ptr[stop] - ptr[first] for stop in range(first + 1, len(ptr))]
+        fits = [3 * size <= 2 * most and runs < max_runs for runs, size in enumerate(sizes)]
+        assert last - first == max(1, fits.index(False) if False in fits else len(fits))
+    by_runs = list(chunks(ptr, None, max_runs=max_runs))
+    assert all(last - first == max_runs for first, last in by_runs[:-1])
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=9))

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from retgk import GraphDataset, make_graph_classification, save_tudataset, write_parquet
-from retgk.cli.collection import Collection
-from retgk.cli.formats import format_of
 from retgk.cli.main import app
 from retgk.cli.options import Common, Reading
-from retgk.cli.sources import read_collection
-from retgk.cli.text_targets import typed_targets
+from retgk.cli.sources import key_columns, read_collection, required_targets
 from retgk.errors import InvalidInputError
 from retgk.io.converters import from_smiles
 from tests.cli_program import assert_fails_with_one_line, output_of, run_program
@@ -24,7 +22,7 @@ DATA = make_graph_classification(6, n_labels=2, n_attributes=1, random_state=0)
 SMILES = "CCO ethanol\nc1ccccc1\n# a comment\n\nCC(=O)O acetic acid\n"
 
 
-def read(source: object, **options: object) -> Collection:
+def read(source: object, **options: object) -> GraphDataset:
     return read_collection(str(source), Reading(**options), Common(quiet=True))  # type: ignore[arg-type]
 
 
@@ -42,7 +40,7 @@ def test_tu_by_name_archive_and_renamed_archive(tu_folder: Path) -> None:
     by_name = read("TINY", data_home=tu_folder)
     assert by_name.graphs == DATA.graphs
     assert by_name.name == "TINY"
-    np.testing.assert_array_equal(by_name.required_targets(), DATA.targets)
+    np.testing.assert_array_equal(required_targets(by_name), DATA.targets)
     other = (tu_folder / "TINY.zip").rename(tu_folder / "renamed.zip")
     before = set(tu_folder.iterdir())
     assert read(other).graphs == DATA.graphs
@@ -64,7 +62,7 @@ def test_parquet_with_and_without_targets(tmp_path: Path) -> None:
     collection = read(tmp_path / "b.parquet")
     assert collection.targets is None
     with pytest.raises(InvalidInputError, match="has no targets to learn from; name a column"):
-        collection.required_targets()
+        required_targets(collection)
 
 
 def test_labels_and_attributes_can_be_left_out(tmp_path: Path) -> None:
@@ -122,12 +120,10 @@ def test_smiles_table_keeps_targets_aligned(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('id,SMILES,y\n"x, y",CCO,1\n2,c1ccccc1,0\n')
     found = read(path, target_column="y")
-    assert found.required_targets().tolist() == [1, 0]
+    assert required_targets(found).tolist() == [1, 0]
     assert found.graph_names == ["CCO", "c1ccccc1"]
-    with pytest.raises(
-        InvalidInputError, match="no column 'z'; name one of id, SMILES, y with --t"
-    ):
-        read(path, target_column="z")
+    result = invoke("info", path, "--target-column", "z")
+    assert "no column 'z'; name one of id, SMILES, y with --target-column" in result.stderr
 
 
 def test_orders_of_bonds_and_attributes_of_atoms(tmp_path: Path) -> None:
@@ -153,7 +149,7 @@ def test_orders_of_bonds_and_attributes_of_atoms(tmp_path: Path) -> None:
 def test_a_long_name_makes_no_other_name_larger(tmp_path: Path) -> None:
     path = tmp_path / "a.smi"
     path.write_text("CCO\n" * 50 + "C" * 2000 + "\n")
-    names = read(path).keys()["name"]
+    names = key_columns(read(path))["name"]
     assert names.nbytes < 1000
     assert names.tolist() == ["CCO"] * 50 + ["C" * 2000]
 
@@ -186,13 +182,13 @@ def test_text_too_wide_for_an_npz_file(tmp_path: Path, monkeypatch: pytest.Monke
 def test_smiles_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.csv"
     path.write_text("smiles,y\nCCO,1\nC(C,0\nCC,2\n")
-    with pytest.raises(InvalidInputError, match=r"graph 1: RDKit cannot .*--skip-invalid leaves"):
-        read(path, target_column="y")
+    result = invoke("info", path, "--target-column", "y")
+    assert re.search(r"graph 1: RDKit cannot .*; --skip-invalid leaves such out$", result.stderr)
     reading = Reading(target_column="y", skip_invalid=True)
     found = read_collection(str(path), reading, Common(), announce=False)
-    assert found.required_targets().tolist() == [1, 2]
+    assert required_targets(found).tolist() == [1, 2]
     assert "left out 1 molecule RDKit cannot read: line 3" in capsys.readouterr().err
-    assert found.keys()["graph"].tolist() == [0, 2]
+    assert key_columns(found)["graph"].tolist() == [0, 2]
 
 
 def test_numbers_of_graphs_are_those_of_the_input(tmp_path: Path) -> None:
@@ -221,63 +217,22 @@ def test_targets_from_a_file(tmp_path: Path) -> None:
     targets = tmp_path / "targets.txt"
     targets.write_text("yes\nno\n" * 3)
     found = read(tmp_path / "a.parquet", targets=targets)
-    assert found.required_targets().tolist() == ["yes", "no"] * 3
+    assert required_targets(found).tolist() == ["yes", "no"] * 3
     targets.write_text("yes\n")
     with pytest.raises(InvalidInputError, match="has 1 lines for 6 graphs; give one line for each"):
         read(tmp_path / "a.parquet", targets=targets)
 
 
-@pytest.mark.parametrize(
-    ("texts", "values"),
-    [
-        (["1", "-2"], [1, -2]),
-        (["1", "2.5"], [1.0, 2.5]),
-        (["1", "b"], ["1", "b"]),
-        (["inf", "b"], ["inf", "b"]),
-        (["1" * 30, "2"], ["1" * 30, "2"]),
-    ],
-)
-def test_targets_get_the_narrowest_type(texts: list[str], values: list[object]) -> None:
-    assert typed_targets(texts).tolist() == values
-
-
-def test_targets_that_are_no_numbers_among_numbers() -> None:
-    with pytest.raises(InvalidInputError, match="the target 'nan' of graph 1 is not finite"):
-        typed_targets(["1", "nan"])
-
-
-@pytest.mark.parametrize(
-    ("content", "form"),
-    [
-        (b"PAR1....", "parquet"),
-        (b"PK\x03\x04", "tu"),
-        (b"<?xml?><graphml>", "graphml"),
-        (b"# comment\n0 1\n", "edges"),
-        (b"CCO\n", "smiles"),
-        (b"name,smiles\n", "smiles"),
-    ],
-)
-def test_content_tells_where_the_name_does_not(tmp_path: Path, content: bytes, form: str) -> None:
+def test_unknown_content_names_the_option(tmp_path: Path) -> None:
     path = tmp_path / "unknown"
-    path.write_bytes(content)
-    assert format_of(path) == form
-
-
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00\x01"])
-def test_unknown_content(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "unknown"
-    path.write_bytes(content)
-    with pytest.raises(InvalidInputError, match="cannot be recognised; say what it is with --form"):
-        format_of(path)
-
-
-def test_folders_without_or_with_too_many_graphs(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match=r"holds no graphs; it should hold one of: TU"):
-        format_of(tmp_path)
-    (tmp_path / "a.edges").touch()
+    path.touch()
+    message = "unknown cannot be recognised; say what it is with --format, one of tu, parquet"
+    assert message in invoke("info", path).stderr
+    (tmp_path / "unknown").rename(tmp_path / "a.edges")
     (tmp_path / "a.graphml").touch()
-    with pytest.raises(InvalidInputError, match="holds graphml and edges graphs"):
-        format_of(tmp_path)
+    result = invoke("info", tmp_path)
+    assert "holds graphml and edges graphs; it should hold one of: TU text" in result.stderr
+    assert "; say what it is with --format, one of" in result.stderr
 
 
 def test_standard_input() -> None:
@@ -302,11 +257,11 @@ def test_misspelt_name(name: str) -> None:
 def test_text_that_is_taken_for_smiles(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello world\n")
     (tmp_path / "notes.smi").write_text("hello world\n")
-    advice = "; if it is not SMILES, say what it is with --format"
-    with pytest.raises(InvalidInputError, match=advice):
-        read(tmp_path / "notes.txt")
-    with pytest.raises(InvalidInputError, match=r"--skip-invalid leaves such out$"):
-        read(tmp_path / "notes.smi")
+    advice = "; --skip-invalid leaves such out; if it is not SMILES, say what it is with --format\n"
+    assert invoke("info", tmp_path / "notes.txt").stderr.endswith(advice)
+    assert invoke("info", tmp_path / "notes.smi").stderr.endswith(
+        "--skip-invalid leaves such out\n"
+    )
 
 
 def test_names_from_a_column(tmp_path: Path) -> None:

@@ -153,15 +153,15 @@ def test_no_score_where_a_target_is_missing(model_file: Path, tmp_path: Path) ->
 
 
 def test_targets_that_are_text_or_missing() -> None:
-    from retgk.cli.collection import Collection
-
-    def first(targets: list[object]) -> int | None:
-        return Collection(DATA.graphs, "c", np.array(targets)).first_without_target()
+    def first(targets: list[object] | None) -> int | None:
+        return GraphDataset(DATA.graphs[:2], targets, "c").first_without_target()
 
     assert first(["a", "b"]) is None
     assert first(["a", None]) == 1
     assert first([1.0, np.nan]) == 1
+    assert first([1.0, -np.inf]) == 1
     assert first([1, 2]) is None
+    assert first(None) == 0
 
 
 def test_model_file_that_is_too_large_for_predict(

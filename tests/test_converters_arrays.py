@@ -49,7 +49,7 @@ def test_stack() -> None:
 
 
 def test_stack_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retgk.io.converters.arrays._STACK_ENTRIES", 20)
+    monkeypatch.setattr("retgk.io.converters.arrays.STACK_ENTRIES", 20)
     stack = np.ones((7, 3, 3))
     assert from_numpy(stack) == from_numpy(list(stack))
 

@@ -84,13 +84,13 @@ def test_no_process_at_all() -> None:
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch, n_jobs: int | None) -> None:
     whole = from_smiles(SMILES, attributes="charge")
-    monkeypatch.setattr(converter, "_CHUNK", 3)
+    monkeypatch.setattr(converter, "CHUNK", 3)
     assert from_smiles(iter(SMILES), attributes="charge", n_jobs=n_jobs) == whole
 
 
 def test_large_molecules_are_read_by_their_bonds(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = from_smiles(SMILES)
-    monkeypatch.setattr(converter, "_LARGEST_DENSE", 0)
+    monkeypatch.setattr(converter, "LARGEST_DENSE", 0)
     assert from_smiles(SMILES) == whole
 
 
@@ -115,7 +115,7 @@ def test_molecules_are_not_changed() -> None:
 def test_unreadable_smiles(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], text: str, reason: str
 ) -> None:
-    monkeypatch.setattr(converter, "_CHUNK", 2)
+    monkeypatch.setattr(converter, "CHUNK", 2)
     shown = text.replace("(", r"\(").replace(")", r"\)")
     message = f"(?s)graph 3: RDKit cannot read the SMILES '{shown}' {reason}.*; correct it, or drop"
     with pytest.raises(InvalidInputError, match=message):
@@ -124,14 +124,14 @@ def test_unreadable_smiles(
 
 
 def test_all_unreadable_smiles_of_a_chunk_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(converter, "_CHUNK", 5)
+    monkeypatch.setattr(converter, "CHUNK", 5)
     message = (
         r"RDKit cannot read the SMILES of 2 of the graphs 5 to 9: graphs 6, 8; the first is 'C1CC' "
         r"\(it is not well formed\); correct them, or drop them together with their targets"
     )
     with pytest.raises(InvalidInputError, match=message):
         from_smiles([*"CCCCC", "C", "C1CC", "C", "C(", "C", "C("])
-    monkeypatch.setattr(converter, "_MOST_SHOWN", 1)
+    monkeypatch.setattr(converter, "MOST_SHOWN", 1)
     with pytest.raises(InvalidInputError, match="graphs 6 and 1 more; the first is 'C1CC'"):
         from_smiles([*"CCCCC", "C", "C1CC", "C", "C(", "C"])
 

@@ -11,6 +11,7 @@ from retgk import (
     as_batch,
     make_graph_classification,
 )
+from retgk.io.graph_dataset import missing_targets
 from tests.tu_files import toy_graphs
 
 
@@ -28,6 +29,8 @@ def test_targets_become_an_array():
         ({"targets": 1}, r"T: targets must be one value, .* for each graph; got shape \(\)"),
         ({"targets": np.ones((3, 1, 1))}, r"targets must be .* got shape \(3, 1, 1\)"),
         ({"targets": np.ones((3, 0))}, r"targets must be .* got shape \(3, 0\)"),
+        ({"graph_names": ["a"]}, "T has 3 graphs but 1 names"),
+        ({"rows": [0, 2]}, "T has 3 graphs but 2 rows"),
         ({"edge_labels": np.ones(8, int)}, r"must be 9 integers, .* got int64 of shape \(8,\)"),
         ({"edge_labels": np.ones((9, 2), int)}, r"must be 9 integers.* shape \(9, 2\)"),
         ({"edge_labels": np.ones(9)}, "edge_labels must be 9 integers.* got float64"),
@@ -73,6 +76,36 @@ def test_selection_without_edge_labels_and_with_several_targets():
     data = GraphDataset(toy_graphs(), np.arange(6).reshape(3, 2), "T")
     assert data[1:].edge_labels is None
     assert data[[2, 0]].targets.tolist() == [[4, 5], [0, 1]]
+
+
+def test_a_selection_keeps_names_and_rows_aligned():
+    data = GraphDataset(toy_graphs(), None, "T", graph_names=["x", "y", "z"], rows=[4, 7, 9])
+    found = data[[2, 0]]
+    assert (found.targets, found.graph_names, found.rows.tolist()) == (None, ["z", "x"], [9, 4])
+    assert data[1].graph_names == ["y"]
+    assert repr(found).endswith("no targets)")
+    with pytest.raises(InvalidInputError, match="fit requires y to be passed"):
+        quick().fit(data)
+
+
+@pytest.mark.parametrize(
+    ("targets", "missing"),
+    [
+        ([1, 2, 3], []),
+        (["a", "b", "c"], []),
+        ([1.0, np.nan, np.inf], [1, 2]),
+        (np.array(["a", None, float("nan")], object), [1, 2]),
+        ([[1.0, np.nan], [1, 2], [np.nan, 3]], [0, 2]),
+    ],
+)
+def test_missing_targets(targets, missing):
+    data = GraphDataset(toy_graphs(), targets, "T")
+    assert np.unique(np.nonzero(missing_targets(data.targets))[0]).tolist() == missing
+    assert data.first_without_target() == (missing[0] if missing else None)
+
+
+def test_a_data_set_is_its_batch():
+    assert as_batch(toy_data := toy()) is toy_data.graphs
 
 
 @pytest.mark.parametrize(

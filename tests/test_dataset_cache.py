@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retgk import load_tudataset
-from retgk.io.datasets import cache
-from retgk.io.datasets import tudataset as module
+from retgk import GraphBatch, GraphDataset, load_tudataset
+from retgk.io.formats.parsed_copies import ReadOptions, fingerprint, load_cached, store_cached
 from tests.tu_files import toy_graphs, write_zip
 
 load = partial(load_tudataset, download=False)
@@ -34,7 +33,8 @@ def no_parsing(monkeypatch):
     def fail(*_):
         raise AssertionError("the source was read")
 
-    return lambda: monkeypatch.setattr(module, "_read", fail)
+    name = "retgk.io.formats.tudataset_reader.read_tudataset"
+    return lambda: monkeypatch.setattr(name, fail)
 
 
 def test_second_load_does_not_parse(home, no_parsing):
@@ -69,10 +69,10 @@ def test_damage_anywhere_is_noticed_and_mended(home):
     (path,) = (home / ".retgk-cache").iterdir()
     good = path.read_bytes()
     expected = load("TOY", home, cache=False)
-    mark = cache.fingerprint(home / "TOY.zip", module.ReadOptions())
+    mark = fingerprint(home / "TOY.zip", ReadOptions())
     for position in range(0, len(good), 7):
         path.write_bytes(good[:position] + bytes([good[position] ^ 0x40]) + good[position + 1 :])
-        found = cache.load_cached(path, mark)
+        found = load_cached(path, mark)
         # What lies between arrays carries no meaning
         assert found is None or found.graphs == expected.graphs
     for damaged in (b"", good[:5], good[:-1], good + b"x", b"\x80\x04pickle"):
@@ -81,13 +81,20 @@ def test_damage_anywhere_is_noticed_and_mended(home):
     assert path.read_bytes() == good
 
 
-def test_checksum_sees_flipped_bits_and_swapped_blocks():
-    array = np.random.default_rng(0).integers(0, 1000, 5000).astype(np.int32)
-    flipped = array.copy()
-    flipped[1234] ^= 1
-    swapped = np.concatenate([array[1024:2048], array[:1024], array[2048:]])
-    sums = {cache._checksum(values) for values in (array, flipped, swapped)}
-    assert len(sums) == 3
+def test_flipped_bits_and_swapped_pages_of_an_array_are_noticed(tmp_path):
+    values = np.random.default_rng(0).normal(size=(2048, 1))
+    graphs = GraphBatch.from_edges(2048, [], attributes=values)
+    path = tmp_path / "copy.bin"
+    store_cached(path, GraphDataset(graphs, [1], "BIG"), "mark")
+    assert load_cached(path, "mark").graphs == graphs
+    good, page = path.read_bytes(), values.tobytes()[:4096]
+    start = good.index(page)
+    other = good[start + 4096 : start + 8192]
+    flipped = good[: start + 99] + bytes([good[start + 99] ^ 1]) + good[start + 100 :]
+    swapped = good[:start] + other + page + good[start + 8192 :]
+    for damaged in (flipped, swapped):
+        path.write_bytes(damaged)
+        assert load_cached(path, "mark") is None
 
 
 def test_a_read_only_folder_is_left_alone(tmp_path):

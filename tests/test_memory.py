@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from retgk import GraphBatch
+from retgk.graphs.batch import flat_arrays
 
 from_edges = GraphBatch.from_edges
 
@@ -24,9 +25,9 @@ def _peak_over_final(build: Callable[[], GraphBatch]) -> float:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    stored = [batch.node_ptr, batch.indptr, batch.indices, batch.attributes]
-    stored += [array for array in (batch._weights, batch._labels) if array is not None]
-    return peak / sum(array.nbytes for array in stored)
+    node_ptr, adjacency, labels, _, attributes = flat_arrays(batch)
+    stored = [node_ptr, *adjacency, labels, attributes]
+    return peak / sum(array.nbytes for array in stored if array is not None)
 
 
 @pytest.mark.parametrize("case", ["once", "both", "shuffled", "weighted", "csr", "selected"])

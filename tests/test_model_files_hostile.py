@@ -19,7 +19,7 @@ from retgk import (
     load_model,
     save_model,
 )
-from retgk.persistence.digests import text_digest
+from retgk.persistence.container import text_digest
 from tests.model_file_mutations import DAMAGED, FORGED, members_of, npy, signed, zipped
 from tests.model_zoo import decorated_graphs, fitted_models
 from tests.walk_graphs import complete, star
@@ -234,6 +234,12 @@ def test_names_that_stand_twice_in_json(saved, tmp_path):
 def test_compressed_members_could_be_bombs(saved, tmp_path):
     data = zipped(members_of(saved).items(), zipfile.ZIP_DEFLATED)
     assert_refused(data, "is compressed; a model file stores its members as they are", tmp_path)
+
+
+def test_members_that_lead_elsewhere(saved, tmp_path):
+    for name, message in (("../x.npy", "leads out of the archive"), ("/x", "has an absolute path")):
+        data = zipped([*members_of(saved).items(), (name, b"")])
+        assert_refused(data, message, tmp_path)
 
 
 def test_huge_json(saved, tmp_path):

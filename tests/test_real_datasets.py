@@ -57,15 +57,17 @@ def test_sizes_are_those_of_the_readme(name, table, data_folder):
     assert len(graphs) == int(expected["graphs"])
     assert len(np.unique(dataset.targets)) == int(expected["classes"])
     for column, count in (("mean nodes", graphs.n_nodes), ("mean edges", graphs.n_edges)):
-        number = re.match(r"[\d.]+", expected[column])
-        if number is None:  # Synthie's edges: the README gives no number for this copy
-            assert (name, column) == ("Synthie", "mean edges")
-            continue
-        digits = len(number[0].partition(".")[2])
-        assert f"{count / len(graphs):.{digits}f}" == number[0], column
+        number = expected[column]
+        digits = len(number.partition(".")[2])
+        assert f"{count / len(graphs):.{digits}f}" == number, column
     assert graphs.has_labels == (expected["labels"] == "yes")
     width = expected["attributes"]
     assert graphs.n_attributes == (int(width) if width.isdigit() else 0)
+
+
+def test_synthie_has_its_isolated_nodes(data_folder):
+    graphs = load_tudataset("Synthie", data_folder, download=False, cache=False).graphs
+    assert int((np.diff(graphs.indptr) == 0).sum()) == 1361
 
 
 def test_collab_keeps_its_self_loops(data_folder):

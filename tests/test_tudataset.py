@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import GraphBatch, GraphDataset, InvalidInputError, load_tudataset, save_tudataset
-from retgk.io.datasets import archive, edge_files, text_columns
+from retgk.io.formats import archive, edge_files, text_columns
 from tests.tu_files import TOY, toy_graphs, write_folder, write_zip
 
 load = partial(load_tudataset, download=False)
@@ -246,8 +246,8 @@ def test_cuts_between_chunks_and_blocks_do_not_matter(tmp_path_factory, dataset,
     expected = load("RANDOM", folder, cache=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(archive, "CHUNK_BYTES", chunk)
-        patch.setattr(text_columns, "_PREFETCH_BYTES", 0)
-        patch.setattr(edge_files, "_BLOCK_EDGES", block)
+        patch.setattr(text_columns, "PREFETCH_BYTES", 0)
+        patch.setattr(edge_files, "BLOCK_EDGES", block)
         found = load("RANDOM", folder, cache=False)
     assert found.graphs == expected.graphs
 

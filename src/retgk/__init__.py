@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from retgk.io.formats.parquet import read_parquet as read_parquet
     from retgk.io.formats.parquet import write_parquet as write_parquet
     from retgk.io.graph_dataset import GraphDataset as GraphDataset
+    from retgk.io.read_graphs import read_graphs as read_graphs
     from retgk.kernels.graph_kernels import ExponentialGraphKernel as ExponentialGraphKernel
     from retgk.kernels.graph_kernels import PolynomialGraphKernel as PolynomialGraphKernel
     from retgk.kernels.node_kernels import Delta as Delta
@@ -100,6 +101,7 @@ _MODULE_OF = {
     "pairwise_distances": "retgk.estimators.comparisons",
     "read_edge_list": "retgk.io.formats.edge_lists",
     "read_graphml": "retgk.io.formats.graphml",
+    "read_graphs": "retgk.io.read_graphs",
     "read_parquet": "retgk.io.formats.parquet",
     "return_probabilities": "retgk.walks.return_probabilities",
     "sample_nodes": "retgk.walks.sampling",

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from retgk.cli.collection import Collection
 from retgk.cli.command import command
 from retgk.cli.options import DATA_HOME_REMEDY, Common, DataHome, DataSetNames, Reading, Source
 from retgk.cli.outputs import atomic_folder, check_new_file
-from retgk.cli.sources import read_collection
+from retgk.cli.sources import read_collection, required_targets
 from retgk.cli.terminal import Stopwatch, note, print_pairs, print_record, print_table
 from retgk.errors import InvalidInputError
-from retgk.io.datasets.catalogue import SUBJECT_OF, TUDATASETS
+from retgk.io.datasets.download import SUBJECT_OF, TUDATASETS
+
+if TYPE_CHECKING:
+    from retgk.io.graph_dataset import GraphDataset
 
 __all__ = ["convert", "datasets_app", "info"]
 
@@ -42,7 +45,7 @@ def info(source: Source, reading: Reading, common: Common) -> None:
         print_pairs(_readable_summary(record))
 
 
-def _summary(collection: Collection) -> dict[str, Any]:
+def _summary(collection: GraphDataset) -> dict[str, Any]:
     import numpy as np
 
     graphs = collection.graphs
@@ -73,7 +76,7 @@ def _spread(values: Any) -> dict[str, float]:
     }
 
 
-def _summary_of_targets(collection: Collection) -> dict[str, Any] | None:
+def _summary_of_targets(collection: GraphDataset) -> dict[str, Any] | None:
     import numpy as np
 
     targets = collection.targets
@@ -195,43 +198,24 @@ def _check_convert_output(output: Path, form: Form) -> None:
         raise InvalidInputError(f"TU text is written as NAME.zip; {output} should end in .zip")
 
 
-def _write_parquet(collection: Collection, output: Path) -> None:
+def _write_parquet(collection: GraphDataset, output: Path) -> None:
     from retgk.io.formats.parquet import write_parquet
-    from retgk.io.graph_dataset import GraphDataset
 
-    if collection.targets is None:
-        write_parquet(collection.graphs, output)
-        return
-    data = GraphDataset(
-        collection.graphs,
-        collection.targets,
-        collection.name,
-        collection.description,
-        collection.edge_labels,
-    )
-    write_parquet(data, output)
+    write_parquet(collection.graphs if collection.targets is None else collection, output)
 
 
-def _write_tu(collection: Collection, output: Path) -> None:
+def _write_tu(collection: GraphDataset, output: Path) -> None:
     from retgk.io.datasets.tudataset import save_tudataset
-    from retgk.io.graph_dataset import GraphDataset
 
     if collection.targets is None:
         raise InvalidInputError(
             f"{collection.name} has no targets, which TU text needs; give them with --targets, or "
             "write Parquet"
         )
-    data = GraphDataset(
-        collection.graphs,
-        collection.targets,
-        output.stem,
-        collection.description,
-        collection.edge_labels,
-    )
-    save_tudataset(data, output.parent)
+    save_tudataset(replace(collection, name=output.stem), output.parent)
 
 
-def _write_graphml(collection: Collection, output: Path) -> None:
+def _write_graphml(collection: GraphDataset, output: Path) -> None:
     from retgk.io.formats.graphml import write_graphml
 
     with atomic_folder(output) as part:
@@ -239,7 +223,7 @@ def _write_graphml(collection: Collection, output: Path) -> None:
         _write_targets(collection, part)
 
 
-def _write_edges(collection: Collection, output: Path) -> None:
+def _write_edges(collection: GraphDataset, output: Path) -> None:
     from retgk.io.formats.edge_lists import write_edge_list
 
     with atomic_folder(output) as part:
@@ -247,14 +231,14 @@ def _write_edges(collection: Collection, output: Path) -> None:
         _write_targets(collection, part)
 
 
-def _write_targets(collection: Collection, folder: Path) -> None:
+def _write_targets(collection: GraphDataset, folder: Path) -> None:
     """Put targets beside the graphs, in the form that --targets reads."""
     if collection.targets is not None:
-        lines = [f"{target}\n" for target in collection.required_targets().tolist()]
+        lines = [f"{target}\n" for target in required_targets(collection).tolist()]
         (folder / "targets.txt").write_text("".join(lines), encoding="utf-8")
 
 
-_WRITERS: dict[Form, Callable[[Collection, Path], None]] = {
+_WRITERS: dict[Form, Callable[[GraphDataset, Path], None]] = {
     "parquet": _write_parquet,
     "tu": _write_tu,
     "graphml": _write_graphml,

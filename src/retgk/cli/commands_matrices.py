@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from retgk.cli.collection import Collection
 from retgk.cli.command import command
 from retgk.cli.options import (
     Common,
@@ -21,13 +20,13 @@ from retgk.cli.options import (
     Walks,
 )
 from retgk.cli.outputs import Table, check_output, report_output, write_table
-from retgk.cli.smiles_files import molecule_graphs
-from retgk.cli.sources import read_collection, used_graphs
+from retgk.cli.sources import key_columns, molecule_graphs, read_collection, used_graphs
 from retgk.cli.terminal import Stopwatch, print_record, print_table
 from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from retgk.graphs.batch import GraphBatch
+    from retgk.io.graph_dataset import GraphDataset
 
 __all__ = ["embed", "features", "kernel", "similar"]
 
@@ -65,12 +64,12 @@ def features(
     report_output(table, output, common, watch, graphs=len(collection))
 
 
-def _node_table(collection: Collection, probabilities: object) -> Table:
+def _node_table(collection: GraphDataset, probabilities: object) -> Table:
     import numpy as np
 
     values = np.asarray(probabilities)
     graphs = collection.graphs
-    of_graphs = collection.keys()
+    of_graphs = key_columns(collection)
     keys = {name: np.repeat(column, graphs.sizes) for name, column in of_graphs.items()}
     graph = keys.pop("graph")
     node = np.arange(graphs.n_nodes) - np.repeat(graphs.node_ptr[:-1], graphs.sizes)
@@ -123,7 +122,8 @@ def embed(
         vectors = model.fit_transform(collection.graphs)
         names = model.get_feature_names_out().astype(str)
     with watch.timing("write"):
-        table = Table(collection.keys(), vectors, names.tolist(), "vectors", {"features": names})
+        keys = key_columns(collection)
+        table = Table(keys, vectors, names.tolist(), "vectors", {"features": names})
         write_table(table, output, json=common.json)
     report_output(table, output, common, watch, graphs=len(collection))
 
@@ -168,7 +168,7 @@ def kernel(
         build = _approximate_matrix if options.approximate else _exact_matrix
         matrix, chosen = build(collection, walks, options, embedding)
     with watch.timing("write"):
-        keys = collection.keys()
+        keys = key_columns(collection)
         columns = [f"graph_{number}" for number in keys["graph"]]
         table = Table(keys, matrix, columns, options.matrix)
         write_table(table, output, json=common.json)
@@ -190,7 +190,7 @@ def _check_kernel_options(output: str, options: KernelOptions, embedding: Embedd
 
 
 def _write_products(
-    collection: Collection, walks: Walks, options: KernelOptions, output: str
+    collection: GraphDataset, walks: Walks, options: KernelOptions, output: str
 ) -> Any:
     """Write inner products to a file, with one block at a time in memory."""
     from retgk.estimators.gram_file import write_mean_embedding_gram
@@ -203,7 +203,7 @@ def _write_products(
 
 
 def _exact_matrix(
-    collection: Collection, walks: Walks, options: KernelOptions, _: EmbeddingOptions
+    collection: GraphDataset, walks: Walks, options: KernelOptions, _: EmbeddingOptions
 ) -> tuple[Any, dict[str, str]]:
     """Matrix of RetGK_I, and the kernels with the bandwidths that it chose."""
     from retgk.estimators.kernel import RetGKKernel
@@ -224,7 +224,7 @@ def _exact_matrix(
 
 
 def _approximate_matrix(
-    collection: Collection, walks: Walks, options: KernelOptions, embedding: EmbeddingOptions
+    collection: GraphDataset, walks: Walks, options: KernelOptions, embedding: EmbeddingOptions
 ) -> tuple[Any, dict[str, str]]:
     """Matrix of RetGK_II, and the node kernels with the bandwidths that it chose."""
     import numpy as np
@@ -309,7 +309,7 @@ def similar(
         graph = _query_graph(collection, reading, common, (position, query, smiles))
     with watch.timing("search"):
         found, values = _most_similar(graph, collection, position, count, walks)
-    keys = {name: column[found] for name, column in collection.keys().items()}
+    keys = {name: column[found] for name, column in key_columns(collection).items()}
     table = Table({**keys, "similarity": values})
     if output is not None:
         write_table(table, output, json=common.json)
@@ -320,9 +320,9 @@ def similar(
         _print_similar(table)
 
 
-def _position(collection: Collection, index: int) -> int:
+def _position(collection: GraphDataset, index: int) -> int:
     """Position of a graph in the collection, given its number in the input."""
-    numbers = collection.keys()["graph"].tolist()
+    numbers = key_columns(collection)["graph"].tolist()
     if index not in numbers:
         raise InvalidInputError(
             f"there is no graph {index}: {collection.name} has {len(collection)}, from 0 on"
@@ -331,7 +331,7 @@ def _position(collection: Collection, index: int) -> int:
 
 
 def _query_graph(
-    collection: Collection,
+    collection: GraphDataset,
     reading: Reading,
     common: Common,
     given: tuple[int | None, str | None, str | None],
@@ -351,7 +351,7 @@ def _query_graph(
 
 
 def _most_similar(
-    graph: GraphBatch, collection: Collection, position: int | None, count: int, walks: Walks
+    graph: GraphBatch, collection: GraphDataset, position: int | None, count: int, walks: Walks
 ) -> tuple[Any, Any]:
     """Positions and similarities; a query from the collection itself is left out."""
     from retgk.estimators.comparisons import most_similar

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from retgk.cli.collection import Collection
 from retgk.cli.command import command
 from retgk.cli.cross_validation import (
     FoldAnswer,
@@ -34,9 +33,12 @@ from retgk.cli.options import (
     Walks,
 )
 from retgk.cli.outputs import Table, check_new_file, check_output, report_output, write_table
-from retgk.cli.sources import read_collection
+from retgk.cli.sources import key_columns, read_collection, required_targets
 from retgk.cli.terminal import Stopwatch, note, print_pairs, print_record, print_table
 from retgk.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from retgk.io.graph_dataset import GraphDataset
 
 __all__ = ["cv", "fit", "predict"]
 
@@ -73,7 +75,7 @@ def fit(
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common)
-        targets = collection.required_targets()
+        targets = required_targets(collection)
         regression = is_regression(learning, targets)
     with watch.timing("fit"):
         model = new_model(learning, walks, n_components, regression)
@@ -176,7 +178,7 @@ def predict(
             rows = model.predict_proba(collection.graphs)
             names = [f"probability_{name}" for name in model.classes_]
             columns.update(zip(names, rows.T, strict=True))
-    table = Table({**collection.keys(), **columns})
+    table = Table({**key_columns(collection), **columns})
     with watch.timing("write"):
         write_table(table, output, json=common.json)
     facts = _prediction_scores(model, collection, predictions)
@@ -199,7 +201,7 @@ def _load_predictor(path: Path, probabilities: bool, max_bytes: int | None) -> A
     return model
 
 
-def _prediction_scores(model: Any, collection: Collection, predictions: Any) -> dict[str, float]:
+def _prediction_scores(model: Any, collection: GraphDataset, predictions: Any) -> dict[str, float]:
     """Scores if all graphs have targets of the kind that is predicted; none otherwise."""
     targets = collection.targets
     if targets is None or targets.ndim != 1 or collection.first_without_target() is not None:
@@ -257,7 +259,7 @@ def cv(
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common)
-        targets = collection.required_targets()
+        targets = required_targets(collection)
         regression = is_regression(learning, targets)
     graphs, seeds = collection.graphs, range(walks.seed, walks.seed + repetitions)
     with watch.timing("cross-validation"):
@@ -284,12 +286,12 @@ def cv(
 
 
 def _cv_record(
-    collection: Collection, answers: list[list[FoldAnswer]], regression: bool
+    collection: GraphDataset, answers: list[list[FoldAnswer]], regression: bool
 ) -> dict[str, Any]:
     """Scores of the folds, their means, and how often classes are confused."""
     import numpy as np
 
-    targets = collection.required_targets()
+    targets = required_targets(collection)
     of_folds = [
         [scores(targets[fold.test], fold.predictions, regression) for fold in repetition]
         for repetition in answers
@@ -323,14 +325,14 @@ def _confusion(targets: Any, answers: list[list[FoldAnswer]]) -> tuple[Any, Any]
     return classes, counts
 
 
-def _prediction_table(collection: Collection, answers: list[list[FoldAnswer]]) -> Table:
+def _prediction_table(collection: GraphDataset, answers: list[list[FoldAnswer]]) -> Table:
     """One row for every time that a graph was a test graph."""
     import numpy as np
 
     tests = [fold for repetition in answers for fold in repetition]
     sizes = [len(fold.test) for fold in tests]
     graphs = np.concatenate([fold.test for fold in tests])
-    keys = {name: column[graphs] for name, column in collection.keys().items()}
+    keys = {name: column[graphs] for name, column in key_columns(collection).items()}
     n_folds = len(answers[0])
     keys["repetition"] = np.repeat(np.arange(len(tests)) // n_folds, sizes)
     keys["fold"] = np.repeat(np.arange(len(tests)) % n_folds, sizes)

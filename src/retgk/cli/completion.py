@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from retgk.io.datasets.catalogue import TUDATASETS
+from retgk.io.datasets.download import TUDATASETS
 
 __all__ = ["data_set_names", "model_files", "source_names"]
 

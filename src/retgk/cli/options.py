@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 import typer
 
 from retgk.cli.completion import data_set_names, model_files, source_names
+from retgk.io.formats.graph_files import Format
 
 __all__ = [
     "DATA_HOME_REMEDY",
@@ -30,7 +31,6 @@ __all__ = [
     "Walks",
 ]
 
-Format = Literal["tu", "parquet", "graphml", "edges", "smiles"]
 Method = Literal["exact", "eigh", "monte-carlo", "monte-carlo-returns"]
 
 SOURCE_HELP = (

@@ -1,4 +1,4 @@
-"""Graphs from whatever the user names: a collection, a file, a folder, standard input."""
+"""Graphs from whatever the user names, and what commands ask of them."""
 
 from __future__ import annotations
 
@@ -6,57 +6,132 @@ import difflib
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from retgk.cli.collection import Collection
-from retgk.cli.formats import archive_name, format_of
 from retgk.cli.options import Common, Reading
-from retgk.cli.smiles_files import read_smiles_file
 from retgk.cli.terminal import note
-from retgk.cli.text_targets import read_targets
 from retgk.errors import InvalidInputError
-from retgk.io.datasets.catalogue import TUDATASETS
+from retgk.io.datasets.download import TUDATASETS
 
 if TYPE_CHECKING:
-    from retgk.graphs.batch import GraphBatch
+    from numpy.typing import NDArray
 
-__all__ = ["read_collection", "used_graphs"]
+    from retgk.graphs.batch import GraphBatch
+    from retgk.io.graph_dataset import GraphDataset
+
+__all__ = ["key_columns", "molecule_graphs", "read_collection", "required_targets", "used_graphs"]
 
 
 def read_collection(
     source: str, reading: Reading, common: Common, *, announce: bool = True
-) -> Collection:
+) -> GraphDataset:
     """Read graphs, and say on standard error what they are."""
-    collection = _with_options(_read(source, reading, common), reading)
+    with _left_out_as_note(common):
+        dataset = _read_source(source, reading)
+    if reading.targets is not None:
+        dataset = replace(dataset, targets=_targets_from(reading.targets, len(dataset)))
+    dataset = replace(dataset, graphs=used_graphs(dataset.graphs, reading))
     if announce:
-        note(common, f"{collection.name}: {collection.graphs!r}")
-    return collection
+        note(common, f"{dataset.name}: {dataset.graphs!r}")
+    return dataset
 
 
-def _read(source: str, reading: Reading, common: Common) -> Collection:
+def used_graphs(graphs: GraphBatch, reading: Reading) -> GraphBatch:
+    """Graphs without the labels and attributes that are not to be used."""
+    graphs = graphs if reading.use_labels else graphs.without_labels()
+    return graphs if reading.use_attributes else graphs.without_attributes()
+
+
+def molecule_graphs(smiles: list[str], reading: Reading) -> GraphBatch:
+    """Graphs of molecules, with what the options say of atoms and bonds."""
+    from retgk.io.converters import from_smiles
+
+    attributes = reading.atom_attribute or ()
+    return from_smiles(smiles, attributes=attributes, bond_orders=reading.bond_orders)
+
+
+def required_targets(dataset: GraphDataset) -> NDArray[Any]:
+    """Targets, one for each graph, or an error that says how to give them."""
+    targets = dataset.targets
+    if targets is None:
+        raise InvalidInputError(
+            f"{dataset.name} has no targets to learn from; name a column of a CSV with "
+            "--target-column, or give a text file of one line per graph with --targets"
+        )
+    if targets.ndim != 1:
+        raise InvalidInputError(
+            f"{dataset.name} has {targets.shape[1]} targets for each graph; give one of them with "
+            "--targets"
+        )
+    if (graph := dataset.first_without_target()) is not None:
+        finite = "finite " if targets[graph] in (float("inf"), -float("inf")) else ""
+        raise InvalidInputError(
+            f"{dataset.name}: graph {graph} has no {finite}target; drop it, or give all targets "
+            "with --targets"
+        )
+    return targets
+
+
+def key_columns(dataset: GraphDataset) -> dict[str, NDArray[Any]]:
+    """
+    Columns that say which graph a row of a table is about.
+
+    Names are objects: in an array of text, each would take as much memory as the longest.
+    """
+    import numpy as np
+
+    rows = np.arange(len(dataset)) if dataset.rows is None else dataset.rows
+    columns: dict[str, NDArray[Any]] = {"graph": rows}
+    if dataset.graph_names is not None:
+        columns["name"] = np.array(dataset.graph_names, dtype=object)
+    if dataset.targets is not None and dataset.targets.ndim == 1:
+        columns["target"] = dataset.targets
+    elif dataset.targets is not None:
+        for number, column in enumerate(dataset.targets.T):
+            columns[f"target_{number}"] = column
+    return columns
+
+
+def _read_source(source: str, reading: Reading) -> GraphDataset:
     if source == "-":
-        with _standard_input() as path:
-            try:
-                return _read_path(path, reading, "standard input", common)
-            except InvalidInputError as error:
-                message = str(error).replace(str(path), "standard input")
-                raise InvalidInputError(message) from error
-    path = Path(source)
-    if path.exists():
-        return _read_path(path, reading, path.name.split(".", 1)[0] or path.name, common)
+        return _read_standard_input(reading)
+    if Path(source).exists():
+        return _read_path(Path(source), reading)
     if source == "digits":
         from retgk.io.datasets.digits import load_digit_graphs
 
-        return Collection.of_dataset(load_digit_graphs())
+        return load_digit_graphs()
     return _read_by_name(source, reading)
 
 
-def _read_by_name(name: str, reading: Reading) -> Collection:
+def _read_path(path: Path, reading: Reading) -> GraphDataset:
+    """Read a file or folder; no parsed copy is put beside the files of the user."""
+    from retgk.io.read_graphs import read_graphs
+
+    return read_graphs(
+        path,
+        format=reading.format,
+        label=reading.label,
+        attributes=reading.attribute,  # type: ignore[arg-type]  # names are text here
+        symmetrize=reading.symmetrize,
+        delimiter=reading.delimiter,
+        weighted=reading.weighted,
+        smiles_column=reading.smiles_column,
+        target_column=reading.target_column,
+        skip_invalid=reading.skip_invalid,
+        bond_orders=reading.bond_orders,
+        atom_attributes=reading.atom_attribute or (),
+    )
+
+
+def _read_by_name(name: str, reading: Reading) -> GraphDataset:
     from retgk.io.datasets.tudataset import load_tudataset
+    from retgk.io.graph_dataset import without_empty_targets
     from retgk.runtime.storage import data_home_folder
 
     home = data_home_folder(reading.data_home)
@@ -68,79 +143,61 @@ def _read_by_name(name: str, reading: Reading) -> Collection:
             f"did you mean {names[close[0]]}?" if close else "`retgk datasets list` shows the names"
         )
         raise InvalidInputError(f"there is no file, folder or known collection {name!r}; {hint}")
-    return Collection.of_dataset(
+    return without_empty_targets(
         load_tudataset(name, reading.data_home, symmetrize=reading.symmetrize)
     )
 
 
-def _read_path(path: Path, reading: Reading, name: str, common: Common) -> Collection:
-    form = reading.format or format_of(path)
-    if form == "tu":
-        return _read_tu(path, reading)
-    if form == "parquet":
-        from retgk.io.formats.parquet import read_parquet
-
-        return Collection.of_dataset(read_parquet(path))
-    if form == "graphml":
-        return _read_graphml(path, reading, name)
-    if form == "edges":
-        return _read_edges(path, reading, name)
-    return read_smiles_file(path, reading, name, common)
-
-
-def _read_tu(path: Path, reading: Reading) -> Collection:
-    """Read TU text; a parsed copy is kept in the data home only, not beside files of the user."""
-    from retgk.io.formats.archive import DEFAULT_MAX_BYTES
-    from retgk.io.formats.tudataset_reader import ReadOptions, read_tudataset
-
-    options = ReadOptions(symmetrize=reading.symmetrize)
-    return Collection.of_dataset(
-        read_tudataset(path, archive_name(path), options, DEFAULT_MAX_BYTES)
-    )
-
-
-def _read_graphml(path: Path, reading: Reading, name: str) -> Collection:
-    from retgk.io.formats.file_series import paths_to_read
-    from retgk.io.formats.graphml import read_graphml
-
-    paths = paths_to_read(path, ".graphml")
-    graphs = read_graphml(
-        paths, label=reading.label, attributes=reading.attribute, symmetrize=reading.symmetrize
-    )
-    return Collection(graphs, name, graph_names=[file.stem for file in paths])
-
-
-def _read_edges(path: Path, reading: Reading, name: str) -> Collection:
-    from retgk.io.formats.edge_lists import read_edge_list
-    from retgk.io.formats.file_series import paths_to_read
-
-    paths = paths_to_read(path, ".edges", ".edges.gz")
-    comma = "," if path.suffix == ".csv" else None
-    graphs = read_edge_list(paths, delimiter=reading.delimiter or comma, weighted=reading.weighted)
-    return Collection(graphs, name, graph_names=[file.name.split(".", 1)[0] for file in paths])
-
-
-def _with_options(collection: Collection, reading: Reading) -> Collection:
-    """Collection with the targets that were given, without what is not to be used."""
-    if reading.targets is not None:
-        targets = read_targets(reading.targets, len(collection))
-        collection = replace(collection, targets=targets)
-    return replace(collection, graphs=used_graphs(collection.graphs, reading))
-
-
-def used_graphs(graphs: GraphBatch, reading: Reading) -> GraphBatch:
-    """Graphs without the labels and attributes that are not to be used."""
-    graphs = graphs if reading.use_labels else graphs.without_labels()
-    return graphs if reading.use_attributes else graphs.without_attributes()
-
-
-@contextmanager
-def _standard_input() -> Iterator[Path]:
-    """File with what comes in on standard input: readers want to seek."""
+def _read_standard_input(reading: Reading) -> GraphDataset:
+    """Read what comes in on standard input, from a file: readers want to seek."""
     with tempfile.TemporaryDirectory(prefix="retgk-") as folder:
         path = Path(folder) / "stdin"
         with path.open("wb") as stream:
             shutil.copyfileobj(sys.stdin.buffer, stream)
         with path.open("rb") as stream:
             is_packed = stream.read(2) == b"\x1f\x8b"
-        yield path.rename(path.with_suffix(".gz")) if is_packed else path
+        path = path.rename(path.with_suffix(".gz")) if is_packed else path
+        try:
+            dataset = _read_path(path, reading)
+        except InvalidInputError as error:
+            problem = error.problem.replace(str(path), "standard input")
+            raise InvalidInputError(problem, error.remedy) from error
+    return replace(dataset, name="standard input") if dataset.name == "stdin" else dataset
+
+
+def _targets_from(path: Path, n_graphs: int) -> NDArray[Any]:
+    """Targets from a text file of one line per graph."""
+    from retgk.io.formats.smiles_files import typed_targets
+
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{path} is not text: {error}") from error
+    texts = [line.strip() for line in lines]
+    for number, text in enumerate(texts, start=1):
+        if not text:
+            raise InvalidInputError(f"{path}, line {number} is empty; give a target for each graph")
+    if len(texts) != n_graphs:
+        raise InvalidInputError(
+            f"{path} has {len(texts)} lines for {n_graphs} graphs; give one line for each graph"
+        )
+    return typed_targets(texts)
+
+
+@contextmanager
+def _left_out_as_note(common: Common) -> Iterator[None]:
+    """Show the warning about molecules that were left out, as asked, as a note."""
+    from retgk.io.formats.smiles_files import LeftOutWarning
+
+    with warnings.catch_warnings():
+        show_other = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **to: Any) -> None:
+            if issubclass(category, LeftOutWarning):
+                note(common, str(message))
+            else:
+                show_other(message, category, *where, **to)
+
+        warnings.simplefilter("always", LeftOutWarning)
+        warnings.showwarning = show
+        yield

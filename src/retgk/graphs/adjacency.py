@@ -24,7 +24,7 @@ from retgk.graphs.edge_checks import (
 )
 from retgk.graphs.ragged import BLOCK_ENTRIES, chunks, first_of_run, graph_of, offsets
 
-__all__ = ["Adjacency", "adjacency_from_edges", "canonical_adjacency"]
+__all__ = ["Adjacency", "adjacency_from_edges", "adjacency_from_rows"]
 
 _GROWTH = 1.25
 _INT32_MAX = 2**31 - 1
@@ -42,30 +42,16 @@ def adjacency_from_edges(
     node_ptr: Ints, edges: NDArray[Any], weights: Floats | None, symmetrize: bool
 ) -> Adjacency:
     """
-    Build the canonical adjacency of a batch from a list of edges.
+    Build the canonical adjacency of a batch: sorted rows without duplicates or zeros.
 
-    Parameters
-    ----------
-    node_ptr : ndarray of int64, shape (n_graphs + 1,)
-        First node of every graph.
-    edges : ndarray of int, shape (2, n_edges)
-        Source and target of every edge, numbered over the batch. Quickest when they come
-        graph after graph.
-    weights : ndarray of float64, shape (n_edges,), or None
-        Edge weights, or None for ones.
-    symmetrize : bool
-        Whether an edge stands for both of its directions.
-
-    Returns
-    -------
-    Adjacency
-        Sorted rows without duplicates or zeros.
+    `edges` has shape (2, n_edges); nodes are numbered over the batch. It is quickest when the
+    edges come graph after graph. With `symmetrize`, an edge stands for both of its directions.
     """
     edge_counts, grouped = edges_per_graph(node_ptr, edges)
     check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr)
     if not grouped:
         rows = _unsorted_rows(node_ptr, edges, weights)
-        return _canonical(
+        return _join_blocks(
             node_ptr,
             rows.indptr[node_ptr],
             _csr_blocks(node_ptr, rows),
@@ -78,37 +64,21 @@ def adjacency_from_edges(
         entries = slice(entry_ptr[first], entry_ptr[last])
         start, n_nodes = node_ptr[first], int(node_ptr[last] - node_ptr[first])
         ends = (edges[0, entries] - start, edges[1, entries] - start)
-        matrix = coo_array((_data(weights, entries), ends), shape=(n_nodes, n_nodes))
+        matrix = coo_array((_entry_values(weights, entries), ends), shape=(n_nodes, n_nodes))
         matrix.has_canonical_format = True  # duplicates are added up later, for all inputs alike
         return matrix.tocsr()
 
-    return _canonical(node_ptr, entry_ptr, block_of, symmetrize)
+    return _join_blocks(node_ptr, entry_ptr, block_of, symmetrize)
 
 
-def canonical_adjacency(
+def adjacency_from_rows(
     node_ptr: Ints,
     indptr: Ints,
     indices: NDArray[Any],
     weights: Floats | None,
     symmetrize: bool,
 ) -> Adjacency:
-    """
-    Check CSR arrays of a batch and bring them into canonical form.
-
-    Parameters
-    ----------
-    node_ptr : ndarray of int64, shape (n_graphs + 1,)
-        First node of every graph.
-    indptr, indices, weights : ndarray
-        CSR arrays; rows numbered over the batch, columns within the graph.
-    symmetrize : bool
-        Whether an edge stands for both of its directions.
-
-    Returns
-    -------
-    Adjacency
-        Sorted rows without duplicates or zeros.
-    """
+    """Check CSR arrays of a batch and bring them into the form of `adjacency_from_edges`."""
     check_indptr(int(node_ptr[-1]), indptr, indices)
     check_columns(node_ptr, indptr, indices)
 
@@ -118,42 +88,46 @@ def canonical_adjacency(
 
     check_weights(weights, len(indices), ends_of, node_ptr)
     block_of = _csr_blocks(node_ptr, Adjacency(indptr, indices, weights))
-    return _canonical(node_ptr, indptr[node_ptr], block_of, symmetrize)
+    return _join_blocks(node_ptr, indptr[node_ptr], block_of, symmetrize)
 
 
-def _data(weights: Floats | None, entries: slice) -> NDArray[Any]:
-    """Entries of a sparse matrix; small integers, which are quicker, without weights."""
+def _entry_values(weights: Floats | None, entries: slice) -> NDArray[Any]:
+    """Values of a sparse matrix: weights, or ones as small integers, which are quicker."""
     if weights is None:
         return np.ones(entries.stop - entries.start, np.int32)
     return weights[entries]
 
 
 def _csr_blocks(node_ptr: Ints, rows: Adjacency) -> Callable[[int, int], Any]:
-    """Give the function that cuts graphs out of CSR arrays, as one sparse matrix."""
+    """Make the function that gives some graphs of CSR arrays as one sparse matrix."""
 
     def block_of(first: int, last: int) -> Any:
         nodes = slice(node_ptr[first], node_ptr[last])
         row_ptr = rows.indptr[nodes.start : nodes.stop + 1]
         entries = slice(row_ptr[0], row_ptr[-1])
-        shift = _shift(node_ptr[first : last + 1], row_ptr)
+        shift = _column_shift(node_ptr[first : last + 1], row_ptr)
         n_nodes = int(nodes.stop - nodes.start)
         return csr_array(
-            (_data(rows.weights, entries), rows.indices[entries] + shift, row_ptr - row_ptr[0]),
+            (
+                _entry_values(rows.weights, entries),
+                rows.indices[entries] + shift,
+                row_ptr - row_ptr[0],
+            ),
             shape=(n_nodes, n_nodes),
         )
 
     return block_of
 
 
-def _shift(node_ptr: Ints, indptr: NDArray[Any]) -> NDArray[Any]:
-    """Distance from columns within a graph to columns within a block, for every entry."""
+def _column_shift(node_ptr: Ints, indptr: NDArray[Any]) -> NDArray[Any]:
+    """What to add to columns within a graph to make them columns within a block."""
     first_nodes = node_ptr[:-1] - node_ptr[0]
     narrow = np.int32 if node_ptr[-1] - node_ptr[0] <= _INT32_MAX else np.int64
     return np.repeat(first_nodes.astype(narrow), np.diff(indptr[node_ptr - node_ptr[0]]))
 
 
 def _unsorted_rows(node_ptr: Ints, edges: NDArray[Any], weights: Floats | None) -> Adjacency:
-    """CSR arrays of edges in any order, by counting; holds little beside its result."""
+    """Sort edges into CSR rows by counting, which needs little memory beside the result."""
     pieces = [slice(at, at + BLOCK_ENTRIES) for at in range(0, edges.shape[1], BLOCK_ENTRIES)]
     next_entry = np.zeros(int(node_ptr[-1]), np.int64)
     for piece in pieces:
@@ -163,7 +137,7 @@ def _unsorted_rows(node_ptr: Ints, edges: NDArray[Any], weights: Floats | None) 
     indices = np.empty(edges.shape[1], np.int32)
     data = None if weights is None else np.empty(edges.shape[1])
     for piece in pieces:
-        order, positions = _places(edges[0, piece], next_entry)
+        order, positions = _csr_positions(edges[0, piece], next_entry)
         sources, targets = edges[:, piece][:, order]
         indices[positions] = targets - first_nodes[sources]
         if data is not None and weights is not None:
@@ -171,8 +145,8 @@ def _unsorted_rows(node_ptr: Ints, edges: NDArray[Any], weights: Floats | None) 
     return Adjacency(indptr, indices, data)
 
 
-def _places(rows: NDArray[Any], next_entry: Ints) -> tuple[Ints, Ints]:
-    """Order that sorts rows, and the place of each in CSR arrays; moves `next_entry` on."""
+def _csr_positions(rows: NDArray[Any], next_entry: Ints) -> tuple[Ints, Ints]:
+    """Order that sorts edges by row, and their CSR positions; `next_entry` is moved on."""
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
     is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
@@ -182,25 +156,25 @@ def _places(rows: NDArray[Any], next_entry: Ints) -> tuple[Ints, Ints]:
     return order, positions
 
 
-def _canonical(
+def _join_blocks(
     node_ptr: Ints,
     entry_ptr: Ints,
     block_of: Callable[[int, int], Any],
     symmetrize: bool,
     reuse: Adjacency | None = None,
 ) -> Adjacency:
-    """Sort rows, add up duplicates, drop zeros, check symmetry; may write over `reuse`."""
+    """Sort rows, add up duplicates, drop zeros, check symmetry; block by block, into `reuse`."""
     n_nodes, n_entries, end = int(node_ptr[-1]), int(entry_ptr[-1]), 0
     indptr = np.zeros(n_nodes + 1, np.int64)
     indices = np.empty(n_entries, np.int32) if reuse is None else reuse.indices
     weights = None if reuse is None else reuse.weights
-    for first, last in chunks(entry_ptr):
+    for first, last in chunks(entry_ptr, BLOCK_ENTRIES):
         nodes = node_ptr[first : last + 1]
         block = _canonical_block(block_of(first, last), nodes, symmetrize, first)
         start, end = end, end + block.nnz
         _make_room(indices, end)
         indptr[nodes[0] + 1 : nodes[-1] + 1] = block.indptr[1:] + start
-        indices[start:end] = block.indices - _shift(nodes, block.indptr)
+        indices[start:end] = block.indices - _column_shift(nodes, block.indptr)
         if weights is None and bool((block.data != 1).any()):
             weights = np.ones(len(indices))
         if weights is not None:
@@ -214,13 +188,13 @@ def _canonical(
 
 
 def _make_room(array: NDArray[Any], end: int) -> None:
-    """Lengthen an array that nothing else refers to, where it is: symmetrising adds entries."""
+    """Lengthen an array in its place, as symmetrising adds entries; nothing else refers to it."""
     if end > len(array):
         array.resize(max(end, int(_GROWTH * len(array))), refcheck=False)
 
 
 def _canonical_block(matrix: Any, node_ptr: Ints, symmetrize: bool, first_graph: int) -> Any:
-    """Canonical CSR matrix of some whole graphs; transposing twice sorts in linear time."""
+    """Sort, merge and check some whole graphs; transposing twice sorts in linear time."""
     transposed = matrix.T.tocsr()
     transposed.has_sorted_indices = True
     transposed.sum_duplicates()

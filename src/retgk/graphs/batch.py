@@ -8,21 +8,33 @@ from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.graphs.adjacency import Adjacency, adjacency_from_edges, canonical_adjacency
-from retgk.graphs.labels import recode, union_of_names
+from retgk.graphs.adjacency import Adjacency, adjacency_from_edges, adjacency_from_rows
 from retgk.graphs.ragged import first_of_run, offsets
-from retgk.graphs.slicing import FlatGraphs, chosen_graphs, joined_graphs, run_of_graphs
+from retgk.graphs.slicing import (
+    FlatGraphs,
+    are_equal,
+    chosen_graphs,
+    joined_graphs,
+    read_only,
+    run_of_graphs,
+)
 from retgk.graphs.validation import (
     check_alike,
     checked_attributes,
+    checked_edges,
     checked_labels,
     checked_node_ptr,
     checked_positions,
+    checked_sizes,
     integers,
     weight_array,
 )
 
-__all__ = ["GraphBatch"]
+__all__ = ["GraphBatch", "flat_arrays", "trusted_batch"]
+
+
+Labels = Sequence[Hashable] | NDArray[Any]
+"""One label for each node."""
 
 
 class GraphBatch(Sequence["GraphBatch"]):
@@ -99,12 +111,12 @@ class GraphBatch(Sequence["GraphBatch"]):
         indices: ArrayLike,
         weights: ArrayLike | None = None,
         *,
-        labels: Any = None,
+        labels: Labels | None = None,
         attributes: ArrayLike | None = None,
         symmetrize: bool = False,
     ) -> None:
         nodes = checked_node_ptr(node_ptr)
-        adjacency = canonical_adjacency(
+        adjacency = adjacency_from_rows(
             nodes,
             integers(indptr, "indptr").astype(np.int64, copy=False),
             integers(indices, "indices"),
@@ -112,7 +124,8 @@ class GraphBatch(Sequence["GraphBatch"]):
             symmetrize,
         )
         codes, names = checked_labels(labels, nodes)
-        self._assign(nodes, adjacency, codes, names, checked_attributes(attributes, nodes))
+        values = checked_attributes(attributes, nodes)
+        self._assign(FlatGraphs(nodes, adjacency, codes, names, values))
 
     @classmethod
     def from_edges(
@@ -121,7 +134,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         edges: ArrayLike,
         weights: ArrayLike | None = None,
         *,
-        labels: Any = None,
+        labels: Labels | None = None,
         attributes: ArrayLike | None = None,
         symmetrize: bool = False,
     ) -> Self:
@@ -149,18 +162,12 @@ class GraphBatch(Sequence["GraphBatch"]):
         GraphBatch
             The checked batch.
         """
-        sizes = np.atleast_1d(integers(n_nodes, "n_nodes"))
-        if sizes.ndim != 1:
-            raise InvalidInputError(f"n_nodes must be one-dimensional, got shape {sizes.shape}")
-        nodes = checked_node_ptr(offsets(sizes))
-        pairs = integers(edges, "edges")
-        pairs = pairs.reshape(0, 2) if pairs.size == 0 else pairs
-        if pairs.ndim != 2 or pairs.shape[1] != 2:
-            hint = "; transpose them" if pairs.ndim == 2 and len(pairs) == 2 else ""
-            raise InvalidInputError(f"edges must have shape (n_edges, 2), got {pairs.shape}{hint}")
-        adjacency = adjacency_from_edges(nodes, pairs.T, weight_array(weights), symmetrize)
+        nodes = checked_node_ptr(offsets(checked_sizes(n_nodes)))
+        ends = checked_edges(edges).T
+        adjacency = adjacency_from_edges(nodes, ends, weight_array(weights), symmetrize)
         codes, names = checked_labels(labels, nodes)
-        return cls._trusted(nodes, adjacency, codes, names, checked_attributes(attributes, nodes))
+        values = checked_attributes(attributes, nodes)
+        return cls._of_arrays(FlatGraphs(nodes, adjacency, codes, names, values))
 
     @classmethod
     def concatenate(cls, batches: Iterable["GraphBatch"]) -> "GraphBatch":
@@ -181,63 +188,47 @@ class GraphBatch(Sequence["GraphBatch"]):
         parts = list(batches)
         if not parts:
             raise InvalidInputError("there is no batch to concatenate")
-        _check_same_kind(parts)
+        for position, part in enumerate(parts):
+            if not isinstance(part, GraphBatch):
+                raise InvalidInputError(
+                    f"batch {position} is of type {type(part).__name__}; make it a GraphBatch first"
+                )
+            have = f"batch {position} has", "batch 0 has"
+            check_alike(part, parts[0].has_labels, parts[0].n_attributes, *have)
         if len(parts) == 1:
             return parts[0]
-        names = union_of_names(part.label_names for part in parts)
-        return cls._of_arrays(joined_graphs([part._arrays(names) for part in parts]), names)
+        return cls._of_arrays(joined_graphs([part._arrays() for part in parts]))
 
     @classmethod
-    def _trusted(
-        cls,
-        node_ptr: Ints,
-        adjacency: Adjacency,
-        labels: Codes | None,
-        label_names: tuple[Hashable, ...],
-        attributes: Floats,
-    ) -> Self:
+    def _of_arrays(cls, arrays: FlatGraphs) -> Self:
         """Build a batch from arrays that are known to be good."""
         batch = cls.__new__(cls)
-        batch._assign(node_ptr, adjacency, labels, label_names, attributes)
+        batch._assign(arrays)
         return batch
 
-    @classmethod
-    def _of_arrays(cls, arrays: FlatGraphs, label_names: tuple[Hashable, ...]) -> Self:
-        """Build a batch from a selection or join of good arrays."""
-        return cls._trusted(*arrays[:3], label_names, arrays.attributes)
+    def _assign(self, arrays: FlatGraphs) -> None:
+        indptr, indices, weights = arrays.adjacency
+        self.node_ptr = read_only(arrays.node_ptr)
+        self.indptr = read_only(indptr)
+        self.indices = read_only(indices)
+        self._weights = None if weights is None else read_only(weights)
+        self._labels = None if arrays.labels is None else read_only(arrays.labels)
+        self.label_names = arrays.label_names
+        self.attributes = read_only(arrays.attributes)
 
-    def _arrays(self, names: Sequence[Hashable] | None = None) -> FlatGraphs:
-        """All arrays, with the labels expressed in another vocabulary where one is given."""
-        labels = self._labels
-        if labels is not None and names is not None:
-            labels = recode(labels, self.label_names, names)
-        return FlatGraphs(self.node_ptr, self._adjacency(), labels, self.attributes)
-
-    def _assign(
-        self,
-        node_ptr: Ints,
-        adjacency: Adjacency,
-        labels: Codes | None,
-        label_names: tuple[Hashable, ...],
-        attributes: Floats,
-    ) -> None:
-        self.node_ptr = _frozen(node_ptr)
-        self.indptr = _frozen(adjacency.indptr)
-        self.indices = _frozen(adjacency.indices)
-        self._weights = None if adjacency.weights is None else _frozen(adjacency.weights)
-        self._labels = None if labels is None else _frozen(labels)
-        self.label_names = label_names
-        self.attributes = _frozen(attributes)
+    def _arrays(self) -> FlatGraphs:
+        adjacency = Adjacency(self.indptr, self.indices, self._weights)
+        return FlatGraphs(self.node_ptr, adjacency, self._labels, self.label_names, self.attributes)
 
     @property
     def weights(self) -> Floats:
         """Edge weights, one per entry of `indices`; made on the spot when all are one."""
-        return _frozen(np.ones(len(self.indices))) if self._weights is None else self._weights
+        return read_only(np.ones(len(self.indices))) if self._weights is None else self._weights
 
     @property
     def labels(self) -> Codes:
         """Node labels as positions in `label_names`; all zero when there are none."""
-        return _frozen(np.zeros(self.n_nodes, np.int32)) if self._labels is None else self._labels
+        return read_only(np.zeros(self.n_nodes, np.int32)) if self._labels is None else self._labels
 
     @property
     def is_weighted(self) -> bool:
@@ -288,13 +279,13 @@ class GraphBatch(Sequence["GraphBatch"]):
 
     def without_labels(self) -> "GraphBatch":
         """Give a copy without labels that shares everything else."""
-        return self._trusted(self.node_ptr, self._adjacency(), None, (), self.attributes)
+        return self._of_arrays(self._arrays()._replace(labels=None, label_names=()))
 
     def without_attributes(self) -> "GraphBatch":
         """Give a copy without attributes that shares everything else."""
-        return self._replace_attributes(np.empty((self.n_nodes, 0)))
+        return self._of_arrays(self._arrays()._replace(attributes=np.empty((self.n_nodes, 0))))
 
-    def with_labels(self, labels: Any) -> "GraphBatch":
+    def with_labels(self, labels: Labels) -> "GraphBatch":
         """
         Give a copy with other labels that shares everything else.
 
@@ -309,7 +300,7 @@ class GraphBatch(Sequence["GraphBatch"]):
             The changed copy.
         """
         codes, names = checked_labels(labels, self.node_ptr)
-        return self._trusted(self.node_ptr, self._adjacency(), codes, names, self.attributes)
+        return self._of_arrays(self._arrays()._replace(labels=codes, label_names=names))
 
     def with_attributes(self, attributes: ArrayLike) -> "GraphBatch":
         """
@@ -325,15 +316,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         GraphBatch
             The changed copy.
         """
-        return self._replace_attributes(checked_attributes(attributes, self.node_ptr))
-
-    def _replace_attributes(self, attributes: Floats) -> "GraphBatch":
-        return self._trusted(
-            self.node_ptr, self._adjacency(), self._labels, self.label_names, attributes
-        )
-
-    def _adjacency(self) -> Adjacency:
-        return Adjacency(self.indptr, self.indices, self._weights)
+        values = checked_attributes(attributes, self.node_ptr)
+        return self._of_arrays(self._arrays()._replace(attributes=values))
 
     def _is_loop(self) -> NDArray[np.bool_]:
         local = np.arange(self.n_nodes) - first_of_run(self.node_ptr)
@@ -361,29 +345,15 @@ class GraphBatch(Sequence["GraphBatch"]):
         return self._take(checked_positions(key, self.n_graphs))
 
     def _run(self, start: int, stop: int) -> "GraphBatch":
-        return self._of_arrays(run_of_graphs(self._arrays(), start, stop), self.label_names)
+        return self._of_arrays(run_of_graphs(self._arrays(), start, stop))
 
     def _take(self, graphs: Ints) -> "GraphBatch":
-        return self._of_arrays(chosen_graphs(self._arrays(), graphs), self.label_names)
+        return self._of_arrays(chosen_graphs(self._arrays(), graphs))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GraphBatch):
             return NotImplemented
-        return (
-            np.array_equal(self.node_ptr, other.node_ptr)
-            and np.array_equal(self.indptr, other.indptr)
-            and np.array_equal(self.indices, other.indices)
-            and self.is_weighted == other.is_weighted
-            and (not self.is_weighted or np.array_equal(self.weights, other.weights))
-            and self.has_labels == other.has_labels
-            and np.array_equal(
-                self.labels,
-                recode(other.labels, other.label_names, self.label_names)
-                if self.has_labels
-                else other.labels,
-            )
-            and np.array_equal(self.attributes, other.attributes)
-        )
+        return are_equal(self._arrays(), other._arrays())
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -395,50 +365,30 @@ class GraphBatch(Sequence["GraphBatch"]):
         return graphs
 
     def __reduce__(self) -> Any:
-        state = (self.node_ptr, self._adjacency(), self._labels, self.label_names, self.attributes)
-        return _rebuilt, state
+        return trusted_batch, (self._arrays(),)
 
     def __repr__(self) -> str:
         counts = [
-            _counted(self.n_graphs, "graph"),
-            _counted(self.n_nodes, "node"),
-            _counted(self.n_edges, "weighted edge" if self.is_weighted else "edge"),
+            _count_in_words(self.n_graphs, "graph"),
+            _count_in_words(self.n_nodes, "node"),
+            _count_in_words(self.n_edges, "weighted edge" if self.is_weighted else "edge"),
         ]
         if self.has_labels:
-            counts.append(_counted(len(self.label_names), "label"))
+            counts.append(_count_in_words(len(self.label_names), "label"))
         if self.n_attributes:
-            counts.append(_counted(self.n_attributes, "attribute"))
+            counts.append(_count_in_words(self.n_attributes, "attribute"))
         return f"GraphBatch({', '.join(counts)})"
 
 
-def _rebuilt(*state: Any) -> GraphBatch:
-    return GraphBatch._trusted(*state)
+def flat_arrays(batch: GraphBatch) -> FlatGraphs:
+    """Give the arrays of a batch as they are stored: None for absent weights and labels."""
+    return batch._arrays()
 
 
-def _counted(count: int, noun: str) -> str:
+def trusted_batch(arrays: FlatGraphs) -> GraphBatch:
+    """Build a batch from arrays that are known to be good; nothing is checked or copied."""
+    return GraphBatch._of_arrays(arrays)
+
+
+def _count_in_words(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """
-    Read-only view of an array that is the batch's own.
-
-    What it is a view of becomes read-only too: otherwise one could make the view writable.
-    """
-    contiguous = np.ascontiguousarray(array)
-    base: Any = contiguous
-    while isinstance(base, np.ndarray):
-        base.flags.writeable = False
-        base = base.base
-    return contiguous.view()
-
-
-def _check_same_kind(batches: Sequence[GraphBatch]) -> None:
-    first = batches[0]
-    for position, batch in enumerate(batches):
-        if not isinstance(batch, GraphBatch):
-            raise InvalidInputError(
-                f"batch {position} is of type {type(batch).__name__}; make it a GraphBatch first"
-            )
-        names = f"batch {position} has", "batch 0 has"
-        check_alike(batch, first.has_labels, first.n_attributes, *names)

@@ -82,7 +82,7 @@ def check_indptr(n_nodes: int, indptr: Ints, indices: NDArray[Any]) -> None:
 def check_columns(node_ptr: Ints, indptr: Ints, columns: NDArray[Any]) -> None:
     """Raise unless every column is a node of the graph of its row."""
     entry_ptr = indptr[node_ptr]
-    for first, last in chunks(entry_ptr):
+    for first, last in chunks(entry_ptr, BLOCK_ENTRIES):
         inside = columns[entry_ptr[first] : entry_ptr[last]]
         sizes = np.diff(node_ptr[first : last + 1])
         outside = (inside < 0) | (inside >= np.repeat(sizes, np.diff(entry_ptr[first : last + 1])))
@@ -103,7 +103,7 @@ def check_weights(
     ends_of: Callable[[int], Any],
     node_ptr: Ints,
 ) -> None:
-    """Raise unless there is one finite weight, not negative, per entry."""
+    """Raise unless there is one weight per entry, finite and not negative."""
     if weights is None:
         return
     if weights.shape != (n_entries,):
@@ -137,7 +137,7 @@ def check_sums(block: Any, node_ptr: Ints, first_graph: int) -> None:
 
 
 def check_symmetric(block: Any, transposed: Any, node_ptr: Ints, first_graph: int) -> Any:
-    """Give the block, free of rounding; raise if it differs from its transpose by more."""
+    """Raise unless a block is symmetric up to rounding; give it without that rounding."""
     same_pattern = np.array_equal(block.indptr, transposed.indptr) and np.array_equal(
         block.indices, transposed.indices
     )

@@ -22,18 +22,6 @@ def encode_labels(labels: Any) -> tuple[Codes, tuple[Hashable, ...]]:
     Names are in sorted order, so that the codes do not depend on the order of the graphs;
     in order of appearance where they cannot be sorted (1 and "a", frozensets).
 
-    Parameters
-    ----------
-    labels : sequence of hashable
-        One label per node.
-
-    Returns
-    -------
-    codes : ndarray of int32
-        Position of every label in `names`.
-    names : tuple of hashable
-        The distinct labels.
-
     Examples
     --------
     >>> encode_labels(["N", "C", "C"])
@@ -80,7 +68,7 @@ def _encode_hashables(labels: Iterable[Hashable]) -> tuple[Codes, tuple[Hashable
 
 
 def _sorted_names(names: list[Hashable]) -> tuple[Hashable, ...]:
-    """Names in their order, or as they are where some of them have none."""
+    """Sort names if all of them can be compared; otherwise keep their order."""
     values: list[Any] = list(names)
     try:
         values.sort()
@@ -91,39 +79,13 @@ def _sorted_names(names: list[Hashable]) -> tuple[Hashable, ...]:
 
 
 def recode(codes: Codes, names: Sequence[Hashable], new_names: Sequence[Hashable]) -> Codes:
-    """
-    Express label codes in another vocabulary; labels that it lacks become -1.
-
-    Parameters
-    ----------
-    codes : ndarray of int32
-        Positions in `names`.
-    names, new_names : sequence of hashable
-        The old and the new vocabulary.
-
-    Returns
-    -------
-    ndarray of int32
-        Positions in `new_names`, or -1.
-    """
+    """Express label codes in another vocabulary; labels that it lacks become -1."""
     position = {name: code for code, name in enumerate(new_names)}
     table = [position.get(name, -1) for name in names]
     return np.array([*table, -1], dtype=np.int32)[codes]  # the last is for codes of -1
 
 
 def union_of_names(vocabularies: Iterable[Sequence[Hashable]]) -> tuple[Hashable, ...]:
-    """
-    Join vocabularies, in sorted order where the names can be compared.
-
-    Parameters
-    ----------
-    vocabularies : iterable of sequences of hashable
-        The vocabularies to join.
-
-    Returns
-    -------
-    tuple of hashable
-        Every name once.
-    """
+    """Join vocabularies: every name once, in sorted order where the names can be compared."""
     names = list(dict.fromkeys(name for names in vocabularies for name in names))
     return _sorted_names(names)

@@ -1,29 +1,62 @@
-"""Runs, choices and joins of the flat arrays of a batch; what comes in is known to be good."""
+"""Flat arrays of a batch: runs, choices and joins of them. Nothing here is checked again."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retgk.array_types import Codes, Floats, Ints
 from retgk.graphs.adjacency import Adjacency
+from retgk.graphs.labels import recode, union_of_names
 from retgk.graphs.ragged import gather_runs, offsets
 
-__all__ = ["FlatGraphs", "chosen_graphs", "joined_graphs", "run_of_graphs"]
+__all__ = [
+    "FlatGraphs",
+    "are_equal",
+    "chosen_graphs",
+    "joined_graphs",
+    "read_only",
+    "run_of_graphs",
+]
 
 
 class FlatGraphs(NamedTuple):
-    """The arrays of a batch; `labels` is None where there are none."""
+    """The arrays of a batch; `labels`, and the weights of `adjacency`, are None when absent."""
 
     node_ptr: Ints
     adjacency: Adjacency
     labels: Codes | None
+    label_names: tuple[Hashable, ...]
     attributes: Floats
 
 
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Freeze an array and what it is a view of, and give a view that cannot be unfrozen."""
+    contiguous = np.ascontiguousarray(array)
+    base: Any = contiguous
+    while isinstance(base, np.ndarray):
+        base.flags.writeable = False
+        base = base.base
+    return contiguous.view()
+
+
+def are_equal(own: FlatGraphs, its: FlatGraphs) -> bool:
+    """Whether graphs are the same, whatever codes their labels have."""
+    if its.labels is not None:
+        its = its._replace(labels=recode(its.labels, its.label_names, own.label_names))
+    pairs: list[tuple[Any, Any]] = [
+        (own.node_ptr, its.node_ptr),
+        *zip(own.adjacency, its.adjacency, strict=True),
+        (own.labels, its.labels),
+        (own.attributes, its.attributes),
+    ]
+    return all((a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in pairs)
+
+
 def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
-    """Graphs start to stop - 1; indices, labels, weights and attributes are views."""
-    node_ptr, (indptr, indices, weights), labels, attributes = graphs
+    """Cut out graphs start to stop - 1; indices, labels, weights and attributes are views."""
+    node_ptr, (indptr, indices, weights), labels, names, attributes = graphs
     nodes = slice(node_ptr[start], node_ptr[stop])
     row_ptr = indptr[nodes.start : nodes.stop + 1]
     entries = slice(row_ptr[0], row_ptr[-1])
@@ -35,13 +68,14 @@ def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
             None if weights is None else _weights_or_none(weights[entries]),
         ),
         None if labels is None else labels[nodes],
+        names,
         attributes[nodes],
     )
 
 
 def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
-    """Graphs at some positions, in that order; everything is copied."""
-    node_ptr, (indptr, indices, weights), labels, attributes = graphs
+    """Copy the graphs at some positions, in that order."""
+    node_ptr, (indptr, indices, weights), labels, names, attributes = graphs
     first_nodes = node_ptr[positions]
     sizes = node_ptr[positions + 1] - first_nodes
     first_entries = indptr[first_nodes]
@@ -56,14 +90,18 @@ def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
             else _weights_or_none(gather_runs(weights, first_entries, n_entries)),
         ),
         None if labels is None else gather_runs(labels, first_nodes, sizes),
+        names,
         gather_runs(attributes, first_nodes, sizes),
     )
 
 
 def joined_graphs(parts: Sequence[FlatGraphs]) -> FlatGraphs:
-    """Graphs of all parts, whose labels are codes of one vocabulary, or all None."""
+    """Put graphs one after the other; either all or none of the parts have labels."""
     adjacencies = [part.adjacency for part in parts]
-    labels = [part.labels for part in parts if part.labels is not None]
+    names = union_of_names(part.label_names for part in parts)
+    labels = [
+        recode(part.labels, part.label_names, names) for part in parts if part.labels is not None
+    ]
     return FlatGraphs(
         _joined_ptr([part.node_ptr for part in parts]),
         Adjacency(
@@ -72,6 +110,7 @@ def joined_graphs(parts: Sequence[FlatGraphs]) -> FlatGraphs:
             _joined_weights(adjacencies),
         ),
         np.concatenate(labels) if labels else None,
+        names,
         np.concatenate([part.attributes for part in parts]),
     )
 

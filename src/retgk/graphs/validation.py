@@ -18,15 +18,17 @@ __all__ = [
     "check_no_nan",
     "check_not_masked",
     "checked_attributes",
+    "checked_edges",
     "checked_labels",
     "checked_node_ptr",
     "checked_positions",
+    "checked_sizes",
     "integers",
     "warn_of_unknown_labels",
     "weight_array",
 ]
 
-MAX_GRAPH_SIZE = 2**31 - 1
+MAX_GRAPH_SIZE = 2**31 - 1  # nodes are numbered by int32 within a graph
 MAX_INTEGER = 2**63 - 1
 
 
@@ -49,16 +51,7 @@ def check_alike(
     """
     Raise unless the nodes of a batch have labels and attributes as those of other graphs do.
 
-    Parameters
-    ----------
-    batch : GraphBatch
-        Graphs.
-    has_labels : bool
-        Whether the others have labels.
-    n_attributes : int
-        Attributes a node of the others.
-    batch_has, others_have : str
-        How the message speaks of them.
+    `batch_has` and `others_have` are how the message speaks of the two.
     """
     if batch.n_attributes != n_attributes:
         raise InvalidInputError(
@@ -84,16 +77,7 @@ def check_alike(
 def warn_of_unknown_labels(
     names: Sequence[Hashable] | None, known: Sequence[Hashable] | None
 ) -> None:
-    """
-    Say so if graphs have labels, but none of those that a model knows.
-
-    Parameters
-    ----------
-    names : sequence of hashable or None
-        Labels of the graphs.
-    known : sequence of hashable or None
-        Labels of the fitted graphs.
-    """
+    """Warn if graphs have labels, but none of those that the fitted graphs had."""
     if names and known and set(names).isdisjoint(known):
         warnings.warn(
             f"no node label of the graphs is known: they have {_with_types(names)}, the fitted "
@@ -108,7 +92,7 @@ def _with_types(names: Sequence[Hashable]) -> str:
 
 
 def integers(values: Any, name: str) -> NDArray[Any]:
-    """Array of signed integers; anything else is an error."""
+    """Convert to an array of signed integers, or raise."""
     check_not_masked(values, name)
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
@@ -119,7 +103,7 @@ def integers(values: Any, name: str) -> NDArray[Any]:
 
 
 def weight_array(weights: ArrayLike | None) -> Floats | None:
-    """Weights as float64; their values are checked with the edges they belong to."""
+    """Convert weights to float64; `check_weights` checks their values later."""
     if weights is None:
         return None
     check_not_masked(weights, "weights")
@@ -127,7 +111,7 @@ def weight_array(weights: ArrayLike | None) -> Floats | None:
 
 
 def _floats(values: ArrayLike, rule: str, copy: bool | None) -> Floats:
-    """Array of float64; NumPy alone would drop the imaginary part of complex numbers."""
+    """Convert to float64; NumPy alone would drop the imaginary part of complex numbers."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "c":
         raise InvalidInputError(f"{rule}: got {values.dtype}")
     try:
@@ -136,8 +120,27 @@ def _floats(values: ArrayLike, rule: str, copy: bool | None) -> Floats:
         raise InvalidInputError(f"{rule}: {error}") from error
 
 
+def checked_sizes(n_nodes: ArrayLike) -> NDArray[Any]:
+    """Convert the numbers of nodes of graphs; a plain number is that of one graph."""
+    sizes = np.atleast_1d(integers(n_nodes, "n_nodes"))
+    if sizes.ndim != 1:
+        raise InvalidInputError(f"n_nodes must be one-dimensional, got shape {sizes.shape}")
+    return sizes
+
+
+def checked_edges(edges: ArrayLike) -> NDArray[Any]:
+    """Convert to an integer array of shape (n_edges, 2), or raise."""
+    pairs = integers(edges, "edges")
+    if pairs.size == 0:
+        return np.empty((0, 2), np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        hint = "; transpose them" if pairs.ndim == 2 and len(pairs) == 2 else ""
+        raise InvalidInputError(f"edges must have shape (n_edges, 2), got {pairs.shape}{hint}")
+    return pairs
+
+
 def checked_node_ptr(node_ptr: ArrayLike) -> Ints:
-    """Offsets of graphs that all have a node."""
+    """Convert to offsets of graphs that all have a node, or raise."""
     nodes = integers(node_ptr, "node_ptr").astype(np.int64)
     if nodes.ndim != 1 or len(nodes) == 0 or nodes[0] != 0:
         raise InvalidInputError(f"node_ptr must be one-dimensional and start at 0, got {nodes}")
@@ -154,7 +157,7 @@ def checked_node_ptr(node_ptr: ArrayLike) -> Ints:
 
 
 def checked_labels(labels: Any, node_ptr: Ints) -> tuple[Codes | None, tuple[Hashable, ...]]:
-    """Codes and vocabulary of one label per node."""
+    """Encode one label per node: codes and vocabulary; None and () where there are none."""
     if labels is None:
         return None, ()
     unordered = isinstance(labels, str | bytes | Set | Mapping) or not isinstance(labels, Sized)
@@ -186,7 +189,7 @@ def check_no_nan(codes: Codes, names: tuple[Hashable, ...], node_ptr: Ints) -> N
 
 
 def checked_attributes(attributes: ArrayLike | None, node_ptr: Ints) -> Floats:
-    """Finite attributes, one row per node; a copy, so that the caller keeps his own."""
+    """Copy attributes, which must be finite and have one row per node."""
     n_nodes = int(node_ptr[-1])
     if attributes is None:
         return np.empty((n_nodes, 0))
@@ -210,7 +213,7 @@ def checked_attributes(attributes: ArrayLike | None, node_ptr: Ints) -> Floats:
 
 
 def checked_positions(key: Any, n_graphs: int) -> Ints:
-    """Positions that an index or boolean array selects, none of them negative."""
+    """Positions, none of them negative, that an index or boolean array selects."""
     keys = np.asarray(key)
     if keys.ndim == 1 and keys.size == 0:
         return np.empty(0, np.int64)

@@ -1,43 +1,49 @@
-"""What every loader and generator returns: graphs with their targets."""
+"""What every reader, loader and generator returns: graphs with what is known of each."""
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.array_types import Ints
+from retgk.array_types import Flags, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import gather_runs
 from retgk.graphs.validation import checked_positions
 
-__all__ = ["GraphDataset"]
+__all__ = ["GraphDataset", "missing_targets", "without_empty_targets"]
 
 
 @dataclass(frozen=True, eq=False)
 class GraphDataset:
     """
-    Graphs, one target for each, and where they come from.
+    Graphs, what is known of each, and where they come from.
 
     It is selected from as an array is, by a slice, an array of positions or a mask, and gives a
-    data set with the targets and edge labels of the chosen graphs; so scikit-learn's tools take it
-    as X. One position, and each item of a loop over it, is a data set of one graph, as one graph of
-    a `GraphBatch` is a batch of one.
+    data set with the targets, names and edge labels of the chosen graphs; so scikit-learn's tools
+    take it as X. One position, and each item of a loop over it, is a data set of one graph, as one
+    graph of a `GraphBatch` is a batch of one.
 
     Attributes
     ----------
     graphs : GraphBatch
         The graphs.
-    targets : ndarray, shape (n_graphs,) or (n_graphs, n_targets)
-        Class or value of every graph; one row of values where each graph has several.
+    targets : ndarray, shape (n_graphs,) or (n_graphs, n_targets), or None
+        Class or value of every graph; one row of values where each graph has several; None
+        where there are none.
     name : str
         Name of the collection.
     description : str
         A few sentences on what the graphs are.
     edge_labels : ndarray of int, shape (n_entries,), or None
         Label of every entry of ``graphs.indices``, where the collection has them.
+    graph_names : sequence of str, or None
+        Name of every graph, where the graphs have some.
+    rows : ndarray of int, shape (n_graphs,), or None
+        Number of every graph in the file, from 0, where some graphs of it were left out.
 
     Examples
     --------
@@ -49,25 +55,38 @@ class GraphDataset:
     """
 
     graphs: GraphBatch
-    targets: NDArray[Any]
+    targets: NDArray[Any] | None
     name: str
     description: str = ""
     edge_labels: Ints | None = None
+    graph_names: Sequence[str] | None = None
+    rows: Ints | None = None
 
     def __post_init__(self) -> None:
-        targets = np.asarray(self.targets)
+        if self.targets is not None:
+            self._check_targets(np.asarray(self.targets))
+        if self.edge_labels is not None:
+            self._check_edge_labels(np.asarray(self.edge_labels))
+        if self.graph_names is not None:
+            self._check_count(self.graph_names, "names")
+        if self.rows is not None:
+            object.__setattr__(self, "rows", np.asarray(self.rows, np.int64))
+            self._check_count(self.rows, "rows")
+
+    def _check_targets(self, targets: NDArray[Any]) -> None:
         object.__setattr__(self, "targets", targets)
         if targets.ndim not in (1, 2) or 0 in targets.shape[1:]:
             raise InvalidInputError(
                 f"{self.name}: targets must be one value, or one row of values, for each graph; "
                 f"got shape {targets.shape}"
             )
-        if len(targets) != len(self.graphs):
+        self._check_count(targets, "targets")
+
+    def _check_count(self, values: Any, what: str) -> None:
+        if len(values) != len(self.graphs):
             raise InvalidInputError(
-                f"{self.name} has {len(self.graphs)} graphs but {len(targets)} targets"
+                f"{self.name} has {len(self.graphs)} graphs but {len(values)} {what}"
             )
-        if self.edge_labels is not None:
-            self._check_edge_labels(np.asarray(self.edge_labels))
 
     def _check_edge_labels(self, labels: NDArray[Any]) -> None:
         object.__setattr__(self, "edge_labels", labels)
@@ -99,9 +118,15 @@ class GraphDataset:
             key = key[0]  # the form in which scikit-learn indexes what has a shape
         graphs = self.graphs[key]  # a key that cannot be used is an error here
         positions = _positions(key, len(self))
-        labels = None if self.edge_labels is None else self._edge_labels_of(positions)
-        targets = self.targets[positions]
-        return GraphDataset(graphs, targets, self.name, self.description, labels)
+        names = self.graph_names
+        return replace(
+            self,
+            graphs=graphs,
+            targets=None if self.targets is None else self.targets[positions],
+            edge_labels=None if self.edge_labels is None else self._edge_labels_of(positions),
+            graph_names=None if names is None else [names[graph] for graph in positions],
+            rows=None if self.rows is None else self.rows[positions],
+        )
 
     def _edge_labels_of(self, graphs: Ints) -> Ints:
         """Labels of the entries of some graphs."""
@@ -109,6 +134,13 @@ class GraphDataset:
         entry_ptr = self.graphs.indptr[self.graphs.node_ptr]
         starts = entry_ptr[graphs]
         return gather_runs(self.edge_labels, starts, entry_ptr[graphs + 1] - starts)
+
+    def first_without_target(self) -> int | None:
+        """Give the first graph whose target is missing; None if all graphs have one."""
+        if self.targets is None:
+            return 0
+        missing = missing_targets(self.targets)
+        return int(np.argwhere(missing)[0, 0]) if missing.any() else None
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Give a one-dimensional array of data sets of one graph."""
@@ -118,12 +150,34 @@ class GraphDataset:
         return parts
 
     def __repr__(self) -> str:
-        n_classes = len(np.unique(self.targets))
-        return f"GraphDataset({self.name!r}, {self.graphs!r}, {n_classes} distinct targets)"
+        known = "no" if self.targets is None else f"{len(np.unique(self.targets))} distinct"
+        return f"GraphDataset({self.name!r}, {self.graphs!r}, {known} targets)"
+
+
+def missing_targets(targets: NDArray[Any]) -> Flags:
+    """Tell where nothing can be learnt from a target: it is None, NaN or infinite."""
+    if targets.dtype.kind in "fc":
+        finite: Flags = np.isfinite(targets)
+        return ~finite
+    if targets.dtype.kind == "O":
+        found = [
+            value is None or (isinstance(value, float) and not math.isfinite(value))
+            for value in targets.ravel()
+        ]
+        return np.array(found, bool).reshape(targets.shape)
+    return np.zeros(targets.shape, bool)
+
+
+def without_empty_targets(dataset: GraphDataset) -> GraphDataset:
+    """Give a data set whose targets are None if all of them are NaN, as in a Parquet file."""
+    targets = dataset.targets
+    if targets is None or targets.dtype.kind != "f" or not np.isnan(targets).all():
+        return dataset
+    return replace(dataset, targets=None)
 
 
 def _positions(key: Any, n_graphs: int) -> Ints:
-    """Positions that a key selects of which a GraphBatch has made sure that it can be used."""
+    """Positions that a key selects; a GraphBatch has made sure that it can be used."""
     if isinstance(key, slice):
         return np.arange(n_graphs)[key]
     if isinstance(key, int | np.integer):

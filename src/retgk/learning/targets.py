@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import as_batch
-from retgk.io.graph_dataset import GraphDataset
+from retgk.io.graph_dataset import GraphDataset, missing_targets
 
 __all__ = ["ClassTargets", "class_targets", "graphs_and_targets", "real_targets", "targets_of"]
 
@@ -61,23 +61,13 @@ def graphs_and_targets(X: Any, y: Any) -> tuple[GraphBatch, NDArray[Any]]:
 
 def _check_known(targets: NDArray[Any]) -> None:
     """Raise at the first target that is missing."""
-    if targets.dtype.kind == "O":
-        missing = np.array([_is_missing(target) for target in targets.ravel()], bool)
-        missing = missing.reshape(targets.shape)
-    elif targets.dtype.kind in "fc":
-        missing = ~np.isfinite(targets)
-    else:
-        return
+    missing = missing_targets(targets)
     if missing.any():
         graph = int(np.argwhere(missing)[0, 0])
         raise InvalidInputError(
             f"the target of graph {graph} is {targets.tolist()[graph]!r} (NaN, infinity or "
             "nothing); drop the graph together with its target"
         )
-
-
-def _is_missing(target: Any) -> bool:
-    return target is None or (isinstance(target, float) and not np.isfinite(target))
 
 
 def class_targets(targets: NDArray[Any]) -> ClassTargets:

@@ -69,6 +69,7 @@ def load_paper_set(
     labels and attributes tell graphs apart only if they are used.
     """
     data = load_tudataset(name, data_home, download=data_home is None)
+    assert data.targets is not None
     graphs = data.graphs
     graphs = graphs if uses_labels else graphs.without_labels()
     graphs = graphs if uses_attributes else graphs.without_attributes()

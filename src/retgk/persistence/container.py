@@ -4,6 +4,7 @@ The members are ``header.json`` (format, version, digest of the document), ``mod
 document) and ``arrays/NAME.npy``. Nothing is compressed, so that no member is larger than the file.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -20,12 +21,18 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError, Remedy
-from retgk.persistence.digests import array_digest, text_digest
-from retgk.persistence.directory import checked_members
 from retgk.runtime.memory import check_room
 from retgk.runtime.storage import atomic_path
+from retgk.runtime.zip_members import STORED, member_problem
 
-__all__ = ["FORMAT", "VERSION", "read_container", "write_container"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "array_digest",
+    "read_container",
+    "text_digest",
+    "write_container",
+]
 
 FORMAT = "retgk-model"
 VERSION = 1
@@ -38,10 +45,15 @@ _MAX_DOCUMENT_BYTES = 1 << 24  # in memory, JSON takes up to 25 times as much
 _MAX_ARRAY_HEADER = 256
 _MAX_ARRAYS = 400
 _CHUNK_BYTES = 1 << 20
+_MAX_DIRECTORY_BYTES = 1 << 16  # some hundred members; a model has a dozen
 _FIRST_DAY_OF_ZIP = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
 
-# What zipfile, json and numpy raise on bytes that are not what they should be; OSError is for
-# places before the start of the file.
+# The last records of a zip file (sections 4.3.14 to 4.3.16 of its specification).
+_END = struct.Struct("<4s4H2LH")
+_LOCATOR = struct.Struct("<4sLQL")
+_END_64 = struct.Struct("<4sQ2H2L4Q")
+
+# What zipfile, json and numpy raise on damaged bytes; OSError is for positions before the start.
 _DAMAGE = (
     ArithmeticError,
     EOFError,
@@ -70,21 +82,15 @@ def write_container(path: Path, document: Mapping[str, Any], arrays: Arrays) -> 
     """
     Write a document and arrays; the file appears whole or not at all.
 
-    Parameters
-    ----------
-    path : Path
-        The file; one that is there is replaced.
-    document : mapping
-        Anything that JSON can hold; "arrays" is added to it.
-    arrays : dict of str to ndarray
-        Arrays of float64, float32, int64 or int32.
+    The document may be anything that JSON can hold; "arrays" is added to it. Arrays are of float64,
+    float32, int64 or int32.
     """
     if len(arrays) > _MAX_ARRAYS:
         raise InvalidInputError(
             f"{path}: the model has {len(arrays)} arrays, more than the {_MAX_ARRAYS} that a model "
             "file may have; use fewer blocks of attributes"
         )
-    ordered = {name: _stored(array) for name, array in arrays.items()}
+    ordered = {name: _little_endian(array) for name, array in arrays.items()}
     listing = {
         name: {
             "dtype": array.dtype.str,
@@ -107,11 +113,11 @@ def write_container(path: Path, document: Mapping[str, Any], arrays: Arrays) -> 
             _write_array(archive, f"arrays/{name}.npy", array)
 
 
-def _stored(array: NDArray[Any]) -> NDArray[Any]:
-    """The array with its values in order and little-endian."""
-    stored = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-    assert stored.dtype.str in _DTYPES, stored.dtype
-    return stored
+def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
+    """Give the array in C order and little-endian."""
+    ordered = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    assert ordered.dtype.str in _DTYPES, ordered.dtype
+    return ordered
 
 
 def _write_member(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
@@ -126,40 +132,44 @@ def _write_array(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> No
         member.write(array.reshape(-1).view(np.uint8).data)
 
 
+def text_digest(text: bytes) -> str:
+    """SHA-256 of a text."""
+    return hashlib.sha256(text).hexdigest()
+
+
+def array_digest(name: str, array: NDArray[Any]) -> str:
+    """
+    SHA-256 of an array with its name, type and shape.
+
+    Two arrays of a file that changed places have wrong digests, even where the digests were
+    exchanged with them.
+    """
+    shape = ",".join(map(str, array.shape))
+    digest = hashlib.sha256(f"{name} {array.dtype.str} {shape}\n".encode())
+    digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
 def read_container(path: Path, max_bytes: int) -> tuple[dict[str, Any], Arrays]:
-    """
-    Read a document and its arrays, and check every digest.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    max_bytes : int
-        Largest file to read.
-
-    Returns
-    -------
-    document : dict
-        What was written, without the list of arrays.
-    arrays : dict of str to ndarray
-        The arrays, of the types and shapes that the document states.
-    """
-    with _opened(path, max_bytes) as container:
-        header = _json(container, "header.json", _MAX_HEADER_BYTES)
+    """Read a document, without its list of arrays, and the arrays; check every digest."""
+    with _open_container(path, max_bytes) as container:
+        header = _read_json(container, "header.json", _MAX_HEADER_BYTES)
         _check_header(header, path)
-        text = _content(container, "model.json", _MAX_DOCUMENT_BYTES)
+        text = _read_small(container, "model.json", _MAX_DOCUMENT_BYTES)
         if text_digest(text) != header.get("model_sha256"):
             raise InvalidInputError(f"{path} is damaged: model.json does not match its digest")
-        document = _parsed(text, path, "model.json")
+        document = _parse_json(text, path, "model.json")
         listing = document.pop("arrays", None)
         if not isinstance(listing, dict):
             raise InvalidInputError(f"{path} is damaged: model.json lists no arrays")
         _check_names(container, listing)
-        return document, {name: _array(container, name, entry) for name, entry in listing.items()}
+        return document, {
+            name: _read_array(container, name, entry) for name, entry in listing.items()
+        }
 
 
 @contextmanager
-def _opened(path: Path, max_bytes: int) -> Iterator[_Container]:
+def _open_container(path: Path, max_bytes: int) -> Iterator[_Container]:
     """Open a file; whatever its bytes make the readers raise becomes one kind of error."""
     if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
         raise InvalidInputError(
@@ -174,7 +184,7 @@ def _opened(path: Path, max_bytes: int) -> Iterator[_Container]:
             )
         check_room(n_bytes, f"the model {path}", Remedy("machine", "load it on a larger machine"))
         try:
-            members = checked_members(stream, path)
+            members = _checked_members(stream, path)
             with zipfile.ZipFile(stream) as archive:
                 yield _Container(path, archive, members)
         except InvalidInputError:
@@ -184,6 +194,68 @@ def _opened(path: Path, max_bytes: int) -> Iterator[_Container]:
                 f"{path} is no model file, or is damaged: {type(error).__name__}: {error}; copy it "
                 "again, or save the model again"
             ) from error
+
+
+def _checked_members(stream: IO[bytes], path: Path) -> dict[str, zipfile.ZipInfo]:
+    """Members of a zip file by name, each name once; together no larger than the file."""
+    n_bytes = stream.seek(0, os.SEEK_END)
+    size = _directory_size(stream, n_bytes)
+    if size is None:
+        raise InvalidInputError(
+            f"{path} is no model file, or is cut off: its end is missing; copy it again"
+        )
+    if size > _MAX_DIRECTORY_BYTES:
+        raise InvalidInputError(
+            f"{path} is no model file: its list of members takes {size} bytes, more than the "
+            f"{_MAX_DIRECTORY_BYTES} allowed"
+        )
+    with zipfile.ZipFile(stream) as archive:
+        infos = archive.infolist()
+    members = {info.filename: info for info in infos}
+    if len(members) < len(infos):
+        raise InvalidInputError(f"{path} is no model file: two members have the same name")
+    for info in infos:
+        _check_member(info, path)
+    if sum(info.file_size for info in infos) > n_bytes:  # members that share bytes
+        raise InvalidInputError(f"{path} is damaged: its members are larger than the file")
+    return members
+
+
+def _directory_size(stream: IO[bytes], n_bytes: int) -> int | None:
+    """Size of the list of members, which ZipFile reads whole; None if there is no end record."""
+    if n_bytes < _END.size:
+        return None
+    stream.seek(n_bytes - _END.size)
+    signature, *_, size, _, comment = _END.unpack(stream.read(_END.size))
+    if signature != b"PK\x05\x06" or comment != 0:
+        return None
+    start = n_bytes - _END.size - _LOCATOR.size - _END_64.size
+    if start < 0:
+        return int(size)
+    stream.seek(start)
+    large, locator = stream.read(_END_64.size), stream.read(_LOCATOR.size)
+    if not locator.startswith(b"PK\x06\x07"):
+        return int(size)
+    signature, *_, size, _ = _END_64.unpack(large)
+    return int(size) if signature == b"PK\x06\x06" else None
+
+
+def _check_member(info: zipfile.ZipInfo, path: Path) -> None:
+    """Refuse what a model file never holds; stored members cannot grow when they are read."""
+    problem = member_problem(info, STORED)
+    if problem is None:
+        return
+    is_packed = problem == "is compressed"
+    raise InvalidInputError(
+        f"{path}: the member {info.filename!r} {problem}",
+        Remedy(
+            "model_file",
+            "a model file stores its members as they are, so use what save_model wrote, not an "
+            "archive made of it again",
+        )
+        if is_packed
+        else None,
+    )
 
 
 def _check_header(header: dict[str, Any], path: Path) -> None:
@@ -210,7 +282,7 @@ def _check_names(container: _Container, listing: dict[str, Any]) -> None:
         )
 
 
-def _content(container: _Container, name: str, limit: int) -> bytes:
+def _read_small(container: _Container, name: str, limit: int) -> bytes:
     """All bytes of a small member."""
     info = container.members.get(name)
     if info is None:
@@ -222,29 +294,31 @@ def _content(container: _Container, name: str, limit: int) -> bytes:
     return container.archive.read(info)
 
 
-def _json(container: _Container, name: str, limit: int) -> dict[str, Any]:
-    return _parsed(_content(container, name, limit), container.path, name)
+def _read_json(container: _Container, name: str, limit: int) -> dict[str, Any]:
+    return _parse_json(_read_small(container, name, limit), container.path, name)
 
 
-def _parsed(text: bytes, path: Path, name: str) -> dict[str, Any]:
-    document = json.loads(text.decode(), parse_constant=_no_constant, object_pairs_hook=_unique)
+def _parse_json(text: bytes, path: Path, name: str) -> dict[str, Any]:
+    document = json.loads(
+        text.decode(), parse_constant=_refuse_constant, object_pairs_hook=_object_of_pairs
+    )
     if not isinstance(document, dict):
         raise InvalidInputError(f"{path} is damaged: {name} is not a JSON object")
     return document
 
 
-def _no_constant(name: str) -> None:
+def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
         raise ValueError("a JSON object has the same name twice")
     return result
 
 
-def _array(container: _Container, name: str, entry: Any) -> NDArray[Any]:
+def _read_array(container: _Container, name: str, entry: Any) -> NDArray[Any]:
     """Read one array into memory of the size that its member has."""
     where = f"{container.path}: the array {name!r}"
     dtype, shape = entry["dtype"], tuple(entry["shape"])

@@ -13,13 +13,13 @@ HOME_VARIABLE = "RETGK_DATA_HOME"
 
 
 def data_home_folder(data_home: str | os.PathLike[str] | None) -> Path:
-    """Folder of the data sets: the argument, the environment, or the platform's cache."""
+    """Choose the folder of the data sets: the argument, the environment, or the platform's."""
     chosen = data_home if data_home is not None else os.environ.get(HOME_VARIABLE)
     return Path(chosen).expanduser() if chosen else _platform_folder() / "data"
 
 
 def cache_folder(data_home: Path) -> Path:
-    """Folder of the parsed copies: beside the data sets where that may be written to."""
+    """Choose the folder of parsed copies: beside the data sets if that may be written to."""
     if _is_writable(data_home):
         return data_home / ".retgk-cache"
     return _platform_folder() / "parsed"
@@ -32,7 +32,7 @@ def _platform_folder() -> Path:
 
 
 def _is_writable(folder: Path) -> bool:
-    """Whether its owner means it to be written to: root may, everywhere, but should not."""
+    """Whether a folder may be written to, and its mode says so: root may write anywhere."""
     try:
         mode = folder.stat().st_mode
     except OSError:
@@ -43,7 +43,7 @@ def _is_writable(folder: Path) -> bool:
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Path to write to; it takes the place of `path` when the block ends well."""
+    """Give a path to write to; the file moves to `path` when the block ends well."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}-{secrets.token_hex(8)}.part")
     try:

@@ -1,15 +1,15 @@
 """Graphs of other packages: one function for each, and one that finds the right one."""
 
 from retgk.io.converters.arrays import from_edge_lists, from_numpy, from_scipy
-from retgk.io.converters.dispatch import GraphsLike, as_batch
+from retgk.io.converters.dispatch import GraphLike, GraphsLike, as_batch, to_networkx
 from retgk.io.converters.grakel import from_grakel
 from retgk.io.converters.igraph_graphs import from_igraph
 from retgk.io.converters.networkx_graphs import from_networkx
-from retgk.io.converters.networkx_output import to_networkx
 from retgk.io.converters.pyg import from_pyg
 from retgk.io.converters.rdkit_molecules import from_rdkit, from_smiles
 
 __all__ = [
+    "GraphLike",
     "GraphsLike",
     "as_batch",
     "from_edge_lists",

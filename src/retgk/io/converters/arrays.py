@@ -1,11 +1,11 @@
 """Graphs as matrices and as arrays of edges."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse, sparray, spmatrix
 
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
@@ -18,19 +18,28 @@ from retgk.io.converters.local_edges import (
     checked_edge_weights,
     checked_edges,
 )
-from retgk.io.converters.node_values import flat_labels, listed, part_of_each, stacked_attributes
+from retgk.io.converters.node_values import (
+    join_labels,
+    list_graphs,
+    list_per_graph,
+    stack_attributes,
+)
 
 __all__ = ["from_edge_lists", "from_numpy", "from_scipy"]
 
+Sparse = sparray | spmatrix
+PerGraph = Iterable[Any] | NDArray[Any]
+"""For every graph, what belongs to its nodes or edges; that of a single graph may stand alone."""
+
 _NUMBERS = "biuf"
-_STACK_ENTRIES = 1 << 24
+STACK_ENTRIES = 1 << 24
 
 
 def from_scipy(
-    matrices: Any,
+    matrices: Sparse | Iterable[Sparse],
     *,
-    labels: Any = None,
-    attributes: Any = None,
+    labels: PerGraph | None = None,
+    attributes: PerGraph | None = None,
     symmetrize: bool = False,
 ) -> GraphBatch:
     """
@@ -60,7 +69,7 @@ def from_scipy(
     >>> from_scipy(csr_array([[0, 2], [2, 0]]), labels=["C", "O"])
     GraphBatch(1 graph, 2 nodes, 1 weighted edge, 2 labels)
     """
-    found = listed(matrices, issparse, "scipy.sparse matrices")
+    found = list_graphs(matrices, issparse, "scipy.sparse matrices")
     for position, matrix in enumerate(found):
         _check_matrix(position, matrix.shape, matrix.dtype)
     rows = [matrix.tocsr() for matrix in found]
@@ -71,17 +80,17 @@ def from_scipy(
         offsets(np.concatenate([np.diff(row.indptr) for row in rows])),
         np.concatenate([row.indices for row in rows]),
         np.concatenate([row.data for row in rows]),
-        labels=flat_labels(_one_each(labels, single), sizes),
-        attributes=stacked_attributes(_one_each(attributes, single), sizes),
+        labels=join_labels(_one_each(labels, single), sizes),
+        attributes=stack_attributes(_one_each(attributes, single), sizes),
         symmetrize=symmetrize,
     )
 
 
 def from_numpy(
-    matrices: Any,
+    matrices: NDArray[Any] | Iterable[ArrayLike],
     *,
-    labels: Any = None,
-    attributes: Any = None,
+    labels: PerGraph | None = None,
+    attributes: PerGraph | None = None,
     symmetrize: bool = False,
 ) -> GraphBatch:
     """
@@ -120,19 +129,19 @@ def from_numpy(
         offsets(np.concatenate([degrees for degrees, _, _, _ in entries])),
         np.concatenate([columns for _, columns, _, _ in entries]),
         np.concatenate([weights for _, _, weights, _ in entries]),
-        labels=flat_labels(_one_each(labels, single), sizes),
-        attributes=stacked_attributes(_one_each(attributes, single), sizes),
+        labels=join_labels(_one_each(labels, single), sizes),
+        attributes=stack_attributes(_one_each(attributes, single), sizes),
         symmetrize=symmetrize,
     )
 
 
 def from_edge_lists(
-    edges: Any,
-    n_nodes: Any = None,
+    edges: NDArray[Any] | Iterable[ArrayLike],
+    n_nodes: int | Sequence[int] | NDArray[Any] | None = None,
     *,
-    weights: Any = None,
-    labels: Any = None,
-    attributes: Any = None,
+    weights: PerGraph | None = None,
+    labels: PerGraph | None = None,
+    attributes: PerGraph | None = None,
     symmetrize: bool = False,
 ) -> GraphBatch:
     """
@@ -176,14 +185,14 @@ def from_edge_lists(
     return batch_from_local_edges(
         sizes,
         _weighted_edges(pairs, _one_each(weights, single)),
-        labels=flat_labels(_one_each(labels, single), sizes),
-        attributes=stacked_attributes(_one_each(attributes, single), sizes),
+        labels=join_labels(_one_each(labels, single), sizes),
+        attributes=stack_attributes(_one_each(attributes, single), sizes),
         symmetrize=symmetrize,
     )
 
 
 def _one_each(values: Any, single: bool) -> Any:
-    """Values of every graph, where those of a single graph were given on their own."""
+    """Wrap the values of a single graph, which may be given on their own."""
     return [values] if single and values is not None else values
 
 
@@ -197,11 +206,11 @@ def _check_matrix(position: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -
 
 
 def _dense_parts(matrices: Any) -> list[NDArray[Any]]:
-    """Matrices, or blocks of a stack that keep what is held beside the stack small."""
+    """List matrices; a stack is cut into blocks, to hold little beside it."""
     if isinstance(matrices, np.ndarray) and matrices.ndim == 3 and len(matrices):
         check_not_masked(matrices, "adjacency matrices")
         _check_matrix(0, matrices.shape[1:], matrices.dtype)
-        step = max(1, _STACK_ENTRIES // max(1, matrices[0].size))
+        step = max(1, STACK_ENTRIES // max(1, matrices[0].size))
         return [matrices[first : first + step] for first in range(0, len(matrices), step)]
     if isinstance(matrices, str | bytes) or not isinstance(matrices, Iterable):
         raise InvalidInputError(f"expected NumPy arrays, got {type(matrices).__name__}")
@@ -212,7 +221,7 @@ def _dense_parts(matrices: Any) -> list[NDArray[Any]]:
 
 
 def _plain_array(matrix: Any, position: int) -> NDArray[Any]:
-    """Array of an adjacency matrix; subclasses that compute in other ways are errors."""
+    """Convert to an array; subclasses that compute in other ways are errors."""
     check_not_masked(matrix, f"graph {position}: the entries of the matrix")
     if isinstance(matrix, np.matrix):
         raise InvalidInputError(
@@ -262,7 +271,7 @@ def _graph_sizes(pairs: list[NDArray[Any]], n_nodes: Any) -> list[int]:
 def _weighted_edges(pairs: list[NDArray[Any]], weights: Any) -> list[LocalEdges]:
     if weights is None:
         return [LocalEdges(part) for part in pairs]
-    given = part_of_each(weights, "weights")
+    given = list_per_graph(weights, "weights")
     if len(given) != len(pairs):
         raise InvalidInputError(
             f"got weights for {len(given)} graphs, but edges for {len(pairs)} graphs"

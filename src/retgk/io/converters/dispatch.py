@@ -1,7 +1,7 @@
-"""Find the converter for whatever holds the graphs."""
+"""`as_batch`, which finds the converter for whatever holds the graphs, and the way back."""
 
-from collections.abc import Callable, Mapping, Set
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Set
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -11,15 +11,22 @@ from retgk.graphs.batch import GraphBatch
 from retgk.io.converters.arrays import from_edge_lists, from_numpy, from_scipy
 from retgk.io.converters.grakel import from_grakel, is_grakel
 from retgk.io.converters.igraph_graphs import from_igraph, is_igraph
-from retgk.io.converters.networkx_graphs import from_networkx, is_networkx
-from retgk.io.converters.node_values import missing_graph, not_taken_apart
+from retgk.io.converters.networkx_graphs import from_networkx, is_networkx, networkx_graph
+from retgk.io.converters.node_values import iterable_graphs, missing_graph_error
 from retgk.io.converters.pyg import from_pyg, is_pyg
 from retgk.io.converters.rdkit_molecules import from_rdkit, from_smiles, is_rdkit
+from retgk.io.graph_dataset import GraphDataset
 
-__all__ = ["GraphsLike", "as_batch"]
+if TYPE_CHECKING:
+    import networkx as nx
 
-GraphsLike = Any
-"""Anything that `as_batch` takes."""
+__all__ = ["GraphLike", "GraphsLike", "as_batch", "to_networkx"]
+
+GraphLike = Any
+"""One graph of any kind that `as_batch` knows."""
+
+GraphsLike = GraphBatch | Iterable[GraphLike] | GraphLike
+"""Whatever `as_batch` takes: a batch, a data set, one graph, or graphs of one kind."""
 
 
 class _Kind(NamedTuple):
@@ -30,7 +37,7 @@ class _Kind(NamedTuple):
     convert: Callable[..., GraphBatch]
 
 
-def as_batch(graphs: Any, **options: Any) -> GraphBatch:
+def as_batch(graphs: GraphsLike, **options: Any) -> GraphBatch:
     """
     Convert graphs of any kind that retgk knows.
 
@@ -57,18 +64,46 @@ def as_batch(graphs: Any, **options: Any) -> GraphBatch:
     >>> as_batch([np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]), np.array([[0.5]])])
     GraphBatch(2 graphs, 4 nodes, 3 weighted edges)
     """
-    if isinstance(graphs, GraphBatch) and not options:
+    if not options and isinstance(graphs, GraphBatch):
         return graphs
+    if not options and isinstance(graphs, GraphDataset):
+        return graphs.graphs
     if isinstance(graphs, np.ndarray) and graphs.ndim == 3 and graphs.dtype.kind != "O":
         return from_numpy(graphs, **options)
     kind = _kind_of(graphs)
     if kind is not None:
         return kind.convert(graphs, **options)
-    found = _listed(graphs)
+    found = _list_any(graphs)
     return _kind_of_all(found).convert(found, **options)
 
 
-def _concatenated(batches: Any, **options: Any) -> GraphBatch:
+def to_networkx(graphs: GraphsLike) -> "list[nx.Graph]":
+    """
+    Convert graphs to graphs of networkx.
+
+    Parameters
+    ----------
+    graphs : GraphBatch or anything that `as_batch` takes
+        The graphs.
+
+    Returns
+    -------
+    list of networkx.Graph
+        One graph each, with nodes numbered from 0. Nodes have the attribute "label"
+        where the batch has labels, and "attributes", a list of numbers, where it has
+        attributes; edges have the attribute "weight" where the batch is weighted.
+        ``as_batch(found, label="label", attributes="attributes")`` reads them back.
+
+    Examples
+    --------
+    >>> to_networkx(GraphBatch.from_edges(2, [[0, 1], [1, 0]]))[0].edges
+    EdgeView([(0, 1)])
+    """
+    batch = as_batch(graphs)
+    return [networkx_graph(graph, batch.is_weighted) for graph in batch]
+
+
+def _concatenate(batches: Any, **options: Any) -> GraphBatch:
     if options:
         raise InvalidInputError(
             f"a GraphBatch takes no options, got {', '.join(options)}: its graphs are undirected, "
@@ -89,7 +124,7 @@ def _is_matrix(graph: Any) -> bool:
 
 
 def _from_matrices_or_edges(arrays: Any, **options: Any) -> GraphBatch:
-    """Adjacency matrices are square, edges have two columns; the list as a whole decides."""
+    """Convert arrays that are all square as matrices, and those of two columns as edges."""
     shapes = {array.shape for array in ([arrays] if _is_matrix(arrays) else arrays)}
     if all(len(shape) == 2 and shape[1] == 2 for shape in shapes):
         if shapes != {(2, 2)} or options.keys() & {"n_nodes", "weights"}:
@@ -104,7 +139,7 @@ def _from_matrices_or_edges(arrays: Any, **options: Any) -> GraphBatch:
 
 # The first kind that recognises a graph converts it; none of these tests imports a package.
 _KINDS = (
-    _Kind("GraphBatch", _is_batch, _concatenated),
+    _Kind("GraphBatch", _is_batch, _concatenate),
     _Kind("SMILES string", lambda graph: isinstance(graph, str), from_smiles),
     _Kind("scipy.sparse matrix", issparse, from_scipy),
     _Kind("two-dimensional NumPy array", _is_matrix, _from_matrices_or_edges),
@@ -120,11 +155,11 @@ def _kind_of(graph: Any) -> _Kind | None:
     return next((kind for kind in _KINDS if kind.is_one(graph)), None)
 
 
-def _listed(graphs: Any) -> list[Any]:
-    """Graphs in order; what has no order, or cannot be iterated, is an error."""
+def _list_any(graphs: Any) -> list[Any]:
+    """List graphs in order; what has no order, or cannot be iterated, is an error."""
     unordered = isinstance(graphs, str | bytes | Mapping | Set)
     try:
-        found = None if unordered else list(not_taken_apart(graphs))
+        found = None if unordered else list(iterable_graphs(graphs))
     except (TypeError, NotImplementedError):
         found = None
     if found is None:
@@ -138,14 +173,14 @@ def _listed(graphs: Any) -> list[Any]:
 
 
 def _kind_of_all(graphs: list[Any]) -> _Kind:
-    """Kind of all graphs; one object of each type is looked at, so long lists are quick."""
+    """Find the kind of all graphs; one of each type is looked at, so that long lists are quick."""
     types = list(map(type, graphs))
     first: _Kind | None = None
     for position in map(types.index, dict.fromkeys(types)):
         graph = graphs[position]
         kind = _kind_of(graph)
         if kind is None:
-            raise missing_graph(graph, position) or InvalidInputError(
+            raise missing_graph_error(graph, position) or InvalidInputError(
                 f"graph {position} is of type {type(graph).__name__}, which is not a graph; "
                 "expected one of: " + ", ".join(kind.name for kind in _KINDS)
             )

@@ -1,6 +1,6 @@
 """The input format of GraKeL: a graph object, its node labels, its edge labels."""
 
-from collections.abc import Hashable, Mapping, Set, Sized
+from collections.abc import Hashable, Iterable, Mapping, Set, Sized
 from numbers import Number
 from typing import Any
 
@@ -11,7 +11,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges
-from retgk.io.converters.node_values import checked_members, column_of_values
+from retgk.io.converters.node_values import attribute_matrix, graphs_of_kind
 
 __all__ = ["from_grakel", "is_grakel"]
 
@@ -20,11 +20,16 @@ _FORMS = (
     "an adjacency matrix (NumPy, SciPy or lists of numbers), a dictionary (pair to weight, node "
     "to neighbours, or node to neighbour to weight), or pairs or triples (source, target[, weight])"
 )
+GrakelGraph = Any
+"""``[graph]``, ``[graph, node_labels]``, ``[graph, node_labels, edge_labels]``, or grakel.Graph."""
 Edges = list[tuple[Hashable, Hashable, Any]]
 
 
 def from_grakel(
-    graphs: Any, *, as_attributes: bool = False, symmetrize: bool = False
+    graphs: GrakelGraph | Iterable[GrakelGraph],
+    *,
+    as_attributes: bool = False,
+    symmetrize: bool = False,
 ) -> GraphBatch:
     """
     Convert graphs in the input format of GraKeL.
@@ -59,8 +64,8 @@ def from_grakel(
     >>> from_grakel([water], symmetrize=True)
     GraphBatch(1 graph, 3 nodes, 2 edges, 2 labels)
     """
-    found = [graphs] if is_grakel(graphs) else checked_members(graphs, _is_item, _ITEM)
-    read = [_read(graph, position) for position, graph in enumerate(found)]
+    found = [graphs] if is_grakel(graphs) else graphs_of_kind(graphs, _is_item, _ITEM)
+    read = [_read_graph(graph, position) for position, graph in enumerate(found)]
     sizes = [len(nodes) for nodes, _, _ in read]
     node_ptr = offsets(sizes)
     values = _node_values(read)
@@ -71,7 +76,7 @@ def from_grakel(
 
     attributes = None
     if as_attributes and values is not None:
-        attributes, values = column_of_values(values, "node label", node_name), None
+        attributes, values = attribute_matrix(values, "node label", node_name), None
     return batch_from_local_edges(
         sizes,
         [edges for _, edges, _ in read],
@@ -107,9 +112,9 @@ def _is_graph_object(graph: Any) -> bool:
     return hasattr(graph, "edge_dictionary") and hasattr(graph, "index_node_labels")
 
 
-def _read(graph: Any, position: int) -> tuple[list[Hashable], LocalEdges, Any]:
-    """Nodes, edges between their positions, and labels of one graph."""
-    structure, labels = _parts(graph)
+def _read_graph(graph: Any, position: int) -> tuple[list[Hashable], LocalEdges, Any]:
+    """Read one graph: nodes, edges between their positions, labels."""
+    structure, labels = _structure_and_labels(graph)
     if labels is not None and not isinstance(labels, Mapping):
         raise InvalidInputError(
             f"graph {position}: node labels must be a dictionary from node to label, got "
@@ -125,8 +130,8 @@ def _read(graph: Any, position: int) -> tuple[list[Hashable], LocalEdges, Any]:
     return nodes, LocalEdges(pairs, weights), labels
 
 
-def _parts(graph: Any) -> tuple[Any, Any]:
-    """Structure and node labels."""
+def _structure_and_labels(graph: Any) -> tuple[Any, Any]:
+    """Take a graph apart into its structure and its node labels."""
     if not _is_graph_object(graph):
         structure, labels = graph[0], graph[1] if len(graph) > 1 else None
     elif graph.edge_dictionary:
@@ -148,7 +153,7 @@ def _nodes_and_edges(structure: Any, labels: Any, position: int) -> tuple[list[H
         columns = (*entries.coords, entries.data)
         edges: Edges = list(zip(*(column.tolist() for column in columns), strict=True))
         return list(range(matrix.shape[0])), edges
-    edges, isolated = _listed_edges(structure, position)
+    edges, isolated = _list_edges(structure, position)
     nodes = dict.fromkeys([*(labels or ()), *isolated])
     nodes.update(dict.fromkeys(end for source, target, _ in edges for end in (source, target)))
     try:
@@ -167,8 +172,8 @@ def _adjacency_or_none(structure: Any) -> Any:
     return np.array(structure) if is_nested_list and structure else None
 
 
-def _listed_edges(structure: Any, position: int) -> tuple[Edges, list[Hashable]]:
-    """Edges of any form that is not a matrix, and nodes that appear without an edge."""
+def _list_edges(structure: Any, position: int) -> tuple[Edges, list[Hashable]]:
+    """List the edges of any form that is not a matrix, and nodes that appear without an edge."""
     try:
         if isinstance(structure, Mapping):
             return _edges_of_mapping(structure)

@@ -1,7 +1,8 @@
 """Graphs of python-igraph."""
 
+from collections.abc import Iterable
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,14 +10,17 @@ from retgk.array_types import Floats
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import graph_of, offsets
-from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, mirrored
+from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, both_directions
 from retgk.io.converters.node_values import (
+    attribute_matrix,
     attribute_names,
-    column_of_values,
-    comes_from,
-    listed,
-    warn_of_unused,
+    is_from_package,
+    list_graphs,
+    warn_of_unused_values,
 )
+
+if TYPE_CHECKING:
+    import igraph
 
 __all__ = ["from_igraph", "is_igraph"]
 
@@ -24,10 +28,10 @@ _IDENTITIES = ("id", "name", "_nx_name")  # what igraph itself sets when it read
 
 
 def from_igraph(
-    graphs: Any,
+    graphs: "igraph.Graph | Iterable[igraph.Graph]",
     *,
     label: str | None = None,
-    attributes: Any = None,
+    attributes: str | list[str] | None = None,
     weight: str | None = "weight",
     symmetrize: bool = False,
 ) -> GraphBatch:
@@ -65,9 +69,9 @@ def from_igraph(
     >>> from_igraph([igraph.Graph.Ring(4), igraph.Graph.Full(3)])
     GraphBatch(2 graphs, 7 nodes, 7 edges)
     """
-    found = listed(graphs, is_igraph, "igraph graphs")
+    found = list_graphs(graphs, is_igraph, "igraph graphs")
     if label is None and attributes is None:
-        warn_of_unused(name for name in found[0].vs.attributes() if name not in _IDENTITIES)
+        warn_of_unused_values(name for name in found[0].vs.attributes() if name not in _IDENTITIES)
     edges = [_edges(graph, position, weight, symmetrize) for position, graph in enumerate(found)]
     sizes = [graph.vcount() for graph in found]
     node_ptr = offsets(sizes)
@@ -77,7 +81,7 @@ def from_igraph(
         return f"graph {graph}, vertex {node - node_ptr[graph]}"
 
     parts = [
-        column_of_values(_vertex_values(found, name), name, node_name)
+        attribute_matrix(_vertex_values(found, name), name, node_name)
         for name in attribute_names(attributes)
     ]
     return batch_from_local_edges(
@@ -91,7 +95,7 @@ def from_igraph(
 
 def is_igraph(graph: Any) -> bool:
     """Whether an object is an igraph graph, found without importing igraph."""
-    return comes_from(graph, "igraph") and hasattr(graph, "get_edgelist")
+    return is_from_package(graph, "igraph") and hasattr(graph, "get_edgelist")
 
 
 def _edges(graph: Any, position: int, weight: str | None, symmetrize: bool) -> LocalEdges:
@@ -107,7 +111,7 @@ def _edges(graph: Any, position: int, weight: str | None, symmetrize: bool) -> L
     pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     pairs = np.unique(pairs, axis=0) if weight is None else pairs
     edges = LocalEdges(pairs, _edge_weights(graph, position, weight))
-    return edges if directed else mirrored(edges)
+    return edges if directed else both_directions(edges)
 
 
 def _edge_weights(graph: Any, position: int, weight: str | None) -> Floats | None:

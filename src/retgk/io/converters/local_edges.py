@@ -14,9 +14,9 @@ from retgk.graphs.validation import check_not_masked, integers
 __all__ = [
     "LocalEdges",
     "batch_from_local_edges",
+    "both_directions",
     "checked_edge_weights",
     "checked_edges",
-    "mirrored",
 ]
 
 
@@ -27,7 +27,7 @@ class LocalEdges(NamedTuple):
     weights: Floats | None = None
 
 
-def mirrored(graph: LocalEdges) -> LocalEdges:
+def both_directions(graph: LocalEdges) -> LocalEdges:
     """
     List undirected edges in both directions, so that parallel edges still add up.
 
@@ -50,7 +50,7 @@ def batch_from_local_edges(
     attributes: Any = None,
     symmetrize: bool = False,
 ) -> GraphBatch:
-    """Build one batch; an end outside its own graph is found before numbers are shifted."""
+    """Build one batch; raise for an end of an edge that is outside its own graph."""
     node_ptr = offsets(sizes)
     edge_ptr = offsets([len(graph.edges) for graph in graphs])
     edges = np.concatenate([graph.edges for graph in graphs]).astype(np.int64, copy=False)
@@ -67,7 +67,7 @@ def batch_from_local_edges(
 
 
 def checked_edges(edges: Any, position: int) -> NDArray[Any]:
-    """Edges of one graph as an integer array of shape (n_edges, 2)."""
+    """Convert the edges of one graph to an integer array of shape (n_edges, 2)."""
     pairs = integers(edges, f"graph {position}: edges")
     if pairs.size == 0:
         return np.empty((0, 2), np.int64)
@@ -79,7 +79,7 @@ def checked_edges(edges: Any, position: int) -> NDArray[Any]:
 
 
 def checked_edge_weights(weights: Any, n_edges: int, position: int) -> Floats:
-    """Give one weight for each edge of a graph; the batch checks their values."""
+    """Convert the weights of one graph to floats; the batch checks their values."""
     check_not_masked(weights, f"graph {position}: weights")
     values = np.asarray(weights)
     if values.dtype.kind not in "biuf" and values.size:

@@ -1,10 +1,10 @@
-"""Graphs of networkx."""
+"""Graphs from networkx, and for it."""
 
 from array import array
 from collections.abc import Hashable, Iterable
 from itertools import chain
 from operator import itemgetter
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +13,26 @@ from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.io.converters.node_values import (
+    attribute_matrix,
     attribute_names,
-    column_of_values,
-    comes_from,
-    listed,
-    shortened,
-    warn_of_unused,
+    is_from_package,
+    list_graphs,
+    short_repr,
+    warn_of_unused_values,
 )
+from retgk.runtime.optional_packages import optional_module
 
-__all__ = ["from_networkx", "is_networkx"]
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["from_networkx", "is_networkx", "networkx_graph"]
 
 
 def from_networkx(
-    graphs: Any,
+    graphs: "nx.Graph | Iterable[nx.Graph]",
     *,
     label: Hashable | None = None,
-    attributes: Any = None,
+    attributes: Hashable | list[Hashable] | None = None,
     weight: Hashable | None = "weight",
     symmetrize: bool = False,
 ) -> GraphBatch:
@@ -69,13 +73,13 @@ def from_networkx(
     >>> from_networkx([water, water], label="element")
     GraphBatch(2 graphs, 6 nodes, 4 edges, 2 labels)
     """
-    found = listed(graphs, is_networkx, "networkx graphs")
+    found = list_graphs(graphs, is_networkx, "networkx graphs")
     if label is None and attributes is None:
         data = (values for _, values in found[0].nodes(data=True))
-        warn_of_unused(dict.fromkeys(chain.from_iterable(data)))
+        warn_of_unused_values(dict.fromkeys(chain.from_iterable(data)))
     if not symmetrize:
         _check_undirected(found)
-    sizes, degrees, columns, weights = _structure(found, weight)
+    sizes, degrees, columns, weights = _csr_arrays(found, weight)
     node_ptr = offsets(sizes)
     names = ([] if label is None else [label]) + attribute_names(attributes)
     values = _node_values(found, names)
@@ -86,7 +90,7 @@ def from_networkx(
         return f"graph {graph}, node {list(found[graph])[node - node_ptr[graph]]!r}"
 
     parts = [
-        column_of_values(column, name, node_name)
+        attribute_matrix(column, name, node_name)
         for column, name in zip(values, attribute_names(attributes), strict=True)
     ]
     return GraphBatch(
@@ -102,7 +106,7 @@ def from_networkx(
 
 def is_networkx(graph: Any) -> bool:
     """Whether an object is a networkx graph, found without importing networkx."""
-    return comes_from(graph, "networkx") and hasattr(graph, "adjacency")
+    return is_from_package(graph, "networkx") and hasattr(graph, "adjacency")
 
 
 def _check_undirected(graphs: list[Any]) -> None:
@@ -117,10 +121,10 @@ def _check_undirected(graphs: list[Any]) -> None:
             )
 
 
-def _structure(
+def _csr_arrays(
     graphs: list[Any], weight: Hashable | None
 ) -> tuple[list[int], "array[int]", NDArray[np.int32], "array[float] | None"]:
-    """CSR arrays; networkx holds both directions of an edge, so rows are read as they are."""
+    """CSR arrays; networkx holds both directions of an edge, so that rows are read as they are."""
     sizes: list[int] = []
     columns: list[Any] = []
     degrees, weights, weighted = array("i"), array("d"), False
@@ -131,7 +135,7 @@ def _structure(
         rows = list(adjacency.values() if in_order else map(adjacency.__getitem__, nodes))
         sizes.append(len(nodes))
         degrees.extend(map(len, rows))
-        columns.extend(_numbered(nodes, chain.from_iterable(rows)))
+        columns.extend(_node_positions(nodes, chain.from_iterable(rows)))
         values = _row_weights(rows, graph.is_multigraph(), weight)
         if values is not None:
             _pad_with_ones(weights, len(columns) - len(values))
@@ -141,7 +145,7 @@ def _structure(
     return sizes, degrees, np.array(columns, np.int32), weights if weighted else None
 
 
-def _numbered(nodes: list[Any], neighbours: Iterable[Any]) -> Iterable[Any]:
+def _node_positions(nodes: list[Any], neighbours: Iterable[Any]) -> Iterable[Any]:
     """Positions of nodes; those that are called 0, 1, 2, ... need no dictionary."""
     numbers = range(len(nodes))
     if nodes == list(numbers):
@@ -193,7 +197,7 @@ def _raise_bad_weight(position: int, graph: Any, weight: Hashable) -> NoReturn:
             problem = "is not a number" if isinstance(error, TypeError) else "is too large"
             raise InvalidInputError(
                 f"graph {position}: the edge from {source!r} to {target!r} has the {weight!r} "
-                f"{shortened(value)}, which {problem}; convert with as_batch(graphs, weight=None) "
+                f"{short_repr(value)}, which {problem}; convert with as_batch(graphs, weight=None) "
                 "to ignore weights"
             ) from None
     raise InvalidInputError(  # each fits, the sum does not
@@ -227,3 +231,23 @@ def _raise_missing(position: int, graph: Any, names: list[Any]) -> None:
                     f"{list(data) or 'none'}; set it on all nodes first, for example with "
                     "nx.set_node_attributes"
                 )
+
+
+def networkx_graph(batch: GraphBatch, weighted: bool) -> Any:
+    """Convert a batch of one; edges have weights if `weighted`, even where all are one."""
+    nx = optional_module("networkx", "networkx")
+    graph = nx.empty_graph(batch.n_nodes)
+    if batch.has_labels:
+        names = [batch.label_names[code] for code in batch.labels.tolist()]
+        nx.set_node_attributes(graph, dict(enumerate(names)), "label")
+    if batch.n_attributes:
+        nx.set_node_attributes(graph, dict(enumerate(batch.attributes.tolist())), "attributes")
+    rows = np.repeat(np.arange(batch.n_nodes), np.diff(batch.indptr))
+    once = rows <= batch.indices
+    ends = (rows[once].tolist(), batch.indices[once].tolist())
+    if weighted:
+        edges = zip(*ends, batch.weights[once].tolist(), strict=True)
+        graph.add_weighted_edges_from(edges)
+    else:
+        graph.add_edges_from(zip(*ends, strict=True))
+    return graph

@@ -1,4 +1,4 @@
-"""Labels and attributes: from one value per node, or one array per graph, to flat arrays."""
+"""What converters share: lists of graphs; labels and attributes as flat arrays."""
 
 import math
 import warnings
@@ -16,18 +16,18 @@ from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.graphs.validation import check_not_masked
 
 __all__ = [
+    "attribute_matrix",
     "attribute_names",
-    "checked_members",
-    "column_of_values",
-    "comes_from",
-    "flat_labels",
-    "listed",
-    "missing_graph",
-    "not_taken_apart",
-    "part_of_each",
-    "shortened",
-    "stacked_attributes",
-    "warn_of_unused",
+    "graphs_of_kind",
+    "is_from_package",
+    "iterable_graphs",
+    "join_labels",
+    "list_graphs",
+    "list_per_graph",
+    "missing_graph_error",
+    "short_repr",
+    "stack_attributes",
+    "warn_of_unused_values",
 ]
 
 NodeName = Callable[[int], str]
@@ -37,28 +37,28 @@ _MOST_SHOWN = 80
 _MOST_NAMES = 5
 
 
-def listed(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
-    """List of graphs from one graph or an iterable; everything in it must be a graph."""
-    return [graphs] if is_one(graphs) else checked_members(graphs, is_one, accepted)
+def list_graphs(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
+    """List one graph, or those of an iterable, all of which must be of one kind."""
+    return [graphs] if is_one(graphs) else graphs_of_kind(graphs, is_one, accepted)
 
 
-def checked_members(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
-    """List of the graphs in an ordered iterable; everything in it must be a graph."""
+def graphs_of_kind(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
+    """List the graphs of an ordered iterable, all of which must be of one kind."""
     if isinstance(graphs, str | bytes | Mapping | Set) or not isinstance(graphs, Iterable):
         raise InvalidInputError(f"expected {accepted}, got {type(graphs).__name__}")
-    found = list(not_taken_apart(graphs))
+    found = list(iterable_graphs(graphs))
     if not found:
         raise InvalidInputError("there are no graphs to convert")
     for position, graph in enumerate(found):
         if not is_one(graph):
-            raise missing_graph(graph, position) or InvalidInputError(
+            raise missing_graph_error(graph, position) or InvalidInputError(
                 f"graph {position} is of type {type(graph).__name__}; expected {accepted}"
             )
     return found
 
 
-def not_taken_apart(graphs: Any) -> Any:
-    """Graphs to iterate over: of a table its only column, whose rows are the graphs."""
+def iterable_graphs(graphs: Any) -> Any:
+    """Give what to iterate over: of a table, its only column, whose rows are the graphs."""
     if hasattr(graphs, "columns") and hasattr(graphs, "iloc"):
         if len(graphs.columns) != 1:
             names = ", ".join(map(repr, graphs.columns[:_MOST_NAMES]))
@@ -75,8 +75,8 @@ def not_taken_apart(graphs: Any) -> Any:
     return graphs
 
 
-def missing_graph(graph: Any, position: int) -> InvalidInputError | None:
-    """Error for what stands for nothing, None or NaN, in a list of graphs."""
+def missing_graph_error(graph: Any, position: int) -> InvalidInputError | None:
+    """Make the error for None or NaN in a list of graphs; None for anything else."""
     is_nan = isinstance(graph, float) and math.isnan(graph)
     if graph is None or is_nan or type(graph).__name__ == "NAType":
         return InvalidInputError(
@@ -85,8 +85,8 @@ def missing_graph(graph: Any, position: int) -> InvalidInputError | None:
     return None
 
 
-def comes_from(graph: Any, package: str) -> bool:
-    """Whether the class of an object, or one it is derived from, is of a package."""
+def is_from_package(graph: Any, package: str) -> bool:
+    """Whether the class of an object, or one of its bases, belongs to a package."""
     kind: Any = type(graph)
     return package in _packages(kind)
 
@@ -96,8 +96,8 @@ def _packages(kind: Any) -> frozenset[str]:
     return frozenset(base.__module__.partition(".")[0] for base in kind.__mro__)
 
 
-def shortened(value: Any) -> str:
-    """Value as a message shows it; Python refuses to write out very long integers."""
+def short_repr(value: Any) -> str:
+    """Write a value for a message; Python refuses to write out very long integers."""
     if isinstance(value, int) and abs(value) >= 10**20:
         return f"an integer of {value.bit_length()} bits"
     text = repr(value)
@@ -105,14 +105,14 @@ def shortened(value: Any) -> str:
 
 
 def attribute_names(attributes: Any) -> list[Any]:
-    """Names of the attributes to read: none, one, or several."""
+    """List the names of the attributes to read: none, one, or several."""
     if attributes is None:
         return []
     return list(attributes) if isinstance(attributes, list | tuple) else [attributes]
 
 
-def warn_of_unused(names: Iterable[Any]) -> None:
-    """Say that nodes have values which are not read, unless there are none."""
+def warn_of_unused_values(names: Iterable[Any]) -> None:
+    """Warn that nodes have values which are not read, if they have some."""
     found = list(map(repr, names))
     if found:
         shown = ", ".join(found[:_MOST_NAMES]) + ", ..." * (len(found) > _MOST_NAMES)
@@ -129,16 +129,16 @@ def warn_of_unused(names: Iterable[Any]) -> None:
         )
 
 
-def column_of_values(values: Sequence[Any], name: Any, node_name: NodeName) -> Floats:
+def attribute_matrix(values: Sequence[Any], name: Any, node_name: NodeName) -> Floats:
     """
-    Matrix of one attribute from its value on every node: numbers, or vectors of one length.
+    Make the matrix of one attribute, whose values are numbers or vectors of one length.
 
     `node_name` says what an error calls a node, given its position among all values.
     """
     if not values:
         return np.empty((0, 0))  # graphs without nodes are reported where the batch is built
     try:
-        matrix = _matrix(values)
+        matrix = _matrix_of_values(values)
     except (TypeError, ValueError, OverflowError):
         _raise_bad_value(values, name, node_name)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
@@ -146,15 +146,15 @@ def column_of_values(values: Sequence[Any], name: Any, node_name: NodeName) -> F
     return matrix.astype(np.float64, copy=False)
 
 
-def _matrix(values: Sequence[Any]) -> NDArray[Any]:
+def _matrix_of_values(values: Sequence[Any]) -> NDArray[Any]:
     """
-    Rows of numbers.
+    Make rows of numbers.
 
     ``array("d", ...)`` is quicker than ``np.array`` on Python's own numbers and vectors, and
     takes neither strings nor None for numbers.
     """
     if type(values[0]) in (list, tuple):
-        return _joined_vectors(values)
+        return _matrix_of_vectors(values)
     kinds = set(map(type, values))
     if kinds == {np.ndarray}:
         (_,) = {value.shape for value in values}
@@ -165,8 +165,8 @@ def _matrix(values: Sequence[Any]) -> NDArray[Any]:
     return matrix[:, None] if matrix.ndim == 1 else matrix
 
 
-def _joined_vectors(values: Sequence[Any]) -> NDArray[Any]:
-    """Rows of numbers from lists and tuples, some at a time: the cache still holds them then."""
+def _matrix_of_vectors(values: Sequence[Any]) -> NDArray[Any]:
+    """Make rows of lists and tuples, some at a time, while the processor's cache holds them."""
     flat, widths = array("d"), set[int]()
     for first in range(0, len(values), _CHUNK):
         chunk = values[first : first + _CHUNK]
@@ -187,28 +187,28 @@ def _raise_bad_value(values: Sequence[Any], name: Any, node_name: NodeName) -> N
             found = np.asarray(None)
         if found.ndim > 1 or found.dtype.kind not in "biuf":
             raise InvalidInputError(
-                f"{node_name(position)}: the attribute {name!r} is {shortened(value)}; it must "
+                f"{node_name(position)}: the attribute {name!r} is {short_repr(value)}; it must "
                 "be a number or a vector of numbers"
             )
         if width is None:
             width = found.shape
         if found.shape != width:
             raise InvalidInputError(
-                f"{node_name(position)}: the attribute {name!r} has {_count(found.shape)}, "
-                f"{node_name(0)} has {_count(width)}; give all nodes the same"
+                f"{node_name(position)}: the attribute {name!r} has {_in_words(found.shape)}, "
+                f"{node_name(0)} has {_in_words(width)}; give all nodes the same"
             )
     raise InvalidInputError(f"the attribute {name!r} must be numbers, the same count on all nodes")
 
 
-def _count(shape: tuple[int, ...]) -> str:
+def _in_words(shape: tuple[int, ...]) -> str:
     return f"{shape[0]} values" if shape else "one number"
 
 
-def flat_labels(labels: Any, sizes: Sequence[int]) -> Any:
+def join_labels(labels: Any, sizes: Sequence[int]) -> Any:
     """Join the labels of graphs; each graph needs one for each of its nodes."""
     if labels is None:
         return None
-    parts = part_of_each(labels, "labels")
+    parts = list_per_graph(labels, "labels")
     _check_counts(parts, sizes, "labels")
     for graph, part in enumerate(parts):
         check_not_masked(part, f"graph {graph}: labels")
@@ -217,12 +217,12 @@ def flat_labels(labels: Any, sizes: Sequence[int]) -> Any:
     return list(chain.from_iterable(parts))
 
 
-def stacked_attributes(attributes: Any, sizes: Sequence[int]) -> Floats | None:
+def stack_attributes(attributes: Any, sizes: Sequence[int]) -> Floats | None:
     """Stack the attribute matrices of graphs; one row for each node, all equally wide."""
     if attributes is None:
         return None
-    given = part_of_each(attributes, "attributes")
-    parts = [_attribute_matrix(part, graph) for graph, part in enumerate(given)]
+    given = list_per_graph(attributes, "attributes")
+    parts = [_checked_matrix(part, graph) for graph, part in enumerate(given)]
     _check_counts(parts, sizes, "rows of attributes")
     for graph, part in enumerate(parts):
         if part.shape[1] != parts[0].shape[1]:
@@ -233,8 +233,8 @@ def stacked_attributes(attributes: Any, sizes: Sequence[int]) -> Floats | None:
     return np.concatenate(parts)
 
 
-def part_of_each(values: Any, what: str) -> list[Any]:
-    """List of what belongs to one graph after the other."""
+def list_per_graph(values: Any, what: str) -> list[Any]:
+    """List what belongs to one graph after the other."""
     if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
         raise InvalidInputError(
             f"{what} must be a sequence with those of one graph after the other, got "
@@ -243,7 +243,7 @@ def part_of_each(values: Any, what: str) -> list[Any]:
     return list(values)
 
 
-def _attribute_matrix(part: Any, graph: int) -> Floats:
+def _checked_matrix(part: Any, graph: int) -> Floats:
     check_not_masked(part, f"graph {graph}: attributes")
     try:
         matrix = np.asarray(part)

@@ -1,7 +1,8 @@
 """Data of PyTorch Geometric, by its fields alone: torch is never imported."""
 
+from collections.abc import Iterable
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,20 +17,23 @@ from retgk.io.converters.local_edges import (
 )
 from retgk.io.converters.node_values import (
     attribute_names,
-    flat_labels,
-    listed,
-    stacked_attributes,
-    warn_of_unused,
+    join_labels,
+    list_graphs,
+    stack_attributes,
+    warn_of_unused_values,
 )
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 __all__ = ["from_pyg", "is_pyg"]
 
 
 def from_pyg(
-    graphs: Any,
+    graphs: "Data | Iterable[Data]",
     *,
     label: str | None = None,
-    attributes: Any = None,
+    attributes: str | list[str] | None = None,
     weight: str | None = "edge_weight",
     symmetrize: bool = False,
 ) -> GraphBatch:
@@ -68,23 +72,23 @@ def from_pyg(
     >>> from_pyg([edge, edge], attributes="x")
     GraphBatch(2 graphs, 4 nodes, 2 edges, 1 attribute)
     """
-    listed_graphs = listed(graphs, is_pyg, "objects with an edge_index")
+    listed_graphs = list_graphs(graphs, is_pyg, "objects with an edge_index")
     found = list(chain.from_iterable(map(_members, listed_graphs)))
     if label is None and attributes is None:
         first = found[0] if found else None
-        warn_of_unused(n for n in ("x", "pos") if getattr(first, n, None) is not None)
+        warn_of_unused_values(n for n in ("x", "pos") if getattr(first, n, None) is not None)
     edges = [_edges(graph, position, weight) for position, graph in enumerate(found)]
     sizes = [_n_nodes(graph, position) for position, graph in enumerate(found)]
     names = attribute_names(attributes)
     parts = [
-        stacked_attributes([_field(graph, n, name) for n, graph in enumerate(found)], sizes)
+        stack_attributes([_field(graph, n, name) for n, graph in enumerate(found)], sizes)
         for name in names
     ]
     labels = None if label is None else [_labels(g, n, label) for n, g in enumerate(found)]
     return batch_from_local_edges(
         sizes,
         edges,
-        labels=flat_labels(labels, sizes),
+        labels=join_labels(labels, sizes),
         attributes=np.concatenate(parts, axis=1) if parts else None,  # type: ignore[arg-type]
         symmetrize=symmetrize,
     )
@@ -101,12 +105,12 @@ def is_pyg(graph: Any) -> bool:
 
 
 def _members(graph: Any) -> list[Any]:
-    """Graphs of a ``Batch``; any other object is one graph."""
+    """List the graphs of a ``Batch``; any other object is one graph."""
     return list(graph.to_data_list()) if hasattr(graph, "to_data_list") else [graph]
 
 
 def _numpy(value: Any) -> NDArray[Any]:
-    """Array of a tensor, wherever it is and whether or not it tracks gradients."""
+    """Convert a tensor, wherever it is and whether or not it tracks gradients."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
     return np.asarray(value)

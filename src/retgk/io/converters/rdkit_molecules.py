@@ -3,17 +3,20 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
-from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, mirrored
-from retgk.io.converters.node_values import attribute_names, comes_from, listed
+from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, both_directions
+from retgk.io.converters.node_values import attribute_names, is_from_package, list_graphs
 from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.progress import progress_bar
+
+if TYPE_CHECKING:
+    from rdkit.Chem import Mol
 
 __all__ = ["ATOM_ATTRIBUTES", "from_rdkit", "from_smiles", "is_rdkit"]
 
@@ -31,15 +34,15 @@ ATOM_ATTRIBUTES = {
 }
 """Names of the attributes of atoms, and the methods of ``rdkit.Chem.Atom`` that give them."""
 
-_CHUNK = 10_000  # molecules held at a time: a million of RDKit's would take gigabytes
-_MOST_SHOWN = 50  # positions of unreadable strings in a message
-_LARGEST_DENSE = 512  # atoms up to which RDKit's adjacency matrix is quicker than its bonds
+CHUNK = 10_000  # molecules held at a time: a million of RDKit's would take gigabytes
+MOST_SHOWN = 50  # positions of unreadable strings in a message
+LARGEST_DENSE = 512  # atoms up to which RDKit's adjacency matrix is quicker than its bonds
 
 
 def from_rdkit(
-    molecules: Any,
+    molecules: "Mol | Iterable[Mol]",
     *,
-    attributes: Any = (),
+    attributes: str | Sequence[str] = (),
     add_hydrogens: bool = False,
     bond_orders: bool = False,
 ) -> GraphBatch:
@@ -73,14 +76,14 @@ def from_rdkit(
     GraphBatch(1 graph, 3 nodes, 2 edges, 2 labels, 2 attributes)
     """
     reader = _Reader(_checked_names(attributes), add_hydrogens, bond_orders)
-    found = listed(molecules, is_rdkit, "RDKit molecules (None is one that could not be read)")
+    found = list_graphs(molecules, is_rdkit, "RDKit molecules (None is one that could not be read)")
     return reader.batch(found, 0)
 
 
 def from_smiles(
     smiles: str | Iterable[str],
     *,
-    attributes: Any = (),
+    attributes: str | Sequence[str] = (),
     add_hydrogens: bool = False,
     bond_orders: bool = False,
     n_jobs: int | None = None,
@@ -115,11 +118,11 @@ def from_smiles(
     """
     _chem()
     reader = _Reader(_checked_names(attributes), add_hydrogens, bond_orders)
-    found = listed(smiles, lambda one: isinstance(one, str), "SMILES strings")
-    chunks = [(found[first : first + _CHUNK], first) for first in range(0, len(found), _CHUNK)]
+    found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
+    chunks = [(found[first : first + CHUNK], first) for first in range(0, len(found), CHUNK)]
     batches = []
     with progress_bar("reading SMILES", len(found)) as advance:
-        for batch in _converted(reader, chunks, n_jobs):
+        for batch in _convert_chunks(reader, chunks, n_jobs):
             batches.append(batch)
             advance(len(batch))
     return GraphBatch.concatenate(batches)
@@ -127,10 +130,10 @@ def from_smiles(
 
 def is_rdkit(molecule: Any) -> bool:
     """Whether an object is an RDKit molecule, found without importing RDKit."""
-    return comes_from(molecule, "rdkit") and hasattr(molecule, "GetNumAtoms")
+    return is_from_package(molecule, "rdkit") and hasattr(molecule, "GetNumAtoms")
 
 
-def _converted(
+def _convert_chunks(
     reader: "_Reader", chunks: list[tuple[list[str], int]], n_jobs: int | None
 ) -> Iterator[GraphBatch]:
     if n_jobs == 0:
@@ -156,18 +159,18 @@ def _checked_names(attributes: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Reader:
-    """What to read of molecules."""
+    """What to read of molecules, and how."""
 
     attributes: tuple[str, ...]
     add_hydrogens: bool
     bond_orders: bool
 
     def smiles_batch(self, smiles: Sequence[str], first: int) -> GraphBatch:
-        """Batch of some strings, of which the first has the position `first` in the list."""
-        return self.batch(_parsed(smiles, first), first)
+        """Convert some strings, of which the first has the position `first` in the list."""
+        return self.batch(_parse_smiles(smiles, first), first)
 
     def batch(self, molecules: Iterable[Any], first: int) -> GraphBatch:
-        """Batch of some molecules; what RDKit would log is in the errors."""
+        """Convert some molecules; RDKit logs nothing, as its reasons are in the errors."""
         with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
             return self._batch(molecules, first)
 
@@ -175,7 +178,7 @@ class _Reader:
         """Keep arrays only: one molecule of a generator is alive at a time."""
         edges, elements, attributes = [], [], []
         for position, molecule in enumerate(molecules, first):
-            complete = _with_hydrogens(molecule, position) if self.add_hydrogens else molecule
+            complete = _add_hydrogens(molecule, position) if self.add_hydrogens else molecule
             edges.append(self._edges(complete, position))
             elements.append(_atom_values(complete, "atomic_number", position))
             attributes.append([_atom_values(complete, name, position) for name in self.attributes])
@@ -191,41 +194,41 @@ class _Reader:
         n_atoms = molecule.GetNumAtoms()
         if n_atoms == 0:
             raise InvalidInputError(f"graph {position} has no atoms; drop it and its target")
-        if self.bond_orders or n_atoms > _LARGEST_DENSE:
+        if self.bond_orders or n_atoms > LARGEST_DENSE:
             edges = _bonds(molecule, position, self.bond_orders)
-            return mirrored(edges)
+            return both_directions(edges)
         return LocalEdges(_adjacent_pairs(molecule))
 
 
-def _parsed(smiles: Sequence[str], first: int) -> Iterator[Any]:
+def _parse_smiles(smiles: Sequence[str], first: int) -> Iterator[Any]:
     parse = _chem().MolFromSmiles
-    for place, text in enumerate(smiles):
+    for position, text in enumerate(smiles):
         molecule = parse(text)
         if molecule is None:
-            others = [i for i in range(place + 1, len(smiles)) if parse(smiles[i]) is None]
-            raise _unreadable(smiles, first, [place, *others])
+            others = [i for i in range(position + 1, len(smiles)) if parse(smiles[i]) is None]
+            raise _unreadable_error(smiles, first, [position, *others])
         yield molecule
 
 
-def _unreadable(smiles: Sequence[str], first: int, places: list[int]) -> InvalidInputError:
-    """Error that names all strings of a chunk that RDKit cannot read."""
-    text = smiles[places[0]]
-    problem = f"{text!r}{_reason(_chem(), text)}"
-    if len(places) == 1:
+def _unreadable_error(smiles: Sequence[str], first: int, positions: list[int]) -> InvalidInputError:
+    """Make the error that names all strings of a chunk that RDKit cannot read."""
+    text = smiles[positions[0]]
+    problem = f"{text!r}{_reason_in_brackets(_chem(), text)}"
+    if len(positions) == 1:
         return InvalidInputError(
-            f"graph {first + places[0]}: RDKit cannot read the SMILES {problem}; correct it, or "
+            f"graph {first + positions[0]}: RDKit cannot read the SMILES {problem}; correct it, or "
             "drop it together with its target"
         )
-    shown = ", ".join(str(first + place) for place in places[:_MOST_SHOWN])
-    more = f" and {len(places) - _MOST_SHOWN} more" if len(places) > _MOST_SHOWN else ""
+    shown = ", ".join(str(first + position) for position in positions[:MOST_SHOWN])
+    more = f" and {len(positions) - MOST_SHOWN} more" if len(positions) > MOST_SHOWN else ""
     return InvalidInputError(
-        f"RDKit cannot read the SMILES of {len(places)} of the graphs {first} to "
+        f"RDKit cannot read the SMILES of {len(positions)} of the graphs {first} to "
         f"{first + len(smiles) - 1}: graphs {shown}{more}; the first is {problem}; correct them, "
         "or drop them together with their targets"
     )
 
 
-def _reason(chem: Any, smiles: str) -> str:
+def _reason_in_brackets(chem: Any, smiles: str) -> str:
     molecule = chem.MolFromSmiles(smiles, sanitize=False)
     if molecule is None:
         return " (it is not well formed)"
@@ -233,11 +236,11 @@ def _reason(chem: Any, smiles: str) -> str:
     return f" ({problems[0].Message()})" if problems else ""
 
 
-def _with_hydrogens(molecule: Any, position: int) -> Any:
+def _add_hydrogens(molecule: Any, position: int) -> Any:
     try:
         return _chem().AddHs(molecule)
     except RuntimeError as error:
-        raise _unsanitized("hydrogens", position) from error
+        raise _unsanitized_error("hydrogens", position) from error
 
 
 def _adjacent_pairs(molecule: Any) -> NDArray[np.int64]:
@@ -256,10 +259,10 @@ def _bonds(molecule: Any, position: int, with_orders: bool) -> LocalEdges:
     pairs = np.array(ends, np.int64).reshape(-1, 2)
     if not with_orders:
         return LocalEdges(pairs)
-    return LocalEdges(pairs, np.array([_order(bond, position) for bond in bonds], np.float64))
+    return LocalEdges(pairs, np.array([_bond_order(bond, position) for bond in bonds], np.float64))
 
 
-def _order(bond: Any, position: int) -> float:
+def _bond_order(bond: Any, position: int) -> float:
     try:
         order = float(bond.GetBondTypeAsDouble())
     except RuntimeError:
@@ -280,10 +283,10 @@ def _atom_values(molecule: Any, name: str, position: int) -> NDArray[np.float64]
     try:
         return np.fromiter(map(_atom_method(name), atoms), np.float64, n_atoms)
     except RuntimeError as error:
-        raise _unsanitized(name, position) from error
+        raise _unsanitized_error(name, position) from error
 
 
-def _unsanitized(name: str, position: int) -> InvalidInputError:
+def _unsanitized_error(name: str, position: int) -> InvalidInputError:
     return InvalidInputError(
         f"graph {position}: RDKit cannot tell the {name} of atoms; call "
         "rdkit.Chem.SanitizeMol on the molecule first"

@@ -58,12 +58,14 @@ def load_digit_graphs(threshold: float = 0.25) -> GraphDataset:
     _, rows, columns = np.nonzero(bright)
     last_row, last_column = np.subtract(bright.shape[1:], 1)
     attributes = np.stack([images[bright], rows / last_row, columns / last_column], axis=1)
-    graphs = GraphBatch.from_edges(sizes, _touching(bright), attributes=attributes, symmetrize=True)
+    graphs = GraphBatch.from_edges(
+        sizes, _touching_pixels(bright), attributes=attributes, symmetrize=True
+    )
     description = _DESCRIPTION.format(threshold=threshold)
     return GraphDataset(graphs, digits.target, "digits", description)
 
 
-def _touching(bright: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _touching_pixels(bright: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Pairs of bright pixels that touch; pixels are numbered as np.nonzero lists them."""
     images, rows, columns = np.nonzero(bright)
     # a dark frame of one pixel, so that every pixel has eight neighbours

@@ -1,4 +1,4 @@
-"""Downloads of benchmark sets, with a checksum that is kept from the first one on."""
+"""The TUDataset benchmarks: their names, and downloads with a checksum kept from the first on."""
 
 import hashlib
 from collections.abc import Callable
@@ -11,6 +11,8 @@ from retgk.runtime.storage import atomic_path
 
 __all__ = [
     "MIRRORS",
+    "SUBJECT_OF",
+    "TUDATASETS",
     "download_archive",
     "forget_checksum",
     "keep_checksum",
@@ -24,23 +26,37 @@ MIRRORS = (
 _TIMEOUT_SECONDS = 30
 _CHUNK_BYTES = 1 << 16
 
+_BY_SUBJECT = {
+    "molecules": """
+        AIDS alchemy_full aspirin benzene BZR BZR_MD COX2 COX2_MD DHFR DHFR_MD ER_MD ethanol
+        FRANKENSTEIN malonaldehyde MCF-7 MCF-7H MOLT-4 MOLT-4H MUTAG Mutagenicity naphthalene NCI1
+        NCI109 NCI-H23 NCI-H23H OVCAR-8 OVCAR-8H P388 P388H PC-3 PC-3H PTC_FM PTC_FR PTC_MM PTC_MR
+        QM9 salicylic_acid SF-295 SF-295H SN12C SN12CH SW-620 SW-620H toluene UACC257 UACC257H
+        uracil Yeast YeastH ZINC_full ZINC_test ZINC_train ZINC_val
+    """,
+    "bioinformatics": "DD ENZYMES KKI OHSU Peking_1 PROTEINS PROTEINS_full",
+    "computer vision": """
+        COIL-DEL COIL-RAG Cuneiform Fingerprint FIRSTMM_DB Letter-high Letter-low Letter-med MSRC_9
+        MSRC_21 MSRC_21C
+    """,
+    "social networks": """
+        COLLAB dblp_ct1 dblp_ct2 DBLP_v1 deezer_ego_nets facebook_ct1 facebook_ct2 github_stargazers
+        highschool_ct1 highschool_ct2 IMDB-BINARY IMDB-MULTI infectious_ct1 infectious_ct2 mit_ct1
+        mit_ct2 REDDIT-BINARY REDDIT-MULTI-5K REDDIT-MULTI-12K reddit_threads tumblr_ct1 tumblr_ct2
+        twitch_egos TWITTER-Real-Graph-Partial
+    """,
+    "synthetic": "COLORS-3 SYNTHETIC SYNTHETICnew Synthie TRIANGLES",
+}
+
+SUBJECT_OF = {name: subject for subject, names in _BY_SUBJECT.items() for name in names.split()}
+"""Subject of every collection, by its name."""
+
+TUDATASETS = tuple(sorted(SUBJECT_OF, key=str.lower))
+"""Names of the collections (chrsmrrs.github.io/datasets)."""
+
 
 def download_archive(name: str, data_home: Path) -> Path:
-    """
-    Fetch a data set from the first mirror that has it.
-
-    Parameters
-    ----------
-    name : str
-        Name of the data set.
-    data_home : Path
-        Folder to put it in.
-
-    Returns
-    -------
-    Path
-        The archive; its checksum is written beside it.
-    """
+    """Fetch an archive from the first mirror that has it; its checksum is written beside it."""
     target = data_home / f"{name}.zip"
     failures = []
     for mirror in MIRRORS:
@@ -59,16 +75,7 @@ def download_archive(name: str, data_home: Path) -> Path:
 
 
 def keep_checksum(archive: Path, content: Path) -> None:
-    """
-    Write the checksum of an archive beside it.
-
-    Parameters
-    ----------
-    archive : Path
-        The archive.
-    content : Path
-        Where its content is now: it may not be in its place yet.
-    """
+    """Write the checksum of an archive beside it; `content` is the file that will become it."""
     with atomic_path(_checksum_file(archive)) as part:
         part.write_text(f"{_sha256(content)}  {archive.name}\n", encoding="utf-8")
 
@@ -79,14 +86,7 @@ def forget_checksum(archive: Path) -> None:
 
 
 def verify_checksum(archive: Path) -> None:
-    """
-    Compare an archive with the checksum of its first download, where there is one.
-
-    Parameters
-    ----------
-    archive : Path
-        The archive.
-    """
+    """Raise unless an archive has the checksum of its first download, where there is one."""
     beside = _checksum_file(archive)
     if not beside.is_file():
         return

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.io.datasets.random_graphs import Edges, connected_graph, distinct_edges, uniform_edges
+from retgk.io.datasets.generators import Edges, connected_graph, distinct_edges, uniform_edges
 from retgk.io.graph_dataset import GraphDataset
 
 __all__ = ["make_synthetic", "make_synthie"]
@@ -74,10 +74,10 @@ def make_synthetic(
     rng = np.random.default_rng(random_state)
     base = connected_graph(_BASE_NODES, _BASE_EDGES, rng)
     attributes = rng.normal(size=_BASE_NODES)
-    by_class = np.stack([_permuted(attributes, count, rng) for count in _N_PERMUTED])
+    by_class = np.stack([_permute_some(attributes, count, rng) for count in _N_PERMUTED])
     targets = rng.permutation(np.arange(n_graphs) % 2)
     edges = [
-        graph * _BASE_NODES + _swapped(base, _N_SWAPS[target], rng)
+        graph * _BASE_NODES + _swap_ends(base, _N_SWAPS[target], rng)
         for graph, target in enumerate(targets)
     ]
     noisy = by_class[targets].reshape(-1, 1) + rng.normal(0, noise, (n_graphs * _BASE_NODES, 1))
@@ -126,7 +126,7 @@ def make_synthie(
     edges are those of Synthie: 200 in classes 0 and 1, 146 in classes 2 and 3, 173 in all.
     (Two draws of G(10, 0.2), as the recipe seems to have it, may have equally many edges,
     and their graphs can then hardly be told apart.) All graphs have 100 nodes here; in
-    Synthie, which has no isolated nodes, those of classes 2 and 3 have 90 at most.
+    Synthie, those of classes 2 and 3 have 90.
 
     Examples
     --------
@@ -142,8 +142,7 @@ def make_synthie(
     is_first = rng.random((n_graphs, _SEEDS_PER_GRAPH)) < share[:, None]
     n_nodes = _SEEDS_PER_GRAPH * _SEED_NODES
     edges = [
-        graph * n_nodes + _joined_seeds(variants, kinds, rng)
-        for graph, kinds in enumerate(is_first)
+        graph * n_nodes + _join_seeds(variants, kinds, rng) for graph, kinds in enumerate(is_first)
     ]
     from_first_pool = np.repeat((is_first == (targets % 2 == 0)[:, None]).ravel(), _SEED_NODES)
     attributes = np.where(
@@ -165,7 +164,7 @@ def _check_n_graphs(n_graphs: int, n_classes: int) -> None:
         )
 
 
-def _permuted(values: Floats, count: int, rng: np.random.Generator) -> Floats:
+def _permute_some(values: Floats, count: int, rng: np.random.Generator) -> Floats:
     """Permute so many values among themselves."""
     chosen = rng.choice(len(values), count, replace=False)
     permuted = values.copy()
@@ -173,7 +172,7 @@ def _permuted(values: Floats, count: int, rng: np.random.Generator) -> Floats:
     return permuted
 
 
-def _swapped(edges: Edges, n_swaps: int, rng: np.random.Generator) -> Edges:
+def _swap_ends(edges: Edges, n_swaps: int, rng: np.random.Generator) -> Edges:
     """Swap the ends of pairs of edges, each edge at most once; degrees stay."""
     swapped = [tuple(edge) for edge in edges.tolist()]
     present = {frozenset(edge) for edge in swapped}
@@ -208,7 +207,7 @@ def _variant(edges: Edges, rng: np.random.Generator) -> Edges:
     return np.concatenate([kept, rng.permutation(absent)[:n_changed]])
 
 
-def _joined_seeds(
+def _join_seeds(
     variants: list[list[Edges]], is_first: NDArray[np.bool_], rng: np.random.Generator
 ) -> Edges:
     """Seeds of the dense or the sparse kind, with random edges between different ones."""

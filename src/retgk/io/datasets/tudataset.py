@@ -1,4 +1,4 @@
-"""Benchmark sets in TUDataset form: found or fetched, read, kept parsed, and written."""
+"""Benchmark sets in TUDataset form: find or fetch them, read them, keep a parsed copy, write."""
 
 import os
 import re
@@ -12,8 +12,13 @@ from retgk.io.datasets.download import (
     verify_checksum,
 )
 from retgk.io.formats.archive import DEFAULT_MAX_BYTES
-from retgk.io.formats.parsed_copies import cache_path, fingerprint, load_cached, store_cached
-from retgk.io.formats.tudataset_reader import ReadOptions, read_tudataset
+from retgk.io.formats.parsed_copies import (
+    ReadOptions,
+    cache_path,
+    fingerprint,
+    load_cached,
+    store_cached,
+)
 from retgk.io.formats.tudataset_writer import write_archive
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.storage import HOME_VARIABLE, atomic_path, cache_folder, data_home_folder
@@ -116,8 +121,7 @@ def save_tudataset(dataset: GraphDataset, data_home: str | os.PathLike[str] | No
     Examples
     --------
     >>> import tempfile
-    >>> from retgk import GraphBatch, load_tudataset, save_tudataset
-    >>> from retgk.io.graph_dataset import GraphDataset
+    >>> from retgk import GraphBatch, GraphDataset, load_tudataset, save_tudataset
     >>> triangle = GraphBatch.from_edges(3, [[0, 1], [1, 2], [2, 0]], symmetrize=True)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = save_tudataset(GraphDataset(triangle, [1], "TRIANGLE"), folder)
@@ -142,7 +146,7 @@ def _check_name(name: str) -> None:
 
 
 def _source(name: str, home: Path, download: bool) -> Path:
-    """Archive or folder of a data set, fetched if need be."""
+    """Find the archive or folder of a data set; fetch it if need be."""
     archive, inner = home / f"{name}.zip", home / name
     if archive.is_file():
         return archive
@@ -161,6 +165,8 @@ def _source(name: str, home: Path, download: bool) -> Path:
 
 
 def _read(source: Path, name: str, options: ReadOptions, max_bytes: int) -> GraphDataset:
+    from retgk.io.formats.tudataset_reader import read_tudataset  # compiles; copies need it not
+
     if source.is_file():
         verify_checksum(source)
     return read_tudataset(source, name, options, max_bytes)

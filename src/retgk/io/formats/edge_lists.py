@@ -14,7 +14,7 @@ from retgk.array_types import Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.io.formats.archive import DEFAULT_MAX_BYTES
-from retgk.io.formats.file_series import PathLike, paths_to_read, write_series
+from retgk.io.formats.graph_files import PathLike, paths_to_read, write_series
 
 __all__ = ["read_edge_list", "write_edge_list"]
 
@@ -78,7 +78,7 @@ def read_edge_list(
 
 
 def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:
-    """
+    r"""
     Write graphs to files of edges, one graph each.
 
     Parameters
@@ -96,6 +96,15 @@ def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph"
     -------
     list of Path
         The files, in order of the graphs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retgk import GraphBatch, write_edge_list
+    >>> path = GraphBatch.from_edges(3, [[0, 1], [1, 2]], symmetrize=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_edge_list(path, folder)[0].read_text()
+    '0 1\n1 2\n'
     """
     if graphs.has_labels or graphs.n_attributes:
         raise InvalidInputError(
@@ -142,7 +151,7 @@ class _Edges:
         self.ends.append(self.numbers.setdefault(target, len(self.numbers)))
 
     def graph(self) -> GraphBatch:
-        """Batch of one, with nodes called by numbers in the order of these."""
+        """Build a batch of one; nodes that are all called by numbers are in that order."""
         edges = self._rank()[np.array(self.ends, np.int64).reshape(-1, 2)]
         weights = np.array(self.weights) if self.weights else None
         return GraphBatch.from_edges(len(self.numbers), edges, weights, symmetrize=True)
@@ -175,8 +184,8 @@ def _read_one(path: Path, delimiter: str | None, weighted: bool, max_bytes: int)
         except _BadLineError as error:
             place, remedy = f"{path}, line {number}: ", error.remedy
             if remedy is None:
-                raise InvalidInputError(f"{place}{error}, got {_shown(line)}") from None
-            remedy = replace(remedy, text=f"{remedy.text}, got {_shown(line)}")
+                raise InvalidInputError(f"{place}{error}, got {_quote(line)}") from None
+            remedy = replace(remedy, text=f"{remedy.text}, got {_quote(line)}")
             raise InvalidInputError(f"{place}{error}", remedy) from None
         edges.add(source, target)
     if not edges.ends:
@@ -184,7 +193,7 @@ def _read_one(path: Path, delimiter: str | None, weighted: bool, max_bytes: int)
     if edges.starts_with_header():
         source, target, *_ = edges.numbers
         raise InvalidInputError(
-            f"{path} starts with {_shown(source)} and {_shown(target)}, but all other nodes are "
+            f"{path} starts with {_quote(source)} and {_quote(target)}, but all other nodes are "
             "numbers; if that line is a header, remove it or put a # before it"
         )
     return edges.graph()
@@ -207,7 +216,7 @@ class _BadLineError(Exception):
 
 
 def _cells(line: str, delimiter: str | None) -> list[str]:
-    """Columns of a line, of which the first two are nodes."""
+    """Split a line into columns, of which the first two are nodes."""
     cells = [cell.strip() for cell in line.split(delimiter)]
     between = "white space" if delimiter is None else repr(delimiter)
     if delimiter is None:
@@ -242,7 +251,7 @@ def _weight(others: list[str]) -> float:
 
 
 def _lines(path: Path, max_bytes: int) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, without white space around; one at a time is held in memory."""
+    """Read lines with their numbers, stripped; one at a time is held in memory."""
     n_bytes = number = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
@@ -265,5 +274,5 @@ def _lines(path: Path, max_bytes: int) -> Iterator[tuple[int, str]]:
         raise InvalidInputError(f"{path} is damaged: {error}; fetch it again") from error
 
 
-def _shown(line: str) -> str:
+def _quote(line: str) -> str:
     return ascii(line[:_MOST_SHOWN]) + "..." * (len(line) > _MOST_SHOWN)

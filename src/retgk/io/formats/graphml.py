@@ -6,7 +6,9 @@ from typing import Any
 
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
-from retgk.io.formats.file_series import PathLike, paths_to_read, write_series
+from retgk.io.converters.networkx_graphs import from_networkx, networkx_graph
+from retgk.io.formats.graph_files import PathLike, paths_to_read, write_series
+from retgk.runtime.optional_packages import optional_module
 
 __all__ = ["read_graphml", "write_graphml"]
 
@@ -15,7 +17,7 @@ def read_graphml(
     paths: PathLike | Iterable[PathLike],
     *,
     label: Hashable | None = None,
-    attributes: Any = None,
+    attributes: Hashable | list[Hashable] | None = None,
     weight: Hashable | None = "weight",
     symmetrize: bool = False,
 ) -> GraphBatch:
@@ -40,13 +42,22 @@ def read_graphml(
     -------
     GraphBatch
         The graphs, in order of the files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retgk import GraphBatch, read_graphml, write_graphml
+    >>> edge = GraphBatch.from_edges(2, [[0, 1]], labels=["C", "N"], symmetrize=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_graphml(edge, folder)
+    ...     read_graphml(folder, label="label") == edge
+    True
     """
-    nx, converters = _networkx(), _converters()
+    nx = optional_module("networkx", "networkx")
     graphs = [_read_one(nx, path) for path in paths_to_read(paths, ".graphml")]
-    batch: GraphBatch = converters.from_networkx(
+    return from_networkx(
         graphs, label=label, attributes=attributes, weight=weight, symmetrize=symmetrize
     )
-    return batch
 
 
 def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:
@@ -70,8 +81,17 @@ def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") 
     -------
     list of Path
         The files, in order of the graphs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retgk import GraphBatch, write_graphml
+    >>> edges = GraphBatch.from_edges([2, 2], [[0, 1], [2, 3]], symmetrize=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in write_graphml(edges, folder)]
+    ['graph-0.graphml', 'graph-1.graphml']
     """
-    nx, converters = _networkx(), _converters()
+    nx = optional_module("networkx", "networkx")
     for name in graphs.label_names:
         if not isinstance(name, str | int | float):
             raise InvalidInputError(
@@ -81,24 +101,12 @@ def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") 
                     "number the labels with with_labels(graphs.labels), or use write_parquet",
                 ),
             )
-    written = converters.to_networkx(graphs)
+    written = [networkx_graph(graph, graphs.is_weighted) for graph in graphs]
     for graph in written:
         for _, data in graph.nodes(data=True):
             values = data.pop("attributes", ())
             data.update({f"attribute_{column}": value for column, value in enumerate(values)})
     return write_series(nx.write_graphml, written, folder, stem, ".graphml")
-
-
-def _networkx() -> Any:
-    from retgk.runtime.optional_packages import optional_module
-
-    return optional_module("networkx", "networkx")
-
-
-def _converters() -> Any:
-    from retgk.io import converters
-
-    return converters
 
 
 def _read_one(nx: Any, path: Path) -> Any:

@@ -2,15 +2,18 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.io.formats.parquet_rows import dataset_of_rows, rows_of_dataset
+from retgk.io.formats.parquet_columns import JSON_FIELD, dataset_of_rows
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.storage import atomic_path
 
@@ -102,6 +105,15 @@ def iter_parquet(path: str | os.PathLike[str], batch_size: int = 1_000) -> Itera
     ------
     InvalidInputError
         If rows contradict themselves; the message names the row.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retgk import iter_parquet, make_graph_classification, write_parquet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_parquet(make_graph_classification(50), f"{folder}/graphs.parquet")
+    ...     [len(part) for part in iter_parquet(path, batch_size=20)]
+    [20, 20, 10]
     """
     from pyarrow import ArrowInvalid, parquet
 
@@ -111,7 +123,7 @@ def iter_parquet(path: str | os.PathLike[str], batch_size: int = 1_000) -> Itera
     except ArrowInvalid as error:
         raise InvalidInputError(f"{path} is not a whole Parquet file: {error}") from error
     with file:
-        name, description = _described(file.schema_arrow.metadata, Path(path))
+        name, description = _name_and_description(file.schema_arrow.metadata, Path(path))
         first = 0
         try:
             for rows in file.iter_batches(batch_size):
@@ -134,6 +146,15 @@ def read_parquet(path: str | os.PathLike[str]) -> GraphDataset:
     -------
     GraphDataset
         All graphs. Targets are NaN where the file has none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retgk import make_graph_classification, read_parquet, write_parquet
+    >>> data = make_graph_classification(50, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read_parquet(write_parquet(data, f"{folder}/graphs.parquet")).graphs == data.graphs
+    True
     """
     parts = list(iter_parquet(path, batch_size=100_000))
     if not parts:
@@ -141,7 +162,7 @@ def read_parquet(path: str | os.PathLike[str]) -> GraphDataset:
     edge_labels = [part.edge_labels for part in parts if part.edge_labels is not None]
     return GraphDataset(
         GraphBatch.concatenate(part.graphs for part in parts),
-        np.concatenate([part.targets for part in parts]),
+        np.concatenate([part.targets for part in parts if part.targets is not None]),
         parts[0].name,
         parts[0].description,
         np.concatenate(edge_labels) if edge_labels else None,
@@ -162,17 +183,15 @@ def _rows_of_pieces(data: Any, batch_size: int, name: str) -> Iterator[tuple[Any
                 f"expected GraphDataset or GraphBatch, got {type(item).__name__}; convert graphs "
                 "with retgk.as_batch"
             )
-        has_targets = isinstance(item, GraphDataset)
-        whole = item if isinstance(item, GraphDataset) else _without_targets(item, name)
+        whole = item if isinstance(item, GraphDataset) else GraphDataset(item, None, name)
         _check_no_gap(whole)
         for first in range(0, len(whole), batch_size):
-            piece = _part(whole, slice(first, min(first + batch_size, len(whole))))
-            yield rows_of_dataset(piece, has_targets), _metadata(whole)
+            yield _record_batch(whole[first : first + batch_size]), _metadata(whole)
 
 
 def _check_no_gap(dataset: GraphDataset) -> None:
     """Raise where a target is None, which would be refused when the file is read."""
-    if dataset.targets.dtype != object:
+    if dataset.targets is None or dataset.targets.dtype != object:
         return
     for graph, target in enumerate(dataset.targets):
         if any(value is None for value in np.atleast_1d(target)):
@@ -181,18 +200,73 @@ def _check_no_gap(dataset: GraphDataset) -> None:
             )
 
 
-def _without_targets(graphs: GraphBatch, name: str) -> GraphDataset:
-    return GraphDataset(graphs, np.full(len(graphs), np.nan), name)
+def _record_batch(dataset: GraphDataset) -> Any:
+    """Make a record batch with one row per graph."""
+    import pyarrow as pa
+
+    graphs = dataset.graphs
+    nodes, entries = graphs.node_ptr, graphs.indptr[graphs.node_ptr]
+    columns = {
+        "degrees": (nodes, pa.array(np.diff(graphs.indptr).astype(np.int32))),
+        "neighbours": (entries, pa.array(graphs.indices)),
+        # Written in any case: some pieces of a stream may be weighted, others not, and
+        # a column of ones takes no room in the file.
+        "weights": (entries, pa.array(graphs.weights)),
+    }
+    if graphs.n_attributes:
+        values = pa.array(graphs.attributes.reshape(-1))
+        rows = pa.FixedSizeListArray.from_arrays(values, graphs.n_attributes)
+        columns["attributes"] = (nodes, rows)
+    if dataset.edge_labels is not None:
+        columns["edge_labels"] = (entries, pa.array(dataset.edge_labels))
+    fields, arrays = [], []
+    for name, (ptr, values) in columns.items():
+        arrays.append(_lists(ptr, values))
+        fields.append(pa.field(name, arrays[-1].type))
+    if graphs.has_labels:
+        names, metadata = _name_column(graphs.label_names)
+        arrays.append(_lists(nodes, names.take(pa.array(graphs.labels))))
+        fields.append(pa.field("labels", arrays[-1].type, metadata=metadata))
+    if dataset.targets is not None:
+        arrays.append(_target_column(dataset.targets))
+        fields.append(pa.field("target", arrays[-1].type))
+    return pa.record_batch(arrays, schema=pa.schema(fields))
 
 
-def _part(dataset: GraphDataset, rows: slice) -> GraphDataset:
-    graphs, labels = dataset.graphs, dataset.edge_labels
-    if labels is not None:
-        first, stop = graphs.indptr[graphs.node_ptr[[rows.start, rows.stop]]]
-        labels = labels[first:stop]
-    return GraphDataset(
-        graphs[rows], dataset.targets[rows], dataset.name, dataset.description, labels
-    )
+def _name_column(names: tuple[Hashable, ...]) -> tuple[Any, dict[bytes, bytes] | None]:
+    """Column of the vocabulary: integers and text as they are, anything else as JSON."""
+    import pyarrow as pa
+
+    for kind, arrow_type in ((int, pa.int64()), (str, pa.string())):
+        if all(type(name) is kind for name in names):
+            with suppress(OverflowError, UnicodeError, pa.ArrowException):  # 2**70, "\ud800"
+                return pa.array(names, arrow_type), None
+    texts = []
+    for name in names:
+        try:
+            texts.append(json.dumps(name))
+        except TypeError as error:
+            raise InvalidInputError(f"the label {name!r} cannot be written: {error}") from error
+    return pa.array(texts, pa.string()), JSON_FIELD
+
+
+def _target_column(targets: NDArray[Any]) -> Any:
+    """Column of plain values, or of lists where each graph has several."""
+    import pyarrow as pa
+
+    try:
+        values = pa.array(targets.reshape(-1))
+    except (OverflowError, UnicodeError, pa.ArrowException) as error:
+        raise InvalidInputError(f"the targets cannot be written: {error}") from error
+    if targets.ndim == 1:
+        return values
+    return pa.FixedSizeListArray.from_arrays(values, targets.shape[1])
+
+
+def _lists(ptr: Ints, values: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.LargeListArray.from_arrays(pa.array(ptr), values)
 
 
 def _metadata(dataset: GraphDataset) -> dict[bytes, bytes]:
@@ -200,8 +274,8 @@ def _metadata(dataset: GraphDataset) -> dict[bytes, bytes]:
     return {_METADATA_KEY: json.dumps(value).encode()}
 
 
-def _described(metadata: dict[bytes, bytes] | None, path: Path) -> tuple[str, str]:
-    """Name and description; files that others wrote have none."""
+def _name_and_description(metadata: dict[bytes, bytes] | None, path: Path) -> tuple[str, str]:
+    """Name and description of a collection; files that others wrote have none."""
     try:
         value = json.loads((metadata or {})[_METADATA_KEY])
         return str(value["name"]), str(value["description"])

@@ -1,4 +1,4 @@
-"""Columns of a table of graphs as flat arrays; the errors name the file and the row."""
+"""Graphs from the columns of a Parquet file; the errors name the file and the row."""
 
 import json
 from collections.abc import Iterator
@@ -10,14 +10,19 @@ from numpy.typing import NDArray
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
+from retgk.graphs.labels import encode_labels
+from retgk.graphs.ragged import offsets
+from retgk.graphs.validation import check_no_nan
+from retgk.io.graph_dataset import GraphDataset
 
-__all__ = ["JSON_FIELD", "Columns"]
+__all__ = ["JSON_FIELD", "dataset_of_rows"]
 
 JSON_FIELD = {b"retgk": b"json"}
 """Metadata of a column of labels that are stored as JSON."""
 
 
-class Columns:
+class _Columns:
     """Columns of a record batch as flat arrays, checked."""
 
     def __init__(self, rows: Any, place: tuple[str, int]) -> None:
@@ -25,8 +30,8 @@ class Columns:
         self.file, self.first_row = place
 
     @contextmanager
-    def named(self) -> Iterator[None]:
-        """Put file and rows before what is wrong with the graphs of these rows."""
+    def rows_in_errors(self) -> Iterator[None]:
+        """Put file and rows before the messages of errors in this block."""
         try:
             yield
         except InvalidInputError as error:
@@ -35,7 +40,7 @@ class Columns:
             ) from error
 
     def column(self, name: str) -> Any:
-        """Column, or None; rows without a value are an error."""
+        """Give a column, or None; rows without a value are an error."""
         index = self.rows.schema.get_field_index(name)
         if index < 0:
             return None
@@ -46,7 +51,7 @@ class Columns:
         return column
 
     def list_values(self, name: str) -> tuple[Ints, Any]:
-        """Offsets and values of a list column."""
+        """Give the offsets and values of a list column."""
         import pyarrow as pa
 
         column = self.column(name)
@@ -75,7 +80,7 @@ class Columns:
         return ptr, self.numbers(name, values, kind)
 
     def numbers(self, name: str, values: Any, kind: Any) -> NDArray[Any]:
-        """Array of values, which must fit into a type without loss."""
+        """Convert values, which must fit into a type without loss."""
         import pyarrow as pa
 
         try:
@@ -84,7 +89,7 @@ class Columns:
             raise InvalidInputError(f"{self.file}: the column {name!r}: {error}") from error
 
     def optional_lists(self, name: str, kind: Any, expected: Ints) -> NDArray[Any] | None:
-        """Values of a list column as long as the neighbours, or None where there is none."""
+        """Give values of a list column, one per neighbour, or None without the column."""
         if self.column(name) is None:
             return None
         ptr, values = self.lists(name, kind)
@@ -97,11 +102,11 @@ class Columns:
             return None
         ptr, rows = self.list_values("attributes")
         self.check_lengths("attributes", ptr, np.diff(node_ptr), "degrees ask for")
-        values, width = self._joined("attributes", rows)
+        values, width = self._flatten_lists("attributes", rows)
         return self.numbers("attributes", values, np.float64).reshape(len(rows), width)
 
-    def _joined(self, name: str, rows: Any) -> tuple[Any, int]:
-        """Values and length of lists that all have one length; other programs do not fix it."""
+    def _flatten_lists(self, name: str, rows: Any) -> tuple[Any, int]:
+        """Give the values of lists that all have one length, and that length."""
         import pyarrow as pa
 
         if pa.types.is_fixed_size_list(rows.type):
@@ -130,7 +135,7 @@ class Columns:
 
         width = 0
         if pa.types.is_nested(column.type):
-            column, width = self._joined("target", column)
+            column, width = self._flatten_lists("target", column)
         if pa.types.is_nested(column.type):
             raise InvalidInputError(
                 f"{self.file}: the column 'target' nests {column.type}; expected one value for "
@@ -152,7 +157,7 @@ class Columns:
         )
 
     def distinct_labels(self, values: Any) -> tuple[NDArray[Any], list[Any]]:
-        """Position of every label among the distinct ones, and these."""
+        """Give the position of every label among the distinct ones, and these."""
         import pyarrow as pa
 
         if pa.types.is_nested(values.type):
@@ -172,6 +177,55 @@ class Columns:
         return np.asarray(distinct.indices).astype(np.int64), names
 
 
+def dataset_of_rows(rows: Any, name: str, description: str, place: tuple[str, int]) -> GraphDataset:
+    """Build the data set of a record batch; `place` is the file and the number of its first row."""
+    reader = _Columns(rows, place)
+    node_ptr, degrees = reader.lists("degrees", np.int64)
+    entries, neighbours = reader.lists("neighbours", np.int32)
+    indptr = offsets(degrees)
+    reader.check_lengths("neighbours", entries, np.diff(indptr[node_ptr]), "degrees ask for")
+    per_entry = {
+        key: reader.optional_lists(key, kind, entries)
+        for key, kind in (("weights", np.float64), ("edge_labels", np.int64))
+    }
+    attributes = reader.attributes(node_ptr)
+    with reader.rows_in_errors():
+        graphs = GraphBatch(
+            node_ptr, indptr, neighbours, per_entry["weights"], attributes=attributes
+        )
+    graphs = _with_label_column(graphs, reader)
+    edge_labels = per_entry["edge_labels"]
+    if edge_labels is not None:
+        with reader.rows_in_errors():
+            edge_labels = edge_labels[_order_of_entries(graphs, indptr, neighbours)]
+    return GraphDataset(graphs, reader.targets(), name, description, edge_labels)
+
+
+def _order_of_entries(graphs: GraphBatch, indptr: Ints, neighbours: NDArray[Any]) -> Any:
+    """Find where the entries of a batch, which sorts neighbours, stood in the file."""
+    if len(graphs.indices) != len(neighbours):
+        raise InvalidInputError(
+            "edges that are listed twice or weigh nothing cannot have edge labels"
+        )
+    if np.array_equal(graphs.indices, neighbours):
+        return slice(None)
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    return np.lexsort((neighbours, rows))
+
+
+def _with_label_column(graphs: GraphBatch, reader: _Columns) -> GraphBatch:
+    if reader.column("labels") is None:
+        return graphs
+    ptr, values = reader.list_values("labels")
+    reader.check_lengths("labels", ptr, graphs.sizes, "degrees ask for")
+    positions, names = reader.distinct_labels(values)
+    with reader.rows_in_errors():
+        codes_of_names, ordered = encode_labels(names)
+        codes = codes_of_names[positions]
+        check_no_nan(codes, ordered, graphs.node_ptr)
+    return trusted_batch(flat_arrays(graphs)._replace(labels=codes, label_names=ordered))
+
+
 def _hashable(value: Any) -> Any:
-    """Undo what JSON does to tuples."""
+    """Make tuples of the lists that JSON made of them."""
     return tuple(_hashable(item) for item in value) if isinstance(value, list) else value

@@ -6,17 +6,18 @@ import mmap
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retgk.graphs.adjacency import Adjacency
-from retgk.graphs.batch import GraphBatch
+from retgk.graphs.batch import flat_arrays, trusted_batch
+from retgk.graphs.slicing import FlatGraphs
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.storage import atomic_path
 
-__all__ = ["cache_path", "fingerprint", "load_cached", "store_cached"]
+__all__ = ["ReadOptions", "cache_path", "fingerprint", "load_cached", "store_cached"]
 
 _MAGIC = b"retgk-cache-1\n"
 _ALIGNMENT = 64
@@ -24,28 +25,33 @@ _DTYPES = ("<i4", "<i8", "<f8")
 _LENGTH_BYTES = 8
 
 
-def fingerprint(source: Path, options: Any) -> str:
-    """Describe what a parsed copy depends on: sizes and times of files, and how to read."""
+class ReadOptions(NamedTuple):
+    """What changes the result of reading the same files."""
+
+    symmetrize: bool = False
+    weight_column: int | None = None
+
+
+def fingerprint(source: Path, options: ReadOptions) -> str:
+    """Describe what a parsed copy depends on: files, their sizes and times, how to read them."""
     files = sorted(source.glob("*.txt")) if source.is_dir() else [source]
     stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     return json.dumps([str(source.resolve()), stats, list(options)])
 
 
-def cache_path(folder: Path, name: str, source: Path, options: Any) -> Path:
-    """File of a parsed copy; sources and ways to read them do not share one."""
+def cache_path(folder: Path, name: str, source: Path, options: ReadOptions) -> Path:
+    """Name the file of a parsed copy: one for each source and way to read it."""
     key = json.dumps([str(source.resolve()), list(options)])
     return folder / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.bin"
 
 
 def store_cached(path: Path, dataset: GraphDataset, mark: str) -> None:
     """Write a parsed copy where that is possible; a cache is never worth an error."""
-    graphs = dataset.graphs
+    graphs = flat_arrays(dataset.graphs)
     arrays: dict[str, NDArray[Any] | None] = {
         "node_ptr": graphs.node_ptr,
-        "indptr": graphs.indptr,
-        "indices": graphs.indices,
-        "weights": graphs._weights,
-        "labels": graphs._labels,
+        **graphs.adjacency._asdict(),
+        "labels": graphs.labels,
         "attributes": graphs.attributes,
         "targets": dataset.targets,
         "edge_labels": dataset.edge_labels,
@@ -68,11 +74,11 @@ def load_cached(path: Path, mark: str) -> GraphDataset | None:
         names = tuple(
             tuple(name) if isinstance(name, list) else name for name in header["label_names"]
         )
-        graphs = GraphBatch._trusted(
+        graphs = FlatGraphs(
             arrays["node_ptr"], adjacency, arrays.get("labels"), names, arrays["attributes"]
         )
         return GraphDataset(
-            graphs,
+            trusted_batch(graphs),
             arrays["targets"].copy(),
             header["name"],
             header["description"],
@@ -121,11 +127,11 @@ def _read(path: Path, mark: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]
     if header["fingerprint"] != mark or len(content) != start + header["n_bytes"]:
         raise ValueError("stale or cut off")
     return header, {
-        name: _mapped(content, start, place) for name, place in header["arrays"].items()
+        name: _map_array(content, start, place) for name, place in header["arrays"].items()
     }
 
 
-def _mapped(content: mmap.mmap, start: int, place: list[Any]) -> NDArray[Any]:
+def _map_array(content: mmap.mmap, start: int, place: list[Any]) -> NDArray[Any]:
     dtype, shape, offset, checksum = place
     if dtype not in _DTYPES:
         raise ValueError(f"unexpected type {dtype}")
@@ -138,9 +144,9 @@ def _mapped(content: mmap.mmap, start: int, place: list[Any]) -> NDArray[Any]:
 
 def _checksum(array: NDArray[Any]) -> int:
     """
-    Sum of the words of an array, plus position-weighted sums of its blocks.
+    Combine the sum of the pages of an array with their sum weighted by position.
 
-    It finds accidents (lost pages, flipped bits, blocks that swapped places) at the speed of
+    This finds accidents (lost pages, flipped bits, pages that swapped places) at the speed of
     memory; a CRC would take longer than everything else a cached load does.
     """
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)

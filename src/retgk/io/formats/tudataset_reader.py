@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.adjacency import Adjacency
-from retgk.graphs.batch import GraphBatch
+from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
+from retgk.graphs.slicing import FlatGraphs
 from retgk.graphs.validation import checked_attributes, checked_labels
 from retgk.io.formats.archive import Member, open_members
 from retgk.io.formats.edge_files import (
@@ -19,21 +20,15 @@ from retgk.io.formats.edge_files import (
     adjacency_of_blocks,
     entries_of_edges,
 )
+from retgk.io.formats.parsed_copies import ReadOptions
 from retgk.io.formats.text_columns import read_floats, read_integers
 from retgk.io.graph_dataset import GraphDataset
 
-__all__ = ["ReadOptions", "read_tudataset"]
-
-
-class ReadOptions(NamedTuple):
-    """What changes the result of reading the same files."""
-
-    symmetrize: bool = False
-    weight_column: int | None = None
+__all__ = ["read_tudataset"]
 
 
 class _Files(NamedTuple):
-    """The files of one collection, by the end of their names."""
+    """The files of one collection; `get` and `require` find them by the end of their names."""
 
     name: str
     source: Path
@@ -52,24 +47,35 @@ class _Files(NamedTuple):
         return member
 
 
-def read_tudataset(source: Path, name: str, options: ReadOptions, max_bytes: int) -> GraphDataset:
-    """Read a zip archive or folder; everything is checked, nothing is written."""
+def read_tudataset(
+    source: Path, name: str | None, options: ReadOptions, max_bytes: int
+) -> GraphDataset:
+    """Read a zip archive or folder; without a name, that of its one file ``NAME_A.txt``."""
     with open_members(source, max_bytes) as members:
-        files = _Files(name, source, members)
+        files = _Files(name or _only_name(members, source), source, members)
         node_ptr = _node_ptr(files.require("graph_indicator"))
         targets = _targets(files, len(node_ptr) - 1)
         labels = _node_labels(files, node_ptr)
         attributes = _node_attributes(files, node_ptr)
         adjacency, edge_labels = _adjacency(files, node_ptr, options)
     codes, names = checked_labels(labels, node_ptr)
-    graphs = GraphBatch._trusted(
-        node_ptr, adjacency, codes, names, checked_attributes(attributes, node_ptr)
-    )
-    return GraphDataset(graphs, targets, name, _description(files, options), edge_labels)
+    values = checked_attributes(attributes, node_ptr)
+    graphs = trusted_batch(FlatGraphs(node_ptr, adjacency, codes, names, values))
+    return GraphDataset(graphs, targets, files.name, _description(files, options), edge_labels)
+
+
+def _only_name(members: dict[str, Member], source: Path) -> str:
+    """Name of the collection in an archive or folder."""
+    names = [name.removesuffix("_A.txt") for name in members if name.endswith("_A.txt")]
+    if len(names) != 1:
+        raise InvalidInputError(
+            f"{source} holds {len(names)} files NAME_A.txt; a TU collection has one"
+        )
+    return names[0]
 
 
 def _node_ptr(member: Member) -> Ints:
-    """First node of every graph, from the graph of every node."""
+    """Find the first node of every graph from the graph of every node."""
     graph_of_node = _one_column(read_integers(member), member)
     steps = np.diff(graph_of_node, prepend=0)
     if len(steps) == 0 or steps[0] < 1:
@@ -107,7 +113,7 @@ def _check_count(n_lines: int, member: Member, n_expected: int, what: str, where
 
 
 def _targets(files: _Files, n_graphs: int) -> NDArray[Any]:
-    """Classes, or values to regress on, of which a graph may have several."""
+    """Read classes, or values to regress on, of which a graph may have several."""
     values: NDArray[Any]
     member = files.get("graph_attributes")
     if member is None or files.get("graph_labels") is not None:
@@ -142,7 +148,7 @@ def _node_attributes(files: _Files, node_ptr: Ints) -> Floats | None:
 def _adjacency(
     files: _Files, node_ptr: Ints, options: ReadOptions
 ) -> tuple[Adjacency, Ints | None]:
-    """Adjacency and edge labels; edges are held in memory only where they must be."""
+    """Read adjacency and edge labels; hold all edges in memory only where that is needed."""
     file = EdgeFile(files.require("A"))
     if files.get("edge_labels") is None and options.weight_column is None:
         with suppress(EdgesOutOfOrderError), closing(file.blocks()) as blocks:
@@ -159,14 +165,14 @@ def _adjacency(
         weighted = GraphBatch.from_edges(
             np.diff(node_ptr), edges.T - 1, weights, symmetrize=options.symmetrize
         )
-        adjacency = weighted._adjacency()
+        adjacency = flat_arrays(weighted).adjacency
     return adjacency, edge_labels
 
 
 def _edge_labels(
     files: _Files, edges: Codes, node_ptr: Ints, adjacency: Adjacency, both: bool
 ) -> Ints | None:
-    """Labels of the lines, brought into the order of the adjacency."""
+    """Read the labels of edges and bring them into the order of the adjacency."""
     member = files.get("edge_labels")
     if member is None:
         return None

@@ -31,11 +31,16 @@ def write_archive(dataset: GraphDataset, path: Path) -> None:
 
 
 def _files(dataset: GraphDataset) -> Iterator[tuple[str, Iterable[NDArray[Any]]]]:
-    """End of the name and rows of every file."""
+    """List the files: end of the name, and rows in blocks."""
     graphs = dataset.graphs
     yield "A", _edges(graphs)
     yield "graph_indicator", [np.repeat(np.arange(1, len(graphs) + 1), graphs.sizes)]
-    targets = np.asarray(dataset.targets)
+    if dataset.targets is None:
+        raise InvalidInputError(
+            f"{dataset.name} has no targets, which TUDataset files need; give each graph one, or "
+            "use write_parquet"
+        )
+    targets = dataset.targets
     if targets.dtype.kind in "biu" and targets.ndim == 1:
         yield "graph_labels", [_checked_integers(targets, "targets")]
     elif targets.dtype.kind == "f":
@@ -73,7 +78,7 @@ def _integer_names(graphs: GraphBatch) -> Ints:
 
 
 def _checked_integers(values: NDArray[Any], what: str) -> Ints:
-    """Integers that the reader takes back; its parser stops at 18 digits."""
+    """Convert to int64; raise for more than 18 digits, which the reader refuses."""
     largest = max(-int(values.min()), int(values.max())) if values.size else 0
     if largest > _LARGEST:
         raise InvalidInputError(
