@@ -106,6 +106,16 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYT
     -------
     RetGKClassifier, RetGKRegressor, RetGKKernel or RetGKEmbedding
         The fitted model.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from retgk import RetGKClassifier, make_graph_classification
+    >>> data = make_graph_classification(n_graphs=20, random_state=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     save_model(RetGKClassifier(random_state=0).fit(data), f"{folder}/model.retgk")
+    ...     load_model(f"{folder}/model.retgk").predict(data.graphs).shape
+    (20,)
     """
     path = Path(path)
     document, arrays = read_container(path, max_bytes)
