@@ -47,6 +47,11 @@ MAX_EXACT_NODES = 1_000_000
 
 GRAPHS_AT_A_TIME = 4096
 
+_SMALLER = {
+    False: Remedy("approximate", "use approximate=True"),
+    True: Remedy("fewer_graphs", "give fewer graphs"),
+}
+
 AnyEngine = TypeVar("AnyEngine", ExactEngine, EmbeddedEngine)
 
 
@@ -126,10 +131,7 @@ def fit_machine(
     candidates = _candidates(model, batch, seed)
     # products, kernel values and a copy; embeddings hold their vectors too
     n_bytes = 8 * (4 if model.approximate_ else 3) * len(batch) * len(columns)
-    remedy = Remedy("fewer_graphs", "give fewer graphs")
-    if not model.approximate_:
-        remedy = Remedy("approximate", "use approximate=True")
-    check_room(n_bytes, "the kernel matrix", remedy)
+    check_room(n_bytes, "the kernel matrix", _SMALLER[model.approximate_])
     choice, model.cv_results_ = best_candidate(
         _fit_in_turn(candidates, columns),
         solver,

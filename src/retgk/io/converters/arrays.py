@@ -12,18 +12,14 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import offsets
 from retgk.graphs.validation import check_not_masked, integers
+from retgk.io.converters.graph_kinds import list_graphs
 from retgk.io.converters.local_edges import (
     LocalEdges,
     batch_from_local_edges,
     checked_edge_weights,
     checked_edges,
 )
-from retgk.io.converters.node_values import (
-    join_labels,
-    list_graphs,
-    list_per_graph,
-    stack_attributes,
-)
+from retgk.io.converters.node_values import join_labels, list_per_graph, stack_attributes
 
 __all__ = ["from_edge_lists", "from_numpy", "from_scipy"]
 

@@ -9,12 +9,20 @@ from scipy.sparse import issparse
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters.arrays import from_edge_lists, from_numpy, from_scipy
-from retgk.io.converters.grakel import from_grakel, is_grakel
-from retgk.io.converters.igraph_graphs import from_igraph, is_igraph
-from retgk.io.converters.networkx_graphs import from_networkx, is_networkx, networkx_graph
-from retgk.io.converters.node_values import iterable_graphs, missing_graph_error
-from retgk.io.converters.pyg import from_pyg, is_pyg
-from retgk.io.converters.rdkit_molecules import from_rdkit, from_smiles, is_rdkit
+from retgk.io.converters.grakel import from_grakel
+from retgk.io.converters.graph_kinds import (
+    is_grakel,
+    is_igraph,
+    is_networkx,
+    is_pyg,
+    is_rdkit,
+    iterable_graphs,
+    missing_graph_error,
+)
+from retgk.io.converters.igraph_graphs import from_igraph
+from retgk.io.converters.networkx_graphs import from_networkx, networkx_graph
+from retgk.io.converters.pyg import from_pyg
+from retgk.io.converters.rdkit_molecules import from_rdkit, from_smiles
 from retgk.io.graph_dataset import GraphDataset
 
 if TYPE_CHECKING:

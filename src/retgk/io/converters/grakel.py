@@ -1,6 +1,6 @@
 """The input format of GraKeL: a graph object, its node labels, its edge labels."""
 
-from collections.abc import Hashable, Iterable, Mapping, Set, Sized
+from collections.abc import Hashable, Iterable, Mapping, Sized
 from numbers import Number
 from typing import Any
 
@@ -10,10 +10,16 @@ from scipy.sparse import coo_array, issparse
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import graph_of, offsets
+from retgk.io.converters.graph_kinds import (
+    graphs_of_kind,
+    is_grakel,
+    is_grakel_item,
+    is_grakel_object,
+)
 from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges
-from retgk.io.converters.node_values import attribute_matrix, graphs_of_kind
+from retgk.io.converters.node_values import attribute_matrix
 
-__all__ = ["from_grakel", "is_grakel"]
+__all__ = ["from_grakel"]
 
 _ITEM = "[graph], [graph, node_labels] or [graph, node_labels, edge_labels]"
 _FORMS = (
@@ -64,7 +70,7 @@ def from_grakel(
     >>> from_grakel([water], symmetrize=True)
     GraphBatch(1 graph, 3 nodes, 2 edges, 2 labels)
     """
-    found = [graphs] if is_grakel(graphs) else graphs_of_kind(graphs, _is_item, _ITEM)
+    found = [graphs] if is_grakel(graphs) else graphs_of_kind(graphs, is_grakel_item, _ITEM)
     read = [_read_graph(graph, position) for position, graph in enumerate(found)]
     sizes = [len(nodes) for nodes, _, _ in read]
     node_ptr = offsets(sizes)
@@ -84,32 +90,6 @@ def from_grakel(
         attributes=attributes,
         symmetrize=symmetrize,
     )
-
-
-def is_grakel(graph: Any) -> bool:
-    """
-    Whether an object can only be one graph in GraKeL's format.
-
-    A list of two matrices, or of a matrix and None, may as well be a list of graphs.
-    """
-    if not _is_item(graph):
-        return False
-    if _is_graph_object(graph):
-        return True
-    structure, labels = graph[0], graph[1] if len(graph) > 1 else None
-    if labels is None:
-        return isinstance(structure, Mapping | Set)
-    is_structure = isinstance(structure, Mapping | Set | list | tuple | np.ndarray)
-    return isinstance(labels, Mapping) and (is_structure or issparse(structure))
-
-
-def _is_item(graph: Any) -> bool:
-    is_parts = isinstance(graph, list | tuple) and 1 <= len(graph) <= 3
-    return is_parts or _is_graph_object(graph)
-
-
-def _is_graph_object(graph: Any) -> bool:
-    return hasattr(graph, "edge_dictionary") and hasattr(graph, "index_node_labels")
 
 
 def _read_graph(graph: Any, position: int) -> tuple[list[Hashable], LocalEdges, Any]:
@@ -132,7 +112,7 @@ def _read_graph(graph: Any, position: int) -> tuple[list[Hashable], LocalEdges, 
 
 def _structure_and_labels(graph: Any) -> tuple[Any, Any]:
     """Take a graph apart into its structure and its node labels."""
-    if not _is_graph_object(graph):
+    if not is_grakel_object(graph):
         structure, labels = graph[0], graph[1] if len(graph) > 1 else None
     elif graph.edge_dictionary:
         structure, labels = graph.edge_dictionary, graph.node_labels

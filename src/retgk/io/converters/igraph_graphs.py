@@ -10,19 +10,14 @@ from retgk.array_types import Floats
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import graph_of, offsets
+from retgk.io.converters.graph_kinds import is_igraph, list_graphs
 from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, both_directions
-from retgk.io.converters.node_values import (
-    attribute_matrix,
-    attribute_names,
-    is_from_package,
-    list_graphs,
-    warn_of_unused_values,
-)
+from retgk.io.converters.node_values import attribute_matrix, attribute_names, warn_of_unused_values
 
 if TYPE_CHECKING:
     import igraph
 
-__all__ = ["from_igraph", "is_igraph"]
+__all__ = ["from_igraph"]
 
 _IDENTITIES = ("id", "name", "_nx_name")  # what igraph itself sets when it reads graphs
 
@@ -91,11 +86,6 @@ def from_igraph(
         attributes=np.concatenate(parts, axis=1) if parts else None,
         symmetrize=symmetrize,
     )
-
-
-def is_igraph(graph: Any) -> bool:
-    """Whether an object is an igraph graph, found without importing igraph."""
-    return is_from_package(graph, "igraph") and hasattr(graph, "get_edgelist")
 
 
 def _edges(graph: Any, position: int, weight: str | None, symmetrize: bool) -> LocalEdges:

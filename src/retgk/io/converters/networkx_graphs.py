@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import graph_of, offsets
+from retgk.io.converters.graph_kinds import is_networkx, list_graphs
 from retgk.io.converters.node_values import (
     attribute_matrix,
     attribute_names,
-    is_from_package,
-    list_graphs,
     short_repr,
     warn_of_unused_values,
 )
@@ -25,7 +24,7 @@ from retgk.runtime.optional_packages import optional_module
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["from_networkx", "is_networkx", "networkx_graph"]
+__all__ = ["from_networkx", "networkx_graph"]
 
 
 def from_networkx(
@@ -102,11 +101,6 @@ def from_networkx(
         attributes=np.concatenate(parts, axis=1) if parts else None,
         symmetrize=symmetrize,
     )
-
-
-def is_networkx(graph: Any) -> bool:
-    """Whether an object is a networkx graph, found without importing networkx."""
-    return is_from_package(graph, "networkx") and hasattr(graph, "adjacency")
 
 
 def _check_undirected(graphs: list[Any]) -> None:

@@ -1,10 +1,8 @@
-"""What converters share: lists of graphs; labels and attributes as flat arrays."""
+"""Labels and attributes of nodes: from values of each node or graph to flat arrays."""
 
-import math
 import warnings
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
-from functools import cache
 from itertools import chain
 from typing import Any, NoReturn
 
@@ -18,13 +16,8 @@ from retgk.graphs.validation import check_not_masked
 __all__ = [
     "attribute_matrix",
     "attribute_names",
-    "graphs_of_kind",
-    "is_from_package",
-    "iterable_graphs",
     "join_labels",
-    "list_graphs",
     "list_per_graph",
-    "missing_graph_error",
     "short_repr",
     "stack_attributes",
     "warn_of_unused_values",
@@ -35,65 +28,6 @@ NodeName = Callable[[int], str]
 _CHUNK = 1024
 _MOST_SHOWN = 80
 _MOST_NAMES = 5
-
-
-def list_graphs(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
-    """List one graph, or those of an iterable, all of which must be of one kind."""
-    return [graphs] if is_one(graphs) else graphs_of_kind(graphs, is_one, accepted)
-
-
-def graphs_of_kind(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
-    """List the graphs of an ordered iterable, all of which must be of one kind."""
-    if isinstance(graphs, str | bytes | Mapping | Set) or not isinstance(graphs, Iterable):
-        raise InvalidInputError(f"expected {accepted}, got {type(graphs).__name__}")
-    found = list(iterable_graphs(graphs))
-    if not found:
-        raise InvalidInputError("there are no graphs to convert")
-    for position, graph in enumerate(found):
-        if not is_one(graph):
-            raise missing_graph_error(graph, position) or InvalidInputError(
-                f"graph {position} is of type {type(graph).__name__}; expected {accepted}"
-            )
-    return found
-
-
-def iterable_graphs(graphs: Any) -> Any:
-    """Give what to iterate over: of a table, its only column, whose rows are the graphs."""
-    if hasattr(graphs, "columns") and hasattr(graphs, "iloc"):
-        if len(graphs.columns) != 1:
-            names = ", ".join(map(repr, graphs.columns[:_MOST_NAMES]))
-            raise InvalidInputError(
-                f"the table has {len(graphs.columns)} columns ({names}); give one column, such as "
-                "df['smiles']"
-            )
-        return graphs.iloc[:, 0]
-    if isinstance(graphs, np.ndarray) and graphs.dtype.kind == "O" and graphs.ndim > 1:
-        raise InvalidInputError(
-            f"got an array of objects of shape {graphs.shape}: NumPy has taken the graphs apart, "
-            "or it is a table; pass the list of graphs itself, or one column"
-        )
-    return graphs
-
-
-def missing_graph_error(graph: Any, position: int) -> InvalidInputError | None:
-    """Make the error for None or NaN in a list of graphs; None for anything else."""
-    is_nan = isinstance(graph, float) and math.isnan(graph)
-    if graph is None or is_nan or type(graph).__name__ == "NAType":
-        return InvalidInputError(
-            f"graph {position} is missing ({graph}); drop it together with its target"
-        )
-    return None
-
-
-def is_from_package(graph: Any, package: str) -> bool:
-    """Whether the class of an object, or one of its bases, belongs to a package."""
-    kind: Any = type(graph)
-    return package in _packages(kind)
-
-
-@cache
-def _packages(kind: Any) -> frozenset[str]:
-    return frozenset(base.__module__.partition(".")[0] for base in kind.__mro__)
 
 
 def short_repr(value: Any) -> str:

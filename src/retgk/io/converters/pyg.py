@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.io.converters.graph_kinds import is_pyg, list_graphs
 from retgk.io.converters.local_edges import (
     LocalEdges,
     batch_from_local_edges,
@@ -18,7 +19,6 @@ from retgk.io.converters.local_edges import (
 from retgk.io.converters.node_values import (
     attribute_names,
     join_labels,
-    list_graphs,
     stack_attributes,
     warn_of_unused_values,
 )
@@ -26,7 +26,7 @@ from retgk.io.converters.node_values import (
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-__all__ = ["from_pyg", "is_pyg"]
+__all__ = ["from_pyg"]
 
 
 def from_pyg(
@@ -92,16 +92,6 @@ def from_pyg(
         attributes=np.concatenate(parts, axis=1) if parts else None,  # type: ignore[arg-type]
         symmetrize=symmetrize,
     )
-
-
-def is_pyg(graph: Any) -> bool:
-    """
-    Whether an object looks like one ``Data``.
-
-    A PyG data set hands out the `edge_index` of all its graphs joined, so it is not one.
-    """
-    is_collection = any(base.__name__ == "Dataset" for base in type(graph).__mro__)
-    return not is_collection and getattr(graph, "edge_index", None) is not None
 
 
 def _members(graph: Any) -> list[Any]:

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
+from retgk.io.converters.graph_kinds import is_rdkit, list_graphs
 from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, both_directions
-from retgk.io.converters.node_values import attribute_names, is_from_package, list_graphs
+from retgk.io.converters.node_values import attribute_names
 from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.progress import progress_bar
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
 
-__all__ = ["ATOM_ATTRIBUTES", "from_rdkit", "from_smiles", "is_rdkit"]
+__all__ = ["ATOM_ATTRIBUTES", "from_rdkit", "from_smiles"]
 
 ATOM_ATTRIBUTES = {
     "aromatic": "GetIsAromatic",
@@ -126,11 +127,6 @@ def from_smiles(
             batches.append(batch)
             advance(len(batch))
     return GraphBatch.concatenate(batches)
-
-
-def is_rdkit(molecule: Any) -> bool:
-    """Whether an object is an RDKit molecule, found without importing RDKit."""
-    return is_from_package(molecule, "rdkit") and hasattr(molecule, "GetNumAtoms")
 
 
 def _convert_chunks(
