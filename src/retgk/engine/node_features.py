@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from retgk.array_types import Floats, Ints
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import chunks, gather_runs
 from retgk.walks.return_probabilities import Walks
@@ -49,6 +50,14 @@ class NodeFeatures:
         if self.source is not None:
             return np.ascontiguousarray(self.source.probabilities[:, : self.walks.n_steps])
         return self.walks.probabilities(self.batch, n_jobs=self.n_jobs)
+
+    def check_steps(self, n_steps: int) -> None:
+        """Raise unless there are as many return probabilities as fitted graphs had."""
+        if self.walks.n_steps != n_steps:
+            raise InvalidInputError(
+                f"the nodes have {self.walks.n_steps} return probabilities, those of the fitted "
+                f"graphs have {n_steps}; use the walks that the engine was fitted with"
+            )
 
     def shared_by_steps(self, n_steps: Sequence[int]) -> list["NodeFeatures"]:
         """
@@ -95,5 +104,10 @@ class NodeFeatures:
         """Features of other graphs by the same walks; their probabilities may be known already."""
         other = NodeFeatures(batch, self.walks, self.n_jobs)
         if known is not None:
+            if known.shape != (batch.n_nodes, self.walks.n_steps):
+                raise InvalidInputError(
+                    f"probabilities have shape {known.shape}, but there are {batch.n_nodes} nodes "
+                    f"and {self.walks.n_steps} steps"
+                )
             vars(other)["probabilities"] = known
         return other

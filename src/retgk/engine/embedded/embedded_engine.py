@@ -180,6 +180,8 @@ class EmbeddedEngine:
     ) -> Any:
         """Vectors of graphs, block-sparse or dense, some graphs at a time."""
         check_alike(features.batch, self.label_names is not None, self.n_attributes)
+        n_inputs = self.maps[0].frequencies.shape[0]
+        features.check_steps(n_inputs - (self.n_attributes if len(self.maps) == 1 else 0))
         compiled = compiled_maps(self.maps, self.dtype)
         pieces = (
             self._piece_vectors(piece, first, compiled)

@@ -162,6 +162,7 @@ class ExactEngine:
     def compare(self, features: NodeFeatures) -> ExactComparison:
         """Put new graphs beside the kept ones."""
         check_alike(features.batch, self._has_labels, self._n_attributes)
+        features.check_steps(self._graphs.n_steps)
         graphs = NewGraphs.of(self._points(features), self._graphs, features.n_jobs)
         return ExactComparison(graphs, self.tol)
 

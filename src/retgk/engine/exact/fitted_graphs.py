@@ -73,6 +73,11 @@ class FittedGraphs:
         """Number of graphs."""
         return self.points.n_graphs
 
+    @property
+    def n_steps(self) -> int:
+        """Number of return probabilities, the first block of features."""
+        return next(len(factor.mean) for factor in self.frame.factors if factor.block == 0)
+
     def of_graphs(self, graphs: Ints) -> "FittedGraphs":
         """Keep some graphs, in the order given, in the same frame."""
         return FittedGraphs(self.points.of_graphs(graphs), self.frame)
