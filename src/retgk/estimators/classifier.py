@@ -16,8 +16,10 @@ from retgk.estimators.predictor import (
     GraphPredictor,
     decision_values,
     fit_machine,
+    unchanged_on_failure,
     uses_embeddings,
 )
+from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import GraphsLike
 from retgk.kernels.node_kernels import NodeKernel
 from retgk.learning.calibration import class_probabilities, fit_calibration
@@ -197,7 +199,11 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         self
             The fitted classifier.
         """
-        batch, targets = graphs_and_targets(X, y)
+        with unchanged_on_failure(self):
+            self._fit(*graphs_and_targets(X, y))
+        return self
+
+    def _fit(self, batch: GraphBatch, targets: NDArray[Any]) -> None:
         self.classes_, codes = class_targets(targets)
         weights = self._class_weights(codes)
         seed = whole_seed(self.random_state, n_bits=31)
@@ -211,7 +217,6 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
 
         decisions = fit_machine(self, batch, solver, columns, folds, score, seed)
         self._fit_calibration(decisions, [codes[test] for _, test in folds])
-        return self
 
     def predict(self, X: GraphsLike) -> NDArray[Any]:
         """
@@ -305,10 +310,25 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     def _class_weights(self, codes: Ints) -> Floats:
         from sklearn.utils.class_weight import compute_class_weight
 
-        weights = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=self.classes_[codes]
-        )
-        return np.asarray(weights, np.float64)
+        given = self.class_weight
+        try:
+            weights = np.asarray(
+                compute_class_weight(given, classes=self.classes_, y=self.classes_[codes]),
+                np.float64,
+            )
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(
+                f"class_weight={given!r} cannot be used: {error}; give a number for each class, "
+                "'balanced' or None"
+            ) from error
+        is_bad = ~((weights > 0) & np.isfinite(weights))
+        if is_bad.any():
+            name = self.classes_[is_bad].tolist()[0]
+            raise InvalidInputError(
+                f"class_weight of class {name!r} is {weights[is_bad][0]:g}; weights must be "
+                "positive and finite"
+            )
+        return weights
 
     def _solver(self, codes: Ints, weights: Floats, seed: int) -> tuple[Solver, Ints]:
         """What trains, and the graphs whose kernel columns it needs."""

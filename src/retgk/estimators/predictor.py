@@ -1,6 +1,7 @@
 """What the classifier and the regressor share: from graphs to decision values."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -39,6 +40,7 @@ __all__ = [
     "GraphPredictor",
     "decision_values",
     "fit_machine",
+    "unchanged_on_failure",
     "uses_embeddings",
 ]
 
@@ -96,6 +98,18 @@ class GraphPredictor(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.target_tags.required = True
         return tags
+
+
+@contextmanager
+def unchanged_on_failure(model: GraphPredictor) -> Iterator[None]:
+    """Leave a model as it was if fitting fails or is stopped: new parts do not go with old ones."""
+    before = dict(model.__dict__)
+    try:
+        yield
+    except BaseException:
+        model.__dict__.clear()
+        model.__dict__.update(before)
+        raise
 
 
 def uses_embeddings(model: GraphPredictor, batch: GraphBatch) -> bool:

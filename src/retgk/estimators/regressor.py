@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from retgk.array_types import Floats, Ints
@@ -15,8 +15,10 @@ from retgk.estimators.predictor import (
     GraphPredictor,
     decision_values,
     fit_machine,
+    unchanged_on_failure,
     uses_embeddings,
 )
+from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import GraphsLike
 from retgk.kernels.node_kernels import NodeKernel
 from retgk.learning.folds import FoldMaker, real_folds
@@ -177,7 +179,11 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         self
             The fitted regressor.
         """
-        batch, targets = graphs_and_targets(X, y)
+        with unchanged_on_failure(self):
+            self._fit(*graphs_and_targets(X, y))
+        return self
+
+    def _fit(self, batch: GraphBatch, targets: NDArray[Any]) -> None:
         values = real_targets(targets)
         self.target_ndim_ = values.ndim
         columns = values.reshape(len(values), -1)
@@ -195,7 +201,6 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         solver = LandmarkRidge(columns, np.ones(len(batch)))
         landmarks = landmarks_of(len(batch), seed)
         fit_machine(self, batch, solver, landmarks, folds, score, seed)
-        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,7 +14,9 @@ from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import gather_runs
 from retgk.graphs.validation import checked_positions
 
-__all__ = ["GraphDataset", "missing_targets", "without_empty_targets"]
+__all__ = ["GraphDataset", "missing_targets", "target_array", "without_empty_targets"]
+
+_NOT_AVAILABLE = ("NAType", "NaTType", "MaskedConstant")  # of pandas and NumPy
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,7 @@ class GraphDataset:
 
     def __post_init__(self) -> None:
         if self.targets is not None:
-            self._check_targets(np.asarray(self.targets))
+            self._check_targets(target_array(self.targets))
         if self.edge_labels is not None:
             self._check_edge_labels(np.asarray(self.edge_labels))
         if self.graph_names is not None:
@@ -154,14 +156,27 @@ class GraphDataset:
         return f"GraphDataset({self.name!r}, {self.graphs!r}, {known} targets)"
 
 
+def target_array(targets: Any) -> NDArray[Any]:
+    """Make an array of targets; NumPy alone would use what a mask hides."""
+    if isinstance(targets, np.ma.MaskedArray) and np.ma.getmaskarray(targets).any():
+        graph = int(np.argwhere(np.ma.getmaskarray(targets))[0, 0])
+        raise InvalidInputError(
+            f"the target of graph {graph} is masked; drop the graph together with its target, or "
+            "fill the gaps with .filled(value)"
+        )
+    return np.asarray(targets)
+
+
 def missing_targets(targets: NDArray[Any]) -> Flags:
-    """Tell where nothing can be learnt from a target: it is None, NaN or infinite."""
+    """Tell where nothing can be learnt from a target: it is None, NA, NaN or infinite."""
     if targets.dtype.kind in "fc":
         finite: Flags = np.isfinite(targets)
         return ~finite
     if targets.dtype.kind == "O":
         found = [
-            value is None or (isinstance(value, float) and not math.isfinite(value))
+            value is None
+            or type(value).__name__ in _NOT_AVAILABLE
+            or (isinstance(value, float) and not math.isfinite(value))
             for value in targets.ravel()
         ]
         return np.array(found, bool).reshape(targets.shape)

@@ -149,7 +149,17 @@ class ExponentialGraphKernel:
         """
         if self.gamma != "median":
             return self
-        return replace(self, gamma=(self.scale * float(np.sqrt(squared_mmd))) ** -self.p)
+        width = self.scale * float(np.sqrt(squared_mmd))
+        try:
+            gamma = width**-self.p
+        except (OverflowError, ZeroDivisionError):
+            gamma = np.inf
+        if not 0 < gamma < np.inf:
+            raise InvalidInputError(
+                f"scale={self.scale!r} of the median distance {np.sqrt(squared_mmd):.3g} gives "
+                f"gamma={gamma}, which is no number to compute with; choose a scale nearer to 1"
+            )
+        return replace(self, gamma=gamma)
 
     def __call__(self, products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:
         """Give the matrix of kernel values."""

@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
@@ -124,9 +124,39 @@ def _folds_of(fold: Ints, n_folds: int) -> list[Fold]:
 
 def _custom_folds(cv: Any, codes: Ints) -> list[Fold]:
     """Folds of a splitter, or given ones."""
-    if not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+    if not (hasattr(cv, "split") or isinstance(cv, Iterable)) or isinstance(cv, str | bytes):
         raise InvalidInputError(
             f"cv must be a number of folds, a splitter or a list of folds, got {cv!r}"
         )
     found = cv.split(np.zeros(len(codes)), codes) if hasattr(cv, "split") else cv
-    return [(np.asarray(train), np.asarray(test)) for train, test in found]
+    return [_checked_fold(fold, number, len(codes)) for number, fold in enumerate(found)]
+
+
+def _checked_fold(fold: Any, number: int, n_graphs: int) -> Fold:
+    """Two arrays of positions or masks of graphs, neither empty."""
+    try:
+        train, test = (np.asarray(part) for part in fold)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"fold {number} of cv must be a pair of arrays, training and test graphs, got "
+            f"{fold!r:.80}"
+        ) from error
+    return _positions(train, "training", number, n_graphs), _positions(
+        test, "test", number, n_graphs
+    )
+
+
+def _positions(part: NDArray[Any], name: str, number: int, n_graphs: int) -> Ints:
+    """Positions of graphs, also from a mask."""
+    found = np.flatnonzero(part) if part.dtype == np.bool_ and len(part) == n_graphs else part
+    if found.ndim != 1 or found.dtype.kind not in "iu" or len(found) == 0:
+        raise InvalidInputError(
+            f"the {name} part of fold {number} of cv must be positions of graphs, at least one; "
+            f"got {part.dtype} of shape {part.shape}"
+        )
+    if found.min() < -n_graphs or found.max() >= n_graphs:
+        raise InvalidInputError(
+            f"the {name} part of fold {number} of cv names graph {found.max()}, but there are "
+            f"{n_graphs} graphs"
+        )
+    return found.astype(np.int64)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import as_batch
-from retgk.io.graph_dataset import GraphDataset, missing_targets
+from retgk.io.graph_dataset import GraphDataset, missing_targets, target_array
 
 __all__ = ["ClassTargets", "class_targets", "graphs_and_targets", "real_targets", "targets_of"]
 
@@ -49,7 +49,9 @@ def graphs_and_targets(X: Any, y: Any) -> tuple[GraphBatch, NDArray[Any]]:
             "fit requires y to be passed, but the target y is None: give one target for each "
             "graph, or a data set as X"
         )
-    targets, batch = np.asarray(found), as_batch(X)
+    targets, batch = target_array(found), as_batch(X)
+    if len(batch) == 0:
+        raise InvalidInputError("there are no graphs to fit")
     if targets.ndim == 0 or len(targets) != len(batch):
         n_targets = "one value" if targets.ndim == 0 else f"{len(targets)} targets"
         raise InvalidInputError(
