@@ -9,10 +9,13 @@ import numpy as np
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.ragged import chunks, gather_runs
+from retgk.graphs.ragged import chunks, gather_runs, graph_of
 from retgk.walks.return_probabilities import Walks
 
-__all__ = ["NodeFeatures"]
+__all__ = ["MAX_ATTRIBUTE", "NodeFeatures", "largest_attribute"]
+
+MAX_ATTRIBUTE = 1e150
+"""Squares of differences of larger attributes, and sums of these, would not be numbers."""
 
 _PIECE_NODES = 1 << 17  # nodes whose probabilities are in memory at a time: 50 MB
 _MAX_SHARED_BYTES = 1 << 31
@@ -50,6 +53,15 @@ class NodeFeatures:
         if self.source is not None:
             return np.ascontiguousarray(self.source.probabilities[:, : self.walks.n_steps])
         return self.walks.probabilities(self.batch, n_jobs=self.n_jobs)
+
+    def check_attributes(self) -> None:
+        """Raise where an attribute is so large that squares of differences are no numbers."""
+        attributes = self.batch.attributes
+        if attributes.size and max(attributes.max(), -attributes.min()) > MAX_ATTRIBUTE:
+            raise InvalidInputError(
+                f"{largest_attribute(self.batch)}, which is too large to compute with; if it "
+                "stands for a missing value, fill it in, else scale the attributes"
+            )
 
     def check_steps(self, n_steps: int) -> None:
         """Raise unless there are as many return probabilities as fitted graphs had."""
@@ -111,3 +123,13 @@ class NodeFeatures:
                 )
             vars(other)["probabilities"] = known
         return other
+
+
+def largest_attribute(batch: GraphBatch) -> str:
+    """Say where the largest attribute of a batch is: graph, node, column and value."""
+    node, column = np.unravel_index(np.abs(batch.attributes).argmax(), batch.attributes.shape)
+    graph = graph_of(batch.node_ptr, int(node))
+    return (
+        f"graph {graph}: attribute {column} of node {node - batch.node_ptr[graph]} is "
+        f"{batch.attributes[node, column]:g}"
+    )

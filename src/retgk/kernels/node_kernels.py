@@ -175,6 +175,15 @@ class Polynomial(_Scaled):
         products = np.asarray(x, np.float64) @ np.asarray(y, np.float64).T
         return np.asarray(np.power(self.scale * products + self.coef0, self.degree))
 
+    def largest_value(self, points: Floats) -> float:
+        """Bound on the kernel of any two of some points; infinite where that is no number."""
+        largest = float(max(points.max(initial=0.0), -points.min(initial=0.0)))
+        try:
+            inner = self.scale * points.shape[1] * largest * largest
+            return float((inner + self.coef0) ** self.degree)
+        except OverflowError:
+            return np.inf
+
     def _from_median(self, points: Floats, node_ptr: NDArray[np.int64], random_state: Any) -> float:
         return float(super()._from_median(points, node_ptr, random_state) ** 2)
 

@@ -125,6 +125,7 @@ class EmbeddedEngine:
         """Find bandwidths, draw frequencies, collect labels, and embed all graphs or some."""
         batch = features.batch
         self.check(batch)
+        features.check_attributes()
         rng = np.random.default_rng(self.seed)
         rng.integers(2**63)  # the seed of walks
         self.attribute_kernel_ = fit_attribute_kernel(self.attribute_kernel, batch, rng)
@@ -180,6 +181,7 @@ class EmbeddedEngine:
     ) -> Any:
         """Vectors of graphs, block-sparse or dense, some graphs at a time."""
         check_alike(features.batch, self.label_names is not None, self.n_attributes)
+        features.check_attributes()
         n_inputs = self.maps[0].frequencies.shape[0]
         features.check_steps(n_inputs - (self.n_attributes if len(self.maps) == 1 else 0))
         compiled = compiled_maps(self.maps, self.dtype)

@@ -19,12 +19,13 @@ from retgk.engine.exact.node_points import (
     check_node_kernel,
     node_points,
 )
+from retgk.engine.exact.reduction import RoundingError
 from retgk.engine.fitted_state import FittedState
-from retgk.engine.node_features import NodeFeatures
+from retgk.engine.node_features import MAX_ATTRIBUTE, NodeFeatures, largest_attribute
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import check_alike
-from retgk.kernels.node_kernels import Laplacian, NodeKernel
+from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
 from retgk.runtime.memory import check_room
 from retgk.runtime.parallel import n_threads
 from retgk.runtime.seeds import RandomState, whole_seed
@@ -119,6 +120,7 @@ class ExactEngine:
         """Find bandwidths on all graphs, and keep the reduced points of all or of some."""
         batch = features.batch
         self.check(batch)
+        features.check_attributes()
         blocks = attribute_blocks(self.attribute_kernel, batch.n_attributes)
         self._n_attributes = batch.n_attributes
         self._columns = [columns for columns, _ in blocks]
@@ -131,9 +133,23 @@ class ExactEngine:
             kernel.fitted(block, batch.node_ptr, self.random_state)
             for kernel, block in zip(given, points.blocks, strict=True)
         ]
+        self._check_polynomials(points, features)
         kept = points if keep is None else points.of_graphs(keep)
-        self._graphs = FittedGraphs.of(kept, self.kernels, self.tol, self.n_jobs)
+        try:
+            self._graphs = FittedGraphs.of(kept, self.kernels, self.tol, self.n_jobs)
+        except RoundingError as error:
+            where = f"; {largest_attribute(batch)}" if batch.n_attributes else ""
+            raise InvalidInputError(f"{error}{where}") from error
         return self
+
+    def _check_polynomials(self, points: NodePoints, features: NodeFeatures) -> None:
+        """Raise if a polynomial kernel is too large for its nodes to be a number."""
+        for kernel, block in zip(self.kernels, points.blocks, strict=True):
+            if isinstance(kernel, Polynomial) and kernel.largest_value(block) > MAX_ATTRIBUTE:
+                raise InvalidInputError(
+                    f"{largest_attribute(features.batch)}, at which {kernel} is too large to "
+                    "compute with; scale the attributes, or choose a smaller gamma or degree"
+                )
 
     @property
     def walk_seed(self) -> int:
@@ -163,7 +179,10 @@ class ExactEngine:
         """Put new graphs beside the kept ones."""
         check_alike(features.batch, self._has_labels, self._n_attributes)
         features.check_steps(self._graphs.n_steps)
-        graphs = NewGraphs.of(self._points(features), self._graphs, features.n_jobs)
+        features.check_attributes()
+        points = self._points(features)
+        self._check_polynomials(points, features)
+        graphs = NewGraphs.of(points, self._graphs, features.n_jobs)
         return ExactComparison(graphs, self.tol)
 
     def keep(self, graphs: Ints) -> Self:

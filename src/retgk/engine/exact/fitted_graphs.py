@@ -40,6 +40,7 @@ from retgk.runtime.parallel import run_tasks
 __all__ = ["FittedGraphs", "NewGraphs"]
 
 _UNIT_32 = 2.0**-24
+_ROUNDING_64 = 12 * 2.0**-53
 MAX_LOOPED_NODES = 256  # of one label: more are better off in tiles, at a millisecond a label
 
 
@@ -164,8 +165,9 @@ class NewGraphs:
         frame = fitted.frame
         coordinates, tails, sizes = _project(nodes, frame, n_jobs)
         moves = _means(nodes, tails.sum(axis=1))
-        if np.dtype(frame.dtype) == np.float32:
-            moves += _UNIT_32 * np.maximum(_means(nodes, sizes) - frame.size, 0.0)
+        # rounding moves nodes too, those that lie further out than the fitted ones by more
+        unit = _UNIT_32 if np.dtype(frame.dtype) == np.float32 else _ROUNDING_64
+        moves += unit * np.maximum(_means(nodes, sizes) - frame.size, 0.0)
         is_far = moves > frame.tail_budget
         _snap(nodes, coordinates, fitted, moves)
         return cls(nodes, fitted, coordinates, tails, is_far, n_jobs)

@@ -35,7 +35,7 @@ from retgk.errors import InvalidInputError
 from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
 from retgk.runtime.parallel import run_tasks, single_threaded_blas
 
-__all__ = ["FLOAT64_ERROR", "reduce_points", "tile_error"]
+__all__ = ["FLOAT64_ERROR", "RoundingError", "reduce_points", "tile_error"]
 
 
 FLOAT64_ERROR = 1e-12
@@ -45,12 +45,17 @@ _UNIT_32 = 2.0**-24
 _UNIT_64 = 2.0**-53
 MAX_RELATIVE_ERROR_32 = 3e-7  # of the power of two in the tiles
 _EQUAL = 1e-13
+_MAX_ROUNDING = 1e-3  # at tol=0, where no error is promised but what float64 gives
 _SINGLE_SHARE = 0.85  # of the promise that rounding to float32 may take
 # Below this tol, merging rows that are not equal saves next to nothing: dropping directions may
 # take nearly all of the promise, and merging gets what that happens to leave.
 _LOOSE = 1e-3
 _TIGHT_SHARE = 0.98
 _LOOSE_SHARE = 0.25
+
+
+class RoundingError(InvalidInputError):
+    """Features that are too far apart for float64 to keep the promised error."""
 
 
 def tile_error(widths: Sequence[int], squared: Sequence[bool]) -> float:
@@ -196,10 +201,12 @@ def _check_rounding(candidates: Sequence[_Candidate], tol: float) -> None:
     if any(isinstance(candidate.kernel, Polynomial) for candidate in candidates):
         return  # relative to the largest value, whatever the size
     rounding = _rounding_64(candidates)
-    if tol > 0 and rounding > max(tol, FLOAT64_ERROR):
-        raise InvalidInputError(
+    allowed = max(tol, FLOAT64_ERROR) if tol > 0 else _MAX_ROUNDING
+    if rounding > allowed:
+        limit = f"tol={tol:g}" if tol > 0 else f"{allowed:g}"
+        raise RoundingError(
             f"features are so far apart, {_total_size(candidates):.1e} times the width of the node "
-            f"kernels, that float64 rounds by {rounding:.1e}, which is above tol={tol:g}; scale "
+            f"kernels, that float64 rounds by {rounding:.1e}, which is above {limit}; scale "
             "the attributes, or pass a larger tol or a smaller gamma"
         )
 

@@ -1,0 +1,99 @@
+"""Attributes at the limits of float64: the right answer or a clear error, never a constant."""
+
+import numpy as np
+import pytest
+
+from retgk import (
+    GraphBatch,
+    InvalidInputError,
+    Laplacian,
+    Polynomial,
+    RetGKClassifier,
+    RetGKEmbedding,
+    RetGKKernel,
+    RetGKRegressor,
+    make_graph_classification,
+)
+from retgk.engine.node_features import NodeFeatures
+from tests.naive import laplacian, mean_embedding_product, return_probabilities_of_batch
+
+DATA = make_graph_classification(n_graphs=20, random_state=0)
+NORMAL = np.random.default_rng(0).normal(size=(DATA.graphs.n_nodes, 2))
+MODELS = [
+    RetGKKernel(random_state=0),
+    RetGKKernel(random_state=0, tol=0),
+    RetGKKernel(random_state=0, attribute_kernel=Laplacian("median")),
+    RetGKKernel(random_state=0, attribute_kernel=Polynomial()),
+    RetGKEmbedding(random_state=0),
+    RetGKClassifier(random_state=0, cv=2),
+    RetGKClassifier(random_state=0, cv=2, approximate=True),
+    RetGKRegressor(random_state=0, cv=2),
+]
+
+
+def with_sentinels(value):
+    attributes = NORMAL.copy()
+    attributes[DATA.graphs.node_ptr[3] + 2, 1] = attributes[-1, 0] = value
+    return DATA.graphs.with_attributes(attributes)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("value", [np.finfo(float).max, -1e155])
+def test_sentinels_are_named(model, value):
+    message = r"graph 3: attribute 1 of node 2 is .*, which is too large to compute with; if it st"
+    with pytest.raises(InvalidInputError, match=message):
+        model.fit(with_sentinels(value), DATA.targets)
+    model.fit(DATA.graphs.with_attributes(NORMAL), DATA.targets)
+    ask = model.predict if hasattr(model, "predict") else model.transform
+    with pytest.raises(InvalidInputError, match=message):
+        ask(with_sentinels(value))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_attributes_that_are_all_too_large(model):
+    with pytest.raises(InvalidInputError, match=r"graph \d+: attribute \d of node \d+ is .*e\+155"):
+        model.fit(DATA.graphs.with_attributes(1e155 * NORMAL), DATA.targets)
+
+
+@pytest.mark.parametrize("tol", [0, 1e-4])
+def test_large_values_beside_small_ones_are_not_rounded_away(tol):
+    message = r"float64 rounds by .*; graph 3: attribute 1 of node 2 is 1e\+20"
+    with pytest.raises(InvalidInputError, match=message):
+        RetGKKernel(random_state=0, tol=tol).fit(with_sentinels(1e20))
+
+
+def test_polynomials_that_are_no_numbers():
+    kernel = RetGKKernel(random_state=0, attribute_kernel=Polynomial())
+    message = r"graph 3: attribute 1 of node 2 is 1e\+100, at which Polynomial\(.*is too large"
+    with pytest.raises(InvalidInputError, match=message):
+        kernel.fit(with_sentinels(1e100))
+    kernel.fit(DATA.graphs.with_attributes(NORMAL))
+    with pytest.raises(InvalidInputError, match=message):
+        kernel.transform(with_sentinels(1e100))
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e9, 1e100])
+def test_medians_take_any_scale(scale):
+    """A bandwidth from the data makes the unit of attributes irrelevant."""
+    options = {"random_state": 0, "attribute_kernel": Laplacian("median"), "tol": 1e-6}
+    expected = RetGKKernel(**options).fit_transform(DATA.graphs.with_attributes(NORMAL))
+    found = RetGKKernel(**options).fit_transform(DATA.graphs.with_attributes(scale * NORMAL))
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("tol", [0, 1e-6, 1e-4])
+@pytest.mark.parametrize("offset", [0.0, 1e3, 2.0**53, 2.0**56])
+def test_new_graphs_far_away_whose_nodes_are_close(tol, offset):
+    """At 2^53 neighbouring numbers are two apart: squared norms must not merge them."""
+    steps = np.spacing(max(offset, 1.0)) * np.array([[0.0], [1.0], [2.0], [5.0]])
+    graph = GraphBatch.from_edges(4, [[0, 1], [1, 2], [2, 3]], symmetrize=True)
+    graph = graph.with_attributes(offset + steps)
+    fitted = GraphBatch.concatenate([graph.with_attributes(steps % 3 + k) for k in range(3)])
+    kernels = {"structure_kernel": Laplacian(1.0), "attribute_kernel": Laplacian(1.0)}
+    kernel = RetGKKernel(8, tol=tol, random_state=0, **kernels).fit(fitted)
+    nodes = list(zip(return_probabilities_of_batch(graph, 8), graph.attributes, strict=True))
+    expected = mean_embedding_product(
+        nodes, nodes, lambda x, y: laplacian(x[0], y[0], 1.0) * laplacian(x[1], y[1], 1.0)
+    )
+    norms = kernel.engine_.compare(NodeFeatures(graph, kernel.walks_)).squared_norms()
+    assert abs(norms[0] - expected) <= max(tol, 1e-12)
