@@ -63,6 +63,14 @@ bench-retgk2: $(STAMP) ## Measure the embedding (DATA=folder of the sets, SMILES
 	$(BIN)/python -m benchmarks.figure_retgk2 docs/time-against-accuracy.png
 	$(BIN)/python -m benchmarks.report
 
+.PHONY: bench-simd
+bench-simd: $(STAMP) ## Measure vector code by hand against plain numba (DATA=folder of the sets)
+	$(BIN)/python -m benchmarks.bench_simd $(DATA)
+
+.PHONY: bench-start
+bench-start: $(STAMP) ## Measure compilation of the first fit in a fresh cache, per function (DATA=folder)
+	$(BIN)/python -m benchmarks.bench_start $(DATA)
+
 .PHONY: bench-classifier
 bench-classifier: $(STAMP) ## Measure RetGKClassifier() as it comes (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.bench_classifier $(DATA)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from retgk.engine.embedded.cosine import MAX_ERROR, cosine_in_place, cosine_of_turns
 from retgk.engine.embedded.fourier_maps import draw_fourier_map
 from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.kernels.node_kernels import Gaussian, Laplacian, Polynomial
+from retgk.simd.cosine import MAX_ERROR, cosine_in_place, cosine_of_turns
 from tests import naive
 from tests.embedding_graphs import example_batch, nodes_of
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import GraphBatch, InvalidInputError, return_probabilities, sample_nodes
-from retgk.walks import exact
+from retgk.walks.exact_probabilities import merge_all_twins
+from retgk.walks.return_probabilities import Walks
 from tests import naive
 from tests.walk_graphs import adjacency_matrices, complete, from_dense, path, star, walk_batches
 
@@ -103,7 +104,7 @@ def test_isolated_node_without_loop_stays():
 
 
 def n_classes(graph, self_loop=1.0):
-    return int(exact._merged(graph, self_loop, 1).n_classes[0])
+    return int(merge_all_twins(graph, self_loop, 1).n_classes[0])
 
 
 def test_twins_are_merged():
@@ -128,19 +129,14 @@ def test_dense_graphs_go_through_lapack(monkeypatch):
     rng = np.random.default_rng(0)
     weights = rng.random((150, 150))
     dense = from_dense(weights + weights.T)
-    chosen = []
-    monkeypatch.setattr(
-        exact, "fill_dense", lambda *args: (chosen.append(1), real_fill_dense(*args))
-    )
+    eigh, calls = np.linalg.eigh, []
+    monkeypatch.setattr(np.linalg, "eigh", lambda matrix: calls.append(1) or eigh(matrix))
     spectral = return_probabilities(dense)
-    assert chosen == [1]
-    monkeypatch.setattr(exact, "eigh_cost", lambda n: np.full(np.shape(n), np.inf))
-    assert_same(spectral, return_probabilities(dense), 1e-13)
+    assert calls == [1]
+    some = [0, 70, 149]  # too few for an eigendecomposition to pay
+    assert_same(spectral[some], return_probabilities(dense, nodes=some), 1e-13)
     return_probabilities(path(150))
-    assert chosen == [1]
-
-
-real_fill_dense = exact.fill_dense
+    assert calls == [1]
 
 
 def test_few_nodes_of_a_long_path_see_only_their_surroundings():
@@ -170,13 +166,14 @@ def test_concurrent_calls_restore_the_threads_of_blas():
     assert n_blas_threads() == before
 
 
-def test_parts_of_a_batch_give_the_whole(monkeypatch):
-    batch = GraphBatch.concatenate([path(5), complete(4), star(7), path(9), path(2)])
-    whole = return_probabilities(batch)
-    monkeypatch.setattr(exact, "_PART_NODES", 6)
-    assert np.array_equal(return_probabilities(batch), whole)
+def test_parts_of_a_batch_give_the_whole():
+    """A batch of more than half a million nodes is worked on in parts."""
+    some = GraphBatch.concatenate([path(5), complete(4), star(7), path(9), path(2)])
+    batch = some[np.tile(np.arange(len(some)), 20_000)]
+    whole = np.tile(return_probabilities(some, 4), (20_000, 1))
+    assert np.array_equal(return_probabilities(batch, 4), whole)
     nodes = np.arange(1, batch.n_nodes, 3)
-    assert np.array_equal(return_probabilities(batch, nodes=nodes), whole[nodes])
+    assert np.array_equal(return_probabilities(batch, 4, nodes=nodes), whole[nodes])
 
 
 @pytest.mark.parametrize("method", ["exact", "eigh", "monte-carlo", "monte-carlo-returns"])
@@ -265,6 +262,24 @@ def test_generators_are_seeds():
 def test_bad_arguments(options, message):
     with pytest.raises(InvalidInputError, match=message):
         return_probabilities(path(5), **options)
+
+
+@pytest.mark.parametrize("method", ["exact", "eigh", "monte-carlo", "monte-carlo-returns"])
+def test_walks_are_the_function_without_its_checks(method):
+    batch = GraphBatch.concatenate([path(5), complete(4), star(7)])
+    nodes = np.array([8, 0, 3, 3, 16])
+    walks = Walks(7, method, n_walks=20, self_loop=0.5, seed=11)
+    options = {"method": method, "n_walks": 20, "self_loop": 0.5, "random_state": 11}
+    assert np.array_equal(walks.probabilities(batch), return_probabilities(batch, 7, **options))
+    found = walks.probabilities(batch, nodes=nodes, n_jobs=1)
+    assert np.array_equal(found, return_probabilities(batch, 7, nodes=nodes, **options))
+
+
+def test_walks_check_their_parameters():
+    with pytest.raises(InvalidInputError, match="n_steps must be a whole number of at least 1"):
+        Walks(n_steps=0)
+    with pytest.raises(InvalidInputError, match="method must be one of"):
+        Walks(method="fast")
 
 
 def test_no_graphs_give_no_rows():

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
 from retgk import ExponentialGraphKernel
+from retgk.learning import penalty_path as penalty_path_module
 from retgk.learning.folds import class_folds
 from retgk.learning.landmark_ridge import LandmarkRidge
 from retgk.learning.penalty_path import penalty_path
@@ -89,7 +91,8 @@ def test_path_is_feasible_and_optimal(seed, n, copies):
     weights = np.where(signs > 0, 2.0, 1.0)
     gram = gram_between(points, points)
     penalties = np.array([0.1, 1.0, 30.0])
-    coefficients, intercepts = penalty_path(gram, signs, weights, penalties, 1e-3)
+    coefficients, intercepts, converged = penalty_path(gram, signs, weights, penalties, 1e-3)
+    assert converged.all()
     for beta, intercept, penalty in zip(coefficients, intercepts, penalties, strict=True):
         assert beta.sum() == pytest.approx(0, abs=1e-9 * penalty)
         assert (beta * signs >= 0).all()
@@ -105,6 +108,38 @@ def test_path_is_feasible_and_optimal(seed, n, copies):
         values = signs * (gram @ beta + intercept)
         is_free = (np.abs(beta) > 0) & (np.abs(beta) < penalty * weights)
         assert np.abs(values[is_free] - 1).max(initial=0) < 2e-3
+
+
+def test_path_tells_what_was_not_solved_in_time():
+    points, codes = blobs(2)
+    gram, signs, penalties = gram_between(points, points), 2.0 * codes - 1, np.array([0.1, 1e6])
+    arguments = (gram, signs, np.ones(len(codes)), penalties, 1e-3)
+    n_steps = 1
+    while not penalty_path(*arguments, n_steps)[2][0]:
+        n_steps *= 2
+    coefficients, intercepts, converged = penalty_path(*arguments, n_steps)
+    assert converged.tolist() == [True, False]
+    whole = penalty_path(*arguments)
+    assert whole[2].all()
+    np.testing.assert_array_equal(coefficients[0], whole[0][0])
+    assert intercepts[0] == whole[1][0]
+    assert not np.array_equal(coefficients[1], whole[0][1])
+
+
+def test_a_path_that_was_given_up_warns_once(monkeypatch):
+    solver = penalty_path_module.penalty_path
+
+    def in_three_steps(*arguments):
+        return solver(*arguments, max_steps=3)
+
+    monkeypatch.setattr(penalty_path_module, "penalty_path", in_three_steps)
+    points, codes = blobs(3)
+    machine = SupportVectors(codes, np.ones(3))
+    folds = class_folds(3, codes, 0)
+    message = "for C=1e\\+06 stopped after 10,000,000 steps; its decision values are not exact"
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
+        machine.out_of_fold(products_of(points), [KERNEL], folds, [1e6], 2)
+    assert len(caught) == 1
 
 
 def test_ridge_on_all_graphs_is_kernel_ridge_regression():

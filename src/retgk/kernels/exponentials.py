@@ -1,7 +1,4 @@
-"""Values of the exponential graph kernel in one pass over the inner products.
-
-numba's cache does not notice changes of vector_passes.py: touch this file too.
-"""
+"""Values of the exponential graph kernel in one pass over the inner products."""
 
 import math
 
@@ -9,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from retgk.array_types import Floats
+from retgk.simd import SOURCE
 from retgk.simd.vector_passes import finish
 
 __all__ = ["exponential_values", "fill_symmetric_tile"]
@@ -51,24 +49,12 @@ def _float64(array: Floats) -> Floats:
     return view
 
 
-@njit(cache=True, nogil=True)
-def _fill(products, norms_x, norms_y, gamma, p, values):
-    buffers = (np.empty(_COLUMNS), np.empty(_COLUMNS))
-    for i in range(len(norms_x)):
-        for first in range(0, len(norms_y), _COLUMNS):
-            last = min(first + _COLUMNS, len(norms_y))
-            own = (products[i, first:last], norms_x[i], norms_y[first:last])
-            _write_row(own, gamma, p, buffers)
-            values[i, first:last] = buffers[1][: last - first]
-
-
-@njit(cache=True, nogil=True)
-def _write_row(own, gamma, p, buffers):
-    """Write the values of some columns of one row to the second buffer."""
-    products, norm, norms = own
-    exponents, values = buffers
+@njit(nogil=True, inline="always")
+def _write_row(products, norm, norms, gamma, p, exponents, values):
+    """Write the values of some columns of one row to the start of a buffer."""
     rate = gamma * (1.0 / math.log(2.0))
     n = len(norms)
+    # a loop for each, from zero on: LLVM vectorises neither branches nor indices of unknown sign
     if p == 1.0:
         for j in range(n):
             exponents[j] = rate * math.sqrt(max((norm + norms[j]) - 2.0 * products[j], 0.0))
@@ -82,8 +68,20 @@ def _write_row(own, gamma, p, buffers):
     finish(exponents, False, True, True, values, (n + _LANES - 1) // _LANES)
 
 
-@njit(cache=True, nogil=True)
-def fill_symmetric_tile(matrix, norms, gamma, p, rows, columns):
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def _fill(products, norms_x, norms_y, gamma, p, values, simd=SOURCE):  # noqa: ARG001
+    exponents, row = np.zeros(_COLUMNS), np.empty(_COLUMNS)
+    for i in range(len(norms_x)):
+        for first in range(0, len(norms_y), _COLUMNS):
+            last = min(first + _COLUMNS, len(norms_y))
+            own, out, norms = products[i, first:last], values[i, first:last], norms_y[first:last]
+            _write_row(own, norms_x[i], norms, gamma, p, exponents, row)
+            for j in range(len(out)):
+                out[j] = row[j]
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def fill_symmetric_tile(matrix, norms, gamma, p, rows, columns, simd=SOURCE):  # noqa: ARG001
     """
     Replace inner products by kernel values in a tile on or below the diagonal.
 
@@ -98,28 +96,27 @@ def fill_symmetric_tile(matrix, norms, gamma, p, rows, columns):
     rows, columns : pair of int
         First and one past the last row and column of the tile.
     """
-    buffers = (np.empty(_COLUMNS), np.empty(_COLUMNS))
+    exponents, row = np.zeros(_COLUMNS), np.empty(_COLUMNS)
     block = np.empty((_ROWS, _COLUMNS + _LANES))  # rows that do not meet in the cache
     for top in range(rows[0], rows[1], _ROWS):
         bottom = min(top + _ROWS, rows[1])
         for first in range(columns[0], min(columns[1], bottom), _COLUMNS):
             last = min(first + _COLUMNS, columns[1], bottom)
             for i in range(top, bottom):
-                own = (matrix[i, first:last], norms[i], norms[first:last])
-                _write_row(own, gamma, p, buffers)
-                block[i - top, : last - first] = buffers[1][: last - first]
-            _write_both(matrix, block, (top, bottom), (first, last))
+                own, out = matrix[i, first:last], block[i - top]
+                _write_row(own, norms[i], norms[first:last], gamma, p, exponents, row)
+                for j in range(len(own)):
+                    out[j] = row[j]
+            _write_both(matrix, block, top, bottom, first, last)
 
 
-@njit(cache=True, nogil=True)
-def _write_both(matrix, block, rows, columns):
+@njit(nogil=True, inline="always")
+def _write_both(matrix, block, top, bottom, first, last):
     """Write a block to its place and, mirrored, above the diagonal."""
-    top, bottom = rows
-    first, last = columns
     for i in range(top, bottom):
-        end = min(last, i + 1)
-        matrix[i, first:end] = block[i - top, : end - first]
+        own, out = block[i - top], matrix[i, first : min(last, i + 1)]
+        for j in range(len(out)):
+            out[j] = own[j]
     for j in range(first, last):
-        begin = max(top, j)
-        for i in range(begin, bottom):
+        for i in range(max(top, j), bottom):
             matrix[j, i] = block[i - top, j - first]

@@ -129,31 +129,38 @@ def _collected(
     found: list[tuple[int, Floats]] = [(0, np.empty(0))] * (len(borders) - 1)
 
     def collect(task: int) -> None:
-        rows = (borders[task], borders[task + 1])
-        found[task] = _collect(products, norms, *rows, *bracket)
+        first, last = borders[task], borders[task + 1]
+        row, room = np.empty(last), 2 * last
+        n_below, parts = 0, []
+        while first < last:
+            values = np.empty(room)
+            count, n_found, first = _collect(products, norms, first, last, *bracket, row, values)
+            n_below += count
+            parts.append(values[:n_found].copy())
+            room *= 2
+        found[task] = (n_below, np.concatenate(parts))
 
     costs = np.diff(np.square(borders)).tolist()
     run_tasks(collect, [(task,) for task in range(len(found))], costs, n_jobs, "median")
     return sum(count for count, _ in found), np.concatenate([values for _, values in found])
 
 
-@njit(cache=True, nogil=True)
-def _collect(products, norms, first, last, low, high):
-    """Count the values of some rows below `low`, and list those up to `high`."""
-    row = np.empty(last)
-    values = np.empty(last)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def _collect(products, norms, first, last, low, high, row, values):
+    """
+    Count the values of some rows below `low`, and list those up to `high` as far as there is room.
+
+    Gives the count, the number of values, and the row to go on from.
+    """
     n_below, n_found = 0, 0
     for i in range(first, last):
         if n_found + i > len(values):
-            larger = np.empty(2 * (n_found + last))
-            larger[:n_found] = values[:n_found]
-            values = larger
-        own = products[i]
+            return n_below, n_found, i
         for j in range(i):
-            row[j] = max((norms[i] + norms[j]) - 2.0 * own[j], 0.0)
+            row[j] = max((norms[i] + norms[j]) - 2.0 * products[i, j], 0.0)
         for j in range(i):
             n_below += row[j] < low
         for j in range(i):
             values[n_found] = row[j]
             n_found += low <= row[j] <= high
-    return n_below, values[:n_found].copy()
+    return n_below, n_found, last

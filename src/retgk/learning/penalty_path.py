@@ -11,13 +11,15 @@ costs little more than its end, which is what choosing C by cross-validation nee
 import numpy as np
 from numba import njit
 
-__all__ = ["penalty_path"]
+from retgk.array_types import Flags, Floats
+
+__all__ = ["MAX_STEPS", "penalty_path"]
 
 _TINY = 1e-12  # curvature between graphs that are alike
-_MAX_STEPS = 10_000_000
+MAX_STEPS = 10_000_000  # for one penalty
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _highest(residuals, beta, upper):
     """Place of the largest residual among coefficients that can rise."""
     place, highest = -1, -np.inf
@@ -27,8 +29,8 @@ def _highest(residuals, beta, upper):
     return place, highest
 
 
-@njit(cache=True, nogil=True)
-def _partner(residuals, beta, lower, row, diagonal, i):
+@njit(nogil=True, inline="always")
+def _partner(residuals, beta, lower, gram, diagonal, i):
     """Coefficient that can fall whose pair with i gains most, and the lowest residual."""
     place, best, lowest = -1, 0.0, np.inf
     for t in range(len(beta)):
@@ -36,48 +38,79 @@ def _partner(residuals, beta, lower, row, diagonal, i):
             lowest = min(lowest, residuals[t])
             gap = residuals[i] - residuals[t]
             if gap > 0:
-                gain = gap * gap / max(diagonal[i] + diagonal[t] - 2 * row[t], _TINY)
+                gain = gap * gap / max(diagonal[i] + diagonal[t] - 2 * gram[i, t], _TINY)
                 if gain > best:
                     place, best = t, gain
     return place, lowest
 
 
-@njit(cache=True, nogil=True)
-def _solve(gram, diagonal, beta, residuals, lower, upper, tol):
-    """Improve coefficients and residuals in place; give the intercept."""
-    highest = lowest = 0.0
-    for _ in range(_MAX_STEPS):
-        i, highest = _highest(residuals, beta, upper)
-        if i < 0:
-            break
-        row = gram[i]
-        j, lowest = _partner(residuals, beta, lower, row, diagonal, i)
-        if j < 0 or highest - lowest < tol:
-            break
-        curvature = max(diagonal[i] + diagonal[j] - 2 * row[j], _TINY)
-        room = min(upper[i] - beta[i], beta[j] - lower[j])
-        step = (residuals[i] - residuals[j]) / curvature
-        is_first = step >= room and room == upper[i] - beta[i]
-        is_second = step >= room and room == beta[j] - lower[j]
-        step = min(step, room)
-        # onto a bound exactly, so that rounding cannot leave a coefficient just off it
-        beta[i] = upper[i] if is_first else beta[i] + step
-        beta[j] = lower[j] if is_second else beta[j] - step
-        other = gram[j]
-        for t in range(len(beta)):
-            residuals[t] -= step * (row[t] - other[t])
+@njit(nogil=True, inline="always")
+def _move(gram, diagonal, beta, residuals, lower, upper, i, j):
+    """Move weight from coefficient j to i as far as it helps, and keep up the residuals."""
+    curvature = max(diagonal[i] + diagonal[j] - 2 * gram[i, j], _TINY)
+    room = min(upper[i] - beta[i], beta[j] - lower[j])
+    step = (residuals[i] - residuals[j]) / curvature
+    is_first = step >= room and room == upper[i] - beta[i]
+    is_second = step >= room and room == beta[j] - lower[j]
+    step = min(step, room)
+    # onto a bound exactly, so that rounding cannot leave a coefficient just off it
+    beta[i] = upper[i] if is_first else beta[i] + step
+    beta[j] = lower[j] if is_second else beta[j] - step
+    for t in range(len(beta)):
+        residuals[t] -= step * (gram[i, t] - gram[j, t])
+
+
+@njit(nogil=True, inline="always")
+def _intercept(beta, residuals, lower, upper, otherwise):
+    """Mean residual of the coefficients that are off their bounds."""
     total, n_free = 0.0, 0
     for t in range(len(beta)):
         if lower[t] < beta[t] < upper[t]:
             total += residuals[t]
             n_free += 1
-    return total / n_free if n_free else (highest + lowest) / 2
+    return total / n_free if n_free else otherwise
 
 
-@njit(cache=True, nogil=True)
-def penalty_path(gram, signs, weights, penalties, tol):
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True, error_model="numpy")
+def _solve(
+    gram, signs, weights, penalties, tol, max_steps, room, coefficients, intercepts, converged
+):
+    n = len(signs)
+    diagonal, beta, residuals, lower, upper = room[0], room[1], room[2], room[3], room[4]
+    for t in range(n):
+        diagonal[t], beta[t], residuals[t] = gram[t, t], 0.0, signs[t]
+    for c in range(len(penalties)):
+        for t in range(n):
+            bound = signs[t] * weights[t] * penalties[c]
+            lower[t], upper[t] = min(bound, 0.0), max(bound, 0.0)
+        highest = lowest = 0.0
+        converged[c] = False
+        for _ in range(max_steps):
+            i, highest = _highest(residuals, beta, upper)
+            if i < 0:
+                converged[c] = True
+                break
+            j, lowest = _partner(residuals, beta, lower, gram, diagonal, i)
+            if j < 0 or highest - lowest < tol:
+                converged[c] = True
+                break
+            _move(gram, diagonal, beta, residuals, lower, upper, i, j)
+        middle = (highest + lowest) / 2
+        intercepts[c] = _intercept(beta, residuals, lower, upper, middle)
+        for t in range(n):
+            coefficients[c, t] = beta[t]
+
+
+def penalty_path(
+    gram: Floats,
+    signs: Floats,
+    weights: Floats,
+    penalties: Floats,
+    tol: float,
+    max_steps: int = MAX_STEPS,
+) -> tuple[Floats, Floats, Flags]:
     """
-    Coefficients and intercepts for every penalty.
+    Coefficients and intercepts for every penalty, and whether each was solved in time.
 
     Parameters
     ----------
@@ -91,6 +124,8 @@ def penalty_path(gram, signs, weights, penalties, tol):
         Values of C, rising.
     tol : float
         Largest violation of the conditions for an optimum.
+    max_steps : int
+        Pairs that are moved for one penalty before it is given up.
 
     Returns
     -------
@@ -98,14 +133,11 @@ def penalty_path(gram, signs, weights, penalties, tol):
         With the sign of the class, so that ``K @ coefficients + intercept`` are decision values.
     intercepts : ndarray of float64, shape (n_penalties,)
         Intercepts.
+    converged : ndarray of bool, shape (n_penalties,)
+        Whether the violation is within `tol`.
     """
-    n = len(signs)
-    beta, residuals = np.zeros(n), signs.copy()
-    diagonal = np.diag(gram).copy()
-    coefficients, intercepts = np.empty((len(penalties), n)), np.empty(len(penalties))
-    for c in range(len(penalties)):
-        bounds = signs * weights * penalties[c]
-        lower, upper = np.minimum(bounds, 0.0), np.maximum(bounds, 0.0)
-        intercepts[c] = _solve(gram, diagonal, beta, residuals, lower, upper, tol)
-        coefficients[c] = beta
-    return coefficients, intercepts
+    shape = (len(penalties), len(signs))
+    found = (np.empty(shape), np.empty(shape[0]), np.empty(shape[0], np.bool_))
+    room = np.empty((5, len(signs)))
+    _solve(gram, signs, weights, penalties, float(tol), max_steps, room, *found)
+    return found

@@ -68,6 +68,7 @@ class SupportVectors:
     def __init__(self, codes: Ints, class_weights: Floats) -> None:
         self.codes = codes
         self.class_weights = class_weights
+        self._has_warned, self._lock = False, Lock()
 
     def train(
         self, products: GraphProducts, kernel: ExponentialGraphKernel, penalty: float
@@ -126,16 +127,34 @@ class SupportVectors:
         penalties: Floats,
     ) -> Floats:
         """Decision values of one pair of classes, positive as `SVC` has them."""
-        from retgk.learning.penalty_path import penalty_path
+        from retgk.learning.penalty_path import MAX_STEPS, penalty_path
 
         if len(own) < len(codes):
             gram, rows = gram[np.ix_(own, own)], rows[:, own]
         positive = pair[1] if len(self.class_weights) == 2 else pair[0]
         signs = np.where(codes[own] == positive, 1.0, -1.0)
-        coefficients, intercepts = penalty_path(
+        coefficients, intercepts, converged = penalty_path(
             gram, signs, self.class_weights[codes[own]], penalties, _TOL
         )
+        if not converged.all():
+            self._warn_once(float(penalties[~converged][0]), MAX_STEPS)
         return np.asarray(coefficients @ rows.T + intercepts[:, None])
+
+    def _warn_once(self, penalty: float, n_steps: int) -> None:
+        """Warn of a penalty that was given up, but not again for every fold and kernel."""
+        from warnings import warn
+
+        from sklearn.exceptions import ConvergenceWarning
+
+        with self._lock:
+            if self._has_warned:
+                return
+            self._has_warned = True
+        message = (
+            f"the support vector machine for C={penalty:g} stopped after {n_steps:,} steps; its "
+            "decision values are not exact. Try smaller values of C, or normalise the kernel"
+        )
+        warn(message, ConvergenceWarning, stacklevel=2)
 
     def _solve(self, gram: Floats, codes: Ints, penalty: float) -> Any:
         from sklearn.svm import SVC

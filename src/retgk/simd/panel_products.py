@@ -1,44 +1,28 @@
 """The one product that all embeddings are made of, for four rows and a panel of columns.
 
-``out_jc = sum_k a_jk b_kc`` for four rows j and as many columns c as fill two AVX2 registers:
-eight float64 or sixteen float32. A value is summed over k in order, so it does not depend on
-its neighbours in the tile, on blocks, or on threads, as it may in BLAS. numba does not keep the
-sums in registers, hence the few lines of LLVM; they run at the speed of a good BLAS.
+A panel has as many columns as fill two AVX2 registers: eight float64 or sixteen float32. A value
+is summed over k in order, so it does not depend on its neighbours in the tile, on blocks, or on
+threads, as it may in BLAS. It runs at the speed of a good BLAS.
 """
 
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from retgk.simd import plain
+from retgk.simd.registers import Vector, arrays_of, chosen, element, integer, loop
 
 __all__ = ["PANEL_BYTES", "ROWS", "panels", "write_product"]
 
-ROWS = 4
-PANEL_BYTES = 64
-
-_INT64 = ir.IntType(64)
+ROWS = plain.ROWS
+PANEL_BYTES = plain.PANEL_BYTES
 
 
 def panels(matrix: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """
-    Cut the columns of a matrix into panels, padded by zeros.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (n_rows, n_columns)
-        What to cut.
-    dtype : dtype
-        float64 or float32.
-
-    Returns
-    -------
-    ndarray, shape (n_panels, n_rows, panel width)
-        The panels, each contiguous.
-    """
+    """Cut the columns of a matrix into panels, padded by zeros: (n_panels, n_rows, width)."""
     n_rows, n_columns = matrix.shape
     width = PANEL_BYTES // np.dtype(dtype).itemsize
     padded = np.zeros((n_rows, -(-n_columns // width) * width), dtype)
@@ -46,77 +30,31 @@ def panels(matrix: NDArray[Any], dtype: Any) -> NDArray[Any]:
     return np.ascontiguousarray(padded.reshape(n_rows, -1, width).transpose(1, 0, 2))
 
 
-def write_product(a, row_stride, step, b, n, out, out_stride):
-    """``out[j out_stride + c] = sum_k a[j row_stride + k step] b[k width + c]``, k < n."""
-    width = PANEL_BYTES // a.itemsize
-    for j in range(ROWS):
-        total = np.zeros(width, a.dtype)
-        for k in range(n):
-            total += a[j * row_stride + k * step] * b[k * width : (k + 1) * width]
-        out[j * out_stride : j * out_stride + width] = total
-
-
-@overload(write_product, inline="always")
-def _compiled_write_product(a, row_stride, step, b, n, out, out_stride):  # noqa: ARG001
-    def implementation(a, row_stride, step, b, n, out, out_stride):
-        _vector_write_product(a, row_stride, step, b, n, out, out_stride)
-
-    return implementation
-
-
 @intrinsic
-def _vector_write_product(typing, a, row_stride, step, b, n, out, out_stride):  # noqa: ARG001
-    """Compile `write_product` with the sums kept in registers."""
+def _write_product(typing, a, row_stride, step, b, n, out, out_stride):  # noqa: ARG001
+    """See `plain.write_product`: one row of the panel is loaded, and used for each row of a."""
 
     def generate(context, builder, signature, args):
         a, b, out = (
-            context.make_array(signature.args[i])(context, builder, args[i]).data for i in (0, 3, 5)
+            array.data for array in arrays_of(context, builder, signature, args, (0, 3, 5))
         )
-        size = 8 if isinstance(a.type.pointee, ir.DoubleType) else 4
-        vector = ir.VectorType(a.type.pointee, PANEL_BYTES // size)
-        sums = _generate_sums(builder, vector, (a, args[1], args[2]), (b, args[4]))
+        row_stride, step, n, out_stride = args[1], args[2], args[4], args[6]
+        name = signature.args[0].dtype.name
+        vector = Vector(builder, name, PANEL_BYTES // np.dtype(name).itemsize)
+        sums = [vector.variable(vector.constant(0)) for _ in range(ROWS)]
+        with loop(builder, integer(0), n) as (k, _):
+            row = vector.load(b, vector.position(k))
+            position = builder.mul(k, step)
+            for total in sums:
+                value = vector.broadcast(element(builder, a, position))
+                vector.add_product(value, row, total)
+                position = builder.add(position, row_stride)
         for j, total in enumerate(sums):
-            position = builder.mul(args[6], ir.Constant(_INT64, j))
-            builder.store(builder.load(total), _row(builder, vector, out, position), align=size)
+            vector.store(builder.load(total), out, builder.mul(out_stride, integer(j)))
         return context.get_dummy_value()
 
-    integer = types.int64
-    return types.void(a, integer, integer, b, integer, out, integer), generate
+    whole = types.int64
+    return types.void(a, whole, whole, b, whole, out, whole), generate
 
 
-def _generate_sums(builder, vector, left, right):
-    """Write the loop over k: one row of the panel is loaded, and multiplied for each row of a."""
-    a, row_stride, step = left
-    b, n = right
-    size = 8 if isinstance(vector.element, ir.DoubleType) else 4
-    sums = [cgutils.alloca_once(builder, vector) for _ in range(ROWS)]
-    for total in sums:
-        builder.store(ir.Constant(vector, None), total)
-    zero, one = ir.Constant(_INT64, 0), ir.Constant(_INT64, 1)
-    with cgutils.for_range_slice(builder, zero, n, one, intp=_INT64) as (k, _):
-        offset = builder.mul(k, ir.Constant(_INT64, vector.count))
-        other = builder.load(_row(builder, vector, b, offset), align=size)
-        position = builder.mul(k, step)
-        for total in sums:
-            value = _broadcast(builder, builder.load(builder.gep(a, [position])), vector)
-            builder.store(_multiply_add(builder, value, other, builder.load(total)), total)
-            position = builder.add(position, row_stride)
-    return sums
-
-
-def _row(builder, vector, pointer, position):
-    return builder.bitcast(builder.gep(pointer, [position]), vector.as_pointer())
-
-
-def _broadcast(builder, scalar, vector):
-    undefined = ir.Constant(vector, ir.Undefined)
-    first = builder.insert_element(undefined, scalar, ir.Constant(ir.IntType(32), 0))
-    lanes = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
-    return builder.shuffle_vector(first, undefined, lanes)
-
-
-def _multiply_add(builder, a, b, c):
-    signature = ir.FunctionType(a.type, [a.type] * 3)
-    bits = 64 if isinstance(a.type.element, ir.DoubleType) else 32
-    name = f"llvm.fmuladd.v{a.type.count}f{bits}"
-    return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), [a, b, c])
+write_product = chosen(_write_product, plain.write_product)

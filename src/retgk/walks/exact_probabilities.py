@@ -1,8 +1,4 @@
-"""Exact return probabilities of a batch, on all cores.
-
-Twins are merged; what is left goes through half powers, or through LAPACK where a graph is so
-dense that this is expected to be quicker.
-"""
+"""Exact return probabilities of a batch, on all cores; and by eigendecomposition, as published."""
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -16,10 +12,9 @@ from retgk.array_types import Floats, Ints
 from retgk.graphs.batch import GraphBatch
 from retgk.runtime.parallel import n_threads, run_tasks, single_threaded_blas
 from retgk.walks.half_powers import LANES, fill_half_powers
-from retgk.walks.spectral import eigh_cost, fill_dense, half_power_cost
 from retgk.walks.twins import Quotients, empty_quotients, merge_twins
 
-__all__ = ["exact_return_probabilities"]
+__all__ = ["exact_return_probabilities", "merge_all_twins", "published_return_probabilities"]
 
 # What is held beside the result is bounded by working on parts of the batch of about this size.
 _PART_NODES = 1 << 19
@@ -37,25 +32,10 @@ def exact_return_probabilities(
     batch: GraphBatch, n_steps: int, nodes: Ints | None, self_loop: float, n_jobs: int | None
 ) -> Floats:
     """
-    ``B^s(i, i)``, s = 1..S, to rounding.
+    ``B^s(i, i)``, s = 1..S, to rounding; one row for each of some rising nodes, or for all.
 
-    Parameters
-    ----------
-    batch : GraphBatch
-        The graphs.
-    n_steps : int
-        Number S of steps.
-    nodes : ndarray of int64, or None
-        Rising nodes, numbered over the batch; None for all.
-    self_loop : float
-        Weight of the loop that every node gets.
-    n_jobs : int or None
-        Threads.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_nodes, n_steps)
-        One row per node.
+    Twins are merged; what is left goes through half powers, or through LAPACK where a graph is so
+    dense that this is expected to be quicker.
     """
     probabilities = np.empty((batch.n_nodes if nodes is None else len(nodes), n_steps))
     for first, last in _parts(batch):
@@ -68,6 +48,14 @@ def exact_return_probabilities(
         if len(wanted):
             _fill_part(batch[first:last], wanted, self_loop, n_jobs, probabilities[rows])
     return probabilities
+
+
+def published_return_probabilities(batch: GraphBatch, n_steps: int, self_loop: float) -> Floats:
+    """The same for all nodes, by one eigendecomposition per graph (section 3.2 of the paper)."""
+    rows = [
+        _spectral_probabilities(_normalized_adjacency(graph, self_loop), n_steps) for graph in batch
+    ]
+    return np.clip(np.concatenate(rows) if rows else np.empty((0, n_steps)), 0.0, 1.0)
 
 
 def _parts(batch: GraphBatch) -> Iterator[tuple[int, int]]:
@@ -87,7 +75,7 @@ def _parts(batch: GraphBatch) -> Iterator[tuple[int, int]]:
 def _fill_part(
     batch: GraphBatch, nodes: Ints, self_loop: float, n_jobs: int | None, probabilities: Floats
 ) -> None:
-    quotients = _merged(batch, self_loop, n_jobs)
+    quotients = merge_all_twins(batch, self_loop, n_jobs)
     graphs = np.repeat(np.arange(len(batch)), batch.sizes)[nodes]
     classes = batch.node_ptr[graphs] + quotients.class_of[nodes]
     leaders = _leaders(classes, batch.n_nodes)
@@ -95,10 +83,11 @@ def _fill_part(
     starts = (graphs[leading], quotients.class_of[nodes[leading]].astype(np.int64), leading)
     tasks, costs = _tasks(batch, quotients, starts, probabilities, n_threads(n_jobs))
     # Threads over graphs, not inside LAPACK: bits do not depend on their number.
-    with single_threaded_blas() if tasks[0][0] is fill_dense else nullcontext():
+    with single_threaded_blas() if tasks[0][0] is _fill_dense else nullcontext():
         run_tasks(_call, tasks, costs, n_jobs, "return probabilities")
     cuts = np.searchsorted(graphs, _even_cuts(batch.node_ptr, n_threads(n_jobs), _NODES))
-    rows = [(classes, leaders, quotients, int(a), int(b), probabilities) for a, b in pairwise(cuts)]
+    arrays = (classes, leaders, quotients.multiplicity, quotients.residual)
+    rows = [(*arrays, int(a), int(b), probabilities) for a, b in pairwise(cuts)]
     run_tasks(_spread, rows, np.diff(cuts).tolist(), n_jobs, "spreading to twins")
 
 
@@ -106,7 +95,8 @@ def _call(method: Callable[..., None], *arguments: Any) -> None:
     method(*arguments)
 
 
-def _merged(batch: GraphBatch, self_loop: float, n_jobs: int | None) -> Quotients:
+def merge_all_twins(batch: GraphBatch, self_loop: float, n_jobs: int | None) -> Quotients:
+    """Quotients of all graphs."""
     quotients = empty_quotients(len(batch), batch.n_nodes, len(batch.indices))
     weights = batch.weights if batch.is_weighted else np.empty(0)
     arrays = (batch.node_ptr, batch.indptr, batch.indices, weights)
@@ -147,8 +137,8 @@ def _tasks(
     n_starts = np.bincount(graphs, minlength=len(batch))
     last_rows = batch.node_ptr[:-1] + quotients.n_classes - 1
     entries = quotients.row_end[last_rows] - quotients.row_begin[batch.node_ptr[:-1]]
-    per_start = half_power_cost(quotients.n_classes, entries, n_steps)
-    spectral = eigh_cost(quotients.n_classes)
+    per_start = _half_power_cost(quotients.n_classes, entries, n_steps)
+    spectral = _eigh_cost(quotients.n_classes)
     dense = spectral < n_starts * per_start
     # LAPACK holds about four matrices; the graph itself shows how much memory is at hand
     room = np.maximum(_DENSE_BYTES / n_workers, 3 * 12 * entries)
@@ -159,7 +149,7 @@ def _tasks(
         return method, batch.node_ptr, quotients, columns, probabilities
 
     ptr = np.append(0, np.cumsum(n_starts))
-    tasks = [task(fill_dense, slice(ptr[g], ptr[g + 1])) for g in np.flatnonzero(dense)]
+    tasks = [task(_fill_dense, slice(ptr[g], ptr[g + 1])) for g in np.flatnonzero(dense)]
     costs = spectral[dense].tolist()
     sparse = np.flatnonzero(~dense[graphs])
     for piece, cost in _balanced_pieces(graphs[sparse], per_start, n_workers):
@@ -185,19 +175,68 @@ def _balanced_pieces(
         yield slice(borders[first], borders[last]), cost
 
 
-@njit(cache=True, nogil=True)
-def _spread(classes, leaders, quotients, first, last, probabilities):
+def _spectral_probabilities(matrix: Floats, n_steps: int) -> Floats:
+    """``B^s(i, i) = sum_k lambda_k^s u_k(i)^2``, s = 1..S, for a symmetric matrix B: (n, S)."""
+    eigenvalues, eigenvectors = np.linalg.eigh(matrix)
+    powers = np.multiply.accumulate(np.tile(eigenvalues[:, None], n_steps), axis=1)
+    return np.asarray(np.square(eigenvectors) @ powers)
+
+
+def _normalized_adjacency(graph: GraphBatch, self_loop: float) -> Floats:
+    """``B = D^-1/2 (A + self_loop I) D^-1/2`` of one graph; an isolated node stays."""
+    n = graph.n_nodes
+    matrix = np.zeros((n, n))
+    matrix[np.repeat(np.arange(n), np.diff(graph.indptr)), graph.indices] = graph.weights
+    matrix[np.diag_indices(n)] += self_loop
+    degrees = matrix.sum(axis=1)
+    matrix[np.diag_indices(n)] += degrees == 0
+    scale = 1 / np.sqrt(np.where(degrees == 0, 1, degrees))
+    return matrix * scale[:, None] * scale
+
+
+def _fill_dense(
+    node_ptr: Any, quotients: Quotients, starts: tuple[Any, ...], probabilities: Floats
+) -> None:
+    """Write what `fill_half_powers` writes, for start nodes that all lie in one graph."""
+    graphs, rows, targets = starts
+    part = slice(node_ptr[graphs[0]], node_ptr[graphs[0]] + quotients.n_classes[graphs[0]])
+    begin, end = quotients.row_begin[part], quotients.row_end[part]
+    n = len(begin)
+    matrix = np.zeros((n, n))
+    entries = slice(begin[0], end[-1])
+    matrix[np.repeat(np.arange(n), end - begin), quotients.columns[entries]] = quotients.values[
+        entries
+    ]
+    matrix[np.diag_indices(n)] = quotients.diagonal[part]
+    probabilities[targets] = _spectral_probabilities(matrix, probabilities.shape[1])[rows]
+
+
+def _half_power_cost(n_nodes: Any, n_entries: Any, n_steps: int) -> Any:
+    """Nanoseconds of half powers from one start node (measured: 26 GFlop/s in cache)."""
+    return 0.038 * n_steps * (n_entries + 2 * n_nodes)
+
+
+def _eigh_cost(n_nodes: Any) -> Any:
+    """Nanoseconds of one eigendecomposition on one core (measured for n = 16 to 1000)."""
+    n = np.asarray(n_nodes, dtype=np.float64)
+    return 40_000 + 60 * n**2 + 0.25 * n**3
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def _spread(classes, leaders, multiplicity, residual, first, last, probabilities):
     """Turn rows of quotients into those of nodes, and copy them to all twins."""
     n_steps = probabilities.shape[1]
     for row in range(first, last):
-        if leaders[row] != row:
-            probabilities[row] = probabilities[leaders[row]]
-            continue
-        own, n_twins = probabilities[row], quotients.multiplicity[classes[row]]
-        if n_twins > 1:
-            share, power = 1.0 / n_twins, 1.0
+        leader = leaders[row]
+        if leader != row:
             for step in range(n_steps):
-                power *= quotients.residual[classes[row]]
-                own[step] = own[step] * share + (1.0 - share) * power
+                probabilities[row, step] = probabilities[leader, step]
+            continue
+        n_twins = multiplicity[classes[row]]
+        share, power = 1.0 / n_twins, 1.0
         for step in range(n_steps):
-            own[step] = min(max(own[step], 0.0), 1.0)
+            value = probabilities[row, step]
+            if n_twins > 1:
+                power *= residual[classes[row]]
+                value = value * share + (1.0 - share) * power
+            probabilities[row, step] = min(max(value, 0.0), 1.0)

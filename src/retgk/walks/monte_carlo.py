@@ -1,16 +1,20 @@
-"""Monte Carlo return probabilities of a batch, on all cores."""
+"""Monte Carlo return probabilities of a batch, on all cores.
+
+The first steps are computed exactly, from the surroundings of a node alone: one step reaches the
+neighbours, which gives s = 1, 2, and two steps reach theirs, which gives s = 3, 4.
+"""
 
 from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.runtime.parallel import n_threads, run_tasks
-from retgk.walks.first_steps import fill_first_steps
 from retgk.walks.random_walks import WalkTable, fill_collisions, fill_returns, walk_table
 
 __all__ = ["ESTIMATORS", "estimated_return_probabilities"]
@@ -41,36 +45,11 @@ def estimated_return_probabilities(
     n_jobs: int | None,
 ) -> tuple[Floats, Floats]:
     """
-    Estimates of ``P^s(i, i)``, s = 1..S, and their standard errors.
+    Estimate ``P^s(i, i)``, s = 1..S, of some nodes; one row each, and their standard errors.
 
-    Parameters
-    ----------
-    batch : GraphBatch
-        The graphs.
-    n_steps : int
-        Number S of steps.
-    nodes : ndarray of int64
-        Nodes, numbered over the batch.
-    self_loop : float
-        Weight of the loop that every node gets.
-    estimator : {"monte-carlo", "monte-carlo-returns"}
-        How walks are counted.
-    n_walks : int
-        Walks per node.
-    standard_error : float or None
-        If given, new and more walks are drawn from a node until none of its standard errors
-        exceeds it.
-    with_errors : bool
-        Whether standard errors are wanted too.
-    seed : uint64
-        Random bits.
-    n_jobs : int or None
-        Threads.
-
-    Returns
-    -------
-    estimates, errors : ndarray of float64, shape (len(nodes), n_steps)
-        One row per node; no errors if they are not wanted.
+    The first steps are exact: they are the largest values and, by Monte Carlo, the least accurate.
+    With `standard_error`, new and more walks are drawn from a node until none of its standard
+    errors exceeds it. Errors have no rows if they are not wanted.
     """
     table = walk_table(batch, self_loop, seed)
     adaptive = standard_error is not None
@@ -128,7 +107,7 @@ class _Run(NamedTuple):
         if self.estimator is fill_collisions:  # for early steps meetings tell little
             budget = walks[1] * n_steps // 2
             tasks = [(self.table, g, s, budget, *results) for g, s, *results in common]
-            run_tasks(fill_first_steps, tasks, costs, self.n_jobs, "first steps")
+            run_tasks(_fill_first_steps, tasks, costs, self.n_jobs, "first steps")
 
 
 def _pieces(n_nodes: int, nanoseconds_per_node: float, n_workers: int) -> list[slice]:
@@ -137,3 +116,93 @@ def _pieces(n_nodes: int, nanoseconds_per_node: float, n_workers: int) -> list[s
     n_pieces = max(n_workers * _TASKS_PER_THREAD, int(total / _LONGEST_NANOSECONDS))
     cuts = np.linspace(0, n_nodes, min(n_nodes, n_pieces) + 1).astype(np.int64)
     return [slice(first, last) for first, last in pairwise(cuts)]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill_first_steps(table, graphs, starts, budget, estimates, errors):
+    """Write over the first two or, within a budget of visits, four steps of every row."""
+    largest = 0
+    for graph in graphs:
+        largest = max(largest, table.node_ptr[graph + 1] - table.node_ptr[graph])
+    mass = np.zeros(largest)
+    for row in range(len(starts)):
+        first = table.node_ptr[graphs[row]]
+        n_exact = _fill_row(table, first, starts[row], budget, mass, estimates[row])
+        if len(errors):
+            errors[row, :n_exact] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill_row(table, first, start, budget, mass, probabilities):
+    """
+    Write the first steps of one node; return how many.
+
+    `mass` is room for one number per node of the graph, all zero before and after. With
+    a_h(j) = P^h(i, j): ``P^2h(i, i) = sum_j a_h(j)^2 d_i / d_j``, and likewise for h against h - 1.
+    """
+    n_slots = _n_slots(table, first + start)
+    if n_slots == 0:  # nowhere to go: the walk stays
+        probabilities[:] = 1.0
+        return len(probabilities)
+    n_visits, returned, met = 0, 0.0, 0.0
+    for slot in range(n_slots):
+        j, share = _transition(table, first, start, slot)
+        n_visits += _n_slots(table, first + j)
+        returned += share if j == start else 0.0
+        mass[j] += share
+    for slot in range(n_slots):
+        j, share = _transition(table, first, start, slot)
+        met += share * mass[j] * table.inverse_degrees[first + j]
+    for slot in range(n_slots):
+        mass[_transition(table, first, start, slot)[0]] = 0.0
+    _write(probabilities, 0, returned, met * table.degrees[first + start])
+    if n_visits > budget:
+        return min(2, len(probabilities))
+    _fill_second_pair(table, first, start, mass, probabilities)
+    return min(4, len(probabilities))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill_second_pair(table, first, start, mass, probabilities):
+    odd, even = 0.0, 0.0
+    n_slots = _n_slots(table, first + start)
+    for slot in range(n_slots):
+        j, share = _transition(table, first, start, slot)
+        for next_slot in range(_n_slots(table, first + j)):
+            k, next_share = _transition(table, first, j, next_slot)
+            mass[k] += share * next_share
+    for slot in range(n_slots):
+        j, share = _transition(table, first, start, slot)
+        odd += share * mass[j] * table.inverse_degrees[first + j]
+    for slot in range(n_slots):
+        j, _ = _transition(table, first, start, slot)
+        for next_slot in range(_n_slots(table, first + j)):
+            k, _ = _transition(table, first, j, next_slot)
+            even += mass[k] * mass[k] * table.inverse_degrees[first + k]
+            mass[k] = 0.0
+    degree = table.degrees[first + start]
+    _write(probabilities, 2, odd * degree, even * degree)
+
+
+@njit(cache=True, nogil=True)
+def _n_slots(table, row):
+    return table.indptr[row + 1] - table.indptr[row] + table.loops
+
+
+@njit(cache=True, nogil=True)
+def _transition(table, first, node, slot):
+    """Node that a slot leads to, and the probability of the slot."""
+    row = first + node
+    entry = table.indptr[row] + slot
+    if entry == table.indptr[row + 1]:
+        return np.int64(node), table.self_loop * table.inverse_degrees[row]
+    weight = table.weights[entry] if len(table.weights) else 1.0
+    return np.int64(table.indices[entry]), weight * table.inverse_degrees[row]
+
+
+@njit(cache=True, nogil=True)
+def _write(probabilities, step, odd, even):
+    if step < len(probabilities):
+        probabilities[step] = odd
+    if step + 1 < len(probabilities):
+        probabilities[step + 1] = even

@@ -2,20 +2,21 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import as_batch
 from retgk.runtime.seeds import seed_from
-from retgk.walks.exact_probabilities import exact_return_probabilities
+from retgk.walks.exact_probabilities import (
+    exact_return_probabilities,
+    published_return_probabilities,
+)
 from retgk.walks.monte_carlo import ESTIMATORS, estimated_return_probabilities
 from retgk.walks.sampling import chosen_nodes
-from retgk.walks.spectral import normalized_adjacency, spectral_return_probabilities
 
 __all__ = ["MONTE_CARLO", "Method", "Walks", "return_probabilities"]
 
@@ -27,33 +28,129 @@ _WALKS = np.uint64(0x57414C4B53)  # walks and drawn nodes use random numbers of 
 
 @dataclass(frozen=True)
 class Walks:
-    """How return probabilities are found; the parameters are checked here, once."""
+    """
+    How return probabilities are computed; checked where it is made, and nowhere after.
+
+    The names are those of `return_probabilities`. `seed` is a whole number, or None for another one
+    each time; only the Monte Carlo methods use it.
+
+    Examples
+    --------
+    >>> Walks(n_steps=2).probabilities(as_batch(np.ones((2, 2)) - np.eye(2)))
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
 
     n_steps: int = 50
     method: Method = "exact"
     n_walks: int = 200
     self_loop: float = 1.0
-    seed: int = 0
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         check_walk_parameters(self.n_steps, self.method, self.n_walks, self.self_loop)
 
+    @property
+    def is_random(self) -> bool:
+        """Whether the probabilities are estimates, by Monte Carlo."""
+        return self.method in ESTIMATORS
+
     def probabilities(
         self, batch: GraphBatch, *, nodes: Ints | None = None, n_jobs: int | None = None
     ) -> Floats:
-        """Return probabilities of all nodes, or of some, shape (n, n_steps)."""
-        return np.asarray(
-            return_probabilities(
-                batch,
-                self.n_steps,
-                method=self.method,
-                n_walks=self.n_walks,
-                nodes=nodes,
-                self_loop=self.self_loop,
-                n_jobs=n_jobs,
-                random_state=self.seed,
-            )
+        """
+        Return probabilities of some nodes, numbered over the batch, or of all: (n, n_steps).
+
+        The same bits as from `return_probabilities` with ``random_state=seed``.
+        """
+        bits = seed_from(self.seed) if self.is_random else np.uint64(0)
+        return self.estimates(batch, nodes, bits, n_jobs=n_jobs)[0]
+
+    def estimates(
+        self,
+        batch: GraphBatch,
+        nodes: Ints | None,
+        bits: np.uint64,
+        *,
+        standard_error: float | None = None,
+        with_errors: bool = False,
+        n_jobs: int | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return probabilities from these random bits, and standard errors if they are wanted."""
+        if not self.is_random:
+            exact = self._exact(batch, nodes, n_jobs)
+            return exact, np.zeros_like(exact) if with_errors else np.empty((0, self.n_steps))
+        return estimated_return_probabilities(
+            batch,
+            self.n_steps,
+            np.arange(batch.n_nodes) if nodes is None else nodes,
+            self_loop=self.self_loop,
+            estimator=self.method,
+            n_walks=self.n_walks,
+            standard_error=standard_error,
+            with_errors=with_errors,
+            seed=bits ^ _WALKS,
+            n_jobs=n_jobs,
         )
+
+    def _exact(self, batch: GraphBatch, nodes: Ints | None, n_jobs: int | None) -> Floats:
+        if self.method == "eigh":
+            probabilities = published_return_probabilities(batch, self.n_steps, self.self_loop)
+            return probabilities if nodes is None else probabilities[nodes]
+        how = (self.self_loop, n_jobs)
+        if nodes is None:
+            return exact_return_probabilities(batch, self.n_steps, None, *how)
+        rising, position = np.unique(nodes, return_inverse=True)
+        found = exact_return_probabilities(batch, self.n_steps, rising, *how)
+        return found if np.array_equal(rising, nodes) else found[position]
+
+
+@overload
+def return_probabilities(
+    graphs: Any,
+    n_steps: int = ...,
+    *,
+    method: Method = ...,
+    n_walks: int = ...,
+    nodes: Any = ...,
+    self_loop: float = ...,
+    standard_error: float | None = ...,
+    return_standard_error: Literal[False] = ...,
+    n_jobs: int | None = ...,
+    random_state: Any = ...,
+) -> Floats: ...
+
+
+@overload
+def return_probabilities(
+    graphs: Any,
+    n_steps: int = ...,
+    *,
+    method: Method = ...,
+    n_walks: int = ...,
+    nodes: Any = ...,
+    self_loop: float = ...,
+    standard_error: float | None = ...,
+    return_standard_error: Literal[True],
+    n_jobs: int | None = ...,
+    random_state: Any = ...,
+) -> tuple[Floats, Floats]: ...
+
+
+@overload
+def return_probabilities(
+    graphs: Any,
+    n_steps: int = ...,
+    *,
+    method: Method = ...,
+    n_walks: int = ...,
+    nodes: Any = ...,
+    self_loop: float = ...,
+    standard_error: float | None = ...,
+    return_standard_error: bool,
+    n_jobs: int | None = ...,
+    random_state: Any = ...,
+) -> Floats | tuple[Floats, Floats]: ...
 
 
 def return_probabilities(
@@ -68,7 +165,7 @@ def return_probabilities(
     return_standard_error: bool = False,
     n_jobs: int | None = None,
     random_state: Any = None,
-) -> Any:
+) -> Floats | tuple[Floats, Floats]:
     r"""
     Probabilities that random walks return to their start node after 1, 2, .., S steps.
 
@@ -136,57 +233,22 @@ def return_probabilities(
     array([0.333, 0.333])
     """
     batch = as_batch(graphs)
-    check_walk_parameters(n_steps, method, n_walks, self_loop, standard_error)
-    seed = seed_from(random_state) if method in ESTIMATORS or nodes is not None else np.uint64(0)
-    chosen = chosen_nodes(batch, nodes, seed)
-    if method in ESTIMATORS:
-        rows = np.arange(batch.n_nodes) if chosen is None else chosen
-        estimates, errors = estimated_return_probabilities(
-            batch,
-            n_steps,
-            rows,
-            self_loop=self_loop,
-            estimator=method,
-            n_walks=n_walks,
-            standard_error=standard_error,
-            with_errors=return_standard_error,
-            seed=seed ^ _WALKS,
-            n_jobs=n_jobs,
-        )
-        return (estimates, errors) if return_standard_error else estimates
-    exact = _exact(batch, n_steps, chosen, method, self_loop, n_jobs)
-    return (exact, np.zeros_like(exact)) if return_standard_error else exact
+    walks = Walks(n_steps, method, n_walks, self_loop)
+    _check_standard_error(standard_error, walks)
+    is_random = walks.is_random or nodes is not None
+    bits = seed_from(random_state) if is_random else np.uint64(0)
+    found = walks.estimates(
+        batch,
+        chosen_nodes(batch, nodes, bits),
+        bits,
+        standard_error=standard_error,
+        with_errors=return_standard_error,
+        n_jobs=n_jobs,
+    )
+    return found if return_standard_error else found[0]
 
 
-def _exact(
-    batch: GraphBatch,
-    n_steps: int,
-    nodes: NDArray[np.int64] | None,
-    method: str,
-    self_loop: float,
-    n_jobs: int | None,
-) -> Floats:
-    if method == "eigh":
-        probabilities = _published(batch, n_steps, self_loop)
-        return probabilities if nodes is None else probabilities[nodes]
-    if nodes is None:
-        return exact_return_probabilities(batch, n_steps, None, self_loop, n_jobs)
-    rising, position = np.unique(nodes, return_inverse=True)
-    found = exact_return_probabilities(batch, n_steps, rising, self_loop, n_jobs)
-    return found if np.array_equal(rising, nodes) else found[position]
-
-
-def _published(batch: GraphBatch, n_steps: int, self_loop: float) -> Floats:
-    rows = [
-        spectral_return_probabilities(normalized_adjacency(graph, self_loop), n_steps)
-        for graph in batch
-    ]
-    return np.clip(np.concatenate(rows) if rows else np.empty((0, n_steps)), 0.0, 1.0)
-
-
-def check_walk_parameters(
-    n_steps: Any, method: str, n_walks: Any, self_loop: Any, standard_error: float | None = None
-) -> None:
+def check_walk_parameters(n_steps: Any, method: str, n_walks: Any, self_loop: Any) -> None:
     """Raise unless these are parameters of `return_probabilities`."""
     if not isinstance(n_steps, Integral) or isinstance(n_steps, bool) or n_steps < 1:
         raise InvalidInputError(f"n_steps must be a whole number of at least 1, got {n_steps!r}")
@@ -196,8 +258,11 @@ def check_walk_parameters(
         raise InvalidInputError(f"self_loop must be finite and not negative, got {self_loop!r}")
     if not isinstance(n_walks, Integral) or n_walks < 3:
         raise InvalidInputError(f"n_walks must be a whole number of at least 3, got {n_walks!r}")
-    if standard_error is not None and (method not in ESTIMATORS or not standard_error > 0):
+
+
+def _check_standard_error(standard_error: float | None, walks: Walks) -> None:
+    if standard_error is not None and not (walks.is_random and standard_error > 0):
         raise InvalidInputError(
             f"standard_error must be positive and needs a Monte Carlo method, got "
-            f"{standard_error} with method={method!r}"
+            f"{standard_error} with method={walks.method!r}"
         )

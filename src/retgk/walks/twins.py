@@ -71,55 +71,27 @@ def merge_twins(
     arrays: tuple[Any, ...], self_loop: float, first: int, last: int, quotients: Quotients
 ) -> None:
     """
-    Merge the twins of graphs `first` to `last` - 1.
+    Merge the twins of graphs `first` to `last` - 1, and write their quotients.
 
-    Parameters
-    ----------
-    arrays : tuple
-        `node_ptr`, `indptr`, `indices` and `weights` of the batch; no weights mean ones.
-    self_loop : float
-        Weight of the self-loop that every node gets.
-    first, last : int
-        Range of graphs.
-    quotients : Quotients
-        Where the result is written.
+    The arrays are `node_ptr`, `indptr`, `indices` and `weights` of the batch; no weights mean ones.
+    `self_loop` is the weight of the loop that every node gets.
     """
-    node_ptr, indptr, indices, weights = arrays
-    for_graphs = (node_ptr, indptr, indices, weights, weights.view(np.uint64))
-    _merge_graphs(for_graphs, self_loop, first, last, quotients)
+    node_ptr, weights = arrays[0], arrays[3]
+    largest = int(np.diff(node_ptr[first : last + 1]).max(initial=0))
+    n_slots = 4
+    while n_slots < 2 * largest:
+        n_slots *= 2
+    integers = np.empty((3, max(n_slots, largest, _N_LENGTHS + 1)), np.int64)
+    floats = np.empty((4, largest))
+    hashes = np.empty((2, largest), np.uint64)
+    bits = weights.view(np.uint64)
+    _merge_graphs(*arrays, bits, self_loop, first, last, integers, floats, hashes, quotients)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _merge_graphs(arrays, self_loop, first, last, quotients):
-    node_ptr, indptr, indices, weights, bits = arrays
-    largest = 0
-    for graph in range(first, last):
-        largest = max(largest, node_ptr[graph + 1] - node_ptr[graph])
-    table_size = 4
-    while table_size < 2 * largest:
-        table_size *= 2
-    table = np.empty(table_size, np.int32)
-    neighbourhood = np.empty(largest, np.uint64)
-    degree = np.empty(largest)
-    loop = np.empty(largest)
-    twin = np.empty(largest, np.int32)
-    inner = np.empty(largest)
-    scale = np.empty(largest)
-    leaders = np.empty(largest, np.int64)
-    keys = np.empty(largest, np.uint64)
-    for i in range(largest):
-        keys[i] = _mixed(np.uint64(i) + _GOLDEN)
-    for graph in range(first, last):
-        node = node_ptr[graph]
-        n = node_ptr[graph + 1] - node
-        rows = (indptr[node : node + n + 1], indices, weights, bits, keys)
-        _describe(rows, self_loop, neighbourhood, degree, loop)
-        _find_closed_twins(rows, neighbourhood, loop, twin, inner)
-        _find_open_twins(rows, neighbourhood, loop, twin, table)
-        _write_quotient(rows, graph, node, degree, loop, twin, inner, scale, leaders, quotients)
+# Inlined, because numba compiles what is called once for itself and once more in every caller.
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _mixed(value):
     """Scramble 64 bits (SplitMix64); written out here, as the cache sees this file alone."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -127,33 +99,27 @@ def _mixed(value):
     return value ^ (value >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
-def _edge_hash(keys, column, entry, bits):
-    """Hash of one neighbour with the weight of the edge to it."""
-    return _mixed(keys[column] ^ bits[entry]) if len(bits) else keys[column]
-
-
-@njit(cache=True, nogil=True)
-def _describe(rows, self_loop, neighbourhood, degree, loop):
+@njit(nogil=True, inline="always")
+def _describe(node, n, indptr, indices, weights, bits, keys, self_loop, hashed, degree, loop):
     """Degree, self-loop, and sum of the hashes of the other neighbours, of every node."""
-    indptr, indices, weights, bits, keys = rows
-    for i in range(len(indptr) - 1):
-        total, own, hashed = self_loop, self_loop, np.uint64(0)
-        for entry in range(indptr[i], indptr[i + 1]):
+    for i in range(n):
+        total, own, value = self_loop, self_loop, np.uint64(0)
+        for entry in range(indptr[node + i], indptr[node + i + 1]):
             weight = weights[entry] if len(weights) else 1.0
             total += weight
             if indices[entry] == i:
                 own += weight
             else:
-                hashed += _edge_hash(keys, indices[entry], entry, bits)
-        degree[i], loop[i], neighbourhood[i] = total, own, hashed
+                key = keys[indices[entry]]
+                value += _mixed(key ^ bits[entry]) if len(bits) else key
+        degree[i], loop[i], hashed[i] = total, own, value
 
 
-@njit(cache=True, nogil=True)
-def _same_neighbours(rows, i, j):
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _same_neighbours(node, indptr, indices, weights, i, j):
     """Whether i and j have the same neighbours and weights, i and j themselves left out."""
-    indptr, indices, weights, _, _ = rows
-    a, a_end, b, b_end = indptr[i], indptr[i + 1], indptr[j], indptr[j + 1]
+    a, a_end = indptr[node + i], indptr[node + i + 1]
+    b, b_end = indptr[node + j], indptr[node + j + 1]
     while True:
         while a < a_end and (indices[a] == i or indices[a] == j):
             a += 1
@@ -167,43 +133,43 @@ def _same_neighbours(rows, i, j):
         b += 1
 
 
-@njit(cache=True, nogil=True)
-def _find_closed_twins(rows, neighbourhood, loop, twin, inner):
+@njit(nogil=True, inline="always")
+def _find_closed_twins(node, n, indptr, indices, weights, bits, keys, hashed, loop, twin, inner):
     """Set twin[i] to the first closed twin of i, or -1, and inner[i] to the weight between."""
-    indptr, indices, weights, bits, keys = rows
-    for i in range(len(indptr) - 1):
+    for i in range(n):
         twin[i], inner[i] = _UNSEEN, 0.0
-        for entry in range(indptr[i], indptr[i + 1]):
-            j = indices[entry]
+        for entry in range(indptr[node + i], indptr[node + i + 1]):
+            j = np.int64(indices[entry])  # one type for all calls of _same_neighbours
             if j >= i:
                 break  # columns rise; a class is led by its first node
             if twin[j] != _UNSEEN or loop[i] != loop[j]:
                 continue
-            with_i = neighbourhood[i] + _edge_hash(keys, i, entry, bits)
-            with_j = neighbourhood[j] + _edge_hash(keys, j, entry, bits)
-            if with_i == with_j and _same_neighbours(rows, i, j):
+            key_i, key_j = keys[i], keys[j]
+            if len(bits):
+                key_i, key_j = _mixed(key_i ^ bits[entry]), _mixed(key_j ^ bits[entry])
+            same = hashed[i] + key_i == hashed[j] + key_j
+            if same and _same_neighbours(node, indptr, indices, weights, i, j):
                 twin[i] = j
                 inner[i] = inner[j] = weights[entry] if len(weights) else 1.0
                 break
 
 
-@njit(cache=True, nogil=True)
-def _find_open_twins(rows, neighbourhood, loop, twin, table):
+@njit(nogil=True, inline="always")
+def _find_open_twins(node, n, indptr, indices, weights, hashed, loop, twin, table):
     """Set twin[i] to the first open twin of i; a node has twins of one kind only."""
-    indptr = rows[0]
-    n = len(indptr) - 1
     size = 4
     while size < 2 * n:
         size *= 2
-    table[:size] = _UNSEEN
+    for place in range(size):
+        table[place] = _UNSEEN
     for i in range(n):
         if twin[i] != _UNSEEN:
             continue
-        slot = np.int64(neighbourhood[i] & np.uint64(size - 1))
+        slot = np.int64(hashed[i] & np.uint64(size - 1))
         while table[slot] != _UNSEEN:
             j = table[slot]
-            same = neighbourhood[i] == neighbourhood[j] and loop[i] == loop[j]
-            if same and _same_neighbours(rows, i, j):
+            same = hashed[i] == hashed[j] and loop[i] == loop[j]
+            if same and _same_neighbours(node, indptr, indices, weights, i, j):
                 twin[i] = j
                 break
             slot = (slot + 1) & (size - 1)
@@ -211,57 +177,58 @@ def _find_open_twins(rows, neighbourhood, loop, twin, table):
             table[slot] = i
 
 
-@njit(cache=True, nogil=True)
-def _number_classes(rows, node, twin, leaders, quotients):
+@njit(nogil=True, inline="always")
+def _number_classes(node, n, indptr, indices, twin, leaders, starts, class_of, multiplicity):
     """
     Number the classes by the length of their rows, list their leaders, give how many there are.
 
     Rows of one length stand together, so that the processor foresees the end of loops over them.
     """
-    indptr, indices, _, _, _ = rows
-    class_of = quotients.class_of[node : node + len(indptr) - 1]
-    starts = np.zeros(_N_LENGTHS + 1, np.int64)
-    for i in range(len(class_of)):
+    for length in range(_N_LENGTHS + 1):
+        starts[length] = 0
+    for i in range(n):
         if twin[i] == _UNSEEN:
             length = 0
-            for entry in range(indptr[i], indptr[i + 1]):
+            for entry in range(indptr[node + i], indptr[node + i + 1]):
                 length += indices[entry] != i and twin[indices[entry]] == _UNSEEN
-            class_of[i] = min(length, _N_LENGTHS - 1)
-            starts[class_of[i] + 1] += 1
+            length = min(length, _N_LENGTHS - 1)
+            class_of[node + i] = length
+            starts[length + 1] += 1
     for length in range(_N_LENGTHS):
         starts[length + 1] += starts[length]
-    for i in range(len(class_of)):
+    for i in range(n):
         if twin[i] == _UNSEEN:
-            position = starts[class_of[i]]
-            starts[class_of[i]] += 1
+            position = starts[class_of[node + i]]
+            starts[class_of[node + i]] += 1
             leaders[position] = i
-            class_of[i] = position
-            quotients.multiplicity[node + position] = 1
+            class_of[node + i] = position
+            multiplicity[node + position] = 1
         else:
-            class_of[i] = class_of[twin[i]]
-            quotients.multiplicity[node + class_of[i]] += 1
+            class_of[node + i] = class_of[node + twin[i]]
+            multiplicity[node + class_of[node + i]] += 1
     return starts[_N_LENGTHS]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _write_quotient(rows, graph, node, degree, loop, twin, inner, scale, leaders, quotients):
-    """Number the classes and write the rows of their leaders."""
-    indptr, indices, weights, _, _ = rows
+@njit(nogil=True, inline="always")
+def _write_diagonal(i, row, degree, loop, inner, multiplicity, residual, diagonal):
+    if degree[i] > 0.0:
+        residual[row] = (loop[i] - inner[i]) / degree[i]
+        diagonal[row] = (loop[i] + (multiplicity[row] - 1) * inner[i]) / degree[i]
+    else:  # an isolated node without a loop has nowhere to go: the walk stays
+        residual[row] = diagonal[row] = 1.0
+
+
+@njit(nogil=True, inline="always")
+def _write_rows(node, n_classes, indptr, indices, weights, degree, twin, scale, leaders, quotients):
+    """Write the rows of the leaders of classes."""
     q = quotients
-    n_classes = _number_classes(rows, node, twin, leaders, q)
-    q.n_classes[graph] = n_classes
     for c in range(n_classes):
         scale[leaders[c]] = np.sqrt(q.multiplicity[node + c]) / np.sqrt(degree[leaders[c]])
-    written = indptr[0]
+    written = indptr[node]
     for c in range(n_classes):
-        i, row = leaders[c], node + c
-        if degree[i] > 0.0:
-            q.residual[row] = (loop[i] - inner[i]) / degree[i]
-            q.diagonal[row] = (loop[i] + (q.multiplicity[row] - 1) * inner[i]) / degree[i]
-        else:  # an isolated node without a loop has nowhere to go: the walk stays
-            q.residual[row] = q.diagonal[row] = 1.0
-        q.row_begin[row] = written
-        for entry in range(indptr[i], indptr[i + 1]):
+        i = leaders[c]
+        q.row_begin[node + c] = written
+        for entry in range(indptr[node + i], indptr[node + i + 1]):
             j = indices[entry]
             if j != i and twin[j] == _UNSEEN:
                 weight = weights[entry] if len(weights) else 1.0
@@ -270,4 +237,41 @@ def _write_quotient(rows, graph, node, degree, loop, twin, inner, scale, leaders
                 larger, smaller = max(scale[i], scale[j]), min(scale[i], scale[j])
                 q.values[written] = (weight * larger) * smaller
                 written += 1
-        q.row_end[row] = written
+        q.row_end[node + c] = written
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True, error_model="numpy")
+def _merge_graphs(
+    node_ptr,
+    indptr,
+    indices,
+    weights,
+    bits,
+    self_loop,
+    first,
+    last,
+    integers,
+    floats,
+    hashes,
+    quotients,
+):
+    twin, leaders, table = integers[0], integers[1], integers[2]
+    degree, loop, inner, scale = floats[0], floats[1], floats[2], floats[3]
+    keys, hashed = hashes[0], hashes[1]
+    q = quotients
+    for i in range(len(keys)):
+        keys[i] = _mixed(np.uint64(i) + _GOLDEN)
+    for graph in range(first, last):
+        node = node_ptr[graph]
+        n = node_ptr[graph + 1] - node
+        _describe(node, n, indptr, indices, weights, bits, keys, self_loop, hashed, degree, loop)
+        _find_closed_twins(node, n, indptr, indices, weights, bits, keys, hashed, loop, twin, inner)
+        _find_open_twins(node, n, indptr, indices, weights, hashed, loop, twin, table)
+        n_classes = _number_classes(
+            node, n, indptr, indices, twin, leaders, table, q.class_of, q.multiplicity
+        )
+        q.n_classes[graph] = n_classes
+        for c in range(n_classes):
+            i, row = leaders[c], node + c
+            _write_diagonal(i, row, degree, loop, inner, q.multiplicity, q.residual, q.diagonal)
+        _write_rows(node, n_classes, indptr, indices, weights, degree, twin, scale, leaders, q)

@@ -70,7 +70,7 @@ def label_groups(
     return LabelGroups(*_grouped(node_ptr, labels, n_labels))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def _grouped(node_ptr, labels, n_labels):
     n_graphs = len(node_ptr) - 1
     ptr = np.zeros(n_graphs + 1, np.int64)
@@ -124,7 +124,7 @@ def distinct_nodes(
     return DistinctNodes(*merged)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def _merged(node_ptr, group_ptr, group_of, probabilities, attributes, first, last):
     n_nodes = node_ptr[last] - node_ptr[first]
     nodes = np.empty(n_nodes, np.int64)
@@ -153,7 +153,7 @@ def _merged(node_ptr, group_ptr, group_of, probabilities, attributes, first, las
     return nodes[:end].copy(), weights[:end].copy(), groups[:end].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _find_leaders(graph_nodes, features, table, leaders, counts):
     """List the first node of each kind, and how many there are; give the number of kinds."""
     begin, end = graph_nodes
@@ -176,7 +176,7 @@ def _find_leaders(graph_nodes, features, table, leaders, counts):
     return n
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _hashed(features, node):
     """Hash of the group and of a few columns; nodes that agree in them are compared in full."""
     groups, probabilities, attributes = features
@@ -184,7 +184,7 @@ def _hashed(features, node):
     return _hashed_row(value, attributes, node)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _hashed_row(value, block, node):
     n_columns = block.shape[1]
     step = max(1, n_columns // _HASHED_COLUMNS)
@@ -194,14 +194,14 @@ def _hashed_row(value, block, node):
     return value
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _alike(features, i, j):
     groups, probabilities, attributes = features
     same = groups[i] == groups[j] and _same_row(probabilities, i, j)
     return same and _same_row(attributes, i, j)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _same_row(block, i, j):
     column = 0
     while column < block.shape[1] and block[i, column] == block[j, column]:
@@ -209,7 +209,7 @@ def _same_row(block, i, j):
     return column == block.shape[1]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _write_sorted(graph_nodes, own_groups, group_of, leaders, counts, starts, out):
     """Write the leaders of one graph sorted by group, in the order of nodes within a group."""
     nodes, weights, groups = out

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from retgk.engine.embedded.cosine import cosine_in_place
 from retgk.engine.embedded.distinct_nodes import DistinctNodes
+from retgk.simd import SOURCE
+from retgk.simd.cosine import cosine_in_place
 from retgk.simd.panel_products import ROWS, write_product
 
 __all__ = ["fill_joint_means", "fill_tensor_means"]
@@ -33,7 +34,7 @@ def fill_joint_means(
     fourier : ndarray, shape (n_panels, 1 + n_columns, panel width)
         Phases, then frequencies, in turns and in panels.
     out : ndarray, shape (n_groups, D)
-        Where the result is written, in rows of the groups of these nodes only.
+        Only rows of the groups of these nodes are written.
     """
     _fill_joint(*distinct, *blocks, fourier, out)
 
@@ -45,23 +46,14 @@ def fill_tensor_means(
     out: Any,
 ) -> None:
     """
-    Write ``sum_i w_i phi_0(p_i) phi_c(a_i)^T`` of every group.
+    Write ``sum_i w_i phi_0(p_i) phi_c(a_i)^T`` of every group, to (n_groups, D0, Dc).
 
-    Parameters
-    ----------
-    distinct : DistinctNodes
-        Nodes with their weights w, sorted by group.
-    blocks : pair of ndarray of float64, shape (n_nodes, n_columns)
-        Return probabilities p and attributes a.
-    fourier : pair of ndarray, shape (n_panels, 1 + n_columns, panel width)
-        Phases, then frequencies, in turns and in panels, of both feature maps.
-    out : ndarray, shape (n_groups, D0, Dc)
-        Where the result is written, in rows of the groups of these nodes only.
+    As `fill_joint_means`, with one array in `fourier` for each of both feature maps.
     """
     _fill_tensor(*distinct, blocks, fourier, out)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _load_points(nodes, probabilities, attributes, points):
     """Copy the rows of some nodes side by side, after a 1 that the phases are multiplied by."""
     n_steps = probabilities.shape[1]
@@ -73,7 +65,7 @@ def _load_points(nodes, probabilities, attributes, points):
             points[i, 1 + n_steps + column] = attributes[nodes[i], column]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _write_angles(points, n, fourier, strides, angles):
     """Angles of n points, rounded up to whole tiles; strides are those of panels and points."""
     n_panels, n_columns, _ = fourier.shape
@@ -89,8 +81,17 @@ def _write_angles(points, n, fourier, strides, angles):
 
 # "contract" lets a product and a sum become one instruction, which rounds once instead of
 # twice; it takes no other liberty.
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def _fill_joint(nodes, weights, groups, probabilities, attributes, fourier, out):
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath={"contract"})
+def _fill_joint(
+    nodes,
+    weights,
+    groups,
+    probabilities,
+    attributes,
+    fourier,
+    out,
+    simd=SOURCE,  # noqa: ARG001
+):
     n_panels, n_columns, width = fourier.shape
     n_padded = n_panels * width
     points = np.zeros((_BLOCK, n_columns), out.dtype)
@@ -114,8 +115,8 @@ def _fill_joint(nodes, weights, groups, probabilities, attributes, fourier, out)
                 sums[:] = 0.0
 
 
-@njit(cache=True, nogil=True)
-def _fill_tensor(nodes, weights, groups, blocks, fourier, out):
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def _fill_tensor(nodes, weights, groups, blocks, fourier, out, simd=SOURCE):  # noqa: ARG001
     none = np.empty((len(blocks[0]), 0))
     width = fourier[0].shape[2]
     points_0 = np.zeros((_BLOCK, fourier[0].shape[1]), out.dtype)
@@ -141,7 +142,7 @@ def _fill_tensor(nodes, weights, groups, blocks, fourier, out):
         begin = end
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _fill_panels(points, n, fourier, phi):
     """Cosines of n points, panel after panel."""
     n_panels, _, width = fourier.shape
@@ -151,7 +152,7 @@ def _fill_panels(points, n, fourier, phi):
         cosine_in_place(phi[first : first + n * width])
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _weigh(phi, weights, width):
     """Multiply the features of every point, in panels, by its weight."""
     for panel in range(0, len(phi), _BLOCK * width):
@@ -160,7 +161,7 @@ def _weigh(phi, weights, width):
                 phi[k] *= weights[i]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _add_outer_products(phi_0, phi_c, n, tile, sums):
     """``sums += phi_0^T phi_c`` over n points, both in panels."""
     width = len(tile) // ROWS
@@ -173,7 +174,7 @@ def _add_outer_products(phi_0, phi_c, n, tile, sums):
                     sums[r + j, panel * width + k] += tile[j * width + k]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _write_tensor(sums, out):
     scale = 2.0 / np.sqrt(out.shape[0] * out.shape[1])
     for i in range(out.shape[0]):

@@ -1,7 +1,4 @@
-"""Inner products of the vectors of some graphs, label by label, in compiled code.
-
-numba's cache does not notice changes of products.py: touch this file too.
-"""
+"""Inner products of the vectors of some graphs, label by label, in compiled code."""
 
 from typing import Any, NamedTuple
 
@@ -9,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from retgk.simd import SOURCE
 from retgk.simd.panel_products import PANEL_BYTES, ROWS, write_product
 
 __all__ = ["LabelledRows", "Panels", "empty_panels", "fill_panels", "fill_tile"]
@@ -66,77 +64,71 @@ def fill_tile(
     x: LabelledRows, y: LabelledRows, panels: Panels, tile: tuple[int, int], products: Any
 ) -> None:
     """
-    Add the products of all labels to one tile.
+    Add the products of all labels to one tile (of rows, of columns) of ``products``.
 
-    A product is summed over columns in order, so it depends on no other graph, tile or thread.
-
-    Parameters
-    ----------
-    x, y : LabelledRows
-        Graphs of the rows and of the columns, with the same labels. If both are the same,
-        what lies above the diagonal is left out.
-    panels : Panels
-        Panels of y.
-    tile : pair of int
-        Tile of rows and of columns.
-    products : ndarray of float64, shape (n_x, n_y)
-        Where they are added.
+    A product is summed over columns in order, so it depends on no other graph, tile or thread. The
+    panels are those of y. If x and y are the same, what lies above the diagonal is left out.
     """
-    _fill(x, y.graphs, y.tile_ptr, panels, tile, x is y, products)
+    counts = np.diff(x.tile_ptr[:, tile[0] : tile[0] + 2], axis=1)
+    n_packed = -(-int(counts.max(initial=0)) // ROWS) * ROWS
+    packed = np.zeros((n_packed, min(x.features.shape[1], _DEPTH)), x.features.dtype)
+    _fill(x, y.graphs, y.tile_ptr, panels, tile, x is y, packed, products)
 
 
-@njit(cache=True, nogil=True)
-def _fill(x, graphs, tile_ptr, panels, tile, symmetric, products):
+@njit(nogil=True, inline="always")
+def _pack_rows(x, row_span, span, packed):
+    """Copy some columns of some rows to where they stand together."""
+    for position in range(row_span[0], row_span[1]):
+        row = x.rows[position]
+        for k in range(span[0], span[1]):
+            packed[position - row_span[0], k - span[0]] = x.features[row, k]
+
+
+@njit(nogil=True, inline="always")
+def _add_strip(strip, begin, n_rows, x_graphs, first_row, graphs, first, n, products):
+    """Add the products of some rows with one panel where they belong."""
+    for r in range(begin, n_rows):
+        target, own = products[x_graphs[first_row + r]], strip[r]
+        for c in range(n):
+            target[graphs[first + c]] += own[c]
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def _fill(
+    x,
+    graphs,
+    tile_ptr,
+    panels,
+    tile,
+    symmetric,
+    packed,
+    products,
+    simd=SOURCE,  # noqa: ARG001
+):
     i, j = tile
-    depth = min(x.features.shape[1], _DEPTH)
-    largest = 0
+    n_columns, depth = panels.values.shape[2], x.features.shape[1]
+    strip = np.empty((len(packed), n_columns), packed.dtype)  # by numba: aligned to registers
+    left, right, out = packed.reshape(-1), panels.values.reshape(-1), strip.reshape(-1)
+    width = packed.shape[1]
     for label in range(len(tile_ptr)):
-        largest = max(largest, x.tile_ptr[label, i + 1] - x.tile_ptr[label, i])
-    packed = np.zeros((-(-largest // ROWS) * ROWS, depth), x.features.dtype)
-    for label in range(len(tile_ptr)):
-        rows = slice(x.tile_ptr[label, i], x.tile_ptr[label, i + 1])
-        columns = slice(tile_ptr[label, j], tile_ptr[label, j + 1])
-        if rows.start == rows.stop or columns.start == columns.stop:
+        rows = (x.tile_ptr[label, i], x.tile_ptr[label, i + 1])
+        columns = (tile_ptr[label, j], tile_ptr[label, j + 1])
+        if rows[0] == rows[1] or columns[0] == columns[1]:
             continue
-        own = panels.values[panels.ptr[label, j] :]
-        places = (x.graphs[rows], graphs[columns])
-        for begin in range(0, x.features.shape[1], _DEPTH):
-            end = min(begin + _DEPTH, x.features.shape[1])
-            _pack_rows(x.features, x.rows[rows], begin, end, packed)
-            _add_label(packed, own, (begin, end), places, symmetric, products)
-
-
-@njit(cache=True, nogil=True)
-def _pack_rows(features, rows, begin, end, packed):
-    for r in range(len(rows)):
-        own = features[rows[r]]
-        for k in range(begin, end):
-            packed[r, k - begin] = own[k]
-
-
-@njit(cache=True, nogil=True)
-def _add_label(packed, panels, span, places, symmetric, products):
-    """Add the products of packed rows and panels of one label."""
-    rows, columns = places
-    n_packed, width = packed.shape
-    n_columns = panels.shape[2]
-    strip = np.empty((n_packed, n_columns), packed.dtype)
-    left, right, out = packed.reshape(-1), panels.reshape(-1), strip.reshape(-1)
-    begin = 0
-    for first in range(0, len(columns), n_columns):
-        if symmetric:  # groups of rows that lie above the diagonal as a whole
-            while begin + ROWS <= len(rows) and rows[begin + ROWS - 1] < columns[first]:
-                begin += ROWS
-        panel = right[(first // n_columns * panels.shape[1] + span[0]) * n_columns :]
-        for top in range(begin, len(rows), ROWS):
-            own, target = left[top * width :], out[top * n_columns :]
-            write_product(own, width, 1, panel, span[1] - span[0], target, n_columns)
-        _add_strip(strip, begin, rows, columns[first : first + n_columns], products)
-
-
-@njit(cache=True, nogil=True)
-def _add_strip(strip, begin, rows, columns, products):
-    for r in range(begin, len(rows)):
-        target, own = products[rows[r]], strip[r]
-        for c in range(len(columns)):
-            target[columns[c]] += own[c]
+        n_rows = rows[1] - rows[0]
+        for first in range(0, depth, _DEPTH):
+            span = (first, min(first + _DEPTH, depth))
+            _pack_rows(x, rows, span, packed)
+            begin = 0
+            for column in range(columns[0], columns[1], n_columns):
+                if symmetric:  # groups of rows that lie above the diagonal as a whole
+                    last = rows[0] + ROWS - 1
+                    while begin + ROWS <= n_rows and x.graphs[last + begin] < graphs[column]:
+                        begin += ROWS
+                panel = panels.ptr[label, j] + (column - columns[0]) // n_columns
+                own = right[(panel * depth + first) * n_columns :]
+                for top in range(begin, n_rows, ROWS):
+                    some, target = left[top * width :], out[top * n_columns :]
+                    write_product(some, width, 1, own, span[1] - first, target, n_columns)
+                n = min(n_columns, columns[1] - column)
+                _add_strip(strip, begin, n_rows, x.graphs, rows[0], graphs, column, n, products)

@@ -13,7 +13,7 @@ from numba import njit
 __all__ = ["norms_of_graphs", "project"]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def project(block, mean, basis, scale, coordinates, tails, sizes):
     """
     Coordinates of nodes in a basis, scaled.
@@ -44,7 +44,7 @@ def project(block, mean, basis, scale, coordinates, tails, sizes):
         sizes[i] += scale * math.sqrt(square)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _node_kernel(points, i, j, ptr, roots, constants, degrees):
     """Kernel of two nodes, whose coordinates are scaled such that gamma is one."""
     exponent, value = 0.0, 1.0
@@ -64,7 +64,7 @@ def _node_kernel(points, i, j, ptr, roots, constants, degrees):
     return value * math.exp(-exponent)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def norms_of_graphs(points, labels, node_ptr, graphs, factors, norms):
     """
     ``<m_G, m_G>`` of some graphs, by a double loop over their nodes.

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from retgk.simd import SOURCE
 from retgk.simd.vector_passes import GROUP, add_distances, add_dots, add_run, finish
 
 __all__ = [
@@ -71,8 +72,69 @@ class Rows(NamedTuple):
     weights: NDArray[np.float64]  # (len(graphs), lanes)
 
 
-@njit(cache=True, nogil=True)
-def fill_products(rows, columns, factors, task, numbers, products):
+# Inlined, because numba compiles what is called once for itself and once more in every caller,
+# and because calls count references to every array with atomic instructions.
+
+
+@njit(nogil=True, inline="always")
+def _load_block(points, begin, n_rows, block):
+    """Interleave rows: lanes stand together."""
+    lanes = block.shape[2]
+    for i in range(n_rows):
+        for k in range(points.shape[1]):
+            block[i // lanes, k, i % lanes] = points[begin + i, k]
+
+
+@njit(nogil=True, inline="always")
+def _multiply_powers(block, r, points, group, n_groups, start, stop, constant, degree, tile):
+    """Multiply a tile by a polynomial factor, (<x, y> + constant)^degree."""
+    lanes = block.shape[2]
+    for j in range(n_groups * GROUP):
+        for lane in range(lanes):
+            product = constant
+            for k in range(start, stop):
+                product += block[r, k, lane] * points[group + j // GROUP, k, j % GROUP]
+            for _ in range(degree):
+                tile[j * lanes + lane] *= product
+
+
+@njit(nogil=True, inline="always")
+def _fill_tile(block, r, points, group, n_groups, factors, tile, squares):
+    """Kernel values of some rows with some groups of columns."""
+    n_exponents = 0
+    while n_exponents < len(factors.kinds) and factors.kinds[n_exponents] != POLYNOMIAL:
+        n_exponents += 1
+    for b in range(n_exponents):
+        start, stop, kind = factors.ptr[b], factors.ptr[b + 1], factors.kinds[b]
+        is_root, is_first, is_last = kind == LAPLACIAN, b == 0, b + 1 == n_exponents
+        target = squares if is_root and not is_first else tile
+        is_new, is_absolute = is_first or is_root, kind == ABSOLUTE
+        add_distances(block, r, points, group, n_groups, start, stop, is_absolute, is_new, target)
+        if is_root or is_last:
+            finish(target, is_root, is_first or not is_root, is_last, tile, n_groups * GROUP)
+    if n_exponents == 0:
+        for place in range(len(tile)):
+            tile[place] = 1
+    for b in range(n_exponents, len(factors.kinds)):
+        start, stop = factors.ptr[b], factors.ptr[b + 1]
+        constant, degree = factors.constants[b], factors.degrees[b]
+        _multiply_powers(block, r, points, group, n_groups, start, stop, constant, degree, tile)
+
+
+@njit(nogil=True, inline="always")
+def _add_tile(block, n_tiles, columns, t, factors, scale, tile, squares, sums):
+    """Add the kernel of all rows of a block with tile t of the columns to the sums over graphs."""
+    group = t * (CHUNK // GROUP)
+    n_groups = min(CHUNK // GROUP, len(columns.points) - group)
+    for r in range(n_tiles):
+        _fill_tile(block, r, columns.points, group, n_groups, factors, tile, squares)
+        for s in range(columns.ptr[t], columns.ptr[t + 1]):
+            target = r * sums.shape[1] + columns.graphs[s]
+            add_run(tile, columns.positions, columns.weights, s, scale, sums, target)
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def fill_products(rows, columns, factors, task, numbers, products, simd=SOURCE):  # noqa: ARG001
     """
     Sum kernel values over graphs, ``products[G, g] = sum_ij w_Gi w_gj k(row i, column j)``.
 
@@ -82,89 +144,35 @@ def fill_products(rows, columns, factors, task, numbers, products):
     Products with graphs before the lowest of the first tile are left as they are.
     """
     start, stop, is_symmetric = task
-    products[:, columns.lowest[start // CHUNK if is_symmetric else 0] :] = 0
     n_graphs, lanes = products.shape[1], rows.weights.shape[1]
-    dimension, dtype = rows.points.shape[1], rows.points.dtype
-    block = np.zeros((CHUNK // lanes, dimension, lanes), dtype)
+    for i in range(len(products)):
+        for g in range(columns.lowest[start // CHUNK if is_symmetric else 0], n_graphs):
+            products[i, g] = 0.0
+    dtype = rows.points.dtype
+    block = np.zeros((CHUNK // lanes, rows.points.shape[1], lanes), dtype)
     sums = np.empty((CHUNK // lanes, n_graphs, lanes))
-    buffers = (np.empty(CHUNK * lanes, dtype), np.empty(CHUNK * lanes, dtype))
+    tile, squares = np.empty(CHUNK * lanes, dtype), np.empty(CHUNK * lanes, dtype)
     for begin in range(start, stop, CHUNK):
         n_rows = min(CHUNK, stop - begin)
         n_tiles = (n_rows + lanes - 1) // lanes
-        for i in range(n_rows):
-            for k in range(dimension):
-                block[i // lanes, k, i % lanes] = rows.points[begin + i, k]
+        _load_block(rows.points, begin, n_rows, block)
         first = begin // CHUNK if is_symmetric else 0
         lowest = columns.lowest[first]
-        sums[:n_tiles, lowest:] = 0
+        for r in range(n_tiles):
+            for g in range(lowest, n_graphs):
+                for lane in range(lanes):
+                    sums[r, g, lane] = 0.0
         for t in range(first, len(columns.lowest)):
             scale = dtype.type(0.5 if is_symmetric and t == first else 1.0)
-            _add_tile(block, n_tiles, columns, t, factors, scale, buffers, sums)
+            _add_tile(block, n_tiles, columns, t, factors, scale, tile, squares, sums)
         for r in range(n_tiles):
-            tile = begin // lanes + r
-            for s in range(rows.ptr[tile], rows.ptr[tile + 1]):
+            own = begin // lanes + r
+            for s in range(rows.ptr[own], rows.ptr[own + 1]):
                 target = numbers[s - rows.ptr[start // lanes]]
-                add_dots(buffers[0], sums, (r, lowest), rows.weights, s, products, target)
+                add_dots(tile, sums, r, lowest, rows.weights, s, products, target)
 
 
-# Calls count references to every array with atomic instructions, hence the inlining.
-
-
-@njit(nogil=True, inline="always")
-def _add_tile(block, n_tiles, columns, t, factors, scale, buffers, sums):
-    """Add the kernel of all rows of a block with tile t of the columns to the sums over graphs."""
-    group = t * (CHUNK // GROUP)
-    n_groups = min(CHUNK // GROUP, len(columns.points) - group)
-    n_graphs = sums.shape[1]
-    for r in range(n_tiles):
-        _fill_tile((block, r, columns.points, group, n_groups), factors, buffers)
-        for s in range(columns.ptr[t], columns.ptr[t + 1]):
-            target = r * n_graphs + columns.graphs[s]
-            add_run(buffers[0], columns.positions, columns.weights, s, scale, sums, target)
-
-
-@njit(nogil=True, inline="always")
-def _fill_tile(where, factors, buffers):
-    """Kernel values of some rows with some groups of columns."""
-    tile, squares = buffers
-    n_vectors = where[4] * GROUP
-    n_factors = len(factors.kinds)
-    n_exponents = 0
-    while n_exponents < n_factors and factors.kinds[n_exponents] != POLYNOMIAL:
-        n_exponents += 1
-    for b in range(n_exponents):
-        span = (factors.ptr[b], factors.ptr[b + 1])
-        is_first, is_last = b == 0, b + 1 == n_exponents
-        if factors.kinds[b] == LAPLACIAN:
-            target = tile if is_first else squares
-            add_distances(where, span, False, True, target)
-            finish(target, True, is_first, is_last, tile, n_vectors)
-        else:
-            add_distances(where, span, factors.kinds[b] == ABSOLUTE, is_first, tile)
-            if is_last:
-                finish(tile, False, True, True, tile, n_vectors)
-    if n_exponents == 0:
-        tile[:] = 1
-    for b in range(n_exponents, n_factors):
-        span = (factors.ptr[b], factors.ptr[b + 1])
-        _multiply_powers(where, span, factors.constants[b], factors.degrees[b], tile)
-
-
-@njit(cache=True, nogil=True)
-def _multiply_powers(where, span, constant, degree, tile):
-    """Multiply a tile by a polynomial factor, (<x, y> + constant)^degree."""
-    rows, r, columns, group, n_groups = where
-    lanes = rows.shape[2]
-    for j in range(n_groups * GROUP):
-        for lane in range(lanes):
-            product = constant
-            for k in range(span[0], span[1]):
-                product += rows[r, k, lane] * columns[group + j // GROUP, k, j % GROUP]
-            for _ in range(degree):
-                tile[j * lanes + lane] *= product
-
-
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def add_at(products, row_graphs, column_graphs, span, gram):
     """Add products to the columns of a matrix that lie in a span of theirs."""
     for i in range(len(row_graphs)):
@@ -173,7 +181,7 @@ def add_at(products, row_graphs, column_graphs, span, gram):
             gram[row, column_graphs[j]] += products[i, j]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def add_rows(products, entries, column_graphs, span, gram):
     """
     Add weighted products of single rows to the graphs that have them, in the order of the rows.

@@ -42,19 +42,7 @@ _QUARTER_32 = np.float32(0.25)
 
 
 def cosine_of_turns(t: Any) -> Any:
-    """
-    Give ``cos(2 pi t)``.
-
-    Parameters
-    ----------
-    t : float
-        Angle in turns, of type float64 or float32 where compiled.
-
-    Returns
-    -------
-    float
-        The cosine, of the type of `t`, to within `MAX_ERROR`.
-    """
+    """Give ``cos(2 pi t)``, of the type of `t`, to within `MAX_ERROR`; t is in turns."""
     return np.cos(2 * np.pi * (t - np.rint(t)))
 
 
@@ -82,7 +70,7 @@ def _compiled_cosine(t):
 
 # "contract" lets a product and a sum become one instruction, which rounds once instead of
 # twice; it takes no other liberty.
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath={"contract"})
 def cosine_in_place(turns):
     """Replace angles, in turns, by their cosines; a flat array."""
     for i in range(len(turns)):
