@@ -31,8 +31,7 @@ class Walks:
     """
     How return probabilities are computed; checked where it is made, and nowhere after.
 
-    The names are those of `return_probabilities`. `seed` is a whole number, or None for another one
-    each time; only the Monte Carlo methods use it.
+    The names are those of `return_probabilities`; only the Monte Carlo methods use `seed`.
 
     Examples
     --------
@@ -45,7 +44,7 @@ class Walks:
     method: Method = "exact"
     n_walks: int = 200
     self_loop: float = 1.0
-    seed: int | None = None
+    seed: int = 0
 
     def __post_init__(self) -> None:
         check_walk_parameters(self.n_steps, self.method, self.n_walks, self.self_loop)
