@@ -1,14 +1,14 @@
 """Fitted state as plain values and arrays, and the checks by which it is taken out again."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError
-from retgk.kernels.graph_kernels import ExponentialGraphKernel, GraphKernel, PolynomialGraphKernel
-from retgk.kernels.node_kernels import Gaussian, Laplacian, NodeKernel, Polynomial
+from retgk.kernels.graph_kernels import GraphKernel
+from retgk.kernels.node_kernels import NodeKernel
 
 __all__ = ["FittedState"]
 
@@ -95,14 +95,14 @@ class FittedState:
 
     def take_node_kernel(self, name: str) -> NodeKernel:
         """Take a kernel between nodes with a number for gamma."""
-        kernel = self.take_value(name, Laplacian, Gaussian, Polynomial)
+        kernel = self.take_value(name, *get_args(NodeKernel))
         if isinstance(kernel.gamma, str):
             raise InvalidInputError(f"{name!r} has no number for gamma")
         return kernel  # type: ignore[no-any-return]
 
     def take_graph_kernel(self, name: str) -> GraphKernel:
         """Take a kernel between graphs with a number for gamma."""
-        kernel = self.take_value(name, ExponentialGraphKernel, PolynomialGraphKernel)
+        kernel = self.take_value(name, *get_args(GraphKernel))
         if isinstance(getattr(kernel, "gamma", 1.0), str):
             raise InvalidInputError(f"{name!r} has no number for gamma")
         return kernel  # type: ignore[no-any-return]

@@ -299,7 +299,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def embedding_engine(embedding: RetGKEmbedding) -> EmbeddedEngine:
-    """Engine, not fitted, with the parameters of an embedding for nodes."""
+    """Unfitted engine with the parameters of an estimator for nodes."""
     return EmbeddedEngine(
         embedding.structure_kernel,
         embedding.attribute_kernel,
@@ -331,7 +331,7 @@ def embedding_features(
 def set_fitted_embedding(
     embedding: RetGKEmbedding, engine: EmbeddedEngine, walks: Walks
 ) -> RetGKEmbedding:
-    """Make an embedding fitted with an engine that is."""
+    """Set the fitted attributes of an estimator from a fitted engine."""
     embedding.engine_ = engine.keep(np.empty(0, np.int64))
     embedding.walks_ = walks
     embedding.structure_kernel_ = engine.structure_kernel_

@@ -323,7 +323,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def kernel_engine(kernel: RetGKKernel) -> ExactEngine:
-    """Engine, not fitted, with the parameters of a kernel for nodes."""
+    """Unfitted engine with the parameters of an estimator for nodes."""
     return ExactEngine(
         kernel.structure_kernel,
         kernel.attribute_kernel,
@@ -334,7 +334,7 @@ def kernel_engine(kernel: RetGKKernel) -> ExactEngine:
 
 
 def kernel_features(kernel: RetGKKernel, batch: GraphBatch) -> NodeFeatures:
-    """Features of graphs to be fitted, by the parameters of a kernel for walks."""
+    """Features of graphs to be fitted, by the parameters of an estimator for walks."""
     is_drawn = kernel.method in MONTE_CARLO or isinstance(kernel.random_state, Integral)
     seed = whole_seed(kernel.random_state) if is_drawn else 0
     walks = Walks(kernel.n_steps, kernel.method, kernel.n_walks, kernel.self_loop, seed)
@@ -348,7 +348,11 @@ def set_fitted_kernel(
     graph_kernel: GraphKernel,
     products: Floats | None = None,
 ) -> RetGKKernel:
-    """Make a kernel fitted with an engine that is; products are found later where not given."""
+    """
+    Set the fitted attributes of an estimator from a fitted engine.
+
+    Inner products are computed when they are first asked for, if they are not given.
+    """
     kernel.engine_ = engine
     kernel.walks_ = walks
     kernel._products = products
@@ -361,7 +365,7 @@ def set_fitted_kernel(
 
 
 def kernel_of_engine(engine: ExactEngine, walks: Walks, graph_kernel: GraphKernel) -> RetGKKernel:
-    """Fitted kernel with the parameters and the graphs of an engine."""
+    """Fitted estimator with the parameters and the graphs of an engine."""
     kernel = RetGKKernel(
         walks.n_steps,
         structure_kernel=engine.structure_kernel,

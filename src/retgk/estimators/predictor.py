@@ -191,7 +191,7 @@ def _candidates(model: GraphPredictor, batch: GraphBatch, seed: int) -> list[_Ca
 
 
 def _make_engine(model: GraphPredictor, nodes: NodeCandidate, seed: int) -> Engine:
-    """Engine for one candidate, not fitted: the only place where exact and embedded part."""
+    """Unfitted engine of one candidate: exact or embedded."""
     kernels = (nodes.structure_kernel, nodes.attribute_kernel)
     shared = {"n_jobs": model.n_jobs, "random_state": seed}
     if model.approximate_:

@@ -252,14 +252,14 @@ def median_distance(points: Floats, node_ptr: NDArray[np.int64], random_state: A
 
 
 def _median_of_pairs(points: Floats) -> float:
-    """As in `median_distance`; an ordered pair is as far apart as its reverse."""
+    """Median of the whole matrix of distances, from its upper triangle."""
     from scipy.spatial.distance import pdist
 
     n_points = len(points)
     if n_points == 1:
         return 1.0
     squared = pdist(np.asarray(points, np.float64), "sqeuclidean")
-    # In order, the distances are a zero for each point and then every pair's twice.
+    # sorted, the matrix has a zero for every point, and then each distance of a pair twice
     middle = np.array([(n_points**2 - 1) // 2, n_points**2 // 2])
     places = np.maximum(middle - n_points, 0) // 2
     squared.partition(places)

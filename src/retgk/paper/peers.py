@@ -31,10 +31,18 @@ _SIGNS_OF_MEMORY = ("memory", "bad_alloc", "failed to map segment", "can't start
 @dataclass(frozen=True)
 class Limits:
     """
-    Seconds of the kernel and megabytes of the whole process that a peer may take for one matrix.
+    What a peer may take for one matrix.
 
-    The others are seconds that are not the peer's: at least so many to load and convert graphs, and
-    so many for imports and for writing the matrix.
+    Attributes
+    ----------
+    seconds : float
+        Of the kernel alone.
+    megabytes : float
+        Of the whole process.
+    least_conversion_seconds : float
+        Time for loading and converting graphs, which is not the peer's; more for large sets.
+    grace_seconds : float
+        Time for imports and for writing the matrix.
     """
 
     seconds: float = 600.0

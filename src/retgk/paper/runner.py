@@ -162,7 +162,11 @@ class Runner:
 
     @contextmanager
     def _without_kept_matrices(self) -> "Iterator[Runner]":
-        """Runner that finds no matrix ready, but for what a kill left; what it makes is kept."""
+        """
+        Give a runner with an empty cache, so that times are real.
+
+        It goes on with what a killed run left, and its matrices move to the cache when they are done.
+        """
         folder = self.cache / "timed"
         try:
             yield replace(self, cache=folder, _sets={}, _probabilities={})

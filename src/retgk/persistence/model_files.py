@@ -39,7 +39,7 @@ Arrays = dict[str, NDArray[Any]]
 _OUTPUTS = ("default", "pandas", "polars")
 
 
-class _Known(NamedTuple):
+class _SavableModel(NamedTuple):
     """A class of models that files can hold."""
 
     model_class: type
@@ -47,13 +47,13 @@ class _Known(NamedTuple):
     restore: Callable[[Any, FittedState], None]
 
 
-_KNOWN = {
+_SAVABLE = {
     known.model_class.__name__: known
     for known in (
-        _Known(RetGKClassifier, classifier_state, restore_classifier),
-        _Known(RetGKRegressor, regressor_state, restore_regressor),
-        _Known(RetGKKernel, kernel_state, restore_kernel),
-        _Known(RetGKEmbedding, embedding_state, restore_embedding),
+        _SavableModel(RetGKClassifier, classifier_state, restore_classifier),
+        _SavableModel(RetGKRegressor, regressor_state, restore_regressor),
+        _SavableModel(RetGKKernel, kernel_state, restore_kernel),
+        _SavableModel(RetGKEmbedding, embedding_state, restore_embedding),
     )
 }
 
@@ -126,12 +126,12 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYT
 
 def _describe(model: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
     """JSON and arrays of a model and of the models inside it."""
-    known = _KNOWN.get(type(model).__name__)
+    known = _SAVABLE.get(type(model).__name__)
     if known is None or type(model) is not known.model_class:
         is_search = hasattr(model, "best_estimator_")
         part = "its best_estimator_" if is_search else "that step of a pipeline alone"
         raise InvalidInputError(
-            f"a model file holds one of {', '.join(_KNOWN)}, got {type(model).__name__}; save "
+            f"a model file holds one of {', '.join(_SAVABLE)}, got {type(model).__name__}; save "
             f"{part}"
         )
     check_is_fitted(model)
@@ -161,7 +161,7 @@ def _restore(description: Any, arrays: Arrays) -> Any:
 
 def _restore_part(description: Any, arrays: Arrays, prefix: str) -> Any:
     """One model, whose arrays are removed from `arrays`."""
-    known = _KNOWN.get(description["class"])
+    known = _SAVABLE.get(description["class"])
     if known is None:
         raise InvalidInputError(
             f"there is no model {description['class']!r}; if a newer retgk wrote the file, upgrade "

@@ -17,7 +17,7 @@ import numpy as np
 from retgk.array_types import Floats, Ints
 from retgk.engine.exact.node_points import NodePoints
 from retgk.graphs.ragged import offsets
-from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
+from retgk.kernels.node_kernels import Gaussian, Laplacian, NodeKernel, Polynomial
 from retgk.runtime.parallel import run_tasks
 from retgk.runtime.progress import progress_bar
 
@@ -138,7 +138,11 @@ class Frame:
 
 def coordinate_scale(kernel: NodeKernel) -> float:
     """Factor of the coordinates that makes gamma one."""
-    return kernel.scale if isinstance(kernel, Laplacian) else float(np.sqrt(kernel.scale))
+    if isinstance(kernel, Laplacian):
+        return kernel.scale
+    if isinstance(kernel, Gaussian | Polynomial):
+        return float(np.sqrt(kernel.scale))
+    raise TypeError(f"the exact engine does not know how {kernel!r} scales")
 
 
 def factor_order(kernels: Sequence[NodeKernel], widths: Sequence[int]) -> list[int]:

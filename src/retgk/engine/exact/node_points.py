@@ -12,7 +12,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.labels import recode, union_of_names
 from retgk.graphs.ragged import chunks, gather_runs, offsets
-from retgk.kernels.node_kernels import Gaussian, Laplacian, NodeKernel, Polynomial
+from retgk.kernels.node_kernels import Laplacian, NodeKernel
 
 __all__ = ["AttributeKernel", "NodePoints", "attribute_blocks", "check_node_kernel", "node_points"]
 
@@ -119,7 +119,7 @@ def _label_codes(batch: GraphBatch, names: Sequence[Hashable]) -> Codes | None:
 
 def check_node_kernel(kernel: Any, name: str) -> None:
     """Raise unless the parameter `name` is a kernel of numbers."""
-    if not isinstance(kernel, Laplacian | Gaussian | Polynomial):
+    if not isinstance(kernel, NodeKernel):
         raise InvalidInputError(
             f"{name} must be a Laplacian, Gaussian or Polynomial kernel, such as Laplacian(), got "
             f"{kernel!r}"

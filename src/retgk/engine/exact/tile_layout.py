@@ -9,7 +9,7 @@ import numpy as np
 from retgk.array_types import Codes, Floats, Ints
 from retgk.engine.exact.distinct_points import DistinctPoints
 from retgk.engine.exact.frame import TileKernel
-from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
+from retgk.kernels.node_kernels import Gaussian, Laplacian, NodeKernel, Polynomial
 
 __all__ = [
     "Bucket",
@@ -43,7 +43,9 @@ def tile_factors(kernel: TileKernel) -> Any:
             return POLYNOMIAL
         if isinstance(kernel, Laplacian):
             return ABSOLUTE if width == 1 else LAPLACIAN
-        return SQUARED
+        if isinstance(kernel, Gaussian):
+            return SQUARED
+        raise TypeError(f"tiles do not know {kernel!r}")
 
     widths = np.diff(kernel.block_ptr)
     kinds = [kind(each, width) for each, width in zip(kernel.kernels, widths, strict=True)]
