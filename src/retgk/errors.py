@@ -70,4 +70,4 @@ class InvalidInputError(_WithRemedy, ValueError):
 
 
 class InputWarning(_WithRemedy, UserWarning):
-    """Input that is probably not what the user means; it has `problem` and `remedy` as `InvalidInputError` has."""
+    """Input that is probably not what the user means, with the same two parts of its message."""

@@ -165,7 +165,7 @@ class Runner:
         """
         Give a runner with an empty cache, so that times are real.
 
-        It goes on with what a killed run left, and its matrices move to the cache when they are done.
+        It goes on with what a killed run left; its matrices move to the cache when they are done.
         """
         folder = self.cache / "timed"
         try:
