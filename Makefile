@@ -25,6 +25,31 @@ demo: $(STAMP) ## Set up, and run the main job on data that needs no download
 test: lint types ## Set up, and run lint, types and all tests
 	$(BIN)/python -m pytest --numprocesses auto
 
+# The lowest versions that pyproject.toml allows, in an environment of their own (Python 3.11).
+LOWEST := .venv-lowest
+$(LOWEST)/.installed: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[igraph,networkx,rdkit]' hypothesis pandas pytest pytest-xdist
+	$(LOWEST)/bin/python -m pip check
+	@touch $@
+
+.PHONY: test-lowest
+test-lowest: $(LOWEST)/.installed ## Run all tests with the lowest versions that are allowed; PYTHON=python3.11
+	@echo "without GraKeL and NetLSD, whose tests are skipped: they ask for other versions"
+	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/python -m pytest --numprocesses auto
+
+# What users may have set, one after the other; programs that the tests start have it too.
+MODE_TESTS = $(BIN)/python -m pytest --numprocesses auto
+.PHONY: test-modes
+test-modes: $(STAMP) ## Run all tests with warnings as errors, in development mode, optimised, in the C locale, without a home
+	PYTHONWARNINGS=error $(MODE_TESTS)
+	PYTHONDEVMODE=1 $(MODE_TESTS)
+	PYTHONOPTIMIZE=1 $(MODE_TESTS) -W ignore::pytest.PytestConfigWarning
+	LC_ALL=C $(MODE_TESTS)
+	LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 $(MODE_TESTS) tests/test_cli_encodings.py tests/test_cli_start.py
+	@# a folder below a file cannot be made or written to, not even by root
+	HOME=$(CURDIR)/Makefile/home $(MODE_TESTS)
+
 .PHONY: lint
 lint: $(STAMP) ## Check style
 	$(BIN)/ruff check .
@@ -118,4 +143,4 @@ constraints: $(STAMP) ## Write the installed versions to constraints.txt
 
 .PHONY: clean
 clean: ## Remove the environment and everything made
-	rm -rf $(VENV) demo-output paper-records.jsonl* dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) demo-output paper-records.jsonl* dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

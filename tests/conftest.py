@@ -3,11 +3,21 @@
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import settings
 
 DATA_VARIABLE = "RETGK_TEST_DATA"
 NO_DATA = f"set {DATA_VARIABLE} to the folder of the benchmark sets to run this test"
+
+# Asserts of the modules that tests import: said in full, and checked under python -O too.
+_MODULES = {path.stem for path in Path(__file__).parent.glob("[a-z]*.py")} - {"conftest"}
+pytest.register_assert_rewrite(*(f"tests.{name}" for name in sorted(_MODULES)))
+
+# Compiling, or another program on the machine, may take any one example longer than the others.
+settings.register_profile("retgk", deadline=None)
+settings.load_profile("retgk")
 
 # A shell starts what it runs in the background with SIGINT ignored, and programs inherit that:
 # those that are interrupted in tests would go on.
@@ -34,7 +44,7 @@ def graphs_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_parquet(GraphDataset(DATA.graphs, DATA.targets, "small"), folder / "small.parquet")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many tests ran on real data."""
     stats = terminalreporter.stats
     real = [

@@ -1,5 +1,6 @@
 """The tree keeps to its rules, and every rule can be seen to be broken on a toy tree."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -76,6 +77,14 @@ def test_no_file_is_too_long(sources: Sources) -> None:
 
 def test_array_types_are_defined_once(sources: Sources) -> None:
     assert_none(redefined_aliases(sources))
+
+
+def test_all_is_compiled_in_one_way(sources: Sources) -> None:
+    """numba's own njit fails where no compiled code can be kept."""
+    numba = re.compile(r"^\s*from numba import .*\bn?jit\b|\bnumba\.n?jit\b", re.MULTILINE)
+    assert [module for module in sources if numba.search(sources[module])] == [
+        "retgk.runtime.compiling"
+    ]
 
 
 def test_public_names_have_examples() -> None:

@@ -1,9 +1,11 @@
 """The program stopped while it writes, computes, downloads or compiles."""
 
 import json
+import random
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,6 +117,106 @@ def test_warmup_stopped(tmp_path: Path) -> None:
     assert process.returncode == 130, notes
     assert notes.splitlines()[-1] == "retgk: interrupted"
     assert list(tmp_path.iterdir()) == []
+
+
+COMPILING = """
+import os, signal
+from llvmlite.binding import ExecutionEngine
+
+set_object_cache = ExecutionEngine.set_object_cache
+numbers = [int(os.environ["STOP_BY"])]
+
+def set_stopped(engine, notify, getbuffer):
+    def stop(module, code):
+        while numbers:
+            signal.raise_signal(numbers.pop())
+        notify(module, code)
+    set_object_cache(engine, stop, getbuffer)
+
+ExecutionEngine.set_object_cache = set_stopped
+from retgk.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_in_a_callback_of_the_compiler(number: signal.Signals, tmp_path: Path) -> None:
+    """Exceptions get lost there, and the program used to go on."""
+    small = make_graph_classification(4, random_state=0)
+    save_tudataset(GraphDataset(small.graphs, small.targets, "SMALL"), tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILING, "info", "SMALL.zip"],
+        cwd=tmp_path,
+        env=environment(STOP_BY=str(int(number)), NUMBA_CACHE_DIR=str(tmp_path / "cache")),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == STOPPED[number], done.stderr
+    assert done.stdout == ""
+    assert done.stderr == ("retgk: interrupted\n" if number == signal.SIGINT else "")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_interrupted_at_any_moment_of_compiling(
+    seed: int, graphs_file: Path, tmp_path: Path
+) -> None:
+    process = subprocess.Popen(
+        [*PROGRAM, "cv", str(graphs_file)],
+        env=environment(NUMBA_CACHE_DIR=str(tmp_path)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("small: GraphBatch(")
+    time.sleep(random.Random(seed).uniform(0, 6))
+    process.send_signal(signal.SIGINT)
+    output, notes = process.communicate(timeout=60)
+    assert (process.returncode, output, notes) == (130, "", "retgk: interrupted\n")
+
+
+LOST = """
+import time
+from retgk.cli.signals import ending_on_signals
+
+with ending_on_signals():
+    try:
+        print("started", flush=True)
+        time.sleep(60)
+    except BaseException:
+        print("lost", flush=True)
+    try:
+        time.sleep(60)
+    finally:
+        time.sleep(1.5)
+        print("cleaned up", flush=True)
+        time.sleep(60)
+"""
+
+
+def test_a_lost_interrupt_comes_again_and_a_second_kills() -> None:
+    """One that somebody swallows is raised again, but not while the program cleans up."""
+    process = subprocess.Popen([sys.executable, "-c", LOST], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "started\n"
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)  # some programs send two for one
+    assert [process.stdout.readline() for _ in range(2)] == ["lost\n", "cleaned up\n"]
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    assert (process.returncode, output) == (130, "")
+
+
+def test_background_jobs_ignore_interrupts() -> None:
+    """A shell starts them so."""
+    script = (
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "from retgk.cli.signals import ending_on_signals\n"
+        "with ending_on_signals():\n    signal.raise_signal(signal.SIGINT)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
 def test_reader_of_a_pipe_may_leave(tmp_path: Path) -> None:

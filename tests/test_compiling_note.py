@@ -55,7 +55,8 @@ def standard_error(script: str, cache: Path, *, terminal: bool = True) -> str:
     """What a script prints there, with a numba cache of its own."""
     tiny = cache / "tiny.py"
     cache.mkdir(exist_ok=True)
-    tiny.write_text(MODULE)
+    if not tiny.exists():  # its time is part of what older versions of numba go by
+        tiny.write_text(MODULE)
     reader, writer = pty.openpty() if terminal else os.pipe()
     done = subprocess.Popen(
         [sys.executable, "-c", START + script, str(tiny)],

@@ -110,7 +110,7 @@ def test_pyg_fields_agree_with_networkx(found: list[nx.MultiGraph]) -> None:
     data = []
     for graph in found:
         entries = sp.coo_array(nx.to_numpy_array(graph))
-        index, weight = np.array(entries.coords), entries.data
+        index, weight = np.array([entries.row, entries.col]), entries.data
         data.append(SimpleNamespace(edge_index=index, edge_weight=weight, num_nodes=len(graph)))
     assert from_pyg(data) == from_networkx(found)
 
@@ -264,7 +264,7 @@ def test_grakel_agrees_with_networkx(found: list[nx.MultiGraph]) -> None:
     items = []
     for graph in found:
         entries = sp.coo_array(nx.to_numpy_array(graph))
-        edges = dict(zip(zip(*entries.coords, strict=True), entries.data, strict=True))
+        edges = dict(zip(zip(entries.row, entries.col, strict=True), entries.data, strict=True))
         items.append([edges, {node: node % 2 for node in graph}])
     labels = [node % 2 for graph in found for node in graph]
     assert from_grakel(items) == from_networkx(found).with_labels(labels)

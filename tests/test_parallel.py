@@ -106,6 +106,59 @@ def test_forked_processes_and_exit_do_not_hang():
     subprocess.run([sys.executable, "-c", SCRIPT], check=True, timeout=60)
 
 
+BLAS_SCRIPT = """
+import os, signal, sys, threading, time, warnings
+import numpy as np
+from threadpoolctl import ThreadpoolController
+from retgk.runtime.parallel import single_threaded_blas
+warnings.simplefilter("ignore", DeprecationWarning)  # of fork where there are threads
+controller = ThreadpoolController().select(user_api="blas")
+controller.limit(limits=3)
+def sizes():
+    return {library["num_threads"] for library in controller.info()}
+def loop():
+    while True:
+        with single_threaded_blas():
+            np.ones((40, 40)) @ np.ones((40, 40))
+def live():
+    signal.alarm(20)  # ends a child that hangs
+    assert sizes() == {3}, sizes()
+    with single_threaded_blas():
+        assert sizes() == {1}, sizes()
+        np.ones((300, 300)) @ np.ones((300, 300))
+    assert sizes() == {3}, sizes()
+with single_threaded_blas():
+    child = os.fork()
+    assert sizes() == {1}  # this thread asked for it, in both processes
+if child == 0:
+    live()
+    os._exit(0)
+statuses = [os.waitpid(child, 0)[1]]
+threading.Thread(target=loop, daemon=True).start()
+for _ in range(60):
+    child = os.fork()
+    if child == 0:
+        try:
+            live()
+            os._exit(0)
+        finally:
+            sys.excepthook(*sys.exc_info())
+            os._exit(1)
+    statuses.append(os.waitpid(child, 0)[1])
+    if statuses[-1]:
+        break
+print(statuses, flush=True)
+os._exit(any(statuses))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_forked_processes_have_their_own_limit_of_blas():
+    command = [sys.executable, "-c", BLAS_SCRIPT]
+    done = subprocess.run(command, timeout=120, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+
+
 def test_work_at_exit_needs_no_thread():
     script = (
         "import atexit\nfrom retgk.runtime.parallel import run_tasks\n"

@@ -1,8 +1,6 @@
 """The program `retgk`, of which this is the list of commands."""
 
-import signal
 import sys
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -12,7 +10,8 @@ from retgk.cli.commands_data import convert, datasets_app, info
 from retgk.cli.commands_matrices import embed, features, kernel, similar
 from retgk.cli.commands_models import cv, fit, predict
 from retgk.cli.commands_paper import paper_app
-from retgk.cli.terminal import INTERRUPTED, TERMINATED, one_line_errors
+from retgk.cli.signals import INTERRUPTED, ending_on_signals
+from retgk.cli.terminal import one_line_errors, show_anything
 from retgk.cli.warmup import warmup
 
 __all__ = ["app", "main"]
@@ -58,17 +57,12 @@ def _program(
 
 def main() -> None:
     """Run the program; what goes wrong is one line and an exit code."""
-    signal.signal(signal.SIGTERM, _terminate)
+    show_anything()
     try:
-        with one_line_errors(debug=False):
+        with ending_on_signals(), one_line_errors(debug=False):
             code = app(prog_name="retgk", standalone_mode=False)
     except typer.Exit as ended:
         code = ended.exit_code
     except KeyboardInterrupt:
         code = INTERRUPTED
     sys.exit(code)
-
-
-def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    """End in good order, so that unfinished files are removed."""
-    sys.exit(TERMINATED)

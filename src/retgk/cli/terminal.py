@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import sys
@@ -15,11 +16,10 @@ from typing import Any
 import typer
 
 from retgk.cli.options import Common
+from retgk.cli.signals import INTERRUPTED, end_if_asked
 from retgk.errors import InputWarning, InvalidInputError
 
 __all__ = [
-    "INTERRUPTED",
-    "TERMINATED",
     "Stopwatch",
     "as_json",
     "note",
@@ -29,12 +29,11 @@ __all__ = [
     "print_pairs",
     "print_record",
     "print_table",
+    "show_anything",
 ]
 
 FAILED = 1
 USAGE = 2
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-TERMINATED = 143
 
 _FILE_WIDTH = 10_000  # a file has no edge at which columns would have to be folded
 
@@ -43,6 +42,13 @@ _UsageError: Any = typer.BadParameter.__bases__[0]
 
 
 # Results and notes
+
+
+def show_anything() -> None:
+    """Print the codes of characters that a terminal or pipe does not have, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def note(common: Common, text: str) -> None:
@@ -119,7 +125,8 @@ class Stopwatch:
 def one_line_errors(debug: bool, remedies: Mapping[str, str] | None = None) -> Iterator[None]:
     """Turn any exception into a line and an exit code, with the traceback before it if `debug`."""
     try:
-        yield
+        with _interrupted_rather_than_failed():
+            yield
     except KeyboardInterrupt:
         _print_error("interrupted")
         raise typer.Exit(INTERRUPTED) from None
@@ -141,6 +148,18 @@ def one_line_errors(debug: bool, remedies: Mapping[str, str] | None = None) -> I
             traceback.print_exc()
         _print_error(f"{type(error).__name__}: {one_line(error, remedies)} (--debug shows where)")
         raise typer.Exit(FAILED) from None
+
+
+@contextmanager
+def _interrupted_rather_than_failed() -> Iterator[None]:
+    """Let a signal that came before an error have its way: the error may well come of it."""
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except Exception:
+        end_if_asked()
+        raise
 
 
 @contextmanager

@@ -146,9 +146,9 @@ def check_symmetric(block: Any, transposed: Any, node_ptr: Ints, first_graph: in
     if same_pattern and np.allclose(block.data, transposed.data, rtol=_ROUNDING, atol=0):
         return block.maximum(transposed)
     difference = abs(block - transposed).tocoo()
-    tolerance = _ROUNDING * block.maximum(transposed)[difference.coords]
+    tolerance = _ROUNDING * block.maximum(transposed)[difference.row, difference.col]
     entry = int(np.argmax(difference.data > tolerance))
-    source, target = (int(ends[entry]) for ends in difference.coords)
+    source, target = int(difference.row[entry]), int(difference.col[entry])
     first_node = node_ptr[0]
     graph = graph_of(node_ptr - first_node, source)
     start = int(node_ptr[graph] - first_node)

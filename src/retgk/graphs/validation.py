@@ -107,15 +107,16 @@ def weight_array(weights: ArrayLike | None) -> Floats | None:
     if weights is None:
         return None
     check_not_masked(weights, "weights")
-    return _floats(weights, "weights must be real numbers", copy=None)
+    return _floats(weights, "weights must be real numbers", copy=False)
 
 
-def _floats(values: ArrayLike, rule: str, copy: bool | None) -> Floats:
+def _floats(values: ArrayLike, rule: str, copy: bool) -> Floats:
     """Convert to float64; NumPy alone would drop the imaginary part of complex numbers."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "c":
         raise InvalidInputError(f"{rule}: got {values.dtype}")
+    convert = np.array if copy else np.asarray  # the latter copies where it must
     try:
-        return np.array(values, dtype=np.float64, order="C", copy=copy)
+        return convert(values, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"{rule}: {error}") from error
 

@@ -1,5 +1,6 @@
 """`read_graphs`: graphs from a file or folder of any format that retgk knows."""
 
+import os
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,7 +131,7 @@ class _Source:
 
     @property
     def name(self) -> str:
-        return self.path.name.split(".", 1)[0] or self.path.name
+        return _name_of(self.path) or self.path.name
 
     def read_tu(self, symmetrize: bool, max_bytes: int) -> GraphDataset:
         from retgk.io.formats.parsed_copies import ReadOptions
@@ -151,7 +152,9 @@ class _Source:
 
         paths = paths_to_read(self.path, ".graphml")
         graphs = read_graphml(paths, label=label, attributes=attributes, symmetrize=symmetrize)
-        return GraphDataset(graphs, None, self.name, graph_names=[file.stem for file in paths])
+        return GraphDataset(
+            graphs, None, self.name, graph_names=[_text(file.stem) for file in paths]
+        )
 
     def read_edges(self, delimiter: str | None, weighted: bool, max_bytes: int) -> GraphDataset:
         from retgk.io.formats.edge_lists import read_edge_list
@@ -161,7 +164,7 @@ class _Source:
         graphs = read_edge_list(
             paths, delimiter=delimiter or comma, weighted=weighted, max_bytes=max_bytes
         )
-        names = [file.name.split(".", 1)[0] for file in paths]
+        names = [_name_of(file) for file in paths]
         return GraphDataset(graphs, None, self.name, graph_names=names)
 
     def read_smiles(self, reading: SmilesReading) -> GraphDataset:
@@ -173,3 +176,13 @@ class _Source:
                 raise
             advice = f"{error.remedy.text}; if it is not SMILES, say what it is with format="
             raise InvalidInputError(error.problem, Remedy("smiles_or_format", advice)) from error
+
+
+def _name_of(path: Path) -> str:
+    """Name of a file without its endings."""
+    return _text(path.name.split(".", 1)[0])
+
+
+def _text(name: str) -> str:
+    """Read a file's name as UTF-8, whatever the locale; other bytes are given by their codes."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from numba import njit
+from retgk.runtime.compiling import njit
 
 from retgk.array_types import Floats
 from retgk.simd import SOURCE

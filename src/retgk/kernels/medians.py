@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from retgk.array_types import Floats
+from retgk.runtime.compiling import njit
 from retgk.runtime.parallel import run_tasks
 
 __all__ = ["median_squared_mmd", "typical_squared_mmd"]

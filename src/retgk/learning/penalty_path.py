@@ -9,7 +9,8 @@ costs little more than its end, which is what choosing C by cross-validation nee
 """
 
 import numpy as np
-from numba import njit
+
+from retgk.runtime.compiling import njit
 
 from retgk.array_types import Flags, Floats
 

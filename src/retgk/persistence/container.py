@@ -116,7 +116,8 @@ def write_container(path: Path, document: Mapping[str, Any], arrays: Arrays) -> 
 def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
     """Give the array in C order and little-endian."""
     ordered = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-    assert ordered.dtype.str in _DTYPES, ordered.dtype
+    if ordered.dtype.str not in _DTYPES:
+        raise TypeError(f"model files hold no arrays of {ordered.dtype}")
     return ordered
 
 

@@ -157,7 +157,8 @@ def node_positions(graph: Any) -> Floats:
 def _node_distances(batch: GraphBatch) -> Floats:
     """Steps between nodes; between components, two more than the largest number of steps."""
     shape = (batch.n_nodes, batch.n_nodes)
-    adjacency = csr_array((np.ones(len(batch.indices)), batch.indices, batch.indptr), shape=shape)
+    indices, indptr = batch.indices.astype(np.int32), batch.indptr.astype(np.int32)  # SciPy < 1.13
+    adjacency = csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
     steps = shortest_path(adjacency, directed=False, unweighted=True)
     finite = np.isfinite(steps)
     return np.where(finite, steps, steps[finite].max() + 2.0)

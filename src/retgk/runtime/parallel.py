@@ -8,13 +8,13 @@ result. The threads are kept, because starting some takes longer than embedding 
 
 import os
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from numbers import Integral
-from threading import Lock
+from threading import Lock, RLock, get_ident
 from typing import Any
 
 from retgk.errors import InvalidInputError
@@ -202,27 +202,48 @@ def announce_compiling() -> None:
 
 
 class _BlasLimit:
-    """One thread for BLAS while anybody asks for it; the limit is the process's, not a thread's."""
+    """
+    One thread for BLAS while anybody asks for it; the limit is the process's, not a thread's.
+
+    A fork waits until no thread changes the limit: the child would wait forever for the lock, ours
+    or that of BLAS, which a thread held that it does not have.
+    """
 
     def __init__(self) -> None:
-        self.lock = Lock()
-        self.n_users = 0
+        self.lock = RLock()
+        self.users: Counter[int] = Counter()  # by thread: a fork copies one of them
         self.limits: Any = None
 
     def enter(self) -> None:
         with self.lock:
-            if self.n_users == 0:
+            if not self.users:
                 self.limits = _blas_controller().limit(limits=1, user_api="blas")
-            self.n_users += 1
+            self.users[get_ident()] += 1
 
     def leave(self) -> None:
         with self.lock:
-            self.n_users -= 1
-            if self.n_users == 0:
-                self.limits.restore_original_limits()
+            self._forget(get_ident(), 1)
+
+    def keep_to_this_thread(self) -> None:
+        """Give up, in a forked process, what threads asked for that it does not have."""
+        for thread in set(self.users) - {get_ident()}:
+            self._forget(thread, self.users[thread])
+        self.lock.release()
+
+    def _forget(self, thread: int, times: int) -> None:
+        self.users[thread] -= times
+        self.users = +self.users
+        if not self.users:
+            self.limits.restore_original_limits()
 
 
 _BLAS_LIMIT = _BlasLimit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_BLAS_LIMIT.lock.acquire,
+        after_in_parent=_BLAS_LIMIT.lock.release,
+        after_in_child=_BLAS_LIMIT.keep_to_this_thread,
+    )
 
 
 @contextmanager

@@ -8,8 +8,10 @@ on [-1/4, 1/4] is an odd polynomial: no table, no branch.
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
+
+from retgk.runtime.compiling import njit
 
 __all__ = ["MAX_ERROR", "cosine_in_place", "cosine_of_turns"]
 

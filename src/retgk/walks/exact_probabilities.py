@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from retgk.array_types import Floats, Ints
 from retgk.graphs.batch import GraphBatch
+from retgk.runtime.compiling import njit
 from retgk.runtime.parallel import n_threads, run_tasks, single_threaded_blas
 from retgk.walks.half_powers import LANES, fill_half_powers
 from retgk.walks.twins import Quotients, empty_quotients, merge_twins

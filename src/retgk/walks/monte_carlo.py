@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from retgk.runtime.compiling import njit
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError

@@ -9,10 +9,10 @@ that is needed grows with the number of walks, not with their length.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from retgk.graphs.batch import GraphBatch
+from retgk.runtime.compiling import njit
 
 __all__ = [
     "WalkTable",

@@ -13,8 +13,9 @@ are found in time linear in the entries: by a hash of the neighbourhood, then by
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from retgk.runtime.compiling import njit
 
 __all__ = ["Quotients", "empty_quotients", "merge_twins"]
 

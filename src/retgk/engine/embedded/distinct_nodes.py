@@ -3,10 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from retgk.array_types import Ints
+from retgk.runtime.compiling import njit
 
 __all__ = ["DistinctNodes", "LabelGroups", "distinct_nodes", "label_groups"]
 

@@ -7,7 +7,7 @@ runs over the nodes of its group in order, so it depends on no other graph, bloc
 from typing import Any
 
 import numpy as np
-from numba import njit
+from retgk.runtime.compiling import njit
 
 from retgk.engine.embedded.distinct_nodes import DistinctNodes
 from retgk.simd import SOURCE

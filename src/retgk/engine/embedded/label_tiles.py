@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from retgk.runtime.compiling import njit
 from numpy.typing import NDArray
 
 from retgk.simd import SOURCE

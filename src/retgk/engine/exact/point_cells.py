@@ -3,7 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from retgk.runtime.compiling import njit
 
 from retgk.array_types import Codes, Floats, Ints
 

@@ -8,7 +8,8 @@ itself, and every graph from its own nodes, so that neither depends on what else
 import math
 
 import numpy as np
-from numba import njit
+
+from retgk.runtime.compiling import njit
 
 __all__ = ["norms_of_graphs", "project"]
 

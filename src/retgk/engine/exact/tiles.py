@@ -9,7 +9,7 @@ such that a factor of the kernel is ``2^-t``, not ``e^-t``: the fractional part 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from retgk.runtime.compiling import njit
 from numpy.typing import NDArray
 
 from retgk.simd import SOURCE

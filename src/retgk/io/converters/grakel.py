@@ -130,7 +130,7 @@ def _nodes_and_edges(structure: Any, labels: Any, position: int) -> tuple[list[H
                 f"graph {position}: an adjacency matrix is square, got shape {matrix.shape}"
             )
         entries = coo_array(matrix)
-        columns = (*entries.coords, entries.data)
+        columns = (entries.row, entries.col, entries.data)
         edges: Edges = list(zip(*(column.tolist() for column in columns), strict=True))
         return list(range(matrix.shape[0])), edges
     edges, isolated = _list_edges(structure, position)

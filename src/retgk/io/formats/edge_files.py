@@ -4,7 +4,6 @@ from collections.abc import Generator, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from retgk.array_types import Codes, Ints
 from retgk.errors import InvalidInputError, Remedy
@@ -12,6 +11,7 @@ from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.ragged import first_of_run, graph_of, offsets
 from retgk.io.formats.archive import Member
 from retgk.io.formats.text_columns import integer_blocks
+from retgk.runtime.compiling import njit
 
 __all__ = ["EdgeFile", "EdgesOutOfOrderError", "adjacency_of_blocks", "entries_of_edges"]
 

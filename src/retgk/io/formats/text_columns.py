@@ -8,11 +8,11 @@ from contextlib import closing
 from typing import Any, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError
 from retgk.io.formats.archive import CHUNK_BYTES, Member
+from retgk.runtime.compiling import njit
 
 __all__ = ["integer_blocks", "n_columns_of", "prefetch", "read_floats", "read_integers"]
 
