@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from retgk.runtime.compiling import njit
 
 from retgk.array_types import Floats
+from retgk.runtime.compiling import njit
 from retgk.simd import SOURCE
 from retgk.simd.vector_passes import finish
 

@@ -10,9 +10,8 @@ costs little more than its end, which is what choosing C by cross-validation nee
 
 import numpy as np
 
-from retgk.runtime.compiling import njit
-
 from retgk.array_types import Flags, Floats
+from retgk.runtime.compiling import njit
 
 __all__ = ["MAX_STEPS", "penalty_path"]
 

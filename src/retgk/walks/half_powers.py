@@ -13,8 +13,8 @@ a result does not depend on which nodes share a block.
 from typing import Any
 
 import numpy as np
-from retgk.runtime.compiling import njit
 
+from retgk.runtime.compiling import njit
 from retgk.simd import SOURCE
 from retgk.simd.half_power_steps import multiply_4, multiply_8, multiply_12, multiply_16
 from retgk.walks.twins import Quotients

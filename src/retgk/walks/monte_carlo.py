@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from retgk.runtime.compiling import njit
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.runtime.compiling import njit
 from retgk.runtime.parallel import n_threads, run_tasks
 from retgk.walks.random_walks import WalkTable, fill_collisions, fill_returns, walk_table
 

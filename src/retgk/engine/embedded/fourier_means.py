@@ -7,9 +7,9 @@ runs over the nodes of its group in order, so it depends on no other graph, bloc
 from typing import Any
 
 import numpy as np
-from retgk.runtime.compiling import njit
 
 from retgk.engine.embedded.distinct_nodes import DistinctNodes
+from retgk.runtime.compiling import njit
 from retgk.simd import SOURCE
 from retgk.simd.cosine import cosine_in_place
 from retgk.simd.panel_products import ROWS, write_product

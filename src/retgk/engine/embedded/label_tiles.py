@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from retgk.runtime.compiling import njit
 from numpy.typing import NDArray
 
+from retgk.runtime.compiling import njit
 from retgk.simd import SOURCE
 from retgk.simd.panel_products import PANEL_BYTES, ROWS, write_product
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from retgk.runtime.compiling import njit
-
 from retgk.array_types import Codes, Floats, Ints
+from retgk.runtime.compiling import njit
 
 __all__ = [
     "add_tails",

@@ -9,9 +9,9 @@ such that a factor of the kernel is ``2^-t``, not ``e^-t``: the fractional part 
 from typing import Any, NamedTuple
 
 import numpy as np
-from retgk.runtime.compiling import njit
 from numpy.typing import NDArray
 
+from retgk.runtime.compiling import njit
 from retgk.simd import SOURCE
 from retgk.simd.vector_passes import GROUP, add_distances, add_dots, add_run, finish
 
@@ -145,9 +145,7 @@ def fill_products(rows, columns, factors, task, numbers, products, simd=SOURCE):
     """
     start, stop, is_symmetric = task
     n_graphs, lanes = products.shape[1], rows.weights.shape[1]
-    for i in range(len(products)):
-        for g in range(columns.lowest[start // CHUNK if is_symmetric else 0], n_graphs):
-            products[i, g] = 0.0
+    products[:, columns.lowest[start // CHUNK if is_symmetric else 0] :] = 0.0
     dtype = rows.points.dtype
     block = np.zeros((CHUNK // lanes, rows.points.shape[1], lanes), dtype)
     sums = np.empty((CHUNK // lanes, n_graphs, lanes))
@@ -158,10 +156,7 @@ def fill_products(rows, columns, factors, task, numbers, products, simd=SOURCE):
         _load_block(rows.points, begin, n_rows, block)
         first = begin // CHUNK if is_symmetric else 0
         lowest = columns.lowest[first]
-        for r in range(n_tiles):
-            for g in range(lowest, n_graphs):
-                for lane in range(lanes):
-                    sums[r, g, lane] = 0.0
+        sums[:n_tiles, lowest:] = 0.0
         for t in range(first, len(columns.lowest)):
             scale = dtype.type(0.5 if is_symmetric and t == first else 1.0)
             _add_tile(block, n_tiles, columns, t, factors, scale, tile, squares, sums)
