@@ -15,7 +15,7 @@ def declared_bounds() -> dict[str, str]:
     extras = project["optional-dependencies"]
     texts = [*project["dependencies"], *(text for name in TESTED_EXTRAS for text in extras[name])]
     texts += [text for text in extras["dev"] if re.split("[>=]", text)[0] in TEST_TOOLS]
-    return dict(text.split(">=") for text in texts)
+    return dict(text.split(",")[0].split(">=") for text in texts)
 
 
 def listed_versions() -> dict[str, str]:
