@@ -5,11 +5,12 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import typer
 
-from retgk.cli.options import Common, Debugging
+from retgk.cli.kept_inputs import check_inputs_kept
+from retgk.cli.options import Common, Debugging, FileRole
 from retgk.cli.terminal import one_line_errors, one_line_warnings
 from retgk.runtime.progress import no_progress
 
@@ -42,7 +43,8 @@ def command(
     A parameter that is annotated with a dataclass stands for one option per field, so that groups
     of options are written once. One of them, `common`, is `Common` or `Debugging`. What errors
     advise is said in the words of the groups' class variables `remedies`, by the key of the
-    remedy; `remedies` of the command itself come before those.
+    remedy; `remedies` of the command itself come before those. An option that is annotated as a
+    file to write may not name a file that another one reads.
     """
     epilog = "\n\n".join(["Examples:", *(f"  $ {example}" for example in examples)])
 
@@ -66,6 +68,7 @@ def _with_plain_options(
 
     @functools.wraps(function)
     def run(**options: Any) -> None:
+        given = dict(options)
         arguments: dict[str, Any] = {
             name: group(**{field.name: options.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
@@ -76,6 +79,8 @@ def _with_plain_options(
             stack.enter_context(one_line_warnings(words))
             if isinstance(common, Common) and common.quiet:
                 stack.enter_context(no_progress())
+            read, written = (_files(given, parameters, role) for role in FileRole)
+            check_inputs_kept(written, read, given.get("data_home"))
             function(**arguments, **options)
 
     parameters = [
@@ -86,6 +91,15 @@ def _with_plain_options(
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def _files(
+    given: Mapping[str, Any], parameters: Sequence[inspect.Parameter], role: FileRole
+) -> list[Any]:
+    """Files that options with a role name."""
+    names = [option.name for option in parameters if role in get_args(option.annotation)]
+    values = [given[name] for name in names if given[name] is not None]
+    return [file for value in values for file in (value if isinstance(value, list) else [value])]
 
 
 def _options_of(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parameter]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from retgk.cli.command import command
-from retgk.cli.options import DATA_HOME_REMEDY, Common, DataHome, DataSetNames, Reading, Source
-from retgk.cli.outputs import atomic_folder, check_new_file
+from retgk.cli.options import (
+    DATA_HOME_REMEDY,
+    Common,
+    DataHome,
+    DataSetNames,
+    FileRole,
+    Reading,
+    Source,
+)
+from retgk.cli.outputs import check_new_file
 from retgk.cli.sources import read_collection, required_targets
 from retgk.cli.terminal import Stopwatch, note, print_pairs, print_record, print_table
 from retgk.errors import InvalidInputError
 from retgk.io.datasets.download import SUBJECT_OF, TUDATASETS
+from retgk.runtime.storage import atomic_folder, data_home_folder
 
 if TYPE_CHECKING:
     from retgk.io.graph_dataset import GraphDataset
@@ -132,6 +142,7 @@ def _readable_targets(targets: dict[str, Any] | None) -> str:
 Form = Literal["parquet", "tu", "graphml", "edges"]
 ConvertOutput = Annotated[
     Path,
+    FileRole.WRITTEN,
     typer.Argument(
         metavar="OUTPUT",
         help="File that ends in .parquet or .zip (TU); with --to graphml or edges a new folder.",
@@ -191,7 +202,7 @@ def _form_of(output: Path) -> Form:
 
 
 def _check_convert_output(output: Path, form: Form) -> None:
-    if form in ("graphml", "edges") and output.exists():
+    if form in ("graphml", "edges") and os.path.lexists(output):
         raise InvalidInputError(f"{output} exists; remove it, or choose a new folder")
     check_new_file(output)
     if form == "tu" and output.suffix != ".zip":
@@ -256,8 +267,6 @@ Here = Annotated[bool, typer.Option("--here", help="Only those that need no down
 @command(name="list", examples=["retgk datasets list", "retgk datasets list --here --json"])
 def list_datasets(common: Common, data_home: DataHome = None, here: Here = False) -> None:
     """List the collections that can be named instead of a file."""
-    from retgk.runtime.storage import data_home_folder
-
     home = data_home_folder(data_home)
     present = _names_in(home)
     names = sorted({*TUDATASETS, *present}, key=str.lower)

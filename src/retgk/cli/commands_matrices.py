@@ -12,6 +12,7 @@ from retgk.cli.command import command
 from retgk.cli.options import (
     Common,
     EmbeddingOptions,
+    FileRole,
     KernelOptions,
     OptionalOutput,
     Output,
@@ -274,7 +275,9 @@ def _graph_kernel(options: KernelOptions) -> Any:
 Index = Annotated[
     int | None, typer.Option("--index", "-i", min=0, help="Query: a graph of GRAPHS, from 0.")
 ]
-Query = Annotated[str | None, typer.Option("--query", help="Query: a file with one graph, or - .")]
+Query = Annotated[
+    str | None, FileRole.READ, typer.Option("--query", help="Query: a file with one graph, or - .")
+]
 Smiles = Annotated[str | None, typer.Option("--smiles", help="Query: a SMILES string.")]
 Count = Annotated[int, typer.Option("--count", "-k", min=1, help="How many graphs to show.")]
 

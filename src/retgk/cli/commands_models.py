@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,6 +23,7 @@ from retgk.cli.options import (
     MIN_FOLDS,
     Common,
     Components,
+    FileRole,
     Learning,
     ModelFile,
     OptionalOutput,
@@ -34,7 +34,15 @@ from retgk.cli.options import (
 )
 from retgk.cli.outputs import Table, check_new_file, check_output, report_output, write_table
 from retgk.cli.sources import key_columns, read_collection, required_targets
-from retgk.cli.terminal import Stopwatch, note, print_pairs, print_record, print_table
+from retgk.cli.terminal import (
+    Stopwatch,
+    note,
+    print_line,
+    print_pairs,
+    print_record,
+    print_table,
+    print_warning,
+)
 from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -46,7 +54,9 @@ __all__ = ["cv", "fit", "predict"]
 # retgk fit
 
 NewModel = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", help="Model file, such as model.retgk.")
+    Path,
+    FileRole.WRITTEN,
+    typer.Option("--output", "-o", metavar="FILE", help="Model file, such as model.retgk."),
 ]
 
 
@@ -120,9 +130,8 @@ def _warn_of_size(path: Path, n_bytes: int) -> None:
     from retgk.persistence.model_files import DEFAULT_MAX_BYTES
 
     if n_bytes > DEFAULT_MAX_BYTES:
-        print(
-            f"{path} has {n_bytes} bytes: `retgk predict` reads it with --max-bytes {n_bytes} only",
-            file=sys.stderr,
+        print_warning(
+            f"{path} has {n_bytes} bytes: `retgk predict` reads it with --max-bytes {n_bytes} only"
         )
 
 
@@ -343,16 +352,18 @@ def _prediction_table(collection: GraphDataset, answers: list[list[FoldAnswer]])
 
 def _print_cv(record: dict[str, Any]) -> None:
     n_folds = len(record["chosen"][0])
-    print(f"{record['name']}: {record['graphs']:,} graphs, {n_folds} folds, {record['protocol']}")
+    print_line(
+        f"{record['name']}: {record['graphs']:,} graphs, {n_folds} folds, {record['protocol']}"
+    )
     if record["task"] == "regression":
         for metric in ("r2", "rmse", "mae"):
-            print(f"{metric:8}  {record[metric]['mean']:.4f}")
+            print_line(f"{metric:8}  {record[metric]['mean']:.4f}")
     else:
         accuracy = record["accuracy"]
         spread = accuracy["std_repetitions"]
         over = "folds" if spread is None else "repetitions"
         spread = accuracy["std_folds"] if spread is None else spread
-        print(
+        print_line(
             f"accuracy  {100 * accuracy['mean']:.1f} % (deviation over {over} {100 * spread:.1f})"
         )
         rows = [
@@ -360,4 +371,4 @@ def _print_cv(record: dict[str, Any]) -> None:
             for name, counts in zip(record["classes"], record["confusion"], strict=True)
         ]
         print_table(["true \\ predicted", *map(str, record["classes"])], rows)
-    print(f"seconds   {sum(record['seconds'].values()):.1f}")
+    print_line(f"seconds   {sum(record['seconds'].values()):.1f}")

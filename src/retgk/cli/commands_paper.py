@@ -1,6 +1,5 @@
 """`retgk paper`: the tables and figures of the paper, computed and reported."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retgk.cli.command import command
-from retgk.cli.options import Debugging
+from retgk.cli.options import Debugging, FileRole
+from retgk.cli.terminal import print_line, print_warning, visible
 
 if TYPE_CHECKING:
     from retgk.paper.table_cells import Cell
@@ -97,25 +97,28 @@ def run_cells(
     runner = Runner(data, cache or default_cache(), n_jobs, Limits(limit_seconds, limit_megabytes))
     with _progress_lines() as say:
         n_written = run_tasks_into(records, ordered_tasks(cells, repetitions), runner, say)
-    typer.echo(f"{n_written} records added to {records}")
+    print_line(f"{n_written} records added to {records}")
 
 
 @command(name="report", examples=["retgk paper report --output paper-report"])
 def write_paper_report(
     common: Debugging,  # noqa: ARG001
     records: Annotated[
-        list[Path] | None, typer.Option(help="File of records; may be repeated.")
+        list[Path] | None, FileRole.READ, typer.Option(help="File of records; may be repeated.")
     ] = None,
-    output: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("paper-report"),
+    output: Annotated[Path, FileRole.WRITTEN, typer.Option(help="Folder for the report.")] = Path(
+        "paper-report"
+    ),
     baseline: Annotated[
         Path | None,
+        FileRole.READ,
         typer.Option(help="Records of the published method in plain NumPy, from the benchmarks."),
     ] = None,
 ) -> None:
     """Make Markdown, CSV, PNG and one HTML page from records alone."""
     from retgk.paper.report import write_report
 
-    typer.echo(write_report(records or [DEFAULT_RECORDS], output, baseline))
+    print_line(str(write_report(records or [DEFAULT_RECORDS], output, baseline)))
 
 
 for _each in (run_cells, write_paper_report):
@@ -146,10 +149,9 @@ def _cells_with_packages(cells: "list[Cell]", asked: bool) -> "list[Cell]":
     if n_left_out and asked:
         optional_module("grakel", "bench")
     if n_left_out:
-        typer.echo(
+        print_warning(
             f"GraKeL is not installed: {n_left_out} cells of its kernels are left out; "
-            "pip install 'retgk[bench]'",
-            err=True,
+            "pip install 'retgk[bench]'"
         )
     return possible
 
@@ -163,17 +165,17 @@ def _progress_lines() -> Iterator[Callable[[str, float, float], None]]:
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     if not console.is_terminal:
-        yield lambda text, _spent, _total: print(text, file=sys.stderr, flush=True)
+        yield lambda text, _spent, _total: print_warning(text)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("", total=None)
 
         def say(text: str, spent: float, total: float) -> None:
-            is_new = text.startswith("[")
+            is_new, shown = text.startswith("["), escape(visible(text.strip()))
             if is_new:
-                progress.update(bar, description=escape(text), completed=spent, total=total)
+                progress.update(bar, description=shown, completed=spent, total=total)
             else:
-                progress.console.print(progress.tasks[0].description + escape(f": {text.strip()}"))
+                progress.console.print(f"{progress.tasks[0].description}: {shown}")
 
         yield say

@@ -11,7 +11,7 @@ from retgk.cli.commands_matrices import embed, features, kernel, similar
 from retgk.cli.commands_models import cv, fit, predict
 from retgk.cli.commands_paper import paper_app
 from retgk.cli.signals import INTERRUPTED, ending_on_signals
-from retgk.cli.terminal import one_line_errors, show_anything
+from retgk.cli.terminal import one_line_errors, print_line, show_anything
 from retgk.cli.warmup import warmup
 
 __all__ = ["app", "main"]
@@ -41,7 +41,7 @@ app.add_typer(paper_app, name="paper")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(__version__)
+        print_line(__version__)
         raise typer.Exit
 
 

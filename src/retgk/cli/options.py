@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
@@ -20,6 +21,7 @@ __all__ = [
     "DataSetNames",
     "Debugging",
     "EmbeddingOptions",
+    "FileRole",
     "KernelOptions",
     "Learning",
     "ModelFile",
@@ -32,6 +34,14 @@ __all__ = [
 ]
 
 Method = Literal["exact", "eigh", "monte-carlo", "monte-carlo-returns"]
+
+
+class FileRole(Enum):
+    """What a command does with the file that an option names; both at once is refused."""
+
+    READ = "read"
+    WRITTEN = "written"
+
 
 SOURCE_HELP = (
     "Graphs: the name of a TUDataset collection, `digits` (bundled), a file or folder "
@@ -64,10 +74,13 @@ def _below_one(value: float) -> float:
 
 
 Source = Annotated[
-    str, typer.Argument(metavar="GRAPHS", help=SOURCE_HELP, autocompletion=source_names)
+    str,
+    FileRole.READ,
+    typer.Argument(metavar="GRAPHS", help=SOURCE_HELP, autocompletion=source_names),
 ]
 ModelFile = Annotated[
     Path,
+    FileRole.READ,
     typer.Argument(
         metavar="MODEL", help="File that `retgk fit` wrote.", autocompletion=model_files
     ),
@@ -85,9 +98,11 @@ TABLE_HELP = (
     "File to write, by its ending: .parquet, .csv, .npz, .npy or .json; - for standard output. "
     "A file that is there is replaced when all is done."
 )
-Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help=TABLE_HELP)]
+Output = Annotated[
+    str, FileRole.WRITTEN, typer.Option("--output", "-o", metavar="FILE", help=TABLE_HELP)
+]
 OptionalOutput = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="FILE", help=TABLE_HELP)
+    str | None, FileRole.WRITTEN, typer.Option("--output", "-o", metavar="FILE", help=TABLE_HELP)
 ]
 Tolerance = Annotated[
     float,
@@ -199,7 +214,9 @@ class Reading:
         ),
     ] = False
     targets: Annotated[
-        Path | None, _reading("--targets", help="Text file of targets, one line per graph.")
+        Path | None,
+        FileRole.READ,
+        _reading("--targets", help="Text file of targets, one line per graph."),
     ] = None
 
 

@@ -5,26 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import os
-import secrets
-import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from retgk.cli.options import Common
-from retgk.cli.terminal import Stopwatch, as_json, note, print_record
+from retgk.cli.terminal import Stopwatch, as_json, note, print_lines, print_record
 from retgk.errors import InvalidInputError, Remedy
 from retgk.runtime.memory import check_room
+from retgk.runtime.storage import atomic_path, file_to_write, is_stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
     "Table",
-    "atomic_folder",
     "check_new_file",
     "check_output",
     "report_output",
@@ -40,27 +37,14 @@ def check_new_file(output: Path) -> None:
         raise InvalidInputError(
             "this command writes a file, and nothing to standard output; give a name instead of -"
         )
-    if output.is_dir():
-        raise InvalidInputError(f"{output} is a folder; give the name of a file")
-    parent = next(folder for folder in output.absolute().parents if folder.exists())
+    target = file_to_write(output)
+    parent = next(folder for folder in target.absolute().parents if folder.exists())
     if not parent.is_dir():
         raise InvalidInputError(f"{output} cannot be made: {parent} is not a folder")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise InvalidInputError(
             f"{output} cannot be made: {parent} may not be written to; choose another folder"
         )
-
-
-@contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
-    """Folder to fill, which gets its name when the block ends well."""
-    part = path.with_name(f".{path.name}-{secrets.token_hex(8)}.part")
-    part.mkdir(parents=True)
-    try:
-        yield part
-        os.replace(part, path)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -89,20 +73,40 @@ def check_output(output: str, *, has_matrix: bool = True) -> None:
             f"cannot tell from {output!r} what to write; end the name in one of "
             f"{', '.join(endings)}, or give - for standard output"
         )
-    check_new_file(path)
+    if not _is_streamed(path):
+        check_new_file(path)
+
+
+def _is_streamed(path: Path) -> bool:
+    """Whether a table is written straight to a pipe or device, which takes lines as they come."""
+    return is_stream(path) and path.suffix.lower() in _STREAMED
 
 
 def write_table(table: Table, output: str, *, json: bool = False) -> None:
     """Write a table in the form that the name ends in; standard output gets CSV, or JSON."""
-    from retgk.runtime.storage import atomic_path
-
     if output == STANDARD_OUTPUT:
-        (_write_json if json else _write_csv)(table, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+        _print_table(table, json)
         return
     path = Path(output)
+    write = _WRITERS[path.suffix.lower()]
+    if _is_streamed(path):
+        with path.open("wb") as stream:
+            write(table, stream)
+        return
     with atomic_path(path) as part, part.open("wb") as stream:
-        _WRITERS[path.suffix.lower()](table, stream)
+        write(table, stream)
+
+
+def _print_table(table: Table, json: bool) -> None:
+    """Write to standard output: as it is to a file or pipe, without control codes to a terminal."""
+    write = _write_json if json else _write_csv
+    if sys.stdout.isatty():
+        text = io.BytesIO()
+        write(table, text)
+        print_lines(text.getvalue().decode().removesuffix("\n"))
+    else:
+        write(table, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
 
 
 def _arrow_table(table: Table) -> Any:
@@ -165,7 +169,14 @@ def _write_npy(table: Table, stream: IO[bytes]) -> None:
     import numpy as np
 
     assert table.values is not None
-    np.save(stream, table.values, allow_pickle=False)
+    np.save(_WrittenInPython(stream), table.values, allow_pickle=False)
+
+
+class _WrittenInPython:
+    """A stream that NumPy does not take for a file and write to in C, where errors say no cause."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.write = stream.write
 
 
 def _write_json(table: Table, stream: IO[bytes]) -> None:
@@ -182,6 +193,9 @@ _WRITERS: dict[str, Callable[[Table, IO[bytes]], None]] = {
     ".npy": _write_npy,
     ".json": _write_json,
 }
+
+
+_STREAMED = (".csv", ".json")
 
 
 def report_output(

@@ -26,10 +26,14 @@ __all__ = [
     "one_line",
     "one_line_errors",
     "one_line_warnings",
+    "print_line",
+    "print_lines",
     "print_pairs",
     "print_record",
     "print_table",
+    "print_warning",
     "show_anything",
+    "visible",
 ]
 
 FAILED = 1
@@ -39,6 +43,16 @@ _FILE_WIDTH = 10_000  # a file has no edge at which columns would have to be fol
 
 # click's, whose place in typer has changed: options and arguments that cannot be understood
 _UsageError: Any = typer.BadParameter.__bases__[0]
+
+
+# Characters that would move the cursor, change colours or turn the order of others round: names
+# in files may come from strangers. Halves of characters, as in names that are no text, cannot be
+# printed at all.
+_HIDDEN = (
+    *range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A), *range(0xD800, 0xE000),
+)  # fmt: skip
+_ESCAPES = {code: chr(code).encode("unicode_escape", "surrogatepass").decode() for code in _HIDDEN}
 
 
 # Results and notes
@@ -51,10 +65,31 @@ def show_anything() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def visible(text: str) -> str:
+    """Text on one line in which control characters are spelled out, as in Python."""
+    return text.translate(_ESCAPES)
+
+
+def print_line(text: str) -> None:
+    """Print a line of a result for people."""
+    print(visible(text))
+
+
+def print_lines(text: str) -> None:
+    """Print a result of several lines."""
+    for line in text.split("\n"):
+        print_line(line)
+
+
+def print_warning(text: str) -> None:
+    """Print a line that is no result, even if people asked for quiet."""
+    print(visible(text), file=sys.stderr, flush=True)
+
+
 def note(common: Common, text: str) -> None:
     """Print a note for people, unless they asked for quiet."""
     if not common.quiet:
-        print(text, file=sys.stderr, flush=True)
+        print_warning(text)
 
 
 def as_json(value: Any) -> str:
@@ -77,15 +112,15 @@ def _plain(value: Any) -> Any:
 
 
 def print_record(record: Mapping[str, Any]) -> None:
-    """Print a result for machines: one line of JSON."""
-    print(as_json(record))
+    """Print a result for machines: one line of JSON, which spells out all but one control code."""
+    print(as_json(record).replace("\x7f", "\\u007f"))
 
 
 def print_pairs(pairs: Mapping[str, Any]) -> None:
     """Print names and values for people."""
     width = max(map(len, pairs))
     for name, value in pairs.items():
-        print(f"{name.ljust(width)}  {value}")
+        print_line(f"{name.ljust(width)}  {value}")
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -96,9 +131,9 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in header:
-        table.add_column(name, overflow="fold")
+        table.add_column(visible(name), overflow="fold")
     for row in rows:
-        table.add_row(*(str(cell) for cell in row))
+        table.add_row(*(visible(str(cell)) for cell in row))
     width = None if sys.stdout.isatty() else _FILE_WIDTH
     Console(markup=False, highlight=False, width=width).print(table)
 
@@ -134,7 +169,7 @@ def one_line_errors(debug: bool, remedies: Mapping[str, str] | None = None) -> I
         raise  # typer ends quietly when the reader of a pipe has gone
     except (InvalidInputError, ImportError, OSError, MemoryError) as error:
         if debug:
-            traceback.print_exc()
+            _print_traceback()
         _print_error(one_line(error, remedies))
         raise typer.Exit(FAILED) from None
     except typer.Exit:
@@ -145,7 +180,7 @@ def one_line_errors(debug: bool, remedies: Mapping[str, str] | None = None) -> I
         raise typer.Exit(USAGE) from None
     except Exception as error:  # a bug: still one line, and how to see more
         if debug:
-            traceback.print_exc()
+            _print_traceback()
         _print_error(f"{type(error).__name__}: {one_line(error, remedies)} (--debug shows where)")
         raise typer.Exit(FAILED) from None
 
@@ -206,4 +241,9 @@ def _usage_line(error: Any) -> str:
 
 
 def _print_error(message: str) -> None:
-    print(f"retgk: {message}", file=sys.stderr)
+    print_warning(f"retgk: {message}")
+
+
+def _print_traceback() -> None:
+    for line in traceback.format_exc().rstrip("\n").split("\n"):
+        print_warning(line)

@@ -21,7 +21,7 @@ import typer
 
 from retgk.cli.command import command
 from retgk.cli.options import Common
-from retgk.cli.terminal import note, one_line, print_record
+from retgk.cli.terminal import note, one_line, print_line, print_record
 from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def warmup(common: Common, parts: Parts = None, n_jobs: Jobs = None) -> None:
     if common.json:
         print_record({"seconds": total, "parts": seconds})
     else:
-        print(f"{', '.join(wanted)}: compiled in {total:.1f} s")
+        print_line(f"{', '.join(wanted)}: compiled in {total:.1f} s")
 
 
 def _compile_in_processes(parts: Sequence[str], n_jobs: int | None) -> Iterator[tuple[str, float]]:

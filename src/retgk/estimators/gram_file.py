@@ -1,6 +1,5 @@
 """Inner products of more graphs than fit memory: a matrix on disk, made block by block."""
 
-import json
 import os
 import shutil
 from numbers import Integral
@@ -13,11 +12,19 @@ from sklearn.base import clone
 from retgk.array_types import Floats
 from retgk.engine.protocol import Engine
 from retgk.errors import InvalidInputError
+from retgk.estimators.growing_matrix import (
+    GrowingMatrix,
+    begun_seed,
+    check_not_growing,
+    growing_matrix,
+    partial_path,
+    remove_old_journal,
+)
 from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
 from retgk.io.converters import GraphsLike, as_batch
 from retgk.runtime.progress import progress_bar
 from retgk.runtime.seeds import seed_from
-from retgk.runtime.storage import atomic_path
+from retgk.runtime.storage import file_to_write
 
 __all__ = ["check_new_gram", "write_gram", "write_mean_embedding_gram"]
 
@@ -39,6 +46,8 @@ def write_mean_embedding_gram(
     the ending ``.partial``; if the process is killed, the same call goes on behind the last
     finished block and gives the same matrix as an undisturbed run. Where `random_state` is not
     a whole number, a seed is drawn when the file is begun, and kept beside it until it is done.
+    Rows that are finished are checked before it goes on, room on disk is taken at the start, and
+    a second process that would write the same file is refused.
 
     Parameters
     ----------
@@ -65,10 +74,10 @@ def write_mean_embedding_gram(
     """
     given = RetGKKernel() if kernel is None else kernel
     batch = as_batch(X)
-    check_new_gram(path, len(batch))
-    seed = _seed(given.random_state, _partial(Path(path)))
+    target = check_new_gram(path, len(batch))
+    seed = _seed(given.random_state, target)
     own = clone(given).set_params(random_state=seed)
-    return write_gram(path, kernel_engine(own).fit(kernel_features(own, batch)), seed)
+    return write_gram(target, kernel_engine(own).fit(kernel_features(own, batch)), seed)
 
 
 def write_gram(path: str | os.PathLike[str], engine: Engine, seed: int) -> Floats:
@@ -77,44 +86,31 @@ def write_gram(path: str | os.PathLike[str], engine: Engine, seed: int) -> Float
 
     The seed is noted beside an unfinished file, so that a later call can fit the same engine.
     """
-    target = Path(path)
-    partial = _partial(target)
-    check_new_gram(target, engine.n_graphs)
-    _fill(partial, engine, seed)
-    os.replace(partial, target)
-    _journal(partial).unlink()
-    matrix: Floats = np.load(target, mmap_mode="r")
-    return matrix
+    target = check_new_gram(path, engine.n_graphs)
+    with growing_matrix(target, engine.n_graphs, engine.digest(), seed) as matrix:
+        _fill(matrix, engine)
+    finished: Floats = np.load(target, mmap_mode="r")
+    return finished
 
 
-def check_new_gram(path: str | os.PathLike[str], n_graphs: int) -> None:
-    """Raise if a matrix for that many graphs cannot be written, before any work."""
+def check_new_gram(path: str | os.PathLike[str], n_graphs: int) -> Path:
+    """Raise if a matrix for that many graphs cannot be written, before any work; give its file."""
     target = Path(path)
     if target.exists():
+        remove_old_journal(target)
         raise InvalidInputError(f"{target} exists; remove it or choose another name")
-    _check_disk(_partial(target), 8 * n_graphs**2)
+    target = file_to_write(target)
+    _check_disk(partial_path(target), 8 * n_graphs**2)
+    check_not_growing(target)
+    return target
 
 
-def _seed(random_state: Any, partial: Path) -> int:
+def _seed(random_state: Any, target: Path) -> int:
     """The seed that was given, or that of the unfinished matrix, or a new one."""
     if isinstance(random_state, Integral):
         return int(random_state)
-    begun = _begun(partial)
-    return int(seed_from(random_state)) if begun is None else int(begun["seed"])
-
-
-def _begun(partial: Path) -> dict[str, Any] | None:
-    """What is known of an unfinished matrix; None if there is none that can be continued."""
-    journal = _journal(partial)
-    if not (partial.exists() and journal.exists()):
-        return None
-    try:
-        found = json.loads(journal.read_text())
-        return {"fingerprint": found["fingerprint"], "rows": found["rows"], "seed": found["seed"]}
-    except (ValueError, LookupError, TypeError) as error:
-        raise InvalidInputError(
-            f"{journal} does not tell how far {partial} is; remove both to begin anew"
-        ) from error
+    begun = begun_seed(target)
+    return int(seed_from(random_state)) if begun is None else begun
 
 
 def _check_disk(partial: Path, n_bytes: int) -> None:
@@ -132,42 +128,16 @@ def _check_disk(partial: Path, n_bytes: int) -> None:
         )
 
 
-def _fill(partial: Path, engine: Engine, seed: int) -> None:
-    """Make the blocks that are not there yet, and note each when it is on disk."""
-    n_graphs = engine.n_graphs
-    matrix, state = _open_matrix(partial, engine, seed)
+def _fill(matrix: GrowingMatrix, engine: Engine) -> None:
+    """Append the blocks of rows that are not there yet."""
+    n_graphs, first = engine.n_graphs, matrix.n_finished
     n_rows = _rows_per_block(engine)
     with progress_bar("inner products", n_graphs**2 / 2) as advance:
-        advance(_n_pairs(0, state["rows"], n_graphs))
-        for start in range(state["rows"], n_graphs, n_rows):
+        advance(_n_pairs(0, first, n_graphs))
+        for start in range(first, n_graphs, n_rows):
             stop = min(start + n_rows, n_graphs)
-            _fill_rows(matrix, engine, start, stop)
-            matrix.flush()
-            _note(partial, {**state, "rows": stop})
+            _append_rows(matrix, engine, start, stop)
             advance(_n_pairs(start, stop, n_graphs))
-
-
-def _open_matrix(partial: Path, engine: Engine, seed: int) -> tuple[Any, dict[str, Any]]:
-    """Open the unfinished matrix or a new one, and tell what is known of it."""
-    state: dict[str, Any] = {"fingerprint": engine.digest(), "rows": 0, "seed": seed}
-    if (found := _begun(partial)) is not None:
-        if found["fingerprint"] != state["fingerprint"]:
-            raise InvalidInputError(
-                f"{partial} was begun with other graphs or parameters; remove it and "
-                f"{_journal(partial)}"
-            )
-        return np.lib.format.open_memmap(partial, mode="r+"), found
-    # first of all: a journal of an earlier matrix would count rows that this one does not have
-    _journal(partial).unlink(missing_ok=True)
-    shape = (engine.n_graphs, engine.n_graphs)
-    matrix = np.lib.format.open_memmap(partial, mode="w+", dtype=np.float64, shape=shape)
-    _note(partial, state)
-    return matrix, state
-
-
-def _note(partial: Path, state: dict[str, Any]) -> None:
-    with atomic_path(_journal(partial)) as unfinished:
-        unfinished.write_text(json.dumps(state))
 
 
 def _rows_per_block(engine: Engine) -> int:
@@ -183,19 +153,10 @@ def _n_pairs(start: int, stop: int, n_graphs: int) -> float:
     return (stop - start) * (n_graphs - (start + stop) / 2)
 
 
-def _fill_rows(matrix: Any, engine: Engine, start: int, stop: int) -> None:
-    """Write rows start to stop from the diagonal on, and their mirror image below it."""
+def _append_rows(matrix: GrowingMatrix, engine: Engine, start: int, stop: int) -> None:
+    """Append rows start to stop: the mirror image of rows before them, and new inner products."""
     rows, others = slice(start, stop), slice(stop, engine.n_graphs)
-    matrix[rows, rows] = engine.inner_products(rows, rows)
+    parts = [matrix.columns(start, stop), engine.inner_products(rows, rows)]
     if stop < engine.n_graphs:
-        products = engine.inner_products(rows, others)
-        matrix[rows, others] = products
-        matrix[others, rows] = products.T
-
-
-def _partial(target: Path) -> Path:
-    return target.with_name(target.name + ".partial")
-
-
-def _journal(partial: Path) -> Path:
-    return partial.with_name(partial.name + ".json")
+        parts.append(engine.inner_products(rows, others))
+    matrix.append(*parts)

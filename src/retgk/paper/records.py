@@ -10,8 +10,9 @@ import json
 import os
 import platform
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from errno import ENOSPC
 from fnmatch import fnmatch
 from functools import cache
 from importlib.metadata import version
@@ -21,7 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from retgk.errors import InvalidInputError
+from retgk.runtime.file_locks import lock_at_once
 from retgk.runtime.parallel import n_threads
+from retgk.runtime.storage import file_to_write, naming_errors
 
 __all__ = [
     "FORMAT",
@@ -41,6 +44,8 @@ FORMAT = 1
 """Version of the form of a record; readers refuse what they do not know."""
 
 Record = dict[str, Any]
+
+_LINE_START = b'{"format": '
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 _NOT_COMPUTING = (
@@ -96,11 +101,15 @@ def record_writer(path: str | os.PathLike[str]) -> Iterator["RecordWriter"]:
     if path.suffix == ".gz":
         raise InvalidInputError(f"{path} is packed; unpack it with gunzip to add records")
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+    descriptor = os.open(file_to_write(path), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     try:
-        _lock(descriptor, path)
+        if lock_at_once(descriptor) is False:
+            raise InvalidInputError(
+                f"another run is writing to {path}; wait for it, or choose another file"
+            )
         _remove_torn_line(descriptor, path)
-        yield RecordWriter(descriptor)
+        with naming_errors(path):
+            yield RecordWriter(descriptor)
     finally:
         os.close(descriptor)
 
@@ -112,33 +121,32 @@ class RecordWriter:
         self._descriptor = descriptor
 
     def append(self, record: Record) -> None:
-        """Write a record in one go, and return when it is on disk."""
+        """Write a record in one go, and return when it is on disk; all of it is there, or none."""
         line = json.dumps({"format": FORMAT, **record}, allow_nan=False).encode() + b"\n"
-        written = os.write(self._descriptor, line)
-        if written != len(line):
-            raise OSError(f"only {written} of {len(line)} bytes of a record were written")
-        os.fsync(self._descriptor)
-
-
-def _lock(descriptor: int, path: Path) -> None:
-    """Keep a second run out of the same file, where the system has locks."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise InvalidInputError(
-            f"another run is writing to {path}; wait for it, or choose another file"
-        ) from error
+        before = os.fstat(self._descriptor).st_size
+        try:
+            if os.write(self._descriptor, line) != len(line):
+                raise OSError(ENOSPC, os.strerror(ENOSPC))
+            os.fsync(self._descriptor)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, before)
+            raise
 
 
 def _remove_torn_line(descriptor: int, path: Path) -> None:
+    """Remove the start of a record that a kill cut short, from a file that holds nothing else."""
+    read_records(path)
     content = path.read_bytes()
     whole = content.rfind(b"\n") + 1
-    if whole != len(content):
-        os.ftruncate(descriptor, whole)
+    torn = content[whole:]
+    if not torn:
+        return
+    if not (torn.startswith(_LINE_START) or _LINE_START.startswith(torn)):
+        raise InvalidInputError(
+            f"{path} does not end in a record; remove its last line, or choose another file"
+        )
+    os.ftruncate(descriptor, whole)
 
 
 def provenance(n_jobs: int | None) -> dict[str, Any]:

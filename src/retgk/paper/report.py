@@ -81,6 +81,7 @@ def write_report(
     Files of an earlier report that this one does not have are removed. `baseline` is a file of
     records of the published method in plain NumPy (``benchmarks/records/paper.jsonl``).
     """
+    _check_inputs_kept([*records, *([baseline] if baseline is not None else [])], Path(output))
     found = [record for path in records for record in _read_some_records(Path(path))]
     cells, tried = records_by_cell(found), variations(found)
     rows = [row for table in TABLES for row in table_rows(table, cells)]
@@ -100,6 +101,17 @@ def write_report(
     for name in _KNOWN_FILES.difference(texts, names):
         (folder / name).unlink(missing_ok=True)
     return folder / "report.html"
+
+
+def _check_inputs_kept(inputs: Sequence[str | os.PathLike[str]], folder: Path) -> None:
+    """Raise if the report would replace or remove what it is made from."""
+    for name in (*_KNOWN_FILES, "report.md", "report.html"):
+        made = folder / name
+        for path in map(Path, inputs):
+            if made.exists() and path.exists() and made.samefile(path):
+                raise InvalidInputError(
+                    f"the report would be written over {path}; choose another folder for it"
+                )
 
 
 def _read_some_records(path: Path) -> list[Record]:

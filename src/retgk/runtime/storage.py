@@ -1,15 +1,38 @@
 """Where data sets are kept, and files that appear whole or not at all."""
 
 import os
-import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
-__all__ = ["HOME_VARIABLE", "atomic_path", "cache_folder", "data_home_folder"]
+from retgk.errors import InvalidInputError
+from retgk.runtime.unfinished_files import is_unfinished, unfinished_path
+
+__all__ = [
+    "HOME_VARIABLE",
+    "atomic_folder",
+    "atomic_path",
+    "cache_folder",
+    "data_home_folder",
+    "file_to_write",
+    "is_stream",
+    "naming_errors",
+]
 
 HOME_VARIABLE = "RETGK_DATA_HOME"
+
+_KIND_OF_FILE = {
+    stat.S_IFDIR: "folder",
+    stat.S_IFIFO: "named pipe",
+    stat.S_IFCHR: "character device",
+    stat.S_IFBLK: "block device",
+    stat.S_IFSOCK: "socket",
+}
+
+
+# Folders of data sets
 
 
 def data_home_folder(data_home: str | os.PathLike[str] | None) -> Path:
@@ -41,13 +64,99 @@ def _is_writable(folder: Path) -> bool:
     return bool(mode & any_write_bit) and os.access(folder, os.W_OK)
 
 
+# Files that appear whole or not at all
+
+
 @contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
-    """Give a path to write to; the file moves to `path` when the block ends well."""
+def atomic_path(path: Path, *, synced: bool = True) -> Iterator[Path]:
+    """
+    Give a path to write to; the file moves to `path` when the block ends well.
+
+    A link stays, and what it leads to is replaced; mode and owner stay too. What is no regular
+    file is refused. The file is on disk before it gets its name, unless `synced` is False.
+    """
+    target = file_to_write(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # what is to be replaced may be secret: until the new file has its mode, it is too
+    mode = 0o600 if target.exists() else 0o666
+    with naming_errors(path), unfinished_path(target, partial(_make_file, mode=mode)) as part:
+        yield part
+        if synced:
+            _sync(part)
+        _keep_mode(target, part)
+        os.replace(part, target)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Give a folder to fill, which gets its name when the block ends well."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}-{secrets.token_hex(8)}.part")
-    try:
+    with naming_errors(path), unfinished_path(path, Path.mkdir) as part:
         yield part
         os.replace(part, path)
+
+
+def file_to_write(path: Path) -> Path:
+    """Follow links to the file that would be made or replaced; refuse what is no regular file."""
+    try:
+        there = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):  # new, or a link to what is not there yet
+        return Path(os.path.realpath(path)) if path.is_symlink() else path
+    kind = stat.S_IFMT(there.st_mode)
+    if kind != stat.S_IFREG:
+        what = _KIND_OF_FILE.get(kind, "special file")
+        raise InvalidInputError(f"{path} is a {what}; give the name of a file")
+    if not path.is_symlink():
+        return path
+    target = Path(os.path.realpath(path))
+    if not (target.exists() and target.samefile(path)):  # such as a deleted file in /dev/fd
+        raise InvalidInputError(f"{path} leads to a file without a name; give the name of a file")
+    return target
+
+
+def is_stream(path: Path) -> bool:
+    """Whether what is written to a path goes to a reader or a device, and is kept nowhere."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+@contextmanager
+def naming_errors(path: Path) -> Iterator[None]:
+    """Have errors of the system name the file that is written, not its unfinished part or none."""
+    try:
+        yield
+    except OSError as error:
+        name = error.filename
+        is_path = isinstance(name, str | bytes | os.PathLike)  # not a number of an open file
+        if error.errno is not None and not (is_path and not is_unfinished(os.fsdecode(name))):
+            error.filename = str(path)
+            del error.filename2  # of a move
+        raise
+
+
+def _make_file(part: Path, mode: int) -> None:
+    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+
+
+def _sync(part: Path) -> None:
+    """Return when a file is on disk: some systems tell only then that there is no room."""
+    descriptor = os.open(part, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
     finally:
-        part.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _keep_mode(target: Path, part: Path) -> None:
+    """Give a file the mode of the one that it replaces, and its owner where that is allowed."""
+    try:
+        before = target.stat()
+    except OSError:
+        return
+    with suppress(OSError, AttributeError):  # Windows has no chown
+        os.chown(part, before.st_uid, before.st_gid)
+    with suppress(OSError):
+        part.chmod(stat.S_IMODE(before.st_mode))

@@ -131,7 +131,7 @@ def write_series(
     ]
     _check_none_beside(paths, Path(folder), stem, suffix)
     for graph, path in zip(graphs, paths, strict=True):
-        with atomic_path(path) as part:
+        with atomic_path(path, synced=False) as part:  # to wait for each would take far longer
             write(graph, part)
     return paths
 

@@ -99,7 +99,7 @@ def _write(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) 
         flat.append((little, padding))
     text = json.dumps({**header, "arrays": places, "n_bytes": offset}).encode()
     start = len(_MAGIC) + 2 * _LENGTH_BYTES + len(text)
-    with atomic_path(path) as part, part.open("wb") as stream:
+    with atomic_path(path, synced=False) as part, part.open("wb") as stream:
         stream.write(_MAGIC)
         stream.write(len(text).to_bytes(_LENGTH_BYTES, "little"))
         stream.write(zlib.crc32(text).to_bytes(_LENGTH_BYTES, "little"))
