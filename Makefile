@@ -144,3 +144,7 @@ constraints: $(STAMP) ## Write the installed versions to constraints.txt
 .PHONY: clean
 clean: ## Remove the environment and everything made
 	rm -rf $(VENV) $(LOWEST) demo-output paper-records.jsonl* dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+.PHONY: kills
+kills: $(STAMP) ## Kill the program 200 times while it writes, and look at what it leaves
+	$(BIN)/python -m benchmarks.kill_campaign
