@@ -85,7 +85,7 @@ MEMORY_COMMANDS = [
     ("fewer_graphs", "kernel small.parquet --approximate -o -", "give fewer graphs at a time"),
 ]
 # Remedies with tests of their own below.
-OTHERS = {"bond_orders", "data_home", "node_values"}
+OTHERS = {"bond_orders", "data_home", "monte_carlo", "node_values"}
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +165,18 @@ def test_data_home(tmp_path: Path) -> None:
     advice = "; place one there, or give --data-home or set RETGK_DATA_HOME"
     assert one_line(no.value, info.remedies).endswith(advice)
     assert one_line(no.value, DATA_HOME_REMEDY).endswith(advice)
+
+
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.filterwarnings("always")
+def test_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retgk.walks.exact_costs._LONG_SECONDS", 0.0)
+    expected = "minutes on this machine, or longer; --method monte-carlo estimates them in a frac"
+    for line in ("features one.edges -o -", "embed one.edges -o -"):
+        result = invoke(*line.split())
+        assert result.exit_code == 0
+        assert "retgk: exact return probabilities of 3 nodes take about 0 " in result.stderr
+        assert expected in result.stderr
 
 
 def test_bonds_without_an_order() -> None:

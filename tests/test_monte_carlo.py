@@ -40,7 +40,7 @@ def test_unbiased(method, matrix, self_loop):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("matrix", [LOLLIPOP, WEIGHTED], ids=["unweighted", "weighted"])
 def test_standard_errors_are_honest(method, matrix):
-    """The estimated error matches the spread over seeds, on average over nodes and steps."""
+    """The estimated error matches the spread over seeds, or is a little larger, on average."""
     graph = from_dense(matrix)
     found = [
         return_probabilities(
@@ -52,7 +52,7 @@ def test_standard_errors_are_honest(method, matrix):
     claimed = np.sqrt(np.mean([error**2 for _, error in found], axis=0))
     random = spread > 1e-9
     ratio = claimed[random] / spread[random]
-    assert 0.95 < ratio.mean() < 1.2
+    assert 0.95 < ratio.mean() < 1.5
     assert ratio.min() > 0.75
 
 

@@ -224,6 +224,10 @@ class Reading:
 class Walks:
     """How return probabilities are found."""
 
+    remedies: ClassVar[Mapping[str, str]] = {
+        "monte_carlo": "--method monte-carlo estimates them in a fraction of that"
+    }
+
     n_steps: Annotated[int, _walks("--n-steps", min=1, help="Number of steps.")] = 50
     method: Annotated[Method, _walks("--method", help="Exact, or by random walks.")] = "exact"
     n_walks: Annotated[int, _walks("--n-walks", min=3, help="Walks per node, for Monte Carlo.")] = (

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,15 @@ from retgk.array_types import Floats, Ints
 from retgk.graphs.batch import GraphBatch
 from retgk.runtime.compiling import njit
 from retgk.runtime.parallel import n_threads, run_tasks, single_threaded_blas
+from retgk.walks.exact_costs import (
+    Costs,
+    dense_tasks_together,
+    half_power_factor,
+    is_long,
+    published_cost,
+    upper_bound,
+    warn_of_time,
+)
 from retgk.walks.half_powers import LANES, fill_half_powers
 from retgk.walks.twins import Quotients, empty_quotients, merge_twins
 
@@ -25,7 +34,6 @@ _TASKS_PER_THREAD = 16
 _NANOSECONDS = (2e5, 2e8)
 _ENTRIES = (4e4, 4e7)
 _NODES = (2e4, 4e6)
-_DENSE_BYTES = 1 << 28
 
 
 def exact_return_probabilities(
@@ -37,29 +45,56 @@ def exact_return_probabilities(
     Twins are merged; what is left goes through half powers, or through LAPACK where a graph is so
     dense that this is expected to be quicker.
     """
+    _warn_if_long(batch, n_steps, nodes, self_loop, n_jobs)
     probabilities = np.empty((batch.n_nodes if nodes is None else len(nodes), n_steps))
-    for first, last in _parts(batch):
-        begin, end = batch.node_ptr[first], batch.node_ptr[last]
-        if nodes is None:
-            rows, wanted = slice(begin, end), np.arange(end - begin)
-        else:
-            rows = slice(*np.searchsorted(nodes, [begin, end]))
-            wanted = nodes[rows] - begin
-        if len(wanted):
-            _fill_part(batch[first:last], wanted, self_loop, n_jobs, probabilities[rows])
+    for part, rows, wanted in _parts(batch, nodes):
+        _fill_part(part, wanted, self_loop, n_jobs, probabilities[rows])
     return probabilities
 
 
 def published_return_probabilities(batch: GraphBatch, n_steps: int, self_loop: float) -> Floats:
     """The same for all nodes, by one eigendecomposition per graph (section 3.2 of the paper)."""
+    if is_long(published_cost(batch), None):
+        warn_of_time(published_cost(batch), batch.n_nodes, None)
     rows = [
         _spectral_probabilities(_normalized_adjacency(graph, self_loop), n_steps) for graph in batch
     ]
     return np.clip(np.concatenate(rows) if rows else np.empty((0, n_steps)), 0.0, 1.0)
 
 
-def _parts(batch: GraphBatch) -> Iterator[tuple[int, int]]:
-    """Cut the batch into runs of whole graphs of bounded size."""
+def _warn_if_long(
+    batch: GraphBatch, n_steps: int, nodes: Ints | None, self_loop: float, n_jobs: int | None
+) -> None:
+    """Warn where work is expected to be long, counting twins and what walks reach if need be."""
+    n_nodes = batch.n_nodes if nodes is None else len(nodes)
+    if not is_long(upper_bound(batch, n_nodes, n_steps), n_jobs):
+        return
+    graphs = np.repeat(np.arange(len(batch)), batch.sizes)
+    n_starts = np.bincount(graphs if nodes is None else graphs[nodes], minlength=len(batch))
+    entries = np.diff(batch.indptr[batch.node_ptr])
+    if not is_long(Costs.of(batch.sizes, entries, n_starts, n_steps).total(n_starts), n_jobs):
+        return
+    nanoseconds = sum(
+        _expected_cost(part, wanted, n_steps, self_loop, n_jobs)
+        for part, _, wanted in _parts(batch, nodes)
+    )
+    if is_long(nanoseconds, n_jobs):
+        warn_of_time(nanoseconds, n_nodes, n_jobs)
+
+
+def _expected_cost(
+    batch: GraphBatch, nodes: Ints, n_steps: int, self_loop: float, n_jobs: int | None
+) -> float:
+    quotients = merge_all_twins(batch, self_loop, n_jobs)
+    starts = _class_starts(batch, quotients, nodes)[-1]
+    n_starts = np.bincount(starts[0], minlength=len(batch))
+    costs = Costs.of(quotients.n_classes, _n_entries(batch, quotients), n_starts, n_steps)
+    factor = half_power_factor(batch.node_ptr, quotients, starts, n_steps, costs)
+    return costs.total(n_starts, factor)
+
+
+def _parts(batch: GraphBatch, nodes: Ints | None) -> Iterator[tuple[GraphBatch, slice, Ints]]:
+    """Cut the batch into runs of whole graphs of bounded size, with the nodes wanted of each."""
     entry_ptr = batch.indptr[batch.node_ptr]
     first = 0
     while first < len(batch):
@@ -68,7 +103,13 @@ def _parts(batch: GraphBatch) -> Iterator[tuple[int, int]]:
             np.searchsorted(entry_ptr, entry_ptr[first] + _PART_ENTRIES, side="right"),
         )
         last = max(first + 1, int(last) - 1)
-        yield first, last
+        begin, end = batch.node_ptr[first], batch.node_ptr[last]
+        if nodes is None:
+            yield batch[first:last], slice(begin, end), np.arange(end - begin)
+        else:
+            rows = slice(*np.searchsorted(nodes, [begin, end]))
+            if rows.stop > rows.start:
+                yield batch[first:last], rows, nodes[rows] - begin
         first = last
 
 
@@ -76,19 +117,28 @@ def _fill_part(
     batch: GraphBatch, nodes: Ints, self_loop: float, n_jobs: int | None, probabilities: Floats
 ) -> None:
     quotients = merge_all_twins(batch, self_loop, n_jobs)
+    graphs, classes, leaders, starts = _class_starts(batch, quotients, nodes)
+    works = _works(batch, quotients, starts, probabilities, n_threads(n_jobs))
+    # Threads over graphs, not inside LAPACK: bits do not depend on their number.
+    with single_threaded_blas() if works[0].tasks[0][0] is _fill_dense else nullcontext():
+        for work in works:
+            run_tasks(_call, *work, "return probabilities")
+    cuts = np.searchsorted(graphs, _even_cuts(batch.node_ptr, n_threads(n_jobs), _NODES))
+    arrays = (classes, leaders, quotients.multiplicity, quotients.residual)
+    rows = [(*arrays, int(a), int(b), probabilities) for a, b in pairwise(cuts)]
+    run_tasks(_spread, rows, np.diff(cuts).tolist(), n_jobs, "spreading to twins")
+
+
+def _class_starts(
+    batch: GraphBatch, quotients: Quotients, nodes: Ints
+) -> tuple[Ints, Ints, Ints, tuple[Ints, ...]]:
+    """Graph, class and leading position of every node; and where work starts: one node a class."""
     graphs = np.repeat(np.arange(len(batch)), batch.sizes)[nodes]
     classes = batch.node_ptr[graphs] + quotients.class_of[nodes]
     leaders = _leaders(classes, batch.n_nodes)
     leading = np.flatnonzero(leaders == np.arange(len(nodes)))
     starts = (graphs[leading], quotients.class_of[nodes[leading]].astype(np.int64), leading)
-    tasks, costs = _tasks(batch, quotients, starts, probabilities, n_threads(n_jobs))
-    # Threads over graphs, not inside LAPACK: bits do not depend on their number.
-    with single_threaded_blas() if tasks[0][0] is _fill_dense else nullcontext():
-        run_tasks(_call, tasks, costs, n_jobs, "return probabilities")
-    cuts = np.searchsorted(graphs, _even_cuts(batch.node_ptr, n_threads(n_jobs), _NODES))
-    arrays = (classes, leaders, quotients.multiplicity, quotients.residual)
-    rows = [(*arrays, int(a), int(b), probabilities) for a, b in pairwise(cuts)]
-    run_tasks(_spread, rows, np.diff(cuts).tolist(), n_jobs, "spreading to twins")
+    return graphs, classes, leaders, starts
 
 
 def _call(method: Callable[..., None], *arguments: Any) -> None:
@@ -125,37 +175,52 @@ def _leaders(classes: Ints, n_classes: int) -> Ints:
     return first[classes]
 
 
-def _tasks(
+class _Work(NamedTuple):
+    """Tasks, their expected costs, and the threads that take them."""
+
+    tasks: list[tuple[Any, ...]]
+    costs: list[float]
+    n_jobs: int
+
+
+def _works(
     batch: GraphBatch,
     quotients: Quotients,
     starts: tuple[Ints, ...],
     probabilities: Floats,
     n_workers: int,
-) -> tuple[list[tuple[Any, ...]], list[float]]:
-    """Cut the start nodes into pieces of work, each with its method and expected cost."""
+) -> list[_Work]:
+    """Cut the start nodes into pieces of work; those that need much memory come by themselves."""
     graphs, n_steps = starts[0], probabilities.shape[1]
     n_starts = np.bincount(graphs, minlength=len(batch))
-    last_rows = batch.node_ptr[:-1] + quotients.n_classes - 1
-    entries = quotients.row_end[last_rows] - quotients.row_begin[batch.node_ptr[:-1]]
-    per_start = _half_power_cost(quotients.n_classes, entries, n_steps)
-    spectral = _eigh_cost(quotients.n_classes)
-    dense = spectral < n_starts * per_start
-    # LAPACK holds about four matrices; the graph itself shows how much memory is at hand
-    room = np.maximum(_DENSE_BYTES / n_workers, 3 * 12 * entries)
-    dense &= 32.0 * quotients.n_classes**2 <= room
+    entries = _n_entries(batch, quotients)
+    costs = Costs.of(quotients.n_classes, entries, n_starts, n_steps)
 
     def task(method: Callable[..., None], chosen: Any) -> tuple[Any, ...]:
         columns = tuple(column[chosen] for column in starts)
         return method, batch.node_ptr, quotients, columns, probabilities
 
     ptr = np.append(0, np.cumsum(n_starts))
-    tasks = [task(_fill_dense, slice(ptr[g], ptr[g + 1])) for g in np.flatnonzero(dense)]
-    costs = spectral[dense].tolist()
-    sparse = np.flatnonzero(~dense[graphs])
-    for piece, cost in _balanced_pieces(graphs[sparse], per_start, n_workers):
-        tasks.append(task(fill_half_powers, sparse[piece]))
-        costs.append(cost)
-    return tasks, costs
+    dense = np.flatnonzero(costs.is_dense)
+    sizes = (quotients.n_classes[dense], entries[dense])
+    is_large, n_together = dense_tasks_together(*sizes, n_workers)
+    large, others = _Work([], [], min(n_together, n_workers)), _Work([], [], n_workers)
+    for graph, needs_room in zip(dense, is_large, strict=True):
+        work = large if needs_room else others
+        work.tasks.append(task(_fill_dense, slice(ptr[graph], ptr[graph + 1])))
+        work.costs.append(float(costs.spectral[graph]))
+    sparse = np.flatnonzero(~costs.is_dense[graphs])
+    for piece, cost in _balanced_pieces(graphs[sparse], costs.per_start, n_workers):
+        others.tasks.append(task(fill_half_powers, sparse[piece]))
+        others.costs.append(cost)
+    return [work for work in (large, others) if work.tasks]
+
+
+def _n_entries(batch: GraphBatch, quotients: Quotients) -> Ints:
+    """Entries off the diagonal of every quotient."""
+    first_rows = batch.node_ptr[:-1]
+    last_rows = first_rows + quotients.n_classes - 1
+    return np.asarray(quotients.row_end[last_rows] - quotients.row_begin[first_rows])
 
 
 def _balanced_pieces(
@@ -209,17 +274,6 @@ def _fill_dense(
     ]
     matrix[np.diag_indices(n)] = quotients.diagonal[part]
     probabilities[targets] = _spectral_probabilities(matrix, probabilities.shape[1])[rows]
-
-
-def _half_power_cost(n_nodes: Any, n_entries: Any, n_steps: int) -> Any:
-    """Nanoseconds of half powers from one start node (measured: 26 GFlop/s in cache)."""
-    return 0.038 * n_steps * (n_entries + 2 * n_nodes)
-
-
-def _eigh_cost(n_nodes: Any) -> Any:
-    """Nanoseconds of one eigendecomposition on one core (measured for n = 16 to 1000)."""
-    n = np.asarray(n_nodes, dtype=np.float64)
-    return 40_000 + 60 * n**2 + 0.25 * n**3
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)

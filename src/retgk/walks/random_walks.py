@@ -26,6 +26,9 @@ __all__ = [
 _STEP_BITS = np.uint64(32)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _BITS_OF_ONE = np.float64(1).view(np.uint64)
+# Added to what was seen, for standard errors. By simulation values then hardly ever lie beyond four
+# of them: what was never seen may be as frequent as what is seen seven times on average.
+_UNSEEN = 3.0
 
 
 class WalkTable(NamedTuple):
@@ -216,8 +219,8 @@ def fill_returns(table, graphs, starts, walks, estimates, errors):
     """
     Share of walks that stand on their start node after s steps (the paper's estimator).
 
-    `walks` are the number of the first walk and the number of walks. For the error, a
-    return and a stay away are added, so that what was never seen is not taken for certain.
+    `walks` are the number of the first walk and the number of walks. For the error, some
+    returns and stays away are added, so that what was never seen is not taken for certain.
     """
     first_walk, n_walks = walks
     now, before = np.empty(n_walks, np.int32), np.empty(n_walks, np.int32)
@@ -236,7 +239,7 @@ def fill_returns(table, graphs, starts, walks, estimates, errors):
             share = n_returned / n_walks
             estimates[row, step] = share
             if len(errors):
-                share = (n_returned + 1) / (n_walks + 2)
+                share = (n_returned + _UNSEEN) / (n_walks + 2.0 * _UNSEEN)
                 errors[row, step] = np.sqrt(share * (1.0 - share) / (n_walks - 1))
 
 
@@ -248,9 +251,8 @@ def fill_collisions(table, graphs, starts, walks, estimates, errors):
     Walks are reversible: ``P^(a+b)(i, i) = sum_j P^a(i, j) P^b(i, j) d_i / d_j``. With a = b = h
     for s = 2h, and a = h, b = h - 1 for s = 2h - 1, this is the expected number of meetings of
     two different walks from i at j after a and b steps, weighted d_i / d_j. Averaging
-    over all ordered pairs is a U-statistic, so it is unbiased. Its standard error is the
-    jackknife's over walks, and that of one more meeting, so that what was never seen is not
-    taken for certain. `walks` are the number of the first walk and the number of walks.
+    over all ordered pairs is a U-statistic, so it is unbiased. `walks` are the number of the
+    first walk and the number of walks.
     """
     first_walk, n_walks = walks
     n_steps = estimates.shape[1]
@@ -282,7 +284,8 @@ def fill_collisions(table, graphs, starts, walks, estimates, errors):
                 estimates[row, 2 * half + 1] = even * scale
             if len(errors):
                 meetings = (now, before, n_now, n_before, inverse)
-                _fill_jackknife(meetings, scale, 2 * half, odd, even, errors[row])
+                degree = table.degrees[first + start]
+                _fill_errors(meetings, degree, 2 * half, errors[row])
             for walk in range(n_walks):
                 n_before[before[walk]] = 0
         for walk in range(n_walks):
@@ -290,19 +293,42 @@ def fill_collisions(table, graphs, starts, walks, estimates, errors):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _fill_jackknife(meetings, scale, step, odd, even, errors):
-    """Standard errors of two consecutive steps, from each walk's own meetings."""
+def _fill_errors(meetings, degree, step, errors):
+    """
+    Standard errors of two consecutive steps, from each walk's own meetings.
+
+    The variance of a U-statistic has a term for walks, which the jackknife estimates, and one for
+    pairs of walks. Where walks split evenly over some nodes all have as many meetings: the first
+    term is next to zero, and what the jackknife finds of it is chance. So the second is added,
+    from the squares of single meetings; and some more meetings than were seen.
+    """
     now, before, n_now, n_before, inverse = meetings
     n_walks = len(now)
-    odd_spread, even_spread, heaviest = 0.0, 0.0, 0.0
+    odd, even, odd_squares, even_squares, heaviest = 0.0, 0.0, 0.0, 0.0, 0.0
     for walk in range(n_walks):
         a, b = now[walk], before[walk]
-        met = 0.5 * (n_before[a] - (a == b)) * inverse[a] + 0.5 * (n_now[b] - (a == b)) * inverse[b]
+        weight = degree * inverse[a]
+        n_odd, n_even = n_before[a] - (a == b), n_now[a] - 1
+        odd += n_odd * weight
+        even += n_even * weight
+        odd_squares += n_odd * weight**2
+        even_squares += n_even * weight**2
+        heaviest = max(heaviest, weight)
+    odd_spread, even_spread = 0.0, 0.0
+    for walk in range(n_walks):
+        a, b = now[walk], before[walk]
+        here, there = degree * inverse[a], degree * inverse[b]
+        met = 0.5 * ((n_before[a] - (a == b)) * here + (n_now[b] - (a == b)) * there)
         odd_spread += (met - odd / n_walks) ** 2
-        even_spread += ((n_now[a] - 1) * inverse[a] - even / n_walks) ** 2
-        heaviest = max(heaviest, inverse[a])
-    factor = 2.0 * scale * np.sqrt(n_walks * (n_walks - 1.0)) / (n_walks - 2.0)
-    one_more = 2.0 * scale * heaviest
-    errors[step] = np.sqrt(factor**2 * odd_spread + one_more**2)
+        even_spread += ((n_now[a] - 1) * here - even / n_walks) ** 2
+    more = _UNSEEN * (2.0 * heaviest) ** 2
+    errors[step] = _standard_error(n_walks, odd_spread, odd_squares, more)
     if step + 1 < len(errors):
-        errors[step + 1] = np.sqrt(factor**2 * even_spread + one_more**2)
+        errors[step + 1] = _standard_error(n_walks, even_spread, even_squares, more)
+
+
+@njit(cache=True, nogil=True)
+def _standard_error(n_walks, spread, squares, more):
+    """Square root of the jackknife's variance, twice that of pairs, and that of more meetings."""
+    jackknife = 4.0 * n_walks * (n_walks - 1.0) / (n_walks - 2.0) ** 2 * spread
+    return np.sqrt(jackknife + 4.0 * squares + more) / (n_walks * (n_walks - 1.0))

@@ -1,8 +1,7 @@
 """The return probability feature, by whichever method."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, Literal, get_args, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -17,10 +16,10 @@ from retgk.walks.exact_probabilities import (
 )
 from retgk.walks.monte_carlo import ESTIMATORS, estimated_return_probabilities
 from retgk.walks.sampling import chosen_nodes
+from retgk.walks.walk_checks import Method, check_walk_parameters, check_weight_range
 
 __all__ = ["MONTE_CARLO", "Method", "Walks", "return_probabilities"]
 
-Method = Literal["exact", "eigh", "monte-carlo", "monte-carlo-returns"]
 MONTE_CARLO = ("monte-carlo", "monte-carlo-returns")
 
 _WALKS = np.uint64(0x57414C4B53)  # walks and drawn nodes use random numbers of their own
@@ -76,6 +75,7 @@ class Walks:
         n_jobs: int | None = None,
     ) -> tuple[Floats, Floats]:
         """Return probabilities from these random bits, and standard errors if they are wanted."""
+        check_weight_range(batch)
         if not self.is_random:
             exact = self._exact(batch, nodes, n_jobs)
             return exact, np.zeros_like(exact) if with_errors else np.empty((0, self.n_steps))
@@ -185,7 +185,8 @@ def return_probabilities(
     method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
         - "exact": to rounding, by half powers of a graph whose twins are merged;
           :math:`O(S \cdot n \cdot n_{edges})` time per graph, and no dense matrix unless the graph
-          is dense itself (LAPACK then takes one core per graph).
+          is dense itself (LAPACK then takes one core per graph). Where it will take more than about
+          ten minutes, a warning says so before it begins.
         - "eigh": the published formula, one eigendecomposition per graph; the reference, which
           computes all nodes whatever `nodes` says.
         - "monte-carlo": counts meetings of walks of half the length; unbiased, and at the
@@ -198,14 +199,15 @@ def return_probabilities(
         `sample_nodes` draws them (which tells the error that it costs); or nodes
         themselves, numbered over the batch, or a mask.
     self_loop : float, default=1.0
-        Weight of the self-loop that every node gets on top of any of its own. With 0
-        the walk is the plain one; a node without edges then stays where it is, so that its
-        return probabilities are all one.
+        Weight of the self-loop that every node gets on top of any of its own: 0, or
+        between 1e-150 and 1e150 as the weights of edges. With 0 the walk is the plain one;
+        a node without edges then stays where it is, so that its return probabilities are all one.
     standard_error : float, optional
         Standard error wanted of Monte Carlo values. More walks are drawn from a node, starting with
         `n_walks` or 64, until the largest estimated error of its values is not above it.
     return_standard_error : bool, default=False
-        Whether to return estimated standard errors too (zeros for the exact methods).
+        Whether to return estimated standard errors too (zeros for the exact methods). They are on
+        the safe side: from few walks, up to three times as large as the true ones.
     n_jobs : int, optional
         Threads; None for all cores. It changes no result.
     random_state : int, Generator, RandomState or None
@@ -245,18 +247,6 @@ def return_probabilities(
         n_jobs=n_jobs,
     )
     return found if return_standard_error else found[0]
-
-
-def check_walk_parameters(n_steps: Any, method: str, n_walks: Any, self_loop: Any) -> None:
-    """Raise unless these are parameters of `return_probabilities`."""
-    if not isinstance(n_steps, Integral) or isinstance(n_steps, bool) or n_steps < 1:
-        raise InvalidInputError(f"n_steps must be a whole number of at least 1, got {n_steps!r}")
-    if method not in get_args(Method):
-        raise InvalidInputError(f"method must be one of {get_args(Method)}, got {method!r}")
-    if not isinstance(self_loop, Real) or not 0 <= float(self_loop) < np.inf:
-        raise InvalidInputError(f"self_loop must be finite and not negative, got {self_loop!r}")
-    if not isinstance(n_walks, Integral) or n_walks < 3:
-        raise InvalidInputError(f"n_walks must be a whole number of at least 3, got {n_walks!r}")
 
 
 def _check_standard_error(standard_error: float | None, walks: Walks) -> None:
