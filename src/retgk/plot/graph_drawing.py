@@ -139,8 +139,8 @@ def node_positions(graph: Any) -> Floats:
     --------
     >>> triangle = np.ones((3, 3)) - np.eye(3)
     >>> places = node_positions(triangle)
-    >>> np.linalg.norm(places[0] - places[1]).round(3)
-    np.float64(1.0)
+    >>> float(np.linalg.norm(places[0] - places[1]).round(3))
+    1.0
     """
     batch = _one_graph(graph)
     if batch.n_nodes > _MAX_NODES:
