@@ -50,6 +50,18 @@ test-modes: $(STAMP) ## Run all tests with warnings as errors, in development mo
 	@# a folder below a file cannot be made or written to, not even by root
 	HOME=$(CURDIR)/Makefile/home $(MODE_TESTS)
 
+# Inputs depend on SEED alone; failing ones are shown with their numbers and kept in fuzz-failures.
+SECONDS ?= 1800
+SEED ?= 0
+.PHONY: fuzz
+fuzz: $(STAMP) ## Read mutated files of every format for SECONDS=1800, with SEED=0
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) --keep fuzz-failures
+
+.PHONY: fuzz-coverage
+fuzz-coverage: $(STAMP) ## The same guided by coverage, where atheris has a wheel (SECONDS=1800)
+	$(BIN)/python -m pip install --quiet atheris
+	$(BIN)/python -m tests.fuzz.coverage_guided --seconds $(SECONDS) --keep fuzz-failures
+
 .PHONY: lint
 lint: $(STAMP) ## Check style
 	$(BIN)/ruff check .
@@ -143,7 +155,7 @@ constraints: $(STAMP) ## Write the installed versions to constraints.txt
 
 .PHONY: clean
 clean: ## Remove the environment and everything made
-	rm -rf $(VENV) $(LOWEST) demo-output paper-records.jsonl* dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) demo-output paper-records.jsonl* dist fuzz-failures .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .PHONY: kills
 kills: $(STAMP) ## Kill the program 200 times while it writes, and look at what it leaves

@@ -70,6 +70,14 @@ COMMANDS = {
         "predict model.retgk small.parquet --max-bytes 9",
         "more than the 9 allowed; give a larger --max-bytes if you trust it",
     ),
+    "max_bytes": (
+        "info bad.smi --max-bytes 5",
+        "holds more than the 5 bytes allowed; give a larger --max-bytes if you trust it",
+    ),
+    "max_steps": (
+        "predict model.retgk small.parquet --max-steps 3",
+        "more than the 3 allowed; give a larger --max-steps if you trust it",
+    ),
     "model_file": (
         "predict packed.retgk small.parquet",
         "is compressed; give a file as `retgk fit` wrote it",

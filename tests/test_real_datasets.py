@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from retgk import GraphBatch, load_tudataset
-from retgk.io.formats.archive import DEFAULT_MAX_BYTES, open_members
+from retgk.io.formats.archive import open_members
 from retgk.io.formats.text_columns import integer_blocks, read_integers
 from tests.conftest import DATA_VARIABLE
 
@@ -80,7 +80,7 @@ def test_adjacency_is_that_of_the_plain_way(name, data_folder):
     """The streamed adjacency against GraphBatch.from_edges on all lines at once."""
     if not data_folder.joinpath(f"{name}.zip").exists():
         pytest.fail(f"{name}.zip is missing")
-    with open_members(data_folder / f"{name}.zip", DEFAULT_MAX_BYTES) as members:
+    with open_members(data_folder / f"{name}.zip") as members:
         sizes = np.bincount(read_integers(members[f"{name}_graph_indicator.txt"])[0])[1:]
         blocks = list(integer_blocks(members[f"{name}_A.txt"], 2, np.int64))
     edges = np.unique(np.concatenate(blocks, axis=1), axis=1)

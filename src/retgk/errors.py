@@ -1,9 +1,11 @@
 """What bad input raises or warns of: the problem, and what to do about it."""
 
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["InputWarning", "InvalidInputError", "Remedy"]
+__all__ = ["InputWarning", "InvalidInputError", "Remedy", "warn_of"]
 
 
 @dataclass(frozen=True)
@@ -71,3 +73,9 @@ class InvalidInputError(_WithRemedy, ValueError):
 
 class InputWarning(_WithRemedy, UserWarning):
     """Input that is probably not what the user means, with the same two parts of its message."""
+
+
+def warn_of(notes: Iterable[str], stacklevel: int) -> None:
+    """Warn of input, once for each note; `stacklevel` counts from the caller of this function."""
+    for note in notes:
+        warnings.warn(InputWarning(note), stacklevel=stacklevel + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -140,9 +141,9 @@ def _warn_of_size(path: Path, n_bytes: int) -> None:
 Probabilities = Annotated[
     bool, typer.Option("--probabilities", help="Write the probability of every class too.")
 ]
-MaxBytes = Annotated[
-    int | None,
-    typer.Option("--max-bytes", min=1, help="Largest model file to read; 1 GiB by default."),
+MaxSteps = Annotated[
+    int,
+    typer.Option("--max-steps", min=1, help="Most steps of walks that the model file may ask for."),
 ]
 
 
@@ -153,6 +154,7 @@ MaxBytes = Annotated[
     ],
     remedies={
         "model_bytes": "give a larger --max-bytes if you trust it",
+        "max_steps": "give a larger --max-steps if you trust it",
         "model_file": "give a file as `retgk fit` wrote it",
     },
 )
@@ -163,7 +165,7 @@ def predict(
     common: Common,
     output: Output = "-",
     probabilities: Probabilities = False,
-    max_bytes: MaxBytes = None,
+    max_steps: MaxSteps = 4096,
 ) -> None:
     """
     Predict the targets of graphs with a model from a file.
@@ -178,8 +180,10 @@ def predict(
             raise InvalidInputError(
                 f"there is no model file {model_file}; make it with `retgk fit`"
             )
+        limits = (reading.max_bytes, max_steps)
+        model = _load_predictor(model_file, probabilities, limits)
+        reading = replace(reading, max_bytes=_limit_for_graphs(source, reading.max_bytes))
         collection = read_collection(source, reading, common)
-        model = _load_predictor(model_file, probabilities, max_bytes)
     with watch.timing("predict"):
         predictions = model.predict(collection.graphs)
         columns = {"prediction": predictions}
@@ -196,10 +200,21 @@ def predict(
         note(common, ", ".join(f"{name} {value:.4f}" for name, value in facts.items()))
 
 
-def _load_predictor(path: Path, probabilities: bool, max_bytes: int | None) -> Any:
+def _limit_for_graphs(source: str, max_bytes: int | None) -> int | None:
+    """Give the limit that was meant for the model, unless graphs may have more by their size."""
+    from retgk.runtime.parse_budget import ParseBudget
+
+    if max_bytes is None:
+        return None
+    path = Path(source)
+    return max(max_bytes, ParseBudget(source, path.stat().st_size if path.is_file() else 0).allowed)
+
+
+def _load_predictor(path: Path, probabilities: bool, limits: tuple[int | None, int]) -> Any:
     from retgk.persistence.model_files import DEFAULT_MAX_BYTES, load_model
 
-    model = load_model(path, max_bytes=max_bytes or DEFAULT_MAX_BYTES)
+    max_bytes, max_steps = limits
+    model = load_model(path, max_bytes=max_bytes or DEFAULT_MAX_BYTES, max_steps=max_steps)
     if not hasattr(model, "predict"):
         raise InvalidInputError(
             f"{path} holds a {type(model).__name__}, which does not predict; make a model with "

@@ -157,6 +157,7 @@ class Reading:
         "symmetrize": "give --symmetrize to drop the directions, or if each edge is listed once",
         "delimiter": "give --delimiter {value} if they are separated by it",
         "bond_orders": "leave out --bond-orders",
+        "max_bytes": "give a larger --max-bytes if you trust it",
         **DATA_HOME_REMEDY,
     }
 
@@ -217,6 +218,15 @@ class Reading:
         Path | None,
         FileRole.READ,
         _reading("--targets", help="Text file of targets, one line per graph."),
+    ] = None
+    max_bytes: Annotated[
+        int | None,
+        _reading(
+            "--max-bytes",
+            min=1,
+            help="Most memory and unpacked text of a file; by its size. Files may come from "
+            "strangers.",
+        ),
     ] = None
 
 

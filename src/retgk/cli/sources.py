@@ -34,7 +34,8 @@ def read_collection(
     with _left_out_as_note(common):
         dataset = _read_source(source, reading)
     if reading.targets is not None:
-        dataset = replace(dataset, targets=_targets_from(reading.targets, len(dataset)))
+        targets = _targets_from(reading.targets, len(dataset), reading.max_bytes)
+        dataset = replace(dataset, targets=targets)
     dataset = replace(dataset, graphs=used_graphs(dataset.graphs, reading))
     if announce:
         note(common, f"{dataset.name}: {dataset.graphs!r}")
@@ -126,6 +127,7 @@ def _read_path(path: Path, reading: Reading) -> GraphDataset:
         skip_invalid=reading.skip_invalid,
         bond_orders=reading.bond_orders,
         atom_attributes=reading.atom_attribute or (),
+        max_bytes=reading.max_bytes,
     )
 
 
@@ -144,7 +146,12 @@ def _read_by_name(name: str, reading: Reading) -> GraphDataset:
         )
         raise InvalidInputError(f"there is no file, folder or known collection {name!r}; {hint}")
     return without_empty_targets(
-        load_tudataset(name, reading.data_home, symmetrize=reading.symmetrize)
+        load_tudataset(
+            name,
+            reading.data_home,
+            symmetrize=reading.symmetrize,
+            max_bytes=reading.max_bytes,
+        )
     )
 
 
@@ -165,23 +172,23 @@ def _read_standard_input(reading: Reading) -> GraphDataset:
     return replace(dataset, name="standard input") if dataset.name == "stdin" else dataset
 
 
-def _targets_from(path: Path, n_graphs: int) -> NDArray[Any]:
+def _targets_from(path: Path, n_graphs: int, max_bytes: int | None) -> NDArray[Any]:
     """Targets from a text file of one line per graph."""
     from retgk.io.formats.smiles_files import typed_targets
+    from retgk.io.formats.text_lines import text_lines
+    from retgk.runtime.parse_budget import ParseBudget
 
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path} is not text: {error}") from error
-    texts = [line.strip() for line in lines]
-    for number, text in enumerate(texts, start=1):
-        if not text:
+    budget = ParseBudget.of_files(path, [path], max_bytes)
+    texts = []
+    for number, line in text_lines(path, budget):
+        texts.append(line.strip())
+        if not texts[-1]:
             raise InvalidInputError(f"{path}, line {number} is empty; give a target for each graph")
     if len(texts) != n_graphs:
         raise InvalidInputError(
             f"{path} has {len(texts)} lines for {n_graphs} graphs; give one line for each graph"
         )
-    return typed_targets(texts)
+    return typed_targets(texts, budget)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import get_args
 
 from retgk.errors import InvalidInputError, Remedy
-from retgk.io.formats.archive import DEFAULT_MAX_BYTES
 from retgk.io.formats.graph_files import Format, PathLike, format_of, paths_to_read
 from retgk.io.formats.smiles_files import SmilesReading, read_smiles
 from retgk.io.graph_dataset import GraphDataset, without_empty_targets
@@ -31,7 +30,7 @@ def read_graphs(
     skip_invalid: bool = False,
     bond_orders: bool = False,
     atom_attributes: str | Sequence[str] = (),
-    max_bytes: int = DEFAULT_MAX_BYTES,
+    max_bytes: int | None = None,
 ) -> GraphDataset:
     r"""
     Read graphs from a file or folder; its name, or else its content, tells the format.
@@ -71,8 +70,11 @@ def read_graphs(
         SMILES: whether the order of a bond is its weight.
     atom_attributes : str or sequence of str, default=()
         SMILES: what to keep of every atom as continuous attributes, as in `from_rdkit`.
-    max_bytes : int, default=4 GiB
-        TUDataset and edge lists: limit on the unpacked size, as files may come from strangers.
+    max_bytes : int, optional
+        Limit on the unpacked size, and on the memory that reading takes, as files may come from
+        strangers. By default 4 GiB of text, and as much memory as honest files of that size need:
+        256 MiB or, for larger files, 512 times the size on disk up to 4 GiB, and 64 times the size
+        in any case.
 
     Returns
     -------
@@ -103,12 +105,12 @@ def read_graphs(
     if form == "tu":
         return source.read_tu(symmetrize, max_bytes)
     if form == "parquet":
-        return source.read_parquet()
+        return source.read_parquet(max_bytes)
     if form == "graphml":
-        return source.read_graphml(label, attributes, symmetrize)
+        return source.read_graphml(label, attributes, symmetrize, max_bytes)
     if form == "edges":
         return source.read_edges(delimiter, weighted, max_bytes)
-    return source.read_smiles(smiles)
+    return source.read_smiles(smiles, max_bytes)
 
 
 @dataclass(frozen=True)
@@ -133,30 +135,38 @@ class _Source:
     def name(self) -> str:
         return _name_of(self.path) or self.path.name
 
-    def read_tu(self, symmetrize: bool, max_bytes: int) -> GraphDataset:
+    def read_tu(self, symmetrize: bool, max_bytes: int | None) -> GraphDataset:
         from retgk.io.formats.parsed_copies import ReadOptions
         from retgk.io.formats.tudataset_reader import read_tudataset
 
         options = ReadOptions(symmetrize=symmetrize)
-        return without_empty_targets(read_tudataset(self.path, None, options, max_bytes))
+        dataset, _ = read_tudataset(self.path, None, options, max_bytes)
+        return without_empty_targets(dataset)
 
-    def read_parquet(self) -> GraphDataset:
+    def read_parquet(self, max_bytes: int | None) -> GraphDataset:
         from retgk.io.formats.parquet import read_parquet
 
-        return without_empty_targets(read_parquet(self.path))
+        return without_empty_targets(read_parquet(self.path, max_bytes=max_bytes))
 
     def read_graphml(
-        self, label: Hashable | None, attributes: Hashable | list[Hashable], symmetrize: bool
+        self,
+        label: Hashable | None,
+        attributes: Hashable | list[Hashable],
+        symmetrize: bool,
+        max_bytes: int | None,
     ) -> GraphDataset:
         from retgk.io.formats.graphml import read_graphml
 
         paths = paths_to_read(self.path, ".graphml")
-        graphs = read_graphml(paths, label=label, attributes=attributes, symmetrize=symmetrize)
-        return GraphDataset(
-            graphs, None, self.name, graph_names=[_text(file.stem) for file in paths]
+        graphs = read_graphml(
+            paths, label=label, attributes=attributes, symmetrize=symmetrize, max_bytes=max_bytes
         )
+        names = [_text(file.stem) for file in paths]
+        return GraphDataset(graphs, None, self.name, graph_names=names)
 
-    def read_edges(self, delimiter: str | None, weighted: bool, max_bytes: int) -> GraphDataset:
+    def read_edges(
+        self, delimiter: str | None, weighted: bool, max_bytes: int | None
+    ) -> GraphDataset:
         from retgk.io.formats.edge_lists import read_edge_list
 
         paths = paths_to_read(self.path, ".edges", ".edges.gz")
@@ -167,9 +177,9 @@ class _Source:
         names = [_name_of(file) for file in paths]
         return GraphDataset(graphs, None, self.name, graph_names=names)
 
-    def read_smiles(self, reading: SmilesReading) -> GraphDataset:
+    def read_smiles(self, reading: SmilesReading, max_bytes: int | None) -> GraphDataset:
         try:
-            return read_smiles(self.path, reading, self.name)
+            return read_smiles(self.path, reading, self.name, max_bytes)
         except InvalidInputError as error:
             is_guess = self.given_format is None and not _SMILES_SUFFIXES & set(self.path.suffixes)
             if error.remedy is None or error.remedy.key != "skip_invalid" or not is_guess:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from retgk.errors import InvalidInputError, Remedy
 from retgk.runtime.memory import check_room
 from retgk.runtime.storage import atomic_path
-from retgk.runtime.zip_members import STORED, member_problem
+from retgk.runtime.zip_members import STORED, ZIP_DAMAGE, member_problem
 
 __all__ = [
     "FORMAT",
@@ -53,21 +53,7 @@ _END = struct.Struct("<4s4H2LH")
 _LOCATOR = struct.Struct("<4sLQL")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 
-# What zipfile, json and numpy raise on damaged bytes; OSError is for positions before the start.
-_DAMAGE = (
-    ArithmeticError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RecursionError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-    struct.error,
-    zipfile.BadZipFile,
-)
+_DAMAGE = (*ZIP_DAMAGE, SyntaxError, TypeError)  # the two are of json and numpy
 
 
 class _Container(NamedTuple):

@@ -28,7 +28,11 @@ from retgk.persistence.model_states import (
     restore_kernel,
     restore_regressor,
 )
-from retgk.persistence.stored_parameters import model_with_parameters, parameters_to_json
+from retgk.persistence.stored_parameters import (
+    DEFAULT_MAX_STEPS,
+    model_with_parameters,
+    parameters_to_json,
+)
 
 __all__ = ["DEFAULT_MAX_BYTES", "load_model", "save_model"]
 
@@ -84,11 +88,16 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     description, arrays = _describe(model, "")
     with _context(f"the model cannot be saved to {path}", "fit it again with its parameters"):
-        _restore(description, dict(arrays))  # parameters that were changed after fit
+        _restore(description, dict(arrays), None)  # parameters that were changed after fit
     write_container(Path(path), {"retgk": __version__, "model": description}, arrays)
 
 
-def load_model(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
+def load_model(
+    path: str | os.PathLike[str],
+    *,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+    max_steps: int = DEFAULT_MAX_STEPS,
+) -> Any:
     """
     Read a model that `save_model` wrote.
 
@@ -101,6 +110,10 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYT
         The file.
     max_bytes : int, default=1 GiB
         Largest file to read; a model takes about as much memory as its file.
+    max_steps : int, default=4096
+        Most steps of random walks that the model may ask for, and a limit on its walks: 4096 for
+        each node, of so many steps, or more of fewer. A stranger's model could otherwise ask for
+        work without end.
 
     Returns
     -------
@@ -121,7 +134,7 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYT
     document, arrays = read_container(path, max_bytes)
     writer = document.get("retgk")
     with _context(f"{path} is damaged", f"save it again (it is of retgk {writer!s:.20})"):
-        return _restore(document.get("model"), arrays)
+        return _restore(document.get("model"), arrays, max_steps)
 
 
 def _describe(model: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
@@ -151,15 +164,15 @@ def _describe(model: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
     return description, arrays
 
 
-def _restore(description: Any, arrays: Arrays) -> Any:
+def _restore(description: Any, arrays: Arrays, max_steps: int | None) -> Any:
     """The model; every array belongs to it or to a model inside it."""
-    model = _restore_part(description, arrays, "")
+    model = _restore_part(description, arrays, "", max_steps)
     if arrays:
         raise InvalidInputError(f"the array {min(arrays)!r} belongs to nothing")
     return model
 
 
-def _restore_part(description: Any, arrays: Arrays, prefix: str) -> Any:
+def _restore_part(description: Any, arrays: Arrays, prefix: str, max_steps: int | None) -> Any:
     """One model, whose arrays are removed from `arrays`."""
     known = _SAVABLE.get(description["class"])
     if known is None:
@@ -168,10 +181,10 @@ def _restore_part(description: Any, arrays: Arrays, prefix: str) -> Any:
             "retgk"
         )
     parts = {
-        name: _restore_part(part, arrays, f"{prefix}{name}.")
+        name: _restore_part(part, arrays, f"{prefix}{name}.", max_steps)
         for name, part in description["parts"].items()
     }
-    model = model_with_parameters(known.model_class, description["parameters"])
+    model = model_with_parameters(known.model_class, description["parameters"], max_steps)
     own = [name for name in arrays if name.startswith(prefix)]
     stored = FittedState(
         {name: from_json(value) for name, value in description["fitted"].items()},
@@ -200,5 +213,8 @@ def _context(problem: str, advice: str) -> Iterator[None]:
         ValueError,
         AttributeError,
     ) as e:
+        remedy = e.remedy if isinstance(e, InvalidInputError) else None
+        if isinstance(e, InvalidInputError) and remedy is not None:
+            raise InvalidInputError(f"{problem}: {e.problem}", remedy) from e
         reason = str(e) if isinstance(e, InvalidInputError) else f"{type(e).__name__}: {e}"
         raise InvalidInputError(f"{problem}: {reason}; {advice}") from e

@@ -7,13 +7,17 @@ from typing import Any, get_args
 
 import numpy as np
 
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.persistence.json_values import from_json, to_json
 from retgk.walks.return_probabilities import Method
 
-__all__ = ["model_with_parameters", "parameters_to_json"]
+__all__ = ["DEFAULT_MAX_STEPS", "model_with_parameters", "parameters_to_json"]
+
+DEFAULT_MAX_STEPS = 1 << 12
+"""Steps that a model may ask for; those of the paper have 50."""
 
 _MANY = 1 << 20
+_WALKS_PER_NODE = 1 << 12  # of the most steps; the default is 200 walks
 _MAX_JOBS = 1 << 10
 _MAX_SEED = (1 << 64) - 1
 
@@ -45,7 +49,9 @@ def _storable(name: str, value: Any) -> Any:
     return value
 
 
-def model_with_parameters(model_class: type, stored: Any) -> Any:
+def model_with_parameters(
+    model_class: type, stored: Any, max_steps: int | None = DEFAULT_MAX_STEPS
+) -> Any:
     """
     Make an unfitted model from its parameters.
 
@@ -56,6 +62,8 @@ def model_with_parameters(model_class: type, stored: Any) -> Any:
     stored : dict
         What `parameters_to_json` gave. A parameter that is missing, because it is younger than
         the file, gets its default.
+    max_steps : int, optional
+        Most steps of walks; None for any number.
 
     Returns
     -------
@@ -75,7 +83,28 @@ def model_with_parameters(model_class: type, stored: Any) -> Any:
     for name, is_good in _CHECKS.items():
         if name in parameters and not is_good(parameters[name]):
             raise InvalidInputError(f"the parameter {name} is {parameters[name]!r:.80}")
+    if max_steps is not None:
+        _check_work(parameters, max_steps)
     return model_class(**parameters)
+
+
+def _check_work(parameters: Mapping[str, Any], max_steps: int) -> None:
+    """Raise if the walks of one node would take longer than those of any honest model."""
+    several = parameters.get("n_steps", 1)
+    n_steps = max(several) if isinstance(several, tuple | list) else several
+    n_walks = parameters.get("n_walks", 1)
+    remedy = Remedy("max_steps", "pass a larger max_steps if you trust it")
+    if n_steps > max_steps:
+        raise InvalidInputError(
+            f"the model asks for n_steps={n_steps}, more than the {max_steps} allowed", remedy
+        )
+    most = _WALKS_PER_NODE * max_steps
+    if n_steps * n_walks > most and str(parameters.get("method", "")).startswith("monte-carlo"):
+        raise InvalidInputError(
+            f"the model asks for {n_walks} walks of {n_steps} steps from every node, more than the "
+            f"{most} steps allowed",
+            remedy,
+        )
 
 
 def _is_whole(value: Any, smallest: int, largest: int) -> bool:

@@ -2,10 +2,12 @@
 
 import re
 import stat
+import struct
 import zipfile
+import zlib
 from collections.abc import Sequence
 
-__all__ = ["DEFLATED", "STORED", "member_problem"]
+__all__ = ["DEFLATED", "STORED", "ZIP_DAMAGE", "member_problem"]
 
 STORED = (zipfile.ZIP_STORED,)
 """Members as they are, so that none is larger than the file."""
@@ -13,7 +15,24 @@ STORED = (zipfile.ZIP_STORED,)
 DEFLATED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Compressions that unpack with a bound on memory; others do not."""
 
-_ENCRYPTED = 0x1
+ZIP_DAMAGE = (
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What zipfile raises on damaged bytes; OSError is for positions before the start."""
+
+_ENCRYPTED = 0x1 | 0x40 | 0x2000  # in the plain way, the strong way, with a masked directory
+_PATCHES = 0x20
+_MOST_DEFLATED = 1032  # bytes that one byte can stand for
 
 
 def member_problem(info: zipfile.ZipInfo, compressions: Sequence[int]) -> str | None:
@@ -35,6 +54,9 @@ def member_problem(info: zipfile.ZipInfo, compressions: Sequence[int]) -> str | 
         not in (0, stat.S_IFREG, stat.S_IFDIR),
         "is compressed": compressions == STORED and is_packed,
         "is encrypted": info.flag_bits & _ENCRYPTED,
+        "holds patches of another file": info.flag_bits & _PATCHES,
+        "declares more bytes than it can hold": info.file_size
+        > _MOST_DEFLATED * max(info.compress_size, 1),
         "is compressed in another way than deflate": info.compress_type not in compressions,
     }
     return next((text for text, is_so in problems.items() if is_so), None)

@@ -36,6 +36,7 @@ ATOM_ATTRIBUTES = {
 """Names of the attributes of atoms, and the methods of ``rdkit.Chem.Atom`` that give them."""
 
 CHUNK = 10_000  # molecules held at a time: a million of RDKit's would take gigabytes
+CHUNK_LETTERS = 50 * CHUNK  # a kilobyte each
 MOST_SHOWN = 50  # positions of unreadable strings in a message
 LARGEST_DENSE = 512  # atoms up to which RDKit's adjacency matrix is quicker than its bonds
 
@@ -120,13 +121,24 @@ def from_smiles(
     _chem()
     reader = _Reader(_checked_names(attributes), add_hydrogens, bond_orders)
     found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
-    chunks = [(found[first : first + CHUNK], first) for first in range(0, len(found), CHUNK)]
+    chunks = list(_chunks(found))
     batches = []
     with progress_bar("reading SMILES", len(found)) as advance:
         for batch in _convert_chunks(reader, chunks, n_jobs):
             batches.append(batch)
             advance(len(batch))
     return GraphBatch.concatenate(batches)
+
+
+def _chunks(smiles: list[str]) -> Iterator[tuple[list[str], int]]:
+    """Cut a list into pieces, with the positions they start at; long strings make short pieces."""
+    first = n_letters = 0
+    for position, text in enumerate(smiles):
+        n_letters += len(text)
+        if position - first == CHUNK or (n_letters > CHUNK_LETTERS and position > first):
+            yield smiles[first:position], first
+            first, n_letters = position, len(text)
+    yield smiles[first:], first
 
 
 def _convert_chunks(

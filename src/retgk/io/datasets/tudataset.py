@@ -11,7 +11,6 @@ from retgk.io.datasets.download import (
     keep_checksum,
     verify_checksum,
 )
-from retgk.io.formats.archive import DEFAULT_MAX_BYTES
 from retgk.io.formats.parsed_copies import (
     ReadOptions,
     cache_path,
@@ -33,7 +32,7 @@ def load_tudataset(
     *,
     symmetrize: bool = False,
     weight_column: int | None = None,
-    max_bytes: int = DEFAULT_MAX_BYTES,
+    max_bytes: int | None = None,
     cache: bool = True,
 ) -> GraphDataset:
     """
@@ -41,7 +40,7 @@ def load_tudataset(
 
     The files are a set of edges: an edge that is listed more than once counts once. A
     parsed copy is kept, in ``data_home/.retgk-cache`` or, where that may not be written to,
-    in the cache folder of the platform; it is renewed when the source changes.
+    in the cache folder of the platform; it is renewed when the content of the source changes.
 
     Parameters
     ----------
@@ -58,8 +57,10 @@ def load_tudataset(
     weight_column : int, optional
         Column of ``NAME_edge_attributes.txt`` that holds the edge weights; edges listed
         more than once then add up. By default edges have no weights.
-    max_bytes : int, default=4 GiB
-        Limit on the unpacked size: archives may come from strangers.
+    max_bytes : int, optional
+        Limit on the unpacked size, and on the memory that reading takes: archives may come from
+        strangers. By default 4 GiB of text, and as much memory as honest archives of that size
+        need, see `read_graphs`.
     cache : bool, default=True
         Whether to use and keep a parsed copy.
 
@@ -88,13 +89,13 @@ def load_tudataset(
     source = _source(name, home, download)
     options = ReadOptions(symmetrize, weight_column)
     if not cache:
-        return _read(source, name, options, max_bytes)
+        return _read(source, name, options, max_bytes)[0]
     path = cache_path(cache_folder(home), name, source, options)
     mark = fingerprint(source, options)
     dataset = load_cached(path, mark)
     if dataset is None:
-        dataset = _read(source, name, options, max_bytes)
-        store_cached(path, dataset, mark)
+        dataset, notes = _read(source, name, options, max_bytes)
+        store_cached(path, dataset, mark, notes)
     return dataset
 
 
@@ -164,7 +165,9 @@ def _source(name: str, home: Path, download: bool) -> Path:
     )
 
 
-def _read(source: Path, name: str, options: ReadOptions, max_bytes: int) -> GraphDataset:
+def _read(
+    source: Path, name: str, options: ReadOptions, max_bytes: int | None
+) -> tuple[GraphDataset, list[str]]:
     from retgk.io.formats.tudataset_reader import read_tudataset  # compiles; copies need it not
 
     if source.is_file():

@@ -18,6 +18,10 @@ __all__ = ["EdgeFile", "EdgesOutOfOrderError", "adjacency_of_blocks", "entries_o
 
 BLOCK_EDGES = 1 << 17
 
+# Bytes of memory: two entries in the result, and what sorting needs.
+PER_EDGE = 8
+_PER_HELD_EDGE = 40
+
 
 class EdgesOutOfOrderError(Exception):
     """The edges of a file are not grouped by graph; they must be held and sorted first."""
@@ -32,6 +36,13 @@ class EdgeFile(NamedTuple):
     def blocks(self) -> Generator[Codes, None, None]:
         """Read source and target of every line, from 1 on, in pieces of shape (2, n_lines)."""
         return integer_blocks(self.member, 2, np.int32)
+
+    def charge(self, n_edges: int, n_held: int) -> None:
+        """Pay for edges of the result, and for those that are held to be sorted."""
+        if self.order is None:  # else they were paid for when they were read
+            self.member.budget.charge(PER_EDGE * n_edges, f"{self.member.name}, its edges")
+        what = f"{self.member.name}, {n_held} edges that must be held together,"
+        self.member.budget.check(_PER_HELD_EDGE * n_held, what)
 
     def place(self, edge: int) -> str:
         """Name the line of an edge, for messages."""
@@ -50,7 +61,8 @@ def adjacency_of_blocks(
     """
     # Memory that is never written costs nothing; the shortest line has four bytes.
     most_lines = (file.member.size + 1) // 4
-    columns = np.empty(most_lines * (1 + symmetrize), np.int32)
+    most_entries = min(most_lines * (1 + symmetrize), 2 * file.member.budget.left // PER_EDGE)
+    columns = np.empty(most_entries, np.int32)
     lengths = np.zeros(int(node_ptr[-1]), np.int64)
     n_written = 0
     n_edges = 0
@@ -95,6 +107,7 @@ def _graph_blocks(
         held.append(block)
         n_held += block.shape[1]
         n_edges += block.shape[1]
+        file.charge(block.shape[1], n_held)
         if n_held >= BLOCK_EDGES and began > 0:
             edges = np.concatenate(held, axis=1)
             yield edges[:, :began], first, graph

@@ -1,8 +1,6 @@
 """Files of edges: one graph per file, one undirected edge per line."""
 
-import gzip
 import math
-import zlib
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -13,14 +11,17 @@ import numpy as np
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
-from retgk.io.formats.archive import DEFAULT_MAX_BYTES
-from retgk.io.formats.graph_files import PathLike, paths_to_read, write_series
+from retgk.io.formats.graph_files import PathLike, is_gzip, paths_to_read, write_series
+from retgk.io.formats.text_lines import text_lines
+from retgk.runtime.parse_budget import ParseBudget
 
 __all__ = ["read_edge_list", "write_edge_list"]
 
 _MAX_LINE_BYTES = 1 << 20
 _MOST_SHOWN = 60
 _OTHER_DELIMITERS = ",;|"
+_BETWEEN_CHECKS = 1 << 12
+_PER_END, _PER_NODE = 80, 250  # bytes of memory
 
 
 def read_edge_list(
@@ -28,7 +29,7 @@ def read_edge_list(
     *,
     delimiter: str | None = None,
     weighted: bool = False,
-    max_bytes: int = DEFAULT_MAX_BYTES,
+    max_bytes: int | None = None,
 ) -> GraphBatch:
     r"""
     Read files of edges, one graph each, one undirected edge per line.
@@ -41,13 +42,15 @@ def read_edge_list(
     paths : path-like or iterable of path-like
         A file, several files, or a folder whose ``*.edges`` and ``*.edges.gz`` files are
         read in order of their names. Blank lines and lines that start with ``#`` are
-        skipped; files that end in ``.gz`` are unpacked on the way.
+        skipped; files that end in ``.gz`` are unpacked on the way. Lines end in LF, CR or both.
     delimiter : str, optional
         What stands between the columns; white space by default.
     weighted : bool, default=False
         Whether a third column holds the weights. Otherwise more columns are ignored.
-    max_bytes : int, default=4 GiB
-        Limit on the size of a file, unpacked: files may come from strangers.
+    max_bytes : int, optional
+        Limit on the size of each file, unpacked, and on the memory that reading all takes: files
+        may come from strangers. By default 4 GiB of text, and as much memory as honest files of
+        that size need.
 
     Returns
     -------
@@ -74,7 +77,8 @@ def read_edge_list(
             f"delimiter must be text, or None for white space, got {delimiter!r}"
         )
     files = paths_to_read(paths, ".edges", ".edges.gz")
-    return GraphBatch.concatenate(_read_one(path, delimiter, weighted, max_bytes) for path in files)
+    budget = ParseBudget.of_files("", files, max_bytes)
+    return GraphBatch.concatenate(_read_one(path, delimiter, weighted, budget) for path in files)
 
 
 def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:
@@ -150,6 +154,11 @@ class _Edges:
         self.ends.append(self.numbers.setdefault(source, len(self.numbers)))
         self.ends.append(self.numbers.setdefault(target, len(self.numbers)))
 
+    def check(self, budget: ParseBudget) -> None:
+        """Raise if the edges so far, and the graph that is made of them, take too much memory."""
+        n_bytes = _PER_END * len(self.ends) + _PER_NODE * len(self.numbers)
+        budget.check(n_bytes, f"{len(self.ends) // 2} edges")
+
     def graph(self) -> GraphBatch:
         """Build a batch of one; nodes that are all called by numbers are in that order."""
         edges = self._rank()[np.array(self.ends, np.int64).reshape(-1, 2)]
@@ -172,11 +181,12 @@ class _Edges:
         return rank
 
 
-def _read_one(path: Path, delimiter: str | None, weighted: bool, max_bytes: int) -> GraphBatch:
+def _read_one(path: Path, delimiter: str | None, weighted: bool, budget: ParseBudget) -> GraphBatch:
     edges = _Edges()
-    for number, line in _lines(path, max_bytes):
-        if not line or line.startswith("#"):
-            continue
+    budget.source = path
+    for number, line in _edge_texts(path, budget):
+        if number % _BETWEEN_CHECKS == 0:
+            edges.check(budget)
         try:
             source, target, *others = _cells(line, delimiter)
             if weighted:
@@ -197,6 +207,20 @@ def _read_one(path: Path, delimiter: str | None, weighted: bool, max_bytes: int)
             "numbers; if that line is a header, remove it or put a # before it"
         )
     return edges.graph()
+
+
+def _edge_texts(path: Path, budget: ParseBudget) -> Iterator[tuple[int, str]]:
+    """Read lines with their numbers, stripped, without comments and blank ones."""
+    if path.suffix == ".gz" and not is_gzip(path):
+        raise InvalidInputError(f"{path} is damaged: Not a gzipped file; fetch it again")
+    for number, text in text_lines(path, budget):
+        line = text.strip()
+        if len(line) > _MAX_LINE_BYTES:
+            raise InvalidInputError(
+                f"{path}, line {number} has more than {_MAX_LINE_BYTES} bytes; it is not an edge"
+            )
+        if line and not line.startswith("#"):
+            yield number, line
 
 
 def _is_int(name: str) -> bool:
@@ -248,30 +272,6 @@ def _weight(others: list[str]) -> float:
     if not 0 <= weight < math.inf:
         raise _BadLineError("the weight must be a number, finite and not negative")
     return weight
-
-
-def _lines(path: Path, max_bytes: int) -> Iterator[tuple[int, str]]:
-    """Read lines with their numbers, stripped; one at a time is held in memory."""
-    n_bytes = number = 0
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            while line := stream.readline(_MAX_LINE_BYTES + 1):
-                n_bytes, number = n_bytes + len(line), number + 1
-                if n_bytes > max_bytes:
-                    raise InvalidInputError(
-                        f"{path} holds more than the {max_bytes} bytes allowed; pass a larger "
-                        "max_bytes if you trust it"
-                    )
-                if len(line) > _MAX_LINE_BYTES:
-                    raise InvalidInputError(
-                        f"{path}, line {number} has more than {_MAX_LINE_BYTES} bytes; it is not "
-                        "an edge"
-                    )
-                yield number, line.decode("utf-8-sig").strip()
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path}, line {number} is not text: {error}") from error
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise InvalidInputError(f"{path} is damaged: {error}; fetch it again") from error
 
 
 def _quote(line: str) -> str:

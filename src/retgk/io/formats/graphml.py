@@ -1,16 +1,24 @@
 """GraphML files through networkx: one graph per file."""
 
+import io
+import re
 from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
+from xml.parsers import expat
 
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters.networkx_graphs import from_networkx, networkx_graph
 from retgk.io.formats.graph_files import PathLike, paths_to_read, write_series
+from retgk.io.formats.text_lines import unpacked_bytes
 from retgk.runtime.optional_packages import optional_module
+from retgk.runtime.parse_budget import ParseBudget
 
 __all__ = ["read_graphml", "write_graphml"]
+
+_GRAPH = re.compile(rb"<(?:[\w.-]+:)?graph[\s/>]")
+_PER_BYTE = 48  # bytes of memory that elements and their nodes take, for each byte of text
 
 
 def read_graphml(
@@ -20,15 +28,19 @@ def read_graphml(
     attributes: Hashable | list[Hashable] | None = None,
     weight: Hashable | None = "weight",
     symmetrize: bool = False,
+    max_bytes: int | None = None,
 ) -> GraphBatch:
     """
     Read GraphML files, one graph each.
+
+    A file with several graphs, or with graphs inside nodes, is an error: rows of any result are
+    to be those of the files.
 
     Parameters
     ----------
     paths : path-like or iterable of path-like
         A file, several files, or a folder whose ``*.graphml`` files are read in order of
-        their names.
+        their names. Files may be compressed by gzip.
     label : hashable, optional
         Node attribute that is the discrete label.
     attributes : hashable or list of hashable, optional
@@ -37,6 +49,10 @@ def read_graphml(
         Edge attribute that is the weight.
     symmetrize : bool, default=False
         Whether to drop the directions of directed graphs; otherwise they are an error.
+    max_bytes : int, optional
+        Limit on the size of each file, unpacked, and on the memory that reading all takes: files
+        may come from strangers. By default 4 GiB of text, and as much memory as honest files of
+        that size need.
 
     Returns
     -------
@@ -54,7 +70,9 @@ def read_graphml(
     True
     """
     nx = optional_module("networkx", "networkx")
-    graphs = [_read_one(nx, path) for path in paths_to_read(paths, ".graphml")]
+    files = paths_to_read(paths, ".graphml")
+    budget = ParseBudget.of_files("", files, max_bytes)
+    graphs = [_read_one(nx, path, budget) for path in files]
     return from_networkx(
         graphs, label=label, attributes=attributes, weight=weight, symmetrize=symmetrize
     )
@@ -109,14 +127,37 @@ def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") 
     return write_series(nx.write_graphml, written, folder, stem, ".graphml")
 
 
-def _read_one(nx: Any, path: Path) -> Any:
+def _read_one(nx: Any, path: Path, budget: ParseBudget) -> Any:
     """Read a file; the parsers of networkx raise whatever they stumble over."""
+    budget.source = path
+    text = unpacked_bytes(path, budget, _PER_BYTE)
     try:
-        graph = nx.read_graphml(path)
-    except OSError:
+        _check_one_graph(text, path)
+        graph = nx.read_graphml(io.BytesIO(text))
+    except InvalidInputError:
         raise
     except Exception as error:
         raise InvalidInputError(f"{path} cannot be read: {error}") from error
     if len(graph) == 0:
         raise InvalidInputError(f"{path} holds a graph without nodes; leave the file out")
     return graph
+
+
+def _check_one_graph(text: bytes, path: Path) -> None:
+    """Raise where there are more graphs than networkx would return."""
+    if b"<!" not in text and len(_GRAPH.findall(text)) == 1:  # no entity that could hold another
+        return
+    n_graphs = 0
+
+    def count(name: str, _: dict[str, str]) -> None:
+        nonlocal n_graphs
+        n_graphs += name.rpartition(":")[2] == "graph"
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = count
+    parser.Parse(text, True)
+    if n_graphs > 1:
+        raise InvalidInputError(
+            f"{path} holds {n_graphs} graphs; a GraphML file has one, so write each to a file of "
+            "its own, in one folder"
+        )

@@ -1,9 +1,10 @@
 """Collections of graphs in Parquet files: one row per graph, streamed in batches."""
 
+import difflib
 import json
 import os
 from collections.abc import Hashable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, warn_of
 from retgk.graphs.batch import GraphBatch
-from retgk.io.formats.parquet_columns import JSON_FIELD, dataset_of_rows
+from retgk.io.formats.parquet_columns import JSON_FIELD, RowPlace, dataset_of_rows
+from retgk.io.formats.parquet_pages import COLUMNS, check_pages, seal
 from retgk.io.graph_dataset import GraphDataset
+from retgk.runtime.parse_budget import ParseBudget
 from retgk.runtime.storage import atomic_path
 
 __all__ = ["iter_parquet", "read_parquet", "write_parquet"]
@@ -72,7 +75,10 @@ def write_parquet(
             raise InvalidInputError("there are no graphs to write")
         schema = rows.schema
         with parquet.ParquetWriter(
-            part, schema.with_metadata(metadata), compression="zstd"
+            part,
+            schema.with_metadata(metadata),
+            compression="zstd",
+            write_page_checksum=True,
         ) as writer:
             writer.write_batch(rows)
             for position, (more, _) in pieces:
@@ -82,10 +88,13 @@ def write_parquet(
                         f"has {_summary(schema)}; all pieces must have the same"
                     )
                 writer.write_batch(more)
+        seal(part)
     return target
 
 
-def iter_parquet(path: str | os.PathLike[str], batch_size: int = 1_000) -> Iterator[GraphDataset]:
+def iter_parquet(
+    path: str | os.PathLike[str], batch_size: int = 1_000, *, max_bytes: int | None = None
+) -> Iterator[GraphDataset]:
     """
     Read a Parquet file of graphs in batches, in the order of its rows.
 
@@ -95,6 +104,9 @@ def iter_parquet(path: str | os.PathLike[str], batch_size: int = 1_000) -> Itera
         A file as :func:`write_parquet` makes them.
     batch_size : int, default=1_000
         Most graphs per batch; memory grows with it.
+    max_bytes : int, optional
+        Limit on the memory that a batch takes, as files may come from strangers; by default as
+        much as honest files of that size need, see `read_graphs`.
 
     Yields
     ------
@@ -115,25 +127,71 @@ def iter_parquet(path: str | os.PathLike[str], batch_size: int = 1_000) -> Itera
     ...     [len(part) for part in iter_parquet(path, batch_size=20)]
     [20, 20, 10]
     """
-    from pyarrow import ArrowInvalid, parquet
-
     _check_batch_size(batch_size)
-    try:
-        file = parquet.ParquetFile(path)
-    except ArrowInvalid as error:
-        raise InvalidInputError(f"{path} is not a whole Parquet file: {error}") from error
+    source = Path(path)
+    budget = ParseBudget.of_files(source, [source], max_bytes)
+    yield from _batches(source, batch_size, batch_size, budget)
+
+
+def _batches(
+    path: Path, batch_size: int, held: int | None, budget: ParseBudget
+) -> Iterator[GraphDataset]:
+    """Read batches of rows, of which `held` (all if None) are in memory at a time."""
+    with _damage_in_errors(path, "is not a whole Parquet file"):
+        file = _open_parquet(path, held, budget)
     with file:
-        name, description = _name_and_description(file.schema_arrow.metadata, Path(path))
+        with _damage_in_errors(path, "is damaged"):
+            name, description = _name_and_description(file.schema_arrow.metadata, path)
+            names = file.schema_arrow.names
+            _warn_of_misspelt(names, path)
+            batches = file.iter_batches(
+                batch_size, columns=[name for name in COLUMNS if name in names]
+            )
         first = 0
-        try:
-            for rows in file.iter_batches(batch_size):
-                yield dataset_of_rows(rows, name, description, (str(path), first))
-                first += rows.num_rows
-        except (ArrowInvalid, OSError) as error:
-            raise InvalidInputError(f"{path} is damaged: {error}") from error
+        while True:
+            with _damage_in_errors(path, "is damaged"):
+                rows = next(batches, None)
+                if rows is None:
+                    return
+                place = RowPlace(str(path), first, names, budget)
+                dataset = dataset_of_rows(rows, name, description, place)
+            yield dataset
+            first += rows.num_rows
 
 
-def read_parquet(path: str | os.PathLike[str]) -> GraphDataset:
+def _open_parquet(path: Path, held: int | None, budget: ParseBudget) -> Any:
+    """Open a file whose rows fit into memory; checksums are verified where pages have some."""
+    from pyarrow import parquet
+
+    parquet.ParquetFile(path).close()  # says best what is no Parquet file at all
+    long_texts = check_pages(path, held, budget)
+    return parquet.ParquetFile(path, page_checksum_verification=True, read_dictionary=long_texts)
+
+
+@contextmanager
+def _damage_in_errors(path: Path, problem: str) -> Iterator[None]:
+    """Say which file is meant, whatever its bytes make the library raise."""
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except (InvalidInputError, FileNotFoundError, IsADirectoryError, PermissionError):
+        raise
+    except (
+        ArrowException,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        OSError,
+        OverflowError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise InvalidInputError(f"{path} {problem}: {error}; fetch it again") from error
+
+
+def read_parquet(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> GraphDataset:
     """
     Read a whole Parquet file of graphs.
 
@@ -141,6 +199,9 @@ def read_parquet(path: str | os.PathLike[str]) -> GraphDataset:
     ----------
     path : path-like
         A file as :func:`write_parquet` makes them.
+    max_bytes : int, optional
+        Limit on the memory that reading takes, as files may come from strangers; by default as
+        much as honest files of that size need, see `read_graphs`.
 
     Returns
     -------
@@ -156,7 +217,9 @@ def read_parquet(path: str | os.PathLike[str]) -> GraphDataset:
     ...     read_parquet(write_parquet(data, f"{folder}/graphs.parquet")).graphs == data.graphs
     True
     """
-    parts = list(iter_parquet(path, batch_size=100_000))
+    source = Path(path)
+    budget = ParseBudget.of_files(source, [source], max_bytes)
+    parts = list(_batches(source, 100_000, None, budget))
     if not parts:
         raise InvalidInputError(f"{path} has no rows")
     edge_labels = [part.edge_labels for part in parts if part.edge_labels is not None]
@@ -274,12 +337,21 @@ def _metadata(dataset: GraphDataset) -> dict[bytes, bytes]:
     return {_METADATA_KEY: json.dumps(value).encode()}
 
 
+def _warn_of_misspelt(names: list[str], path: Path) -> None:
+    """Warn of columns that are nearly called like one that graphs can have, and were not read."""
+    for name in names:
+        near = difflib.get_close_matches(name.lower(), COLUMNS.keys() - names, n=1, cutoff=0.8)
+        if name not in COLUMNS and near:
+            note = f"{path}: the column {name!r} was not read; if it is meant as {near[0]}, rename"
+            warn_of([f"{note} it, or else take it out"], stacklevel=5)
+
+
 def _name_and_description(metadata: dict[bytes, bytes] | None, path: Path) -> tuple[str, str]:
     """Name and description of a collection; files that others wrote have none."""
     try:
         value = json.loads((metadata or {})[_METADATA_KEY])
         return str(value["name"]), str(value["description"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, RecursionError, TypeError, ValueError):
         return path.stem, ""
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,32 @@ from retgk.graphs.labels import encode_labels
 from retgk.graphs.ragged import offsets
 from retgk.graphs.validation import check_no_nan
 from retgk.io.graph_dataset import GraphDataset
+from retgk.runtime.parse_budget import ParseBudget
 
-__all__ = ["JSON_FIELD", "dataset_of_rows"]
+__all__ = ["JSON_FIELD", "RowPlace", "dataset_of_rows"]
 
 JSON_FIELD = {b"retgk": b"json"}
 """Metadata of a column of labels that are stored as JSON."""
+
+_MOST_SHOWN = 20
+_PER_LETTER = 4  # bytes in an array of text, where all have the length of the longest
+
+
+class RowPlace(NamedTuple):
+    """Where rows come from: file, number of the first one, columns of the file, what is left."""
+
+    file: str
+    first_row: int
+    columns: list[str]
+    budget: ParseBudget
 
 
 class _Columns:
     """Columns of a record batch as flat arrays, checked."""
 
-    def __init__(self, rows: Any, place: tuple[str, int]) -> None:
+    def __init__(self, rows: Any, place: RowPlace) -> None:
         self.rows = rows
-        self.file, self.first_row = place
+        self.file, self.first_row, self.names, self.budget = place
 
     @contextmanager
     def rows_in_errors(self) -> Iterator[None]:
@@ -56,7 +69,7 @@ class _Columns:
 
         column = self.column(name)
         if column is None:
-            found = ", ".join(self.rows.schema.names)
+            found = ", ".join(self.names[:_MOST_SHOWN])
             raise InvalidInputError(f"{self.file} has no column {name!r}; it has {found}")
         if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
             raise InvalidInputError(
@@ -141,9 +154,23 @@ class _Columns:
                 f"{self.file}: the column 'target' nests {column.type}; expected one value for "
                 "each graph, or one list of values"
             )
+        column = self.plain_text(column)
         values = column.to_numpy(zero_copy_only=False)
         plain = np.array(values.tolist()) if values.dtype == object else np.array(values)
         return plain.reshape(self.rows.num_rows, width) if width else plain
+
+    def plain_text(self, column: Any) -> Any:
+        """Give a column without a dictionary; raise if its text takes too much memory."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        texts = column.dictionary if pa.types.is_dictionary(column.type) else column
+        kind = texts.type
+        if pa.types.is_binary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            longest = compute.max(compute.binary_length(texts)).as_py() or 0
+            what = f"text of up to {longest} bytes in the column 'target'"
+            self.budget.check(_PER_LETTER * longest * len(column), what)
+        return column.cast(kind) if texts is not column else column
 
     def check_lengths(self, name: str, ptr: Ints, expected: Ints, reason: str) -> None:
         """Raise unless the lists of a column have the lengths that another one asks for."""
@@ -166,19 +193,24 @@ class _Columns:
                 "must be numbers or text"
             )
         distinct = values.dictionary_encode()
-        names = distinct.dictionary.to_pylist()
+        positions = np.asarray(distinct.indices).astype(np.int64)
+        if pa.types.is_dictionary(values.type):  # names may be unused there
+            used, positions = np.unique(positions, return_inverse=True)
+            names = distinct.dictionary.take(pa.array(used)).to_pylist()
+        else:
+            names = distinct.dictionary.to_pylist()
         if JSON_FIELD.items() <= (self.rows.schema.field("labels").metadata or {}).items():
             try:
                 names = [_hashable(json.loads(name)) for name in names]
-            except ValueError as error:
+            except (RecursionError, TypeError, ValueError) as error:
                 raise InvalidInputError(
                     f"{self.file}: a label is not the JSON it should be: {error}"
                 ) from error
-        return np.asarray(distinct.indices).astype(np.int64), names
+        return positions, names
 
 
-def dataset_of_rows(rows: Any, name: str, description: str, place: tuple[str, int]) -> GraphDataset:
-    """Build the data set of a record batch; `place` is the file and the number of its first row."""
+def dataset_of_rows(rows: Any, name: str, description: str, place: RowPlace) -> GraphDataset:
+    """Build the data set of a record batch."""
     reader = _Columns(rows, place)
     node_ptr, degrees = reader.lists("degrees", np.int64)
     entries, neighbours = reader.lists("neighbours", np.int32)

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+import math
 import mmap
-import zlib
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,18 +12,33 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk.errors import warn_of
 from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.batch import flat_arrays, trusted_batch
 from retgk.graphs.slicing import FlatGraphs
 from retgk.io.graph_dataset import GraphDataset
+from retgk.runtime.parse_budget import ParseBudget
 from retgk.runtime.storage import atomic_path
 
-__all__ = ["ReadOptions", "cache_path", "fingerprint", "load_cached", "store_cached"]
+__all__ = [
+    "ReadOptions",
+    "cache_path",
+    "fingerprint",
+    "load_cached",
+    "page_digest",
+    "store_cached",
+]
 
-_MAGIC = b"retgk-cache-1\n"
+_MAGIC = b"retgk-cache-2\n"
 _ALIGNMENT = 64
 _DTYPES = ("<i4", "<i8", "<f8")
 _LENGTH_BYTES = 8
+_DIGEST_BYTES = 32
+_PER_JSON_BYTE = 25  # bytes of memory
+_PAGE_WORDS = 512
+_SHIFT = np.uint64(29)
+_BLOCK_PAGES = 64
+_KEYS = np.random.default_rng(0).integers(0, 1 << 63, (2, _PAGE_WORDS), np.uint64) | np.uint64(1)
 
 
 class ReadOptions(NamedTuple):
@@ -33,10 +49,15 @@ class ReadOptions(NamedTuple):
 
 
 def fingerprint(source: Path, options: ReadOptions) -> str:
-    """Describe what a parsed copy depends on: files, their sizes and times, how to read them."""
-    files = sorted(source.glob("*.txt")) if source.is_dir() else [source]
-    stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    return json.dumps([str(source.resolve()), stats, list(options)])
+    """Describe what a parsed copy depends on: the bytes of the files, and how to read them."""
+    files = sorted(source.glob("*.[tT][xX][tT]")) if source.is_dir() else [source]
+    digests = [(path.name, _file_digest(path)) for path in files]
+    return json.dumps([str(source.resolve()), digests, list(options)])
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def cache_path(folder: Path, name: str, source: Path, options: ReadOptions) -> Path:
@@ -45,7 +66,7 @@ def cache_path(folder: Path, name: str, source: Path, options: ReadOptions) -> P
     return folder / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.bin"
 
 
-def store_cached(path: Path, dataset: GraphDataset, mark: str) -> None:
+def store_cached(path: Path, dataset: GraphDataset, mark: str, notes: Sequence[str] = ()) -> None:
     """Write a parsed copy where that is possible; a cache is never worth an error."""
     graphs = flat_arrays(dataset.graphs)
     arrays: dict[str, NDArray[Any] | None] = {
@@ -61,6 +82,7 @@ def store_cached(path: Path, dataset: GraphDataset, mark: str) -> None:
         "name": dataset.name,
         "description": dataset.description,
         "label_names": list(graphs.label_names),
+        "notes": list(notes),
     }
     with suppress(OSError):
         _write(path, header, {key: array for key, array in arrays.items() if array is not None})
@@ -77,32 +99,87 @@ def load_cached(path: Path, mark: str) -> GraphDataset | None:
         graphs = FlatGraphs(
             arrays["node_ptr"], adjacency, arrays.get("labels"), names, arrays["attributes"]
         )
-        return GraphDataset(
+        _check_bounds(graphs)
+        dataset = GraphDataset(
             trusted_batch(graphs),
             arrays["targets"].copy(),
             header["name"],
             header["description"],
             arrays.get("edge_labels"),
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        notes = [str(note) for note in header["notes"]]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
+    warn_of(notes, stacklevel=3)
+    return dataset
+
+
+def _check_bounds(graphs: FlatGraphs) -> None:
+    """
+    Raise ValueError where arrays lead outside each other: compiled code looks at no bound again.
+
+    Digests find accidents; who changes a copy on purpose can make them fit.
+    """
+    node_ptr, (indptr, indices, weights), labels, names, attributes = graphs
+    n_nodes = _check_rising(node_ptr, np.int64, strictly=True)
+    n_entries = _check_rising(indptr, np.int64, strictly=False)
+    expected: dict[str, tuple[Any, Any, tuple[int, ...]]] = {
+        "indptr": (indptr, np.int64, (n_nodes + 1,)),
+        "indices": (indices, np.int32, (n_entries,)),
+        "weights": (weights, np.float64, (n_entries,)),
+        "labels": (labels, np.int32, (n_nodes,)),
+        "attributes": (attributes, np.float64, (n_nodes, *attributes.shape[1:2])),
+    }
+    for name, (array, dtype, shape) in expected.items():
+        if array is not None and (array.dtype != dtype or array.shape != shape):
+            raise ValueError(f"{name} has another type or shape")
+    _check_within_graphs(indices, indptr[node_ptr], np.diff(node_ptr))
+    if labels is not None and not (len(names) and _are_below(labels, len(names))):
+        raise ValueError("a label has no name")
+    if weights is not None and not (np.isfinite(weights).all() and (weights > 0).all()):
+        raise ValueError("a weight is not a positive number")
+    if not np.isfinite(attributes).all():
+        raise ValueError("an attribute is not finite")
+
+
+def _check_rising(ptr: NDArray[Any], dtype: Any, strictly: bool) -> int:
+    """Check offsets, and give the last of them."""
+    if ptr.dtype != dtype or ptr.ndim != 1 or len(ptr) < 2 or ptr[0] != 0:
+        raise ValueError("offsets of another form")
+    rises = ptr[1:] > ptr[:-1] if strictly else ptr[1:] >= ptr[:-1]
+    if not rises.all():
+        raise ValueError("offsets that fall")
+    return int(ptr[-1])
+
+
+def _check_within_graphs(indices: NDArray[Any], entry_ptr: NDArray[Any], sizes: Any) -> None:
+    """Raise where a neighbour is not a node of its graph; as unsigned, negative ones are large."""
+    has_edges = np.flatnonzero(np.diff(entry_ptr))
+    if len(has_edges):
+        largest = np.maximum.reduceat(indices.view(np.uint32), entry_ptr[has_edges])
+        if (largest >= sizes[has_edges]).any():
+            raise ValueError("a neighbour is out of range")
+
+
+def _are_below(codes: NDArray[Any], n_codes: int) -> bool:
+    return len(codes) == 0 or int(codes.view(np.uint32).max()) < n_codes
 
 
 def _write(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write magic, length and checksum of the header, the header, then the arrays."""
+    """Write magic, length and digest of the header, the header, then the arrays."""
     offset, places, flat = 0, {}, []
     for name, array in arrays.items():
         little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
-        places[name] = [little.dtype.str, list(little.shape), offset, _checksum(little)]
+        places[name] = [little.dtype.str, list(little.shape), offset, page_digest(little)]
         padding = -little.nbytes % _ALIGNMENT
         offset += little.nbytes + padding
         flat.append((little, padding))
     text = json.dumps({**header, "arrays": places, "n_bytes": offset}).encode()
-    start = len(_MAGIC) + 2 * _LENGTH_BYTES + len(text)
+    start = len(_MAGIC) + _LENGTH_BYTES + _DIGEST_BYTES + len(text)
     with atomic_path(path, synced=False) as part, part.open("wb") as stream:
         stream.write(_MAGIC)
         stream.write(len(text).to_bytes(_LENGTH_BYTES, "little"))
-        stream.write(zlib.crc32(text).to_bytes(_LENGTH_BYTES, "little"))
+        stream.write(hashlib.sha256(text).digest())
         stream.write(text + bytes(-start % _ALIGNMENT))
         for little, padding in flat:
             stream.write(little.data if little.size else b"")
@@ -117,10 +194,11 @@ def _read(path: Path, mark: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]
     if content[:at] != _MAGIC:
         raise ValueError("another format")
     length = int.from_bytes(content[at : at + _LENGTH_BYTES], "little")
-    checksum = int.from_bytes(content[at + _LENGTH_BYTES : at + 2 * _LENGTH_BYTES], "little")
-    start = at + 2 * _LENGTH_BYTES
+    digest = content[at + _LENGTH_BYTES : at + _LENGTH_BYTES + _DIGEST_BYTES]
+    start = at + _LENGTH_BYTES + _DIGEST_BYTES
+    ParseBudget(path, len(content)).check(_PER_JSON_BYTE * length, "its header")
     text = content[start : start + length]
-    if zlib.crc32(text) != checksum:
+    if hashlib.sha256(text).digest() != digest:
         raise ValueError("the header is damaged")
     header = json.loads(text)
     start += length + -(start + length) % _ALIGNMENT
@@ -132,27 +210,33 @@ def _read(path: Path, mark: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]
 
 
 def _map_array(content: mmap.mmap, start: int, place: list[Any]) -> NDArray[Any]:
-    dtype, shape, offset, checksum = place
-    if dtype not in _DTYPES:
-        raise ValueError(f"unexpected type {dtype}")
-    count = int(np.prod(shape))
+    dtype, shape, offset, digest = place
+    if dtype not in _DTYPES or min([offset, *shape]) < 0:
+        raise ValueError(f"unexpected type {dtype} or shape {shape}")
+    count = math.prod(shape)
     array = np.frombuffer(content, np.dtype(dtype), count, start + offset).reshape(shape)
-    if _checksum(array) != checksum:
+    if page_digest(array) != digest:
         raise ValueError("an array is damaged")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _checksum(array: NDArray[Any]) -> int:
+def page_digest(array: NDArray[Any]) -> str:
     """
-    Combine the sum of the pages of an array with their sum weighted by position.
+    SHA-256 of the sums of the pages of an array, each word times a key of its place in the page.
 
-    This finds accidents (lost pages, flipped bits, pages that swapped places) at the speed of
-    memory; a CRC would take longer than everything else a cached load does.
+    This finds accidents (flipped bits, lost or swapped pages and sectors) at the speed of memory;
+    SHA-256 of the array itself would take longer than everything else that a cached load does.
+    The keys are odd, so a changed word changes the sum; sums of shifted words see to it that
+    changes in the highest bits of two words do not cancel out.
     """
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    n_whole = len(data) // 4096 * 4096
-    pages = data[:n_whole].view(np.uint64).reshape(-1, 512).sum(axis=1)
-    position = np.arange(1, len(pages) + 1, dtype=np.uint64)
-    return zlib.crc32(data[n_whole:].tobytes(), int((pages * position).sum()) & 0xFFFFFFFF) ^ (
-        int(pages.sum())
-    )
+    n_whole = len(data) // (8 * _PAGE_WORDS) * (8 * _PAGE_WORDS)
+    pages = data[:n_whole].view("<u8").reshape(-1, _PAGE_WORDS)
+    digest = hashlib.sha256(data[n_whole:].tobytes())
+    shifted = np.empty((_BLOCK_PAGES, _PAGE_WORDS), np.uint64)
+    for first in range(0, len(pages), _BLOCK_PAGES):
+        block = pages[first : first + _BLOCK_PAGES]
+        np.right_shift(block, _SHIFT, out=shifted[: len(block)])
+        for key, words in zip(_KEYS, (block, shifted[: len(block)]), strict=True):
+            digest.update((words @ key).astype("<u8").tobytes())
+    return digest.hexdigest()

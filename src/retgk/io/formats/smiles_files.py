@@ -1,14 +1,12 @@
 """Molecules from text files: lists of SMILES strings, and tables with a column of them."""
 
 import csv
-import gzip
 import warnings
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +14,20 @@ from numpy.typing import NDArray
 from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters.rdkit_molecules import from_smiles
-from retgk.io.formats.graph_files import is_gzip
+from retgk.io.formats.text_lines import text_lines
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.optional_packages import optional_module
+from retgk.runtime.parse_budget import ParseBudget
 
 __all__ = ["LeftOutWarning", "SmilesReading", "read_smiles", "typed_targets"]
 
 _MANY = 20_000  # molecules from which on more processes are worth their start
+
+# Bytes of memory. A long molecule costs more than its atoms: RDKit's time grows with the square.
+_PER_MOLECULE, _PER_LETTER, _PER_LETTER_AT_ONCE = 600, 32, 10_000
+_PER_PAIR_OF_LETTERS = 1 / 16
+
+_Lines = Iterator[tuple[int, str]]
 
 
 class LeftOutWarning(InputWarning):
@@ -58,12 +63,19 @@ class SmilesReading:
         )
 
 
-def read_smiles(path: Path, reading: SmilesReading, name: str) -> GraphDataset:
+def read_smiles(
+    path: Path, reading: SmilesReading, name: str, max_bytes: int | None = None
+) -> GraphDataset:
     """Read one molecule per line, of a table with a header or of a plain list."""
-    with _open_text(path) as stream:
-        is_table = _is_table(path, stream.readline(), reading)
-        stream.seek(0)
-        molecules = list(_table_rows(stream, path, reading) if is_table else _list_lines(stream))
+    budget = ParseBudget.of_files(path, [path], max_bytes)
+    lines = text_lines(path, budget)
+    first = next(lines, (1, ""))
+    lines = chain([first], lines)
+    if _is_table(path, first[1], reading):
+        rows_or_lines = _table_rows(lines, _delimiter(first[1]), budget, reading)
+    else:
+        rows_or_lines = _list_lines(lines)
+    molecules = list(_within(budget, rows_or_lines))
     rows = None
     if reading.skip_invalid:
         rows = _readable_rows(molecules, path)
@@ -73,14 +85,25 @@ def read_smiles(path: Path, reading: SmilesReading, name: str) -> GraphDataset:
     targets = [molecule.target for molecule in molecules if molecule.target is not None]
     return GraphDataset(
         _graphs(molecules, path, reading),
-        typed_targets(targets) if targets else None,
+        typed_targets(targets, budget) if targets else None,
         name,
         graph_names=[molecule.name for molecule in molecules],
         rows=rows,
     )
 
 
-def typed_targets(texts: Sequence[str]) -> NDArray[Any]:
+def _within(budget: ParseBudget, molecules: Iterator[_Molecule]) -> Iterator[_Molecule]:
+    """Give the same molecules, and pay for them and for the graphs that they become."""
+    for molecule in molecules:
+        size = len(molecule.smiles)
+        what = f"line {molecule.line}: a molecule of {size} letters"
+        budget.check(_PER_LETTER_AT_ONCE * size, what)
+        cost = _PER_MOLECULE + _PER_LETTER * size + int(_PER_PAIR_OF_LETTERS * size**2)
+        budget.charge(cost, what)
+        yield molecule
+
+
+def typed_targets(texts: Sequence[str], budget: ParseBudget | None = None) -> NDArray[Any]:
     """Convert to integers if all are whole numbers, else floats if all are numbers, else text."""
     for kind in (int, float):
         try:
@@ -96,6 +119,9 @@ def typed_targets(texts: Sequence[str]) -> NDArray[Any]:
                 "drop the graph"
             )
         return values
+    if budget is not None:
+        longest = max(map(len, texts), default=0)
+        budget.check(4 * longest * len(texts), f"an array of targets of up to {longest} letters")
     return np.array(texts, dtype=str)
 
 
@@ -124,23 +150,45 @@ def _delimiter(header: str) -> str:
     return ";" if ";" in header and "," not in header else ","
 
 
-def _table_rows(stream: IO[str], path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
+def _table_rows(
+    lines: _Lines, delimiter: str, budget: ParseBudget, reading: SmilesReading
+) -> Iterator[_Molecule]:
     """Read a table with a header line; a column "name" has the names of molecules."""
-    delimiter = _delimiter(stream.readline())
-    stream.seek(0)
-    rows = csv.reader(stream, delimiter=delimiter)
-    names = [name.strip() for name in next(rows, [])]
+    path = Path(budget.source)
+    rows = _csv_rows(lines, delimiter, budget)
+    names = [name.strip() for name in next(rows, (0, []))[1]]
     smiles_at = _column(names, reading.smiles_column or "smiles", path, "smiles_column")
     name_at = next((at for at, name in enumerate(names) if name.lower() == "name"), None)
     target = reading.target_column
     target_at = None if target is None else _column(names, target, path, "target_column")
-    for row in rows:
+    for line, row in rows:
         if row:
-            line = rows.line_num
             smiles = _cell(row, smiles_at, names, path, line)
             value = None if target_at is None else _cell(row, target_at, names, path, line)
             name = row[name_at].strip() if name_at is not None and name_at < len(row) else ""
             yield _Molecule(line, smiles, name or smiles, value)
+
+
+def _csv_rows(
+    lines: _Lines, delimiter: str, budget: ParseBudget
+) -> Iterator[tuple[int, list[str]]]:
+    """Read rows of cells with the lines they end in; quotes may hold a row together for long."""
+    n_bytes = 0
+
+    def one_row_at_a_time() -> Iterator[str]:
+        nonlocal n_bytes
+        for number, line in lines:
+            n_bytes += len(line) + 1
+            budget.check_line(n_bytes, f"the row up to line {number}")
+            yield line + "\n"
+
+    reader = csv.reader(one_row_at_a_time(), delimiter=delimiter)
+    try:
+        for row in reader:
+            n_bytes = 0
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise InvalidInputError(f"{budget.source} is not a table: {error}") from error
 
 
 def _column(names: Sequence[str], wanted: str, path: Path, argument: str) -> int:
@@ -165,9 +213,9 @@ def _cell(row: list[str], at: int, names: Sequence[str], path: Path, line: int) 
     return text
 
 
-def _list_lines(stream: IO[str]) -> Iterator[_Molecule]:
+def _list_lines(lines: _Lines) -> Iterator[_Molecule]:
     """Read SMILES and, after white space, names."""
-    for number, line in enumerate(stream, start=1):
+    for number, line in lines:
         text = line.strip()
         if text and not text.startswith("#"):
             smiles, *rest = text.split(maxsplit=1)
@@ -189,18 +237,3 @@ def _readable_rows(molecules: list[_Molecule], path: Path) -> NDArray[np.int64]:
             stacklevel=5,
         )
     return np.flatnonzero(readable)
-
-
-@contextmanager
-def _open_text(path: Path) -> Iterator[IO[str]]:
-    """Open a text file, unpacked on the way where it is compressed."""
-    opened = gzip.open if is_gzip(path) else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
-            yield stream
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path} is not text: {error}") from error
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise InvalidInputError(f"{path} is damaged: {error}; fetch it again") from error
-    except csv.Error as error:
-        raise InvalidInputError(f"{path} is not a table: {error}") from error

@@ -24,6 +24,12 @@ _LOOK_AHEAD = 4
 _MAX_LINE_BYTES = 1 << 24
 PREFETCH_BYTES = 4 * CHUNK_BYTES
 
+# Bytes of memory, as measured on files of the shortest numbers.
+_PER_INTEGER = 40
+_PER_FLOAT = 24
+_PER_FLOAT_LINE = 40
+_PER_COLUMN = 5_000  # of a table of floats, before it has any rows
+
 _MINUS, _COMMA, _SPACE, _TAB, _RETURN, _NEWLINE, _ZERO = 45, 44, 32, 9, 13, 10, 48
 _MAX_DIGITS = np.uintp(18)  # the most that never overflow 64 bits
 _ONE = np.uintp(1)
@@ -44,8 +50,12 @@ def prefetch(items: Iterable[Item]) -> Generator[Item, None, None]:
 def read_integers(member: Member) -> NDArray[np.int64]:
     """Read all columns of a file of integers, shape (n_columns, n_lines)."""
     n_columns = n_columns_of(member)
-    empty = np.empty((n_columns, 0), np.int64)
-    return np.concatenate([empty, *integer_blocks(member, n_columns, np.int64)], axis=1)
+    blocks = [np.empty((n_columns, 0), np.int64)]
+    with closing(integer_blocks(member, n_columns, np.int64)) as parsed:
+        for block in parsed:
+            member.budget.charge(_PER_INTEGER * block.size, f"{member.name}, its numbers")
+            blocks.append(block)
+    return np.concatenate(blocks, axis=1)
 
 
 def integer_blocks(
@@ -69,13 +79,17 @@ def n_columns_of(member: Member) -> int:
             start += chunk
             if b"\n" in chunk or len(start) > _MAX_LINE_BYTES:
                 break
-    return start.split(b"\n", 1)[0].count(b",") + 1
+    n_columns = start.split(b"\n", 1)[0].count(b",") + 1
+    member.budget.check(
+        _PER_COLUMN * (n_columns - 1), f"{member.name}, line 1: {n_columns} columns"
+    )
+    return n_columns
 
 
 def read_floats(member: Member) -> NDArray[np.float64]:
     """Read all columns of a file of numbers, shape (n_lines, n_columns), correctly rounded."""
-    text = b"".join(member.chunks()).rstrip()
     names = [str(column) for column in range(n_columns_of(member))]
+    text = _float_text(member, len(names))
     if not text:
         return np.empty((0, 1))
     table = _float_table(text, names)
@@ -85,6 +99,18 @@ def read_floats(member: Member) -> NDArray[np.float64]:
     for column, chunks in enumerate(table.columns):
         values[:, column] = chunks.to_numpy()
     return values
+
+
+def _float_text(member: Member, n_columns: int) -> bytes:
+    """Read the whole text of a file of numbers, and pay for what is made of it."""
+    per_line = _PER_FLOAT * n_columns + _PER_FLOAT_LINE
+    pieces: list[bytes] = []
+    with closing(member.chunks()) as chunks:
+        for chunk in chunks:
+            cost = 2 * len(chunk) + per_line * chunk.count(b"\n")
+            member.budget.charge(cost, f"{member.name}, its numbers")
+            pieces.append(chunk)
+    return b"".join(pieces).rstrip()
 
 
 def _float_table(text: bytes, names: list[str]) -> Any:

@@ -1,5 +1,7 @@
 """Reader of collections in the text form of the TUDataset benchmarks."""
 
+import difflib
+import re
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, warn_of
 from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
 from retgk.graphs.slicing import FlatGraphs
@@ -25,6 +27,24 @@ from retgk.io.formats.text_columns import read_floats, read_integers
 from retgk.io.graph_dataset import GraphDataset
 
 __all__ = ["read_tudataset"]
+
+
+_KINDS = (
+    "A",
+    "graph_indicator",
+    "graph_labels",
+    "graph_attributes",
+    "node_labels",
+    "node_attributes",
+    "edge_labels",
+    "edge_attributes",
+)
+_DOCUMENT = re.compile(r"^[._]|readme|source|licen[cs]e|citation|\.(md|pdf|html?|bib)$", re.I)
+_MOST_NOTES = 20
+
+# Bytes of memory.
+_PER_TUPLE, _PER_OBJECT = 160, 48
+_PER_SORTED_EDGE = 64
 
 
 class _Files(NamedTuple):
@@ -48,9 +68,14 @@ class _Files(NamedTuple):
 
 
 def read_tudataset(
-    source: Path, name: str | None, options: ReadOptions, max_bytes: int
-) -> GraphDataset:
-    """Read a zip archive or folder; without a name, that of its one file ``NAME_A.txt``."""
+    source: Path, name: str | None, options: ReadOptions, max_bytes: int | None
+) -> tuple[GraphDataset, list[str]]:
+    """
+    Read a zip archive or folder; without a name, that of its one file ``NAME_A.txt``.
+
+    Files that it holds beside those of a collection may be misspelt ones: there is a warning for
+    each, which is also returned.
+    """
     with open_members(source, max_bytes) as members:
         files = _Files(name or _only_name(members, source), source, members)
         node_ptr = _node_ptr(files.require("graph_indicator"))
@@ -61,7 +86,25 @@ def read_tudataset(
     codes, names = checked_labels(labels, node_ptr)
     values = checked_attributes(attributes, node_ptr)
     graphs = trusted_batch(FlatGraphs(node_ptr, adjacency, codes, names, values))
-    return GraphDataset(graphs, targets, files.name, _description(files, options), edge_labels)
+    notes = _notes_of_unread(files)
+    warn_of(notes, stacklevel=4)
+    description = _description(files, options)
+    return GraphDataset(graphs, targets, files.name, description, edge_labels), notes
+
+
+def _notes_of_unread(files: _Files) -> list[str]:
+    """Say which files were not read, and what they may have been meant as."""
+    others = [name.removesuffix("_A.txt") for name in files.members if name.endswith("_A.txt")]
+    known = {f"{name}_{kind}.txt" for name in {files.name, *others} for kind in _KINDS}
+    own = {f"{files.name}_{kind}.txt".lower(): f"{files.name}_{kind}.txt" for kind in _KINDS}
+    notes = []
+    for name in sorted(files.members.keys() - known):
+        if _DOCUMENT.search(name):
+            continue
+        nearest = difflib.get_close_matches(name.lower(), own, n=1, cutoff=0.0)
+        hint = f"if it is meant as {own[nearest[0]]}, rename it, or else take it out"
+        notes.append(f"{files.source}: {ascii(name)[1:-1]} was not read; {hint}")
+    return notes[:_MOST_NOTES]
 
 
 def _only_name(members: dict[str, Member], source: Path) -> str:
@@ -133,7 +176,10 @@ def _node_labels(files: _Files, node_ptr: Ints) -> Any:
     columns = read_integers(member)
     indicator = files.require("graph_indicator")
     _check_count(columns.shape[1], member, int(node_ptr[-1]), "nodes", indicator)
-    return columns[0] if len(columns) == 1 else [tuple(row) for row in columns.T.tolist()]
+    if len(columns) == 1:
+        return columns[0]
+    member.budget.charge(_PER_TUPLE * columns.shape[1] + _PER_OBJECT * columns.size, member.name)
+    return [tuple(row) for row in columns.T.tolist()]
 
 
 def _node_attributes(files: _Files, node_ptr: Ints) -> Floats | None:
@@ -154,11 +200,12 @@ def _adjacency(
         with suppress(EdgesOutOfOrderError), closing(file.blocks()) as blocks:
             return adjacency_of_blocks(blocks, node_ptr, file, options.symmetrize), None
         # Not grouped by graph, which is rare: read again, and sort.
-    edges = np.concatenate([np.empty((2, 0), np.int32), *file.blocks()], axis=1)
+    edges = _all_edges(file)
     # Stable, so that messages name the first line; ends out of range are reported below.
     order = np.argsort(np.searchsorted(node_ptr, edges[0]), kind="stable")
     sorted_file = file._replace(order=order)
-    adjacency = adjacency_of_blocks([edges[:, order]], node_ptr, sorted_file, options.symmetrize)
+    by_graph = edges.take(order, axis=1)  # in rows, as compiled code has it from files in order
+    adjacency = adjacency_of_blocks([by_graph], node_ptr, sorted_file, options.symmetrize)
     edge_labels = _edge_labels(files, edges, node_ptr, adjacency, options.symmetrize)
     if options.weight_column is not None:
         weights = _edge_weights(files, edges.shape[1], options.weight_column)
@@ -167,6 +214,16 @@ def _adjacency(
         )
         adjacency = flat_arrays(weighted).adjacency
     return adjacency, edge_labels
+
+
+def _all_edges(file: EdgeFile) -> Codes:
+    """Read all edges, and pay for them and what sorting and labelling them takes."""
+    held, budget = [np.empty((2, 0), np.int32)], file.member.budget
+    with closing(file.blocks()) as blocks:
+        for block in blocks:
+            budget.charge(_PER_SORTED_EDGE * block.shape[1], f"{file.member.name}, its edges")
+            held.append(block)
+    return np.concatenate(held, axis=1)
 
 
 def _edge_labels(

@@ -1,0 +1,1 @@
+"""Campaigns of mutated files against everything that reads files: `python -m tests.fuzz`."""
