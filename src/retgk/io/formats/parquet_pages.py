@@ -78,14 +78,14 @@ def seal(path: Path) -> None:
     The checksums of pages say nothing of these, where one flipped bit can make a column unknown.
     Other programs do not notice: they look for the footer from the end.
     """
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        start = _footer_start(data)
+        tail = data[start:]
+        digest = hashlib.sha256(tail[:-_END])
+        for group in CompactReader(data, start).struct()[_ROW_GROUPS]:
+            for _, _, chunk in _known_chunks(group):
+                _pages_of(data, chunk, digest)
     with path.open("r+b") as stream:
-        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            start = _footer_start(data)
-            tail = data[start:]
-            digest = hashlib.sha256(tail[:-_END])
-            for group in CompactReader(data, start).struct()[_ROW_GROUPS]:
-                for _, _, chunk in _known_chunks(group):
-                    _pages_of(data, chunk, digest)
         stream.seek(start)
         stream.write(_SEAL_MARK + digest.digest() + tail)
 
