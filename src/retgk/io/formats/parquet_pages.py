@@ -85,9 +85,9 @@ def seal(path: Path) -> None:
         for group in CompactReader(data, start).struct()[_ROW_GROUPS]:
             for _, _, chunk in _known_chunks(group):
                 _pages_of(data, chunk, digest)
-    with path.open("r+b") as stream:
-        stream.seek(start)
-        stream.write(_SEAL_MARK + digest.digest() + tail)
+    with path.open("r+b") as target:
+        target.seek(start)
+        target.write(_SEAL_MARK + digest.digest() + tail)
 
 
 def _known_chunks(group: dict[int, Any]) -> Iterator[tuple[str, int, dict[int, Any]]]:
