@@ -10,6 +10,7 @@ import json
 import resource
 import signal
 import sys
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -62,7 +63,11 @@ def outcome(path, expected):
     except Exception as error:  # every other kind is a failure of the test
         return f"{type(error).__name__}: {error}"
     try:
-        found = answers(model)
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore"
+            )  # forged numbers may overflow: what comes is their doing
+            found = answers(model)
     except InvalidInputError:
         return "refused by the model"
     same = len(found) == len(expected) and all(map(np.array_equal, found, expected))

@@ -13,8 +13,10 @@ def dense_adjacency(batch, graph):
     return matrix
 
 
-def return_probabilities(adjacency, n_steps, self_loop=1.0):
+def return_probabilities(adjacency, n_steps, self_loop="mean"):
     """P^s(i, i) for s = 1..S with P = D^-1 (A + self_loop I): S matrix products (section 3)."""
+    if self_loop == "mean":
+        self_loop = adjacency[adjacency > 0].mean() if adjacency.any() else 1.0
     weights = adjacency + self_loop * np.eye(len(adjacency))
     degrees = weights.sum(axis=1)
     transition = weights / np.where(degrees == 0, 1, degrees)[:, None]
@@ -26,7 +28,7 @@ def return_probabilities(adjacency, n_steps, self_loop=1.0):
     return np.stack(probabilities, axis=1)
 
 
-def return_probabilities_of_batch(batch, n_steps, self_loop=1.0):
+def return_probabilities_of_batch(batch, n_steps, self_loop="mean"):
     """Return probabilities of all graphs of a batch, one after the other."""
     return np.concatenate(
         [

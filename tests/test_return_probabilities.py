@@ -23,7 +23,7 @@ def assert_same(first, second, tolerance=TOLERANCE):
     assert np.abs(first - second).max(initial=0.0) <= tolerance
 
 
-@given(walk_batches(), st.sampled_from([1, 2, 3, 7, 50]), st.sampled_from([1.0, 0.0, 0.5]))
+@given(walk_batches(), st.sampled_from([1, 2, 3, 7, 50]), st.sampled_from(["mean", 1.0, 0.0, 0.5]))
 @settings(max_examples=200, deadline=None)
 def test_exact_equals_naive(batch, n_steps, self_loop):
     found = return_probabilities(batch, n_steps, self_loop=self_loop)
@@ -61,8 +61,8 @@ def test_disjoint_union_walks_in_its_parts(first, second):
     union = np.zeros((len(first) + len(second),) * 2)
     union[: len(first), : len(first)] = first
     union[len(first) :, len(first) :] = second
-    apart = [return_probabilities(from_dense(part)) for part in (first, second)]
-    assert_same(return_probabilities(from_dense(union)), np.concatenate(apart))
+    apart = [return_probabilities(from_dense(part), self_loop=1) for part in (first, second)]
+    assert_same(return_probabilities(from_dense(union), self_loop=1), np.concatenate(apart))
 
 
 @given(adjacency_matrices(10))
@@ -72,7 +72,7 @@ def test_sum_over_nodes_is_sum_of_powers_of_eigenvalues(matrix):
     scale = 1 / np.sqrt(walk.sum(axis=1))
     eigenvalues = np.linalg.eigvalsh(walk * scale[:, None] * scale)
     powers = (eigenvalues[:, None] ** np.arange(1, 51)).sum(axis=0)
-    assert_same(return_probabilities(from_dense(matrix)).sum(axis=0), powers, 1e-11)
+    assert_same(return_probabilities(from_dense(matrix), self_loop=1).sum(axis=0), powers, 1e-11)
 
 
 def test_long_walks_reach_the_stationary_distribution():
@@ -337,3 +337,29 @@ def test_without_compilation():
     plain = {"NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "", "PYTHONOPTIMIZE": ""}
     environment = os.environ | plain
     subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=120)
+
+
+@settings(max_examples=60, deadline=None)
+@given(adjacency_matrices(8), st.sampled_from([1e-160, 1e-3, 0.7, 3.0, 1e6, 1e160]))
+def test_units_of_weights_change_nothing(matrix, unit):
+    """The self-loop is the mean weight of the graph, whatever it is measured in."""
+    expected = naive.return_probabilities(matrix, 8)
+    for method in ("exact", "eigh"):
+        assert_same(return_probabilities(from_dense(unit * matrix), 8, method=method), expected)
+
+
+def test_units_are_those_of_each_graph():
+    weighted = np.array([[0, 2.0, 0], [2.0, 0, 5.0], [0, 5.0, 0]])
+    plain = (weighted > 0).astype(float)
+    together = return_probabilities([weighted, plain, 1e5 * weighted], 6)
+    alone = [return_probabilities(graph, 6) for graph in (weighted, plain)]
+    assert np.array_equal(together[:6], np.concatenate(alone))
+    assert_same(together[6:], together[:3])
+
+
+def test_weights_of_one_are_the_papers_case():
+    plain = np.ones((4, 4)) - np.eye(4)
+    for method in ("exact", "eigh", "monte-carlo", "monte-carlo-returns"):
+        found = return_probabilities(plain, 6, method=method, random_state=0)
+        fixed = return_probabilities(plain, 6, method=method, random_state=0, self_loop=1.0)
+        assert np.array_equal(found, fixed)

@@ -105,10 +105,24 @@ def test_weights_out_of_range_are_named(method, weight):
         "between 1e-150 and 1e+150: scale"
     )
     with pytest.raises(InvalidInputError, match=re.escape(message)):
-        return_probabilities(batch, 5, method=method, random_state=0)
+        return_probabilities(batch, 5, method=method, random_state=0, self_loop=1.0)
+    in_own_units = return_probabilities(batch, 5, method=method, random_state=0)
+    assert np.isfinite(in_own_units).all()
 
 
-@pytest.mark.parametrize("estimator", [RetGKKernel(), RetGKEmbedding(batch_size=1)])
+def test_weights_far_from_the_mean_are_named():
+    matrix = np.array([[0, 1e-200, 0], [1e-200, 0, 7e200], [0, 7e200, 0]])
+    message = (
+        "graph 1: the edge from node 0 to node 1 has weight 1e-200; walks need weights between "
+        "1e-150 and 1e+150 times the mean weight of their graph"
+    )
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        return_probabilities([PAIR, matrix], 5)
+
+
+@pytest.mark.parametrize(
+    "estimator", [RetGKKernel(self_loop=1), RetGKEmbedding(batch_size=1, self_loop=1)]
+)
 def test_estimators_name_the_graph_of_a_weight(estimator):
     batch = GraphBatch.concatenate([path(3), complete(2), from_dense(1e200 * PAIR)])
     with pytest.raises(InvalidInputError, match=r"^graph 2: the edge from node 0 to node 1 "):

@@ -1,5 +1,6 @@
 """Arguments and options that several commands share, each written once."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -64,6 +65,19 @@ _kernel = _in_panel("Kernel")
 _embedding = _in_panel("Embedding")
 _learning = _in_panel("Learning")
 _common = _in_panel("Output")
+
+
+def _self_loop(text: str) -> float | str:
+    """Read "mean" or a number."""
+    if text == "mean":
+        return "mean"
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < math.inf:
+        raise typer.BadParameter(f"{text!r} is neither 'mean' nor a number of at least 0")
+    return value
 
 
 def _below_one(value: float) -> float:
@@ -244,8 +258,14 @@ class Walks:
         200
     )
     self_loop: Annotated[
-        float, _walks("--self-loop", min=0, help="Weight of the self-loop that nodes get.")
-    ] = 1.0
+        Any,
+        _walks(
+            "--self-loop",
+            parser=_self_loop,
+            metavar="mean|NUMBER",
+            help="Weight of the self-loop that nodes get; the mean weight of their graph, or this.",
+        ),
+    ] = "mean"
     n_jobs: Annotated[
         int | None, _walks("--n-jobs", "-j", help="Threads; all cores by default.")
     ] = None

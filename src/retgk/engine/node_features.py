@@ -11,7 +11,6 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import chunks, gather_runs, graph_of
 from retgk.walks.return_probabilities import Walks
-from retgk.walks.walk_checks import check_weight_range
 
 __all__ = ["MAX_ATTRIBUTE", "NodeFeatures", "largest_attribute"]
 
@@ -49,7 +48,7 @@ class NodeFeatures:
     source: "NodeFeatures | None" = None
 
     def __post_init__(self) -> None:
-        check_weight_range(self.batch)  # here, where graphs have the numbers that users know
+        self.walks.check(self.batch)  # here, where graphs have the numbers that users know
 
     @cached_property
     def probabilities(self) -> Floats:

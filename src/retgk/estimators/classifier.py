@@ -30,6 +30,7 @@ from retgk.learning.support_vectors import SupportVectors, one_vs_rest_from_pair
 from retgk.learning.targets import class_targets, graphs_and_targets, targets_of
 from retgk.runtime.seeds import RandomState, whole_seed
 from retgk.walks.return_probabilities import Method
+from retgk.walks.walk_checks import SelfLoop
 
 __all__ = ["RetGKClassifier"]
 
@@ -76,8 +77,9 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         How return probabilities are found; see `return_probabilities`.
     n_walks : int, default=200
         Walks per node, for Monte Carlo.
-    self_loop : float, default=1.0
-        Weight of the self-loop that every node gets.
+    self_loop : "mean" or float, default="mean"
+        Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
+        graph, 1 if it is unweighted: results do not depend on the unit of the weights.
     tol : float, default=1e-4
         Largest error of an inner product of the exact kernel.
     n_jobs : int, optional
@@ -161,7 +163,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         method: Method = "exact",
         n_walks: int = 200,
-        self_loop: float = 1.0,
+        self_loop: SelfLoop = "mean",
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
         random_state: RandomState = None,

@@ -23,6 +23,7 @@ from retgk.graphs.validation import warn_of_unknown_labels
 from retgk.io.converters import GraphsLike, as_batch
 from retgk.runtime.seeds import RandomState
 from retgk.walks.return_probabilities import Method, Walks
+from retgk.walks.walk_checks import SelfLoop
 
 __all__ = [
     "RetGKEmbedding",
@@ -60,8 +61,9 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         that have many.
     n_walks : int, default=200
         Walks per node, for Monte Carlo.
-    self_loop : float, default=1.0
-        Weight of the self-loop that every node gets.
+    self_loop : "mean" or float, default="mean"
+        Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
+        graph, 1 if it is unweighted: results do not depend on the unit of the weights.
     feature_map : {"joint", "tensor"}, default="joint"
         "tensor" is the paper's, with D0 x Dc features a label; "joint" has D. They differ
         only if there are attributes.
@@ -136,7 +138,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         method: Method = "exact",
         n_walks: int = 200,
-        self_loop: float = 1.0,
+        self_loop: SelfLoop = "mean",
         feature_map: FeatureMap = "joint",
         n_components: int | tuple[int, int] = 200,
         structure_kernel: FourierKernel | None = None,

@@ -29,6 +29,7 @@ from retgk.kernels.node_kernels import NodeKernel
 from retgk.runtime.memory import check_room
 from retgk.runtime.seeds import RandomState, whole_seed
 from retgk.walks.return_probabilities import MONTE_CARLO, Method, Walks
+from retgk.walks.walk_checks import SelfLoop
 
 __all__ = [
     "USE_A_GRAM_FILE",
@@ -66,8 +67,9 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         How return probabilities are found; see `return_probabilities`.
     n_walks : int, default=200
         Walks per node, for Monte Carlo.
-    self_loop : float, default=1.0
-        Weight of the self-loop that every node gets.
+    self_loop : "mean" or float, default="mean"
+        Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
+        graph, 1 if it is unweighted: results do not depend on the unit of the weights.
     tol : float, default=1e-4
         Promise: no inner product of mean embeddings is off by more, of fitted or of new graphs.
         0 is plain float64: 1e-12, or 1e-14 times the largest exponent of a node kernel if that is
@@ -148,7 +150,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         graph_kernel: GraphKernel | None = None,
         method: Method = "exact",
         n_walks: int = 200,
-        self_loop: float = 1.0,
+        self_loop: SelfLoop = "mean",
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
         random_state: RandomState = None,

@@ -26,6 +26,7 @@ from retgk.learning.landmark_ridge import LandmarkRidge, landmarks_of
 from retgk.learning.targets import graphs_and_targets, real_targets, targets_of
 from retgk.runtime.seeds import RandomState, whole_seed
 from retgk.walks.return_probabilities import Method
+from retgk.walks.walk_checks import SelfLoop
 
 __all__ = ["RetGKRegressor"]
 
@@ -68,8 +69,9 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         How return probabilities are found; see `return_probabilities`.
     n_walks : int, default=200
         Walks per node, for Monte Carlo.
-    self_loop : float, default=1.0
-        Weight of the self-loop that every node gets.
+    self_loop : "mean" or float, default="mean"
+        Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
+        graph, 1 if it is unweighted: results do not depend on the unit of the weights.
     tol : float, default=1e-4
         Largest error of an inner product of the exact kernel.
     n_jobs : int, optional
@@ -142,7 +144,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         cv: FoldMaker | None = 5,
         method: Method = "exact",
         n_walks: int = 200,
-        self_loop: float = 1.0,
+        self_loop: SelfLoop = "mean",
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
         random_state: RandomState = None,

@@ -129,7 +129,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "n_jobs": lambda value: value is None or (_is_whole(value, -_MAX_JOBS, _MAX_JOBS) and value),
     "batch_size": lambda value: value is None or _is_whole(value, 1, sys.maxsize),
     "random_state": lambda value: value is None or _is_whole(value, 0, _MAX_SEED),
-    "self_loop": _is_not_negative,
+    "self_loop": lambda value: value == "mean" or _is_not_negative(value),
     "tol": lambda value: _is_not_negative(value) and value < 1,
     "method": lambda value: value in get_args(Method),
     "sparse_output": lambda value: type(value) is bool,

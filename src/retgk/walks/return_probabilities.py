@@ -16,7 +16,8 @@ from retgk.walks.exact_probabilities import (
 )
 from retgk.walks.monte_carlo import ESTIMATORS, estimated_return_probabilities
 from retgk.walks.sampling import chosen_nodes
-from retgk.walks.walk_checks import Method, check_walk_parameters, check_weight_range
+from retgk.walks.walk_checks import Method, SelfLoop, check_walk_parameters
+from retgk.walks.weight_units import check_weight_range, with_mean_weight_one
 
 __all__ = ["MONTE_CARLO", "Method", "Walks", "return_probabilities"]
 
@@ -42,7 +43,7 @@ class Walks:
     n_steps: int = 50
     method: Method = "exact"
     n_walks: int = 200
-    self_loop: float = 1.0
+    self_loop: SelfLoop = "mean"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -75,15 +76,15 @@ class Walks:
         n_jobs: int | None = None,
     ) -> tuple[Floats, Floats]:
         """Return probabilities from these random bits, and standard errors if they are wanted."""
-        check_weight_range(batch)
+        batch, self_loop = self._in_units(batch)
         if not self.is_random:
-            exact = self._exact(batch, nodes, n_jobs)
+            exact = self._exact(batch, self_loop, nodes, n_jobs)
             return exact, np.zeros_like(exact) if with_errors else np.empty((0, self.n_steps))
         return estimated_return_probabilities(
             batch,
             self.n_steps,
             np.arange(batch.n_nodes) if nodes is None else nodes,
-            self_loop=self.self_loop,
+            self_loop=self_loop,
             estimator=self.method,
             n_walks=self.n_walks,
             standard_error=standard_error,
@@ -92,11 +93,26 @@ class Walks:
             n_jobs=n_jobs,
         )
 
-    def _exact(self, batch: GraphBatch, nodes: Ints | None, n_jobs: int | None) -> Floats:
+    def check(self, batch: GraphBatch) -> None:
+        """Raise where probabilities of these graphs would not be numbers."""
+        self._in_units(batch)
+
+    def _in_units(self, batch: GraphBatch) -> tuple[GraphBatch, float]:
+        """Graphs whose weights are in range, and the weight of a self-loop among them."""
+        if self.self_loop != "mean":
+            check_weight_range(batch)
+            return batch, float(self.self_loop)
+        scaled = with_mean_weight_one(batch)
+        check_weight_range(scaled, shown=batch)
+        return scaled, 1.0
+
+    def _exact(
+        self, batch: GraphBatch, self_loop: float, nodes: Ints | None, n_jobs: int | None
+    ) -> Floats:
         if self.method == "eigh":
-            probabilities = published_return_probabilities(batch, self.n_steps, self.self_loop)
+            probabilities = published_return_probabilities(batch, self.n_steps, self_loop)
             return probabilities if nodes is None else probabilities[nodes]
-        how = (self.self_loop, n_jobs)
+        how = (self_loop, n_jobs)
         if nodes is None:
             return exact_return_probabilities(batch, self.n_steps, None, *how)
         rising, position = np.unique(nodes, return_inverse=True)
@@ -112,7 +128,7 @@ def return_probabilities(
     method: Method = ...,
     n_walks: int = ...,
     nodes: Any = ...,
-    self_loop: float = ...,
+    self_loop: SelfLoop = ...,
     standard_error: float | None = ...,
     return_standard_error: Literal[False] = ...,
     n_jobs: int | None = ...,
@@ -128,7 +144,7 @@ def return_probabilities(
     method: Method = ...,
     n_walks: int = ...,
     nodes: Any = ...,
-    self_loop: float = ...,
+    self_loop: SelfLoop = ...,
     standard_error: float | None = ...,
     return_standard_error: Literal[True],
     n_jobs: int | None = ...,
@@ -144,7 +160,7 @@ def return_probabilities(
     method: Method = ...,
     n_walks: int = ...,
     nodes: Any = ...,
-    self_loop: float = ...,
+    self_loop: SelfLoop = ...,
     standard_error: float | None = ...,
     return_standard_error: bool,
     n_jobs: int | None = ...,
@@ -159,7 +175,7 @@ def return_probabilities(
     method: Method = "exact",
     n_walks: int = 200,
     nodes: Any = None,
-    self_loop: float = 1.0,
+    self_loop: SelfLoop = "mean",
     standard_error: float | None = None,
     return_standard_error: bool = False,
     n_jobs: int | None = None,
@@ -173,8 +189,7 @@ def return_probabilities(
 
     .. math:: p_i = [P^s(i, i)]_{s=1}^S
 
-    (equation 3 of the paper). All values lie in [0, 1], whatever the scale of the weights
-    (between 1e-150 and 1e150).
+    (equation 3 of the paper). All values lie in [0, 1], whatever the scale of the weights.
 
     Parameters
     ----------
@@ -198,10 +213,12 @@ def return_probabilities(
         Nodes to describe: all; a number or a share of nodes drawn from every graph, as
         `sample_nodes` draws them (which tells the error that it costs); or nodes
         themselves, numbered over the batch, or a mask.
-    self_loop : float, default=1.0
-        Weight of the self-loop that every node gets on top of any of its own: 0, or
-        between 1e-150 and 1e150 as the weights of edges. With 0 the walk is the plain one;
-        a node without edges then stays where it is, so that its return probabilities are all one.
+    self_loop : "mean" or float, default="mean"
+        Weight of the self-loop that every node gets on top of any of its own. "mean" is the mean
+        weight of the edges of its graph (over the nonzero entries of the matrix), which is 1 for
+        unweighted graphs, as in the paper: results then do not depend on the unit of the weights.
+        A number is 0, or between 1e-150 and 1e150 as the weights of edges. With 0 the walk is the
+        plain one; a node without edges then stays where it is, with probabilities of one.
     standard_error : float, optional
         Standard error wanted of Monte Carlo values. More walks are drawn from a node, starting with
         `n_walks` or 64, until the largest estimated error of its values is not above it.
