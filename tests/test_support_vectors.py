@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.svm import SVC
 
 from retgk import ExponentialGraphKernel
@@ -171,6 +172,25 @@ def test_ridge_out_of_fold_is_ridge_without_the_fold():
         machine = alone.train(products_of(points[train]), KERNEL, penalty)
         expected = machine.decisions(gram_between(points[test], points[train]))
         np.testing.assert_allclose(values, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["partition", "random splits", "graphs twice"])
+def test_ridge_shares_sums_among_folds(kind):
+    """Whatever the folds are, each is trained on its own training graphs."""
+    points, _ = blobs(2, n=60)
+    y, rng = np.cos(points), np.random.default_rng(0)
+    folds = {
+        "partition": list(KFold(4).split(points)),
+        "random splits": list(ShuffleSplit(7, test_size=0.3, random_state=0).split(points)),
+        "graphs twice": [(rng.integers(0, 40, 50), np.arange(40, 60)) for _ in range(3)],
+    }[kind]
+    weights = rng.uniform(0.5, 2, 60)
+    found = LandmarkRidge(y, weights).out_of_fold(products_of(points), [KERNEL], folds, [9.0], 2)
+    for values, (train, test) in zip(found[0], folds, strict=True):
+        counted = weights * np.bincount(train, minlength=60)
+        machine = LandmarkRidge(y, counted).train(products_of(points), KERNEL, 9.0)
+        expected = machine.decisions(gram_between(points[test], points))
+        np.testing.assert_allclose(values[0], expected, atol=1e-7)
 
 
 def test_weights_of_ridge_count_graphs():

@@ -8,7 +8,7 @@ import numpy as np
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import GraphBatch
+from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
 from retgk.graphs.ragged import chunks, gather_runs, graph_of
 from retgk.walks.return_probabilities import Walks
 
@@ -65,6 +65,15 @@ class NodeFeatures:
                 f"{largest_attribute(self.batch)}, which is too large to compute with; if it "
                 "stands for a missing value, fill it in, else scale the attributes"
             )
+
+    def with_attributes(self, attributes: Floats) -> "NodeFeatures":
+        """Features of the same graphs with other attributes; nothing is walked again."""
+        other = replace(
+            self, batch=trusted_batch(flat_arrays(self.batch)._replace(attributes=attributes))
+        )
+        if "probabilities" in vars(self):
+            vars(other)["probabilities"] = self.probabilities
+        return other
 
     def check_steps(self, n_steps: int) -> None:
         """Raise unless there are as many return probabilities as fitted graphs had."""

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from retgk.array_types import Floats, Ints
+from retgk.engine.attribute_scaling import ScaleAttributes
 from retgk.engine.exact.exact_engine import DEFAULT_TOL
 from retgk.engine.exact.node_points import AttributeKernel
 from retgk.errors import InvalidInputError
@@ -64,6 +65,9 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         Kernel of return probabilities. None is the default of `RetGKKernel` or `RetGKEmbedding`.
     attribute_kernel : node kernel, dict or None (candidates), default=None
         Kernel of attributes, in the same way.
+    scale_attributes : {"raw", "standard", "drop"} (candidates), default=("raw", "standard", "drop")
+        How attributes enter: as they are, with mean 0 and deviation 1 over the nodes of the
+        training graphs, or not at all. Graphs without attributes have no such choice.
     n_components : int, default=200
         Features a label of the embedding.
     cv : int, splitter, iterable or None, default=5
@@ -96,7 +100,8 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     approximate_ : bool
         What "auto" chose.
     best_params_ : dict
-        Chosen values of C, p, scale, n_steps, structure_kernel and attribute_kernel.
+        Chosen values of C, p, scale, n_steps, structure_kernel, attribute_kernel and
+        scale_attributes.
     best_score_ : float
         Their mean accuracy over the folds; NaN if there were no folds.
     best_index_ : int
@@ -145,7 +150,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     >>> model.predict(data.graphs[40:]).shape
     (20,)
     >>> sorted(model.best_params_)
-    ['C', 'attribute_kernel', 'n_steps', 'p', 'scale', 'structure_kernel']
+    ['C', 'attribute_kernel', 'n_steps', 'p', 'scale', 'scale_attributes', 'structure_kernel']
     """
 
     def __init__(
@@ -158,6 +163,11 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         scale: float | Sequence[float] = (1, 8),
         structure_kernel: NodeKernel | Sequence[NodeKernel | None] | None = None,
         attribute_kernel: AttributeKernel | Sequence[AttributeKernel] = None,
+        scale_attributes: ScaleAttributes | Sequence[ScaleAttributes] = (
+            "raw",
+            "standard",
+            "drop",
+        ),
         n_components: int = 200,
         cv: FoldMaker | None = 5,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
@@ -175,6 +185,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         self.scale = scale
         self.structure_kernel = structure_kernel
         self.attribute_kernel = attribute_kernel
+        self.scale_attributes = scale_attributes
         self.n_components = n_components
         self.cv = cv
         self.class_weight = class_weight

@@ -217,12 +217,22 @@ def most_similar(graph: GraphsLike, graphs: GraphsLike, k: int = 5, **options: A
     query, collection = _one(graph, "graph"), _batch(graphs)
     has, count = collection.has_labels, collection.n_attributes
     check_alike(query, has, count, "the query has", "the collection has")
-    engine, features = _fit_engine(query, _options(options, tol=_TOL))
-    others = engine.compare(features.with_batch(collection))
-    own = np.sqrt(engine.compare(features).squared_norms())
-    found = _cosines(others.products(), np.sqrt(others.squared_norms()), own)[:, 0]
+    found = _similarities(query, collection, _options(options, tol=_TOL))
     order = np.argsort(-found, kind="stable")[: int(k)]
     return MostSimilar(order, found[order])
+
+
+def _similarities(query: GraphBatch, collection: GraphBatch, options: dict[str, Any]) -> Floats:
+    """Similarity of a query to every graph of a collection, in which bandwidths are found."""
+    both = GraphBatch.concatenate([collection, query])
+    engine, features = _fit_engine(both, options, keep=np.array([len(collection)]))
+    parts = []
+    for _, piece in features.pieces():
+        others = engine.compare(piece)
+        norms = np.sqrt(others.squared_norms())
+        parts.append((others.products()[:, 0], norms))
+    products, norms = map(np.concatenate, zip(*parts, strict=True))
+    return _cosines(products[:-1, None], norms[:-1], norms[-1:])[:, 0]
 
 
 def pairwise_distances(X: GraphsLike, Y: GraphsLike | None = None, **options: Any) -> Floats:
@@ -296,8 +306,10 @@ def _products_among(graphs: GraphsLike, options: dict[str, Any]) -> Floats:
     return _fit_engine(batch, options)[0].inner_products()
 
 
-def _fit_engine(graphs: GraphsLike, options: dict[str, Any]) -> tuple[ExactEngine, NodeFeatures]:
+def _fit_engine(
+    graphs: GraphsLike, options: dict[str, Any], keep: Ints | None = None
+) -> tuple[ExactEngine, NodeFeatures]:
     """Engine fitted on graphs with parameters of `RetGKKernel`, and the features it has seen."""
     kernel = RetGKKernel(**options, graph_kernel=PolynomialGraphKernel())  # which is not used
     features = kernel_features(kernel, as_batch(graphs))
-    return kernel_engine(kernel).fit(features), features
+    return kernel_engine(kernel).fit(features, keep), features

@@ -9,6 +9,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from retgk.engine.attribute_scaling import Scaling, warn_of_uneven_attributes
 from retgk.engine.embedded.embedded_engine import (
     EmbeddedEngine,
     FeatureMap,
@@ -74,7 +75,10 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ``Gaussian(gamma=g**2 / 2)``. None is g = 10, its choice for most collections.
     attribute_kernel : Gaussian, Laplacian or None, default=None
         Kernel of attributes. None is ``Gaussian("median")`` where graphs have attributes; to
-        leave them out, pass ``graphs.without_attributes()``.
+        leave them out, use ``scale_attributes="drop"``.
+    scale_attributes : {"raw", "standard", "drop"}, default="raw"
+        How attributes enter: as they are, with mean 0 and deviation 1 over the nodes of the fitted
+        graphs, or not at all. A warning says where raw columns differ by orders of magnitude.
     frequencies : {"plain", "orthogonal", "quasi-random"}, default="orthogonal"
         How frequencies are drawn; see `draw_fourier_map`.
     unknown_labels : {"ignore", "error", "column"}, default="ignore"
@@ -143,6 +147,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n_components: int | tuple[int, int] = 200,
         structure_kernel: FourierKernel | None = None,
         attribute_kernel: FourierKernel | None = None,
+        scale_attributes: Scaling = "raw",
         frequencies: Draw = "orthogonal",
         unknown_labels: UnknownLabels = "ignore",
         sparse_output: bool = False,
@@ -159,6 +164,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_components = n_components
         self.structure_kernel = structure_kernel
         self.attribute_kernel = attribute_kernel
+        self.scale_attributes = scale_attributes
         self.frequencies = frequencies
         self.unknown_labels = unknown_labels
         self.sparse_output = sparse_output
@@ -186,6 +192,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         batch = as_batch(X)
         engine = embedding_engine(self)
         features = embedding_features(self, engine, batch)
+        warn_of_uneven_attributes(batch, self.scale_attributes)
         engine.fit(features, keep=np.empty(0, np.int64))
         set_fitted_embedding(self, engine, features.walks)
         return self
@@ -305,6 +312,7 @@ def embedding_engine(embedding: RetGKEmbedding) -> EmbeddedEngine:
     return EmbeddedEngine(
         embedding.structure_kernel,
         embedding.attribute_kernel,
+        scale_attributes=embedding.scale_attributes,
         feature_map=embedding.feature_map,
         n_components=embedding.n_components,
         frequencies=embedding.frequencies,
@@ -356,6 +364,7 @@ def embedding_of_engine(engine: EmbeddedEngine, walks: Walks) -> RetGKEmbedding:
         n_components=engine.n_components,
         structure_kernel=engine.structure_kernel,
         attribute_kernel=engine.attribute_kernel,
+        scale_attributes=engine.scale_attributes,
         frequencies=engine.frequencies,
         unknown_labels=engine.unknown_labels,
         sparse_output=True,

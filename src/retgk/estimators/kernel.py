@@ -1,5 +1,6 @@
 """RetGK_I: the exact graph kernel as a scikit-learn estimator."""
 
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retgk.array_types import Floats
+from retgk.engine.attribute_scaling import ScaleAttributes, warn_of_uneven_attributes
 from retgk.engine.exact.exact_engine import DEFAULT_TOL, ExactEngine
 from retgk.engine.exact.node_points import AttributeKernel
 from retgk.engine.node_features import NodeFeatures
@@ -61,6 +63,12 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     attribute_kernel : node kernel, dict or None, default=None
         Kernel of attributes; or, by name, tuples of the columns of a block and its kernel, which
         multiply. None is ``Laplacian("dimension")`` where graphs have attributes.
+    scale_attributes : {"raw", "standard", "drop"} or dict, default="raw"
+        How attributes enter. "raw" is the paper's: its rule for gamma, one over the root of their
+        number, presumes columns of about unit spread, and a warning says where spreads differ by
+        orders of magnitude. "standard" gives every column mean 0 and deviation 1 over the nodes of
+        the fitted graphs (constant columns become 0); "drop" leaves attributes out. A dict has a
+        word for each named block of `attribute_kernel`.
     graph_kernel : ExponentialGraphKernel, PolynomialGraphKernel or None, default=None
         Kernel of graphs. None is ``ExponentialGraphKernel()``, that is exp(-MMD / median).
     method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
@@ -147,6 +155,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         structure_kernel: NodeKernel | None = None,
         attribute_kernel: AttributeKernel = None,
+        scale_attributes: ScaleAttributes = "raw",
         graph_kernel: GraphKernel | None = None,
         method: Method = "exact",
         n_walks: int = 200,
@@ -158,6 +167,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_steps = n_steps
         self.structure_kernel = structure_kernel
         self.attribute_kernel = attribute_kernel
+        self.scale_attributes = scale_attributes
         self.graph_kernel = graph_kernel
         self.method = method
         self.n_walks = n_walks
@@ -187,6 +197,8 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_graph_kernel(graph_kernel, len(batch))
         check_room(8 * len(batch) ** 2, "the kernel matrix", USE_A_GRAM_FILE)
         features = kernel_features(self, batch)
+        if not isinstance(self.attribute_kernel, Mapping):  # whose blocks have their own scales
+            warn_of_uneven_attributes(batch, self.scale_attributes)
         engine = kernel_engine(self).fit(features)
         products = engine.inner_products()
         graph_kernel = fit_graph_kernel(graph_kernel, products, self.n_jobs)
@@ -329,6 +341,7 @@ def kernel_engine(kernel: RetGKKernel) -> ExactEngine:
     return ExactEngine(
         kernel.structure_kernel,
         kernel.attribute_kernel,
+        scale_attributes=kernel.scale_attributes,
         tol=kernel.tol,
         n_jobs=kernel.n_jobs,
         random_state=kernel.random_state,
@@ -372,6 +385,7 @@ def kernel_of_engine(engine: ExactEngine, walks: Walks, graph_kernel: GraphKerne
         walks.n_steps,
         structure_kernel=engine.structure_kernel,
         attribute_kernel=engine.attribute_kernel,
+        scale_attributes=engine.scale_attributes,
         graph_kernel=graph_kernel,
         method=walks.method,
         n_walks=walks.n_walks,

@@ -121,7 +121,8 @@ def uses_embeddings(model: GraphPredictor, batch: GraphBatch) -> bool:
     if model.approximate != "auto":
         return bool(model.approximate)
     # the work of the exact kernel is the square of the nodes, for each candidate
-    n_nodes = batch.n_nodes * len(node_candidates(vars(model))) ** 0.5
+    n_candidates = len(node_candidates(vars(model), batch.n_attributes))
+    n_nodes = batch.n_nodes * n_candidates**0.5
     return len(batch) > MAX_EXACT_GRAPHS or n_nodes > MAX_EXACT_NODES
 
 
@@ -178,7 +179,7 @@ class _Candidate(NamedTuple):
 
 def _candidates(model: GraphPredictor, batch: GraphBatch, seed: int) -> list[_Candidate]:
     """Engines to choose from, all checked, that share one computation of return probabilities."""
-    chosen = node_candidates(vars(model))
+    chosen = node_candidates(vars(model), batch.n_attributes)
     engines = [_make_engine(model, nodes, seed) for nodes in chosen]
     steps = [nodes.n_steps for nodes in chosen]
     options = (model.method, model.n_walks, model.self_loop, engines[0].walk_seed)
@@ -193,7 +194,11 @@ def _candidates(model: GraphPredictor, batch: GraphBatch, seed: int) -> list[_Ca
 def _make_engine(model: GraphPredictor, nodes: NodeCandidate, seed: int) -> Engine:
     """Unfitted engine of one candidate: exact or embedded."""
     kernels = (nodes.structure_kernel, nodes.attribute_kernel)
-    shared = {"n_jobs": model.n_jobs, "random_state": seed}
+    shared = {
+        "scale_attributes": nodes.scale_attributes,
+        "n_jobs": model.n_jobs,
+        "random_state": seed,
+    }
     if model.approximate_:
         return EmbeddedEngine(*kernels, n_components=model.n_components, **shared)
     return ExactEngine(*kernels, tol=model.tol, **shared)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from retgk.array_types import Floats, Ints
+from retgk.engine.attribute_scaling import ScaleAttributes
 from retgk.engine.exact.exact_engine import DEFAULT_TOL
 from retgk.engine.exact.node_points import AttributeKernel
 from retgk.errors import InvalidInputError
@@ -60,6 +61,9 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         Kernel of return probabilities. None is the default of `RetGKKernel` or `RetGKEmbedding`.
     attribute_kernel : node kernel, dict or None (candidates), default=None
         Kernel of attributes, in the same way.
+    scale_attributes : {"raw", "standard", "drop"} (candidates), default=("raw", "standard", "drop")
+        How attributes enter: as they are, with mean 0 and deviation 1 over the nodes of the
+        training graphs, or not at all. Graphs without attributes have no such choice.
     n_components : int, default=200
         Features a label of the embedding.
     cv : int, splitter, iterable or None, default=5
@@ -140,6 +144,11 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         scale: float | Sequence[float] = (1, 8),
         structure_kernel: NodeKernel | Sequence[NodeKernel | None] | None = None,
         attribute_kernel: AttributeKernel | Sequence[AttributeKernel] = None,
+        scale_attributes: ScaleAttributes | Sequence[ScaleAttributes] = (
+            "raw",
+            "standard",
+            "drop",
+        ),
         n_components: int = 200,
         cv: FoldMaker | None = 5,
         method: Method = "exact",
@@ -156,6 +165,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         self.scale = scale
         self.structure_kernel = structure_kernel
         self.attribute_kernel = attribute_kernel
+        self.scale_attributes = scale_attributes
         self.n_components = n_components
         self.cv = cv
         self.method = method

@@ -1,7 +1,7 @@
 """Candidates of parameters, and the choice among them by cross-validation on training graphs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import product
+from itertools import product, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +38,7 @@ class NodeCandidate(NamedTuple):
     n_steps: int
     structure_kernel: Any
     attribute_kernel: Any
+    scale_attributes: Any
 
 
 def candidates_of(value: Any, name: str) -> tuple[Any, ...]:
@@ -58,12 +59,23 @@ def candidates_of(value: Any, name: str) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def node_candidates(parameters: Mapping[str, Any]) -> list[NodeCandidate]:
-    """All combinations of what describes nodes, the first candidates first."""
-    return [
-        NodeCandidate(*values)
-        for values in product(*(candidates_of(parameters[n], n) for n in NodeCandidate._fields))
-    ]
+def node_candidates(parameters: Mapping[str, Any], n_attributes: int) -> list[NodeCandidate]:
+    """
+    All combinations of what describes nodes, the first candidates first.
+
+    Where attributes are left out, or there are none, what their kernel is makes no difference.
+    """
+    values = [candidates_of(parameters[name], name) for name in NodeCandidate._fields]
+    if n_attributes == 0 and len(values[-1]) > 1:
+        values[-1] = ("raw",)
+    may_drop = len(values[-1]) > 1
+    found: list[NodeCandidate] = []
+    for candidate in starmap(NodeCandidate, product(*values)):
+        is_dropped = may_drop and candidate.scale_attributes == "drop"
+        own = candidate._replace(attribute_kernel=None) if is_dropped else candidate
+        if own not in found:
+            found.append(own)
+    return found
 
 
 def graph_kernel_candidates(

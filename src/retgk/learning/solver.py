@@ -70,8 +70,10 @@ def fit_products(engine: Engine, features: NodeFeatures, columns: Ints) -> Graph
         return GraphProducts(products, products.diagonal().copy(), columns)
     engine.fit(features, keep=columns)
     own = engine.inner_products()
-    found = engine.compare(features)
-    products, norms = found.products(), found.squared_norms()
+    products, norms = np.empty((len(features.batch), len(columns))), np.empty(len(features.batch))
+    for first, piece in features.pieces():
+        found, rows = engine.compare(piece), slice(first, first + len(piece.batch))
+        products[rows], norms[rows] = found.products(), found.squared_norms()
     products[columns], norms[columns] = own, own.diagonal()
     return GraphProducts(products, norms, columns)
 

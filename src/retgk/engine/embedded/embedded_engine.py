@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import bsr_array
 
 from retgk.array_types import Floats, Ints
+from retgk.engine.attribute_scaling import AttributeScaling, Scaling, check_scaling
 from retgk.engine.embedded.embedding_gram import embedding_products, squared_vector_norms
 from retgk.engine.embedded.fourier_maps import (
     Draw,
@@ -86,6 +87,7 @@ class EmbeddedEngine:
         structure_kernel: FourierKernel | None = None,
         attribute_kernel: FourierKernel | None = None,
         *,
+        scale_attributes: Scaling = "raw",
         feature_map: FeatureMap = "joint",
         n_components: int | tuple[int, int] = 200,
         frequencies: Draw = "orthogonal",
@@ -97,6 +99,7 @@ class EmbeddedEngine:
     ) -> None:
         self.structure_kernel = structure_kernel
         self.attribute_kernel = attribute_kernel
+        self.scale_attributes = scale_attributes
         self.feature_map = feature_map
         self.n_components = n_components
         self.frequencies = frequencies
@@ -108,6 +111,7 @@ class EmbeddedEngine:
         self.seed = int(seed_from(random_state))
         self.label_names: tuple[Hashable, ...] | None = None
         self.n_attributes = 0
+        self.scaling = AttributeScaling()
         self.maps: tuple[FourierMap, ...] = ()
 
     def check(self, batch: GraphBatch) -> None:
@@ -115,7 +119,9 @@ class EmbeddedEngine:
         self._widths()
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit; give at least one")
-        if batch.n_attributes == 0 and self.attribute_kernel is not None:
+        check_scaling(self.scale_attributes, ())
+        n_used = 0 if self.scale_attributes == "drop" else batch.n_attributes
+        if n_used == 0 and self.attribute_kernel is not None:
             raise InvalidInputError(
                 f"the graphs have no attributes for attribute_kernel={self.attribute_kernel!r}; "
                 "leave it out, or give the graphs attributes"
@@ -126,15 +132,17 @@ class EmbeddedEngine:
         batch = features.batch
         self.check(batch)
         features.check_attributes()
+        self.scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, {})
         rng = np.random.default_rng(self.seed)
         rng.integers(2**63)  # the seed of walks
-        self.attribute_kernel_ = fit_attribute_kernel(self.attribute_kernel, batch, rng)
+        used = self.scaling(features).batch
+        self.attribute_kernel_ = fit_attribute_kernel(self.attribute_kernel, used, rng)
         self.structure_kernel_ = fit_structure_kernel(self.structure_kernel, features, rng)
         self.n_attributes = batch.n_attributes
         self.label_names = names_in_use(batch)
         factors = [(self.structure_kernel_, features.walks.n_steps)]
         if self.attribute_kernel_:
-            factors.append((self.attribute_kernel_, self.n_attributes))
+            factors.append((self.attribute_kernel_, used.n_attributes))
         parts = [factors] if self.feature_map == "joint" else [[factor] for factor in factors]
         self.maps = tuple(
             draw_fourier_map(part, width, self.frequencies, rng)
@@ -183,7 +191,8 @@ class EmbeddedEngine:
         check_alike(features.batch, self.label_names is not None, self.n_attributes)
         features.check_attributes()
         n_inputs = self.maps[0].frequencies.shape[0]
-        features.check_steps(n_inputs - (self.n_attributes if len(self.maps) == 1 else 0))
+        n_used = self.scaling.n_used(self.n_attributes)
+        features.check_steps(n_inputs - (n_used if len(self.maps) == 1 else 0))
         compiled = compiled_maps(self.maps, self.dtype)
         pieces = (
             self._piece_vectors(piece, first, compiled)
@@ -194,7 +203,7 @@ class EmbeddedEngine:
         return join(pieces, shape, self.block_width, self.dtype)
 
     def _piece_vectors(self, piece: NodeFeatures, first_graph: int, compiled: Any) -> bsr_array:
-        batch = piece.batch
+        batch = self.scaling(piece).batch
         return graph_vectors(
             batch.node_ptr,
             (piece.probabilities, batch.attributes),
@@ -251,7 +260,9 @@ class EmbeddedEngine:
         for m, fourier in enumerate(self.maps):
             arrays[f"frequencies_{m}"] = fourier.frequencies
             arrays[f"phases_{m}"] = fourier.phases
-        values = {
+        scaling = self.scaling.state()
+        arrays |= scaling.arrays
+        values = scaling.values | {
             "structure_kernel": self.structure_kernel_,
             "attribute_kernel": self.attribute_kernel_,
             "label_names": self.label_names,
@@ -272,7 +283,9 @@ class EmbeddedEngine:
         widths = self._widths()
         self.structure_kernel_ = _take_fourier_kernel(state, "structure_kernel")
         self.n_attributes = state.take_attribute_count()
-        if self.n_attributes:
+        self.scaling = AttributeScaling.restored(state, self.n_attributes)
+        n_used = self.scaling.n_used(self.n_attributes)
+        if n_used:
             self.attribute_kernel_ = _take_fourier_kernel(state, "attribute_kernel")
         else:
             self.attribute_kernel_ = state.take_value("attribute_kernel", type(None))
@@ -282,7 +295,7 @@ class EmbeddedEngine:
             if has_labels
             else state.take_value("label_names", type(None))
         )
-        n_inputs = [n_steps, self.n_attributes]
+        n_inputs = [n_steps, n_used]
         n_inputs = [sum(n_inputs)] if self.feature_map == "joint" else [n for n in n_inputs if n]
         self.maps = tuple(
             FourierMap(

@@ -1,7 +1,7 @@
 """RetGK_I as an engine: inner products over all pairs of nodes, within a promised error."""
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from retgk.array_types import Floats, Ints
+from retgk.engine.attribute_scaling import AttributeScaling, ScaleAttributes, check_scaling
 from retgk.engine.exact.exact_state import exact_state, restored_graphs
 from retgk.engine.exact.fitted_graphs import FittedGraphs, NewGraphs
 from retgk.engine.exact.node_points import (
@@ -68,6 +69,8 @@ class ExactEngine:
     attribute_kernel : node kernel, dict or None
         Kernel of attributes; or, by name, tuples of the columns of a block and its kernel. None is
         ``Laplacian("dimension")`` where graphs have attributes.
+    scale_attributes : {"raw", "standard", "drop"} or dict
+        How attributes enter; by name of a block of `attribute_kernel`, if that is a dict.
     tol : float
         No inner product is off by more, of fitted or of new graphs.
     n_jobs : int or None
@@ -88,12 +91,14 @@ class ExactEngine:
         structure_kernel: NodeKernel | None = None,
         attribute_kernel: AttributeKernel = None,
         *,
+        scale_attributes: ScaleAttributes = "raw",
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.structure_kernel = structure_kernel
         self.attribute_kernel = attribute_kernel
+        self.scale_attributes = scale_attributes
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -101,6 +106,7 @@ class ExactEngine:
         self.label_names: tuple[Hashable, ...] = ()
         self._has_labels = False
         self._n_attributes = 0
+        self._scaling = AttributeScaling()
         self._columns: list[Ints] = []
         self._norms: Floats | None = None
 
@@ -114,14 +120,27 @@ class ExactEngine:
         n_threads(self.n_jobs)
         if self.structure_kernel is not None:
             check_node_kernel(self.structure_kernel, "structure_kernel")
-        attribute_blocks(self.attribute_kernel, batch.n_attributes)
+        self._checked_blocks(batch.n_attributes)
+
+    def _checked_blocks(self, n_attributes: int) -> list[tuple[Ints, NodeKernel]]:
+        """Columns and kernel of every block of attributes that is used."""
+        check_scaling(self.scale_attributes, self._block_names)
+        is_dropped = self.scale_attributes == "drop"
+        return attribute_blocks(self.attribute_kernel, 0 if is_dropped else n_attributes)
+
+    @property
+    def _block_names(self) -> list[str]:
+        given = self.attribute_kernel
+        return list(given) if isinstance(given, Mapping) else []
 
     def fit(self, features: NodeFeatures, keep: Ints | None = None) -> Self:
         """Find bandwidths on all graphs, and keep the reduced points of all or of some."""
         batch = features.batch
         self.check(batch)
         features.check_attributes()
-        blocks = attribute_blocks(self.attribute_kernel, batch.n_attributes)
+        blocks = self._checked_blocks(batch.n_attributes)
+        named = dict(zip(self._block_names, (columns for columns, _ in blocks), strict=False))
+        self._scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, named)
         self._n_attributes = batch.n_attributes
         self._columns = [columns for columns, _ in blocks]
         self.label_names = batch.label_names
@@ -216,7 +235,9 @@ class ExactEngine:
     def state(self) -> FittedState:
         """Everything that `compare` needs; inner products of the kept graphs are found again."""
         state = exact_state(self._graphs, self.squared_norms())
-        state.values |= {
+        scaling = self._scaling.state()
+        state.arrays |= scaling.arrays
+        state.values |= scaling.values | {
             "structure_kernel": self.kernels[0],
             **{f"attribute_kernel_{b}": own for b, own in enumerate(self.kernels[1:])},
             "label_names": tuple(self.label_names),
@@ -231,6 +252,7 @@ class ExactEngine:
         self.label_names = state.take_names("label_names")
         self._has_labels = state.take_value("has_labels", bool)
         self._n_attributes = state.take_attribute_count()
+        self._scaling = AttributeScaling.restored(state, self._n_attributes)
         self._columns = self._restored_columns(state)
         self.kernels = [
             structure,
@@ -250,7 +272,8 @@ class ExactEngine:
             raise InvalidInputError(
                 f"attribute_kernel has {len(given)} blocks, but kernels are there for {n_stored}"
             )
-        return [columns for columns, _ in attribute_blocks(given, self._n_attributes)]
+        n_used = self._scaling.n_used(self._n_attributes)
+        return [columns for columns, _ in attribute_blocks(given, n_used)]
 
     def _points(self, features: NodeFeatures) -> NodePoints:
-        return node_points(features, self._columns, self.label_names)
+        return node_points(self._scaling(features), self._columns, self.label_names)
