@@ -9,6 +9,7 @@ from retgk import (
     GraphBatch,
     InvalidInputError,
     Laplacian,
+    RetGKEmbedding,
     distance,
     make_graph_classification,
     most_similar,
@@ -62,7 +63,7 @@ def test_formula():
     nodes = [naive.return_probabilities_of_batch(graph, 50) for graph in (g, h)]
 
     def product(x, y):
-        return np.mean([[naive.laplacian(a, b, 1.0) for a in x] for b in y])
+        return np.mean([[naive.laplacian(a, b, 5.0) for a in x] for b in y])
 
     gg, gh, hh = (product(nodes[i], nodes[j]) for i, j in ((0, 0), (0, 1), (1, 1)))
     assert similarity(g, h) == pytest.approx(gh / np.sqrt(gg * hh), abs=1e-12)
@@ -146,3 +147,15 @@ def test_messages(graphs):
         pairwise_distances(graphs, graphs.without_labels())
     with pytest.raises(InvalidInputError, match="the query has labels, the collection has none"):
         most_similar(graphs[0], graphs.without_labels())
+
+
+def test_one_kernel_for_all_comparisons(graphs):
+    """Vectors, distances and searches agree about who is near."""
+    plain = graphs.without_attributes()
+    vectors = RetGKEmbedding(n_components=4000, random_state=0).fit_transform(plain)
+    exact = pairwise_distances(plain)
+    approximate = np.sqrt(np.square(vectors[:, None] - vectors).sum(axis=2))
+    assert np.abs(exact - approximate).max() < 0.05
+    nearest = most_similar(plain[0], plain, k=3).indices
+    unit = vectors / np.linalg.norm(vectors, axis=1)[:, None]
+    assert set(np.argsort(-unit @ unit[0])[:3]) == set(nearest.tolist())

@@ -108,21 +108,23 @@ def column_spreads(attributes: Floats) -> Floats:
 
 
 def warn_of_uneven_attributes(batch: GraphBatch, rule: ScaleAttributes) -> None:
-    """Warn if raw columns differ by orders of magnitude, so that one of them decides alone."""
-    if rule != "raw" or batch.n_attributes < 2:
-        return
-    spreads = column_spreads(batch.attributes)
+    """Warn if raw columns differ by orders of magnitude from each other, or from one."""
+    spreads = column_spreads(batch.attributes) if rule == "raw" else np.empty(0)
     columns = np.flatnonzero(spreads)
     if len(columns) == 0:
         return
     least, most = (columns[pick(spreads[columns])] for pick in (np.argmin, np.argmax))
+    told = f"attribute {most} has a standard deviation of {spreads[most]:.3g}"
     if spreads[most] > _UNEVEN * spreads[least]:
-        note = (
-            f"attribute {most} has a standard deviation of {spreads[most]:.3g}, attribute {least} "
-            f"one of {spreads[least]:.3g}: distances of nodes are those of the larger ones alone; "
-            "use scale_attributes='standard' to give all the same weight"
+        told += (
+            f", attribute {least} one of {spreads[least]:.3g}: distances of nodes are those of the "
+            "larger ones alone"
         )
-        warn_of([note], stacklevel=3)
+    elif spreads[most] > _UNEVEN:
+        told += ": nodes are so far apart that hardly any two count as alike"
+    else:
+        return
+    warn_of([f"{told}; use scale_attributes='standard' to give all the same weight"], stacklevel=3)
 
 
 def check_scaling(rule: Any, blocks: Sequence[str]) -> None:

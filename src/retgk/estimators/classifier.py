@@ -65,9 +65,9 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         Kernel of return probabilities. None is the default of `RetGKKernel` or `RetGKEmbedding`.
     attribute_kernel : node kernel, dict or None (candidates), default=None
         Kernel of attributes, in the same way.
-    scale_attributes : {"raw", "standard", "drop"} (candidates), default=("raw", "standard", "drop")
-        How attributes enter: as they are, with mean 0 and deviation 1 over the nodes of the
-        training graphs, or not at all. Graphs without attributes have no such choice.
+    scale_attributes : {"raw", "standard", "drop"} (candidates), default=("standard", "raw", "drop")
+        How attributes enter: with mean 0 and deviation 1 over the nodes of the training graphs, as
+        they are, or not at all. Graphs without attributes have no such choice.
     n_components : int, default=200
         Features a label of the embedding.
     cv : int, splitter, iterable or None, default=5
@@ -164,8 +164,8 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         structure_kernel: NodeKernel | Sequence[NodeKernel | None] | None = None,
         attribute_kernel: AttributeKernel | Sequence[AttributeKernel] = None,
         scale_attributes: ScaleAttributes | Sequence[ScaleAttributes] = (
-            "raw",
             "standard",
+            "raw",
             "drop",
         ),
         n_components: int = 200,

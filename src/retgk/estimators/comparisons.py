@@ -1,10 +1,10 @@
 r"""
 Graphs compared in one call: inner products, distances, similarities, the most similar ones.
 
-`similarity`, `distance`, `most_similar` and `pairwise_distances` use the node kernel
-:math:`\exp(-\gamma |p - q|)` of return probabilities with one fixed :math:`\gamma`, so that the
-value for two graphs depends on no other graph: it is the same in every call and in every
-collection.
+`similarity`, `distance`, `most_similar` and `pairwise_distances` use the node kernels that
+`RetGKEmbedding` has by default, so that all of them agree about who is near. They have no
+bandwidth to be found: the value for two graphs depends on no other graph, it is the same in every
+call and in every collection.
 """
 
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ from retgk.kernels.graph_kernels import (
     squared_mmd_from_products,
     squared_mmd_within,
 )
-from retgk.kernels.node_kernels import Laplacian
+from retgk.kernels.node_kernels import COMPARISON_KERNEL
 from retgk.runtime.memory import check_room
 
 __all__ = [
@@ -42,10 +42,6 @@ __all__ = [
     "squared_mmd",
 ]
 
-# One over the median distance of nodes, the paper's rule for gamma, is 3 to 8 on its collections,
-# each of which holds graphs of one sort. Any two graphs are further apart; a wider kernel still
-# grades them.
-COMPARISON_GAMMA = 1.0
 _TOL = 1e-6  # errors of distances are the root of errors of inner products
 
 
@@ -137,7 +133,7 @@ def similarity(g: GraphsLike, h: GraphsLike, **options: Any) -> float:
         have labels, and they have the same number of attributes.
     **options
         Parameters of `RetGKKernel` for nodes: ``n_steps``, ``structure_kernel`` (by default
-        ``Laplacian(1.0)``), ``attribute_kernel`` and so on.
+        ``Laplacian(5.0)``), ``attribute_kernel`` and so on.
 
     Returns
     -------
@@ -146,11 +142,11 @@ def similarity(g: GraphsLike, h: GraphsLike, **options: Any) -> float:
 
     Examples
     --------
-    >>> triangle, edge = np.ones((3, 3)) - np.eye(3), np.ones((2, 2)) - np.eye(2)
+    >>> triangle, path = np.ones((3, 3)) - np.eye(3), np.diag([1, 1], 1) + np.diag([1, 1], -1)
     >>> similarity(triangle, triangle)
     1.0
-    >>> round(similarity(triangle, edge), 2)
-    0.31
+    >>> round(similarity(triangle, path), 2)
+    0.16
     """
     products = mean_embedding_gram(_pair(g, h), **_options(options, tol=0.0))
     norms = np.sqrt(products.diagonal())
@@ -176,11 +172,11 @@ def distance(g: GraphsLike, h: GraphsLike, **options: Any) -> float:
 
     Examples
     --------
-    >>> triangle, edge = np.ones((3, 3)) - np.eye(3), np.ones((2, 2)) - np.eye(2)
+    >>> triangle, path = np.ones((3, 3)) - np.eye(3), np.diag([1, 1], 1) + np.diag([1, 1], -1)
     >>> distance(triangle, triangle)
     0.0
-    >>> round(distance(triangle, edge), 2)
-    1.18
+    >>> round(distance(triangle, path), 2)
+    1.15
     """
     return float(np.sqrt(squared_mmd(_pair(g, h), **_options(options, tol=0.0))[0, 1]))
 
@@ -253,13 +249,13 @@ def pairwise_distances(X: GraphsLike, Y: GraphsLike | None = None, **options: An
 
     Examples
     --------
-    >>> triangle, edge = np.ones((3, 3)) - np.eye(3), np.ones((2, 2)) - np.eye(2)
-    >>> pairwise_distances([triangle, edge]).round(2)
-    array([[0.  , 1.18],
-           [1.18, 0.  ]])
+    >>> triangle, path = np.ones((3, 3)) - np.eye(3), np.diag([1, 1], 1) + np.diag([1, 1], -1)
+    >>> pairwise_distances([triangle, path]).round(2)
+    array([[0.  , 1.15],
+           [1.15, 0.  ]])
     """
-    settings = _options(options, tol=_TOL)
     rows = _batch(X)
+    settings = _options(options, tol=_TOL)
     if Y is None:
         return np.sqrt(squared_mmd(rows, **settings))
     columns = _batch(Y)
@@ -269,7 +265,7 @@ def pairwise_distances(X: GraphsLike, Y: GraphsLike | None = None, **options: An
 
 def _options(options: dict[str, Any], tol: float) -> dict[str, Any]:
     """Parameters that the caller gives, beside the defaults of all comparisons."""
-    return {"structure_kernel": Laplacian(COMPARISON_GAMMA), "tol": tol, **options}
+    return {"structure_kernel": COMPARISON_KERNEL, "tol": tol, **options}
 
 
 def _batch(graphs: GraphsLike) -> GraphBatch:

@@ -71,10 +71,11 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_components : int or pair of int, default=200
         Number D of features, or (D0, Dc) for a tensor (one number there means both).
     structure_kernel : Gaussian, Laplacian or None, default=None
-        Kernel of return probabilities. The paper's frequencies ``g N(0, 1)`` are those of
-        ``Gaussian(gamma=g**2 / 2)``. None is g = 10, its choice for most collections.
+        Kernel of return probabilities. None is ``Laplacian(5.0)``, that of `similarity` and
+        `most_similar`. The paper's frequencies ``g N(0, 1)`` are those of
+        ``Gaussian(gamma=g**2 / 2)``; g = 10 is its choice for most collections.
     attribute_kernel : Gaussian, Laplacian or None, default=None
-        Kernel of attributes. None is ``Gaussian("median")`` where graphs have attributes; to
+        Kernel of attributes. None is ``Laplacian("dimension")`` where graphs have attributes; to
         leave them out, use ``scale_attributes="drop"``.
     scale_attributes : {"raw", "standard", "drop"}, default="raw"
         How attributes enter: as they are, with mean 0 and deviation 1 over the nodes of the fitted

@@ -10,6 +10,8 @@ from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 
 __all__ = [
+    "ATTRIBUTE_KERNEL",
+    "COMPARISON_KERNEL",
     "Bandwidth",
     "Delta",
     "Gaussian",
@@ -133,6 +135,17 @@ class Gaussian(_Scaled):
 
     def _from_median(self, points: Floats, node_ptr: NDArray[np.int64], random_state: Any) -> float:
         return float(super()._from_median(points, node_ptr, random_state) ** 2)
+
+
+COMPARISON_KERNEL = Laplacian(gamma=5.0)
+"""
+Kernel of return probabilities wherever graphs are compared without being fitted to a collection.
+
+The paper's rule for gamma, one over the median distance of nodes, gives 3 to 8 on its collections.
+"""
+
+ATTRIBUTE_KERNEL = Laplacian(gamma="dimension")
+"""The paper's kernel of attributes."""
 
 
 @dataclass(frozen=True)

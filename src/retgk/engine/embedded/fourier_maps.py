@@ -10,7 +10,13 @@ from retgk.array_types import Floats
 from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.kernels.node_kernels import Gaussian, Laplacian, NodeKernel
+from retgk.kernels.node_kernels import (
+    ATTRIBUTE_KERNEL,
+    COMPARISON_KERNEL,
+    Gaussian,
+    Laplacian,
+    NodeKernel,
+)
 from retgk.runtime.parallel import single_threaded_blas
 from retgk.runtime.seeds import seed_from
 from retgk.walks.sampling import sample_nodes
@@ -30,7 +36,6 @@ FourierKernel = Gaussian | Laplacian
 Draw = Literal["plain", "orthogonal", "quasi-random"]
 
 _SOBOL_BITS = 30
-_PAPER_KERNEL = Gaussian(gamma=50.0)  # frequencies 10 N(0, 1), the paper's for most collections
 _GRAPHS_FOR_MEDIAN = 800
 _NODES_FOR_MEDIAN = 5
 
@@ -72,11 +77,11 @@ def fit_attribute_kernel(
     """
     Kernel of attributes with a number for gamma; None where there are no attributes.
 
-    No kernel given means a Gaussian with gamma="median".
+    No kernel given means the paper's for attributes.
     """
     if batch.n_attributes == 0:
         return None
-    kernel = kernel or Gaussian(gamma="median")
+    kernel = kernel or ATTRIBUTE_KERNEL
     return kernel.fitted(batch.attributes, batch.node_ptr, rng)
 
 
@@ -84,11 +89,11 @@ def fit_structure_kernel(
     kernel: FourierKernel | None, features: NodeFeatures, rng: np.random.Generator
 ) -> FourierKernel:
     """
-    Kernel of return probabilities with a number for gamma; by default the paper's.
+    Kernel of return probabilities with a number for gamma; by default that of all comparisons.
 
     A median needs five nodes of some hundred graphs only, so no others are walked from.
     """
-    kernel = kernel or _PAPER_KERNEL
+    kernel = kernel or COMPARISON_KERNEL
     rng = np.random.default_rng(seed_from(rng))  # what is drawn next depends on no rule
     if not isinstance(kernel.gamma, str):
         return kernel

@@ -12,7 +12,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.labels import recode, union_of_names
 from retgk.graphs.ragged import chunks, gather_runs, offsets
-from retgk.kernels.node_kernels import Laplacian, NodeKernel
+from retgk.kernels.node_kernels import ATTRIBUTE_KERNEL, NodeKernel
 
 __all__ = ["AttributeKernel", "NodePoints", "attribute_blocks", "check_node_kernel", "node_points"]
 
@@ -138,7 +138,7 @@ def attribute_blocks(
     if attribute_kernel is None:
         if n_attributes == 0:
             return []
-        attribute_kernel = Laplacian("dimension")
+        attribute_kernel = ATTRIBUTE_KERNEL
     if not isinstance(attribute_kernel, Mapping):
         check_node_kernel(attribute_kernel, "attribute_kernel")
     if n_attributes == 0:

@@ -1,0 +1,1 @@
+"""Labels refined by the neighbourhoods of nodes (Weisfeiler and Leman)."""

@@ -1,0 +1,98 @@
+"""Colours of nodes after rounds of Weisfeiler and Leman's refinement, with a fitted vocabulary."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from retgk.array_types import Codes, Ints
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.ragged import BLOCK_ENTRIES, chunks
+from retgk.refinement.neighbourhoods import Rows, fill_rows, number_rows, rows_at
+from retgk.runtime.parallel import run_tasks
+
+__all__ = ["LabelRefinement", "NeighbourhoodTable"]
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourhoodTable:
+    """
+    Neighbourhoods that were seen in one round, in the order of the colours that they stand for.
+
+    Attributes
+    ----------
+    rows : Rows
+        One for each colour.
+    hashes : ndarray of uint64, shape (n_colours,)
+        Of the rows, by which they are found.
+    """
+
+    rows: Rows
+    hashes: Any
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    @classmethod
+    def empty(cls) -> "NeighbourhoodTable":
+        """Without any neighbourhood."""
+        return cls(Rows.none(), np.empty(0, np.uint64))
+
+
+@dataclass
+class LabelRefinement:
+    """
+    Colours after 0, 1, .., depth rounds of refinement.
+
+    In each round the colour of a node becomes its own colour together with the colours of its
+    neighbours and the labels of the edges to them. New graphs get the colours of the fitted ones;
+    a neighbourhood that none of them has gets a colour after all of these, the same for all nodes
+    of the call that have it.
+
+    Parameters
+    ----------
+    depth : int
+        Number of rounds.
+    """
+
+    depth: int
+    tables: list[NeighbourhoodTable] = field(default_factory=list)
+    """One for each round, set by `fit`."""
+
+    def fit(self, batch: GraphBatch, start: Codes, n_jobs: int | None = None) -> list[Ints]:
+        """Collect the neighbourhoods of graphs whose first colours are given, and colour these."""
+        self.tables = []
+        colours = [start.astype(np.int64)]
+        for _ in range(self.depth):
+            found, table = _refined(batch, colours[-1], NeighbourhoodTable.empty(), n_jobs)
+            colours.append(found)
+            self.tables.append(table)
+        return colours
+
+    def colours(self, batch: GraphBatch, start: Codes, n_jobs: int | None = None) -> list[Ints]:
+        """Colour graphs by the neighbourhoods of the fitted ones."""
+        colours = [start.astype(np.int64)]
+        for table in self.tables:
+            colours.append(_refined(batch, colours[-1], table, n_jobs)[0])
+        return colours
+
+
+def _refined(
+    batch: GraphBatch, colours: Ints, known: NeighbourhoodTable, n_jobs: int | None
+) -> tuple[Ints, NeighbourhoodTable]:
+    """Colours after one round more, and the neighbourhoods that were not known."""
+    entries, hashes = np.empty(len(batch.indices), np.int64), np.empty(batch.n_nodes, np.uint64)
+    edge_codes = np.empty(0, np.int32)
+    ranges = list(chunks(batch.indptr[batch.node_ptr], BLOCK_ENTRIES, 1 << 14))
+    arrays = (batch.node_ptr, batch.indptr, batch.indices)
+
+    def work(first: int, last: int) -> None:
+        fill_rows((first, last, *arrays), colours, edge_codes, entries, hashes)
+
+    costs = [float(batch.node_ptr[last] - batch.node_ptr[first]) for first, last in ranges]
+    run_tasks(work, ranges, costs, n_jobs, "neighbourhoods")
+    rows = Rows(colours, batch.indptr, entries)
+    numbers, firsts = np.empty(batch.n_nodes, np.int64), np.empty(batch.n_nodes, np.int64)
+    n_new = number_rows(tuple(known.rows), known.hashes, tuple(rows), hashes, numbers, firsts)
+    new = firsts[:n_new]
+    return numbers, NeighbourhoodTable(rows_at(rows, new), hashes[new])
