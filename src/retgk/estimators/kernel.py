@@ -1,6 +1,6 @@
 """RetGK_I: the exact graph kernel as a scikit-learn estimator."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Self
 
@@ -69,6 +69,13 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         orders of magnitude. "standard" gives every column mean 0 and deviation 1 over the nodes of
         the fitted graphs (constant columns become 0); "drop" leaves attributes out. A dict has a
         word for each named block of `attribute_kernel`.
+    depth : int, default=0
+        Rounds by which labels are refined: the factor of labels becomes the mean of
+        :math:`[c_h = c'_h]` over the levels h = 0, .., depth, with :math:`c_0` the label (one for
+        all nodes, if they have none) and :math:`c_{h+1}` the colour of a node together with those
+        of its neighbours and the labels of the edges to them (`refined_labels`).
+    level_weights : sequence of float, optional
+        Weights of the levels in that mean, ``depth + 1`` of them; by default all the same.
     graph_kernel : ExponentialGraphKernel, PolynomialGraphKernel or None, default=None
         Kernel of graphs. None is ``ExponentialGraphKernel()``, that is exp(-MMD / median).
     method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
@@ -156,6 +163,8 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         structure_kernel: NodeKernel | None = None,
         attribute_kernel: AttributeKernel = None,
         scale_attributes: ScaleAttributes = "raw",
+        depth: int = 0,
+        level_weights: Sequence[float] | None = None,
         graph_kernel: GraphKernel | None = None,
         method: Method = "exact",
         n_walks: int = 200,
@@ -168,6 +177,8 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.structure_kernel = structure_kernel
         self.attribute_kernel = attribute_kernel
         self.scale_attributes = scale_attributes
+        self.depth = depth
+        self.level_weights = level_weights
         self.graph_kernel = graph_kernel
         self.method = method
         self.n_walks = n_walks
@@ -342,6 +353,8 @@ def kernel_engine(kernel: RetGKKernel) -> ExactEngine:
         kernel.structure_kernel,
         kernel.attribute_kernel,
         scale_attributes=kernel.scale_attributes,
+        depth=kernel.depth,
+        level_weights=kernel.level_weights,
         tol=kernel.tol,
         n_jobs=kernel.n_jobs,
         random_state=kernel.random_state,
@@ -386,6 +399,8 @@ def kernel_of_engine(engine: ExactEngine, walks: Walks, graph_kernel: GraphKerne
         structure_kernel=engine.structure_kernel,
         attribute_kernel=engine.attribute_kernel,
         scale_attributes=engine.scale_attributes,
+        depth=engine.depth,
+        level_weights=engine.level_weights,
         graph_kernel=graph_kernel,
         method=walks.method,
         n_walks=walks.n_walks,

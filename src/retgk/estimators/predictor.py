@@ -144,8 +144,9 @@ def fit_machine(
         Out-of-fold decision values of every fold.
     """
     candidates = _candidates(model, batch, seed)
-    # products, kernel values and a copy; embeddings hold their vectors too
-    n_bytes = 8 * (4 if model.approximate_ else 3) * len(batch) * len(columns)
+    # products, kernel values and a copy; embeddings hold their vectors too; landmarks keep moments
+    n_copies = 1.5 if len(columns) < len(batch) else 4 if model.approximate_ else 3
+    n_bytes = int(8 * n_copies * len(batch) * len(columns))
     check_room(n_bytes, "the kernel matrix", _SMALLER[model.approximate_])
     choice, model.cv_results_ = best_candidate(
         _fit_in_turn(candidates, columns),

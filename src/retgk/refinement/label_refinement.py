@@ -8,7 +8,14 @@ import numpy as np
 from retgk.array_types import Codes, Ints
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import BLOCK_ENTRIES, chunks
-from retgk.refinement.neighbourhoods import Rows, fill_rows, number_rows, rows_at
+from retgk.refinement.neighbourhoods import (
+    EDGE_BITS,
+    Rows,
+    fill_rows,
+    hash_rows,
+    number_rows,
+    rows_at,
+)
 from retgk.runtime.parallel import run_tasks
 
 __all__ = ["LabelRefinement", "NeighbourhoodTable"]
@@ -32,6 +39,18 @@ class NeighbourhoodTable:
 
     def __len__(self) -> int:
         return len(self.hashes)
+
+    @classmethod
+    def checked(cls, own: Ints, ptr: Ints, entries: Ints, n_colours: int) -> "NeighbourhoodTable":
+        """Table of rows from a file; ValueError unless they are rows of so many colours."""
+        if ptr[0] != 0 or ptr[-1] != len(entries) or (np.diff(ptr) < 0).any():
+            raise ValueError("the first entries of rows do not rise from 0 to their number")
+        for what, colours in (("own", own), ("neighbouring", entries >> EDGE_BITS)):
+            if len(colours) and not 0 <= colours.min() <= colours.max() < n_colours:
+                raise ValueError(f"{what} colours are not among {n_colours}")
+        hashes = np.empty(len(own), np.uint64)
+        hash_rows(own, ptr, entries, hashes)
+        return cls(Rows(own, ptr, entries), hashes)
 
     @classmethod
     def empty(cls) -> "NeighbourhoodTable":

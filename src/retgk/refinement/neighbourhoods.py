@@ -13,7 +13,7 @@ import numpy as np
 from retgk.array_types import Ints
 from retgk.runtime.compiling import njit
 
-__all__ = ["EDGE_BITS", "Rows", "fill_rows", "number_rows", "rows_at"]
+__all__ = ["EDGE_BITS", "Rows", "fill_rows", "hash_rows", "number_rows", "rows_at"]
 
 EDGE_BITS = 20
 """Bits of an entry of a row that hold the edge label; the others hold the colour."""
@@ -92,6 +92,13 @@ def fill_rows(graphs, colours, edge_codes, entries, hashes):
             else:
                 entries[start:stop].sort()
             hashes[node] = _hash_of_row(colours[node], entries, start, stop)
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def hash_rows(own, ptr, entries, hashes):
+    """Find the hashes of rows that are in order."""
+    for i in range(len(own)):
+        hashes[i] = _hash_of_row(own[i], entries, ptr[i], ptr[i + 1])
 
 
 @njit(nogil=True, inline="always")

@@ -8,6 +8,7 @@ proportional to ``w^(-1/2)``. On REDDIT-BINARY, where few rows are half of a gra
 limit for all.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -15,8 +16,12 @@ import numpy as np
 
 from retgk.array_types import Codes, Floats, Ints
 from retgk.engine.exact.node_points import NodePoints
+from retgk.graphs.ragged import offsets
 
-__all__ = ["DistinctPoints", "distinct_points", "merge_near_points"]
+__all__ = ["NO_COLOUR", "DistinctPoints", "distinct_points", "merge_near_points"]
+
+NO_COLOUR = np.iinfo(np.int32).max
+"""First colour where labels are not refined: above all labels."""
 
 _TYPICAL_RATIO = 10.0  # mean move of a graph over the limit for w = 1, on the benchmark sets
 _N_TRIALS = 3
@@ -41,6 +46,8 @@ class DistinctPoints:
         The share of the nodes of the graph that the point stands for.
     n_graphs : int
         Number of graphs.
+    first_colour : int
+        Labels from here on are colours of refinement, most of which few points have.
     """
 
     coordinates: Floats
@@ -49,6 +56,7 @@ class DistinctPoints:
     entry_graphs: Ints
     entry_weights: Floats
     n_graphs: int
+    first_colour: int = NO_COLOUR
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -78,6 +86,7 @@ class DistinctPoints:
             graphs,
             self.entry_weights[entries],
             n_graphs,
+            self.first_colour,
         )
 
     def with_coordinates(self, coordinates: Floats) -> "DistinctPoints":
@@ -89,12 +98,40 @@ def distinct_points(nodes: NodePoints, coordinates: Floats, radius: float) -> Di
     """
     Merge nodes of one label that are within a radius of their weighted mean.
 
-    Nodes with a negative label are left out.
+    Nodes with a negative label are left out. At each level of refined labels a node is a point of
+    its own, with the root of the weight of the level: inner products then have the weight.
     """
+    found = []
+    for codes, weight, first in nodes.level_codes():
+        labels = (codes if first == 0 else codes + first).astype(np.int32, copy=False)
+        found.append(_distinct_of_level(nodes, labels, np.sqrt(weight), coordinates, radius))
+    if nodes.levels is None:
+        return found[0]
+    return _joined(found, max(nodes.levels.n_known[0], int(nodes.label_codes().max()) + 1))
+
+
+def _joined(parts: Sequence[DistinctPoints], first_colour: int) -> DistinctPoints:
+    """Put the points of several levels, whose labels rise, one after the other."""
+    first = offsets([len(part) for part in parts])
+    return DistinctPoints(
+        np.concatenate([part.coordinates for part in parts]),
+        np.concatenate([part.labels for part in parts]),
+        np.concatenate([part.entry_points + f for part, f in zip(parts, first, strict=False)]),
+        np.concatenate([part.entry_graphs for part in parts]),
+        np.concatenate([part.entry_weights for part in parts]),
+        parts[0].n_graphs,
+        first_colour,
+    )
+
+
+def _distinct_of_level(
+    nodes: NodePoints, labels: Codes, share: float, coordinates: Floats, radius: float
+) -> DistinctPoints:
+    """Distinct points of nodes with these labels, whose weights are multiplied by a share."""
     from retgk.engine.exact.point_cells import representatives
 
-    labels, graphs = nodes.label_codes(), nodes.graph_of_node()
-    weights = (1.0 / np.diff(nodes.node_ptr))[graphs]
+    graphs = nodes.graph_of_node()
+    weights = (share / np.diff(nodes.node_ptr))[graphs]
     if labels.min() < 0:
         kept = np.flatnonzero(labels >= 0)
         labels, graphs, weights = labels[kept], graphs[kept], weights[kept]
@@ -164,7 +201,9 @@ def _join_cells(points: DistinctPoints, cells: Ints) -> DistinctPoints:
     entries = (points.entry_points, points.entry_graphs, points.entry_weights)
     means, *united_entries = united(points.coordinates, place, n_cells, entries, points.n_graphs)
     in_points, in_graphs, weights = united_entries
-    return DistinctPoints(means, labels, in_points, in_graphs, weights, points.n_graphs)
+    return DistinctPoints(
+        means, labels, in_points, in_graphs, weights, points.n_graphs, points.first_colour
+    )
 
 
 def _largest_mean_move(

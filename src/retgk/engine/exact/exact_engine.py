@@ -1,7 +1,7 @@
 """RetGK_I as an engine: inner products over all pairs of nodes, within a promised error."""
 
 import hashlib
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from retgk.array_types import Floats, Ints
+from retgk.array_types import Codes, Floats, Ints
 from retgk.engine.attribute_scaling import AttributeScaling, ScaleAttributes, check_scaling
 from retgk.engine.exact.exact_state import exact_state, restored_graphs
 from retgk.engine.exact.fitted_graphs import FittedGraphs, NewGraphs
@@ -18,10 +18,12 @@ from retgk.engine.exact.node_points import (
     NodePoints,
     attribute_blocks,
     check_node_kernel,
+    label_codes,
     node_points,
 )
 from retgk.engine.exact.reduction import RoundingError
 from retgk.engine.fitted_state import FittedState
+from retgk.engine.label_levels import LabelLevels, check_depth
 from retgk.engine.node_features import MAX_ATTRIBUTE, NodeFeatures, largest_attribute
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
@@ -71,6 +73,8 @@ class ExactEngine:
         ``Laplacian("dimension")`` where graphs have attributes.
     scale_attributes : {"raw", "standard", "drop"} or dict
         How attributes enter; by name of a block of `attribute_kernel`, if that is a dict.
+    depth, level_weights : int, sequence of float or None
+        Rounds by which labels are refined, and the weights of the levels.
     tol : float
         No inner product is off by more, of fitted or of new graphs.
     n_jobs : int or None
@@ -92,6 +96,8 @@ class ExactEngine:
         attribute_kernel: AttributeKernel = None,
         *,
         scale_attributes: ScaleAttributes = "raw",
+        depth: int = 0,
+        level_weights: Sequence[float] | None = None,
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -99,6 +105,8 @@ class ExactEngine:
         self.structure_kernel = structure_kernel
         self.attribute_kernel = attribute_kernel
         self.scale_attributes = scale_attributes
+        self.depth = depth
+        self.level_weights = level_weights
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -107,6 +115,7 @@ class ExactEngine:
         self._has_labels = False
         self._n_attributes = 0
         self._scaling = AttributeScaling()
+        self._levels = LabelLevels()
         self._columns: list[Ints] = []
         self._norms: Floats | None = None
 
@@ -118,6 +127,7 @@ class ExactEngine:
         if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 <= float(tol) < 1:
             raise InvalidInputError(f"tol must be at least 0 and below 1, got {tol!r}")
         n_threads(self.n_jobs)
+        check_depth(self.depth, self.level_weights)
         if self.structure_kernel is not None:
             check_node_kernel(self.structure_kernel, "structure_kernel")
         self._checked_blocks(batch.n_attributes)
@@ -146,7 +156,11 @@ class ExactEngine:
         self.label_names = batch.label_names
         self._has_labels = batch.has_labels
         self._norms = None
-        points = self._points(features)
+        self._levels = LabelLevels(int(self.depth), self.level_weights)
+        codes = label_codes(batch, self.label_names)
+        n_labels = max(1, len(self.label_names))
+        levels = self._levels.fit(batch, _or_zeros(codes, batch), n_labels, features.n_jobs)
+        points = node_points(self._scaling(features), self._columns, codes, levels)
         given = [self.structure_kernel or Laplacian("median"), *(kernel for _, kernel in blocks)]
         self.kernels = [
             kernel.fitted(block, batch.node_ptr, self.random_state)
@@ -235,9 +249,10 @@ class ExactEngine:
     def state(self) -> FittedState:
         """Everything that `compare` needs; inner products of the kept graphs are found again."""
         state = exact_state(self._graphs, self.squared_norms())
-        scaling = self._scaling.state()
-        state.arrays |= scaling.arrays
-        state.values |= scaling.values | {
+        for part in (self._scaling.state(), self._levels.state()):
+            state.arrays |= part.arrays
+            state.values |= part.values
+        state.values |= {
             "structure_kernel": self.kernels[0],
             **{f"attribute_kernel_{b}": own for b, own in enumerate(self.kernels[1:])},
             "label_names": tuple(self.label_names),
@@ -253,6 +268,9 @@ class ExactEngine:
         self._has_labels = state.take_value("has_labels", bool)
         self._n_attributes = state.take_attribute_count()
         self._scaling = AttributeScaling.restored(state, self._n_attributes)
+        check_depth(self.depth, self.level_weights)
+        self._levels = LabelLevels(int(self.depth), self.level_weights)
+        self._levels.restore(state)
         self._columns = self._restored_columns(state)
         self.kernels = [
             structure,
@@ -260,7 +278,8 @@ class ExactEngine:
         ]
         widths = [n_steps, *map(len, self._columns)]
         n_labels = max(1, len(self.label_names)) if self._has_labels else 1
-        self._graphs, self._norms = restored_graphs(state, self.kernels, widths, n_labels)
+        levels = self._levels.known_levels(n_labels)
+        self._graphs, self._norms = restored_graphs(state, self.kernels, widths, levels)
         return self
 
     def _restored_columns(self, state: FittedState) -> list[Ints]:
@@ -276,4 +295,12 @@ class ExactEngine:
         return [columns for columns, _ in attribute_blocks(given, n_used)]
 
     def _points(self, features: NodeFeatures) -> NodePoints:
-        return node_points(self._scaling(features), self._columns, self.label_names)
+        batch = features.batch
+        codes = label_codes(batch, self.label_names)
+        levels = self._levels.of(batch, _or_zeros(codes, batch), features.n_jobs)
+        return node_points(self._scaling(features), self._columns, codes, levels)
+
+
+def _or_zeros(codes: Codes | None, batch: GraphBatch) -> Codes:
+    """Labels, or one for all nodes."""
+    return np.zeros(batch.n_nodes, np.int32) if codes is None else codes

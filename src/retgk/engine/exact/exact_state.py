@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Floats, Ints
-from retgk.engine.exact.distinct_points import DistinctPoints
+from retgk.engine.exact.distinct_points import NO_COLOUR, DistinctPoints
 from retgk.engine.exact.fitted_graphs import FittedGraphs
 from retgk.engine.exact.frame import Factor, Frame, factor_order
 from retgk.engine.fitted_state import FittedState
+from retgk.engine.label_levels import Levels
 from retgk.errors import InvalidInputError
 from retgk.kernels.node_kernels import NodeKernel
 
@@ -40,12 +41,12 @@ def exact_state(graphs: FittedGraphs, squared_norms: Floats) -> FittedState:
 
 
 def restored_graphs(
-    state: FittedState, kernels: Sequence[NodeKernel], widths: Sequence[int], n_labels: int
+    state: FittedState, kernels: Sequence[NodeKernel], widths: Sequence[int], levels: Levels
 ) -> tuple[FittedGraphs, Floats]:
     """Fitted graphs and their squared norms; anything that does not fit is an error."""
     norms = state.take_array("squared_norms", np.float64, (None,))
     frame = _restored_frame(state, kernels, widths)
-    return FittedGraphs(_restored_points(state, frame, n_labels, len(norms)), frame), norms
+    return FittedGraphs(_restored_points(state, frame, levels, len(norms)), frame), norms
 
 
 def _restored_frame(
@@ -79,7 +80,7 @@ def _restored_basis(state: FittedState, b: int, width: int) -> Floats | None:
 
 
 def _restored_points(
-    state: FittedState, frame: Frame, n_labels: int, n_graphs: int
+    state: FittedState, frame: Frame, levels: Levels, n_graphs: int
 ) -> DistinctPoints:
     coordinates = state.take_array("coordinates", np.float64, (None, int(frame.block_ptr[-1])))
     labels = state.take_array("labels", np.int32, (len(coordinates),))
@@ -89,14 +90,18 @@ def _restored_points(
     if (
         len(labels) == 0
         or (np.diff(labels) < 0).any()
-        or not 0 <= labels[0] <= labels[-1] < n_labels
+        or not 0 <= labels[0] <= labels[-1] < sum(levels.n_known)
     ):
         raise InvalidInputError("'labels' are not rising codes of 'label_names'")
     _check_entries(entry_points, entry_graphs, len(labels), n_graphs)
     totals = np.bincount(entry_graphs, weights, n_graphs)
-    if not (weights > 0).all() or not (np.abs(totals - 1) <= _ROUNDING).all():
+    total = np.sqrt(levels.weights).sum()
+    if not (weights > 0).all() or not (np.abs(totals - total) <= _ROUNDING * total).all():
         raise InvalidInputError("'entry_weights' are not shares of the nodes of graphs")
-    return DistinctPoints(coordinates, labels, entry_points, entry_graphs, weights, n_graphs)
+    first_colour = levels.n_known[0] if len(levels.n_known) > 1 else NO_COLOUR
+    return DistinctPoints(
+        coordinates, labels, entry_points, entry_graphs, weights, n_graphs, first_colour
+    )
 
 
 def _check_entries(points: Ints, graphs: Ints, n_points: int, n_graphs: int) -> None:

@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from retgk.array_types import Flags, Floats, Ints
+from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.engine.exact.distinct_points import DistinctPoints, distinct_points
 from retgk.engine.exact.frame import Frame, TileKernel, coordinate_scale
 from retgk.engine.exact.node_points import NodePoints
+from retgk.engine.exact.rare_labels import RareRows, add_rare, rare_labels
 from retgk.engine.exact.reduction import reduce_points
 from retgk.engine.exact.tile_layout import (
     ColumnSide,
@@ -93,7 +94,12 @@ class FittedGraphs:
         rows, columns = (own or slice(0, self.n_graphs) for own in (rows, columns))
         x = self.points.of_range(rows.start, rows.stop)
         y = x if rows == columns else self.points.of_range(columns.start, columns.stop)
-        return tiled_gram(x, y, self.frame.tile_kernel, n_jobs)
+        return tiled_gram(x, y, self.frame.tile_kernel, n_jobs, self.is_rare)
+
+    @cached_property
+    def is_rare(self) -> Flags:
+        """Whether each label is a colour that few nodes have, and is not worth tiles."""
+        return rare_labels(self.points)
 
     @cached_property
     def table(self) -> Any:
@@ -105,14 +111,23 @@ class FittedGraphs:
     @cached_property
     def near_side(self) -> ColumnSide:
         """Points laid out as columns of tiles."""
-        return ColumnSide.of(self.points, self.frame.tile_kernel)
+        return ColumnSide.of(self.points, self.frame.tile_kernel, self.is_rare)
 
     @cached_property
     def far_side(self) -> ColumnSide:
         """The same for graphs that leave the frame: in float64, with new coordinates of zero."""
+        return ColumnSide.of(self.far_points, self.far_kernel, self.is_rare)
+
+    @cached_property
+    def far_points(self) -> DistinctPoints:
+        """Points with the new coordinates, which are zero for them."""
         none = np.zeros((len(self.points), len(self.frame.factors)))
-        points = self.points.with_coordinates(self.add_tails(self.points.coordinates, none))
-        return ColumnSide.of(points, TileKernel(self.frame.kernels, self._far_ptr, np.float64))
+        return self.points.with_coordinates(self.add_tails(self.points.coordinates, none))
+
+    @property
+    def far_kernel(self) -> TileKernel:
+        """The node kernel over coordinates with tails."""
+        return TileKernel(self.frame.kernels, self._far_ptr, np.float64)
 
     @property
     def _far_ptr(self) -> Ints:
@@ -177,24 +192,55 @@ class NewGraphs:
         gram = np.zeros((self.nodes.n_graphs, self.fitted.n_graphs))
         is_far = self.is_far[self.nodes.graph_of_node()]
         near, far = np.flatnonzero(~is_far), np.flatnonzero(is_far)
+        fitted = self.fitted
         if len(near):
-            side = self.fitted.near_side
-            add_products(self._rows(near, self.coordinates[near], side), side, gram, self.n_jobs)
+            points = (self.coordinates[near], fitted.points)
+            self._add_products(near, *points, fitted.near_side, gram)
         if len(far):
-            side = self.fitted.far_side
-            wide = self.fitted.add_tails(self.coordinates[far], self.tails[far])
-            add_products(self._rows(far, wide, side), side, gram, self.n_jobs)
+            wide = fitted.add_tails(self.coordinates[far], self.tails[far])
+            self._add_products(far, wide, fitted.far_points, fitted.far_side, gram)
         return gram
 
-    def _rows(self, chosen: Ints, coordinates: Floats, side: ColumnSide) -> SharedRows:
-        """Some nodes as rows of tiles."""
-        graph = self.nodes.graph_of_node()[chosen]
-        return SharedRows.of(
-            scale_for_tiles(coordinates, side.kernel),
-            self.nodes.label_codes()[chosen],
-            graph,
-            (1.0 / np.diff(self.nodes.node_ptr))[graph],
+    def _add_products(
+        self,
+        chosen: Ints,
+        coordinates: Floats,
+        fitted: DistinctPoints,
+        side: ColumnSide,
+        gram: Floats,
+    ) -> None:
+        """Add the inner products of some nodes, given with their coordinates."""
+        nodes, labels, weights = self._entries(chosen)
+        graphs = self.nodes.graph_of_node()[chosen][nodes]
+        is_rare = self.fitted.is_rare[np.minimum(labels, len(self.fitted.is_rare) - 1)]
+        common = slice(None) if not is_rare.any() else np.flatnonzero(~is_rare)
+        scaled = scale_for_tiles(coordinates, side.kernel)
+        shared = SharedRows.of(
+            scaled[nodes[common]], labels[common], graphs[common], weights[common]
         )
+        add_products(shared, side, gram, self.n_jobs)
+        if is_rare.any():
+            entries = (nodes[is_rare], labels[is_rare], graphs[is_rare], weights[is_rare])
+            rows = RareRows.of(coordinates, entries, len(gram))
+            add_rare(rows, fitted, side.kernel, gram, False, self.n_jobs)
+
+    def _entries(self, chosen: Ints) -> tuple[Ints, Codes, Floats]:
+        """Some nodes at all levels that count: place among them, label, and weight."""
+        sizes = np.diff(self.nodes.node_ptr)[self.nodes.graph_of_node()[chosen]]
+        if self.nodes.levels is None:
+            return np.arange(len(chosen)), self.nodes.label_codes()[chosen], 1.0 / sizes
+        places, labels, weights = [], [], []
+        n_known, first = self.nodes.levels.n_known, 0
+        all_levels = (self.nodes.label_codes(), *self.nodes.levels.colours)
+        for codes, known, weight in zip(
+            all_levels, n_known, self.nodes.levels.weights, strict=True
+        ):
+            own = np.flatnonzero((codes[chosen] >= 0) & (codes[chosen] < known) & (weight > 0))
+            places.append(own)
+            labels.append((codes[chosen][own] + first).astype(np.int32))
+            weights.append(np.sqrt(weight) / sizes[own])
+            first += known
+        return np.concatenate(places), np.concatenate(labels), np.concatenate(weights)
 
     def squared_norms(self, tol: float) -> Floats:
         """``<m_G, m_G>`` of every new graph, off by at most `tol`; shape (n_new,)."""
@@ -316,10 +362,12 @@ def _fill_norms(
 
     is_laplacian = np.array([isinstance(each, Laplacian) for each in kernel.kernels])
     compiled = (kernel.block_ptr, is_laplacian, *polynomial_parameters(kernel))
-    labels = nodes.label_codes()
 
     def work(some: Ints) -> None:
-        norms_of_graphs(coordinates, labels, nodes.node_ptr, some, compiled, norms)
+        own = np.empty_like(norms)
+        for labels, weight, _ in nodes.level_codes():
+            norms_of_graphs(coordinates, labels, nodes.node_ptr, some, compiled, own)
+            norms[some] += weight * own[some]
 
     parts = np.array_split(graphs, max(1, len(graphs) // 64)) if len(graphs) else []
     sizes = np.diff(nodes.node_ptr).astype(float)

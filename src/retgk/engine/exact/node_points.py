@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from retgk.array_types import Codes, Floats, Ints
+from retgk.engine.label_levels import Levels
 from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -14,7 +15,14 @@ from retgk.graphs.labels import recode, union_of_names
 from retgk.graphs.ragged import chunks, gather_runs, offsets
 from retgk.kernels.node_kernels import ATTRIBUTE_KERNEL, NodeKernel
 
-__all__ = ["AttributeKernel", "NodePoints", "attribute_blocks", "check_node_kernel", "node_points"]
+__all__ = [
+    "AttributeKernel",
+    "NodePoints",
+    "attribute_blocks",
+    "check_node_kernel",
+    "label_codes",
+    "node_points",
+]
 
 AttributeKernel = NodeKernel | Mapping[str, tuple[Any, NodeKernel]] | None
 
@@ -34,11 +42,14 @@ class NodePoints:
         First node of every graph. No graph is empty.
     labels : ndarray of int, shape (n_nodes,), optional
         Label codes. A negative code matches nothing, not even itself.
+    levels : Levels, optional
+        Refined labels.
     """
 
     blocks: tuple[Floats, ...]
     node_ptr: Ints
     labels: Codes | None = None
+    levels: Levels | None = None
 
     def __post_init__(self) -> None:
         if not self.blocks:
@@ -78,7 +89,29 @@ class NodePoints:
             tuple(gather_runs(block, starts, sizes) for block in self.blocks),
             offsets(sizes),
             None if self.labels is None else gather_runs(self.labels, starts, sizes),
+            None if self.levels is None else self.levels.of_nodes(starts, sizes),
         )
+
+    def level_codes(self) -> list[tuple[Codes, float, int]]:
+        """
+        Labels and colours of all levels that count: codes, weight, and first code of the level.
+
+        Codes of one level begin where those of the level before end, so that no two are the same.
+        """
+        if self.levels is None:
+            return [(self.label_codes(), 1.0, 0)]
+        found, first = [], 0
+        all_levels = zip(
+            (self.label_codes(), *self.levels.colours),
+            self.levels.n_known,
+            self.levels.weights.tolist(),
+            strict=True,
+        )
+        for codes, n_known, weight in all_levels:
+            if weight > 0:
+                found.append((codes, weight, first))
+            first += max(n_known, int(codes.max(initial=-1)) + 1)
+        return found
 
     def graph_chunks(self) -> Iterator[tuple[int, int]]:
         """Ranges of whole graphs of some thousand nodes together."""
@@ -90,20 +123,19 @@ class NodePoints:
 
 
 def node_points(
-    features: NodeFeatures, columns: Sequence[Ints], names: Sequence[Hashable]
+    features: NodeFeatures, columns: Sequence[Ints], labels: Codes | None, levels: Levels | None
 ) -> NodePoints:
     """
     Put return probabilities, blocks of attributes and labels of all nodes together.
 
-    `columns` are those of every block of attributes, `names` the labels of the fitted graphs.
+    `columns` are those of every block of attributes, labels those of `label_codes`.
     """
     batch = features.batch
     blocks = [np.ascontiguousarray(batch.attributes[:, chosen]) for chosen in columns]
-    codes = _label_codes(batch, names)
-    return NodePoints((features.probabilities, *blocks), batch.node_ptr, codes)
+    return NodePoints((features.probabilities, *blocks), batch.node_ptr, labels, levels)
 
 
-def _label_codes(batch: GraphBatch, names: Sequence[Hashable]) -> Codes | None:
+def label_codes(batch: GraphBatch, names: Sequence[Hashable]) -> Codes | None:
     """
     Labels in the vocabulary of the fitted graphs, continued by labels that it lacks.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from retgk.runtime.compiling import njit
 
-__all__ = ["norms_of_graphs", "project"]
+__all__ = ["add_rare_labels", "norms_of_graphs", "project"]
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
@@ -46,20 +46,20 @@ def project(block, mean, basis, scale, coordinates, tails, sizes):
 
 
 @njit(nogil=True, inline="always")
-def _node_kernel(points, i, j, ptr, roots, constants, degrees):
+def _node_kernel(x, i, y, j, ptr, roots, constants, degrees):
     """Kernel of two nodes, whose coordinates are scaled such that gamma is one."""
     exponent, value = 0.0, 1.0
     for b in range(len(ptr) - 1):
         if degrees[b] > 0:
             product = constants[b]
             for k in range(ptr[b], ptr[b + 1]):
-                product += points[i, k] * points[j, k]
+                product += x[i, k] * y[j, k]
             for _ in range(degrees[b]):
                 value *= product
             continue
         square = 0.0
         for k in range(ptr[b], ptr[b + 1]):
-            difference = points[i, k] - points[j, k]
+            difference = x[i, k] - y[j, k]
             square += difference * difference
         exponent += math.sqrt(square) if roots[b] else square
     return value * math.exp(-exponent)
@@ -80,9 +80,51 @@ def norms_of_graphs(points, labels, node_ptr, graphs, factors, norms):
         for i in range(start, stop):
             if labels[i] < 0:
                 continue
-            own = 0.5 * _node_kernel(points, i, i, ptr, roots, constants, degrees)
+            own = 0.5 * _node_kernel(points, i, points, i, ptr, roots, constants, degrees)
             for j in range(start, i):
                 if labels[i] == labels[j]:
-                    own += _node_kernel(points, i, j, ptr, roots, constants, degrees)
+                    own += _node_kernel(points, i, points, j, ptr, roots, constants, degrees)
             total += own
         norms[g] = 2.0 * total / ((stop - start) * (stop - start))
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def add_rare_labels(graphs, rows, columns, factors, is_symmetric, gram):
+    """
+    Add inner products over pairs of points of the same label, row by row of the matrix.
+
+    Parameters
+    ----------
+    graphs : tuple of int
+        First and last row of `gram` that this call writes.
+    rows : tuple of arrays
+        Coordinates; first entry of every graph; point, label and weight of every entry.
+    columns : tuple of arrays
+        Coordinates; first point of every label; first entry of every point; graph and weight of
+        every entry.
+    factors : tuple of arrays
+        As in `norms_of_graphs`.
+    is_symmetric : bool
+        Whether rows and columns are the same: then only values up to the diagonal are added, and
+        half of the diagonal.
+    gram : ndarray of float64, shape (n_rows, n_columns)
+        What is added to.
+    """
+    x, row_ptr, row_points, row_labels, row_weights = rows
+    y, label_ptr, entry_ptr, entry_graphs, entry_weights = columns
+    ptr, roots, constants, degrees = factors
+    for g in range(graphs[0], graphs[1]):
+        for e in range(row_ptr[g], row_ptr[g + 1]):
+            i, label = row_points[e], row_labels[e]
+            for j in range(label_ptr[label], label_ptr[label + 1]):
+                first, last = entry_ptr[j], entry_ptr[j + 1]
+                if is_symmetric and entry_graphs[first] > g:
+                    continue
+                value = row_weights[e] * _node_kernel(x, i, y, j, ptr, roots, constants, degrees)
+                for f in range(first, last):
+                    h = entry_graphs[f]
+                    if is_symmetric and h >= g:
+                        if h == g:
+                            gram[g, g] += 0.5 * value * entry_weights[f]
+                        break
+                    gram[g, h] += value * entry_weights[f]

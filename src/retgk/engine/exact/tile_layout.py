@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from retgk.array_types import Codes, Floats, Ints
+from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.engine.exact.distinct_points import DistinctPoints
 from retgk.engine.exact.frame import TileKernel
 from retgk.kernels.node_kernels import Gaussian, Laplacian, NodeKernel, Polynomial
@@ -61,9 +61,12 @@ def polynomial_parameters(kernel: TileKernel) -> tuple[Floats, Ints]:
     )
 
 
-def shared_buckets(x: DistinctPoints, y: DistinctPoints, kernel: TileKernel) -> list[Bucket]:
-    """Lay out the points of both sides by label, for the labels that occur on both."""
+def shared_buckets(
+    x: DistinctPoints, y: DistinctPoints, kernel: TileKernel, is_left_out: Flags
+) -> list[Bucket]:
+    """Lay out the points of both sides by label, for the labels that occur on both but for some."""
     common = np.intersect1d(x.labels, y.labels)
+    common = common[~is_left_out[common]]
     rows = columns = scale_for_tiles(x.coordinates, kernel)
     if x is not y:
         columns = scale_for_tiles(y.coordinates, kernel)
@@ -207,10 +210,12 @@ class ColumnSide:
     kernel: TileKernel
 
     @classmethod
-    def of(cls, points: DistinctPoints, kernel: TileKernel) -> "ColumnSide":
-        """Lay out points as columns; they do not depend on any rows."""
+    def of(cls, points: DistinctPoints, kernel: TileKernel, is_left_out: Flags) -> "ColumnSide":
+        """Lay out points as columns but for some labels; they do not depend on any rows."""
         scaled = scale_for_tiles(points.coordinates, kernel)
-        found = [_column_bucket(points, scaled, label) for label in np.unique(points.labels)]
+        labels = np.unique(points.labels)
+        chosen = labels[~is_left_out[labels]]
+        found = [_column_bucket(points, scaled, label) for label in chosen]
         return cls(tuple(found), kernel)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from retgk.array_types import Floats, Ints
+from retgk.array_types import Flags, Floats, Ints
 from retgk.engine.exact.distinct_points import DistinctPoints
 from retgk.engine.exact.frame import TileKernel
+from retgk.engine.exact.rare_labels import add_rare, rare_labels, rare_rows
 from retgk.engine.exact.tile_layout import (
     Bucket,
     ColumnSide,
@@ -67,23 +68,30 @@ def split_into_tasks(bucket: Bucket, is_symmetric: bool) -> Iterator[Task]:
 
 
 def tiled_gram(
-    x: DistinctPoints, y: DistinctPoints, kernel: TileKernel, n_jobs: int | None = None
+    x: DistinctPoints,
+    y: DistinctPoints,
+    kernel: TileKernel,
+    n_jobs: int | None = None,
+    is_rare: Flags | None = None,
 ) -> Floats:
     """
     Inner products of mean embeddings, shape (n_graphs of x, n_graphs of y).
 
-    If x and y are the same object, only pairs on and below the diagonal are computed.
+    If x and y are the same object, only pairs on and below the diagonal are computed. `is_rare`
+    says which labels are not worth tiles; it is found if it is not given.
     """
     gram = np.zeros((x.n_graphs, y.n_graphs))
     is_symmetric = x is y
+    is_rare = rare_labels(y) if is_rare is None else is_rare
     work = [
         task
-        for bucket in shared_buckets(x, y, kernel)
+        for bucket in shared_buckets(x, y, kernel, is_rare)
         for task in split_into_tasks(bucket, is_symmetric)
     ]
     compiled = tile_factors(kernel)
     for band, products in _filled_bands(work, compiled, is_symmetric, n_jobs):
         _add_band(band, products, gram, n_jobs)
+    add_rare(rare_rows(x, is_rare), y, kernel, gram, is_symmetric, n_jobs)
     return _plus_transpose(gram) if is_symmetric else gram
 
 
