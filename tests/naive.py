@@ -88,3 +88,34 @@ def tensor_embedding(graph, n_labels, maps):
             features = np.kron(features, fourier_features(a, *maps[1]))
         total = total + np.kron(one_hot.astype(float), features)
     return total / len(graph[1])
+
+
+def refined_labels(batch, depth):
+    """Colours of all nodes after 0..depth rounds: own colour and those of the neighbours."""
+    names = [batch.label_names[code] for code in batch.labels] if batch.has_labels else None
+    colours = [names or [0] * batch.n_nodes]
+    first = np.repeat(batch.node_ptr[:-1], np.diff(batch.node_ptr))
+    for _ in range(depth):
+        before = colours[-1]
+        rows = [
+            [before[first[v] + u] for u in batch.indices[batch.indptr[v] : batch.indptr[v + 1]]]
+            for v in range(batch.n_nodes)
+        ]
+        colours.append([(before[v], tuple(sorted(rows[v]))) for v in range(batch.n_nodes)])
+    return colours
+
+
+def refined_gram(batch, n_steps, gamma, depth, weights=None):
+    """Inner products of mean embeddings with k_0 times the weighted mean over matching levels."""
+    weights = np.ones(depth + 1) if weights is None else np.asarray(weights, float)
+    features = return_probabilities_of_batch(batch, n_steps)
+    colours = refined_labels(batch, depth)
+
+    def node_kernel(v, u):
+        same = [level[v] == level[u] for level in colours]
+        return laplacian(features[v], features[u], gamma) * (weights @ same) / weights.sum()
+
+    nodes = [range(a, b) for a, b in zip(batch.node_ptr, batch.node_ptr[1:], strict=False)]
+    return np.array(
+        [[np.mean([[node_kernel(v, u) for u in h] for v in g]) for h in nodes] for g in nodes]
+    )

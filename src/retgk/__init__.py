@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from retgk.kernels.node_kernels import Polynomial as Polynomial
     from retgk.persistence.model_files import load_model as load_model
     from retgk.persistence.model_files import save_model as save_model
+    from retgk.refinement.refined_labels import refined_labels as refined_labels
     from retgk.walks.return_probabilities import return_probabilities as return_probabilities
     from retgk.walks.sampling import sample_nodes as sample_nodes
 
@@ -103,6 +104,7 @@ _MODULE_OF = {
     "read_graphml": "retgk.io.formats.graphml",
     "read_graphs": "retgk.io.read_graphs",
     "read_parquet": "retgk.io.formats.parquet",
+    "refined_labels": "retgk.refinement.refined_labels",
     "return_probabilities": "retgk.walks.return_probabilities",
     "sample_nodes": "retgk.walks.sampling",
     "save_model": "retgk.persistence.model_files",

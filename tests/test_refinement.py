@@ -1,0 +1,157 @@
+"""Refined labels and the depth of kernels, against the naive versions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retgk import (
+    GraphBatch,
+    InvalidInputError,
+    Laplacian,
+    PolynomialGraphKernel,
+    RetGKKernel,
+    load_model,
+    mean_embedding_gram,
+    refined_labels,
+    save_model,
+)
+from tests import naive
+from tests.walk_graphs import adjacency_matrices
+
+KERNEL = Laplacian(3.0)
+
+
+@st.composite
+def labelled_batches(draw, n_graphs=4):
+    """Graphs of up to seven nodes with two labels; isolated nodes and self-loops occur."""
+    found = []
+    for _ in range(draw(st.integers(1, n_graphs))):
+        matrix = (draw(adjacency_matrices(7)) > 0).astype(float)
+        rows, columns = matrix.nonzero()
+        labels = draw(st.lists(st.sampled_from("CN"), min_size=len(matrix), max_size=len(matrix)))
+        found.append(
+            GraphBatch.from_edges(len(matrix), np.column_stack([rows, columns]), labels=labels)
+        )
+    return GraphBatch.concatenate(found)
+
+
+def same_partition(first, second):
+    """Whether two colourings tell the same nodes apart."""
+    pairs = set(zip(first.tolist(), second, strict=True))
+    return len(pairs) == len(set(first.tolist())) == len(set(second))
+
+
+@given(labelled_batches(), st.integers(0, 4))
+@settings(max_examples=150, deadline=None)
+def test_colours_are_the_naive_ones(batch, depth):
+    found = refined_labels(batch, depth, n_jobs=2)
+    assert found.shape == (batch.n_nodes, depth + 1)
+    for column, expected in zip(found.T, naive.refined_labels(batch, depth), strict=True):
+        assert same_partition(column, expected)
+        assert column.max() + 1 == len(set(expected))
+
+
+@given(labelled_batches(), labelled_batches(), st.integers(0, 3))
+@settings(max_examples=100, deadline=None)
+def test_new_graphs_get_the_colours_of_others(fitted, new, depth):
+    """What the fitted graphs do not have gets numbers above theirs, one for each."""
+    both = naive.refined_labels(GraphBatch.concatenate([fitted, new]), depth)
+    found = refined_labels(new, depth, like=fitted)
+    known = refined_labels(fitted, depth)
+    for level in range(depth + 1):
+        together = np.concatenate([known[:, level], found[:, level]])
+        assert same_partition(together, both[level])
+
+
+@pytest.mark.parametrize("start", ["labels", "degrees", "none"])
+def test_starts(start):
+    path = GraphBatch.from_edges(4, [[0, 1], [1, 2], [2, 3]], labels=list("CCNC"), symmetrize=True)
+    expected = {"labels": [0, 0, 1, 0], "degrees": [0, 1, 1, 0], "none": [0, 0, 0, 0]}
+    assert refined_labels(path, 0, start=start)[:, 0].tolist() == expected[start]
+    rounds = {"labels": 3, "degrees": 2, "none": 2}
+    assert len(set(refined_labels(path, 1, start=start)[:, 1])) >= rounds[start]
+
+
+def test_wrong_parameters():
+    edge = np.ones((2, 2)) - np.eye(2)
+    with pytest.raises(InvalidInputError, match=r"^depth must be a whole number of at least 0"):
+        refined_labels(edge, -1)
+    with pytest.raises(InvalidInputError, match=r"^start must be 'labels', 'degrees' or 'none'"):
+        refined_labels(edge, 1, start="colour")
+    for depth in (-1, 1.5, True, 100):
+        with pytest.raises(InvalidInputError, match=r"^depth must be a whole number between 0 and"):
+            RetGKKernel(depth=depth).fit([edge, edge])
+    with pytest.raises(InvalidInputError, match=r"^level_weights must be 3 numbers"):
+        RetGKKernel(depth=2, level_weights=[1, 1]).fit([edge, edge])
+    with pytest.raises(InvalidInputError, match=r"^level_weights are all zero"):
+        RetGKKernel(depth=1, level_weights=[0, 0]).fit([edge, edge])
+
+
+@given(
+    labelled_batches(),
+    st.integers(0, 3),
+    st.sampled_from([None, "last", "rising"]),
+    st.booleans(),
+)
+@settings(max_examples=100, deadline=None)
+def test_depth_of_the_exact_kernel(batch, depth, weights, has_labels):
+    batch = batch if has_labels else batch.without_labels()
+    given_weights = {"last": [0.0] * depth + [2.0], "rising": np.arange(1, depth + 2)}.get(weights)
+    options = {"depth": depth, "level_weights": given_weights, "structure_kernel": KERNEL, "tol": 0}
+    found = mean_embedding_gram(batch, n_steps=5, **options)
+    expected = naive.refined_gram(batch, 5, 3.0, depth, given_weights)
+    assert np.abs(found - expected).max() <= 1e-12
+
+
+@given(labelled_batches(), labelled_batches(), st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_depth_of_new_graphs(fitted, new, depth):
+    """Colours that only new graphs have match among themselves, and nothing else."""
+    both = GraphBatch.concatenate([fitted, new])
+    expected = naive.refined_gram(both, 5, 3.0, depth)
+    kernel = RetGKKernel(
+        5, depth=depth, structure_kernel=KERNEL, tol=0, graph_kernel=PolynomialGraphKernel()
+    )
+    kernel.fit(fitted)
+    n = len(fitted)
+    found = kernel.distances(new) ** 2
+    norms = expected.diagonal()
+    squared = norms[n:, None] + norms[:n] - 2 * expected[n:, :n]
+    assert np.abs(found - squared).max() <= 1e-12
+
+
+def test_depth_in_files_and_at_any_tolerance(tmp_path):
+    rng = np.random.default_rng(0)
+    graphs = []
+    for n in rng.integers(20, 60, 30):
+        edges = np.column_stack([np.arange(1, n), rng.integers(0, np.arange(1, n))])
+        labels = rng.choice(list("CNO"), n).tolist()
+        graphs.append(GraphBatch.from_edges(int(n), edges, labels=labels, symmetrize=True))
+    batch = GraphBatch.concatenate(graphs)
+    exact = RetGKKernel(10, depth=3, structure_kernel=KERNEL, tol=0, random_state=0)
+    exact.fit(batch[:20])
+    expected = exact.engine_.inner_products()
+    for tol in (1e-6, 1e-4, 1e-2):
+        model = RetGKKernel(10, depth=3, structure_kernel=KERNEL, tol=tol, random_state=0)
+        model.fit(batch[:20])
+        assert np.abs(model.engine_.inner_products() - expected).max() <= tol
+        save_model(model, tmp_path / "model.retgk")
+        again = load_model(tmp_path / "model.retgk")
+        assert np.array_equal(again.transform(batch[20:]), model.transform(batch[20:]))
+
+
+def test_many_nodes_of_few_colours():
+    """Colours with more than some hundred nodes take the way of the tiles."""
+    rng = np.random.default_rng(1)
+    edges = np.column_stack([np.arange(400), np.roll(np.arange(400), 1)])
+    ring = GraphBatch.from_edges(400, edges, labels=["C"] * 400, symmetrize=True)
+    labels = rng.choice(list("CN"), 400).tolist()
+    batch = GraphBatch.concatenate([ring, ring.with_labels(labels), ring.with_labels(labels[::-1])])
+    options = {"structure_kernel": KERNEL, "tol": 0, "n_steps": 4}
+    colours = refined_labels(batch, 2)
+    levels = [mean_embedding_gram(batch.with_labels(own.tolist()), **options) for own in colours.T]
+    found = mean_embedding_gram(batch, depth=2, **options)
+    assert np.abs(found - np.mean(levels, axis=0)).max() <= 1e-12
+    pieces = mean_embedding_gram(batch[1:], batch, depth=2, **options)
+    assert np.abs(pieces - found[1:]).max() <= 1e-12
