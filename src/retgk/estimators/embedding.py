@@ -1,6 +1,6 @@
 """RetGK_II as a scikit-learn transformer: graphs in, vectors out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -65,9 +65,11 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     self_loop : "mean" or float, default="mean"
         Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
         graph, 1 if it is unweighted: results do not depend on the unit of the weights.
-    feature_map : {"joint", "tensor"}, default="joint"
-        "tensor" is the paper's, with D0 x Dc features a label; "joint" has D. They differ
-        only if there are attributes.
+    feature_map : {"joint", "tensor", "phases"}, default="joint"
+        "tensor" is the paper's, with D0 x Dc features a label; "joint" has D a label. They differ
+        only if there are attributes. "phases" has D features, whatever the labels: the label of a
+        node turns each feature by a quarter of a turn or more, at random, so that terms of
+        unequal labels vanish in the mean. Labels that `fit` did not see have turns of their own.
     n_components : int or pair of int, default=200
         Number D of features, or (D0, Dc) for a tensor (one number there means both).
     structure_kernel : Gaussian, Laplacian or None, default=None
@@ -80,6 +82,9 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     scale_attributes : {"raw", "standard", "drop"}, default="raw"
         How attributes enter: as they are, with mean 0 and deviation 1 over the nodes of the fitted
         graphs, or not at all. A warning says where raw columns differ by orders of magnitude.
+    depth, level_weights : int, sequence of float or None, default=0, None
+        Rounds by which labels are refined, and weights of the levels, as in `RetGKKernel`; with
+        ``feature_map="phases"``.
     frequencies : {"plain", "orthogonal", "quasi-random"}, default="orthogonal"
         How frequencies are drawn; see `draw_fourier_map`.
     unknown_labels : {"ignore", "error", "column"}, default="ignore"
@@ -149,6 +154,8 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         structure_kernel: FourierKernel | None = None,
         attribute_kernel: FourierKernel | None = None,
         scale_attributes: Scaling = "raw",
+        depth: int = 0,
+        level_weights: Sequence[float] | None = None,
         frequencies: Draw = "orthogonal",
         unknown_labels: UnknownLabels = "ignore",
         sparse_output: bool = False,
@@ -166,6 +173,8 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.structure_kernel = structure_kernel
         self.attribute_kernel = attribute_kernel
         self.scale_attributes = scale_attributes
+        self.depth = depth
+        self.level_weights = level_weights
         self.frequencies = frequencies
         self.unknown_labels = unknown_labels
         self.sparse_output = sparse_output
@@ -280,7 +289,8 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "maps_")
         widths = [len(fourier.phases) for fourier in self.maps_]
-        return feature_names(self.label_names_, self.engine_.unknown_labels, widths)
+        names = None if self.engine_.feature_map == "phases" else self.label_names_
+        return feature_names(names, self.engine_.unknown_labels, widths)
 
     @property
     def n_features_out_(self) -> int:
@@ -314,6 +324,8 @@ def embedding_engine(embedding: RetGKEmbedding) -> EmbeddedEngine:
         embedding.structure_kernel,
         embedding.attribute_kernel,
         scale_attributes=embedding.scale_attributes,
+        depth=embedding.depth,
+        level_weights=embedding.level_weights,
         feature_map=embedding.feature_map,
         n_components=embedding.n_components,
         frequencies=embedding.frequencies,
@@ -366,6 +378,8 @@ def embedding_of_engine(engine: EmbeddedEngine, walks: Walks) -> RetGKEmbedding:
         structure_kernel=engine.structure_kernel,
         attribute_kernel=engine.attribute_kernel,
         scale_attributes=engine.scale_attributes,
+        depth=engine.depth,
+        level_weights=engine.level_weights,
         frequencies=engine.frequencies,
         unknown_labels=engine.unknown_labels,
         sparse_output=True,

@@ -13,7 +13,7 @@ import numpy as np
 from retgk.array_types import Ints
 from retgk.runtime.compiling import njit
 
-__all__ = ["EDGE_BITS", "Rows", "fill_rows", "hash_rows", "number_rows", "rows_at"]
+__all__ = ["EDGE_BITS", "Rows", "fill_keys", "fill_rows", "hash_rows", "number_rows", "rows_at"]
 
 EDGE_BITS = 20
 """Bits of an entry of a row that hold the edge label; the others hold the colour."""
@@ -92,6 +92,27 @@ def fill_rows(graphs, colours, edge_codes, entries, hashes):
             else:
                 entries[start:stop].sort()
             hashes[node] = _hash_of_row(colours[node], entries, start, stop)
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def fill_keys(graphs, keys, edge_keys, refined):
+    """
+    Write keys of neighbourhoods of the nodes of some graphs, made of the keys of their nodes.
+
+    The sum over neighbours does not depend on their order. Arguments are as in `fill_rows`.
+    """
+    first_graph, last_graph, node_ptr, indptr, indices = graphs
+    has_edges = len(edge_keys) > 0
+    for g in range(first_graph, last_graph):
+        first = node_ptr[g]
+        for node in range(first, node_ptr[g + 1]):
+            total = np.uint64(indptr[node + 1] - indptr[node])
+            for i in range(indptr[node], indptr[node + 1]):
+                entry = keys[first + indices[i]]
+                if has_edges:
+                    entry = _mixed(entry ^ _mixed(edge_keys[i] + np.uint64(0x9E3779B97F4A7C15)))
+                total += _mixed(entry + np.uint64(0xD1B54A32D192ED03))
+            refined[node] = _mixed(_mixed(keys[node] + np.uint64(0x8CB92BA72F3D8DD7)) ^ total)
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)

@@ -1,7 +1,7 @@
 """RetGK_II as an engine: explicit vectors whose inner products approximate the kernel."""
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
@@ -27,19 +27,22 @@ from retgk.engine.embedded.graph_vectors import (
     dense_vectors,
     graph_vectors,
     joined_vectors,
+    phase_vectors,
     vectors_of,
 )
 from retgk.engine.embedded.label_columns import known_codes, names_in_use
+from retgk.engine.embedded.label_phases import level_keys
 from retgk.engine.fitted_state import FittedState
+from retgk.engine.label_levels import check_depth
 from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import check_alike
-from retgk.runtime.seeds import RandomState, seed_from
+from retgk.runtime.seeds import MAX_SEED, RandomState, seed_from
 
 __all__ = ["EmbeddedComparison", "EmbeddedEngine", "FeatureMap", "UnknownLabels"]
 
-FeatureMap = Literal["joint", "tensor"]
+FeatureMap = Literal["joint", "tensor", "phases"]
 UnknownLabels = Literal["ignore", "error", "column"]
 
 
@@ -88,6 +91,8 @@ class EmbeddedEngine:
         attribute_kernel: FourierKernel | None = None,
         *,
         scale_attributes: Scaling = "raw",
+        depth: int = 0,
+        level_weights: Sequence[float] | None = None,
         feature_map: FeatureMap = "joint",
         n_components: int | tuple[int, int] = 200,
         frequencies: Draw = "orthogonal",
@@ -100,6 +105,8 @@ class EmbeddedEngine:
         self.structure_kernel = structure_kernel
         self.attribute_kernel = attribute_kernel
         self.scale_attributes = scale_attributes
+        self.depth = depth
+        self.level_weights = level_weights
         self.feature_map = feature_map
         self.n_components = n_components
         self.frequencies = frequencies
@@ -113,10 +120,17 @@ class EmbeddedEngine:
         self.n_attributes = 0
         self.scaling = AttributeScaling()
         self.maps: tuple[FourierMap, ...] = ()
+        self.phase_seed = 0
 
     def check(self, batch: GraphBatch) -> None:
         """Raise unless these graphs can be fitted with the parameters; no work is done."""
         self._widths()
+        check_depth(self.depth, self.level_weights)
+        if self.depth and self.feature_map != "phases":
+            raise InvalidInputError(
+                f"depth={self.depth} needs feature_map='phases': {self.feature_map!r} has a block "
+                "of columns for each label, and refined labels are too many for that"
+            )
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit; give at least one")
         check_scaling(self.scale_attributes, ())
@@ -143,11 +157,12 @@ class EmbeddedEngine:
         factors = [(self.structure_kernel_, features.walks.n_steps)]
         if self.attribute_kernel_:
             factors.append((self.attribute_kernel_, used.n_attributes))
-        parts = [factors] if self.feature_map == "joint" else [[factor] for factor in factors]
+        parts = [[factor] for factor in factors] if self.feature_map == "tensor" else [factors]
         self.maps = tuple(
             draw_fourier_map(part, width, self.frequencies, rng)
             for part, width in zip(parts, self._widths(), strict=False)
         )
+        self.phase_seed = int(self.seed) >> 1
         self.vectors = self.embed(features if keep is None else features.of_graphs(keep))
         return self
 
@@ -180,7 +195,7 @@ class EmbeddedEngine:
 
     @property
     def _n_labels(self) -> int:
-        if self.label_names is None:
+        if self.label_names is None or self.feature_map == "phases":
             return 1
         return len(self.label_names) + (self.unknown_labels == "column")
 
@@ -204,9 +219,16 @@ class EmbeddedEngine:
 
     def _piece_vectors(self, piece: NodeFeatures, first_graph: int, compiled: Any) -> bsr_array:
         batch = self.scaling(piece).batch
+        blocks = (piece.probabilities, batch.attributes)
+        if self.feature_map == "phases":
+            how = (self.phase_seed, int(self.depth), self.level_weights, piece.n_jobs)
+            options = {"compiled": compiled, "n_jobs": piece.n_jobs}
+            return phase_vectors(
+                batch.node_ptr, blocks, *level_keys(batch, *how), self.maps[0], **options
+            )
         return graph_vectors(
             batch.node_ptr,
-            (piece.probabilities, batch.attributes),
+            blocks,
             known_codes(batch, self.label_names, self.unknown_labels, first_graph),
             self._n_labels,
             self.maps,
@@ -268,6 +290,8 @@ class EmbeddedEngine:
             "label_names": self.label_names,
             "n_attributes": self.n_attributes,
         }
+        if self.feature_map == "phases":
+            values["phase_seed"] = self.phase_seed
         return FittedState(values, arrays)
 
     def vector_arrays(self) -> dict[str, NDArray[Any]]:
@@ -296,7 +320,10 @@ class EmbeddedEngine:
             else state.take_value("label_names", type(None))
         )
         n_inputs = [n_steps, n_used]
-        n_inputs = [sum(n_inputs)] if self.feature_map == "joint" else [n for n in n_inputs if n]
+        n_inputs = [n for n in n_inputs if n] if self.feature_map == "tensor" else [sum(n_inputs)]
+        if self.feature_map == "phases":
+            self.phase_seed = state.take_count("phase_seed", MAX_SEED)
+            check_depth(self.depth, self.level_weights)
         self.maps = tuple(
             FourierMap(
                 state.take_array(f"frequencies_{m}", np.float64, (n, width)),
@@ -348,10 +375,11 @@ def _checked_widths(n_components: Any, feature_map: str) -> tuple[int, ...]:
         raise InvalidInputError(
             f"n_components must be a whole number of at least 1, or two of them, got {n_components}"
         )
-    if feature_map == "joint":
+    if feature_map != "tensor":
         if len(widths) != 1:
             raise InvalidInputError(
-                f"n_components must be one number for feature_map='joint', got {n_components}"
+                f"n_components must be one number for feature_map={feature_map!r}, got "
+                f"{n_components}"
             )
         return (int(widths[0]),)
     return int(widths[0]), int(widths[-1])

@@ -14,7 +14,7 @@ from retgk.simd import SOURCE
 from retgk.simd.cosine import cosine_in_place
 from retgk.simd.panel_products import ROWS, write_product
 
-__all__ = ["fill_joint_means", "fill_tensor_means"]
+__all__ = ["fill_joint_means", "fill_phase_means", "fill_tensor_means", "quarter_turns"]
 
 _BLOCK = 64
 
@@ -51,6 +51,52 @@ def fill_tensor_means(
     As `fill_joint_means`, with one array in `fourier` for each of both feature maps.
     """
     _fill_tensor(*distinct, blocks, fourier, out)
+
+
+def fill_phase_means(
+    node_ptr: Any,
+    span: tuple[int, int],
+    keys: Any,
+    shares: Any,
+    blocks: tuple[Any, Any],
+    fourier: Any,
+    out: Any,
+) -> None:
+    """
+    Write ``sqrt(2 / D) / n sum_i sum_h s_h cos(2 pi (omega^T [p_i, a_i] + b + q_h(i) / 4))``.
+
+    Parameters
+    ----------
+    node_ptr : ndarray of int64, shape (n_graphs + 1,)
+        First node of every graph.
+    span : tuple of int
+        First and last graph.
+    keys : ndarray of uint64, shape (n_levels, n_nodes)
+        Keys of the labels of every level, of which the phases q are made, as `quarter_turns` does.
+    shares : ndarray of float64, shape (n_levels,)
+        The s: roots of the weights of the levels.
+    blocks, fourier : as in `fill_joint_means`
+    out : ndarray, shape (n_graphs, D)
+        Only rows of these graphs are written.
+    """
+    _fill_phases(node_ptr, *span, keys, shares, *blocks, fourier, out)
+
+
+def quarter_turns(key: int, n_components: int) -> Any:
+    """Phases of one label, in quarters of a turn: two bits of a hash for each frequency."""
+    words = np.arange(-(-n_components // 32), dtype=np.uint64)
+    bits = _mixed_words(np.uint64(key), words)
+    codes = (bits[:, None] >> (2 * np.arange(32, dtype=np.uint64))) & np.uint64(3)
+    return codes.ravel()[:n_components].astype(np.int64)
+
+
+def _mixed_words(key: Any, words: Any) -> Any:
+    """Scramble a key with the numbers of words, as the compiled loop does."""
+    with np.errstate(over="ignore"):
+        value = key + (words + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return value ^ (value >> np.uint64(31))
 
 
 @njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -113,6 +159,77 @@ def _fill_joint(
                 for k in range(len(own)):
                     own[k] = scale * sums[k]
                 sums[:] = 0.0
+
+
+@njit(nogil=True, inline="always")
+def _mixed_word(key, word):
+    value = key + np.uint64(word + 1) * np.uint64(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath={"contract"})
+def _fill_phases(
+    node_ptr,
+    first_graph,
+    last_graph,
+    keys,
+    shares,
+    probabilities,
+    attributes,
+    fourier,
+    out,
+    simd=SOURCE,  # noqa: ARG001
+):
+    n_panels, n_columns, width = fourier.shape
+    n_padded = n_panels * width
+    points = np.zeros((_BLOCK, n_columns), out.dtype)
+    cosines = np.empty(_BLOCK * n_padded, out.dtype)
+    sines = np.empty(_BLOCK * n_padded, out.dtype)
+    nodes = np.empty(_BLOCK, np.int64)
+    sums = np.zeros(n_padded + 32)
+    for g in range(first_graph, last_graph):
+        sums[:] = 0.0
+        for begin in range(node_ptr[g], node_ptr[g + 1], _BLOCK):
+            n = min(_BLOCK, node_ptr[g + 1] - begin)
+            for i in range(n):
+                nodes[i] = begin + i
+            _load_points(nodes[:n], probabilities, attributes, points)
+            _write_angles(points, n, fourier, (width, n_padded), cosines)
+            for k in range(n * n_padded):
+                sines[k] = cosines[k] - out.dtype.type(0.25)
+            cosine_in_place(cosines[: n * n_padded])
+            cosine_in_place(sines[: n * n_padded])
+            for i in range(n):
+                for level in range(len(shares)):
+                    _add_turned(
+                        cosines,
+                        sines,
+                        i * n_padded,
+                        keys[level, begin + i],
+                        shares[level],
+                        sums,
+                        n_padded,
+                    )
+        scale = np.sqrt(2.0 / out.shape[1]) / (node_ptr[g + 1] - node_ptr[g])
+        own = out[g]
+        for k in range(len(own)):
+            own[k] = scale * sums[k]
+
+
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _add_turned(cosines, sines, offset, key, share, sums, n_padded):
+    """Add the features of a node, each turned by the quarters that its label has there."""
+    for word in range(-(-n_padded // 32)):
+        bits = _mixed_word(key, word)
+        first = 32 * word
+        for k in range(min(32, n_padded - first)):
+            code = np.int64((bits >> np.uint64(2 * k)) & np.uint64(3))
+            place = offset + first + k
+            value = sines[place] if code & 1 else cosines[place]
+            is_negative = (code ^ (code >> 1)) & 1
+            sums[first + k] += -share * value if is_negative else share * value
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)

@@ -11,7 +11,11 @@ from scipy.sparse import bsr_array
 from retgk.array_types import Ints
 from retgk.engine.embedded.distinct_nodes import LabelGroups, distinct_nodes, label_groups
 from retgk.engine.embedded.fourier_maps import FourierMap
-from retgk.engine.embedded.fourier_means import fill_joint_means, fill_tensor_means
+from retgk.engine.embedded.fourier_means import (
+    fill_joint_means,
+    fill_phase_means,
+    fill_tensor_means,
+)
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.ragged import gather_runs, offsets
 from retgk.runtime.memory import check_room
@@ -24,6 +28,7 @@ __all__ = [
     "dense_vectors",
     "graph_vectors",
     "joined_vectors",
+    "phase_vectors",
     "vectors_of",
 ]
 
@@ -98,6 +103,39 @@ def graph_vectors(
         (values.reshape(-1, 1, width), groups.labels, groups.ptr.astype(np.int32)),
         shape=(len(node_ptr) - 1, n_labels * width),
     )
+
+
+def phase_vectors(
+    node_ptr: Ints,
+    blocks: tuple[NDArray[np.float64], NDArray[np.float64]],
+    keys: NDArray[np.uint64],
+    shares: NDArray[np.float64],
+    fourier: FourierMap,
+    *,
+    compiled: CompiledMaps,
+    n_jobs: int | None = None,
+) -> bsr_array:
+    """
+    Vectors of fixed width: labels turn the phases of the features instead of having blocks.
+
+    `keys`, of shape (n_levels, n_nodes), and `shares` are as in `fill_phase_means`; the other
+    parameters are those of `graph_vectors`. Every graph has one block.
+    """
+    _check_range(blocks, [fourier], compiled[0].dtype)
+    blocks = (_read_only(blocks[0]), _read_only(blocks[1]))
+    n_graphs, width = len(node_ptr) - 1, len(fourier.phases)
+    values = np.empty((n_graphs, width), compiled[0].dtype)
+    n_products = compiled[0].size + 4 * width * len(shares)
+    cuts = _cuts(node_ptr, n_products / _PRODUCTS_PER_NANOSECOND, n_threads(n_jobs))
+    tasks = [
+        (node_ptr, (int(first), int(last)), keys, shares, blocks, compiled[0], values)
+        for first, last in pairwise(cuts)
+    ]
+    costs = np.diff(node_ptr[cuts]).tolist()
+    run_tasks(fill_phase_means, tasks, costs, n_jobs, "embedding graphs")
+    ptr = np.arange(n_graphs + 1, dtype=np.int32)
+    blocks_of = (values.reshape(-1, 1, width), np.zeros(n_graphs, np.int32), ptr)
+    return bsr_array(blocks_of, shape=(n_graphs, width))
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
