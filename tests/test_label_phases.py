@@ -1,0 +1,134 @@
+"""Vectors of fixed width, in which labels turn phases."""
+
+import numpy as np
+import pytest
+
+from retgk import (
+    GraphBatch,
+    InvalidInputError,
+    Laplacian,
+    RetGKEmbedding,
+    load_model,
+    make_graph_classification,
+    mean_embedding_gram,
+    return_probabilities,
+    save_model,
+)
+from retgk.engine.embedded.fourier_means import quarter_turns
+from retgk.engine.embedded.label_phases import level_keys
+from retgk.refinement.label_keys import keys_of_names
+
+KERNELS = {"structure_kernel": Laplacian(5.0), "attribute_kernel": Laplacian(0.7)}
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return make_graph_classification(
+        n_graphs=8, n_labels=3, n_attributes=2, n_nodes=(5, 9), random_state=3
+    ).graphs
+
+
+def phases(graphs, seed=0, **parameters):
+    options = {"feature_map": "phases", "n_steps": 6, "random_state": seed, **KERNELS}
+    return RetGKEmbedding(**(options | parameters)).fit(graphs)
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+def test_formula(graphs, depth):
+    """Every feature is a mean of cosines, written out."""
+    model = phases(graphs, n_components=70, depth=depth)
+    found = model.transform(graphs)
+    keys, shares = level_keys(graphs, model.engine_.phase_seed, depth, None, None)
+    points = np.hstack([return_probabilities(graphs, 6), graphs.attributes])
+    (fourier,) = model.maps_
+    angles = points @ fourier.frequencies + fourier.phases
+    nodes = np.zeros_like(angles)
+    for own, share in zip(keys, shares, strict=True):
+        turns = np.stack([quarter_turns(int(key), 70) for key in own])
+        nodes += share * np.cos(angles + turns * np.pi / 2)
+    nodes *= np.sqrt(2 / 70)
+    expected = np.add.reduceat(nodes, graphs.node_ptr[:-1]) / np.diff(graphs.node_ptr)[:, None]
+    assert found.shape == (len(graphs), 70)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    single = phases(graphs, n_components=70, depth=depth, dtype=np.float32).transform(graphs)
+    np.testing.assert_allclose(single, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+@pytest.mark.parametrize("has_labels", [True, False])
+def test_unbiased(graphs, depth, has_labels):
+    """Over 200 seeds the mean of inner products is that of the exact kernel."""
+    batch = graphs if has_labels else graphs.without_labels()
+    exact = mean_embedding_gram(batch, n_steps=6, depth=depth, tol=0, **KERNELS)
+    found = []
+    for seed in range(200):
+        vectors = phases(batch, seed, n_components=32, depth=depth).transform(batch)
+        found.append(vectors @ vectors.T)
+    errors = np.std(found, axis=0, ddof=1) / np.sqrt(len(found))
+    assert (np.abs(np.mean(found, axis=0) - exact) <= 4.5 * errors).all()
+
+
+def test_unseen_labels_match_themselves(graphs):
+    """A label that fit did not see needs no column."""
+    new = graphs.with_labels(["new"] * graphs.n_nodes)
+    model = phases(graphs, n_components=4000)
+    with pytest.warns(UserWarning, match="no node label of the graphs is known"):
+        vectors = model.transform(new)
+    exact = mean_embedding_gram(new, n_steps=6, tol=0, **KERNELS)
+    assert np.abs(vectors @ vectors.T - exact).max() < 0.1
+    assert np.abs(vectors @ model.transform(graphs).T).max() < 0.1
+
+
+def test_keys_of_labels():
+    """Equal labels have equal keys, whatever their type, and other seeds other keys."""
+    keys = keys_of_names(["1", 1, 1.0, True, (1, "a"), frozenset("ab"), 0, -0.0, None], seed=4)
+    assert keys[1] == keys[2] == keys[3]
+    assert keys[6] == keys[7]
+    assert len(set(keys.tolist())) == 6
+    assert keys_of_names(["C"], 0) != keys_of_names(["C"], 1)
+
+
+def test_same_bits_whatever_the_batch_and_the_threads(graphs):
+    model = phases(graphs, n_components=50, depth=2)
+    whole = model.transform(graphs)
+    assert np.array_equal(np.vstack([model.transform(graph) for graph in graphs]), whole)
+    model.set_params(n_jobs=1, batch_size=3)
+    assert np.array_equal(model.transform(graphs), whole)
+
+
+def test_order_of_nodes_makes_no_difference():
+    rng = np.random.default_rng(0)
+    matrix = np.triu(rng.random((12, 12)) < 0.3, 1)
+    matrix = (matrix | matrix.T).astype(float)
+    labels, order = rng.choice(list("CNO"), 12), rng.permutation(12)
+    first, second = (
+        GraphBatch.concatenate([batch_of(m, n)])
+        for m, n in ((matrix, labels), (matrix[np.ix_(order, order)], labels[order]))
+    )
+    model = phases(first, n_components=60, depth=3, attribute_kernel=None)
+    np.testing.assert_allclose(model.transform(first), model.transform(second), atol=1e-12)
+
+
+def batch_of(matrix, labels):
+    return GraphBatch.from_edges(
+        len(matrix), np.column_stack(matrix.nonzero()), labels=labels.tolist()
+    )
+
+
+def test_files(graphs, tmp_path):
+    model = phases(graphs, n_components=40, depth=2)
+    save_model(model, tmp_path / "model.retgk")
+    again = load_model(tmp_path / "model.retgk")
+    assert np.array_equal(again.transform(graphs), model.transform(graphs))
+
+
+def test_depth_needs_phases(graphs):
+    with pytest.raises(InvalidInputError, match=r"^depth=2 needs feature_map='phases'"):
+        RetGKEmbedding(feature_map="joint", depth=2).fit(graphs)
+    with pytest.raises(InvalidInputError, match=r"one number for feature_map='phases'"):
+        RetGKEmbedding(feature_map="phases", n_components=(10, 10)).fit(graphs)
+
+
+def test_names_of_columns(graphs):
+    model = phases(graphs, n_components=3)
+    assert model.get_feature_names_out().tolist() == ["omega0", "omega1", "omega2"]
