@@ -50,6 +50,10 @@ class RowsTransformer(Rows):
 
 
 class RowsPredictor(Rows):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Any:
+        graphs = self._graphs(X, reset=True)
+        return super(Rows, self).fit(graphs, y, sample_weight, groups)
+
     def predict(self, X: Any) -> Any:
         return super().predict(self._graphs(X))
 

@@ -33,6 +33,7 @@ LAYERS = (
     "io",
     "simd",
     "walks",
+    "refinement",
     "kernels",
     "engine",
     "learning",

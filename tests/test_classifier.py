@@ -265,14 +265,11 @@ def test_rule_for_auto(data, monkeypatch):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_ridge_takes_over_for_many_graphs(n_classes, monkeypatch):
-    from retgk.learning import landmark_ridge
-
     data = make_graph_classification(
         n_graphs=120, n_classes=n_classes, n_labels=3, n_nodes=(5, 15), random_state=0
     )
     monkeypatch.setattr(classifier, "MAX_EXACT_GRAPHS", 50)
-    monkeypatch.setattr(landmark_ridge, "MAX_LANDMARKS", 40)
-    model = quick(approximate=True, class_weight="balanced")
+    model = quick(approximate=True, n_landmarks=40, class_weight="balanced")
     model.fit(data.graphs[:90], data.targets[:90])
     assert model.solver_ == "ridge"
     assert len(model.support_) == model.support_vectors_.shape[0] == 40

@@ -21,6 +21,7 @@ from retgk.cli.commands_matrices import embed, kernel
 from retgk.cli.commands_models import cv, fit, predict
 from retgk.cli.options import DATA_HOME_REMEDY
 from retgk.cli.terminal import one_line
+from retgk.estimators.fit_estimate import Estimate
 from tests.cli_calls import DATA, assert_fails, invoke
 
 # By the key of the remedy: what is called in a folder of bad files, and how its message ends.
@@ -93,7 +94,14 @@ MEMORY_COMMANDS = [
     ("fewer_graphs", "kernel small.parquet --approximate -o -", "give fewer graphs at a time"),
 ]
 # Remedies with tests of their own below.
-OTHERS = {"bond_orders", "data_home", "monte_carlo", "node_values"}
+OTHERS = {
+    "bond_orders",
+    "data_home",
+    "fewer_candidates",
+    "monte_carlo",
+    "n_components",
+    "node_values",
+}
 
 
 @pytest.fixture(scope="module")
@@ -185,6 +193,24 @@ def test_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
         assert result.exit_code == 0
         assert "retgk: exact return probabilities of 3 nodes take about 0 " in result.stderr
         assert expected in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds", "advice"),
+    [
+        ("", (0.0, 700.0, 1.0), "about 12 minutes on this machine; use --approximate yes"),
+        ("", (0.0, 1.0, 8000.0), "2 hours on this machine; give fewer candidates, such as --C 10"),
+        ("--approximate yes", (0.0, 700.0, 1.0), "machine; give a smaller --n-components"),
+    ],
+)
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.filterwarnings("always")
+def test_long_fits(options: str, seconds: tuple[float, ...], advice: str, monkeypatch) -> None:
+    expected = Estimate(*seconds, 0.0)
+    monkeypatch.setattr("retgk.estimators.fit_estimate.estimate", lambda *_: expected)
+    result = invoke(*f"cv small.parquet --folds 3 {options}".split())
+    assert result.exit_code == 0
+    assert advice in result.stderr
 
 
 def test_bonds_without_an_order() -> None:

@@ -25,6 +25,8 @@ MODELS = {
     "kernel, walks": RetGKKernel(9, method="monte-carlo", n_walks=9, random_state=0),
     "embedding": RetGKEmbedding(9, n_components=8, random_state=0),
     "tensor": RetGKEmbedding(9, feature_map="tensor", n_components=5, random_state=0),
+    "refined": RetGKKernel(9, depth=2, scale_attributes="standard", random_state=0),
+    "phases": RetGKEmbedding(9, feature_map="phases", depth=1, n_components=40, random_state=0),
     "classifier": RetGKClassifier(n_steps=9, cv=2, random_state=0),
     "classifier, embedded": RetGKClassifier(n_steps=9, cv=2, approximate=True, random_state=0),
     "regressor": RetGKRegressor(n_steps=9, cv=2, random_state=0),
@@ -38,8 +40,12 @@ OTHER_VALUES = {
     "n_walks": (50,),
     "self_loop": (3.0,),
     "tol": (0.0, 0.5),
-    "feature_map": ("tensor", "joint"),
+    "feature_map": ("tensor", "joint", "phases"),
     "n_components": (99, 1),
+    "n_landmarks": (3,),
+    "scale_attributes": ("standard", "drop", "no such rule"),
+    "depth": (2, -1),
+    "level_weights": ((1, 2, 3),),
     "frequencies": ("plain",),
     "unknown_labels": ("column", "error"),
     "dtype": (np.float32,),
@@ -52,6 +58,8 @@ OTHER_VALUES = {
     "scale": (99.0,),
     "cv": (9,),
     "class_weight": ("balanced",),
+    "scoring": ("roc_auc", "no such scorer"),
+    "verbose": (2,),
 }
 
 

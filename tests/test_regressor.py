@@ -13,7 +13,6 @@ from retgk import (
     RetGKRegressor,
     make_graph_classification,
 )
-from retgk.learning import landmark_ridge
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +52,20 @@ def test_learns(graphs, values, approximate):
 
 
 @pytest.mark.parametrize("approximate", [False, True])
-def test_landmarks(graphs, values, approximate, monkeypatch):
-    monkeypatch.setattr(landmark_ridge, "MAX_LANDMARKS", 50)
-    model = quick(approximate=approximate).fit(graphs[:80], values[:80])
+def test_landmarks(graphs, values, approximate):
+    model = quick(approximate=approximate, n_landmarks=50).fit(graphs[:80], values[:80])
     assert len(model.support_) == model.dual_coef_.shape[1] == 50
     assert (np.diff(model.support_) > 0).all()
     assert model.score(graphs[80:], values[80:]) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("n_landmarks", "message"),
+    [(0, "must be at least 1, got 0"), (1.5, "must be None or a whole number, got 1.5")],
+)
+def test_wrong_landmarks(graphs, values, n_landmarks, message):
+    with pytest.raises(InvalidInputError, match=f"^n_landmarks {message}"):
+        quick(n_landmarks=n_landmarks).fit(graphs, values)
 
 
 def test_rows_of_targets(graphs, values):

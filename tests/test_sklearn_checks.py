@@ -21,10 +21,19 @@ ESTIMATORS = [
     RowsClassifier(**FIXED, **QUICK),
     RowsClassifier(**FIXED, **QUICK, approximate=True, n_components=20),
     RowsRegressor(**FIXED, **QUICK),
-    RowsRegressor(**FIXED, **QUICK, approximate=True, n_components=20),
+    # with bandwidths from nodes drawn at random, repeated graphs would have other ones
+    RowsRegressor(
+        **FIXED, **QUICK, approximate=True, n_components=20, attribute_kernel=Laplacian(1.0)
+    ),
 ]
-# Checks that cannot pass, by class and name, with the reason: none.
-EXCEPTIONS: dict[str, dict[str, str]] = {}
+# Checks that cannot pass, by class and name, with the reason.
+EXCEPTIONS: dict[str, dict[str, str]] = {
+    "RowsClassifier": {
+        "check_sample_weight_equivalence_on_dense_data": "LIBSVM stops within 1e-3 of the optimum, "
+        "in other places for repeated graphs; SVC has the same exception in scikit-learn. What "
+        "holds is tested in test_sample_weights.py"
+    }
+}
 
 
 @pytest.mark.filterwarnings("default")  # checks provoke warnings of scikit-learn itself

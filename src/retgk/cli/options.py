@@ -338,7 +338,11 @@ class EmbeddingOptions:
 class Learning:
     """How a model is chosen."""
 
-    remedies: ClassVar[Mapping[str, str]] = {"approximate": "use --approximate yes"}
+    remedies: ClassVar[Mapping[str, str]] = {
+        "approximate": "use --approximate yes",
+        "fewer_candidates": "give fewer candidates, such as --C 10 --p 1 --scale 1",
+        "n_components": "give a smaller --n-components",
+    }
 
     task: Annotated[
         Literal["auto", "classification", "regression"],

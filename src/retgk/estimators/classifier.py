@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from retgk.array_types import Floats, Ints
+from retgk.array_types import Floats
 from retgk.engine.attribute_scaling import ScaleAttributes
 from retgk.engine.exact.exact_engine import DEFAULT_TOL
 from retgk.engine.exact.node_points import AttributeKernel
 from retgk.errors import InvalidInputError
+from retgk.estimators.input_kinds import kind_in_words
 from retgk.estimators.predictor import (
     MAX_EXACT_GRAPHS,
     GraphPredictor,
@@ -20,15 +21,17 @@ from retgk.estimators.predictor import (
     unchanged_on_failure,
     uses_embeddings,
 )
-from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import GraphsLike
 from retgk.kernels.node_kernels import NodeKernel
-from retgk.learning.calibration import class_probabilities, fit_calibration
-from retgk.learning.folds import FoldMaker, class_folds
-from retgk.learning.landmark_ridge import LandmarkRidge, landmarks_of
-from retgk.learning.solver import Solver
+from retgk.learning.candidates import Score
+from retgk.learning.classification import classification_task
+from retgk.learning.folds import FoldMaker
+from retgk.learning.landmark_ridge import landmarks_of
+from retgk.learning.outcomes import ClassOutcomes, Discrete, LabelOutcomes
+from retgk.learning.scoring import Scoring, Trial, fold_scorer, mean_hits
 from retgk.learning.support_vectors import SupportVectors, one_vs_rest_from_pairs
-from retgk.learning.targets import class_targets, graphs_and_targets, targets_of
+from retgk.learning.targets import targets_of
+from retgk.learning.training_set import TrainingSet, training_set
 from retgk.runtime.seeds import RandomState, whole_seed
 from retgk.walks.return_probabilities import Method
 from retgk.walks.walk_checks import SelfLoop
@@ -51,7 +54,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         False is the exact kernel (RetGK_I), True are explicit embeddings (RetGK_II). "auto" is
         exact up to 5,000 graphs and 1,000,000 nodes (nodes times the root of the number
         of candidates for nodes), which is a minute or so of work. With embeddings of more than
-        5,000 graphs, regularised least squares on 1,000 landmark graphs takes the place of
+        5,000 graphs, regularised least squares on landmark graphs takes the place of
         the support vector machine.
     n_steps : int (candidates), default=50
         Number of return probabilities. Candidates share one computation.
@@ -70,13 +73,24 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         they are, or not at all. Graphs without attributes have no such choice.
     n_components : int, default=200
         Features a label of the embedding.
+    n_landmarks : int, optional
+        Graphs that the regularised least squares are expressed in; more are more accurate, at a
+        cost that grows with their square. By default 1,000 of up to 5,000 graphs, 2,000 of more.
     cv : int, splitter, iterable or None, default=5
         Folds: a number, which makes shuffled stratified ones, a splitter of scikit-learn, or
         (train, test) pairs; None is 5. A class of fewer graphs than folds is in fewer test
-        parts; a class of a single graph is in every training part and never tested.
+        parts; a class of a single graph is in every training part and never tested. With
+        `groups` in `fit`, a number makes the folds of `StratifiedGroupKFold` (of `GroupKFold`
+        for several labels).
+    scoring : str, callable or None, default=None
+        By what candidates are chosen: any scorer of scikit-learn, such as ``"roc_auc"`` or
+        ``"balanced_accuracy"``, or a callable with (estimator, X, y), whose estimator answers
+        for the graphs of a test part; None is accuracy. Probabilities, for scorers that need
+        them, are calibrated on the other folds. Folds in which a scorer is not defined, as their
+        test graphs are of one class, are left out with a warning.
     class_weight : dict, "balanced" or None, default=None
-        Factor of C for every class, as in `SVC`; the score of the cross-validation has the same
-        weights.
+        Factor of C for every class, as in `SVC`; the default score of the cross-validation has
+        the same weights. For several labels, of 0 and 1.
     method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
         How return probabilities are found; see `return_probabilities`.
     n_walks : int, default=200
@@ -89,6 +103,9 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     n_jobs : int, optional
         Threads; None for all cores, but for one inside workers of joblib, such as those of
         ``GridSearchCV(n_jobs=2)``. It changes no result.
+    verbose : int, default=0
+        1 prints what fitting will cost, took and chose; 2 the score of every candidate too. The
+        logger "retgk" gets the same.
     random_state : int, Generator, RandomState or None
         Seed of folds, of nodes drawn for a median, of frequencies and of Monte Carlo. With None,
         results differ a little from call to call.
@@ -96,14 +113,19 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
-        Classes in order.
+        Classes in order; for several labels their numbers, as in `MLPClassifier`.
+    multilabel_ : bool
+        Whether `fit` got rows of labels, zeros and ones, instead of classes.
     approximate_ : bool
         What "auto" chose.
     best_params_ : dict
         Chosen values of C, p, scale, n_steps, structure_kernel, attribute_kernel and
         scale_attributes.
     best_score_ : float
-        Their mean accuracy over the folds; NaN if there were no folds.
+        Their mean score over the folds: what `scoring` names, else accuracy, weighted by
+        `class_weight` and `sample_weight` (for several labels, the share of right ones); NaN if
+        there were no folds. Of many candidates the best score is partly luck: what to expect of
+        new graphs is told by `cross_val_score` of the whole estimator.
     best_index_ : int
         Their place in `cv_results_`.
     cv_results_ : dict
@@ -128,7 +150,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         Training graphs that predictions need.
     dual_coef_ : ndarray of float64, shape (n_outputs, n_support)
         Coefficients: one row for two classes; else one for each pair of classes ("support
-        vectors") or each class ("ridge").
+        vectors") or each class ("ridge"); for several labels, one for each.
     intercept_ : ndarray of float64, shape (n_outputs,)
         Intercepts.
     calibration_coef_, calibration_intercept_ : ndarray of float64 or None
@@ -141,6 +163,13 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     bandwidths inside the folds are therefore those of all graphs given to `fit`, which are
     training graphs. If the median distance is zero, because more than half of all pairs of
     graphs are alike, that of the other pairs takes its place.
+
+    Several labels share the kernel and all parameters, C among them, which are chosen together.
+
+    Tools of scikit-learn that slice X take graphs of any kind. Those that check X as a table, such
+    as `BaggingClassifier` and `AdaBoostClassifier`, take a column of them: a data frame of one
+    column, or ``np.asarray(batch)[:, None]``. `OneVsOneClassifier` and `ClassifierChain` take
+    numbers only; this classifier compares pairs of classes, and learns several labels, by itself.
 
     Examples
     --------
@@ -169,13 +198,16 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
             "drop",
         ),
         n_components: int = 200,
+        n_landmarks: int | None = None,
         cv: FoldMaker | None = 5,
+        scoring: Scoring = None,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         method: Method = "exact",
         n_walks: int = 200,
         self_loop: SelfLoop = "mean",
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
+        verbose: int = 0,
         random_state: RandomState = None,
     ) -> None:
         self.approximate = approximate
@@ -187,16 +219,25 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         self.attribute_kernel = attribute_kernel
         self.scale_attributes = scale_attributes
         self.n_components = n_components
+        self.n_landmarks = n_landmarks
         self.cv = cv
+        self.scoring = scoring
         self.class_weight = class_weight
         self.method = method
         self.n_walks = n_walks
         self.self_loop = self_loop
         self.tol = tol
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: GraphsLike, y: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: GraphsLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """
         Choose the parameters and train.
 
@@ -204,8 +245,14 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         ----------
         X : GraphBatch, GraphDataset or anything that `as_batch` takes
             Training graphs.
-        y : array-like, shape (n_graphs,), optional
-            Class of every graph; may be left out for a data set, which has its own.
+        y : array-like, shape (n_graphs,) or (n_graphs, n_labels), optional
+            Class of every graph, or a row of labels, which are zero or one; may be left out for
+            a data set, which has its own.
+        sample_weight : array-like, shape (n_graphs,), optional
+            Weights of the graphs: a graph of weight 2 counts as two of them, one of weight 0 is
+            left out.
+        groups : array-like, shape (n_graphs,), optional
+            Groups of the graphs, which `cv` keeps together.
 
         Returns
         -------
@@ -213,23 +260,30 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
             The fitted classifier.
         """
         with unchanged_on_failure(self):
-            self._fit(*graphs_and_targets(X, y))
+            self._fit(training_set(X, y, sample_weight, groups))
+            self.input_kind_ = kind_in_words(X)
         return self
 
-    def _fit(self, batch: GraphBatch, targets: NDArray[Any]) -> None:
-        self.classes_, codes = class_targets(targets)
-        weights = self._class_weights(codes)
+    def _fit(self, data: TrainingSet) -> None:
         seed = whole_seed(self.random_state, n_bits=31)
-        folds = class_folds(self.cv, codes, seed)
-        self.approximate_ = uses_embeddings(self, batch)
-        solver, columns = self._solver(codes, weights, seed)
+        task = classification_task(data, self.class_weight, self.cv, seed)
+        self.classes_, self.multilabel_ = task.outcomes.classes, task.is_multilabel
+        self.approximate_ = uses_embeddings(self, data.batch)
+        if not self.approximate_ or len(data.batch) <= MAX_EXACT_GRAPHS:
+            solver, columns = task.support_vectors(), np.arange(len(data.batch))
+        else:
+            solver, columns = task.ridge(), landmarks_of(len(data.batch), seed, self.n_landmarks)
+        score: Score = mean_hits(task.trial, task.weights)
+        if self.scoring is not None:
+            score = fold_scorer(self.scoring, self, task.trial)
+        decisions = fit_machine(self, data, solver, columns, task.trial.folds, score, seed)
+        self._fit_calibration(task.trial, decisions)
 
-        def score(decisions: Floats, graphs: Ints) -> float:
-            hits = _largest(decisions) == codes[graphs]
-            return float(np.average(hits, weights=weights[codes[graphs]]))
-
-        decisions = fit_machine(self, batch, solver, columns, folds, score, seed)
-        self._fit_calibration(decisions, [codes[test] for _, test in folds])
+    @property
+    def _outcomes(self) -> Discrete:
+        if self.multilabel_:
+            return LabelOutcomes(len(self.classes_))
+        return ClassOutcomes(self.classes_)
 
     def predict(self, X: GraphsLike) -> NDArray[Any]:
         """
@@ -242,11 +296,12 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray, shape (n_graphs,)
-            The class with the largest decision value.
+        ndarray, shape (n_graphs,) or (n_graphs, n_labels)
+            The class with the largest decision value; or, for each label, one where its
+            decision value is positive and else zero.
         """
         scores = self._scores(X)
-        return np.asarray(self.classes_[_largest(scores)])
+        return self._outcomes.predict(scores)
 
     def decision_function(self, X: GraphsLike) -> Floats:
         """
@@ -260,10 +315,10 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         Returns
         -------
         ndarray of float64, shape (n_graphs,) for two classes, else (n_graphs, n_classes)
-            For two classes, positive for the second.
+            For two classes, positive for the second; for several labels, one column each.
         """
         scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return self._outcomes.decision_function(scores)
 
     def predict_proba(self, X: GraphsLike) -> Floats:
         """
@@ -281,7 +336,8 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         Returns
         -------
         ndarray of float64, shape (n_graphs, n_classes)
-            Rows that add up to one, in the order of `classes_`.
+            Rows that add up to one, in the order of `classes_`; or, in the manner of
+            `MLPClassifier`, the probability of every label, shape (n_graphs, n_labels).
         """
         scores = self._scores(X)
         if self.calibration_coef_ is None or self.calibration_intercept_ is None:
@@ -289,19 +345,20 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
                 "there are no probabilities, because a class was in no test part of the folds; fit "
                 "with at least two graphs of each class"
             )
-        return class_probabilities(scores, self.calibration_coef_, self.calibration_intercept_)
+        calibration = (self.calibration_coef_, self.calibration_intercept_)
+        return self._outcomes.probabilities(scores, calibration)
 
     def score(
         self, X: GraphsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
         """
-        Accuracy of the predictions.
+        Accuracy of the predictions; of several labels, a graph is right if all are.
 
         Parameters
         ----------
         X : GraphBatch, GraphDataset or anything that `as_batch` takes
             Graphs.
-        y : array-like, shape (n_graphs,), optional
+        y : array-like, shape (n_graphs,) or (n_graphs, n_labels), optional
             Their classes; may be left out for a data set.
         sample_weight : array-like, shape (n_graphs,), optional
             Weights of the graphs.
@@ -316,52 +373,22 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     def _scores(self, X: GraphsLike) -> Floats:
         """Decision values with one column for each class, or one alone for two."""
         decisions = decision_values(self, X)
-        if self.solver_ == SupportVectors.name:
+        if self.solver_ == SupportVectors.name and not self.multilabel_:
             return one_vs_rest_from_pairs(decisions, len(self.classes_))
         return decisions
 
-    def _class_weights(self, codes: Ints) -> Floats:
-        from sklearn.utils.class_weight import compute_class_weight
-
-        given = self.class_weight
-        try:
-            weights = np.asarray(
-                compute_class_weight(given, classes=self.classes_, y=self.classes_[codes]),
-                np.float64,
-            )
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(
-                f"class_weight={given!r} cannot be used: {error}; give a number for each class, "
-                "'balanced' or None"
-            ) from error
-        is_bad = ~((weights > 0) & np.isfinite(weights))
-        if is_bad.any():
-            name = self.classes_[is_bad].tolist()[0]
-            raise InvalidInputError(
-                f"class_weight of class {name!r} is {weights[is_bad][0]:g}; weights must be "
-                "positive and finite"
-            )
-        return weights
-
-    def _solver(self, codes: Ints, weights: Floats, seed: int) -> tuple[Solver, Ints]:
-        """What trains, and the graphs whose kernel columns it needs."""
-        if not self.approximate_ or len(codes) <= MAX_EXACT_GRAPHS:
-            return SupportVectors(codes, weights), np.arange(len(codes))
-        signs = np.where(codes[:, None] == np.arange(len(weights)), 1.0, -1.0)
-        targets = signs[:, 1:] if len(weights) == 2 else signs
-        return LandmarkRidge(targets, weights[codes]), landmarks_of(len(codes), seed)
-
-    def _fit_calibration(self, decisions: list[Floats], codes: list[Ints]) -> None:
-        tested = np.concatenate(codes) if codes else np.empty(0, np.int64)
+    def _fit_calibration(self, trial: Trial, decisions: list[Floats]) -> None:
         self.calibration_coef_ = self.calibration_intercept_ = None
-        if len(np.unique(tested)) == len(self.classes_):
-            self.calibration_coef_, self.calibration_intercept_ = fit_calibration(
-                np.concatenate(decisions), tested
-            )
+        if not trial.folds:
+            return
+        tested = np.concatenate([test for _, test in trial.folds])
+        found = self._outcomes.calibrate(
+            np.concatenate(decisions), trial.truth[tested], trial.data.weights_of(tested)
+        )
+        if found is not None:
+            self.calibration_coef_, self.calibration_intercept_ = found
 
-
-def _largest(scores: Floats) -> Ints:
-    """Place of the class with the largest decision value."""
-    if scores.shape[1] == 1:
-        return (scores[:, 0] > 0).astype(np.int64)
-    return np.asarray(scores.argmax(axis=1))
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -16,21 +16,27 @@ from retgk.engine.node_features import NodeFeatures
 from retgk.engine.protocol import Engine
 from retgk.errors import InvalidInputError, Remedy
 from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
+from retgk.estimators.fit_estimate import FitSize, announce
+from retgk.estimators.input_kinds import new_graphs
 from retgk.estimators.kernel import RetGKKernel, kernel_of_engine
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import warn_of_unknown_labels
-from retgk.io.converters import GraphsLike, as_batch
+from retgk.io.converters import GraphsLike
 from retgk.kernels.graph_kernels import GraphKernel
 from retgk.learning.candidates import (
     NodeCandidate,
     Score,
     best_candidate,
     checked_penalties,
+    fold_mean,
     graph_kernel_candidates,
     node_candidates,
 )
+from retgk.learning.fit_log import FitLog
 from retgk.learning.folds import Fold
+from retgk.learning.landmark_ridge import LandmarkRidge
 from retgk.learning.solver import GraphProducts, Machine, Solver, fit_products
+from retgk.learning.training_set import TrainingSet
 from retgk.runtime.memory import check_room
 from retgk.walks.return_probabilities import Walks
 
@@ -67,6 +73,7 @@ class GraphPredictor(BaseEstimator):  # type: ignore[misc]
 
     engine_: Engine
     walks_: Walks
+    input_kind_: str | None
     graph_kernel_: GraphKernel
     support_: Ints
     dual_coef_: Floats
@@ -128,7 +135,7 @@ def uses_embeddings(model: GraphPredictor, batch: GraphBatch) -> bool:
 
 def fit_machine(
     model: GraphPredictor,
-    batch: GraphBatch,
+    data: TrainingSet,
     solver: Solver,
     columns: Ints,
     folds: Sequence[Fold],
@@ -143,29 +150,44 @@ def fit_machine(
     list of ndarray
         Out-of-fold decision values of every fold.
     """
+    batch, log = data.batch, FitLog(model.verbose)
     candidates = _candidates(model, batch, seed)
     # products, kernel values and a copy; embeddings hold their vectors too; landmarks keep moments
     n_copies = 1.5 if len(columns) < len(batch) else 4 if model.approximate_ else 3
     n_bytes = int(8 * n_copies * len(batch) * len(columns))
     check_room(n_bytes, "the kernel matrix", _SMALLER[model.approximate_])
+    kernels, penalties = graph_kernel_candidates(vars(model)), checked_penalties(model.C)
+    size = FitSize(
+        model.approximate_,
+        len(columns),
+        len(kernels),
+        len(penalties),
+        len(folds),
+        getattr(solver, "n_machines", 1),
+        solver.name == LandmarkRidge.name,
+    )
+    announce(model, batch, [one.nodes for one in candidates], size, log)
     choice, model.cv_results_ = best_candidate(
-        _fit_in_turn(candidates, columns),
+        _fit_in_turn(candidates, columns, data.weights, log),
         solver,
-        graph_kernel_candidates(vars(model)),
-        checked_penalties(model.C),
+        kernels,
+        penalties,
         folds,
         score,
         model.n_jobs,
+        lambda params, scores: log.debug("%s: %.4f", params, fold_mean(scores)),
     )
     model.best_params_, model.best_index_ = choice.params, choice.place
-    model.best_score_ = float(choice.scores.mean()) if folds else np.nan
+    model.best_score_ = fold_mean(choice.scores)
     model.n_splits_ = len(folds)
     model.solver_ = solver.name
-    machine = solver.train(choice.products, choice.kernel, choice.params["C"])
+    log.info("chosen: %s, score %.4f", model.best_params_, model.best_score_)
+    with log.seconds("training on %d graphs", len(batch)):
+        machine = solver.train(choice.products, choice.kernel, choice.params["C"])
     model.engine_ = choice.engine.keep(machine.support)
     model.walks_ = replace(candidates[0].features.walks, n_steps=choice.nodes.n_steps)
     model.graph_kernel_ = choice.kernel
-    model.support_ = columns[machine.support]
+    model.support_ = data.positions[columns[machine.support]]
     model.dual_coef_, model.intercept_ = machine.dual_coef, machine.intercept
     return choice.decisions
 
@@ -206,17 +228,20 @@ def _make_engine(model: GraphPredictor, nodes: NodeCandidate, seed: int) -> Engi
 
 
 def _fit_in_turn(
-    candidates: Sequence[_Candidate], columns: Ints
+    candidates: Sequence[_Candidate], columns: Ints, weights: Floats | None, log: FitLog
 ) -> Iterator[tuple[NodeCandidate, Engine, GraphProducts]]:
     """Fit engines one after the other, when their turn comes."""
-    for nodes, engine, features in candidates:
-        yield nodes, engine, fit_products(engine, features, columns)
+    for number, (nodes, engine, features) in enumerate(candidates):
+        with log.seconds("inner products %d of %d", number + 1, len(candidates)):
+            products = fit_products(engine, features, columns)
+        with log.seconds("choosing C, p and scale with them"):
+            yield nodes, engine, replace(products, weights=weights)
 
 
 def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:
     """Values of the machine for new graphs, some thousand graphs at a time."""
     check_is_fitted(model, "dual_coef_")
-    batch = as_batch(X)
+    batch = new_graphs(X, model.input_kind_)
     warn_of_unknown_labels(batch.label_names, model.engine_.label_names)
     machine = Machine(model.support_, model.dual_coef_, model.intercept_)
     norms = model.engine_.squared_norms()

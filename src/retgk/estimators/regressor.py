@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from retgk.array_types import Floats, Ints
+from retgk.array_types import Floats
 from retgk.engine.attribute_scaling import ScaleAttributes
 from retgk.engine.exact.exact_engine import DEFAULT_TOL
 from retgk.engine.exact.node_points import AttributeKernel
 from retgk.errors import InvalidInputError
+from retgk.estimators.input_kinds import kind_in_words
 from retgk.estimators.predictor import (
     GraphPredictor,
     decision_values,
@@ -19,12 +20,15 @@ from retgk.estimators.predictor import (
     unchanged_on_failure,
     uses_embeddings,
 )
-from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import GraphsLike
 from retgk.kernels.node_kernels import NodeKernel
+from retgk.learning.candidates import Score
 from retgk.learning.folds import FoldMaker, real_folds
 from retgk.learning.landmark_ridge import LandmarkRidge, landmarks_of
-from retgk.learning.targets import graphs_and_targets, real_targets, targets_of
+from retgk.learning.outcomes import ValueOutcomes
+from retgk.learning.scoring import Scoring, Trial, fold_scorer
+from retgk.learning.targets import real_targets, targets_of
+from retgk.learning.training_set import TrainingSet, training_set
 from retgk.runtime.seeds import RandomState, whole_seed
 from retgk.walks.return_probabilities import Method
 from retgk.walks.walk_checks import SelfLoop
@@ -66,9 +70,17 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         they are, or not at all. Graphs without attributes have no such choice.
     n_components : int, default=200
         Features a label of the embedding.
+    n_landmarks : int, optional
+        Graphs that the regularised least squares are expressed in; more are more accurate, at a
+        cost that grows with their square. By default 1,000 of up to 5,000 graphs, 2,000 of more.
     cv : int, splitter, iterable or None, default=5
         Folds: a number, which makes shuffled ones of two graphs or more, a splitter of
-        scikit-learn, or (train, test) pairs; None is 5.
+        scikit-learn, or (train, test) pairs; None is 5. With `groups` in `fit`, a number makes
+        the folds of `GroupKFold`.
+    scoring : str, callable or None, default=None
+        By what candidates are chosen: any scorer of scikit-learn, such as
+        ``"neg_mean_absolute_error"``, or a callable with (estimator, X, y); None is R^2. See
+        `RetGKClassifier`.
     method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
         How return probabilities are found; see `return_probabilities`.
     n_walks : int, default=200
@@ -80,6 +92,9 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         Largest error of an inner product of the exact kernel.
     n_jobs : int, optional
         Threads; None for all cores, but for one inside workers of joblib.
+    verbose : int, default=0
+        1 prints what fitting will cost, took and chose; 2 the score of every candidate too. The
+        logger "retgk" gets the same.
     random_state : int, Generator, RandomState or None
         Seed of folds, landmarks, nodes drawn for a median, frequencies and Monte Carlo. With
         None, results differ a little from call to call.
@@ -91,7 +106,8 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
     best_params_ : dict
         Chosen values of C, p, scale, n_steps, structure_kernel and attribute_kernel.
     best_score_ : float
-        Their mean R^2 over the folds; NaN if there were no folds.
+        Their mean score over the folds: R^2 (the mean over several outputs), or what `scoring`
+        names; NaN if there were no folds.
     best_index_ : int
         Their place in `cv_results_`.
     cv_results_ : dict
@@ -124,6 +140,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
     Notes
     -----
     Bandwidths inside the folds are those of all graphs given to `fit`; see `RetGKClassifier`.
+    Several outputs share the kernel and all parameters, C among them.
 
     Examples
     --------
@@ -150,12 +167,15 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
             "drop",
         ),
         n_components: int = 200,
+        n_landmarks: int | None = None,
         cv: FoldMaker | None = 5,
+        scoring: Scoring = None,
         method: Method = "exact",
         n_walks: int = 200,
         self_loop: SelfLoop = "mean",
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
+        verbose: int = 0,
         random_state: RandomState = None,
     ) -> None:
         self.approximate = approximate
@@ -167,15 +187,24 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         self.attribute_kernel = attribute_kernel
         self.scale_attributes = scale_attributes
         self.n_components = n_components
+        self.n_landmarks = n_landmarks
         self.cv = cv
+        self.scoring = scoring
         self.method = method
         self.n_walks = n_walks
         self.self_loop = self_loop
         self.tol = tol
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: GraphsLike, y: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: GraphsLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """
         Choose the parameters and train.
 
@@ -185,6 +214,11 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
             Training graphs.
         y : array-like, shape (n_graphs,) or (n_graphs, n_outputs), optional
             Values; may be left out for a data set, which has its own.
+        sample_weight : array-like, shape (n_graphs,), optional
+            Weights of the graphs: a graph of weight 2 counts as two of them, one of weight 0 is
+            left out.
+        groups : array-like, shape (n_graphs,), optional
+            Groups of the graphs, which `cv` keeps together.
 
         Returns
         -------
@@ -192,27 +226,41 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
             The fitted regressor.
         """
         with unchanged_on_failure(self):
-            self._fit(*graphs_and_targets(X, y))
+            self._fit(training_set(X, y, sample_weight, groups))
+            self.input_kind_ = kind_in_words(X)
         return self
 
-    def _fit(self, batch: GraphBatch, targets: NDArray[Any]) -> None:
-        values = real_targets(targets)
+    def _fit(self, data: TrainingSet) -> None:
+        values = real_targets(data.targets)
         self.target_ndim_ = values.ndim
         columns = values.reshape(len(values), -1)
-        if len(batch) == 1:
+        if len(columns) == 1:
             raise InvalidInputError("there is one graph (n_samples=1); a regressor needs several")
         seed = whole_seed(self.random_state, n_bits=31)
-        self.approximate_ = uses_embeddings(self, batch)
-        folds = real_folds(self.cv, len(batch), seed)
+        self.approximate_ = uses_embeddings(self, data.batch)
+        folds = real_folds(self.cv, len(columns), seed, data.grouping)
+        trial = Trial(data, ValueOutcomes(values.ndim), columns, folds)
+        weights = np.ones(len(columns)) if data.weights is None else data.weights
+        solver = LandmarkRidge(columns, weights)
+        landmarks = landmarks_of(len(columns), seed, self.n_landmarks)
+        fit_machine(self, data, solver, landmarks, folds, self._score(trial), seed)
 
-        def score(predictions: Floats, graphs: Ints) -> float:
+    def _score(self, trial: Trial) -> Score:
+        """By what candidates are chosen."""
+        if self.scoring is not None:
+            return fold_scorer(self.scoring, self, trial)
+        data, _, columns, folds = trial
+
+        def score(decisions: Sequence[Floats]) -> Floats:
             from sklearn.metrics import r2_score
 
-            return float(r2_score(columns[graphs], predictions))
+            pairs = [
+                (columns[test], found, data.weights_of(test))
+                for found, (_, test) in zip(decisions, folds, strict=True)
+            ]
+            return np.array([r2_score(y, found, sample_weight=w) for y, found, w in pairs])
 
-        solver = LandmarkRidge(columns, np.ones(len(batch)))
-        landmarks = landmarks_of(len(batch), seed)
-        fit_machine(self, batch, solver, landmarks, folds, score, seed)
+        return score
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -233,8 +281,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         ndarray of float64, shape (n_graphs,) or (n_graphs, n_outputs)
             In the shape of the targets of `fit`.
         """
-        values = decision_values(self, X)
-        return values[:, 0] if self.target_ndim_ == 1 else values
+        return ValueOutcomes(self.target_ndim_).predict(decision_values(self, X))
 
     def score(
         self, X: GraphsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None

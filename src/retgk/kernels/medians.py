@@ -18,7 +18,9 @@ _ROWS_PER_TASK = 256
 _ALIKE = 1e-12  # of the largest norm: rounding, for graphs that are equal
 
 
-def typical_squared_mmd(products: Floats, n_jobs: int | None = None) -> float:
+def typical_squared_mmd(
+    products: Floats, n_jobs: int | None = None, weights: Floats | None = None
+) -> float:
     """
     Squared distance for a bandwidth: the median, unless most graphs are alike.
 
@@ -28,6 +30,8 @@ def typical_squared_mmd(products: Floats, n_jobs: int | None = None) -> float:
         Inner products, symmetric.
     n_jobs : int, optional
         Threads; None for all cores. They change no bit of the result.
+    weights : ndarray of float64, shape (n,), optional
+        Weights of the graphs: a graph of weight 2 counts as two of them.
 
     Returns
     -------
@@ -43,14 +47,41 @@ def typical_squared_mmd(products: Floats, n_jobs: int | None = None) -> float:
     1.0
     """
     norms = products.diagonal()
-    median = median_squared_mmd(products, n_jobs)
+    if weights is None:
+        median = median_squared_mmd(products, n_jobs)
+    else:
+        median = _weighted_median_squared_mmd(products, weights)
     rounding = _ALIKE * norms.max(initial=0.0)
     if median > rounding:
         return median
     rows, columns = np.tril_indices(len(norms), -1)
     squared = norms[rows] + norms[columns] - 2 * products[rows, columns]
-    different = squared[squared > rounding]
-    return float(np.median(different)) if len(different) else 1.0
+    is_different = squared > rounding
+    if not is_different.any():
+        return 1.0
+    if weights is not None:
+        shares = (weights[rows] * weights[columns])[is_different]
+        return _weighted_median(squared[is_different], shares)
+    return float(np.median(squared[is_different]))
+
+
+def _weighted_median_squared_mmd(products: Floats, weights: Floats) -> float:
+    """`median_squared_mmd` of graphs that are repeated as often as their weights say."""
+    norms = products.diagonal()
+    rows, columns = np.tril_indices(len(norms), -1)
+    squared = np.maximum((norms[rows] + norms[columns]) - 2.0 * products[rows, columns], 0.0)
+    values = np.append(squared, 0.0)  # of all graphs with themselves
+    return _weighted_median(
+        values, np.append(2 * weights[rows] * weights[columns], weights @ weights)
+    )
+
+
+def _weighted_median(values: Floats, weights: Floats) -> float:
+    """Median of values that are repeated as often as their weights say."""
+    order = np.argsort(values, kind="stable")
+    cumulative = np.cumsum(weights[order])
+    places = [np.searchsorted(cumulative, cumulative[-1] / 2, side) for side in ("left", "right")]
+    return float(np.mean(values[order[np.minimum(places, len(order) - 1)]]))
 
 
 def median_squared_mmd(products: Floats, n_jobs: int | None = None) -> float:

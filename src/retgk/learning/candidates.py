@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.array_types import Floats, Ints
+from retgk.array_types import Floats
 from retgk.engine.protocol import Engine
 from retgk.errors import InvalidInputError
 from retgk.kernels.graph_kernels import ExponentialGraphKernel
@@ -22,14 +22,21 @@ __all__ = [
     "candidates_of",
     "checked_penalties",
     "cross_validation_table",
+    "fold_mean",
     "graph_kernel_candidates",
     "node_candidates",
 ]
 
 _TIE = 1e-12  # means of the same scores in another order differ by rounding
 
-Score = Callable[[Floats, Ints], float]
-"""Of decision values, shape (n_test, n_outputs), for the graphs of a test part."""
+Score = Callable[[Sequence[Floats]], Floats]
+"""
+Scores of all folds, from the decision values of their test parts, shape (n_test, n_outputs) each.
+
+A score that is not defined in a fold is NaN there, and its mean is over the other folds.
+"""
+Report = Callable[[dict[str, Any], Floats], None]
+"""Told of every candidate with its scores."""
 
 
 class NodeCandidate(NamedTuple):
@@ -123,6 +130,7 @@ def best_candidate(
     folds: Sequence[Fold],
     score: Score,
     n_jobs: int | None,
+    report: Report = lambda *_: None,
 ) -> tuple[Choice, dict[str, Any]]:
     """
     Choose by the mean score over the folds.
@@ -147,6 +155,8 @@ def best_candidate(
         The larger the better.
     n_jobs : int or None
         Threads.
+    report : callable
+        Told of every candidate with its scores.
 
     Returns
     -------
@@ -165,7 +175,9 @@ def best_candidate(
         for kernel, by_fold in zip(fitted, found, strict=True):
             start = len(rows)
             rows += [_params(penalty, kernel, nodes) for penalty in penalties]
-            scores += [_fold_scores(score, by_fold, folds, c) for c in range(len(penalties))]
+            scores += [score([own[c] for own in by_fold]) for c in range(len(penalties))]
+            for row, own in zip(rows[start:], scores[start:], strict=True):
+                report(row, own)
             c = _first_best(scores[start:])
             decisions = [values[c] for values in by_fold]
             place = start + c
@@ -173,11 +185,16 @@ def best_candidate(
                 nodes, engine, products, kernel, rows[place], place, scores[place], decisions
             )
             first = first or choice
-            best = choice if best is None or _mean(choice) > _mean(best) + _TIE else best
+            if best is None or _mean(choice.scores) > _mean(best.scores) + _TIE:
+                best = choice
         if not folds:
             break
     assert first is not None
     assert best is not None
+    if folds and np.isnan(scores).all():
+        raise InvalidInputError(
+            "the score of every candidate is NaN in every fold; use another scoring, or other folds"
+        )
     choice = best if _is_clearly_better(best, first) else first
     return choice, cross_validation_table(rows, np.array(scores))
 
@@ -186,24 +203,30 @@ def _params(penalty: float, kernel: ExponentialGraphKernel, nodes: NodeCandidate
     return {"C": penalty, "p": kernel.p, "scale": kernel.scale, **nodes._asdict()}
 
 
-def _fold_scores(
-    score: Score, by_fold: Sequence[Floats], folds: Sequence[Fold], penalty: int
-) -> Floats:
-    """Scores of one candidate, fold by fold."""
-    pairs = zip(by_fold, folds, strict=True)
-    return np.array([score(values[penalty], test) for values, (_, test) in pairs])
+def fold_mean(scores: Floats) -> float:
+    """
+    Mean of the scores of folds, without those where it is not defined; NaN if there is none.
+
+    Examples
+    --------
+    >>> fold_mean(np.array([0.5, np.nan, 1.0]))
+    0.75
+    """
+    is_known = ~np.isnan(scores)
+    known = scores if is_known.all() else scores[is_known]
+    return float(known.mean()) if len(known) else np.nan
 
 
 def _first_best(scores: Sequence[Floats]) -> int:
     """Place of the first among the best; without folds, the first."""
-    if len(scores[0]) == 0:
-        return 0
-    means = np.mean(scores, axis=1)
+    means = np.array([_mean(own) for own in scores])
     return int(np.argmax(means >= means.max() - _TIE))
 
 
-def _mean(choice: Choice) -> float:
-    return float(choice.scores.mean()) if len(choice.scores) else np.nan
+def _mean(scores: Floats) -> float:
+    """Mean of the scores of folds; one that is not defined anywhere is the worst."""
+    found = fold_mean(scores)
+    return -np.inf if np.isnan(found) else found
 
 
 def _is_clearly_better(best: Choice, first: Choice) -> bool:
@@ -213,7 +236,10 @@ def _is_clearly_better(best: Choice, first: Choice) -> bool:
     Of many candidates the best one is partly the luckiest: on small collections, taking it
     whatever the margin cost up to a point of accuracy against staying with the first.
     """
+    if np.isneginf(_mean(first.scores)):
+        return True
     gains = best.scores - first.scores
+    gains = gains[~np.isnan(gains)]
     if len(gains) < 2:
         return bool(gains.sum() > 0)
     return bool(gains.mean() > gains.std(ddof=1) / np.sqrt(len(gains)))
@@ -250,11 +276,12 @@ def cross_validation_table(rows: Sequence[dict[str, Any]], scores: Floats) -> di
     for fold in range(scores.shape[1]):
         table[f"split{fold}_test_score"] = scores[:, fold].copy()
     if scores.shape[1]:
-        table["mean_test_score"] = scores.mean(axis=1)
-        table["std_test_score"] = scores.std(axis=1)
-        table["rank_test_score"] = rankdata(-table["mean_test_score"], method="min").astype(
-            np.int32
+        table["mean_test_score"] = np.array([fold_mean(own) for own in scores])
+        table["std_test_score"] = np.array(
+            [np.nan if np.isnan(own).all() else own[~np.isnan(own)].std() for own in scores]
         )
+        means = np.nan_to_num(table["mean_test_score"], nan=-np.inf)
+        table["rank_test_score"] = rankdata(-means, method="min").astype(np.int32)
     return table
 
 

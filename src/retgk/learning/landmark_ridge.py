@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from retgk.array_types import Floats, Ints
+from retgk.errors import InvalidInputError
 from retgk.kernels.graph_kernels import ExponentialGraphKernel
 from retgk.learning.folds import Fold
 from retgk.learning.solver import GraphProducts, Machine
@@ -24,15 +25,28 @@ from retgk.runtime.progress import progress_bar
 __all__ = ["LandmarkRidge", "landmarks_of"]
 
 
-MAX_LANDMARKS = 1000
+_FEW_GRAPHS = 5_000
+_MAX_PRODUCTS = 1 << 29  # inner products in 4 GiB
 _SMALLEST = 1e-7  # share of the largest eigenvalue below which a direction is rounding
 _BLOCK_ROWS = 2048  # graphs whose features are in memory at a time, for each thread
 
 
-def landmarks_of(n_graphs: int, seed: int) -> Ints:
-    """Up to 1,000 graphs, drawn at random, in order."""
+def landmarks_of(n_graphs: int, seed: int, n_landmarks: int | None = None) -> Ints:
+    """
+    Graphs drawn at random, in order.
+
+    By default 1,000 of up to 5,000 graphs, 2,000 of more, and less where inner products with so
+    many would take more than 4 GiB.
+    """
+    if n_landmarks is None:
+        most = 1000 if n_graphs <= _FEW_GRAPHS else 2000
+        n_landmarks = max(1, min(most, _MAX_PRODUCTS // n_graphs))
+    elif isinstance(n_landmarks, bool) or not isinstance(n_landmarks, int | np.integer):
+        raise InvalidInputError(f"n_landmarks must be None or a whole number, got {n_landmarks!r}")
+    elif n_landmarks < 1:
+        raise InvalidInputError(f"n_landmarks must be at least 1, got {n_landmarks}")
     rng = np.random.default_rng(seed)
-    return np.sort(rng.choice(n_graphs, min(n_graphs, MAX_LANDMARKS), replace=False))
+    return np.sort(rng.choice(n_graphs, min(n_graphs, int(n_landmarks)), replace=False))
 
 
 class LandmarkRidge:

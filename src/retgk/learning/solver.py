@@ -30,11 +30,14 @@ class GraphProducts:
         Squared norms ``<m_G, m_G>``.
     columns : ndarray of int64, shape (n_columns,)
         The graphs H; all graphs in order, or landmarks.
+    weights : ndarray of float64, shape (n,), or None
+        Weights of the graphs, which count as often in medians; None if all are one.
     """
 
     products: Floats
     norms: Floats
     columns: Ints
+    weights: Floats | None = None
 
     def fit_kernels(self, kernels: list[ExponentialGraphKernel]) -> list[ExponentialGraphKernel]:
         """Give the kernels bandwidths, from the median distance between graphs of the columns."""
@@ -43,7 +46,8 @@ class GraphProducts:
         square = self.products
         if len(self.columns) < len(self.norms):
             square = np.ascontiguousarray(square[self.columns])
-        squared = typical_squared_mmd(square)
+        weights = None if self.weights is None else self.weights[self.columns]
+        squared = typical_squared_mmd(square, weights=weights)
         return [kernel.fitted(squared) for kernel in kernels]
 
     def kernel(self, graph_kernel: ExponentialGraphKernel, rows: Ints, columns: Ints) -> Floats:

@@ -61,22 +61,28 @@ class SupportVectors:
         Class of every training graph, from 0 on.
     class_weights : ndarray of float64, shape (n_classes,)
         Factor of C for every class.
+    weights : ndarray of float64, shape (n,), optional
+        Factor of C for every graph, positive.
     """
 
     name = "support vectors"
 
-    def __init__(self, codes: Ints, class_weights: Floats) -> None:
+    def __init__(self, codes: Ints, class_weights: Floats, weights: Floats | None = None) -> None:
         self.codes = codes
         self.class_weights = class_weights
+        self.weights = weights
         self._has_warned, self._lock = False, Lock()
 
     def train(
         self, products: GraphProducts, kernel: ExponentialGraphKernel, penalty: float
     ) -> Machine:
         """Train on all graphs, with a number for gamma of the kernel and C as penalty."""
+        if (self.codes == self.codes[0]).all():  # a label that all training graphs have, or none
+            sign = 1.0 if self.codes[0] else -1.0
+            return Machine(np.empty(0, np.int64), np.empty((1, 0)), np.array([sign]))
         everything = np.arange(len(self.codes))
         gram = products.kernel(kernel, everything, everything)
-        return self._machine(self._solve(gram, self.codes, penalty))
+        return self._machine(self._solve(gram, penalty))
 
     def out_of_fold(
         self,
@@ -106,14 +112,14 @@ class SupportVectors:
     def _path(self, whole: Floats, fold: Fold, penalties: Sequence[float]) -> Floats:
         """Decision values of a fold for all penalties."""
         train, test = fold
-        codes = self.codes[train]
+        codes, factors = self.codes[train], self._factors(train)
         gram, rows = whole[np.ix_(train, train)], whole[np.ix_(test, train)]
         rising = np.unique(penalties)
         pairs = list(combinations(range(len(self.class_weights)), 2))
         decisions = np.empty((len(rising), len(test), len(pairs)))
         for p, pair in enumerate(pairs):
             own = np.flatnonzero(np.isin(codes, pair))
-            decisions[:, :, p] = self._pair_path(gram, rows, codes, own, pair, rising)
+            decisions[:, :, p] = self._pair_path(gram, rows, codes, own, pair, rising, factors)
         places = np.searchsorted(rising, penalties)
         return np.stack([self.scores(decisions[place]) for place in places])
 
@@ -125,6 +131,7 @@ class SupportVectors:
         own: Ints,
         pair: tuple[int, int],
         penalties: Floats,
+        factors: Floats,
     ) -> Floats:
         """Decision values of one pair of classes, positive as `SVC` has them."""
         from retgk.learning.penalty_path import MAX_STEPS, penalty_path
@@ -133,8 +140,10 @@ class SupportVectors:
             gram, rows = gram[np.ix_(own, own)], rows[:, own]
         positive = pair[1] if len(self.class_weights) == 2 else pair[0]
         signs = np.where(codes[own] == positive, 1.0, -1.0)
+        if (signs == signs[0]).all():  # a label that all training graphs have, or none
+            return np.full((len(penalties), len(rows)), signs[0])
         coefficients, intercepts, converged = penalty_path(
-            gram, signs, self.class_weights[codes[own]], penalties, _TOL
+            gram, signs, factors[own], penalties, _TOL
         )
         if not converged.all():
             self._warn_once(float(penalties[~converged][0]), MAX_STEPS)
@@ -156,12 +165,17 @@ class SupportVectors:
         )
         warn(message, ConvergenceWarning, stacklevel=2)
 
-    def _solve(self, gram: Floats, codes: Ints, penalty: float) -> Any:
+    def _factors(self, graphs: Ints) -> Floats:
+        """Factor of C of some graphs: that of their class, times their own."""
+        factors = self.class_weights[self.codes[graphs]]
+        return factors if self.weights is None else factors * self.weights[graphs]
+
+    def _solve(self, gram: Floats, penalty: float) -> Any:
         from sklearn.svm import SVC
 
         weights = dict(enumerate(self.class_weights))
         machine = SVC(C=penalty, kernel="precomputed", class_weight=weights, cache_size=_CACHE_MB)
-        return machine.fit(gram, codes)
+        return machine.fit(gram, self.codes, sample_weight=self.weights)
 
     def _machine(self, solved: Any) -> Machine:
         return Machine(

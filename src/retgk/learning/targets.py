@@ -1,16 +1,25 @@
 """Graphs with their targets, checked before any work is done."""
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.errors import InvalidInputError
+from retgk.errors import InputWarning, InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import as_batch
 from retgk.io.graph_dataset import GraphDataset, missing_targets, target_array
 
-__all__ = ["ClassTargets", "class_targets", "graphs_and_targets", "real_targets", "targets_of"]
+__all__ = [
+    "ClassTargets",
+    "class_targets",
+    "graphs_and_targets",
+    "has_several_labels",
+    "label_targets",
+    "real_targets",
+    "targets_of",
+]
 
 
 class ClassTargets(NamedTuple):
@@ -65,10 +74,18 @@ def _check_known(targets: NDArray[Any]) -> None:
     """Raise at the first target that is missing."""
     missing = missing_targets(targets)
     if missing.any():
-        graph = int(np.argwhere(missing)[0, 0])
+        graph, *column = (int(place) for place in np.argwhere(missing)[0])
+        which = f"target {column[0]}" if column else "the target"
+        advice = "drop the graph together with its target"
+        if column:
+            n_missing = int(missing[:, column[0]].sum())
+            advice = (
+                f"{n_missing:,} of {len(targets):,} graphs have no such target: drop these, or fit "
+                "a model for each target on the graphs that have it"
+            )
         raise InvalidInputError(
-            f"the target of graph {graph} is {targets.tolist()[graph]!r} (NaN, infinity or "
-            "nothing); drop the graph together with its target"
+            f"{which} of graph {graph} is {targets[(graph, *column)]!s} (NaN, infinity or "
+            f"nothing); {advice}"
         )
 
 
@@ -98,6 +115,47 @@ def class_targets(targets: NDArray[Any]) -> ClassTargets:
             "graphs of two classes or more"
         )
     return ClassTargets(classes, codes.astype(np.int64))
+
+
+def has_several_labels(targets: NDArray[Any]) -> bool:
+    """Whether every graph has a row of targets, and not one target."""
+    return targets.ndim > 1 and targets.shape[1:] != (1,)
+
+
+def label_targets(targets: NDArray[Any]) -> NDArray[np.int64]:
+    """
+    Labels from rows of targets: one where a graph has a label, zero where it has not.
+
+    Parameters
+    ----------
+    targets : ndarray, shape (n, n_labels)
+        Zeros and ones.
+
+    Returns
+    -------
+    ndarray of int64, shape (n, n_labels)
+        The same numbers. A label that all graphs have, or none, is a warning.
+    """
+    is_plain = targets.ndim == 2 and targets.dtype.kind in "biufO"
+    if not is_plain or not np.isin(targets, (0, 1)).all():
+        raise InvalidInputError(
+            f"Unknown label type: targets of shape {targets.shape} must be zeros and ones, which "
+            "say what labels a graph has; for several targets with other classes, fit a "
+            "classifier for each"
+        )
+    labels = targets.astype(np.int64)
+    counts = labels.sum(axis=0)
+    is_constant = (counts == 0) | (counts == len(labels))
+    if is_constant.all():
+        raise InvalidInputError(
+            f"none of the {len(counts)} labels tells graphs apart: each is of one class, had by "
+            "all graphs or by none"
+        )
+    if is_constant.any():
+        names = ", ".join(map(str, np.flatnonzero(is_constant)[:5]))
+        note = f"label {names} is the same for all {len(labels):,} graphs, and so is its prediction"
+        warnings.warn(InputWarning(note), stacklevel=2)
+    return labels
 
 
 def real_targets(targets: NDArray[Any]) -> NDArray[np.float64]:

@@ -24,7 +24,7 @@ _KERNELS = {
         ExponentialGraphKernel,
     )
 }
-_SPLITTERS = ("KFold", "StratifiedKFold")
+_SPLITTERS = ("KFold", "StratifiedKFold", "GroupKFold", "StratifiedGroupKFold")
 _SPLITTER_FIELDS = ("n_splits", "shuffle", "random_state")
 _DTYPES = {"float64": np.float64, "float32": np.float32}
 _MAX_DEGREE = 1000  # a degree is a loop: one of 10**18 would never end
@@ -40,7 +40,7 @@ def to_json(value: Any, what: str) -> Any:
     ----------
     value : Any
         None, bool, number, str, tuple, list, dict, slice, one-dimensional array, dtype, kernel,
-        or any of scikit-learn's KFold and StratifiedKFold.
+        or any of scikit-learn's KFold and StratifiedKFold, with groups or without.
     what : str
         What the value is, for the message if it is none of these.
 

@@ -65,6 +65,8 @@ def classifier_state(model: RetGKClassifier) -> FittedState:
     """Everything that predictions need, and how the parameters were chosen."""
     stored = _shared_state(model)
     stored.values["classes"] = model.classes_
+    if model.multilabel_:
+        stored.values["multilabel"] = True  # files of one class are as before there were labels
     stored.values["is_calibrated"] = model.calibration_coef_ is not None
     if model.calibration_coef_ is not None and model.calibration_intercept_ is not None:
         stored.arrays["calibration_coef"] = model.calibration_coef_
@@ -86,12 +88,14 @@ def restore_classifier(model: RetGKClassifier, stored: FittedState) -> None:
     if n_classes < 2 or len(set(model.classes_.tolist())) < n_classes:
         raise InvalidInputError("'classes' are not two different ones or more")
     model.solver_ = stored.take_choice("solver", ("support vectors", "ridge"))
+    model.multilabel_ = "multilabel" in stored.values and stored.take_value("multilabel", bool)
     n_pairs = n_classes * (n_classes - 1) // 2
-    n_scores = 1 if n_classes == 2 else n_classes
-    _restore_shared(model, stored, n_pairs if model.solver_ == "support vectors" else n_scores)
+    n_scores = 1 if n_classes == 2 and not model.multilabel_ else n_classes
+    is_paired = model.solver_ == "support vectors" and not model.multilabel_
+    _restore_shared(model, stored, n_pairs if is_paired else n_scores)
     model.calibration_coef_ = model.calibration_intercept_ = None
     if stored.take_value("is_calibrated", bool):
-        shape = (n_scores, n_scores)
+        shape = (n_scores, 1 if model.multilabel_ else n_scores)
         model.calibration_coef_ = stored.take_array("calibration_coef", np.float64, shape)
         model.calibration_intercept_ = stored.take_array(
             "calibration_intercept", np.float64, (n_scores,)
@@ -115,6 +119,7 @@ def _shared_state(model: GraphPredictor) -> FittedState:
         "n_splits": model.n_splits_,
         "solver": model.solver_,
         "graph_kernel": model.graph_kernel_,
+        "input_kind": model.input_kind_,
     }
     arrays = {
         "support": model.support_,
@@ -133,6 +138,9 @@ def _restore_shared(model: GraphPredictor, stored: FittedState, n_outputs: int |
     model.best_index_ = stored.take_count("best_index", _MAX_CANDIDATES)
     model.cv_results_ = stored.take_value("cv_results", dict)
     model.n_splits_ = stored.take_count("n_splits", _MAX_CANDIDATES)
+    model.input_kind_ = None
+    if "input_kind" in stored.values:  # not in older files
+        model.input_kind_ = stored.take_value("input_kind", str, type(None))
     model.graph_kernel_ = stored.take_graph_kernel("graph_kernel")
     model.support_ = stored.take_array("support", np.int64, (None,))
     if (model.support_ < 0).any():

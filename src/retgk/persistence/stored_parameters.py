@@ -46,6 +46,11 @@ def _storable(name: str, value: Any) -> Any:
             f"random_state is {value!r}, which a model file cannot hold; use a whole number, or "
             "set_params(random_state=None) before saving"
         )
+    if name == "scoring" and callable(value):
+        raise InvalidInputError(
+            f"scoring is {value!r:.80}, which a model file cannot hold; it has done its work: "
+            "set_params(scoring=None) before saving"
+        )
     return value
 
 
@@ -130,6 +135,9 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "batch_size": lambda value: value is None or _is_whole(value, 1, sys.maxsize),
     "random_state": lambda value: value is None or _is_whole(value, 0, _MAX_SEED),
     "self_loop": lambda value: value == "mean" or _is_not_negative(value),
+    "scoring": lambda value: value is None or type(value) is str,
+    "n_landmarks": lambda value: value is None or _is_whole(value, 1, sys.maxsize),
+    "verbose": lambda value: _is_whole(value, 0, _MANY),
     "tol": lambda value: _is_not_negative(value) and value < 1,
     "method": lambda value: value in get_args(Method),
     "sparse_output": lambda value: type(value) is bool,

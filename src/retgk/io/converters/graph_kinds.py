@@ -111,6 +111,8 @@ def iterable_graphs(graphs: Any) -> Any:
                 "df['smiles']"
             )
         return graphs.iloc[:, 0]
+    if isinstance(graphs, np.ndarray) and graphs.dtype.kind in "OUT" and graphs.shape[1:] == (1,):
+        return graphs[:, 0]  # a table of one column, as scikit-learn hands it on
     if isinstance(graphs, np.ndarray) and graphs.dtype.kind == "O" and graphs.ndim > 1:
         raise InvalidInputError(
             f"got an array of objects of shape {graphs.shape}: NumPy has taken the graphs apart, "

@@ -1,0 +1,287 @@
+"""Scores by which candidates are compared, computed by the scorers of scikit-learn."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from retgk.array_types import Floats
+from retgk.errors import InputWarning, InvalidInputError
+from retgk.learning.folds import Fold
+from retgk.learning.outcomes import Discrete, ValueOutcomes
+from retgk.learning.training_set import TrainingSet
+
+__all__ = ["FoldScorer", "Scoring", "Trial", "checked_scorer", "fold_scorer", "mean_hits"]
+
+Scoring = str | Callable[..., float] | None
+"""Name of a scorer of scikit-learn, or a callable with (estimator, X, y)."""
+
+
+class Trial(NamedTuple):
+    """What candidates are scored on."""
+
+    data: TrainingSet
+    outcomes: Discrete | ValueOutcomes
+    truth: NDArray[Any]
+    """Codes, labels or values of all graphs, shape (n,) or (n, n_outputs)."""
+    folds: Sequence[Fold]
+
+
+def checked_scorer(scoring: Any, model: Any) -> Callable[..., Any]:
+    """
+    Scorer of a name, or the callable itself, if it can be one.
+
+    Parameters
+    ----------
+    scoring : str or callable
+        What the user gave.
+    model : estimator
+        Whose scorer it is.
+
+    Returns
+    -------
+    callable
+        With (estimator, X, y).
+    """
+    from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
+
+    if isinstance(scoring, str):
+        if scoring not in get_scorer_names():
+            near = get_close_matches(scoring.lower(), get_scorer_names(), n=3, cutoff=0.5)
+            meant = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+            raise InvalidInputError(
+                f"scoring={scoring!r} is no scorer of scikit-learn; {meant}"
+                "sklearn.metrics.get_scorer_names() lists all"
+            )
+        scorer: Callable[..., Any] = get_scorer(scoring)
+        return scorer
+    if not callable(scoring):
+        raise InvalidInputError(
+            f"scoring must be None, the name of a scorer or a callable with (estimator, X, y), got "
+            f"{scoring!r:.80}"
+        )
+    try:
+        checked: Callable[..., Any] = check_scoring(model, scoring)
+    except ValueError as error:
+        raise InvalidInputError(f"scoring={scoring!r} cannot be used: {error}") from error
+    return checked
+
+
+def mean_hits(trial: Trial, weights: Floats) -> Callable[[Sequence[Floats]], Floats]:
+    """
+    Accuracy with weights of classes and graphs; of several labels, the share of right ones.
+
+    Parameters
+    ----------
+    trial : Trial
+        Graphs, truth and folds.
+    weights : ndarray of float64, shape (n_classes,) or (n_labels, 2)
+        Weights of classes, or of graphs without and with every label.
+
+    Returns
+    -------
+    callable
+        Gives the score of every fold.
+    """
+    data, outcomes, truth, folds = trial
+    assert not isinstance(outcomes, ValueOutcomes)
+    factors = np.take_along_axis(weights.T, truth, 0) if truth.ndim == 2 else weights[truth]
+    if data.weights is not None:
+        factors = (factors.T * data.weights).T
+    targets = outcomes.targets(truth)
+
+    def score(decisions: Sequence[Floats]) -> Floats:
+        pairs = zip(decisions, [test for _, test in folds], strict=True)
+        hits = [(outcomes.predict(found) == targets[test], test) for found, test in pairs]
+        return np.array([np.average(right, weights=factors[test]) for right, test in hits])
+
+    return score
+
+
+class FoldScorer:
+    """
+    Score of every fold by a scorer, from the decision values of a candidate.
+
+    Parameters
+    ----------
+    scorer : callable
+        With (estimator, X, y), and sample_weight if it takes it.
+    name : str
+        What the user calls it.
+    trial : Trial
+        Graphs, truth and folds.
+    """
+
+    def __init__(self, scorer: Callable[..., Any], name: str, trial: Trial) -> None:
+        self.scorer, self.name, self.trial = scorer, name, trial
+        self.graphs = [trial.data.batch[test] for _, test in trial.folds]
+        self.takes_weights = trial.data.weights is not None
+
+    def __call__(self, decisions: Sequence[Floats]) -> Floats:
+        """Scores of the folds; NaN where the scorer is not defined."""
+        from sklearn.exceptions import UndefinedMetricWarning
+
+        with warnings.catch_warnings():
+            # of every candidate; that a fold has no score at all is said once, before the work
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            return np.array([self._score(decisions, fold) for fold in range(len(decisions))])
+
+    def _score(self, decisions: Sequence[Floats], fold: int) -> float:
+        data, outcomes, truth, folds = self.trial
+        test = folds[fold][1]
+        options = {"sample_weight": data.weights_of(test)} if self.takes_weights else {}
+        targets = outcomes.targets(truth[test])
+        candidate: Any = _ClassCandidate(self.trial, decisions, fold)
+        if isinstance(outcomes, ValueOutcomes):
+            candidate = _ValueCandidate(outcomes.predict(decisions[fold]))
+        try:
+            found = self.scorer(candidate, self.graphs[fold], targets, **options)
+        except InvalidInputError:
+            raise
+        except TypeError as error:
+            if not (options and "sample_weight" in str(error)):
+                raise
+            self.takes_weights = False  # it knows no weights: few scorers do not
+            return self._score(decisions, fold)
+        except ValueError as error:
+            if self._lacks_classes(fold):
+                return np.nan
+            raise InvalidInputError(f"scoring={self.name} cannot be used: {error}") from error
+        if not isinstance(found, Real):
+            raise InvalidInputError(
+                f"scoring={self.name} gave {found!r:.80}, but a scorer gives one number"
+            )
+        return float(found)
+
+    def _lacks_classes(self, fold: int) -> bool:
+        """Whether the test part of a fold has too few classes for some scorers."""
+        truth, test = self.trial.truth, self.trial.folds[fold][1]
+        if isinstance(self.trial.outcomes, ValueOutcomes):
+            return False
+        if truth.ndim == 2:
+            return bool((truth[test].min(axis=0) == truth[test].max(axis=0)).any())
+        return len(np.unique(truth[test])) < len(self.trial.outcomes.classes)
+
+    def check(self) -> None:
+        """Raise, before any work, if the scorer cannot score these targets; warn of lost folds."""
+        _, outcomes, truth, folds = self.trial
+        perfect = outcomes.perfect_scores(truth)
+        scores = self([perfect[test] for _, test in folds])
+        lost = np.flatnonzero(np.isnan(scores))
+        if len(lost) and len(lost) == len(folds):
+            raise InvalidInputError(
+                f"scoring={self.name} is not defined in any fold, as the test parts have too few "
+                "classes; use fewer folds, or stratified ones"
+            )
+        if len(lost):
+            names = ", ".join(map(str, lost[:5]))
+            note = (
+                f"scoring={self.name} is not defined in fold {names} of cv, whose test graphs are "
+                f"of too few classes; means are over the other {len(folds) - len(lost)} folds"
+            )
+            warnings.warn(InputWarning(note), stacklevel=2)
+
+
+def fold_scorer(scoring: Any, model: Any, trial: Trial) -> FoldScorer:
+    """
+    Score of candidates by a scorer, which is tried before any work is done.
+
+    Parameters
+    ----------
+    scoring : str or callable
+        What the user gave.
+    model : estimator
+        Whose candidates are scored.
+    trial : Trial
+        Graphs, truth and folds.
+
+    Returns
+    -------
+    FoldScorer
+        Gives the score of every fold.
+    """
+    name = repr(scoring) if isinstance(scoring, str) else f"{scoring!r:.80}"
+    found = FoldScorer(checked_scorer(scoring, model), name, trial)
+    if trial.folds:
+        found.check()
+    return found
+
+
+class _ValueCandidate(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """What a scorer sees of a regressor: its predictions for the graphs of a test part."""
+
+    def __init__(self, values: Floats) -> None:
+        self.values = values
+
+    def predict(self, X: Any) -> Floats:
+        """Predictions for the test part."""
+        return _for_test_part(X, self.values)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class _ClassCandidate(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    What a scorer sees of a classifier: its answers for the graphs of a test part.
+
+    Probabilities are calibrated on the decision values of the other test parts.
+    """
+
+    def __init__(self, trial: Trial, decisions: Sequence[Floats], fold: int) -> None:
+        self.trial, self.decisions, self.fold = trial, decisions, fold
+
+    @property
+    def classes_(self) -> Any:
+        """Classes; of labels, in the way by which scorers know that there are several."""
+        truth = self.trial.truth
+        return [np.arange(2)] * truth.shape[1] if truth.ndim == 2 else self._outcomes.classes
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predictions for the test part."""
+        return _for_test_part(X, self._outcomes.predict(self.decisions[self.fold]))
+
+    def decision_function(self, X: Any) -> Floats:
+        """Decision values of the test part."""
+        return _for_test_part(X, self._outcomes.decision_function(self.decisions[self.fold]))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities for the test part."""
+        data, _, truth, folds = self.trial
+        others = [number for number in range(len(folds)) if number != self.fold]
+        calibration = None
+        if others:
+            tested = np.concatenate([folds[number][1] for number in others])
+            scores = np.concatenate([self.decisions[number] for number in others])
+            calibration = self._outcomes.calibrate(scores, truth[tested], data.weights_of(tested))
+        if calibration is None:
+            raise InvalidInputError(
+                "this scoring needs probabilities, which are calibrated on the other folds, but "
+                f"for fold {self.fold} these do not test all classes; use several stratified "
+                "folds, or a scoring of predictions or decision values such as 'roc_auc'"
+            )
+        values = self._outcomes.probabilities(self.decisions[self.fold], calibration)
+        return _for_test_part(X, values)
+
+    @property
+    def _outcomes(self) -> Discrete:
+        assert not isinstance(self.trial.outcomes, ValueOutcomes)
+        return self.trial.outcomes
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def _for_test_part(X: Any, values: NDArray[Any]) -> NDArray[Any]:
+    """Give the values, if they are asked for the graphs that they belong to."""
+    if len(X) != len(values):
+        raise InvalidInputError(
+            f"a scorer asked for predictions of {len(X)} graphs, but in choosing among candidates "
+            f"there are those of the {len(values)} graphs of a test part only; use X as it comes"
+        )
+    return values
