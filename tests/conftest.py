@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 DATA_VARIABLE = "RETGK_TEST_DATA"
+CACHE_VARIABLE = "RETGK_CACHE_HOME"
 NO_DATA = f"set {DATA_VARIABLE} to the folder of the benchmark sets to run this test"
 
 # Asserts of the modules that tests import: said in full, and checked under python -O too.
@@ -23,6 +25,15 @@ settings.load_profile("retgk")
 # those that are interrupted in tests would go on.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_parsed_copies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep parsed copies of the collections of tests out of the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        if CACHE_VARIABLE not in os.environ:
+            patch.setenv(CACHE_VARIABLE, str(tmp_path_factory.mktemp("parsed")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -48,6 +48,7 @@ def graph_batches(
         labels=[draw(LABELS) for _ in range(total)] if labels else None,
         attributes=np.array(attributes, float).reshape(total, width),
         symmetrize=True,
+        missing="label",
     )
 
 

@@ -60,7 +60,10 @@ def assert_none(wrong: list[str]) -> None:
 
 def test_imports_point_down(sources: Sources) -> None:
     assert {"retgk", "retgk.graphs.batch", "retgk.io.graph_dataset"} <= sources.keys()
-    assert imports_of("retgk.graphs.batch", sources) >= {"retgk.graphs.adjacency", "retgk.errors"}
+    assert imports_of("retgk.graphs.batch", sources) >= {
+        "retgk.graphs.adjacency",
+        "retgk.array_types",
+    }
     assert_none(wrong_imports(sources, LAYERS))
 
 

@@ -335,7 +335,7 @@ BAD_BATCHES: list[tuple[Callable[[], Any], str]] = [
     (lambda: house().with_labels(np.ones((6, 2))), "labels must be hashable, one per node"),
     (
         lambda: house().with_labels([1.0, 1.0, 1.0, 1.0, float("nan"), 1.0]),
-        "graph 1: node 1 has the label nan, which does not equal itself",
+        "graph 1: node 1 has the label nan, which stands for none",
     ),
     (
         lambda: house().with_labels(np.array([1, 1, 1, np.nan, 1, 1])),

@@ -16,6 +16,8 @@ from retgk.cli.options import Common, Reading
 from retgk.cli.sources import key_columns, read_collection, required_targets
 from retgk.errors import InvalidInputError
 from retgk.io.converters import from_smiles
+from retgk.io.formats.graph_files import format_of
+from tests.cli_calls import assert_fails, printed
 from tests.cli_program import assert_fails_with_one_line, output_of, run_program
 
 DATA = make_graph_classification(6, n_labels=2, n_attributes=1, random_state=0)
@@ -137,7 +139,7 @@ def test_orders_of_bonds_and_attributes_of_atoms(tmp_path: Path) -> None:
     fit = ["fit", path, "--target-column", "y", "--C", 1, "--p", 1, "--scale", 1, "-o", model]
     assert invoke(*fit, *options).exit_code == 0
     assert invoke("predict", model, path, *options).exit_code == 0
-    assert "give all the same with --attribute-name, --a" in invoke("predict", model, path).stderr
+    assert printed("predict", model, path) == printed("predict", model, path, *options)
     query = ["similar", path, "--smiles", "c1ccccc1", "--json", "-k", 1]
     for chosen in (options, [*options, "--no-attributes", "--no-labels"]):
         assert json.loads(invoke(*query, *chosen).stdout)["name"] == ["c1ccccc1"]
@@ -254,8 +256,35 @@ def test_misspelt_name(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", '{"edges": [[0, 1], [1, 2]]}'),
+        ("a.json", "[[0, 1], [1, 2]]"),
+        ("a.json", "[\n [\n  0,\n  1\n ]\n]\n"),
+        ("a.gml", "graph [\n  node [ id 0 ]\n]\n"),
+        ("a.dat", "alice dave\ndave erin\n"),
+        ("notes", "hello world\n"),
+    ],
+)
+def test_what_is_no_smiles_is_not_taken_for_it(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    message = "cannot be recognised; say what it is with --format, one of tu, parquet, graphml"
+    assert_fails(invoke("info", tmp_path / name), message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["CCO\n[Na+].[Cl-] salt\n", "structure\nc1ccccc1Br\n", "SMILES;y\nxyz;1\n", "C(C\nC/C=C\\C\n"],
+)
+def test_smiles_are_recognised_whatever_the_name(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "molecules.dat"
+    path.write_text(text)
+    assert format_of(path) == "smiles"
+
+
 def test_text_that_is_taken_for_smiles(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("hello world\n")
+    (tmp_path / "notes.txt").write_text("CC\nC(C\n")
     (tmp_path / "notes.smi").write_text("hello world\n")
     advice = "; --skip-invalid leaves such out; if it is not SMILES, say what it is with --format\n"
     assert invoke("info", tmp_path / "notes.txt").stderr.endswith(advice)

@@ -4,6 +4,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -11,9 +12,11 @@ from retgk import (
     GraphBatch,
     GraphDataset,
     InvalidInputError,
+    RetGKClassifier,
     as_batch,
     from_smiles,
     load_tudataset,
+    save_model,
     write_parquet,
 )
 from retgk.cli.commands_data import convert, info
@@ -79,6 +82,22 @@ COMMANDS = {
         "predict model.retgk small.parquet --max-steps 3",
         "more than the 3 allowed; give a larger --max-steps if you trust it",
     ),
+    "reading": (
+        "predict molecules.retgk bonds.parquet",
+        "with bond_orders=False; read all in one way, such as with bond_orders=False",
+    ),
+    "missing_value": (
+        "info gap.graphml --label-name k",
+        "; set it on all nodes, or say with --missing what becomes of nodes without",
+    ),
+    "missing_label": (
+        "info gap.graphml --label-name k --missing nan",
+        "; --missing label makes a label of its own of missing ones",
+    ),
+    "missing_attribute": (
+        "embed gap.graphml --attribute-name v --missing nan -o -",
+        "; fill it in, or give --missing nan and --impute-attributes mean or median to fit",
+    ),
     "model_file": (
         "predict packed.retgk small.parquet",
         "is compressed; give a file as `retgk fit` wrote it",
@@ -101,6 +120,7 @@ OTHERS = {
     "monte_carlo",
     "n_components",
     "node_values",
+    "weights",
 }
 
 
@@ -122,6 +142,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in texts.items():
         (folder / name).write_text(text)
     (folder / "bytes").write_bytes(b"\xff\xfe\x00\x01")
+    graph = nx.path_graph(2)
+    graph.nodes[0].update(k="a", v=1.0)
+    nx.write_graphml(graph, folder / "gap.graphml")
+    write_parquet(from_smiles(["CC", "C=C"], bond_orders=True), folder / "bonds.parquet")
     with zipfile.ZipFile(folder / "ONEWAY.zip", "w") as archive:
         archive.writestr("ONEWAY_A.txt", "1, 2\n2, 3\n")
         archive.writestr("ONEWAY_graph_indicator.txt", "1\n1\n1\n")
@@ -134,6 +158,8 @@ def with_models(folder: Path) -> Path:
     model = folder / "model.retgk"
     options = ["--C", 10, "--scale", 1, "--p", 1, "-o", model]
     assert invoke("fit", folder / "small.parquet", *options).exit_code == 0
+    smiles = RetGKClassifier(n_steps=3, random_state=0).fit(from_smiles(["CC", "C=C"]), [0, 1])
+    save_model(smiles, folder / "molecules.retgk")
     packed = zipfile.ZipFile(folder / "packed.retgk", "w", zipfile.ZIP_DEFLATED)
     with zipfile.ZipFile(model) as archive, packed:
         for name in archive.namelist():

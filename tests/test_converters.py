@@ -89,7 +89,7 @@ def test_options_reach_the_converter() -> None:
     assert as_batch(nx.DiGraph([(0, 1), (1, 2)]), symmetrize=True) == BATCH
     two = np.array([[0, 1], [1, 2]])
     assert as_batch([two], n_nodes=[3], symmetrize=True) == BATCH
-    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+    with pytest.raises(InvalidInputError, match="has no option 'colour'; it has label, attributes"):
         as_batch(nx.path_graph(3), colour="red")
     for batches in (BATCH, [BATCH, BATCH]):
         message = "a GraphBatch takes no options, got symmetrize: its graphs are undirected"

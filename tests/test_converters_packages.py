@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retgk import InvalidInputError
+from retgk.errors import InputWarning
 from retgk.io.converters import as_batch, from_grakel, from_igraph, from_networkx, from_pyg
 from tests.batch_views import dense, names
 
@@ -117,16 +118,30 @@ def test_pyg_fields_agree_with_networkx(found: list[nx.MultiGraph]) -> None:
 
 def test_pyg_options() -> None:
     one_hot, position = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1, 2], [3, 4]])
-    graph = stand_in(x=one_hot, pos=position, y=np.array([7, 5]), edge_attr=np.array([[2], [2]]))
+    graph = stand_in(x=one_hot, pos=position, y=np.array([7, 5]))
     assert names(from_pyg(graph, label="x")) == [1, 0]
     assert names(from_pyg(graph, label="y")) == [7, 5]
     np.testing.assert_array_equal(
         from_pyg(graph, attributes=["pos", "y"]).attributes, [[1, 2, 7], [3, 4, 5]]
     )
+    graph.edge_attr = np.array([[2], [2]])
     np.testing.assert_array_equal(
         dense(from_pyg(graph, label="y", weight="edge_attr")), [[0, 2], [2, 0]]
     )
-    assert not from_pyg(graph, label="y").is_weighted
+    assert not from_pyg(graph, label="y", weight=None).is_weighted
+
+
+def test_pyg_data_of_edges_that_is_not_used_is_a_warning() -> None:
+    graph = stand_in(edge_attr=np.array([[2], [2]]))
+    for options in ({}, {"weight": "other"}):
+        with pytest.warns(
+            InputWarning, match="edges have 'edge_attr', which is not used; as_batch"
+        ):
+            assert not from_pyg([graph], **options).is_weighted
+    assert from_pyg(graph, weight="edge_attr").is_weighted
+    assert not from_pyg(graph, weight=None).is_weighted
+    graph.edge_weight = np.array([3.0, 3.0])
+    assert from_pyg(graph).is_weighted
 
 
 def test_pyg_parallel_edges() -> None:

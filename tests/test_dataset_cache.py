@@ -5,7 +5,6 @@ import json
 import os
 import threading
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,8 +25,11 @@ load = partial(load_tudataset, download=False)
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     monkeypatch.delenv("RETGK_DATA_HOME", raising=False)
+    monkeypatch.delenv("RETGK_CACHE_HOME", raising=False)
+    return folder / "retgk" / "parsed"
 
 
 @pytest.fixture
@@ -84,13 +86,37 @@ def test_an_edit_that_keeps_size_and_time_is_noticed(tmp_path, kind):
     assert load("TOY", tmp_path).targets.tolist() == [1, 2, 4]
 
 
-def test_other_options_have_their_own_copy(home):
+def test_other_options_have_their_own_copy(home, own_cache):
     load("TOY", home, symmetrize=True)
-    assert len(list((home / ".retgk-cache").iterdir())) == 2
+    assert len(list(own_cache.iterdir())) == 2
 
 
-def test_damage_anywhere_is_noticed_and_mended(home):
-    (path,) = (home / ".retgk-cache").iterdir()
+def test_nothing_is_put_beside_the_files_of_the_user(home, own_cache):
+    assert [path.name for path in home.iterdir()] == ["TOY.zip"]
+    assert len(list(own_cache.iterdir())) == 1
+
+
+def test_the_same_name_in_another_folder_has_its_own_copy(home, own_cache, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    write_zip(other, graph_labels="4\n5\n6\n")
+    assert load("TOY", other).targets.tolist() == [4, 5, 6]
+    assert load("TOY", home).targets.tolist() != [4, 5, 6]
+    assert len(list(own_cache.iterdir())) == 2
+
+
+def test_copies_go_where_the_user_wants_them(home, tmp_path, monkeypatch, no_parsing):
+    monkeypatch.setenv("RETGK_CACHE_HOME", str(tmp_path / "by variable"))
+    load("TOY", home)
+    load("TOY", home, cache=tmp_path / "by argument")
+    for name in ("by variable", "by argument"):
+        assert len(list((tmp_path / name).iterdir())) == 1
+    no_parsing()
+    load("TOY", home, cache=str(tmp_path / "by argument"))
+
+
+def test_damage_anywhere_is_noticed_and_mended(home, own_cache):
+    (path,) = own_cache.iterdir()
     good = path.read_bytes()
     expected = load("TOY", home, cache=False)
     mark = fingerprint(home / "TOY.zip", ReadOptions())
@@ -121,7 +147,7 @@ def test_flipped_bits_and_swapped_pages_of_an_array_are_noticed(tmp_path):
         assert load_cached(path, "mark") is None
 
 
-def test_a_read_only_folder_is_left_alone(tmp_path):
+def test_a_read_only_folder_is_left_alone(tmp_path, own_cache):
     home = tmp_path / "home"
     home.mkdir()
     write_zip(home)
@@ -129,13 +155,12 @@ def test_a_read_only_folder_is_left_alone(tmp_path):
     try:
         load("TOY", home)
         assert [path.name for path in home.iterdir()] == ["TOY.zip"]
-        parsed = Path(os.environ["XDG_CACHE_HOME"]) / "retgk" / "parsed"
-        assert len(list(parsed.iterdir())) == 1
+        assert len(list(own_cache.iterdir())) == 1
     finally:
         home.chmod(0o755)
 
 
-def test_loads_at_the_same_time_agree(tmp_path):
+def test_loads_at_the_same_time_agree(tmp_path, own_cache):
     write_zip(tmp_path)
     found = []
     threads = [
@@ -147,7 +172,7 @@ def test_loads_at_the_same_time_agree(tmp_path):
     for thread in threads:
         thread.join()
     assert found == [toy_graphs()] * 8
-    assert len(list((tmp_path / ".retgk-cache").iterdir())) == 1
+    assert len(list(own_cache.iterdir())) == 1
 
 
 def forged(good, name, change):
@@ -191,9 +216,9 @@ def with_value(value, at=1):
         ("attributes", with_value(np.inf)),
     ],
 )
-def test_what_leads_out_of_the_arrays_is_refused(home, name, change):
+def test_what_leads_out_of_the_arrays_is_refused(home, own_cache, name, change):
     """On the arrays as they were such a copy ended in a segmentation fault."""
-    (path,) = (home / ".retgk-cache").iterdir()
+    (path,) = own_cache.iterdir()
     good = path.read_bytes()
     mark = fingerprint(home / "TOY.zip", ReadOptions())
     assert load_cached(path, mark).graphs == load("TOY", home, cache=False).graphs

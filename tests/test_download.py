@@ -42,7 +42,7 @@ def test_fetches_from_the_first_mirror_that_answers(tmp_path, server, monkeypatc
     digest = hashlib.sha256(content).hexdigest()
     assert (home / "TOY.zip.sha256").read_text() == f"{digest}  TOY.zip\n"
     names = {path.name for path in home.iterdir()}
-    assert names == {"TOY.zip", "TOY.zip.sha256", ".retgk-cache"}
+    assert names == {"TOY.zip", "TOY.zip.sha256"}
     (folder / "TOY.zip").unlink()  # from now on the copy serves
     assert load_tudataset("TOY", home, cache=False).graphs == toy_graphs()
 

@@ -23,10 +23,8 @@ from retgk import (
     return_probabilities,
     squared_mmd,
 )
-from retgk.engine.exact.node_points import node_points
-from retgk.engine.node_features import NodeFeatures
+from retgk.engine.exact.node_points import label_codes
 from retgk.kernels.graph_kernels import squared_mmd_from_products
-from retgk.walks.return_probabilities import Walks
 from tests import naive
 from tests.kernel_graphs import KINDS, assert_close, graphs_of_kind, naive_nodes, naive_products
 
@@ -256,8 +254,7 @@ def test_many_labels_are_looked_up_once_each():
     graphs = graphs_of_kind("structure", 30)
     graphs = graphs.with_labels([CountedLabel() for _ in range(graphs.n_nodes)])
     CountedLabel.n_hashes = 0
-    points = node_points(NodeFeatures(graphs, Walks(2)), [], graphs.label_names)
-    np.testing.assert_array_equal(points.labels, graphs.labels)
+    np.testing.assert_array_equal(label_codes(graphs, graphs.label_names), graphs.labels)
     assert CountedLabel.n_hashes < 20 * graphs.n_nodes
 
 

@@ -69,7 +69,7 @@ def test_labels_of_all_types(tmp_path):
     graphs = decorated_graphs()[0][:20].without_attributes()
     names = ["2", 2, 2.5, (2, None), None]
     labels = [names[place] for place in np.random.default_rng(0).integers(5, size=graphs.n_nodes)]
-    graphs = graphs.with_labels(labels)
+    graphs = graphs.with_labels(labels, missing="label")
     for model in (RetGKKernel(4, random_state=0), RetGKEmbedding(4, random_state=0)):
         save_model(model.fit(graphs[:10]), tmp_path / "model.retgk")
         loaded = load_model(tmp_path / "model.retgk")
@@ -201,7 +201,7 @@ def test_numpy_and_zip_can_read_the_file(tmp_path):
         document = json.loads(archive.read("model.json"))
         header = json.loads(archive.read("header.json"))
     assert header["format"] == "retgk-model"
-    assert header["version"] == 1
+    assert header["version"] == 2
     assert document["model"]["class"] == "RetGKEmbedding"
     with np.load(tmp_path / "model.retgk") as arrays:
         phases = arrays["arrays/phases_0"]

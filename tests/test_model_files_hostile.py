@@ -82,8 +82,8 @@ def with_array(saved, name, change):
 
 
 def test_newer_version(saved, tmp_path):
-    message = "written by a newer retgk, in version 2 .* upgrade retgk"
-    assert_refused(with_header(saved, version=2), message, tmp_path)
+    message = "written by a newer retgk, in version 3 .* upgrade retgk"
+    assert_refused(with_header(saved, version=3), message, tmp_path)
 
 
 @pytest.mark.parametrize("version", [0, "1", None, True, 1.5])
@@ -288,3 +288,83 @@ def test_embedding_of_other_width(tmp_path):
         path.read_bytes(), lambda d: d["model"]["parameters"].update(n_components=7)
     )
     assert_refused(data, r"'frequencies_0' is float64 of shape \(7, 6\), but the model", tmp_path)
+
+
+def fitted_values(document):
+    return document["model"]["fitted"]
+
+
+READING = {
+    "kind": "dict",
+    "items": [
+        ["kind", "molecules"],
+        ["options", {"kind": "dict", "items": [["bond_orders", True]]}],
+        ["form", {"kind": "dict", "items": []}],
+        ["labels", True],
+        ["attributes", True],
+    ],
+}
+
+
+def reading_with(key, value):
+    items = [[name, value if name == key else known] for name, known in READING["items"]]
+    return {"kind": "dict", "items": items}
+
+
+def plain_dict(**values):
+    return {"kind": "dict", "items": [[name, value] for name, value in values.items()]}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("molecules", "'reading' is 'molecules'"),
+        (plain_dict(), "the reading of graphs is {}"),
+        (reading_with("kind", "pickles"), "there is no kind of graphs 'pickles'"),
+        (reading_with("kind", {"kind": "Laplacian", "gamma": 1.0}), "there is no kind of graphs"),
+        (
+            reading_with("options", plain_dict(bond_orders="yes")),
+            "option bond_orders of reading is",
+        ),
+        (reading_with("options", plain_dict(label="x")), "options of reading molecules are"),
+        (reading_with("form", plain_dict(smiles_column=1 << 70)), "the option smiles_column of"),
+        (
+            reading_with("options", plain_dict(attributes={"kind": "list", "items": ["mass"] * 9})),
+            "'reading' names more attributes than the 3 there are",
+        ),
+    ],
+)
+def test_forged_reading(value, message, saved, tmp_path):
+    def good(document):
+        fitted_values(document)["reading"] = READING
+
+    path = tmp_path / "good.retgk"
+    path.write_bytes(with_document(saved, good))
+    assert load_model(path).reading_.options == {"bond_orders": True}
+
+    def change(document):
+        fitted_values(document)["reading"] = value
+
+    assert_refused(with_document(saved, change), message, tmp_path)
+
+
+def test_forged_imputation(tmp_path):
+    graphs = decorated_graphs()[0][:6]
+    path = tmp_path / "model.retgk"
+    save_model(RetGKKernel(4, random_state=0, impute_attributes="mean").fit(graphs), path)
+    saved = path.read_bytes()
+    for values in (np.zeros(2), np.zeros((3, 1)), np.array([1.0, np.nan, 2.0])):
+        data = with_array(saved, "imputation", lambda _, forged=values: forged)
+        assert_refused(data, "the array 'imputation'", tmp_path)
+
+    def change(document):
+        fitted_values(document)["is_weighted"] = 3
+
+    assert_refused(with_document(saved, change), "'is_weighted' is 3", tmp_path)
+
+
+def test_a_self_loop_that_compiled_code_cannot_hold(saved, tmp_path):
+    def change(document):
+        document["model"]["parameters"]["self_loop"] = 10**30
+
+    assert_refused(with_document(saved, change), "the parameter self_loop is 1000", tmp_path)

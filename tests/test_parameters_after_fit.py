@@ -39,6 +39,7 @@ OTHER_VALUES = {
     "method": ("eigh", "monte-carlo"),
     "n_walks": (50,),
     "self_loop": (3.0,),
+    "impute_attributes": ("mean", "median"),
     "tol": (0.0, 0.5),
     "feature_map": ("tensor", "joint", "phases"),
     "n_components": (99, 1),

@@ -47,6 +47,7 @@ def random_dataset(seed, labels=None, weighted=False, n_attributes=0, target=TAR
         labels=None if labels is None else [labels[i] for i in rng.integers(0, 3, sizes.sum())],
         attributes=rng.standard_normal((sizes.sum(), n_attributes)),
         symmetrize=True,
+        missing="label",
     )
     edge_labels = rng.integers(0, 9, len(graphs.indices)) if weighted else None
     return GraphDataset(graphs, target(rng, len(sizes)), "RANDOM", "Made up.", edge_labels)

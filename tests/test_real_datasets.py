@@ -89,10 +89,11 @@ def test_adjacency_is_that_of_the_plain_way(name, data_folder):
     assert found.without_labels().without_attributes() == plain
 
 
-def test_the_second_load_comes_from_the_cache(data_folder, tmp_path):
+def test_the_second_load_comes_from_the_cache(data_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("RETGK_CACHE_HOME", str(tmp_path / "cache"))
     shutil.copy(data_folder / "ENZYMES.zip", tmp_path)
     first = load_tudataset("ENZYMES", tmp_path, download=False)
-    assert len(list((tmp_path / ".retgk-cache").iterdir())) == 1
+    assert len(list((tmp_path / "cache").iterdir())) == 1
     second = load_tudataset("ENZYMES", tmp_path, download=False)
     assert first.graphs == second.graphs
     assert np.array_equal(first.targets, second.targets)

@@ -19,6 +19,7 @@ from retgk.cli.cross_validation import (
     paper_answers,
     scores,
 )
+from retgk.cli.model_reading import as_fitted
 from retgk.cli.options import (
     DEFAULT_COMPONENTS,
     MIN_FOLDS,
@@ -170,8 +171,9 @@ def predict(
     """
     Predict the targets of graphs with a model from a file.
 
-    One row per graph, with its number, its name and its own target where it has them; the score is
-    shown if all have targets.
+    Graphs are read as those of the model were: bond orders, names of labels and so on need not be
+    said again. One row per graph, with its number, its name and its own target where it has them;
+    the score is shown if all have targets.
     """
     check_output(output, has_matrix=False)
     watch = Stopwatch()
@@ -182,6 +184,7 @@ def predict(
             )
         limits = (reading.max_bytes, max_steps)
         model = _load_predictor(model_file, probabilities, limits)
+        reading = as_fitted(reading, model.reading_, source)
         reading = replace(reading, max_bytes=_limit_for_graphs(source, reading.max_bytes))
         collection = read_collection(source, reading, common)
     with watch.timing("predict"):

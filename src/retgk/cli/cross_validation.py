@@ -51,6 +51,7 @@ def new_model(learning: Learning, walks: Walks, n_components: int, regression: b
     parameters: dict[str, Any] = {
         "approximate": _APPROXIMATE[learning.approximate],
         "tol": learning.tol,
+        "impute_attributes": learning.impute_attributes,
         "n_components": n_components,
         **{name: tuple(values) for name, values in given.items() if values},
         **walks.parameters(),

@@ -171,6 +171,12 @@ class Reading:
         "symmetrize": "give --symmetrize to drop the directions, or if each edge is listed once",
         "delimiter": "give --delimiter {value} if they are separated by it",
         "bond_orders": "leave out --bond-orders",
+        "missing_label": "--missing label makes a label of its own of missing ones",
+        "missing_attribute": "fill it in, or give --missing nan and --impute-attributes mean or "
+        "median to fit",
+        "missing_value": "set it on all nodes, or say with --missing what becomes of nodes without",
+        "reading": "read all in one way, such as with {value}",
+        "weights": "read all graphs in the same way, with or without weights",
         "max_bytes": "give a larger --max-bytes if you trust it",
         **DATA_HOME_REMEDY,
     }
@@ -193,9 +199,22 @@ class Reading:
         list[str] | None,
         _reading("--attribute-name", help="GraphML: node data that is an attribute; repeatable."),
     ] = None
+    weight: Annotated[
+        str | None,
+        _reading("--weight-name", help="GraphML: edge data that is the weight; weight by default."),
+    ] = None
+    missing: Annotated[
+        Literal["error", "label", "nan", "keep"] | None,
+        _reading(
+            "--missing",
+            help="GraphML: nodes without the label or attribute get a label of their own, NaN "
+            "(see --impute-attributes), or both; an error by default.",
+        ),
+    ] = None
     weighted: Annotated[
-        bool, _reading("--weighted", help="Edge lists: the third column holds weights.")
-    ] = False
+        bool | None,
+        _reading("--weighted/--no-weights", help="Edge lists: the third column holds weights."),
+    ] = None
     delimiter: Annotated[
         str | None, _reading("--delimiter", help="Edge lists: what separates columns.")
     ] = None
@@ -209,17 +228,19 @@ class Reading:
         str | None, _reading("--target-column", help="CSV: column of the targets.")
     ] = None
     bond_orders: Annotated[
-        bool,
-        _reading(
-            "--bond-orders", help="SMILES: bonds weigh their order; for fit and predict alike."
-        ),
-    ] = False
+        bool | None,
+        _reading("--bond-orders/--no-bond-orders", help="SMILES: bonds weigh their order."),
+    ] = None
     atom_attribute: Annotated[
         list[str] | None,
         _reading(
             "--atom-attribute",
             help="SMILES: attribute of atoms, such as aromatic or charge; repeatable.",
         ),
+    ] = None
+    add_hydrogens: Annotated[
+        bool | None,
+        _reading("--add-hydrogens/--no-hydrogens", help="SMILES: hydrogens are nodes too."),
     ] = None
     skip_invalid: Annotated[
         bool,
@@ -364,3 +385,7 @@ class Learning:
     balanced: Annotated[
         bool, _learning("--balanced", help="Weight classes by the inverse of their size.")
     ] = False
+    impute_attributes: Annotated[
+        Literal["mean", "median"] | None,
+        _learning("--impute-attributes", help="Of the training nodes, for missing attributes."),
+    ] = None

@@ -52,8 +52,12 @@ def molecule_graphs(smiles: list[str], reading: Reading) -> GraphBatch:
     """Graphs of molecules, with what the options say of atoms and bonds."""
     from retgk.io.converters import from_smiles
 
-    attributes = reading.atom_attribute or ()
-    return from_smiles(smiles, attributes=attributes, bond_orders=reading.bond_orders)
+    return from_smiles(
+        smiles,
+        attributes=reading.atom_attribute or (),
+        add_hydrogens=bool(reading.add_hydrogens),
+        bond_orders=bool(reading.bond_orders),
+    )
 
 
 def required_targets(dataset: GraphDataset) -> NDArray[Any]:
@@ -119,13 +123,16 @@ def _read_path(path: Path, reading: Reading) -> GraphDataset:
         format=reading.format,
         label=reading.label,
         attributes=reading.attribute,  # type: ignore[arg-type]  # names are text here
+        weight=reading.weight or "weight",
         symmetrize=reading.symmetrize,
+        missing=reading.missing or "error",
         delimiter=reading.delimiter,
-        weighted=reading.weighted,
+        weighted=bool(reading.weighted),
         smiles_column=reading.smiles_column,
         target_column=reading.target_column,
         skip_invalid=reading.skip_invalid,
-        bond_orders=reading.bond_orders,
+        bond_orders=bool(reading.bond_orders),
+        add_hydrogens=bool(reading.add_hydrogens),
         atom_attributes=reading.atom_attribute or (),
         max_bytes=reading.max_bytes,
     )

@@ -9,6 +9,7 @@ import numpy as np
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
+from retgk.graphs.missing_values import check_numbers
 from retgk.graphs.ragged import chunks, gather_runs, graph_of
 from retgk.walks.return_probabilities import Walks
 
@@ -48,7 +49,11 @@ class NodeFeatures:
     source: "NodeFeatures | None" = None
 
     def __post_init__(self) -> None:
-        self.walks.check(self.batch)  # here, where graphs have the numbers that users know
+        # here, where graphs have the numbers that users know
+        self.walks.check(self.batch)
+        attributes = self.batch.attributes
+        if attributes.size and np.isnan(attributes.min()):
+            check_numbers(attributes, self.batch.node_ptr)
 
     @cached_property
     def probabilities(self) -> Floats:

@@ -12,6 +12,8 @@ from retgk.engine.attribute_scaling import ScaleAttributes
 from retgk.engine.exact.exact_engine import DEFAULT_TOL
 from retgk.engine.exact.node_points import AttributeKernel
 from retgk.errors import InvalidInputError
+from retgk.estimators.attribute_imputation import Imputation
+from retgk.estimators.graph_intake import check_fit_keywords
 from retgk.estimators.input_kinds import kind_in_words
 from retgk.estimators.predictor import (
     MAX_EXACT_GRAPHS,
@@ -98,6 +100,8 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     self_loop : "mean" or float, default="mean"
         Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
         graph, 1 if it is unweighted: results do not depend on the unit of the weights.
+    impute_attributes : {"mean", "median"} or None, default=None
+        What fills in missing attributes (NaN), over nodes of fitted graphs; None is an error.
     tol : float, default=1e-4
         Largest error of an inner product of the exact kernel.
     n_jobs : int, optional
@@ -136,14 +140,14 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         What found the coefficients.
     engine_ : ExactEngine or EmbeddedEngine
         Mean embeddings of the support graphs.
+    reading_ : Reading or None
+        How the fitted graphs were read; new ones are read alike.
     walks_ : Walks
         How return probabilities are found.
     kernel_ : RetGKKernel
         Kernel with the support graphs; only if exact.
-    embedding_ : RetGKEmbedding
-        Only if approximate.
-    support_vectors_ : bsr_array, shape (n_support, n_features)
-        Embedded support graphs; only if approximate.
+    embedding_, support_vectors_ : RetGKEmbedding, bsr_array of shape (n_support, n_features)
+        The embedding, and embedded support graphs; only if approximate.
     graph_kernel_ : ExponentialGraphKernel
         Kernel of graphs with its bandwidth.
     support_ : ndarray of int64, shape (n_support,)
@@ -159,17 +163,13 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     Notes
     -----
     Return probabilities are computed once, and inner products of graphs once for each candidate
-    of `n_steps` and the node kernels; folds and all other candidates take slices of them. The
-    bandwidths inside the folds are therefore those of all graphs given to `fit`, which are
-    training graphs. If the median distance is zero, because more than half of all pairs of
-    graphs are alike, that of the other pairs takes its place.
+    of what describes nodes; folds and all other candidates take slices of them. Bandwidths inside
+    the folds are therefore those of all graphs given to `fit`. If the median distance is zero,
+    because more than half of all pairs of graphs are alike, that of the other pairs takes its
+    place. Several labels share the kernel and all parameters, which are chosen together.
 
-    Several labels share the kernel and all parameters, C among them, which are chosen together.
-
-    Tools of scikit-learn that slice X take graphs of any kind. Those that check X as a table, such
-    as `BaggingClassifier` and `AdaBoostClassifier`, take a column of them: a data frame of one
-    column, or ``np.asarray(batch)[:, None]``. `OneVsOneClassifier` and `ClassifierChain` take
-    numbers only; this classifier compares pairs of classes, and learns several labels, by itself.
+    Tools of scikit-learn that check X as a table, such as `BaggingClassifier`, take a column of
+    graphs: a data frame of one column, or ``np.asarray(batch)[:, None]``.
 
     Examples
     --------
@@ -205,6 +205,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         method: Method = "exact",
         n_walks: int = 200,
         self_loop: SelfLoop = "mean",
+        impute_attributes: Imputation | None = None,
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -226,6 +227,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         self.method = method
         self.n_walks = n_walks
         self.self_loop = self_loop
+        self.impute_attributes = impute_attributes
         self.tol = tol
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -237,6 +239,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        **options: Any,
     ) -> Self:
         """
         Choose the parameters and train.
@@ -253,12 +256,15 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
             left out.
         groups : array-like, shape (n_graphs,), optional
             Groups of the graphs, which `cv` keeps together.
+        **options : error
+            Options of converters belong to `as_batch`; an error says so.
 
         Returns
         -------
         self
             The fitted classifier.
         """
+        check_fit_keywords(self, options)
         with unchanged_on_failure(self):
             self._fit(training_set(X, y, sample_weight, groups))
             self.input_kind_ = kind_in_words(X)

@@ -7,6 +7,7 @@ bandwidth to be found: the value for two graphs depends on no other graph, it is
 call and in every collection.
 """
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +16,18 @@ from retgk.array_types import Floats, Ints
 from retgk.engine.exact.exact_engine import ExactEngine
 from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
+from retgk.estimators.engines_of_parameters import kernel_engine, kernel_features
 from retgk.estimators.kernel import (
     USE_A_GRAM_FILE,
     RetGKKernel,
-    kernel_engine,
-    kernel_features,
 )
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.reading import Reading
 from retgk.graphs.validation import check_alike
-from retgk.io.converters import GraphsLike, as_batch
+from retgk.io.converters import GraphsLike, as_batch, batch_like
+from retgk.io.converters.dispatch import CONVERT_FIRST
+from retgk.io.converters.misplaced_keywords import check_keywords
+from retgk.io.graph_dataset import GraphDataset
 from retgk.kernels.graph_kernels import (
     PolynomialGraphKernel,
     squared_mmd_from_products,
@@ -73,7 +77,7 @@ def mean_embedding_gram(X: GraphsLike, Y: GraphsLike | None = None, **options: A
     if Y is None:
         return _products_among(X, options)
     engine, features = _fit_engine(Y, options)
-    return engine.compare(features.with_batch(as_batch(X))).products()
+    return engine.compare(features.with_batch(_batch(X, features.batch.reading))).products()
 
 
 def squared_mmd(X: GraphsLike, Y: GraphsLike | None = None, **options: Any) -> Floats:
@@ -103,7 +107,7 @@ def squared_mmd(X: GraphsLike, Y: GraphsLike | None = None, **options: Any) -> F
     if Y is None:
         return squared_mmd_within(_products_among(X, options))
     engine, features = _fit_engine(Y, options)
-    new = engine.compare(features.with_batch(as_batch(X)))
+    new = engine.compare(features.with_batch(_batch(X, features.batch.reading)))
     norms = engine.compare(features).squared_norms()
     return squared_mmd_from_products(new.products(), new.squared_norms(), norms)
 
@@ -148,7 +152,8 @@ def similarity(g: GraphsLike, h: GraphsLike, **options: Any) -> float:
     >>> round(similarity(triangle, path), 2)
     0.16
     """
-    products = mean_embedding_gram(_pair(g, h), **_options(options, tol=0.0))
+    settings = _options(options, tol=0.0)
+    products = mean_embedding_gram(_pair(g, h), **settings)
     norms = np.sqrt(products.diagonal())
     return float(_cosines(products[:1, 1:], norms[:1], norms[1:])[0, 0])
 
@@ -178,7 +183,8 @@ def distance(g: GraphsLike, h: GraphsLike, **options: Any) -> float:
     >>> round(distance(triangle, path), 2)
     1.15
     """
-    return float(np.sqrt(squared_mmd(_pair(g, h), **_options(options, tol=0.0))[0, 1]))
+    settings = _options(options, tol=0.0)
+    return float(np.sqrt(squared_mmd(_pair(g, h), **settings)[0, 1]))
 
 
 def most_similar(graph: GraphsLike, graphs: GraphsLike, k: int = 5, **options: Any) -> MostSimilar:
@@ -210,10 +216,12 @@ def most_similar(graph: GraphsLike, graphs: GraphsLike, k: int = 5, **options: A
     """
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InvalidInputError(f"k must be a whole number of at least 1, got {k!r}")
-    query, collection = _one(graph, "graph"), _batch(graphs)
+    settings = _options(options, tol=_TOL)
+    collection = _batch(graphs, _reading(graph))
+    query = _one(graph, "graph", collection.reading)
     has, count = collection.has_labels, collection.n_attributes
     check_alike(query, has, count, "the query has", "the collection has")
-    found = _similarities(query, collection, _options(options, tol=_TOL))
+    found = _similarities(query, collection, settings)
     order = np.argsort(-found, kind="stable")[: int(k)]
     return MostSimilar(order, found[order])
 
@@ -254,29 +262,48 @@ def pairwise_distances(X: GraphsLike, Y: GraphsLike | None = None, **options: An
     array([[0.  , 1.15],
            [1.15, 0.  ]])
     """
-    rows = _batch(X)
     settings = _options(options, tol=_TOL)
+    rows = _batch(X, _reading(Y))
     if Y is None:
         return np.sqrt(squared_mmd(rows, **settings))
-    columns = _batch(Y)
+    columns = _batch(Y, rows.reading)
     check_alike(rows, columns.has_labels, columns.n_attributes, "X has", "Y has")
     return np.sqrt(squared_mmd(rows, columns, **settings))
 
 
 def _options(options: dict[str, Any], tol: float) -> dict[str, Any]:
     """Parameters that the caller gives, beside the defaults of all comparisons."""
+    _check_options(options)
     return {"structure_kernel": COMPARISON_KERNEL, "tol": tol, **options}
 
 
-def _batch(graphs: GraphsLike) -> GraphBatch:
-    """Graphs as a batch; a list may hold several kinds."""
+def _check_options(options: dict[str, Any]) -> None:
+    """Raise for options that are not those of `RetGKKernel` for nodes, before any work."""
+    if options:
+        check_keywords(options, _node_parameters(), "a comparison of graphs", CONVERT_FIRST)
+
+
+@cache
+def _node_parameters() -> list[str]:
+    others = ("graph_kernel", "impute_attributes")
+    return [name for name in RetGKKernel().get_params(deep=False) if name not in others]
+
+
+def _reading(graphs: GraphsLike | None) -> Reading | None:
+    """How graphs were read that are a batch or a data set already."""
+    graphs = graphs.graphs if isinstance(graphs, GraphDataset) else graphs
+    return graphs.reading if isinstance(graphs, GraphBatch) else None
+
+
+def _batch(graphs: GraphsLike, like: Reading | None = None) -> GraphBatch:
+    """Graphs as a batch, read as others were; a list may hold several kinds."""
     if isinstance(graphs, list | tuple) and len(set(map(type, graphs))) > 1:
-        return GraphBatch.concatenate([as_batch(graph) for graph in graphs])
-    return as_batch(graphs)
+        return GraphBatch.concatenate([batch_like(graph, like, "others") for graph in graphs])
+    return batch_like(graphs, like, "others")
 
 
-def _one(graph: GraphsLike, name: str) -> GraphBatch:
-    batch = as_batch(graph)
+def _one(graph: GraphsLike, name: str, like: Reading | None = None) -> GraphBatch:
+    batch = batch_like(graph, like, "others")
     if len(batch) != 1:
         raise InvalidInputError(
             f"{name} must be one graph, got {len(batch)}; use pairwise_distances or RetGKKernel "
@@ -286,7 +313,8 @@ def _one(graph: GraphsLike, name: str) -> GraphBatch:
 
 
 def _pair(g: GraphsLike, h: GraphsLike) -> GraphBatch:
-    first, second = _one(g, "g"), _one(h, "h")
+    first = _one(g, "g", _reading(h))
+    second = _one(h, "h", first.reading)
     check_alike(first, second.has_labels, second.n_attributes, "g has", "h has")
     return GraphBatch.concatenate([first, second])
 
@@ -306,6 +334,7 @@ def _fit_engine(
     graphs: GraphsLike, options: dict[str, Any], keep: Ints | None = None
 ) -> tuple[ExactEngine, NodeFeatures]:
     """Engine fitted on graphs with parameters of `RetGKKernel`, and the features it has seen."""
+    _check_options(options)
     kernel = RetGKKernel(**options, graph_kernel=PolynomialGraphKernel())  # which is not used
     features = kernel_features(kernel, as_batch(graphs))
     return kernel_engine(kernel).fit(features, keep), features

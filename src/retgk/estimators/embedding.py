@@ -19,7 +19,9 @@ from retgk.engine.embedded.fourier_maps import Draw, FourierKernel
 from retgk.engine.embedded.label_columns import feature_names
 from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import GraphBatch
+from retgk.estimators.attribute_imputation import Imputation
+from retgk.estimators.engines_of_parameters import embedding_engine, embedding_features
+from retgk.estimators.graph_intake import GraphIntake, TakesGraphs, check_fit_keywords, fit_intake
 from retgk.graphs.validation import warn_of_unknown_labels
 from retgk.io.converters import GraphsLike, as_batch
 from retgk.runtime.seeds import RandomState
@@ -28,14 +30,12 @@ from retgk.walks.walk_checks import SelfLoop
 
 __all__ = [
     "RetGKEmbedding",
-    "embedding_engine",
-    "embedding_features",
     "embedding_of_engine",
     "set_fitted_embedding",
 ]
 
 
-class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""
     Vectors of graphs whose inner products approximate the RetGK kernel (section 4 of the paper).
 
@@ -65,6 +65,8 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     self_loop : "mean" or float, default="mean"
         Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
         graph, 1 if it is unweighted: results do not depend on the unit of the weights.
+    impute_attributes : {"mean", "median"} or None, default=None
+        What fills in missing attributes (NaN), over nodes of fitted graphs; None is an error.
     feature_map : {"joint", "tensor", "phases"}, default="joint"
         "tensor" is the paper's, with D0 x Dc features a label; "joint" has D a label. They differ
         only if there are attributes. "phases" has D features, whatever the labels: the label of a
@@ -116,6 +118,8 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Labels in the order of their blocks; None if graphs have none.
     n_attributes_ : int
         Number of attributes per node.
+    reading_ : Reading or None
+        How the fitted graphs were read; new ones are read alike.
     maps_ : tuple of FourierMap
         Frequencies and phases.
     walks_ : Walks
@@ -149,6 +153,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         method: Method = "exact",
         n_walks: int = 200,
         self_loop: SelfLoop = "mean",
+        impute_attributes: Imputation | None = None,
         feature_map: FeatureMap = "joint",
         n_components: int | tuple[int, int] = 200,
         structure_kernel: FourierKernel | None = None,
@@ -168,6 +173,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.method = method
         self.n_walks = n_walks
         self.self_loop = self_loop
+        self.impute_attributes = impute_attributes
         self.feature_map = feature_map
         self.n_components = n_components
         self.structure_kernel = structure_kernel
@@ -183,7 +189,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.batch_size = batch_size
         self.random_state = random_state
 
-    def fit(self, X: GraphsLike, y: object = None) -> Self:  # noqa: ARG002
+    def fit(self, X: GraphsLike, y: object = None, **options: Any) -> Self:  # noqa: ARG002
         """
         Set bandwidths, draw frequencies and collect the labels; a sample of graphs is enough.
 
@@ -193,18 +199,21 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The graphs.
         y : ignored
             For scikit-learn.
+        **options : error
+            Options of converters belong to `as_batch`; an error says so.
 
         Returns
         -------
         RetGKEmbedding
             The transformer itself.
         """
-        batch = as_batch(X)
+        check_fit_keywords(self, options)
+        intake, batch = fit_intake(self, as_batch(X))
         engine = embedding_engine(self)
         features = embedding_features(self, engine, batch)
         warn_of_uneven_attributes(batch, self.scale_attributes)
         engine.fit(features, keep=np.empty(0, np.int64))
-        set_fitted_embedding(self, engine, features.walks)
+        set_fitted_embedding(self, engine, features.walks, intake)
         return self
 
     def partial_fit(self, X: GraphsLike, y: object = None) -> Self:
@@ -228,11 +237,11 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not hasattr(self, "engine_"):
             return self.fit(X, y)
-        self.engine_.add_labels(as_batch(X))
+        self.engine_.add_labels(self.intake_.new_batch(X))
         self.label_names_ = self.engine_.label_names
         return self
 
-    def fit_transform(self, X: GraphsLike, y: object = None) -> Any:
+    def fit_transform(self, X: GraphsLike, y: object = None, **options: Any) -> Any:
         """
         Fit, and embed the same graphs, which are converted once.
 
@@ -242,6 +251,8 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The graphs.
         y : ignored
             For scikit-learn.
+        **options : error
+            Options of converters belong to `as_batch`; an error says so.
 
         Returns
         -------
@@ -249,7 +260,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             As from `transform`.
         """
         batch = as_batch(X)
-        return self.fit(batch, y).transform(batch)
+        return self.fit(batch, y, **options).transform(batch)
 
     def transform(self, X: GraphsLike) -> Any:
         """
@@ -304,7 +315,7 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _embed(self, X: GraphsLike) -> Any:
-        batch = as_batch(X)
+        batch = self.intake_.new_batch(X)
         if self.engine_.unknown_labels == "ignore":
             warn_of_unknown_labels(batch.label_names, self.label_names_)
         features = NodeFeatures(batch, self.walks_, self.n_jobs)
@@ -318,45 +329,13 @@ class RetGKEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
 
 
-def embedding_engine(embedding: RetGKEmbedding) -> EmbeddedEngine:
-    """Unfitted engine with the parameters of an estimator for nodes."""
-    return EmbeddedEngine(
-        embedding.structure_kernel,
-        embedding.attribute_kernel,
-        scale_attributes=embedding.scale_attributes,
-        depth=embedding.depth,
-        level_weights=embedding.level_weights,
-        feature_map=embedding.feature_map,
-        n_components=embedding.n_components,
-        frequencies=embedding.frequencies,
-        unknown_labels=embedding.unknown_labels,
-        dtype=embedding.dtype,
-        batch_size=embedding.batch_size,
-        n_jobs=embedding.n_jobs,
-        random_state=embedding.random_state,
-    )
-
-
-def embedding_features(
-    embedding: RetGKEmbedding, engine: EmbeddedEngine, batch: GraphBatch
-) -> NodeFeatures:
-    """Features of graphs to be fitted, by the parameters of an embedding for walks."""
-    walks = Walks(
-        embedding.n_steps,
-        embedding.method,
-        embedding.n_walks,
-        embedding.self_loop,
-        engine.walk_seed,
-    )
-    return NodeFeatures(batch, walks, embedding.n_jobs)
-
-
 def set_fitted_embedding(
-    embedding: RetGKEmbedding, engine: EmbeddedEngine, walks: Walks
+    embedding: RetGKEmbedding, engine: EmbeddedEngine, walks: Walks, intake: GraphIntake
 ) -> RetGKEmbedding:
     """Set the fitted attributes of an estimator from a fitted engine."""
     embedding.engine_ = engine.keep(np.empty(0, np.int64))
     embedding.walks_ = walks
+    embedding.intake_ = intake
     embedding.structure_kernel_ = engine.structure_kernel_
     embedding.attribute_kernel_ = engine.attribute_kernel_
     embedding.label_names_ = engine.label_names
@@ -366,7 +345,9 @@ def set_fitted_embedding(
     return embedding
 
 
-def embedding_of_engine(engine: EmbeddedEngine, walks: Walks) -> RetGKEmbedding:
+def embedding_of_engine(
+    engine: EmbeddedEngine, walks: Walks, intake: GraphIntake
+) -> RetGKEmbedding:
     """Fitted embedding with the parameters and the feature map of an engine."""
     embedding = RetGKEmbedding(
         walks.n_steps,
@@ -388,4 +369,4 @@ def embedding_of_engine(engine: EmbeddedEngine, walks: Walks) -> RetGKEmbedding:
         batch_size=engine.batch_size,
         random_state=engine.random_state,
     )
-    return set_fitted_embedding(embedding, engine, walks)
+    return set_fitted_embedding(embedding, engine, walks, intake)

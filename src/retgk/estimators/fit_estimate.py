@@ -39,6 +39,8 @@ _EIGENVALUES = 10.0  # operations of an eigendecomposition, in n^3
 _SAMPLE = 2000  # graphs whose labels are counted
 _PIECE_NODES = 1 << 17  # nodes of which embeddings hold probabilities at a time
 
+_FEW_CANDIDATES = 3  # of what describes nodes: those of scale_attributes by default
+
 _REMEDIES = {
     "walks": Remedy(
         "monte_carlo", 'method="monte-carlo" estimates return probabilities in a fraction of that'
@@ -50,7 +52,7 @@ _REMEDIES = {
         "give fewer candidates, such as C=10, p=1, scale=1, or a smaller cv",
     ),
     "nodes": Remedy(
-        "fewer_nodes", "give fewer candidates of n_steps, structure_kernel and attribute_kernel"
+        "fewer_nodes", "give fewer candidates of n_steps, scale_attributes and node kernels"
     ),
     "landmarks": Remedy("n_landmarks", "use a smaller n_landmarks"),
     "graphs": Remedy("fewer_graphs", "give fewer graphs"),
@@ -228,7 +230,7 @@ def _time_remedy(found: Estimate, n_nodes: int, kind: str) -> Remedy:
         return _REMEDIES["choosing"]
     if found.walks > found.kernel:
         return _REMEDIES["walks"]
-    return _REMEDIES["nodes" if n_nodes > 1 else kind]
+    return _REMEDIES["nodes" if n_nodes > _FEW_CANDIDATES else kind]
 
 
 def _in_words(seconds: float) -> str:

@@ -12,6 +12,8 @@ from sklearn.base import clone
 from retgk.array_types import Floats
 from retgk.engine.protocol import Engine
 from retgk.errors import InvalidInputError
+from retgk.estimators.engines_of_parameters import kernel_engine, kernel_features
+from retgk.estimators.graph_intake import fit_intake
 from retgk.estimators.growing_matrix import (
     GrowingMatrix,
     begun_seed,
@@ -20,7 +22,7 @@ from retgk.estimators.growing_matrix import (
     partial_path,
     remove_old_journal,
 )
-from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
+from retgk.estimators.kernel import RetGKKernel
 from retgk.io.converters import GraphsLike, as_batch
 from retgk.runtime.progress import progress_bar
 from retgk.runtime.seeds import seed_from
@@ -73,7 +75,7 @@ def write_mean_embedding_gram(
     (6, 6)
     """
     given = RetGKKernel() if kernel is None else kernel
-    batch = as_batch(X)
+    _, batch = fit_intake(given, as_batch(X))
     target = check_new_gram(path, len(batch))
     seed = _seed(given.random_state, target)
     own = clone(given).set_params(random_state=seed)

@@ -1,12 +1,12 @@
 """What came in place of graphs like the fitted ones, in words."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.io.converters import as_batch
 from retgk.io.graph_dataset import GraphDataset
 
 __all__ = ["kind_in_words", "new_graphs"]
@@ -56,7 +56,7 @@ def _one_in_words(graph: Any) -> str:
     return f"{name} objects" if package in ("builtins", "retgk") else f"{name} objects of {package}"
 
 
-def new_graphs(X: Any, fitted: str | None) -> GraphBatch:
+def new_graphs(X: Any, fitted: str | None, read: Callable[[Any], GraphBatch]) -> GraphBatch:
     """
     Graphs to predict for; what cannot be read is told beside what the model was fitted on.
 
@@ -66,6 +66,8 @@ def new_graphs(X: Any, fitted: str | None) -> GraphBatch:
         Graphs.
     fitted : str or None
         What `kind_in_words` said of the fitted graphs, if it is known.
+    read : callable
+        Converts them.
 
     Returns
     -------
@@ -74,7 +76,7 @@ def new_graphs(X: Any, fitted: str | None) -> GraphBatch:
     """
     came = kind_in_words(X)
     if fitted is None or came == fitted:
-        return as_batch(X)
+        return read(X)
     context = f"the model was fitted on {fitted}, but this is {came}"
     is_one_matrix = _is_numbers(X) and X.ndim == 2
     if is_one_matrix and not fitted.startswith(("an array", "a Graph")) and "arrays" not in fitted:
@@ -83,6 +85,6 @@ def new_graphs(X: Any, fitted: str | None) -> GraphBatch:
             "adjacency matrix of one graph"
         )
     try:
-        return as_batch(X)
+        return read(X)
     except InvalidInputError as error:
         raise InvalidInputError(f"{context}: {error.problem}", error.remedy) from error

@@ -1,7 +1,6 @@
 """RetGK_I: the exact graph kernel as a scikit-learn estimator."""
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +15,9 @@ from retgk.engine.exact.node_points import AttributeKernel
 from retgk.engine.node_features import NodeFeatures
 from retgk.engine.protocol import Comparison
 from retgk.errors import Remedy
-from retgk.graphs.batch import GraphBatch
+from retgk.estimators.attribute_imputation import Imputation
+from retgk.estimators.engines_of_parameters import kernel_engine, kernel_features
+from retgk.estimators.graph_intake import GraphIntake, TakesGraphs, check_fit_keywords, fit_intake
 from retgk.graphs.validation import warn_of_unknown_labels
 from retgk.io.converters import GraphsLike, as_batch
 from retgk.kernels.graph_kernels import (
@@ -29,15 +30,13 @@ from retgk.kernels.graph_kernels import (
 )
 from retgk.kernels.node_kernels import NodeKernel
 from retgk.runtime.memory import check_room
-from retgk.runtime.seeds import RandomState, whole_seed
-from retgk.walks.return_probabilities import MONTE_CARLO, Method, Walks
+from retgk.runtime.seeds import RandomState
+from retgk.walks.return_probabilities import Method, Walks
 from retgk.walks.walk_checks import SelfLoop
 
 __all__ = [
     "USE_A_GRAM_FILE",
     "RetGKKernel",
-    "kernel_engine",
-    "kernel_features",
     "kernel_of_engine",
     "set_fitted_kernel",
 ]
@@ -45,7 +44,7 @@ __all__ = [
 USE_A_GRAM_FILE = Remedy("gram_file", "use write_mean_embedding_gram")
 
 
-class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""
     Exact RetGK kernel between graphs (RetGK_I, section 4 of the paper).
 
@@ -85,6 +84,8 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     self_loop : "mean" or float, default="mean"
         Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
         graph, 1 if it is unweighted: results do not depend on the unit of the weights.
+    impute_attributes : {"mean", "median"} or None, default=None
+        What fills in missing attributes (NaN), over nodes of fitted graphs; None is an error.
     tol : float, default=1e-4
         Promise: no inner product of mean embeddings is off by more, of fitted or of new graphs.
         0 is plain float64: 1e-12, or 1e-14 times the largest exponent of a node kernel if that is
@@ -106,6 +107,8 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         With the bandwidth that was found.
     label_names_ : tuple of hashable
         Labels of the fitted graphs.
+    reading_ : Reading or None
+        How the fitted graphs were read; new ones are read alike.
     walks_ : Walks
         How return probabilities are found, for fitted and new graphs alike.
     walk_seed_ : int
@@ -120,12 +123,10 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Bandwidths and medians come from the fitted graphs alone. A label that no fitted graph has
     matches nothing among them; if new graphs have no other labels, that is a warning.
 
-    What `transform` gives for a graph depends on that graph and on the fitted ones, not on the
-    others in the call: it is the same to the bit, alone or among others. For fitted graphs it gives
-    the rows of `fit_transform` within what `tol` allows, not to the bit. The distance of a graph to
-    its own copy among the fitted ones is about 1e-4 where tiles are in float32, 1e-6 in float64;
-    for `tol` from 1e-3 on, where unequal nodes are merged too, it may be as large as the root of
-    `tol`.
+    What `transform` gives for a graph depends on it and on the fitted graphs, to the bit, not on
+    others in the call. For fitted graphs it gives the rows of `fit_transform` within what `tol`
+    allows; the distance of a graph to its own copy is about 1e-4 where tiles are in float32, 1e-6
+    in float64, and for `tol` from 1e-3 on it may be as large as the root of `tol`.
 
     Examples
     --------
@@ -169,6 +170,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         method: Method = "exact",
         n_walks: int = 200,
         self_loop: SelfLoop = "mean",
+        impute_attributes: Imputation | None = None,
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -183,11 +185,12 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.method = method
         self.n_walks = n_walks
         self.self_loop = self_loop
+        self.impute_attributes = impute_attributes
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: GraphsLike, y: object = None) -> Self:  # noqa: ARG002
+    def fit(self, X: GraphsLike, y: object = None, **options: Any) -> Self:  # noqa: ARG002
         """
         Find bandwidths, and the inner products of the fitted graphs.
 
@@ -197,13 +200,16 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Graphs.
         y : ignored
             For scikit-learn's sake.
+        **options : error
+            Options of converters belong to `as_batch`; an error says so.
 
         Returns
         -------
         self
             The fitted kernel.
         """
-        batch = as_batch(X)
+        check_fit_keywords(self, options)
+        intake, batch = fit_intake(self, as_batch(X))
         graph_kernel = self.graph_kernel or ExponentialGraphKernel()
         check_graph_kernel(graph_kernel, len(batch))
         check_room(8 * len(batch) ** 2, "the kernel matrix", USE_A_GRAM_FILE)
@@ -213,10 +219,10 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         engine = kernel_engine(self).fit(features)
         products = engine.inner_products()
         graph_kernel = fit_graph_kernel(graph_kernel, products, self.n_jobs)
-        set_fitted_kernel(self, engine, features.walks, graph_kernel, products)
+        set_fitted_kernel(self, engine, features.walks, graph_kernel, intake, products)
         return self
 
-    def fit_transform(self, X: GraphsLike, y: object = None, **fit_params: object) -> Floats:  # noqa: ARG002
+    def fit_transform(self, X: GraphsLike, y: object = None, **options: Any) -> Floats:
         """
         Fit, and give the kernel between the fitted graphs.
 
@@ -224,8 +230,8 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : GraphBatch or anything that `as_batch` takes
             Graphs.
-        y, **fit_params : ignored
-            For scikit-learn's sake.
+        y, **options
+            As in `fit`.
 
         Returns
         -------
@@ -235,7 +241,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         batch = as_batch(X)
         n_bytes = 2 * 8 * len(batch) ** 2  # inner products, kernel
         check_room(n_bytes, "the kernel matrix", USE_A_GRAM_FILE)
-        self.fit(batch)
+        self.fit(batch, y, **options)
         return self.graph_kernel_(self.inner_products_, self.squared_norms_, self.squared_norms_)
 
     def transform(self, X: GraphsLike) -> Floats:
@@ -327,7 +333,7 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         norms = self.squared_norms_
         if X is not None:
-            features = NodeFeatures(as_batch(X), self.walks_, self.n_jobs)
+            features = NodeFeatures(self.intake_.new_batch(X), self.walks_, self.n_jobs)
             norms = self.engine_.compare(features).squared_norms()
         return np.array([self.graph_kernel_(k, k[0], k[0])[0, 0] for k in norms[:, None, None]])
 
@@ -342,31 +348,9 @@ class RetGKKernel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _compare(self, X: GraphsLike) -> Comparison:
         """Put new graphs beside the fitted ones."""
         check_is_fitted(self)
-        batch = as_batch(X)
+        batch = self.intake_.new_batch(X)
         warn_of_unknown_labels(batch.label_names, self.label_names_)
         return self.engine_.compare(NodeFeatures(batch, self.walks_, self.n_jobs))
-
-
-def kernel_engine(kernel: RetGKKernel) -> ExactEngine:
-    """Unfitted engine with the parameters of an estimator for nodes."""
-    return ExactEngine(
-        kernel.structure_kernel,
-        kernel.attribute_kernel,
-        scale_attributes=kernel.scale_attributes,
-        depth=kernel.depth,
-        level_weights=kernel.level_weights,
-        tol=kernel.tol,
-        n_jobs=kernel.n_jobs,
-        random_state=kernel.random_state,
-    )
-
-
-def kernel_features(kernel: RetGKKernel, batch: GraphBatch) -> NodeFeatures:
-    """Features of graphs to be fitted, by the parameters of an estimator for walks."""
-    is_drawn = kernel.method in MONTE_CARLO or isinstance(kernel.random_state, Integral)
-    seed = whole_seed(kernel.random_state) if is_drawn else 0
-    walks = Walks(kernel.n_steps, kernel.method, kernel.n_walks, kernel.self_loop, seed)
-    return NodeFeatures(batch, walks, kernel.n_jobs)
 
 
 def set_fitted_kernel(
@@ -374,6 +358,7 @@ def set_fitted_kernel(
     engine: ExactEngine,
     walks: Walks,
     graph_kernel: GraphKernel,
+    intake: GraphIntake,
     products: Floats | None = None,
 ) -> RetGKKernel:
     """
@@ -383,6 +368,7 @@ def set_fitted_kernel(
     """
     kernel.engine_ = engine
     kernel.walks_ = walks
+    kernel.intake_ = intake
     kernel._products = products
     kernel.structure_kernel_, *kernel.attribute_kernels_ = engine.kernels
     kernel.label_names_ = engine.label_names
@@ -392,7 +378,9 @@ def set_fitted_kernel(
     return kernel
 
 
-def kernel_of_engine(engine: ExactEngine, walks: Walks, graph_kernel: GraphKernel) -> RetGKKernel:
+def kernel_of_engine(
+    engine: ExactEngine, walks: Walks, graph_kernel: GraphKernel, intake: GraphIntake
+) -> RetGKKernel:
     """Fitted estimator with the parameters and the graphs of an engine."""
     kernel = RetGKKernel(
         walks.n_steps,
@@ -409,4 +397,4 @@ def kernel_of_engine(engine: ExactEngine, walks: Walks, graph_kernel: GraphKerne
         n_jobs=engine.n_jobs,
         random_state=engine.random_state,
     )
-    return set_fitted_kernel(kernel, engine, walks, graph_kernel)
+    return set_fitted_kernel(kernel, engine, walks, graph_kernel, intake)

@@ -17,6 +17,7 @@ from retgk.engine.protocol import Engine
 from retgk.errors import InvalidInputError, Remedy
 from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
 from retgk.estimators.fit_estimate import FitSize, announce
+from retgk.estimators.graph_intake import TakesGraphs, fit_intake
 from retgk.estimators.input_kinds import new_graphs
 from retgk.estimators.kernel import RetGKKernel, kernel_of_engine
 from retgk.graphs.batch import GraphBatch
@@ -63,7 +64,7 @@ _SMALLER = {
 AnyEngine = TypeVar("AnyEngine", ExactEngine, EmbeddedEngine)
 
 
-class GraphPredictor(BaseEstimator):  # type: ignore[misc]
+class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
     """
     Base of `RetGKClassifier` and `RetGKRegressor`; their docstrings describe the parameters.
 
@@ -82,12 +83,14 @@ class GraphPredictor(BaseEstimator):  # type: ignore[misc]
     @property
     def kernel_(self) -> RetGKKernel:
         """Kernel with the support graphs; only if exact."""
-        return kernel_of_engine(self._engine_of(ExactEngine), self.walks_, self.graph_kernel_)
+        return kernel_of_engine(
+            self._engine_of(ExactEngine), self.walks_, self.graph_kernel_, self.intake_
+        )
 
     @property
     def embedding_(self) -> RetGKEmbedding:
         """Transformer of the embedding; only if approximate."""
-        return embedding_of_engine(self._engine_of(EmbeddedEngine), self.walks_)
+        return embedding_of_engine(self._engine_of(EmbeddedEngine), self.walks_, self.intake_)
 
     @property
     def support_vectors_(self) -> Any:
@@ -150,7 +153,8 @@ def fit_machine(
     list of ndarray
         Out-of-fold decision values of every fold.
     """
-    batch, log = data.batch, FitLog(model.verbose)
+    log = FitLog(model.verbose)
+    model.intake_, batch = fit_intake(model, data.batch)
     candidates = _candidates(model, batch, seed)
     # products, kernel values and a copy; embeddings hold their vectors too; landmarks keep moments
     n_copies = 1.5 if len(columns) < len(batch) else 4 if model.approximate_ else 3
@@ -241,7 +245,7 @@ def _fit_in_turn(
 def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:
     """Values of the machine for new graphs, some thousand graphs at a time."""
     check_is_fitted(model, "dual_coef_")
-    batch = new_graphs(X, model.input_kind_)
+    batch = new_graphs(X, model.input_kind_, model.intake_.new_batch)
     warn_of_unknown_labels(batch.label_names, model.engine_.label_names)
     machine = Machine(model.support_, model.dual_coef_, model.intercept_)
     norms = model.engine_.squared_norms()

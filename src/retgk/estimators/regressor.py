@@ -12,6 +12,8 @@ from retgk.engine.attribute_scaling import ScaleAttributes
 from retgk.engine.exact.exact_engine import DEFAULT_TOL
 from retgk.engine.exact.node_points import AttributeKernel
 from retgk.errors import InvalidInputError
+from retgk.estimators.attribute_imputation import Imputation
+from retgk.estimators.graph_intake import check_fit_keywords
 from retgk.estimators.input_kinds import kind_in_words
 from retgk.estimators.predictor import (
     GraphPredictor,
@@ -88,6 +90,8 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
     self_loop : "mean" or float, default="mean"
         Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
         graph, 1 if it is unweighted: results do not depend on the unit of the weights.
+    impute_attributes : {"mean", "median"} or None, default=None
+        What fills in missing attributes (NaN), over nodes of fitted graphs; None is an error.
     tol : float, default=1e-4
         Largest error of an inner product of the exact kernel.
     n_jobs : int, optional
@@ -120,6 +124,8 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         1 if `fit` got one value for each graph, 2 if it got rows of them.
     engine_ : ExactEngine or EmbeddedEngine
         Mean embeddings of the support graphs.
+    reading_ : Reading or None
+        How the fitted graphs were read; new ones are read alike.
     walks_ : Walks
         How return probabilities are found.
     kernel_ : RetGKKernel
@@ -173,6 +179,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         method: Method = "exact",
         n_walks: int = 200,
         self_loop: SelfLoop = "mean",
+        impute_attributes: Imputation | None = None,
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -193,6 +200,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         self.method = method
         self.n_walks = n_walks
         self.self_loop = self_loop
+        self.impute_attributes = impute_attributes
         self.tol = tol
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -204,6 +212,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        **options: Any,
     ) -> Self:
         """
         Choose the parameters and train.
@@ -219,12 +228,15 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
             left out.
         groups : array-like, shape (n_graphs,), optional
             Groups of the graphs, which `cv` keeps together.
+        **options : error
+            Options of converters belong to `as_batch`; an error says so.
 
         Returns
         -------
         self
             The fitted regressor.
         """
+        check_fit_keywords(self, options)
         with unchanged_on_failure(self):
             self._fit(training_set(X, y, sample_weight, groups))
             self.input_kind_ = kind_in_words(X)

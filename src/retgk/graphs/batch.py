@@ -7,30 +7,33 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError
 from retgk.graphs.adjacency import Adjacency, adjacency_from_edges, adjacency_from_rows
+from retgk.graphs.missing_values import Missing
 from retgk.graphs.ragged import first_of_run, offsets
+from retgk.graphs.reading import Reading
 from retgk.graphs.slicing import (
     FlatGraphs,
     are_equal,
     chosen_graphs,
+    counts_in_words,
     joined_graphs,
     read_only,
     run_of_graphs,
 )
 from retgk.graphs.validation import (
-    check_alike,
     checked_attributes,
     checked_edges,
+    checked_graphs,
     checked_labels,
     checked_node_ptr,
+    checked_parts,
     checked_positions,
     checked_sizes,
     integers,
     weight_array,
 )
 
-__all__ = ["GraphBatch", "flat_arrays", "trusted_batch"]
+__all__ = ["GraphBatch", "flat_arrays", "trusted_batch", "with_reading"]
 
 
 Labels = Sequence[Hashable] | NDArray[Any]
@@ -62,6 +65,8 @@ class GraphBatch(Sequence["GraphBatch"]):
     symmetrize : bool, default=False
         Whether to make directed input undirected: an edge gets the larger of the weights
         of its two directions. Otherwise directed input is an error.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of None and NaN, as in `from_networkx`.
 
     Attributes
     ----------
@@ -75,6 +80,9 @@ class GraphBatch(Sequence["GraphBatch"]):
         Node attributes; of width zero when absent.
     label_names : tuple of hashable
         Vocabulary of the labels; empty when absent.
+    reading : Reading or None
+        How a converter or reader made the graphs, so that a model can read new ones alike; None
+        where they, or their labels or attributes, were made by hand.
 
     Examples
     --------
@@ -94,6 +102,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         "indptr",
         "label_names",
         "node_ptr",
+        "reading",
     )
 
     node_ptr: Ints
@@ -101,6 +110,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     indices: NDArray[np.int32]
     attributes: Floats
     label_names: tuple[Hashable, ...]
+    reading: Reading | None
     _weights: Floats | None
     _labels: Codes | None
 
@@ -114,6 +124,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         labels: Labels | None = None,
         attributes: ArrayLike | None = None,
         symmetrize: bool = False,
+        missing: Missing = "error",
     ) -> None:
         nodes = checked_node_ptr(node_ptr)
         adjacency = adjacency_from_rows(
@@ -123,9 +134,7 @@ class GraphBatch(Sequence["GraphBatch"]):
             weight_array(weights),
             symmetrize,
         )
-        codes, names = checked_labels(labels, nodes)
-        values = checked_attributes(attributes, nodes)
-        self._assign(FlatGraphs(nodes, adjacency, codes, names, values))
+        self._assign(checked_graphs(nodes, adjacency, labels, attributes, missing))
 
     @classmethod
     def from_edges(
@@ -137,6 +146,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         labels: Labels | None = None,
         attributes: ArrayLike | None = None,
         symmetrize: bool = False,
+        missing: Missing = "error",
     ) -> Self:
         """
         Build a batch from one list of edges.
@@ -156,6 +166,8 @@ class GraphBatch(Sequence["GraphBatch"]):
             Node attributes.
         symmetrize : bool, default=False
             Whether each edge stands for both directions.
+        missing : {"error", "label", "nan", "keep"}, default="error"
+            What becomes of None and NaN.
 
         Returns
         -------
@@ -165,9 +177,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         nodes = checked_node_ptr(offsets(checked_sizes(n_nodes)))
         ends = checked_edges(edges).T
         adjacency = adjacency_from_edges(nodes, ends, weight_array(weights), symmetrize)
-        codes, names = checked_labels(labels, nodes)
-        values = checked_attributes(attributes, nodes)
-        return cls._of_arrays(FlatGraphs(nodes, adjacency, codes, names, values))
+        return cls._of_arrays(checked_graphs(nodes, adjacency, labels, attributes, missing))
 
     @classmethod
     def concatenate(cls, batches: Iterable["GraphBatch"]) -> "GraphBatch":
@@ -185,16 +195,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         GraphBatch
             All graphs, in order.
         """
-        parts = list(batches)
-        if not parts:
-            raise InvalidInputError("there is no batch to concatenate")
-        for position, part in enumerate(parts):
-            if not isinstance(part, GraphBatch):
-                raise InvalidInputError(
-                    f"batch {position} is of type {type(part).__name__}; make it a GraphBatch first"
-                )
-            have = f"batch {position} has", "batch 0 has"
-            check_alike(part, parts[0].has_labels, parts[0].n_attributes, *have)
+        parts: list[GraphBatch] = checked_parts(batches, GraphBatch)
         if len(parts) == 1:
             return parts[0]
         return cls._of_arrays(joined_graphs([part._arrays() for part in parts]))
@@ -215,10 +216,12 @@ class GraphBatch(Sequence["GraphBatch"]):
         self._labels = None if arrays.labels is None else read_only(arrays.labels)
         self.label_names = arrays.label_names
         self.attributes = read_only(arrays.attributes)
+        self.reading = arrays.reading
 
     def _arrays(self) -> FlatGraphs:
         adjacency = Adjacency(self.indptr, self.indices, self._weights)
-        return FlatGraphs(self.node_ptr, adjacency, self._labels, self.label_names, self.attributes)
+        names, values = self.label_names, self.attributes
+        return FlatGraphs(self.node_ptr, adjacency, self._labels, names, values, self.reading)
 
     @property
     def weights(self) -> Floats:
@@ -279,13 +282,13 @@ class GraphBatch(Sequence["GraphBatch"]):
 
     def without_labels(self) -> "GraphBatch":
         """Give a copy without labels that shares everything else."""
-        return self._of_arrays(self._arrays()._replace(labels=None, label_names=()))
+        return self._of_arrays(self._arrays().without_labels())
 
     def without_attributes(self) -> "GraphBatch":
         """Give a copy without attributes that shares everything else."""
-        return self._of_arrays(self._arrays()._replace(attributes=np.empty((self.n_nodes, 0))))
+        return self._of_arrays(self._arrays().without_attributes())
 
-    def with_labels(self, labels: Labels) -> "GraphBatch":
+    def with_labels(self, labels: Labels, *, missing: Missing = "error") -> "GraphBatch":
         """
         Give a copy with other labels that shares everything else.
 
@@ -293,16 +296,20 @@ class GraphBatch(Sequence["GraphBatch"]):
         ----------
         labels : sequence of hashable, shape (n_nodes,)
             The new labels.
+        missing : {"error", "label", "nan", "keep"}, default="error"
+            What becomes of None and NaN.
 
         Returns
         -------
         GraphBatch
             The changed copy.
         """
-        codes, names = checked_labels(labels, self.node_ptr)
-        return self._of_arrays(self._arrays()._replace(labels=codes, label_names=names))
+        codes, names = checked_labels(labels, self.node_ptr, missing)
+        return self._of_arrays(
+            self._arrays()._replace(labels=codes, label_names=names, reading=None)
+        )
 
-    def with_attributes(self, attributes: ArrayLike) -> "GraphBatch":
+    def with_attributes(self, attributes: ArrayLike, *, missing: Missing = "error") -> "GraphBatch":
         """
         Give a copy with other attributes that shares everything else.
 
@@ -310,14 +317,16 @@ class GraphBatch(Sequence["GraphBatch"]):
         ----------
         attributes : array-like of float, shape (n_nodes, n_attributes)
             The new attributes.
+        missing : {"error", "label", "nan", "keep"}, default="error"
+            What becomes of None and NaN.
 
         Returns
         -------
         GraphBatch
             The changed copy.
         """
-        values = checked_attributes(attributes, self.node_ptr)
-        return self._of_arrays(self._arrays()._replace(attributes=values))
+        values = checked_attributes(attributes, self.node_ptr, missing)
+        return self._of_arrays(self._arrays()._replace(attributes=values, reading=None))
 
     def _is_loop(self) -> NDArray[np.bool_]:
         local = np.arange(self.n_nodes) - first_of_run(self.node_ptr)
@@ -368,16 +377,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         return trusted_batch, (self._arrays(),)
 
     def __repr__(self) -> str:
-        counts = [
-            _count_in_words(self.n_graphs, "graph"),
-            _count_in_words(self.n_nodes, "node"),
-            _count_in_words(self.n_edges, "weighted edge" if self.is_weighted else "edge"),
-        ]
-        if self.has_labels:
-            counts.append(_count_in_words(len(self.label_names), "label"))
-        if self.n_attributes:
-            counts.append(_count_in_words(self.n_attributes, "attribute"))
-        return f"GraphBatch({', '.join(counts)})"
+        return f"GraphBatch({counts_in_words(self)})"
 
 
 def flat_arrays(batch: GraphBatch) -> FlatGraphs:
@@ -390,5 +390,6 @@ def trusted_batch(arrays: FlatGraphs) -> GraphBatch:
     return GraphBatch._of_arrays(arrays)
 
 
-def _count_in_words(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+def with_reading(batch: GraphBatch, reading: Reading | None) -> GraphBatch:
+    """Give the same graphs, said to have been read in some way."""
+    return trusted_batch(batch._arrays()._replace(reading=reading))

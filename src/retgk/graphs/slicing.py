@@ -10,11 +10,13 @@ from retgk.array_types import Codes, Floats, Ints
 from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.labels import recode, union_of_names
 from retgk.graphs.ragged import gather_runs, offsets
+from retgk.graphs.reading import Reading
 
 __all__ = [
     "FlatGraphs",
     "are_equal",
     "chosen_graphs",
+    "counts_in_words",
     "joined_graphs",
     "read_only",
     "run_of_graphs",
@@ -22,13 +24,28 @@ __all__ = [
 
 
 class FlatGraphs(NamedTuple):
-    """The arrays of a batch; `labels`, and the weights of `adjacency`, are None when absent."""
+    """
+    The arrays of a batch; `labels`, and the weights of `adjacency`, are None when absent.
+
+    `reading` says how the graphs were read; it is no part of what they are.
+    """
 
     node_ptr: Ints
     adjacency: Adjacency
     labels: Codes | None
     label_names: tuple[Hashable, ...]
     attributes: Floats
+    reading: Reading | None = None
+
+    def without_labels(self) -> "FlatGraphs":
+        """Give the graphs without labels."""
+        reading = self.reading and self.reading.without_labels()
+        return self._replace(labels=None, label_names=(), reading=reading)
+
+    def without_attributes(self) -> "FlatGraphs":
+        """Give the graphs without attributes."""
+        reading = self.reading and self.reading.without_attributes()
+        return self._replace(attributes=np.empty((self.node_ptr[-1], 0)), reading=reading)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -49,14 +66,15 @@ def are_equal(own: FlatGraphs, its: FlatGraphs) -> bool:
         (own.node_ptr, its.node_ptr),
         *zip(own.adjacency, its.adjacency, strict=True),
         (own.labels, its.labels),
-        (own.attributes, its.attributes),
     ]
-    return all((a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in pairs)
+    return np.array_equal(own.attributes, its.attributes, equal_nan=True) and all(
+        (a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in pairs
+    )
 
 
 def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
     """Cut out graphs start to stop - 1; indices, labels, weights and attributes are views."""
-    node_ptr, (indptr, indices, weights), labels, names, attributes = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, reading = graphs
     nodes = slice(node_ptr[start], node_ptr[stop])
     row_ptr = indptr[nodes.start : nodes.stop + 1]
     entries = slice(row_ptr[0], row_ptr[-1])
@@ -70,12 +88,13 @@ def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
         None if labels is None else labels[nodes],
         names,
         attributes[nodes],
+        reading,
     )
 
 
 def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
     """Copy the graphs at some positions, in that order."""
-    node_ptr, (indptr, indices, weights), labels, names, attributes = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, reading = graphs
     first_nodes = node_ptr[positions]
     sizes = node_ptr[positions + 1] - first_nodes
     first_entries = indptr[first_nodes]
@@ -92,6 +111,7 @@ def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
         None if labels is None else gather_runs(labels, first_nodes, sizes),
         names,
         gather_runs(attributes, first_nodes, sizes),
+        reading,
     )
 
 
@@ -112,6 +132,7 @@ def joined_graphs(parts: Sequence[FlatGraphs]) -> FlatGraphs:
         np.concatenate(labels) if labels else None,
         names,
         np.concatenate([part.attributes for part in parts]),
+        parts[0].reading if all(part.reading == parts[0].reading for part in parts) else None,
     )
 
 
@@ -132,3 +153,21 @@ def _joined_ptr(ptrs: Sequence[Ints]) -> Ints:
 def _weights_or_none(weights: Floats) -> Floats | None:
     """None where all weights are one, so that equal graphs are stored equally."""
     return None if bool((weights == 1).all()) else weights
+
+
+def counts_in_words(batch: Any) -> str:
+    """Say how many graphs, nodes, edges, labels and attributes a batch has."""
+    counts = [
+        _count_in_words(batch.n_graphs, "graph"),
+        _count_in_words(batch.n_nodes, "node"),
+        _count_in_words(batch.n_edges, "weighted edge" if batch.is_weighted else "edge"),
+    ]
+    if batch.has_labels:
+        counts.append(_count_in_words(len(batch.label_names), "label"))
+    if batch.n_attributes:
+        counts.append(_count_in_words(batch.n_attributes, "attribute"))
+    return ", ".join(counts)
+
+
+def _count_in_words(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -1,8 +1,7 @@
 """Checks of what a GraphBatch is built from; nothing checks it again afterwards."""
 
-import math
 import warnings
-from collections.abc import Hashable, Mapping, Sequence, Set, Sized
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set, Sized
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
+from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.labels import encode_labels
-from retgk.graphs.ragged import graph_of
+from retgk.graphs.missing_values import (
+    KEPT_LABELS,
+    Missing,
+    check_missing,
+    check_no_missing_label,
+    check_numbers,
+    with_one_missing_label,
+)
+from retgk.graphs.slicing import FlatGraphs
 
 __all__ = [
     "check_alike",
-    "check_no_nan",
     "check_not_masked",
     "checked_attributes",
     "checked_edges",
+    "checked_graphs",
     "checked_labels",
     "checked_node_ptr",
+    "checked_parts",
     "checked_positions",
     "checked_sizes",
     "integers",
@@ -72,6 +81,21 @@ def check_alike(
                 "as_batch(graphs).without_labels()",
             ),
         )
+
+
+def checked_parts(batches: Iterable[Any], kind: type) -> list[Any]:
+    """List the batches that are to be put one after the other; all have the same node values."""
+    parts = list(batches)
+    if not parts:
+        raise InvalidInputError("there is no batch to concatenate")
+    for position, part in enumerate(parts):
+        if not isinstance(part, kind):
+            raise InvalidInputError(
+                f"batch {position} is of type {type(part).__name__}; make it a GraphBatch first"
+            )
+        have = f"batch {position} has", "batch 0 has"
+        check_alike(part, parts[0].has_labels, parts[0].n_attributes, *have)
+    return parts
 
 
 def warn_of_unknown_labels(
@@ -157,7 +181,18 @@ def checked_node_ptr(node_ptr: ArrayLike) -> Ints:
     return nodes
 
 
-def checked_labels(labels: Any, node_ptr: Ints) -> tuple[Codes | None, tuple[Hashable, ...]]:
+def checked_graphs(
+    node_ptr: Ints, adjacency: Adjacency, labels: Any, attributes: Any, missing: Missing
+) -> FlatGraphs:
+    """Put labels and attributes, which are checked, to graphs that are checked already."""
+    codes, names = checked_labels(labels, node_ptr, missing)
+    values = checked_attributes(attributes, node_ptr, missing)
+    return FlatGraphs(node_ptr, adjacency, codes, names, values)
+
+
+def checked_labels(
+    labels: Any, node_ptr: Ints, missing: Missing = "error"
+) -> tuple[Codes | None, tuple[Hashable, ...]]:
     """Encode one label per node: codes and vocabulary; None and () where there are none."""
     if labels is None:
         return None, ()
@@ -173,24 +208,17 @@ def checked_labels(labels: Any, node_ptr: Ints) -> tuple[Codes | None, tuple[Has
         )
     check_not_masked(labels, "labels")
     codes, names = encode_labels(labels)
-    check_no_nan(codes, names, node_ptr)
+    check_missing(missing)
+    if missing in KEPT_LABELS:
+        return with_one_missing_label(codes, names)
+    check_no_missing_label(codes, names, node_ptr)
     return codes, names
 
 
-def check_no_nan(codes: Codes, names: tuple[Hashable, ...], node_ptr: Ints) -> None:
-    """Raise where a label is NaN."""
-    for code, name in enumerate(names):
-        if isinstance(name, float) and math.isnan(name):
-            node = int(np.argmax(codes == code))
-            graph = graph_of(node_ptr, node)
-            raise InvalidInputError(
-                f"graph {graph}: node {node - node_ptr[graph]} has the label nan, which does not "
-                "equal itself; give missing labels a name of their own"
-            )
-
-
-def checked_attributes(attributes: ArrayLike | None, node_ptr: Ints) -> Floats:
-    """Copy attributes, which must be finite and have one row per node."""
+def checked_attributes(
+    attributes: ArrayLike | None, node_ptr: Ints, missing: Missing = "error"
+) -> Floats:
+    """Copy attributes, which must be finite, or NaN if that is kept, and have one row per node."""
     n_nodes = int(node_ptr[-1])
     if attributes is None:
         return np.empty((n_nodes, 0))
@@ -202,14 +230,8 @@ def checked_attributes(attributes: ArrayLike | None, node_ptr: Ints) -> Floats:
         raise InvalidInputError(
             f"attributes must have shape ({n_nodes}, n_attributes), got {values.shape}{hint}"
         )
-    finite = np.isfinite(values)
-    if not finite.all():
-        node, column = (int(position[0]) for position in np.nonzero(~finite))
-        graph = graph_of(node_ptr, node)
-        raise InvalidInputError(
-            f"graph {graph}: attribute {column} of node {node - node_ptr[graph]} is "
-            f"{values[node, column]}; fill it in or drop the graph together with its target"
-        )
+    check_missing(missing)
+    check_numbers(values, node_ptr, missing)
     return values
 
 

@@ -4,9 +4,10 @@ import os
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from retgk.errors import InvalidInputError, Remedy
+from retgk.graphs.missing_values import Missing
 from retgk.io.formats.graph_files import Format, PathLike, format_of, paths_to_read
 from retgk.io.formats.smiles_files import SmilesReading, read_smiles
 from retgk.io.graph_dataset import GraphDataset, without_empty_targets
@@ -22,7 +23,9 @@ def read_graphs(
     format: Format | None = None,  # noqa: A002
     label: Hashable | None = None,
     attributes: Hashable | list[Hashable] | None = None,
+    weight: Hashable | None = "weight",
     symmetrize: bool = False,
+    missing: Missing = "error",
     delimiter: str | None = None,
     weighted: bool = False,
     smiles_column: str | None = None,
@@ -30,6 +33,7 @@ def read_graphs(
     skip_invalid: bool = False,
     bond_orders: bool = False,
     atom_attributes: str | Sequence[str] = (),
+    add_hydrogens: bool = False,
     max_bytes: int | None = None,
 ) -> GraphDataset:
     r"""
@@ -51,9 +55,13 @@ def read_graphs(
         GraphML: node attribute that is the discrete label.
     attributes : hashable or list of hashable, optional
         GraphML: node attributes that make up the continuous attributes.
+    weight : hashable, optional
+        GraphML: edge attribute that is the weight.
     symmetrize : bool, default=False
         TUDataset and GraphML: whether to make directed graphs undirected. Otherwise they are an
         error.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        GraphML: what becomes of missing labels and attributes, as in `from_networkx`.
     delimiter : str, optional
         Edge lists: what stands between the columns; a comma in ``.csv`` files and white space in
         others by default.
@@ -70,6 +78,8 @@ def read_graphs(
         SMILES: whether the order of a bond is its weight.
     atom_attributes : str or sequence of str, default=()
         SMILES: what to keep of every atom as continuous attributes, as in `from_rdkit`.
+    add_hydrogens : bool, default=False
+        SMILES: whether hydrogens become nodes too.
     max_bytes : int, optional
         Limit on the unpacked size, and on the memory that reading takes, as files may come from
         strangers. By default 4 GiB of text, and as much memory as honest files of that size need:
@@ -99,15 +109,18 @@ def read_graphs(
     """
     if isinstance(atom_attributes, str):
         atom_attributes = (atom_attributes,)
-    smiles = SmilesReading(smiles_column, target_column, skip_invalid, bond_orders, atom_attributes)
+    smiles = SmilesReading(
+        smiles_column, target_column, skip_invalid, bond_orders, atom_attributes, add_hydrogens
+    )
     source = _Source(Path(path), format)
-    form = source.find_format()
+    form = source.find_format(is_table=not smiles_column is target_column is None)
     if form == "tu":
         return source.read_tu(symmetrize, max_bytes)
     if form == "parquet":
         return source.read_parquet(max_bytes)
     if form == "graphml":
-        return source.read_graphml(label, attributes, symmetrize, max_bytes)
+        named = {"label": label, "attributes": attributes, "weight": weight, "missing": missing}
+        return source.read_graphml({**named, "symmetrize": symmetrize}, max_bytes)
     if form == "edges":
         return source.read_edges(delimiter, weighted, max_bytes)
     return source.read_smiles(smiles, max_bytes)
@@ -120,7 +133,7 @@ class _Source:
     path: Path
     given_format: Format | None
 
-    def find_format(self) -> Format:
+    def find_format(self, is_table: bool) -> Format:
         if not self.path.exists():
             raise InvalidInputError(
                 f"there is no file or folder {self.path}; load_tudataset loads collections by name"
@@ -129,38 +142,30 @@ class _Source:
             raise InvalidInputError(
                 f"format must be one of {', '.join(get_args(Format))}, got {self.given_format!r}"
             )
-        return self.given_format or format_of(self.path)
+        return self.given_format or format_of(self.path, is_table)
 
     @property
     def name(self) -> str:
         return _name_of(self.path) or self.path.name
 
     def read_tu(self, symmetrize: bool, max_bytes: int | None) -> GraphDataset:
-        from retgk.io.formats.parsed_copies import ReadOptions
+        from retgk.io.formats.parsed_copies import ReadOptions, with_options
         from retgk.io.formats.tudataset_reader import read_tudataset
 
         options = ReadOptions(symmetrize=symmetrize)
         dataset, _ = read_tudataset(self.path, None, options, max_bytes)
-        return without_empty_targets(dataset)
+        return without_empty_targets(with_options(dataset, options))
 
     def read_parquet(self, max_bytes: int | None) -> GraphDataset:
         from retgk.io.formats.parquet import read_parquet
 
         return without_empty_targets(read_parquet(self.path, max_bytes=max_bytes))
 
-    def read_graphml(
-        self,
-        label: Hashable | None,
-        attributes: Hashable | list[Hashable],
-        symmetrize: bool,
-        max_bytes: int | None,
-    ) -> GraphDataset:
+    def read_graphml(self, options: dict[str, Any], max_bytes: int | None) -> GraphDataset:
         from retgk.io.formats.graphml import read_graphml
 
         paths = paths_to_read(self.path, ".graphml")
-        graphs = read_graphml(
-            paths, label=label, attributes=attributes, symmetrize=symmetrize, max_bytes=max_bytes
-        )
+        graphs = read_graphml(paths, **options, max_bytes=max_bytes)
         names = [_text(file.stem) for file in paths]
         return GraphDataset(graphs, None, self.name, graph_names=names)
 

@@ -13,9 +13,15 @@ from retgk.array_types import Floats, Ints
 from retgk.engine.embedded.embedded_engine import EmbeddedEngine
 from retgk.engine.embedded.graph_vectors import joined_vectors
 from retgk.engine.node_features import NodeFeatures
-from retgk.estimators.embedding import RetGKEmbedding, embedding_engine, embedding_features
+from retgk.estimators.embedding import RetGKEmbedding
+from retgk.estimators.engines_of_parameters import (
+    embedding_engine,
+    embedding_features,
+    kernel_engine,
+    kernel_features,
+)
 from retgk.estimators.gram_file import check_new_gram, write_gram
-from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
+from retgk.estimators.kernel import RetGKKernel
 from retgk.graphs.batch import GraphBatch
 from retgk.kernels.node_kernels import Gaussian, Laplacian
 from retgk.paper.paper_graphs import PaperSet

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 FORMAT = "retgk-model"
-VERSION = 1
+VERSION = 2
 
 Arrays = dict[str, NDArray[Any]]
 

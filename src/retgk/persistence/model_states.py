@@ -6,8 +6,10 @@ from retgk.engine.embedded.embedded_engine import EmbeddedEngine
 from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError
 from retgk.estimators.classifier import RetGKClassifier
-from retgk.estimators.embedding import RetGKEmbedding, embedding_engine, set_fitted_embedding
-from retgk.estimators.kernel import RetGKKernel, kernel_engine, set_fitted_kernel
+from retgk.estimators.embedding import RetGKEmbedding, set_fitted_embedding
+from retgk.estimators.engines_of_parameters import embedding_engine, kernel_engine
+from retgk.estimators.graph_intake import GraphIntake, restored_intake
+from retgk.estimators.kernel import RetGKKernel, set_fitted_kernel
 from retgk.estimators.predictor import GraphPredictor
 from retgk.estimators.regressor import RetGKRegressor
 from retgk.runtime.seeds import MAX_SEED
@@ -29,7 +31,7 @@ _MAX_CANDIDATES = 1 << 30
 
 def kernel_state(kernel: RetGKKernel) -> FittedState:
     """Everything that `transform` needs; inner products of the fitted graphs are found again."""
-    state = kernel.engine_.state()
+    state = _with_intake(kernel.engine_.state(), kernel.intake_)
     state.values |= {"graph_kernel": kernel.graph_kernel_, "walk_seed": kernel.walk_seed_}
     return state
 
@@ -39,12 +41,13 @@ def restore_kernel(kernel: RetGKKernel, stored: FittedState) -> None:
     graph_kernel = stored.take_graph_kernel("graph_kernel")
     walks = _take_walks(kernel, stored)
     engine = kernel_engine(kernel).restore(stored, walks.n_steps)
-    set_fitted_kernel(kernel, engine, walks, graph_kernel)
+    intake = restored_intake(stored, engine.n_attributes)
+    set_fitted_kernel(kernel, engine, walks, graph_kernel, intake)
 
 
 def embedding_state(embedding: RetGKEmbedding) -> FittedState:
     """Everything that `transform` needs."""
-    state = embedding.engine_.state()
+    state = _with_intake(embedding.engine_.state(), embedding.intake_)
     state.values["walk_seed"] = embedding.walk_seed_
     return state
 
@@ -53,7 +56,13 @@ def restore_embedding(embedding: RetGKEmbedding, stored: FittedState) -> None:
     """Make a transformer fitted with a state that is checked."""
     walks = _take_walks(embedding, stored)
     engine = embedding_engine(embedding).restore(stored, walks.n_steps)
-    set_fitted_embedding(embedding, engine, walks)
+    intake = restored_intake(stored, engine.n_attributes)
+    set_fitted_embedding(embedding, engine, walks, intake)
+
+
+def _with_intake(state: FittedState, intake: GraphIntake) -> FittedState:
+    own = intake.state()
+    return FittedState(state.values | own.values, state.arrays | own.arrays, state.parts)
 
 
 def _take_walks(model: RetGKKernel | RetGKEmbedding, stored: FittedState) -> Walks:
@@ -151,12 +160,12 @@ def _restore_shared(model: GraphPredictor, stored: FittedState, n_outputs: int |
     model.approximate_ = stored.take_value("approximate", bool)
     if model.approximate_:
         embedding = stored.take_part("embedding", RetGKEmbedding)
-        model.walks_ = embedding.walks_
+        model.walks_, model.intake_ = embedding.walks_, embedding.intake_
         model.engine_ = embedding.engine_.restore_vectors(stored)
         name = "support_ptr"
     else:
         kernel = stored.take_part("kernel", RetGKKernel)
-        model.walks_ = kernel.walks_
+        model.walks_, model.intake_ = kernel.walks_, kernel.intake_
         model.engine_, name = kernel.engine_, "kernel"
         if kernel.graph_kernel_ != model.graph_kernel_:
             raise InvalidInputError("'graph_kernel' is not that of 'kernel'")

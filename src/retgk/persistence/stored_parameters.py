@@ -8,6 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from retgk.errors import InvalidInputError, Remedy
+from retgk.estimators.attribute_imputation import Imputation
 from retgk.persistence.json_values import from_json, to_json
 from retgk.walks.return_probabilities import Method
 
@@ -123,7 +124,9 @@ def _are_steps(value: Any) -> bool:
 
 
 def _is_not_negative(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < math.inf
+    if type(value) is int:
+        return 0 <= value <= sys.maxsize  # compiled code knows no larger ones
+    return type(value) is float and 0 <= value < math.inf
 
 
 # What predictions depend on without looking at it again, or what would take memory, threads or
@@ -138,6 +141,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "scoring": lambda value: value is None or type(value) is str,
     "n_landmarks": lambda value: value is None or _is_whole(value, 1, sys.maxsize),
     "verbose": lambda value: _is_whole(value, 0, _MANY),
+    "impute_attributes": lambda value: value in (None, *get_args(Imputation)),
     "tol": lambda value: _is_not_negative(value) and value < 1,
     "method": lambda value: value in get_args(Method),
     "sparse_output": lambda value: type(value) is bool,

@@ -11,6 +11,7 @@ from retgk.errors import InvalidInputError
 from retgk.runtime.unfinished_files import is_unfinished, unfinished_path
 
 __all__ = [
+    "CACHE_VARIABLE",
     "HOME_VARIABLE",
     "atomic_folder",
     "atomic_path",
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 HOME_VARIABLE = "RETGK_DATA_HOME"
+CACHE_VARIABLE = "RETGK_CACHE_HOME"
 
 _KIND_OF_FILE = {
     stat.S_IFDIR: "folder",
@@ -41,27 +43,16 @@ def data_home_folder(data_home: str | os.PathLike[str] | None) -> Path:
     return Path(chosen).expanduser() if chosen else _platform_folder() / "data"
 
 
-def cache_folder(data_home: Path) -> Path:
-    """Choose the folder of parsed copies: beside the data sets if that may be written to."""
-    if _is_writable(data_home):
-        return data_home / ".retgk-cache"
-    return _platform_folder() / "parsed"
+def cache_folder() -> Path:
+    """Choose the folder of parsed copies, none of which lie beside the files of the user."""
+    chosen = os.environ.get(CACHE_VARIABLE)
+    return Path(chosen).expanduser() if chosen else _platform_folder() / "parsed"
 
 
 def _platform_folder() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("retgk", appauthor=False)
-
-
-def _is_writable(folder: Path) -> bool:
-    """Whether a folder may be written to, and its mode says so: root may write anywhere."""
-    try:
-        mode = folder.stat().st_mode
-    except OSError:
-        return False
-    any_write_bit = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-    return bool(mode & any_write_bit) and os.access(folder, os.W_OK)
 
 
 # Files that appear whole or not at all

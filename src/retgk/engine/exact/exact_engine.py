@@ -113,7 +113,7 @@ class ExactEngine:
         self.kernels: list[NodeKernel] = []
         self.label_names: tuple[Hashable, ...] = ()
         self._has_labels = False
-        self._n_attributes = 0
+        self.n_attributes = 0
         self._scaling = AttributeScaling()
         self._levels = LabelLevels()
         self._columns: list[Ints] = []
@@ -151,7 +151,7 @@ class ExactEngine:
         blocks = self._checked_blocks(batch.n_attributes)
         named = dict(zip(self._block_names, (columns for columns, _ in blocks), strict=False))
         self._scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, named)
-        self._n_attributes = batch.n_attributes
+        self.n_attributes = batch.n_attributes
         self._columns = [columns for columns, _ in blocks]
         self.label_names = batch.label_names
         self._has_labels = batch.has_labels
@@ -210,7 +210,7 @@ class ExactEngine:
 
     def compare(self, features: NodeFeatures) -> ExactComparison:
         """Put new graphs beside the kept ones."""
-        check_alike(features.batch, self._has_labels, self._n_attributes)
+        check_alike(features.batch, self._has_labels, self.n_attributes)
         features.check_steps(self._graphs.n_steps)
         features.check_attributes()
         points = self._points(features)
@@ -257,7 +257,7 @@ class ExactEngine:
             **{f"attribute_kernel_{b}": own for b, own in enumerate(self.kernels[1:])},
             "label_names": tuple(self.label_names),
             "has_labels": self._has_labels,
-            "n_attributes": self._n_attributes,
+            "n_attributes": self.n_attributes,
         }
         return state
 
@@ -266,8 +266,8 @@ class ExactEngine:
         structure = state.take_node_kernel("structure_kernel")
         self.label_names = state.take_names("label_names")
         self._has_labels = state.take_value("has_labels", bool)
-        self._n_attributes = state.take_attribute_count()
-        self._scaling = AttributeScaling.restored(state, self._n_attributes)
+        self.n_attributes = state.take_attribute_count()
+        self._scaling = AttributeScaling.restored(state, self.n_attributes)
         check_depth(self.depth, self.level_weights)
         self._levels = LabelLevels(int(self.depth), self.level_weights)
         self._levels.restore(state)
@@ -291,7 +291,7 @@ class ExactEngine:
             raise InvalidInputError(
                 f"attribute_kernel has {len(given)} blocks, but kernels are there for {n_stored}"
             )
-        n_used = self._scaling.n_used(self._n_attributes)
+        n_used = self._scaling.n_used(self.n_attributes)
         return [columns for columns, _ in attribute_blocks(given, n_used)]
 
     def _points(self, features: NodeFeatures) -> NodePoints:

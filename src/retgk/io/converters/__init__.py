@@ -1,7 +1,7 @@
 """Graphs of other packages: one function for each, and one that finds the right one."""
 
 from retgk.io.converters.arrays import from_edge_lists, from_numpy, from_scipy
-from retgk.io.converters.dispatch import GraphLike, GraphsLike, as_batch, to_networkx
+from retgk.io.converters.dispatch import GraphLike, GraphsLike, as_batch, batch_like, to_networkx
 from retgk.io.converters.grakel import from_grakel
 from retgk.io.converters.igraph_graphs import from_igraph
 from retgk.io.converters.networkx_graphs import from_networkx
@@ -12,6 +12,7 @@ __all__ = [
     "GraphLike",
     "GraphsLike",
     "as_batch",
+    "batch_like",
     "from_edge_lists",
     "from_grakel",
     "from_igraph",

@@ -10,6 +10,7 @@ from scipy.sparse import issparse, sparray, spmatrix
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.missing_values import Missing
 from retgk.graphs.ragged import offsets
 from retgk.graphs.validation import check_not_masked, integers
 from retgk.io.converters.graph_kinds import list_graphs
@@ -20,6 +21,7 @@ from retgk.io.converters.local_edges import (
     checked_edges,
 )
 from retgk.io.converters.node_values import join_labels, list_per_graph, stack_attributes
+from retgk.io.converters.remembered_options import remembers
 
 __all__ = ["from_edge_lists", "from_numpy", "from_scipy"]
 
@@ -31,12 +33,14 @@ _NUMBERS = "biuf"
 STACK_ENTRIES = 1 << 24
 
 
+@remembers("arrays")
 def from_scipy(
     matrices: Sparse | Iterable[Sparse],
     *,
     labels: PerGraph | None = None,
     attributes: PerGraph | None = None,
     symmetrize: bool = False,
+    missing: Missing = "error",
 ) -> GraphBatch:
     """
     Convert sparse adjacency matrices.
@@ -53,6 +57,8 @@ def from_scipy(
     symmetrize : bool, default=False
         Whether to make directed input undirected: an edge gets the larger of the weights
         of its two directions. Otherwise directed input is an error.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of missing labels and attributes, as in `from_networkx`.
 
     Returns
     -------
@@ -77,17 +83,20 @@ def from_scipy(
         np.concatenate([row.indices for row in rows]),
         np.concatenate([row.data for row in rows]),
         labels=join_labels(_one_each(labels, single), sizes),
-        attributes=stack_attributes(_one_each(attributes, single), sizes),
+        attributes=stack_attributes(_one_each(attributes, single), sizes, missing),
         symmetrize=symmetrize,
+        missing=missing,
     )
 
 
+@remembers("arrays")
 def from_numpy(
     matrices: NDArray[Any] | Iterable[ArrayLike],
     *,
     labels: PerGraph | None = None,
     attributes: PerGraph | None = None,
     symmetrize: bool = False,
+    missing: Missing = "error",
 ) -> GraphBatch:
     """
     Convert dense adjacency matrices.
@@ -104,6 +113,8 @@ def from_numpy(
     symmetrize : bool, default=False
         Whether to make directed input undirected: an edge gets the larger of the weights
         of its two directions. Otherwise directed input is an error.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of missing labels and attributes, as in `from_networkx`.
 
     Returns
     -------
@@ -126,11 +137,13 @@ def from_numpy(
         np.concatenate([columns for _, columns, _, _ in entries]),
         np.concatenate([weights for _, _, weights, _ in entries]),
         labels=join_labels(_one_each(labels, single), sizes),
-        attributes=stack_attributes(_one_each(attributes, single), sizes),
+        attributes=stack_attributes(_one_each(attributes, single), sizes, missing),
         symmetrize=symmetrize,
+        missing=missing,
     )
 
 
+@remembers("arrays")
 def from_edge_lists(
     edges: NDArray[Any] | Iterable[ArrayLike],
     n_nodes: int | Sequence[int] | NDArray[Any] | None = None,
@@ -139,6 +152,7 @@ def from_edge_lists(
     labels: PerGraph | None = None,
     attributes: PerGraph | None = None,
     symmetrize: bool = False,
+    missing: Missing = "error",
 ) -> GraphBatch:
     """
     Convert arrays of edges, one for each graph.
@@ -159,6 +173,8 @@ def from_edge_lists(
     symmetrize : bool, default=False
         Whether each edge stands for both directions; an edge that is listed in both
         gets the larger of its two weights. Otherwise both must be listed.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of missing labels and attributes, as in `from_networkx`.
 
     Returns
     -------
@@ -182,8 +198,9 @@ def from_edge_lists(
         sizes,
         _weighted_edges(pairs, _one_each(weights, single)),
         labels=join_labels(_one_each(labels, single), sizes),
-        attributes=stack_attributes(_one_each(attributes, single), sizes),
+        attributes=stack_attributes(_one_each(attributes, single), sizes, missing),
         symmetrize=symmetrize,
+        missing=missing,
     )
 
 

@@ -8,6 +8,7 @@ from scipy.sparse import issparse
 
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.reading import Reading, check_same_reading
 from retgk.io.converters.arrays import from_edge_lists, from_numpy, from_scipy
 from retgk.io.converters.grakel import from_grakel
 from retgk.io.converters.graph_kinds import (
@@ -20,6 +21,7 @@ from retgk.io.converters.graph_kinds import (
     missing_graph_error,
 )
 from retgk.io.converters.igraph_graphs import from_igraph
+from retgk.io.converters.misplaced_keywords import check_keywords, keywords_of
 from retgk.io.converters.networkx_graphs import from_networkx, networkx_graph
 from retgk.io.converters.pyg import from_pyg
 from retgk.io.converters.rdkit_molecules import from_rdkit, from_smiles
@@ -28,7 +30,7 @@ from retgk.io.graph_dataset import GraphDataset
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["GraphLike", "GraphsLike", "as_batch", "to_networkx"]
+__all__ = ["CONVERT_FIRST", "GraphLike", "GraphsLike", "as_batch", "batch_like", "to_networkx"]
 
 GraphLike = Any
 """One graph of any kind that `as_batch` knows."""
@@ -38,11 +40,21 @@ GraphsLike = GraphBatch | Iterable[GraphLike] | GraphLike
 
 
 class _Kind(NamedTuple):
-    """One kind of graph: its name, how one graph is recognised, and the converter of a list."""
+    """
+    One kind of graph: its name, how one graph is recognised, and the converter of a list.
+
+    `reading` is the kind of `Reading` that the converter makes, and `own` are the functions whose
+    options it takes.
+    """
 
     name: str
     is_one: Callable[[Any], bool]
     convert: Callable[..., GraphBatch]
+    reading: str | None
+    own: tuple[Callable[..., GraphBatch], ...]
+
+    def options(self) -> tuple[str, ...]:
+        return keywords_of(*self.own)
 
 
 def as_batch(graphs: GraphsLike, **options: Any) -> GraphBatch:
@@ -76,13 +88,37 @@ def as_batch(graphs: GraphsLike, **options: Any) -> GraphBatch:
         return graphs
     if not options and isinstance(graphs, GraphDataset):
         return graphs.graphs
-    if isinstance(graphs, np.ndarray) and graphs.ndim == 3 and graphs.dtype.kind != "O":
-        return from_numpy(graphs, **options)
-    kind = _kind_of(graphs)
-    if kind is not None:
-        return kind.convert(graphs, **options)
-    found = _list_any(graphs)
-    return _kind_of_all(found).convert(found, **options)
+    kind, found = _kind_and_graphs(graphs)
+    if options and kind.own:
+        owner = f"as_batch of a {kind.name}"
+        check_keywords(options, kind.options(), owner, _options_of_other_kinds(kind))
+    return kind.convert(found, **options)
+
+
+def batch_like(
+    graphs: GraphsLike, reading: Reading | None, others_were: str = "the fitted ones"
+) -> GraphBatch:
+    """
+    Convert graphs with the options by which others were read.
+
+    Graphs that are a batch already must not have been read in another way; where nothing is known
+    of either they are taken as they are. `others_were` is how an error speaks of the others.
+    """
+    if isinstance(graphs, GraphBatch | GraphDataset) or reading is None:
+        batch = as_batch(graphs)
+        check_same_reading(batch.reading, reading, others_were=others_were)
+        return batch
+    kind, found = _kind_and_graphs(graphs)
+    if kind.reading is None:  # several batches or data sets
+        for part in found if isinstance(found, list) else [found]:
+            check_same_reading(as_batch(part).reading, reading, others_were=others_were)
+    if kind.reading != reading.kind:
+        return kind.convert(found)
+    options = {**reading.options, **reading.form}
+    names = kind.options()
+    batch = kind.convert(found, **{name: options[name] for name in options if name in names})
+    batch = batch if reading.labels else batch.without_labels()
+    return batch if reading.attributes else batch.without_attributes()
 
 
 def to_networkx(graphs: GraphsLike) -> "list[nx.Graph]":
@@ -145,18 +181,53 @@ def _from_matrices_or_edges(arrays: Any, **options: Any) -> GraphBatch:
     return from_numpy(arrays, **options)
 
 
+_ARRAYS = (from_numpy, from_edge_lists)
+
+
+def _kind(name: str, is_one: Callable[[Any], bool], convert: Any, reading: str) -> _Kind:
+    return _Kind(name, is_one, convert, reading, (convert,))
+
+
 # The first kind that recognises a graph converts it; none of these tests imports a package.
 _KINDS = (
-    _Kind("GraphBatch", _is_batch, _concatenate),
-    _Kind("SMILES string", lambda graph: isinstance(graph, str), from_smiles),
-    _Kind("scipy.sparse matrix", issparse, from_scipy),
-    _Kind("two-dimensional NumPy array", _is_matrix, _from_matrices_or_edges),
-    _Kind("networkx graph", is_networkx, from_networkx),
-    _Kind("igraph graph", is_igraph, from_igraph),
-    _Kind("RDKit molecule", is_rdkit, from_rdkit),
-    _Kind("PyTorch Geometric Data", is_pyg, from_pyg),
-    _Kind("GraKeL graph", is_grakel, from_grakel),
+    _Kind("GraphBatch", _is_batch, _concatenate, None, ()),
+    _kind("SMILES string", lambda graph: isinstance(graph, str), from_smiles, "molecules"),
+    _kind("scipy.sparse matrix", issparse, from_scipy, "arrays"),
+    _Kind("two-dimensional NumPy array", _is_matrix, _from_matrices_or_edges, "arrays", _ARRAYS),
+    _kind("networkx graph", is_networkx, from_networkx, "networkx"),
+    _kind("igraph graph", is_igraph, from_igraph, "igraph"),
+    _kind("RDKit molecule", is_rdkit, from_rdkit, "molecules"),
+    _kind("PyTorch Geometric Data", is_pyg, from_pyg, "pyg"),
+    _kind("GraKeL graph", is_grakel, from_grakel, "grakel"),
 )
+_STACK = _Kind("stack of NumPy matrices", _is_matrix, from_numpy, "arrays", (from_numpy,))
+
+CONVERT_FIRST = dict.fromkeys(
+    keywords_of(*(function for kind in _KINDS for function in kind.own)),
+    "it is an option of as_batch; convert the graphs first: as_batch(graphs, {option})",
+)
+"""Where options of converters belong that were given to a function that has none of them."""
+
+
+def _options_of_other_kinds(own: _Kind) -> dict[str, str]:
+    """Tell for every option that graphs of another kind have which these are."""
+    return {
+        name: f"it is an option of a {kind.name}; a {own.name} has {', '.join(own.options())}"
+        for kind in reversed(_KINDS)
+        for name in kind.options()
+        if name not in own.options()
+    }
+
+
+def _kind_and_graphs(graphs: Any) -> tuple[_Kind, Any]:
+    """Find the converter, and give it what it takes: one graph, or a list of graphs of its kind."""
+    if isinstance(graphs, np.ndarray) and graphs.ndim == 3 and graphs.dtype.kind != "O":
+        return _STACK, graphs
+    kind = _kind_of(graphs)
+    if kind is not None:
+        return kind, graphs
+    found = _list_any(graphs)
+    return _kind_of_all(found), found
 
 
 def _kind_of(graph: Any) -> _Kind | None:

@@ -9,6 +9,7 @@ from scipy.sparse import coo_array, issparse
 
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.missing_values import Missing
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.io.converters.graph_kinds import (
     graphs_of_kind,
@@ -18,6 +19,7 @@ from retgk.io.converters.graph_kinds import (
 )
 from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges
 from retgk.io.converters.node_values import attribute_matrix
+from retgk.io.converters.remembered_options import remembers
 
 __all__ = ["from_grakel"]
 
@@ -31,11 +33,13 @@ GrakelGraph = Any
 Edges = list[tuple[Hashable, Hashable, Any]]
 
 
+@remembers("grakel")
 def from_grakel(
     graphs: GrakelGraph | Iterable[GrakelGraph],
     *,
     as_attributes: bool = False,
     symmetrize: bool = False,
+    missing: Missing = "error",
 ) -> GraphBatch:
     """
     Convert graphs in the input format of GraKeL.
@@ -58,6 +62,8 @@ def from_grakel(
     symmetrize : bool, default=False
         Whether each edge stands for both directions; an edge that is listed in both
         gets the larger of its two weights. Otherwise both must be listed.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of missing labels and attributes, as in `from_networkx`.
 
     Returns
     -------
@@ -74,7 +80,7 @@ def from_grakel(
     read = [_read_graph(graph, position) for position, graph in enumerate(found)]
     sizes = [len(nodes) for nodes, _, _ in read]
     node_ptr = offsets(sizes)
-    values = _node_values(read)
+    values = _node_values(read, missing)
 
     def node_name(node: int) -> str:
         graph = graph_of(node_ptr, node)
@@ -82,13 +88,14 @@ def from_grakel(
 
     attributes = None
     if as_attributes and values is not None:
-        attributes, values = attribute_matrix(values, "node label", node_name), None
+        attributes, values = attribute_matrix(values, "node label", node_name, missing), None
     return batch_from_local_edges(
         sizes,
         [edges for _, edges, _ in read],
         labels=values,
         attributes=attributes,
         symmetrize=symmetrize,
+        missing=missing,
     )
 
 
@@ -190,7 +197,9 @@ def _edges_of_mapping(structure: Mapping[Any, Any]) -> tuple[Edges, list[Hashabl
     return edges, list(structure)
 
 
-def _node_values(read: list[tuple[list[Hashable], LocalEdges, Any]]) -> list[Any] | None:
+def _node_values(
+    read: list[tuple[list[Hashable], LocalEdges, Any]], missing: Missing
+) -> list[Any] | None:
     """Labels of all nodes; all graphs have them or none has."""
     if all(labels is None for _, _, labels in read):
         return None
@@ -201,7 +210,7 @@ def _node_values(read: list[tuple[list[Hashable], LocalEdges, Any]]) -> list[Any
                 f"graph {position} has no node labels, others have; give all graphs labels or none"
             )
         for node in nodes:
-            if node not in labels:
+            if node not in labels and missing == "error":
                 raise InvalidInputError(f"graph {position}, node {node!r} has no label")
-            values.append(labels[node])
+            values.append(labels.get(node))
     return values

@@ -9,10 +9,12 @@ import numpy as np
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.missing_values import Missing
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.io.converters.graph_kinds import is_igraph, list_graphs
 from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, both_directions
 from retgk.io.converters.node_values import attribute_matrix, attribute_names, warn_of_unused_values
+from retgk.io.converters.remembered_options import remembers
 
 if TYPE_CHECKING:
     import igraph
@@ -22,6 +24,7 @@ __all__ = ["from_igraph"]
 _IDENTITIES = ("id", "name", "_nx_name")  # what igraph itself sets when it reads graphs
 
 
+@remembers("igraph")
 def from_igraph(
     graphs: "igraph.Graph | Iterable[igraph.Graph]",
     *,
@@ -29,6 +32,7 @@ def from_igraph(
     attributes: str | list[str] | None = None,
     weight: str | None = "weight",
     symmetrize: bool = False,
+    missing: Missing = "error",
 ) -> GraphBatch:
     """
     Convert graphs of python-igraph.
@@ -52,6 +56,8 @@ def from_igraph(
     symmetrize : bool, default=False
         Whether to drop the directions of directed graphs: an edge gets the larger of
         the weights of its two directions. Otherwise a directed graph is an error.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of missing labels and attributes, as in `from_networkx`.
 
     Returns
     -------
@@ -76,15 +82,16 @@ def from_igraph(
         return f"graph {graph}, vertex {node - node_ptr[graph]}"
 
     parts = [
-        attribute_matrix(_vertex_values(found, name), name, node_name)
+        attribute_matrix(_vertex_values(found, name, missing), name, node_name, missing)
         for name in attribute_names(attributes)
     ]
     return batch_from_local_edges(
         sizes,
         edges,
-        labels=None if label is None else _vertex_values(found, label),
+        labels=None if label is None else _vertex_values(found, label, missing),
         attributes=np.concatenate(parts, axis=1) if parts else None,
         symmetrize=symmetrize,
+        missing=missing,
     )
 
 
@@ -123,16 +130,21 @@ def _edge_weights(graph: Any, position: int, weight: str | None) -> Floats | Non
         ) from None
 
 
-def _vertex_values(graphs: list[Any], name: str) -> list[Any]:
+def _vertex_values(graphs: list[Any], name: str, missing: Missing) -> list[Any]:
     """One vertex attribute over all graphs; igraph fills in None where it was never set."""
     values: list[Any] = []
     for position, graph in enumerate(graphs):
         found = graph.vs[name] if name in graph.vs.attributes() else [None] * graph.vcount()
-        if any(value is None for value in found):
+        if missing == "error" and any(value is None for value in found):
             vertex = next(vertex for vertex, value in enumerate(found) if value is None)
             raise InvalidInputError(
                 f"graph {position}, vertex {vertex} has no attribute {name!r}; the graph has "
-                f"{graph.vs.attributes() or 'none'}; set it on all vertices first"
+                f"{graph.vs.attributes() or 'none'}",
+                Remedy(
+                    "missing_value",
+                    "set it on all vertices first, or say with missing= what becomes of vertices "
+                    'without ("label", "nan" or "keep")',
+                ),
             )
         values.extend(found)
     return values

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.missing_values import Missing
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.graphs.validation import check_not_masked, integers
 
@@ -49,6 +50,7 @@ def batch_from_local_edges(
     labels: Any = None,
     attributes: Any = None,
     symmetrize: bool = False,
+    missing: Missing = "error",
 ) -> GraphBatch:
     """Build one batch; raise for an end of an edge that is outside its own graph."""
     node_ptr = offsets(sizes)
@@ -63,6 +65,7 @@ def batch_from_local_edges(
         labels=labels,
         attributes=attributes,
         symmetrize=symmetrize,
+        missing=missing,
     )
 
 

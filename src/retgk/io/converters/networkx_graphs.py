@@ -1,7 +1,7 @@
 """Graphs from networkx, and for it."""
 
 from array import array
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.missing_values import Missing
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.io.converters.graph_kinds import is_networkx, list_graphs
 from retgk.io.converters.node_values import (
@@ -19,6 +20,7 @@ from retgk.io.converters.node_values import (
     short_repr,
     warn_of_unused_values,
 )
+from retgk.io.converters.remembered_options import remembers
 from retgk.runtime.optional_packages import optional_module
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["from_networkx", "networkx_graph"]
 
 
+@remembers("networkx")
 def from_networkx(
     graphs: "nx.Graph | Iterable[nx.Graph]",
     *,
@@ -34,6 +37,7 @@ def from_networkx(
     attributes: Hashable | list[Hashable] | None = None,
     weight: Hashable | None = "weight",
     symmetrize: bool = False,
+    missing: Missing = "error",
 ) -> GraphBatch:
     """
     Convert graphs of networkx.
@@ -58,6 +62,10 @@ def from_networkx(
     symmetrize : bool, default=False
         Whether to drop the directions of directed graphs: an edge gets the larger of
         the weights of its two directions. Otherwise a directed graph is an error.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of nodes whose label or attribute is None, NaN or not there. "label" makes a
+        label of its own, None, of missing labels; "nan" leaves missing attributes as NaN, which
+        estimators fill in with ``impute_attributes``; "keep" does both.
 
     Returns
     -------
@@ -81,7 +89,7 @@ def from_networkx(
     sizes, degrees, columns, weights = _csr_arrays(found, weight)
     node_ptr = offsets(sizes)
     names = ([] if label is None else [label]) + attribute_names(attributes)
-    values = _node_values(found, names)
+    values = _node_values(found, names, missing)
     labels = None if label is None else values.pop(0)
 
     def node_name(node: int) -> str:
@@ -89,7 +97,7 @@ def from_networkx(
         return f"graph {graph}, node {list(found[graph])[node - node_ptr[graph]]!r}"
 
     parts = [
-        attribute_matrix(column, name, node_name)
+        attribute_matrix(column, name, node_name, missing)
         for column, name in zip(values, attribute_names(attributes), strict=True)
     ]
     return GraphBatch(
@@ -100,6 +108,7 @@ def from_networkx(
         labels=labels,
         attributes=np.concatenate(parts, axis=1) if parts else None,
         symmetrize=symmetrize,
+        missing=missing,
     )
 
 
@@ -200,12 +209,12 @@ def _raise_bad_weight(position: int, graph: Any, weight: Hashable) -> NoReturn:
     )
 
 
-def _node_values(graphs: list[Any], names: list[Any]) -> list[list[Any]]:
-    """Values of some node attributes over all nodes of all graphs."""
+def _node_values(graphs: list[Any], names: list[Any], missing: Missing) -> list[list[Any]]:
+    """Values of some node attributes over all nodes of all graphs; None where they may lack."""
     values: list[list[Any]] = [[] for _ in names]
     if not names:
         return values
-    readers = [itemgetter(name) for name in names]
+    readers = [_get_or_none(name) if missing != "error" else itemgetter(name) for name in names]
     for position, graph in enumerate(graphs):
         data = [node_data for _, node_data in graph.nodes(data=True)]
         try:
@@ -216,14 +225,23 @@ def _node_values(graphs: list[Any], names: list[Any]) -> list[list[Any]]:
     return values
 
 
+def _get_or_none(name: Any) -> Callable[[Any], Any]:
+    return lambda data: data.get(name)
+
+
 def _raise_missing(position: int, graph: Any, names: list[Any]) -> None:
     for node, data in graph.nodes(data=True):
         for name in names:
             if name not in data:
                 raise InvalidInputError(
                     f"graph {position}, node {node!r} has no attribute {name!r}; it has "
-                    f"{list(data) or 'none'}; set it on all nodes first, for example with "
-                    "nx.set_node_attributes"
+                    f"{list(data) or 'none'}",
+                    Remedy(
+                        "missing_value",
+                        "set it on all nodes first, for example with nx.set_node_attributes, or "
+                        'say with missing= what becomes of nodes without ("label", "nan" or '
+                        '"keep")',
+                    ),
                 )
 
 

@@ -1,5 +1,6 @@
 """Labels and attributes of nodes: from values of each node or graph to flat arrays."""
 
+import math
 import warnings
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from retgk.array_types import Floats
 from retgk.errors import InputWarning, InvalidInputError, Remedy
+from retgk.graphs.missing_values import KEPT_NUMBERS, Missing, is_missing
 from retgk.graphs.validation import check_not_masked
 
 __all__ = [
@@ -25,6 +27,10 @@ __all__ = [
 
 NodeName = Callable[[int], str]
 
+_KEEP_AS_NAN = Remedy(
+    "missing_attribute",
+    'fill it in, or convert with missing="nan" and fit with impute_attributes="mean" or "median"',
+)
 _CHUNK = 1024
 _MOST_SHOWN = 80
 _MOST_NAMES = 5
@@ -59,11 +65,13 @@ def warn_of_unused_values(names: Iterable[Any]) -> None:
                     "as_batch(graphs, attributes=[]) leaves them out without this warning",
                 ),
             ),
-            stacklevel=3,
+            stacklevel=4,  # the converter, what remembers its options, and who called that
         )
 
 
-def attribute_matrix(values: Sequence[Any], name: Any, node_name: NodeName) -> Floats:
+def attribute_matrix(
+    values: Sequence[Any], name: Any, node_name: NodeName, missing: Missing = "error"
+) -> Floats:
     """
     Make the matrix of one attribute, whose values are numbers or vectors of one length.
 
@@ -71,6 +79,8 @@ def attribute_matrix(values: Sequence[Any], name: Any, node_name: NodeName) -> F
     """
     if not values:
         return np.empty((0, 0))  # graphs without nodes are reported where the batch is built
+    if missing in KEPT_NUMBERS:
+        values = _with_nan(values)
     try:
         matrix = _matrix_of_values(values)
     except (TypeError, ValueError, OverflowError):
@@ -78,6 +88,27 @@ def attribute_matrix(values: Sequence[Any], name: Any, node_name: NodeName) -> F
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         _raise_bad_value(values, name, node_name)
     return matrix.astype(np.float64, copy=False)
+
+
+def _with_nan(values: Sequence[Any]) -> list[Any]:
+    """Put NaN where a number is missing, or a vector of NaN where that of a node is missing."""
+    known: Any = next((value for value in values if not is_missing(value)), math.nan)
+    is_vector = isinstance(known, Sized) and not isinstance(known, str | bytes)
+    absent = [math.nan] * len(known) if is_vector else math.nan
+    return [absent if is_missing(value) else _without_none(value) for value in values]
+
+
+def _rows_with_nan(part: Any) -> Any:
+    """Rows of one graph; arrays of numbers have NaN already."""
+    if isinstance(part, np.ndarray):
+        return part if part.dtype.kind != "O" else _with_nan(part.tolist())
+    return _with_nan(part) if isinstance(part, list | tuple) else part
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [math.nan if is_missing(number) else number for number in value]
+    return value
 
 
 def _matrix_of_values(values: Sequence[Any]) -> NDArray[Any]:
@@ -122,7 +153,8 @@ def _raise_bad_value(values: Sequence[Any], name: Any, node_name: NodeName) -> N
         if found.ndim > 1 or found.dtype.kind not in "biuf":
             raise InvalidInputError(
                 f"{node_name(position)}: the attribute {name!r} is {short_repr(value)}; it must "
-                "be a number or a vector of numbers"
+                "be a number or a vector of numbers",
+                _KEEP_AS_NAN if is_missing(value) else None,
             )
         if width is None:
             width = found.shape
@@ -151,11 +183,15 @@ def join_labels(labels: Any, sizes: Sequence[int]) -> Any:
     return list(chain.from_iterable(parts))
 
 
-def stack_attributes(attributes: Any, sizes: Sequence[int]) -> Floats | None:
+def stack_attributes(
+    attributes: Any, sizes: Sequence[int], missing: Missing = "error"
+) -> Floats | None:
     """Stack the attribute matrices of graphs; one row for each node, all equally wide."""
     if attributes is None:
         return None
     given = list_per_graph(attributes, "attributes")
+    if missing in KEPT_NUMBERS:
+        given = [_rows_with_nan(part) for part in given]
     parts = [_checked_matrix(part, graph) for graph, part in enumerate(given)]
     _check_counts(parts, sizes, "rows of attributes")
     for graph, part in enumerate(parts):
@@ -184,11 +220,21 @@ def _checked_matrix(part: Any, graph: int) -> Floats:
     except ValueError:
         matrix = np.empty(0, object)
     if matrix.dtype.kind not in "biuf" or matrix.ndim not in (1, 2):
+        _check_no_gap(matrix, graph)
         raise InvalidInputError(
             f"graph {graph}: attributes must be numbers of shape (n_nodes, n_attributes), "
             f"got {matrix.dtype} of shape {matrix.shape}"
         )
     return (matrix if matrix.ndim == 2 else matrix[:, None]).astype(np.float64, copy=False)
+
+
+def _check_no_gap(matrix: NDArray[Any], graph: int) -> None:
+    """Raise at the first number that is missing in rows of objects."""
+    for node, row in enumerate(matrix.tolist() if matrix.dtype.kind == "O" else []):
+        if any(map(is_missing, row if isinstance(row, list | tuple) else [row])):
+            raise InvalidInputError(
+                f"graph {graph}: an attribute of node {node} is missing", _KEEP_AS_NAN
+            )
 
 
 def _check_counts(parts: Sequence[Any], sizes: Sequence[int], what: str) -> None:

@@ -1,5 +1,6 @@
 """Data of PyTorch Geometric, by its fields alone: torch is never imported."""
 
+import warnings
 from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -7,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.errors import InvalidInputError
+from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.missing_values import Missing
 from retgk.io.converters.graph_kinds import is_pyg, list_graphs
 from retgk.io.converters.local_edges import (
     LocalEdges,
@@ -22,6 +24,7 @@ from retgk.io.converters.node_values import (
     stack_attributes,
     warn_of_unused_values,
 )
+from retgk.io.converters.remembered_options import remembers
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["from_pyg"]
 
 
+@remembers("pyg")
 def from_pyg(
     graphs: "Data | Iterable[Data]",
     *,
@@ -36,6 +40,7 @@ def from_pyg(
     attributes: str | list[str] | None = None,
     weight: str | None = "edge_weight",
     symmetrize: bool = False,
+    missing: Missing = "error",
 ) -> GraphBatch:
     """
     Convert ``Data`` and ``Batch`` of PyTorch Geometric, or anything with their fields.
@@ -55,10 +60,12 @@ def from_pyg(
     weight : str, optional
         Field that is the weight, such as "edge_attr" where that is one number for each
         edge; a graph without it is unweighted. None makes all graphs unweighted, with
-        parallel edges too.
+        parallel edges too; "edge_attr" that is not read is a warning otherwise.
     symmetrize : bool, default=False
         Whether to make directed graphs undirected: an edge gets the larger of the weights
         of its two directions. Otherwise a directed graph is an error.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of missing labels and attributes, as in `from_networkx`.
 
     Returns
     -------
@@ -77,11 +84,12 @@ def from_pyg(
     if label is None and attributes is None:
         first = found[0] if found else None
         warn_of_unused_values(n for n in ("x", "pos") if getattr(first, n, None) is not None)
+    _warn_of_edge_values(found, weight)
     edges = [_edges(graph, position, weight) for position, graph in enumerate(found)]
     sizes = [_n_nodes(graph, position) for position, graph in enumerate(found)]
     names = attribute_names(attributes)
     parts = [
-        stack_attributes([_field(graph, n, name) for n, graph in enumerate(found)], sizes)
+        stack_attributes([_field(graph, n, name) for n, graph in enumerate(found)], sizes, missing)
         for name in names
     ]
     labels = None if label is None else [_labels(g, n, label) for n, g in enumerate(found)]
@@ -91,6 +99,27 @@ def from_pyg(
         labels=join_labels(labels, sizes),
         attributes=np.concatenate(parts, axis=1) if parts else None,  # type: ignore[arg-type]
         symmetrize=symmetrize,
+        missing=missing,
+    )
+
+
+def _warn_of_edge_values(graphs: list[Any], weight: str | None) -> None:
+    """Warn of values of edges that are not read where no weights are; None means to read none."""
+    first = graphs[0] if graphs else None
+    if weight is None or getattr(first, weight, None) is not None:
+        return
+    if getattr(first, "edge_attr", None) is None:
+        return
+    warnings.warn(
+        InputWarning(
+            "edges have 'edge_attr', which is not used",
+            Remedy(
+                "edge_values",
+                'as_batch(graphs, weight="edge_attr") reads it as weights where it is one number '
+                "for each edge, weight=None leaves edges unweighted without this warning",
+            ),
+        ),
+        stacklevel=5,
     )
 
 

@@ -13,6 +13,7 @@ from retgk.graphs.batch import GraphBatch
 from retgk.io.converters.graph_kinds import is_rdkit, list_graphs
 from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, both_directions
 from retgk.io.converters.node_values import attribute_names
+from retgk.io.converters.remembered_options import remembers
 from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.progress import progress_bar
 
@@ -41,6 +42,7 @@ MOST_SHOWN = 50  # positions of unreadable strings in a message
 LARGEST_DENSE = 512  # atoms up to which RDKit's adjacency matrix is quicker than its bonds
 
 
+@remembers("molecules")
 def from_rdkit(
     molecules: "Mol | Iterable[Mol]",
     *,
@@ -82,6 +84,7 @@ def from_rdkit(
     return reader.batch(found, 0)
 
 
+@remembers("molecules")
 def from_smiles(
     smiles: str | Iterable[str],
     *,

@@ -17,6 +17,7 @@ from retgk.io.formats.parsed_copies import (
     fingerprint,
     load_cached,
     store_cached,
+    with_options,
 )
 from retgk.io.formats.tudataset_writer import write_archive
 from retgk.io.graph_dataset import GraphDataset
@@ -33,14 +34,16 @@ def load_tudataset(
     symmetrize: bool = False,
     weight_column: int | None = None,
     max_bytes: int | None = None,
-    cache: bool = True,
+    cache: bool | str | os.PathLike[str] = True,
 ) -> GraphDataset:
     """
     Load a collection of graphs in the text form of the TUDataset benchmarks.
 
     The files are a set of edges: an edge that is listed more than once counts once. A
-    parsed copy is kept, in ``data_home/.retgk-cache`` or, where that may not be written to,
-    in the cache folder of the platform; it is renewed when the content of the source changes.
+    parsed copy is kept in the folder that the environment variable ``RETGK_CACHE_HOME`` names,
+    else in the cache folder of the platform (``~/.cache/retgk/parsed`` on Linux): one for each
+    path and way to read it, which may be removed at any time. It is used only as long as the
+    source has the content, by its digest, that was parsed.
 
     Parameters
     ----------
@@ -61,8 +64,8 @@ def load_tudataset(
         Limit on the unpacked size, and on the memory that reading takes: archives may come from
         strangers. By default 4 GiB of text, and as much memory as honest archives of that size
         need, see `read_graphs`.
-    cache : bool, default=True
-        Whether to use and keep a parsed copy.
+    cache : bool or path-like, default=True
+        Whether to use and keep a parsed copy; or the folder to keep it in.
 
     Returns
     -------
@@ -89,14 +92,15 @@ def load_tudataset(
     source = _source(name, home, download)
     options = ReadOptions(symmetrize, weight_column)
     if not cache:
-        return _read(source, name, options, max_bytes)[0]
-    path = cache_path(cache_folder(home), name, source, options)
+        return with_options(_read(source, name, options, max_bytes)[0], options)
+    folder = Path(cache) if isinstance(cache, str | os.PathLike) else cache_folder()
+    path = cache_path(folder, name, source, options)
     mark = fingerprint(source, options)
     dataset = load_cached(path, mark)
     if dataset is None:
         dataset, notes = _read(source, name, options, max_bytes)
         store_cached(path, dataset, mark, notes)
-    return dataset
+    return with_options(dataset, options)
 
 
 def save_tudataset(dataset: GraphDataset, data_home: str | os.PathLike[str] | None = None) -> Path:

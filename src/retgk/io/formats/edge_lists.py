@@ -10,7 +10,8 @@ import numpy as np
 
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.batch import GraphBatch
+from retgk.graphs.batch import GraphBatch, with_reading
+from retgk.graphs.reading import reading_of
 from retgk.io.formats.graph_files import PathLike, is_gzip, paths_to_read, write_series
 from retgk.io.formats.text_lines import text_lines
 from retgk.runtime.parse_budget import ParseBudget
@@ -78,7 +79,9 @@ def read_edge_list(
         )
     files = paths_to_read(paths, ".edges", ".edges.gz")
     budget = ParseBudget.of_files("", files, max_bytes)
-    return GraphBatch.concatenate(_read_one(path, delimiter, weighted, budget) for path in files)
+    graphs = GraphBatch.concatenate(_read_one(path, delimiter, weighted, budget) for path in files)
+    how = reading_of("edges", {"weighted": weighted, "delimiter": delimiter})
+    return with_reading(graphs, how)
 
 
 def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -32,15 +33,25 @@ _FORMAT_IN_FOLDER: tuple[tuple[Format, tuple[str, ...]], ...] = (
     ("edges", (".edges", ".edges.gz")),
 )
 _HEAD_BYTES = 4096
+_BETWEEN_CELLS = re.compile(r"[,;\t]")
+_ATOM = re.compile(r"""\[[^][\s"',{}]+\]|Br|Cl|[BCNOPSFIbcnops*]""")
+_SMILES = re.compile(rf"(?:{_ATOM.pattern}|[-=#$:/\\~.()]|%?\d)+")
 
 
-def format_of(path: Path) -> Format:
-    """Tell the format of a file or folder by its name, or by its content if the name does not."""
+def format_of(path: Path, is_table: bool = False) -> Format:
+    """
+    Tell the format of a file or folder by its name, or by its content if the name does not.
+
+    `is_table` says that the caller has named columns of it.
+    """
     if path.is_dir():
         return _format_of_folder(path)
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     known = _FORMAT_OF_SUFFIX.get(suffixes[-1]) if suffixes else None
-    return known or _format_of_content(path)
+    if known is not None:
+        return known
+    is_table = is_table or suffixes[-1:] in ([".csv"], [".tsv"])
+    return _format_of_content(path, is_table)
 
 
 def _format_of_folder(path: Path) -> Format:
@@ -57,7 +68,7 @@ def _format_of_folder(path: Path) -> Format:
     return found[0]
 
 
-def _format_of_content(path: Path) -> Format:
+def _format_of_content(path: Path, is_table: bool) -> Format:
     head = _head(path)
     if head.startswith(b"PAR1"):
         return "parquet"
@@ -70,19 +81,37 @@ def _format_of_content(path: Path) -> Format:
     if text.lstrip().startswith("<"):
         return "graphml"
     lines = [line.strip() for line in text.splitlines()]
-    line = next((line for line in lines if line and not line.startswith("#")), "")
-    if not line:
-        raise InvalidInputError(
-            f"{path} cannot be recognised",
-            Remedy("format", f"say what it is with format=, one of {', '.join(get_args(Format))}"),
-        )
-    return "edges" if _is_edge(line) else "smiles"
+    lines = [line for line in lines if line and not line.startswith("#")]
+    if lines and _is_edge(lines[0]):
+        return "edges"
+    if lines and (is_table or _is_smiles_table(lines[0]) or _are_smiles(lines)):
+        return "smiles"
+    raise InvalidInputError(
+        f"{path} cannot be recognised",
+        Remedy("format", f"say what it is with format=, one of {', '.join(get_args(Format))}"),
+    )
 
 
 def _is_edge(line: str) -> bool:
     """Whether a line starts with two numbers of nodes."""
     cells = line.replace(",", " ").replace(";", " ").split()
     return len(cells) >= 2 and all(cell.isdecimal() for cell in cells[:2])
+
+
+def _is_smiles_table(header: str) -> bool:
+    cells = _BETWEEN_CELLS.split(header.lower())
+    return "smiles" in [cell.strip(' "') for cell in cells]
+
+
+def _are_smiles(lines: list[str]) -> bool:
+    """Whether half of the lines may be SMILES: some have mistakes, and the first is a header."""
+    return 2 * sum(map(_may_be_smiles, lines)) >= len(lines)
+
+
+def _may_be_smiles(line: str) -> bool:
+    """Whether a line starts with symbols of atoms, bonds and rings alone, an atom among them."""
+    text = line.split(maxsplit=1)[0]
+    return _SMILES.fullmatch(text) is not None and _ATOM.search(text) is not None
 
 
 def is_gzip(path: Path) -> bool:

@@ -9,6 +9,7 @@ from xml.parsers import expat
 
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.missing_values import Missing
 from retgk.io.converters.networkx_graphs import from_networkx, networkx_graph
 from retgk.io.formats.graph_files import PathLike, paths_to_read, write_series
 from retgk.io.formats.text_lines import unpacked_bytes
@@ -28,6 +29,7 @@ def read_graphml(
     attributes: Hashable | list[Hashable] | None = None,
     weight: Hashable | None = "weight",
     symmetrize: bool = False,
+    missing: Missing = "error",
     max_bytes: int | None = None,
 ) -> GraphBatch:
     """
@@ -49,6 +51,8 @@ def read_graphml(
         Edge attribute that is the weight.
     symmetrize : bool, default=False
         Whether to drop the directions of directed graphs; otherwise they are an error.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of missing labels and attributes, as in `from_networkx`.
     max_bytes : int, optional
         Limit on the size of each file, unpacked, and on the memory that reading all takes: files
         may come from strangers. By default 4 GiB of text, and as much memory as honest files of
@@ -74,7 +78,12 @@ def read_graphml(
     budget = ParseBudget.of_files("", files, max_bytes)
     graphs = [_read_one(nx, path, budget) for path in files]
     return from_networkx(
-        graphs, label=label, attributes=attributes, weight=weight, symmetrize=symmetrize
+        graphs,
+        label=label,
+        attributes=attributes,
+        weight=weight,
+        symmetrize=symmetrize,
+        missing=missing,
     )
 
 

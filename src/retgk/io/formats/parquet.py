@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError, warn_of
-from retgk.graphs.batch import GraphBatch
+from retgk.graphs.batch import GraphBatch, with_reading
+from retgk.graphs.missing_values import check_numbers
+from retgk.graphs.reading import Reading, checked_reading
 from retgk.io.formats.parquet_columns import JSON_FIELD, RowPlace, dataset_of_rows
 from retgk.io.formats.parquet_pages import COLUMNS, check_pages, seal
 from retgk.io.graph_dataset import GraphDataset
@@ -141,7 +144,7 @@ def _batches(
         file = _open_parquet(path, held, budget)
     with file:
         with _damage_in_errors(path, "is damaged"):
-            name, description = _name_and_description(file.schema_arrow.metadata, path)
+            name, description, reading = _description(file.schema_arrow.metadata, path)
             names = file.schema_arrow.names
             _warn_of_misspelt(names, path)
             batches = file.iter_batches(
@@ -155,6 +158,7 @@ def _batches(
                     return
                 place = RowPlace(str(path), first, names, budget)
                 dataset = dataset_of_rows(rows, name, description, place)
+                dataset = replace(dataset, graphs=with_reading(dataset.graphs, reading))
             yield dataset
             first += rows.num_rows
 
@@ -253,7 +257,8 @@ def _rows_of_pieces(data: Any, batch_size: int, name: str) -> Iterator[tuple[Any
 
 
 def _check_no_gap(dataset: GraphDataset) -> None:
-    """Raise where a target is None, which would be refused when the file is read."""
+    """Raise where a target or an attribute is missing: the file would be refused when read."""
+    check_numbers(dataset.graphs.attributes, dataset.graphs.node_ptr)
     if dataset.targets is None or dataset.targets.dtype != object:
         return
     for graph, target in enumerate(dataset.targets):
@@ -333,8 +338,20 @@ def _lists(ptr: Ints, values: Any) -> Any:
 
 
 def _metadata(dataset: GraphDataset) -> dict[bytes, bytes]:
-    value = {"version": 1, "name": dataset.name, "description": dataset.description}
+    value: dict[str, Any] = {"version": 1, "name": dataset.name}
+    value["description"] = dataset.description
+    reading = dataset.graphs.reading
+    if reading is not None and _read_back(reading) == reading:
+        value["reading"] = reading.as_dict()
     return {_METADATA_KEY: json.dumps(value).encode()}
+
+
+def _read_back(reading: Reading) -> Reading | None:
+    """Make the reading that a file would give back; None where JSON cannot hold a name."""
+    try:
+        return checked_reading(json.loads(json.dumps(reading.as_dict())))
+    except (TypeError, ValueError):
+        return None
 
 
 def _warn_of_misspelt(names: list[str], path: Path) -> None:
@@ -346,13 +363,19 @@ def _warn_of_misspelt(names: list[str], path: Path) -> None:
             warn_of([f"{note} it, or else take it out"], stacklevel=5)
 
 
-def _name_and_description(metadata: dict[bytes, bytes] | None, path: Path) -> tuple[str, str]:
-    """Name and description of a collection; files that others wrote have none."""
+def _description(
+    metadata: dict[bytes, bytes] | None, path: Path
+) -> tuple[str, str, Reading | None]:
+    """Name of a collection, its description, how it was read; files that others wrote have none."""
     try:
         value = json.loads((metadata or {})[_METADATA_KEY])
-        return str(value["name"]), str(value["description"])
+        name, description = str(value["name"]), str(value["description"])
     except (KeyError, RecursionError, TypeError, ValueError):
-        return path.stem, ""
+        return path.stem, "", None
+    try:
+        return name, description, checked_reading(value.get("reading"))
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        return name, description, None
 
 
 def _summary(schema: Any) -> str:

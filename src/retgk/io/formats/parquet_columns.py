@@ -12,8 +12,8 @@ from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
 from retgk.graphs.labels import encode_labels
+from retgk.graphs.missing_values import check_no_missing_label
 from retgk.graphs.ragged import offsets
-from retgk.graphs.validation import check_no_nan
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.parse_budget import ParseBudget
 
@@ -254,7 +254,8 @@ def _with_label_column(graphs: GraphBatch, reader: _Columns) -> GraphBatch:
     with reader.rows_in_errors():
         codes_of_names, ordered = encode_labels(names)
         codes = codes_of_names[positions]
-        check_no_nan(codes, ordered, graphs.node_ptr)
+        # None was written as a label of its own
+        check_no_missing_label(codes, [name or "" for name in ordered], graphs.node_ptr)
     return trusted_batch(flat_arrays(graphs)._replace(labels=codes, label_names=ordered))
 
 

@@ -6,6 +6,7 @@ import math
 import mmap
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from retgk.errors import warn_of
 from retgk.graphs.adjacency import Adjacency
-from retgk.graphs.batch import flat_arrays, trusted_batch
+from retgk.graphs.batch import flat_arrays, trusted_batch, with_reading
+from retgk.graphs.reading import reading_of
 from retgk.graphs.slicing import FlatGraphs
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.parse_budget import ParseBudget
@@ -27,6 +29,7 @@ __all__ = [
     "load_cached",
     "page_digest",
     "store_cached",
+    "with_options",
 ]
 
 _MAGIC = b"retgk-cache-2\n"
@@ -58,6 +61,13 @@ def fingerprint(source: Path, options: ReadOptions) -> str:
 def _file_digest(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def with_options(dataset: GraphDataset, options: ReadOptions) -> GraphDataset:
+    """Give the data set whose graphs say with which options they were read."""
+    return replace(
+        dataset, graphs=with_reading(dataset.graphs, reading_of("tu", options._asdict()))
+    )
 
 
 def cache_path(folder: Path, name: str, source: Path, options: ReadOptions) -> Path:
@@ -120,7 +130,7 @@ def _check_bounds(graphs: FlatGraphs) -> None:
 
     Digests find accidents; who changes a copy on purpose can make them fit.
     """
-    node_ptr, (indptr, indices, weights), labels, names, attributes = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, _ = graphs
     n_nodes = _check_rising(node_ptr, np.int64, strictly=True)
     n_entries = _check_rising(indptr, np.int64, strictly=False)
     expected: dict[str, tuple[Any, Any, tuple[int, ...]]] = {

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.errors import InputWarning, InvalidInputError, Remedy
-from retgk.graphs.batch import GraphBatch
+from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.io.converters.rdkit_molecules import from_smiles
 from retgk.io.formats.text_lines import text_lines
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.parse_budget import ParseBudget
 
-__all__ = ["LeftOutWarning", "SmilesReading", "read_smiles", "typed_targets"]
+__all__ = ["LeftOutWarning", "SmilesReading", "has_column", "read_smiles", "typed_targets"]
 
 _MANY = 20_000  # molecules from which on more processes are worth their start
 
@@ -52,12 +52,14 @@ class SmilesReading:
     skip_invalid: bool = False
     bond_orders: bool = False
     atom_attributes: Sequence[str] = ()
+    add_hydrogens: bool = False
 
     def graphs(self, smiles: Sequence[str]) -> GraphBatch:
         """Convert molecules; many of them in several processes."""
         return from_smiles(
             smiles,
             attributes=self.atom_attributes,
+            add_hydrogens=self.add_hydrogens,
             bond_orders=self.bond_orders,
             n_jobs=-1 if len(smiles) > _MANY else None,
         )
@@ -127,12 +129,23 @@ def typed_targets(texts: Sequence[str], budget: ParseBudget | None = None) -> ND
 
 def _graphs(molecules: list[_Molecule], path: Path, reading: SmilesReading) -> GraphBatch:
     try:
-        return reading.graphs([molecule.smiles for molecule in molecules])
+        graphs = reading.graphs([molecule.smiles for molecule in molecules])
     except InvalidInputError as error:
         remedy = error.remedy
         if remedy is None and "RDKit cannot read" in error.problem:
             remedy = Remedy("skip_invalid", "skip_invalid=True leaves such out")
         raise InvalidInputError(f"{path}: {error.problem}", remedy) from error
+    if graphs.reading is None or reading.smiles_column is None:
+        return graphs
+    how = graphs.reading.with_form(smiles_column=reading.smiles_column)
+    return with_reading(graphs, how)
+
+
+def has_column(path: Path, name: str) -> bool:
+    """Whether a file is a table of molecules with a column of this name."""
+    lines = text_lines(path, ParseBudget.of_files(path, [path], None))
+    header = next(lines, (1, ""))[1]
+    return name in [cell.strip().strip('"') for cell in header.split(_delimiter(header))]
 
 
 def _is_table(path: Path, header: str, reading: SmilesReading) -> bool:
