@@ -82,9 +82,9 @@ def test_bad_verbose(verbose):
             "about 12 minutes on this machine; use a smaller n_components",
         ),
         (
-            {"n_steps": (4, 6)},
+            {"n_steps": (4, 6, 8, 9)},
             (1.0, 7500.0, 5.0, 0.0),
-            "about 2 hours on this machine; give fewer candidates of n_steps, structure_kernel",
+            "about 2 hours on this machine; give fewer candidates of n_steps, scale_attributes",
         ),
         ({}, (1.0, 5.0, 700.0, 0.0), "give fewer candidates, such as C=10, p=1, scale=1, or a"),
         ({}, (500.0, 5.0, 200.0, 0.0), 'method="monte-carlo" estimates return probabilities in'),

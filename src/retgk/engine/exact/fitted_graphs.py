@@ -213,12 +213,11 @@ class NewGraphs:
         nodes, labels, weights = self._entries(chosen)
         graphs = self.nodes.graph_of_node()[chosen][nodes]
         is_rare = self.fitted.is_rare[np.minimum(labels, len(self.fitted.is_rare) - 1)]
-        common = slice(None) if not is_rare.any() else np.flatnonzero(~is_rare)
-        scaled = scale_for_tiles(coordinates, side.kernel)
-        shared = SharedRows.of(
-            scaled[nodes[common]], labels[common], graphs[common], weights[common]
-        )
-        add_products(shared, side, gram, self.n_jobs)
+        common = np.flatnonzero(~is_rare)
+        if len(common):
+            scaled = scale_for_tiles(coordinates, side.kernel)
+            own = (scaled[nodes[common]], labels[common], graphs[common], weights[common])
+            add_products(SharedRows.of(*own), side, gram, self.n_jobs)
         if is_rare.any():
             entries = (nodes[is_rare], labels[is_rare], graphs[is_rare], weights[is_rare])
             rows = RareRows.of(coordinates, entries, len(gram))
