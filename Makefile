@@ -79,7 +79,8 @@ format: $(STAMP) ## Format the code
 # Benchmarks need the benchmark sets: make bench-rpf DATA=folder
 DATA ?= $(RETGK_TEST_DATA)
 SLASHDOT ?= $(DATA)/../graphs/soc-Slashdot0902-undirected.txt.gz
-SMILES ?= $(DATA)/../molecules/moses_train.csv.gz
+MOLECULES ?= $(DATA)/../molecules
+SMILES ?= $(MOLECULES)/moses_train.csv.gz
 
 .PHONY: bench-rpf
 bench-rpf: $(STAMP) ## Measure return probabilities (DATA=folder of the sets)
@@ -98,6 +99,11 @@ bench-retgk2: $(STAMP) ## Measure the embedding (DATA=folder of the sets, SMILES
 	$(BIN)/python -m benchmarks.bench_joint $(DATA)
 	$(BIN)/python -m benchmarks.bench_scaling $(SMILES)
 	$(BIN)/python -m benchmarks.figure_retgk2 docs/time-against-accuracy.png
+	$(BIN)/python -m benchmarks.report
+
+.PHONY: bench-molecules
+bench-molecules: $(STAMP) ## Measure molecules beside fingerprints with a forest (MOLECULES=folder of tables)
+	$(BIN)/python -m benchmarks.bench_molecules $(MOLECULES)
 	$(BIN)/python -m benchmarks.report
 
 .PHONY: bench-simd

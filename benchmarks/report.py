@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.bench_retgk2 import LIMIT as RETGK2_LIMIT
+from benchmarks.molecule_sets import SETS as MOLECULE_SETS
 from benchmarks.records import read_records
 from retgk.paper.records import read_records as read_paper_records
 from retgk.paper.report_tables import agreement
@@ -193,6 +194,31 @@ def classifier_table():
     return table(header, rows) + "\n\n" + run_line(records[0])
 
 
+def molecules_table():
+    """One row a set, split and metric, one column a method: mean and deviation over the folds."""
+    records = sorted(read_records("molecules"), key=lambda r: MOLECULE_SETS.index(r["set"]))
+    methods = list(dict.fromkeys(r["method"] for r in records))
+    found = {(r["set"], r["split"], r["method"]): r for r in records}
+    rows = []
+    for name, split in dict.fromkeys((r["set"], r["split"]) for r in records):
+        own = [found.get((name, split, method)) for method in methods]
+        first = next(filter(None, own))
+        actives = "" if first["actives"] is None else f"{first['actives']:.1%}"
+        facts = [name, f"{first['molecules']:,}", actives, split]
+        for metric in first["metrics"]:
+            cells = ["" if r is None else molecules_cell(r, metric) for r in own]
+            rows.append([*facts, metric, *cells])
+    header = ["set", "molecules", "of class 1", "split", "metric", *methods]
+    return table(header, rows) + "\n\n" + run_line(records[0])
+
+
+def molecules_cell(record, metric):
+    values = [fold[metric] for fold in record["folds"]]
+    mean = sum(values) / len(values)
+    deviation = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
+    return f"{mean:.3f} ({deviation:.3f})" if values[1:] else f"{mean:.3f}"
+
+
 def paper_table():
     """How many cells agree, total kernel times beside the published ones, and if more is open."""
     cells = records_by_cell(read_paper_records(PAPER_RECORDS))
@@ -236,6 +262,7 @@ def beside_sentence(totals):
 TABLES = {
     "classifier": classifier_table,
     "joint": joint_table,
+    "molecules": molecules_table,
     "paper": paper_table,
     "retgk1": retgk1_table,
     "retgk2": retgk2_table,

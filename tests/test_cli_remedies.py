@@ -19,9 +19,10 @@ from retgk import (
     save_model,
     write_parquet,
 )
+from retgk.cli.commands_cv import cv
 from retgk.cli.commands_data import convert, info
 from retgk.cli.commands_matrices import embed, kernel
-from retgk.cli.commands_models import cv, fit, predict
+from retgk.cli.commands_models import fit, predict
 from retgk.cli.options import DATA_HOME_REMEDY
 from retgk.cli.terminal import one_line
 from retgk.estimators.fit_estimate import Estimate
@@ -40,6 +41,10 @@ COMMANDS = {
     ),
     "smiles_column": ("info mol.csv --smiles-column z", "name one of smiles, y with --smiles-colu"),
     "target_column": ("info mol.csv --target-column z", "name one of smiles, y with --target-colu"),
+    "groups": (
+        "cv mol.csv --target-column y --groups z --folds 3",
+        "has no column 'z'; name one of smiles, y with --groups",
+    ),
     "skip_invalid": ("info bad.smi", "; --skip-invalid leaves such out"),
     "smiles_or_format": (
         "info bad.txt",

@@ -85,6 +85,21 @@ def test_said_inside_of_a_bar(tmp_path: Path) -> None:
     assert standard_error(script, tmp_path).splitlines() == [NOTE]
 
 
+ALONE = "tiny = module('retgk.tiny'); tiny.add_one(np.zeros(1)); tiny.add_two(np.zeros(1))"
+
+
+def test_said_of_functions_that_are_called_without_threads(tmp_path: Path) -> None:
+    """As those are that read files; importing a module that compiles is enough."""
+    (tmp_path / "tiny.py").write_text(MODULE.replace("from numba", "from retgk.runtime.compiling"))
+    assert standard_error(ALONE, tmp_path).splitlines() == [NOTE]
+    assert standard_error(ALONE, tmp_path) == ""
+
+
+def test_not_said_of_them_where_progress_is_off(tmp_path: Path) -> None:
+    (tmp_path / "tiny.py").write_text(MODULE.replace("from numba", "from retgk.runtime.compiling"))
+    assert standard_error(f"with no_progress():\n    {ALONE}", tmp_path) == ""
+
+
 @pytest.mark.parametrize(
     "script",
     [

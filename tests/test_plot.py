@@ -7,8 +7,16 @@ from functools import cache
 import matplotlib as mpl
 import numpy as np
 import pytest
+from scipy.sparse import bsr_array, coo_matrix, csr_array
 
-from retgk import GraphBatch, InvalidInputError, RetGKKernel, plot, return_probabilities
+from retgk import (
+    GraphBatch,
+    InvalidInputError,
+    RetGKEmbedding,
+    RetGKKernel,
+    plot,
+    return_probabilities,
+)
 from tests.walk_graphs import complete, path, star
 
 
@@ -169,6 +177,29 @@ def test_map_has_the_distances_of_a_plane():
     np.testing.assert_allclose(*gaps, atol=1e-9)
 
 
+@pytest.mark.parametrize("form", [np.asarray, csr_array, bsr_array, coo_matrix])
+def test_map_of_vectors_is_that_of_their_inner_products(form):
+    vectors = np.random.default_rng(0).normal(size=(12, 5)) * np.arange(1.0, 6.0)
+    drawn = plot.collection_map(form(vectors))
+    expected = plot.collection_map(vectors @ vectors.T)
+    offsets = [np.abs(ax.collections[0].get_offsets()) for ax in (drawn, expected)]
+    np.testing.assert_allclose(*offsets, atol=1e-9)
+    assert drawn.get_xlabel() == expected.get_xlabel()
+
+
+def test_map_of_as_many_vectors_as_values():
+    """A square array that is not symmetric is no kernel."""
+    vectors = np.random.default_rng(0).normal(size=(6, 6))
+    drawn, expected = (plot.collection_map(X) for X in (vectors, vectors @ vectors.T))
+    offsets = [np.abs(ax.collections[0].get_offsets()) for ax in (drawn, expected)]
+    np.testing.assert_allclose(*offsets, atol=1e-9)
+
+
+def test_map_of_an_embedding():
+    vectors = RetGKEmbedding(20, random_state=0, sparse_output=True).fit_transform(GRAPHS)
+    assert len(plot.collection_map(vectors, CLASSES).collections) == len(set(CLASSES))
+
+
 def test_map_of_classes_and_of_numbers():
     ax = plot.collection_map(kernel(), CLASSES)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["k", "p", "s"]
@@ -207,6 +238,9 @@ BAD = {
     ),
     "few": (lambda: plot.collection_map(np.eye(2)), "at least 3 graphs, got 2"),
     "alike": (lambda: plot.collection_map(np.ones((4, 4))), "the graphs are all alike"),
+    "short": (lambda: plot.collection_map(np.ones((4, 1))), "vectors of at least 2 values, got 1"),
+    "infinite": (lambda: plot.collection_map(np.full((4, 2), np.inf)), "vectors have values that"),
+    "vectors": (lambda: plot.collection_map(csr_array(np.ones((4, 3)))), "vectors are all alike"),
     "classes": (
         lambda: plot.collection_map(np.eye(40) + 1, [f"c{i}" for i in range(40)]),
         "40 classes cannot be told apart",

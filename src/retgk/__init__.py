@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from retgk.kernels.node_kernels import Gaussian as Gaussian
     from retgk.kernels.node_kernels import Laplacian as Laplacian
     from retgk.kernels.node_kernels import Polynomial as Polynomial
+    from retgk.learning.group_folds import scaffold_folds as scaffold_folds
     from retgk.persistence.model_files import load_model as load_model
     from retgk.persistence.model_files import save_model as save_model
     from retgk.refinement.refined_labels import refined_labels as refined_labels
@@ -109,6 +110,7 @@ _MODULE_OF = {
     "sample_nodes": "retgk.walks.sampling",
     "save_model": "retgk.persistence.model_files",
     "save_tudataset": "retgk.io.datasets.tudataset",
+    "scaffold_folds": "retgk.learning.group_folds",
     "similarity": "retgk.estimators.comparisons",
     "squared_mmd": "retgk.estimators.comparisons",
     "to_networkx": "retgk.io.converters",

@@ -1,34 +1,24 @@
-"""`retgk fit`, `retgk predict` and `retgk cv`: models in files, and how good they are."""
+"""`retgk fit` and `retgk predict`: models in files."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from retgk.cli.command import command
-from retgk.cli.cross_validation import (
-    FoldAnswer,
-    check_paper_options,
-    chosen_parameters,
-    is_regression,
-    nested_answers,
-    new_model,
-    paper_answers,
-    scores,
-)
+from retgk.cli.cross_validation import chosen_parameters, is_regression, new_model, scores
+from retgk.cli.metrics import check_metric_names, selecting_model, selection_metric
 from retgk.cli.model_reading import as_fitted
 from retgk.cli.options import (
     DEFAULT_COMPONENTS,
-    MIN_FOLDS,
     Common,
     Components,
     FileRole,
     Learning,
     ModelFile,
-    OptionalOutput,
     Output,
     Reading,
     Source,
@@ -39,10 +29,8 @@ from retgk.cli.sources import key_columns, read_collection, required_targets
 from retgk.cli.terminal import (
     Stopwatch,
     note,
-    print_line,
     print_pairs,
     print_record,
-    print_table,
     print_warning,
 )
 from retgk.errors import InvalidInputError
@@ -50,7 +38,7 @@ from retgk.errors import InvalidInputError
 if TYPE_CHECKING:
     from retgk.io.graph_dataset import GraphDataset
 
-__all__ = ["cv", "fit", "predict"]
+__all__ = ["fit", "predict"]
 
 
 # retgk fit
@@ -66,6 +54,7 @@ NewModel = Annotated[
     examples=[
         "retgk fit MUTAG -o mutag.retgk",
         "retgk fit molecules.csv --target-column active --balanced -o active.retgk",
+        "retgk fit molecules.csv --target-column active --metric roc_auc -o active.retgk",
         "retgk fit graphs/ --targets targets.txt --C 1 --C 100 -o model.retgk",
     ]
 )
@@ -84,6 +73,7 @@ def fit(
     Its parameters are chosen by cross-validation among the candidates.
     """
     check_new_file(output)
+    check_metric_names(learning.metric, at_most=1)
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common)
@@ -91,6 +81,7 @@ def fit(
         regression = is_regression(learning, targets)
     with watch.timing("fit"):
         model = new_model(learning, walks, n_components, regression)
+        model = selecting_model(model, learning.metric, targets)
         model.fit(collection.graphs, targets)
     with watch.timing("write"):
         from retgk.persistence.model_files import save_model
@@ -104,7 +95,7 @@ def fit(
         "graphs": len(collection),
         "approximate": model.approximate_,
         "chosen": chosen_parameters(model),
-        "score": model.best_score_,
+        **_fit_score(model),
         "seconds": watch.seconds,
     }
     if common.json:
@@ -114,14 +105,28 @@ def fit(
     _warn_of_size(output, n_bytes)
 
 
+def _fit_score(model: Any) -> dict[str, Any]:
+    """Metric by which a model has chosen, its mean over the folds, and its deviation."""
+    metric = selection_metric(model)
+    spread = model.cv_results_.get("std_test_score")
+    return {
+        "metric": metric.name,
+        "score": metric.sign * model.best_score_,
+        "score_std": None if spread is None else float(spread[model.best_index_]),
+    }
+
+
 def _print_fit(record: dict[str, Any]) -> None:
     chosen = ", ".join(f"{name} = {value}" for name, value in record["chosen"].items())
+    std = record["score_std"]
+    spread = "" if std is None else f", deviation {std:.4f}"
     print_pairs(
         {
             "model": f"{record['model']} of {record['graphs']:,} graphs, written to "
             f"{record['output']}",
             "chosen": chosen,
-            "score": f"{record['score']:.4f} (mean over the folds that chose it)",
+            "score": f"{record['metric']} {record['score']:.4f} (mean over the folds that chose it"
+            f"{spread})",
             "seconds": f"{sum(record['seconds'].values()):.1f}",
         }
     )
@@ -236,157 +241,3 @@ def _prediction_scores(model: Any, collection: GraphDataset, predictions: Any) -
     if (targets.dtype.kind in "US") != (predictions.dtype.kind in "US"):
         return {}
     return scores(targets, predictions, regression=not hasattr(model, "classes_"))
-
-
-# retgk cv
-
-Protocol = Annotated[
-    Literal["nested", "paper"],
-    typer.Option(
-        "--protocol",
-        help="nested: all is chosen inside the training folds. paper: the authors' way, with "
-        "medians over all graphs.",
-    ),
-]
-Folds = Annotated[int, typer.Option("--folds", min=MIN_FOLDS, help="Number of folds.")]
-Repetitions = Annotated[
-    int, typer.Option("--repetitions", min=1, help="Times to do it, each with other folds.")
-]
-
-
-@command(
-    examples=[
-        "retgk cv MUTAG",
-        "retgk cv ENZYMES --protocol paper --p 2 --scale 8 --repetitions 10",
-        "retgk cv molecules.csv --target-column active -o predictions.csv",
-    ],
-    remedies={"gram_file": "use --protocol nested --approximate yes"},
-)
-def cv(
-    source: Source,
-    reading: Reading,
-    walks: Walks,
-    learning: Learning,
-    common: Common,
-    n_components: Components = DEFAULT_COMPONENTS,
-    protocol: Protocol = "nested",
-    folds: Folds = 10,
-    repetitions: Repetitions = 1,
-    output: OptionalOutput = None,
-) -> None:
-    """
-    Show the accuracy of cross-validation, and which classes are taken for which.
-
-    With -o, the prediction for every graph when it was a test graph is written too.
-    """
-    if protocol == "paper":
-        check_paper_options(learning, n_components)
-    if output is not None:
-        check_output(output, has_matrix=False)
-    watch = Stopwatch()
-    with watch.timing("read"):
-        collection = read_collection(source, reading, common)
-        targets = required_targets(collection)
-        regression = is_regression(learning, targets)
-    graphs, seeds = collection.graphs, range(walks.seed, walks.seed + repetitions)
-    with watch.timing("cross-validation"):
-        if protocol == "paper":
-            if regression:
-                raise InvalidInputError("the paper's protocol is for classes; use nested")
-            answers = paper_answers(graphs, targets, folds, seeds, learning, walks)
-        else:
-
-            def model_of() -> Any:
-                return new_model(learning, walks, n_components, regression)
-
-            answers = [nested_answers(graphs, targets, folds, seed, model_of) for seed in seeds]
-    record = _cv_record(collection, answers, regression)
-    record = {"name": collection.name, "protocol": protocol, **record, "seconds": watch.seconds}
-    if output is not None:
-        write_table(_prediction_table(collection, answers), output, json=common.json)
-    if output == "-":
-        return
-    if common.json:
-        print_record(record)
-    else:
-        _print_cv(record)
-
-
-def _cv_record(
-    collection: GraphDataset, answers: list[list[FoldAnswer]], regression: bool
-) -> dict[str, Any]:
-    """Scores of the folds, their means, and how often classes are confused."""
-    import numpy as np
-
-    targets = required_targets(collection)
-    of_folds = [
-        [scores(targets[fold.test], fold.predictions, regression) for fold in repetition]
-        for repetition in answers
-    ]
-    task = "regression" if regression else "classification"
-    record: dict[str, Any] = {"graphs": len(collection), "task": task}
-    for metric in of_folds[0][0]:
-        values = [[fold[metric] for fold in folds] for folds in of_folds]
-        means = np.array([np.mean(of_repetition) for of_repetition in values])
-        record[metric] = {
-            "mean": float(means.mean()),
-            "std_folds": float(np.std([value for each in values for value in each])),
-            "std_repetitions": float(means.std()) if len(means) > 1 else None,
-            "folds": values,
-        }
-    record["chosen"] = [[fold.chosen for fold in repetition] for repetition in answers]
-    if not regression:
-        record["classes"], record["confusion"] = _confusion(targets, answers)
-    return record
-
-
-def _confusion(targets: Any, answers: list[list[FoldAnswer]]) -> tuple[Any, Any]:
-    """Classes, and how often each (row) was taken for each (column)."""
-    import numpy as np
-
-    classes = np.unique(targets)
-    counts = np.zeros((len(classes), len(classes)), np.int64)
-    for fold in (fold for repetition in answers for fold in repetition):
-        rows = np.searchsorted(classes, targets[fold.test])
-        np.add.at(counts, (rows, np.searchsorted(classes, fold.predictions)), 1)
-    return classes, counts
-
-
-def _prediction_table(collection: GraphDataset, answers: list[list[FoldAnswer]]) -> Table:
-    """One row for every time that a graph was a test graph."""
-    import numpy as np
-
-    tests = [fold for repetition in answers for fold in repetition]
-    sizes = [len(fold.test) for fold in tests]
-    graphs = np.concatenate([fold.test for fold in tests])
-    keys = {name: column[graphs] for name, column in key_columns(collection).items()}
-    n_folds = len(answers[0])
-    keys["repetition"] = np.repeat(np.arange(len(tests)) // n_folds, sizes)
-    keys["fold"] = np.repeat(np.arange(len(tests)) % n_folds, sizes)
-    keys["prediction"] = np.concatenate([fold.predictions for fold in tests])
-    order = np.lexsort([keys["graph"], keys["repetition"]])
-    return Table({name: column[order] for name, column in keys.items()})
-
-
-def _print_cv(record: dict[str, Any]) -> None:
-    n_folds = len(record["chosen"][0])
-    print_line(
-        f"{record['name']}: {record['graphs']:,} graphs, {n_folds} folds, {record['protocol']}"
-    )
-    if record["task"] == "regression":
-        for metric in ("r2", "rmse", "mae"):
-            print_line(f"{metric:8}  {record[metric]['mean']:.4f}")
-    else:
-        accuracy = record["accuracy"]
-        spread = accuracy["std_repetitions"]
-        over = "folds" if spread is None else "repetitions"
-        spread = accuracy["std_folds"] if spread is None else spread
-        print_line(
-            f"accuracy  {100 * accuracy['mean']:.1f} % (deviation over {over} {100 * spread:.1f})"
-        )
-        rows = [
-            [name, *counts]
-            for name, counts in zip(record["classes"], record["confusion"], strict=True)
-        ]
-        print_table(["true \\ predicted", *map(str, record["classes"])], rows)
-    print_line(f"seconds   {sum(record['seconds'].values()):.1f}")

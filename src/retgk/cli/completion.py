@@ -6,7 +6,13 @@ from pathlib import Path
 
 from retgk.io.datasets.download import TUDATASETS
 
-__all__ = ["data_set_names", "model_files", "source_names"]
+__all__ = ["METRIC_NAMES", "data_set_names", "metric_names", "model_files", "source_names"]
+
+METRIC_NAMES = (
+    "accuracy", "balanced_accuracy", "roc_auc", "average_precision", "f1", "matthews_corrcoef",
+    "log_loss", "r2", "rmse", "mae", "spearman",
+)  # fmt: skip
+"""Metrics of `retgk cv` and `retgk fit`."""
 
 _READABLE = (".parquet", ".graphml", ".edges", ".edges.gz", ".smi", ".smi.gz", ".csv", ".zip")
 
@@ -20,6 +26,11 @@ def source_names(incomplete: str) -> list[str]:
     """Names of collections, and files that can be read."""
     names = [name for name in ("digits",) if name.startswith(incomplete)]
     return [*names, *data_set_names(incomplete), *_paths(incomplete, _READABLE)]
+
+
+def metric_names(incomplete: str) -> list[str]:
+    """Names of metrics."""
+    return [name for name in METRIC_NAMES if name.startswith(incomplete.lower())]
 
 
 def model_files(incomplete: str) -> list[str]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from retgk.cli.options import DEFAULT_COMPONENTS, MIN_FOLDS, Learning, Walks
-from retgk.errors import InvalidInputError
+from retgk.cli.metrics import Outcome, chosen_metrics
+from retgk.cli.options import DEFAULT_COMPONENTS, Learning, Walks
+from retgk.cli.splits import OuterFold, Splitting, check_enough_graphs
+from retgk.errors import InputWarning, InvalidInputError
 from retgk.runtime.progress import no_progress, progress_bar
 
 if TYPE_CHECKING:
@@ -25,6 +29,7 @@ __all__ = [
     "scores",
 ]
 
+_FEW_CLASSES, _MANY_CLASSES = 5, 20  # whole numbers up to the first are classes in any case
 _APPROXIMATE = {"auto": "auto", "yes": True, "no": False}
 
 
@@ -39,7 +44,26 @@ def is_regression(learning: Learning, targets: NDArray[Any]) -> bool:
         )
     if learning.task != "auto":
         return learning.task == "regression"
-    return targets.dtype.kind == "f" and bool((targets % 1 != 0).any())
+    if targets.dtype.kind == "f" and bool((targets % 1 != 0).any()):
+        return True
+    if targets.dtype.kind in "iuf":
+        _ask_if_classes(targets)
+    return False
+
+
+def _ask_if_classes(targets: NDArray[Any]) -> None:
+    """Refuse whole numbers of which few graphs have the same; warn of many different ones."""
+    import numpy as np
+
+    n_distinct = len(np.unique(targets))
+    question = (
+        f"targets are {n_distinct} different whole numbers for {len(targets)} graphs: "
+        "--task regression takes them for values, --task classification for classes"
+    )
+    if n_distinct > max(_FEW_CLASSES, len(targets) / 3):
+        raise InvalidInputError(f"{question}; give one of them")
+    if n_distinct > _MANY_CLASSES:
+        warnings.warn(InputWarning(f"{question}, as is done here"), stacklevel=3)
 
 
 def new_model(learning: Learning, walks: Walks, n_components: int, regression: bool) -> Any:
@@ -72,91 +96,113 @@ def scores(targets: NDArray[Any], predictions: NDArray[Any], regression: bool) -
     """Accuracy for classes; explained share of the variance, and mean errors, for values."""
     import numpy as np
 
-    if not regression:
-        return {"accuracy": float(np.mean(targets == predictions))}
-    error = np.asarray(predictions, float) - targets
-    variance = float(np.var(targets))
-    return {
-        "r2": 1 - float(np.mean(error**2)) / variance if variance else float("nan"),
-        "rmse": float(np.sqrt(np.mean(error**2))),
-        "mae": float(np.mean(np.abs(error))),
-    }
+    values = np.asarray(predictions, float) if regression else predictions
+    found = Outcome(targets, values)
+    return {metric.name: metric.value(found) for metric in chosen_metrics(None, regression)}
 
 
 # The nested protocol
 
 
 class FoldAnswer(NamedTuple):
-    """Test graphs of a fold, what was predicted for them, and the parameters chosen."""
+    """
+    Test graphs of a fold, what was predicted for them, and the parameters chosen.
+
+    Decision values have one column for two classes, else one for each of all classes;
+    probabilities have one for each. Values have neither, and the paper's machines no probabilities.
+    """
 
     test: NDArray[Any]
     predictions: NDArray[Any]
     chosen: dict[str, Any]
+    decisions: NDArray[Any] | None = None
+    probabilities: NDArray[Any] | None = None
+
+    def outcome(self, targets: NDArray[Any], classes: NDArray[Any] | None) -> Outcome:
+        """What metrics are found from; classes as their places in the order of all of them."""
+        import numpy as np
+
+        found = targets[self.test], self.predictions
+        if classes is not None:
+            found = np.searchsorted(classes, found[0]), np.searchsorted(classes, found[1])
+        return Outcome(*found, self.decisions, self.probabilities)
 
 
 def nested_answers(
-    graphs: GraphBatch, targets: NDArray[Any], n_folds: int, seed: int, model_of: Callable[[], Any]
+    graphs: GraphBatch,
+    targets: NDArray[Any],
+    folds: Sequence[OuterFold],
+    model_of: Callable[[], Any],
 ) -> list[FoldAnswer]:
     """Answers of models that fit and choose everything on the training part of each fold."""
-    answers = []
-    with progress_bar("cross-validation", n_folds) as advance:
-        for train, test in _outer_folds(targets, n_folds, seed, model_of()):
+    import numpy as np
+
+    answers, classes = [], np.unique(targets)
+    with progress_bar("cross-validation", len(folds)) as advance:
+        for number, fold in enumerate(folds):
             with no_progress():
-                model = model_of().fit(graphs[train], targets[train])
-                answers.append(
-                    FoldAnswer(test, model.predict(graphs[test]), chosen_parameters(model))
-                )
+                model = _fitted(model_of(), graphs, targets, fold, number)
+                answers.append(_answer(model, graphs[fold.test], fold.test, classes))
             advance(1)
     return answers
 
 
-def _outer_folds(
-    targets: NDArray[Any], n_folds: int, seed: int, model: Any
-) -> Iterable[tuple[NDArray[Any], NDArray[Any]]]:
-    """Shuffled folds, stratified for classes."""
-    from sklearn.base import is_classifier
-    from sklearn.model_selection import KFold
-
-    from retgk.paper.protocols import stratified_folds
-
-    _check_enough_graphs(targets, n_folds)
-    if not is_classifier(model):
-        found: Iterable[tuple[NDArray[Any], NDArray[Any]]] = KFold(
-            n_folds, shuffle=True, random_state=seed
-        ).split(targets)
-        return found
-    _check_enough_of_every_class(targets, n_folds)
-    return stratified_folds(targets, seed, n_folds)
+def _fitted(
+    model: Any, graphs: GraphBatch, targets: NDArray[Any], fold: OuterFold, number: int
+) -> Any:
+    """Fit on the training part; the model's own folds keep to the groups, or are those given."""
+    options = {}
+    if fold.inner is not None:
+        model.set_params(cv=fold.inner)
+    elif fold.groups is not None and "groups" in signature(model.fit).parameters:
+        options["groups"] = fold.groups
+    try:
+        return model.fit(graphs[fold.train], targets[fold.train], **options)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"fold {number}: {error.problem}", error.remedy) from error
 
 
-def _check_enough_graphs(targets: NDArray[Any], n_folds: int) -> None:
-    if len(targets) < n_folds:
-        raise InvalidInputError(
-            f"{len(targets)} graphs do not fill {n_folds} folds; give fewer --folds"
-        )
-
-
-def _check_enough_of_every_class(targets: NDArray[Any], n_folds: int) -> None:
+def _answer(
+    model: Any, graphs: GraphBatch, test: NDArray[Any], classes: NDArray[Any]
+) -> FoldAnswer:
+    """Predict; for classes, all from decision values that are computed once."""
     import numpy as np
 
-    names, counts = np.unique(targets, return_counts=True)
-    name, count = names[counts.argmin()], counts.min()
-    if count >= n_folds:
-        return
-    remedies = ["fewer --folds"] if count >= MIN_FOLDS else []
-    remedies.append("more graphs of it")
-    if targets.dtype.kind in "iuf":
-        remedies.append("--task regression if these are values")
-    graphs = "graph" if count == 1 else "graphs"
-    raise InvalidInputError(
-        f"class {name} has {count} {graphs} for {n_folds} folds; give {', or '.join(remedies)}"
-    )
+    from retgk.learning.calibration import class_probabilities
+
+    chosen = chosen_parameters(model)
+    if not hasattr(model, "classes_"):
+        return FoldAnswer(test, model.predict(graphs), chosen)
+    decisions = model.decision_function(graphs)
+    columns = decisions[:, None] if decisions.ndim == 1 else decisions
+    places = columns.argmax(axis=1) if decisions.ndim > 1 else (decisions > 0).astype(np.int64)
+    probabilities = None
+    if model.calibration_coef_ is not None:
+        probabilities = class_probabilities(
+            columns, model.calibration_coef_, model.calibration_intercept_
+        )
+    if len(model.classes_) < len(classes):  # some are in no training part of these folds
+        own = np.searchsorted(classes, model.classes_)
+        columns = columns if columns.shape[1] > 1 else np.hstack([-columns, columns])
+        decisions = _in_columns(columns, own, len(classes), columns.min() - 1)
+        if probabilities is not None:
+            probabilities = _in_columns(probabilities, own, len(classes), 0.0)
+    return FoldAnswer(test, model.classes_[places], chosen, decisions, probabilities)
+
+
+def _in_columns(values: NDArray[Any], own: NDArray[Any], n_columns: int, other: float) -> Any:
+    """Spread columns over more of them; the others hold one value."""
+    import numpy as np
+
+    spread = np.full((len(values), n_columns), other)
+    spread[:, own] = values
+    return spread
 
 
 # The paper's protocol
 
 
-def check_paper_options(learning: Learning, n_components: int) -> None:
+def check_paper_options(learning: Learning, n_components: int, splitting: Splitting) -> None:
     """Raise if the paper's protocol cannot do what the options ask for."""
     from retgk.learning.candidates import checked_penalties
 
@@ -164,11 +210,13 @@ def check_paper_options(learning: Learning, n_components: int) -> None:
         "--balanced": learning.balanced,
         "--approximate yes": learning.approximate == "yes",
         "--n-components": n_components != DEFAULT_COMPONENTS,
+        f"--split {splitting.split}": splitting.split != "random",
+        "--groups": splitting.groups is not None,
     }
     for option, is_given in unused.items():
         if is_given:
             raise InvalidInputError(
-                f"the paper's protocol is exact and weights all graphs alike: {option} is for "
+                f"the paper's protocol is exact and takes all graphs alike: {option} is for "
                 "--protocol nested"
             )
     for option, values in {"--p": learning.p, "--scale": learning.scale}.items():
@@ -202,7 +250,7 @@ def paper_answers(
     from retgk.estimators.kernel import RetGKKernel
     from retgk.kernels.graph_kernels import ExponentialGraphKernel
 
-    _check_enough_graphs(targets, n_folds)
+    check_enough_graphs(targets, n_folds)
     kernel = ExponentialGraphKernel(p=(learning.p or [1.0])[0], scale=(learning.scale or [1.0])[0])
     model = RetGKKernel(**walks.parameters(), tol=learning.tol, graph_kernel=kernel).fit(graphs)
     rules = {"folds": n_folds, "c": _penalties(learning)}
@@ -232,6 +280,7 @@ def _paper_repetition(
         known = np.concatenate([fold.train, fold.validation])
         machine = SVC(C=result.c, kernel="precomputed")
         machine.fit(matrix[np.ix_(known, known)], targets[known])
-        predictions = machine.predict(matrix[np.ix_(fold.test, known)])
-        answers.append(FoldAnswer(fold.test, predictions, {"C": result.c}))
+        rows = matrix[np.ix_(fold.test, known)]
+        predictions, decisions = machine.predict(rows), machine.decision_function(rows)
+        answers.append(FoldAnswer(fold.test, predictions, {"C": result.c}, decisions))
     return answers

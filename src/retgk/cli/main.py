@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from retgk import __version__
+from retgk.cli.commands_cv import cv
 from retgk.cli.commands_data import convert, datasets_app, info
 from retgk.cli.commands_matrices import embed, features, kernel, similar
-from retgk.cli.commands_models import cv, fit, predict
+from retgk.cli.commands_models import fit, predict
 from retgk.cli.commands_paper import paper_app
 from retgk.cli.signals import INTERRUPTED, ending_on_signals
 from retgk.cli.terminal import one_line_errors, print_line, show_anything

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import typer
 
-from retgk.cli.completion import data_set_names, model_files, source_names
+from retgk.cli.completion import data_set_names, metric_names, model_files, source_names
 from retgk.io.formats.graph_files import Format
 
 __all__ = [
@@ -163,8 +163,8 @@ class Reading:
         "attributes": "give all the same with --attribute-name, --atom-attribute or "
         "--no-attributes",
         "format": f"say what it is with --format, one of {', '.join(get_args(Format))}",
-        "smiles_column": "name one of {value} with --smiles-column",
-        "target_column": "name one of {value} with --target-column",
+        "smiles_column": "{value} with --smiles-column",
+        "target_column": "{value} with --target-column",
         "skip_invalid": "--skip-invalid leaves such out",
         "smiles_or_format": "--skip-invalid leaves such out; if it is not SMILES, say what it is "
         "with --format",
@@ -365,6 +365,18 @@ class Learning:
         "n_components": "give a smaller --n-components",
     }
 
+    metric: Annotated[
+        list[str] | None,
+        _learning(
+            "--metric",
+            metavar="NAME",
+            help="What is shown, by scikit-learn's name of the scorer; repeatable. By the first, "
+            "the model chooses. For classes accuracy, balanced_accuracy, roc_auc (or auc), "
+            "average_precision (ap), f1, matthews_corrcoef (mcc), log_loss; for values r2, rmse, "
+            "mae, spearman.",
+            autocompletion=metric_names,
+        ),
+    ] = None
     task: Annotated[
         Literal["auto", "classification", "regression"],
         _learning("--task", help="By the targets: numbers with fractions are regressed on."),

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from retgk.graphs.batch import GraphBatch
     from retgk.io.graph_dataset import GraphDataset
 
-__all__ = ["key_columns", "molecule_graphs", "read_collection", "required_targets", "used_graphs"]
+__all__ = [
+    "column_values",
+    "key_columns",
+    "molecule_graphs",
+    "read_collection",
+    "required_targets",
+    "source_smiles",
+    "used_graphs",
+]
 
 
 def read_collection(
@@ -100,6 +108,47 @@ def key_columns(dataset: GraphDataset) -> dict[str, NDArray[Any]]:
         for number, column in enumerate(dataset.targets.T):
             columns[f"target_{number}"] = column
     return columns
+
+
+def column_values(source: str, dataset: GraphDataset, reading: Reading, name: str) -> list[str]:
+    """One text for each graph: of a column of the table that was read, or of a text file."""
+    if Path(name).is_file():
+        return _lines_from(Path(name), len(dataset), reading.max_bytes, "a group")
+    from retgk.io.formats.smiles_files import table_column
+
+    path = _molecule_file(source, reading)
+    if path is None or not {".csv", ".tsv"} & set(path.suffixes):
+        raise InvalidInputError(
+            f"{source} is no table with a column {name!r}; give a text file of one line per graph "
+            "with --groups"
+        )
+    texts = table_column(path, name, "groups", reading.max_bytes)
+    return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
+
+
+def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str]:
+    """SMILES of the molecules that were read."""
+    from retgk.io.formats.smiles_files import SmilesReading, smiles_texts
+
+    path = _molecule_file(source, reading)
+    if path is None:
+        raise InvalidInputError(
+            f"scaffolds are those of molecules, and {source} is no file of SMILES; use --groups or "
+            "--split with a file"
+        )
+    columns = SmilesReading(reading.smiles_column, reading.target_column)
+    texts = smiles_texts(path, columns, reading.max_bytes)
+    return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
+
+
+def _molecule_file(source: str, reading: Reading) -> Path | None:
+    """File of SMILES that a source is; None if it is another, or no file."""
+    from retgk.io.formats.graph_files import format_of
+
+    path = Path(source)
+    if source == "-" or not path.exists():
+        return None
+    return path if (reading.format or format_of(path)) == "smiles" else None
 
 
 def _read_source(source: str, reading: Reading) -> GraphDataset:
@@ -182,20 +231,27 @@ def _read_standard_input(reading: Reading) -> GraphDataset:
 def _targets_from(path: Path, n_graphs: int, max_bytes: int | None) -> NDArray[Any]:
     """Targets from a text file of one line per graph."""
     from retgk.io.formats.smiles_files import typed_targets
+    from retgk.runtime.parse_budget import ParseBudget
+
+    texts = _lines_from(path, n_graphs, max_bytes, "a target")
+    return typed_targets(texts, ParseBudget.of_files(path, [path], max_bytes))
+
+
+def _lines_from(path: Path, n_graphs: int, max_bytes: int | None, what: str) -> list[str]:
+    """Lines of a text file, one per graph, none of them empty."""
     from retgk.io.formats.text_lines import text_lines
     from retgk.runtime.parse_budget import ParseBudget
 
-    budget = ParseBudget.of_files(path, [path], max_bytes)
     texts = []
-    for number, line in text_lines(path, budget):
+    for number, line in text_lines(path, ParseBudget.of_files(path, [path], max_bytes)):
         texts.append(line.strip())
         if not texts[-1]:
-            raise InvalidInputError(f"{path}, line {number} is empty; give a target for each graph")
+            raise InvalidInputError(f"{path}, line {number} is empty; give {what} for each graph")
     if len(texts) != n_graphs:
         raise InvalidInputError(
             f"{path} has {len(texts)} lines for {n_graphs} graphs; give one line for each graph"
         )
-    return typed_targets(texts, budget)
+    return texts
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import sys
 import traceback
 import warnings
@@ -18,6 +19,7 @@ import typer
 from retgk.cli.options import Common
 from retgk.cli.signals import INTERRUPTED, end_if_asked
 from retgk.errors import InputWarning, InvalidInputError
+from retgk.runtime.near_names import near_names
 
 __all__ = [
     "Stopwatch",
@@ -44,6 +46,8 @@ _FILE_WIDTH = 10_000  # a file has no edge at which columns would have to be fol
 # click's, whose place in typer has changed: options and arguments that cannot be understood
 _UsageError: Any = typer.BadParameter.__bases__[0]
 
+
+_CHOICES = re.compile(r"'([^']*)' is not one of (.*)")  # how typer says it
 
 # Characters that would move the cursor, change colours or turn the order of others round: names
 # in files may come from strangers. Halves of characters, as in names that are no text, cannot be
@@ -236,8 +240,15 @@ def _message(error: BaseException, remedies: Mapping[str, str]) -> str:
 def _usage_line(error: Any) -> str:
     """What was not understood, and where the help is."""
     path = error.ctx.command_path if error.ctx is not None else "retgk"
-    message = one_line(typer.BadParameter(error.format_message()))
-    return f"{message.removesuffix('.')} (see {path} --help)"
+    message = one_line(typer.BadParameter(error.format_message())).removesuffix(".")
+    return f"{message}{_meant_choice(message)} (see {path} --help)"
+
+
+def _meant_choice(message: str) -> str:
+    """Ask if a choice is meant that is nearly what was given; typer only lists them."""
+    found = _CHOICES.search(message)
+    near = near_names(found[1], re.findall(r"'([^']*)'", found[2])) if found else []
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _print_error(message: str) -> None:

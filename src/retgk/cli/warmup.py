@@ -23,6 +23,7 @@ from retgk.cli.command import command
 from retgk.cli.options import Common
 from retgk.cli.terminal import note, one_line, print_line, print_record
 from retgk.errors import InvalidInputError
+from retgk.runtime.near_names import name_advice
 
 if TYPE_CHECKING:
     from retgk.graphs.batch import GraphBatch
@@ -162,8 +163,8 @@ def warmup(common: Common, parts: Parts = None, n_jobs: Jobs = None) -> None:
     wanted = list(parts or COMPILE_PART)
     for part in wanted:
         if part not in COMPILE_PART:
-            known = ", ".join(COMPILE_PART)
-            raise InvalidInputError(f"there is no part {part!r}; choose from {known}")
+            advice = name_advice(part, COMPILE_PART, "choose from")
+            raise InvalidInputError(f"there is no part {part!r}; {advice}")
     note(common, f"compiling {', '.join(wanted)}, which may take half a minute")
     start = perf_counter()
     seconds: dict[str, float] = {}

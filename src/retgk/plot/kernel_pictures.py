@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
@@ -30,13 +31,15 @@ def collection_map(
     ax: "Axes | None" = None,
 ) -> "Axes":
     """
-    Draw graphs as points by the first two components of kernel PCA.
+    Draw graphs as points by the first two components of kernel PCA, or of PCA of their vectors.
 
     Parameters
     ----------
-    graphs : array of float, shape (n, n), or anything that `as_batch` takes
-        A kernel matrix, which is what a square array of floats is taken for; or graphs, whose
-        kernel is that of ``RetGKKernel(random_state=0)``.
+    graphs : array of float, sparse matrix, or anything that `as_batch` takes
+        A kernel matrix, which is what a symmetric array of floats is taken for; vectors of
+        graphs, such as `RetGKEmbedding` gives, which are the rows of any other array of floats
+        and of a sparse matrix; or graphs, whose kernel is that of
+        ``RetGKKernel(random_state=0)``.
     y : array-like, shape (n,), optional
         Classes, or numbers: more than 30 different numbers are shown as a range of colours.
     size : float, optional
@@ -54,14 +57,15 @@ def collection_map(
     >>> collection_map(np.eye(4) + 1.0, ["a", "a", "b", "b"]).get_xlabel()
     'first component (33 % of the variance)'
     """
-    known = graphs if _is_kernel(graphs) else as_batch(graphs)
-    if len(known) < 3:
-        raise InvalidInputError(f"a map needs at least 3 graphs, got {len(known)}")
-    targets = None if y is None else _checked_targets(y, len(known))
+    known = graphs if _is_matrix(graphs) else as_batch(graphs)
+    n_graphs = known.shape[0] if _is_matrix(known) else len(known)
+    if n_graphs < 3:
+        raise InvalidInputError(f"a map needs at least 3 graphs, got {n_graphs}")
+    targets = None if y is None else _checked_targets(y, n_graphs)
     are_numbers = targets is not None and _are_numbers(targets)
-    places, shares = _map_coordinates(_kernel_matrix(known))
+    places, shares = _map_coordinates(known)
     ax = axes_or_new(ax, (5.4, 4.4))
-    size = size or float(np.clip(9000 / len(known), 7, 36))
+    size = size or float(np.clip(9000 / n_graphs, 7, 36))
     if targets is None:
         ax.scatter(places[:, 0], places[:, 1], s=size, color=MANY_COLOURS[0], linewidths=0)
     elif are_numbers:
@@ -77,27 +81,62 @@ def collection_map(
     return ax
 
 
-def _is_kernel(graphs: Any) -> bool:
+def _is_sparse(values: Any) -> bool:
+    return bool(issparse(values))
+
+
+def _is_matrix(graphs: Any) -> bool:
+    """Whether a kernel or vectors are given, rather than graphs."""
+    if _is_sparse(graphs):
+        return len(graphs.shape) == 2
     return isinstance(graphs, np.ndarray) and graphs.ndim == 2 and graphs.dtype.kind == "f"
 
 
-def _kernel_matrix(known: Floats | GraphBatch) -> Floats:
-    if isinstance(known, GraphBatch):
-        known = RetGKKernel(random_state=0).fit_transform(known)
-    return _checked_kernel(known)
-
-
-def _map_coordinates(kernel: Floats) -> tuple[Floats, Floats]:
+def _map_coordinates(known: Any) -> tuple[Floats, Floats]:
     """Coordinates of the graphs, and the share of the variance that each axis shows."""
+    if isinstance(known, GraphBatch):
+        return _kernel_coordinates(RetGKKernel(random_state=0).fit_transform(known))
+    if _is_sparse(known) or not _is_symmetric(known):
+        return _vector_coordinates(known)
+    return _kernel_coordinates(known)
+
+
+def _is_symmetric(matrix: Floats) -> bool:
+    """Whether it can be a kernel; rounding, and values that are not finite, do not count here."""
+    if matrix.shape[0] != matrix.shape[1]:
+        return False
+    return np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-8, equal_nan=True)
+
+
+def _kernel_coordinates(kernel: Floats) -> tuple[Floats, Floats]:
+    """Coordinates and shares by kernel PCA."""
     from sklearn.decomposition import KernelPCA
     from sklearn.preprocessing import KernelCenterer
 
+    matrix = _checked_kernel(kernel)
     pca = KernelPCA(2, kernel="precomputed", random_state=0)
-    places = pca.fit_transform(kernel)
-    total = np.trace(KernelCenterer().fit_transform(kernel))
+    places = pca.fit_transform(matrix)
+    total = np.trace(KernelCenterer().fit_transform(matrix))
     if places.shape[1] < 2 or not total > 0:
         raise InvalidInputError("the graphs are all alike to this kernel: there is no map of them")
     return places, pca.eigenvalues_ / total
+
+
+def _vector_coordinates(vectors: Any) -> tuple[Floats, Floats]:
+    """Coordinates and shares by PCA, which is kernel PCA with inner products of the vectors."""
+    from sklearn.decomposition import PCA
+
+    if min(vectors.shape) < 2:
+        raise InvalidInputError(f"a map needs vectors of at least 2 values, got {vectors.shape[1]}")
+    if _is_sparse(vectors):
+        is_small = min(vectors.shape) == 2  # too small for ARPACK
+        vectors = vectors.toarray() if is_small else vectors.tocsr().astype(np.float64)
+    if not np.isfinite(vectors.data if _is_sparse(vectors) else vectors).all():
+        raise InvalidInputError("the vectors have values that are not finite")
+    if abs(vectors - vectors[[0] * vectors.shape[0]]).max() == 0:
+        raise InvalidInputError("the vectors are all alike: there is no map of them")
+    pca = PCA(2, svd_solver="arpack" if _is_sparse(vectors) else "auto", random_state=0)
+    return pca.fit_transform(vectors), pca.explained_variance_ratio_
 
 
 def _are_numbers(targets: NDArray[Any]) -> bool:

@@ -13,6 +13,8 @@ from typing import Any
 
 import numba
 
+from retgk.runtime.parallel import announce_compiling
+
 __all__ = ["njit"]
 
 _NO_FOLDER = "no locator available"  # how numba says that no folder can be written to
@@ -22,6 +24,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile as numba does; without its cache, and after one warning, where it can have none."""
 
     def compiled(function: Callable[..., Any]) -> Any:
+        announce_compiling()  # modules are imported just before what they compile is called
         try:
             return numba.njit(**options)(function)
         except RuntimeError as error:

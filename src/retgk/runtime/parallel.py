@@ -43,6 +43,8 @@ def n_threads(n_jobs: int | None) -> int:
 
 def _is_joblib_worker() -> bool:
     """Whether this thread, or process, works for a ``joblib.Parallel`` of several workers."""
+    if "joblib.parallel" not in sys.modules:
+        return False
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend()

@@ -15,6 +15,7 @@ from retgk.io.converters.graph_kinds import is_igraph, list_graphs
 from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, both_directions
 from retgk.io.converters.node_values import attribute_matrix, attribute_names, warn_of_unused_values
 from retgk.io.converters.remembered_options import remembers
+from retgk.runtime.near_names import names_there
 
 if TYPE_CHECKING:
     import igraph
@@ -139,7 +140,7 @@ def _vertex_values(graphs: list[Any], name: str, missing: Missing) -> list[Any]:
             vertex = next(vertex for vertex, value in enumerate(found) if value is None)
             raise InvalidInputError(
                 f"graph {position}, vertex {vertex} has no attribute {name!r}; the graph has "
-                f"{graph.vs.attributes() or 'none'}",
+                f"{names_there(name, graph.vs.attributes())}",
                 Remedy(
                     "missing_value",
                     "set it on all vertices first, or say with missing= what becomes of vertices "

@@ -21,6 +21,7 @@ from retgk.io.converters.node_values import (
     warn_of_unused_values,
 )
 from retgk.io.converters.remembered_options import remembers
+from retgk.runtime.near_names import names_there
 from retgk.runtime.optional_packages import optional_module
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ def _raise_missing(position: int, graph: Any, names: list[Any]) -> None:
             if name not in data:
                 raise InvalidInputError(
                     f"graph {position}, node {node!r} has no attribute {name!r}; it has "
-                    f"{list(data) or 'none'}",
+                    f"{_shown(name, data)}",
                     Remedy(
                         "missing_value",
                         "set it on all nodes first, for example with nx.set_node_attributes, or "
@@ -243,6 +244,13 @@ def _raise_missing(position: int, graph: Any, names: list[Any]) -> None:
                         '"keep")',
                     ),
                 )
+
+
+def _shown(wanted: Any, data: dict[Any, Any]) -> str:
+    """Names of a node's data; where all are text, also which of them may be meant."""
+    if all(isinstance(name, str) for name in (wanted, *data)):
+        return names_there(wanted, data)
+    return str(list(data) or "none")
 
 
 def networkx_graph(batch: GraphBatch, weighted: bool) -> Any:

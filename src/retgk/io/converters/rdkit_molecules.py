@@ -14,13 +14,14 @@ from retgk.io.converters.graph_kinds import is_rdkit, list_graphs
 from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, both_directions
 from retgk.io.converters.node_values import attribute_names
 from retgk.io.converters.remembered_options import remembers
+from retgk.runtime.near_names import name_advice
 from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.progress import progress_bar
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
 
-__all__ = ["ATOM_ATTRIBUTES", "from_rdkit", "from_smiles"]
+__all__ = ["ATOM_ATTRIBUTES", "from_rdkit", "from_smiles", "molecule_scaffolds"]
 
 ATOM_ATTRIBUTES = {
     "aromatic": "GetIsAromatic",
@@ -133,6 +134,18 @@ def from_smiles(
     return GraphBatch.concatenate(batches)
 
 
+def molecule_scaffolds(smiles: Iterable[str]) -> list[str]:
+    """Bemis-Murcko scaffold of every molecule, as SMILES without chirality; empty without rings."""
+    _chem()
+    scaffold = optional_module("rdkit.Chem.Scaffolds.MurckoScaffold", "rdkit")
+    found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
+    with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
+        return [
+            scaffold.MurckoScaffoldSmiles(mol=molecule, includeChirality=False)
+            for molecule in _parse_smiles(found, 0)
+        ]
+
+
 def _chunks(smiles: list[str]) -> Iterator[tuple[list[str], int]]:
     """Cut a list into pieces, with the positions they start at; long strings make short pieces."""
     first = n_letters = 0
@@ -163,7 +176,8 @@ def _checked_names(attributes: Any) -> tuple[str, ...]:
     for name in names:
         if name not in ATOM_ATTRIBUTES:
             raise InvalidInputError(
-                f"{name!r} is not an attribute of atoms; choose from {sorted(ATOM_ATTRIBUTES)}"
+                f"{name!r} is not an attribute of atoms; "
+                f"{name_advice(str(name), sorted(ATOM_ATTRIBUTES), 'choose from')}"
             )
     return names
 

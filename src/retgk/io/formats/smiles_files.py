@@ -16,10 +16,20 @@ from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.io.converters.rdkit_molecules import from_smiles
 from retgk.io.formats.text_lines import text_lines
 from retgk.io.graph_dataset import GraphDataset
+from retgk.runtime.near_names import name_advice
 from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.parse_budget import ParseBudget
 
-__all__ = ["LeftOutWarning", "SmilesReading", "has_column", "read_smiles", "typed_targets"]
+__all__ = [
+    "LeftOutWarning",
+    "SmilesReading",
+    "delimiter_of",
+    "has_column",
+    "read_smiles",
+    "smiles_texts",
+    "table_column",
+    "typed_targets",
+]
 
 _MANY = 20_000  # molecules from which on more processes are worth their start
 
@@ -70,14 +80,7 @@ def read_smiles(
 ) -> GraphDataset:
     """Read one molecule per line, of a table with a header or of a plain list."""
     budget = ParseBudget.of_files(path, [path], max_bytes)
-    lines = text_lines(path, budget)
-    first = next(lines, (1, ""))
-    lines = chain([first], lines)
-    if _is_table(path, first[1], reading):
-        rows_or_lines = _table_rows(lines, _delimiter(first[1]), budget, reading)
-    else:
-        rows_or_lines = _list_lines(lines)
-    molecules = list(_within(budget, rows_or_lines))
+    molecules = list(_within(budget, _molecules(path, reading, budget)))
     rows = None
     if reading.skip_invalid:
         rows = _readable_rows(molecules, path)
@@ -92,6 +95,41 @@ def read_smiles(
         graph_names=[molecule.name for molecule in molecules],
         rows=rows,
     )
+
+
+def smiles_texts(path: Path, reading: SmilesReading, max_bytes: int | None = None) -> list[str]:
+    """SMILES of every molecule of a file, also of those that RDKit cannot read."""
+    budget = ParseBudget.of_files(path, [path], max_bytes)
+    return [molecule.smiles for molecule in _within(budget, _molecules(path, reading, budget))]
+
+
+def table_column(path: Path, name: str, argument: str, max_bytes: int | None = None) -> list[str]:
+    """Texts of one column of a table, in the order in which `read_smiles` counts its molecules."""
+    budget = ParseBudget.of_files(path, [path], max_bytes)
+    header, lines = _with_first(text_lines(path, budget))
+    rows = _csv_rows(lines, delimiter_of(header), budget)
+    names = [each.strip() for each in next(rows, (0, []))[1]]
+    at = _column(names, name, path, argument)
+    texts = []
+    for line, row in rows:
+        if row:
+            texts.append(_cell(row, at, names, path, line))
+            budget.charge(_PER_MOLECULE + len(texts[-1]), f"line {line}: a cell of a table")
+    return texts
+
+
+def _molecules(path: Path, reading: SmilesReading, budget: ParseBudget) -> Iterator[_Molecule]:
+    """Lines of a file as molecules, of a table or of a plain list."""
+    header, lines = _with_first(text_lines(path, budget))
+    if _is_table(path, header, reading):
+        return _table_rows(lines, delimiter_of(header), budget, reading)
+    return _list_lines(lines)
+
+
+def _with_first(lines: _Lines) -> tuple[str, _Lines]:
+    """Text of the first line, and all lines."""
+    first = next(lines, (1, ""))
+    return first[1], chain([first], lines)
 
 
 def _within(budget: ParseBudget, molecules: Iterator[_Molecule]) -> Iterator[_Molecule]:
@@ -145,7 +183,7 @@ def has_column(path: Path, name: str) -> bool:
     """Whether a file is a table of molecules with a column of this name."""
     lines = text_lines(path, ParseBudget.of_files(path, [path], None))
     header = next(lines, (1, ""))[1]
-    return name in [cell.strip().strip('"') for cell in header.split(_delimiter(header))]
+    return name in [cell.strip().strip('"') for cell in header.split(delimiter_of(header))]
 
 
 def _is_table(path: Path, header: str, reading: SmilesReading) -> bool:
@@ -153,11 +191,12 @@ def _is_table(path: Path, header: str, reading: SmilesReading) -> bool:
         return True
     if reading.smiles_column is not None or reading.target_column is not None:
         return True
-    cells = [cell.strip().strip('"').lower() for cell in header.split(_delimiter(header))]
+    cells = [cell.strip().strip('"').lower() for cell in header.split(delimiter_of(header))]
     return "smiles" in cells
 
 
-def _delimiter(header: str) -> str:
+def delimiter_of(header: str) -> str:
+    """Give what stands between the columns of a table, by its first line."""
     if "\t" in header:
         return "\t"
     return ";" if ";" in header and "," not in header else ","
@@ -209,10 +248,10 @@ def _column(names: Sequence[str], wanted: str, path: Path, argument: str) -> int
     found = [at for at, name in enumerate(names) if name == wanted]
     found += [at for at, name in enumerate(names) if name.lower() == wanted.lower()]
     if not found:
-        listed = ", ".join(names)
+        advice = name_advice(wanted, names)
         raise InvalidInputError(
             f"{path} has no column {wanted!r}",
-            Remedy(argument, f"name one of {listed} with {argument}=", value=listed),
+            Remedy(argument, f"{advice} with {argument}=", value=advice),
         )
     return found[0]
 

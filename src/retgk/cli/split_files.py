@@ -1,0 +1,218 @@
+"""Folds from files: JSON lists of graph numbers, and tables with a column of folds."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retgk.errors import InvalidInputError
+from retgk.runtime.near_names import name_advice
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from retgk.io.graph_dataset import GraphDataset
+
+__all__ = ["read_split"]
+
+_FOLD_COLUMNS = ("fold", "split")
+_ROLES = {"train", "training", "val", "valid", "validation", "test"}
+_JSON_KEYS = ("test", "train", "model_selection")
+
+
+def read_split(
+    path: Path, collection: GraphDataset, fold_of: Callable[..., Any], max_bytes: int | None
+) -> list[Any]:
+    """
+    Folds of a file, checked.
+
+    JSON is a list of objects with the numbers of graphs: "test", and "train", or
+    "model_selection" with pairs of "train" and "validation", among which the model chooses. Without
+    either, all graphs that are not tested are trained on. A table (.csv, .tsv) has a column "fold"
+    or "split": each value of it is tested once, but for train, valid and test. Its rows are graphs
+    in order, or have their numbers in a column "graph", as the tables have that `retgk cv` writes.
+    """
+    import numpy as np
+
+    text = _text_of(path, max_bytes)
+    places = _Places(collection)
+    if {".csv", ".tsv"} & set(path.suffixes):
+        parts = _table_parts(text, path, places)
+        everything = np.arange(len(collection))
+        return [fold_of(np.setdiff1d(everything, test), test) for test in parts]
+    try:
+        folds = json.loads(text)
+    except (RecursionError, ValueError) as error:
+        raise InvalidInputError(
+            f"{path} is no JSON: {error}; a table of folds ends in .csv or .tsv"
+        ) from error
+    return _json_folds(folds, path, places, fold_of)
+
+
+def _text_of(path: Path, max_bytes: int | None) -> str:
+    from retgk.io.formats.text_lines import text_lines
+    from retgk.runtime.parse_budget import ParseBudget
+
+    budget = ParseBudget.of_files(path, [path], max_bytes)
+    return "\n".join(line for _, line in text_lines(path, budget))
+
+
+class _Places:
+    """Positions of graphs that a file names by their number in the source."""
+
+    def __init__(self, collection: GraphDataset) -> None:
+        import numpy as np
+
+        rows = np.arange(len(collection)) if collection.rows is None else collection.rows
+        self.n_graphs = len(collection)
+        self.has_gaps = collection.rows is not None
+        self.of_number = {int(row): place for place, row in enumerate(rows)}
+
+    def find(self, numbers: Any, where: str) -> NDArray[Any]:
+        """Give positions of numbered graphs, without those that were left out in reading."""
+        import numpy as np
+
+        if not isinstance(numbers, list) or not all(type(each) is int for each in numbers):
+            raise InvalidInputError(f"{where} must be a list of whole numbers of graphs, from 0")
+        if len(set(numbers)) < len(numbers):
+            raise InvalidInputError(f"{where} has a graph twice; give every graph once")
+        for number in numbers:
+            if number not in self.of_number and (number < 0 or not self.has_gaps):
+                raise InvalidInputError(
+                    f"{where} names graph {number}, but there are {self.n_graphs} graphs, from 0 on"
+                )
+        return np.sort([self.of_number[n] for n in numbers if n in self.of_number]).astype(np.int64)
+
+
+# JSON
+
+
+def _json_folds(folds: Any, path: Path, places: _Places, fold_of: Callable[..., Any]) -> list[Any]:
+    is_list = isinstance(folds, list) and folds and all(isinstance(fold, dict) for fold in folds)
+    if not is_list:
+        raise InvalidInputError(
+            f'{path} must be a list of folds, such as [{{"train": [0, 1], "test": [2, 3]}}, ...]'
+        )
+    return [
+        fold_of(*_json_fold(fold, f"{path}, fold {number}", places))
+        for number, fold in enumerate(folds)
+    ]
+
+
+def _json_fold(fold: dict[str, Any], where: str, places: _Places) -> tuple[Any, Any, Any]:
+    """Graphs to train on, graphs to test, and the model's own folds of the former, or None."""
+    import numpy as np
+
+    for key in fold:
+        if key not in _JSON_KEYS:
+            raise InvalidInputError(
+                f"{where} has {key!r}; {name_advice(key, _JSON_KEYS, 'give one of')}"
+            )
+    if "test" not in fold:
+        raise InvalidInputError(f'{where} has no graphs to test; give them as a list "test"')
+    test = _filled(places.find(fold["test"], f'{where}, "test"'), f'{where}, "test"')
+    inner = _inner_folds(fold.get("model_selection"), where, places)
+    if "train" in fold:
+        train = places.find(fold["train"], f'{where}, "train"')
+    elif inner is not None:
+        train = np.unique(np.concatenate([part for pair in inner for part in pair]))
+    else:
+        train = np.setdiff1d(np.arange(places.n_graphs), test)
+    both = np.intersect1d(_filled(train, f"{where}, graphs to train on,"), test)
+    if len(both):
+        raise InvalidInputError(f"{where} trains on graph {both[0]} and tests it; give it once")
+    if inner is None:
+        return train, test, None
+    return train, test, [_within(pair, train, where) for pair in inner]
+
+
+def _filled(graphs: Any, where: str) -> Any:
+    if len(graphs) == 0:
+        raise InvalidInputError(f"{where} has no graphs; give one at least")
+    return graphs
+
+
+def _inner_folds(pairs: Any, where: str, places: _Places) -> list[Any] | None:
+    if pairs is None:
+        return None
+    keys = {"train", "validation"}
+    is_list = isinstance(pairs, list) and pairs and all(isinstance(pair, dict) for pair in pairs)
+    if not is_list or any(pair.keys() != keys for pair in pairs):
+        raise InvalidInputError(
+            f'{where}, "model_selection" must be a list of {{"train": [...], "validation": [...]}}'
+        )
+    return [
+        tuple(
+            _filled(places.find(pair[key], f'{where}, "{key}"'), f'{where}, "{key}"')
+            for key in ("train", "validation")
+        )
+        for pair in pairs
+    ]
+
+
+def _within(pair: tuple[Any, Any], train: Any, where: str) -> tuple[Any, Any]:
+    """Positions among the graphs to train on."""
+    import numpy as np
+
+    for part in pair:
+        if not np.isin(part, train).all():
+            raise InvalidInputError(f"{where} chooses by graphs that are not trained on")
+    first, second = (np.searchsorted(train, part) for part in pair)
+    return first, second
+
+
+# Tables
+
+
+def _table_parts(text: str, path: Path, places: _Places) -> list[NDArray[Any]]:
+    """Graphs of every fold, which are tested in turn, or once if they are called train and test."""
+    from retgk.io.formats.smiles_files import delimiter_of
+
+    lines = text.split("\n")
+    rows = [row for row in csv.reader(lines, delimiter=delimiter_of(lines[0])) if row]
+    names = [name.strip().lower() for name in rows[0]] if rows else []
+    at = next((names.index(name) for name in _FOLD_COLUMNS if name in names), None)
+    if at is None:
+        raise InvalidInputError(f'{path} has no column "fold"; call the column of folds so')
+    folds = [row[at].strip() if at < len(row) else "" for row in rows[1:]]
+    if not all(folds):
+        raise InvalidInputError(f"{path}, row {folds.index('') + 1} has no fold; fill it in")
+    if "graph" in names:
+        numbers = _numbers([row[names.index("graph")] for row in rows[1:]], path)
+    else:
+        numbers = list(range(len(folds)))
+    if len(folds) < places.n_graphs:
+        raise InvalidInputError(
+            f"{path} has {len(folds)} rows for {places.n_graphs} graphs; give every graph a fold"
+        )
+    places.find(numbers, f"{path}, graphs")
+    by_fold: dict[str, list[int]] = {}
+    for number, fold in zip(numbers, folds, strict=True):
+        by_fold.setdefault(fold, []).append(number)
+    tested = {name: places.find(by_fold[name], str(path)) for name in _tested(folds, path)}
+    return [_filled(test, f"{path}, fold {name}") for name, test in tested.items()]
+
+
+def _numbers(texts: list[str], path: Path) -> list[int]:
+    try:
+        return [int(text) for text in texts]
+    except ValueError as error:
+        raise InvalidInputError(
+            f'{path}: the column "graph" must hold numbers of graphs, from 0: {error}'
+        ) from error
+
+
+def _tested(folds: list[str], path: Path) -> list[str]:
+    """Names of the folds that are tested, in order: numbers by their value."""
+    names = list(dict.fromkeys(folds))
+    if {name.lower() for name in names} <= _ROLES:
+        names = [name for name in names if name.lower() == "test"]
+        if not names:
+            raise InvalidInputError(f"{path} has no graphs to test; call their fold test")
+        return names
+    if len(names) < 2:
+        raise InvalidInputError(f"{path} has one fold, {names[0]}; give two or more")
+    return sorted(names, key=lambda name: (not name.isdecimal(), name.zfill(20)))
