@@ -108,7 +108,7 @@ def test_no_warning_of_short_work_nor_twice_of_walks(monkeypatch):
 
 def of_sizes(n_graphs, **options):
     graphs = make_graph_classification(n_graphs, n_nodes=(5, 9), random_state=0).graphs
-    nodes = [NodeCandidate(n, None, None, "raw") for n in options.pop("n_steps", (50,))]
+    nodes = [NodeCandidate(n, None, None, "raw", 0) for n in options.pop("n_steps", (50,))]
     size = FitSize(False, n_graphs, 4, 4, 5, 1, False)._replace(**options)
     return estimate(RetGKClassifier(n_jobs=1), graphs, nodes, size)
 
@@ -134,7 +134,7 @@ def test_estimates_beside_measured_times(name, approximate, seconds, data_folder
     graphs = load_tudataset(name, data_folder).graphs
     size = FitSize(approximate, len(graphs), 4, 4, 5, 1, False)
     model = RetGKClassifier(n_jobs=1)
-    found = estimate(model, graphs, [NodeCandidate(50, None, None, "raw")], size).seconds / 2
+    found = estimate(model, graphs, [NodeCandidate(50, None, None, "raw", 0)], size).seconds / 2
     assert seconds / 3 < found < 3 * seconds
 
 

@@ -12,12 +12,18 @@ from retgk import (
     InvalidInputError,
     Laplacian,
     PolynomialGraphKernel,
+    RetGKClassifier,
     RetGKKernel,
+    RetGKRegressor,
     load_model,
+    make_graph_classification,
     mean_embedding_gram,
     refined_labels,
     save_model,
 )
+from retgk.engine.exact.exact_engine import ExactEngine
+from retgk.engine.node_features import NodeFeatures
+from retgk.walks.return_probabilities import Walks
 from tests import naive
 from tests.walk_graphs import adjacency_matrices
 
@@ -159,3 +165,40 @@ def test_many_nodes_of_few_colours():
     assert np.abs(found - np.mean(levels, axis=0)).max() <= 1e-12
     pieces = mean_embedding_gram(batch[1:], batch, depth=2, **options)
     assert np.abs(pieces - found[1:]).max() <= 1e-12
+
+
+def test_depths_share_their_levels():
+    """Candidates of depth give what models of one depth give."""
+    data = make_graph_classification(n_graphs=40, n_labels=2, random_state=0)
+    for make in (RetGKClassifier, RetGKRegressor):
+        options = {"C": 10.0, "p": 1, "scale": 1, "cv": 3, "random_state": 0, "tol": 0}
+        several = make(depth=(0, 2, 1), **options).fit(data.graphs, data.targets)
+        for depth in (0, 2, 1):
+            alone = make(depth=depth, **options).fit(data.graphs, data.targets)
+            place = [row["depth"] for row in several.cv_results_["params"]].index(depth)
+            expected = several.cv_results_["mean_test_score"][place]
+            assert alone.best_score_ == pytest.approx(expected, abs=1e-6)
+            if several.best_params_["depth"] == depth:
+                new = data.graphs[:10]
+                found = several.predict(new)
+                np.testing.assert_allclose(found, alone.predict(new), atol=1e-6)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_engine_at_a_smaller_depth(depth, tmp_path):
+    graphs = make_graph_classification(n_graphs=20, n_labels=2, random_state=0).graphs
+    features = NodeFeatures(graphs, Walks(6))
+    deep = ExactEngine(KERNEL, depth=3, tol=0).fit(features)
+    own, alone = deep.at_depth(depth), ExactEngine(KERNEL, depth=depth, tol=0).fit(features)
+    assert np.abs(own.inner_products() - alone.inner_products()).max() <= 1e-12
+    new = NodeFeatures(
+        make_graph_classification(n_graphs=5, n_labels=2, random_state=1).graphs, Walks(6)
+    )
+    first, second = (
+        own.keep(np.array([3, 1])).compare(new),
+        alone.keep(np.array([3, 1])).compare(new),
+    )
+    assert np.abs(first.products() - second.products()).max() <= 1e-12
+    assert np.abs(first.squared_norms() - second.squared_norms()).max() <= 1e-12
+    again = ExactEngine(KERNEL, depth=depth, tol=0).restore(own.state(), 6)
+    assert np.array_equal(again.inner_products(), own.inner_products())

@@ -101,6 +101,12 @@ class LabelLevels:
                 state.arrays[f"colours_{level}_{name}"] = array
         return state
 
+    def at_depth(self, depth: int) -> "LabelLevels":
+        """Give the same with fewer rounds, and all levels of the same weight."""
+        other = LabelLevels(depth, None, self.n_labels, LabelRefinement(depth))
+        other.refinement.tables = self.refinement.tables[:depth]
+        return other
+
     def known_levels(self, n_labels: int) -> Levels:
         """Levels without nodes: how many colours are known of each, and what they weigh."""
         n_known = (n_labels, *map(len, self.refinement.tables))

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from itertools import chain, groupby
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -158,6 +159,8 @@ def fit_machine(
     candidates = _candidates(model, batch, seed)
     # products, kernel values and a copy; embeddings hold their vectors too; landmarks keep moments
     n_copies = 1.5 if len(columns) < len(batch) else 4 if model.approximate_ else 3
+    if not model.approximate_:
+        n_copies += max(one.nodes.depth for one in candidates)
     n_bytes = int(8 * n_copies * len(batch) * len(columns))
     check_room(n_bytes, "the kernel matrix", _SMALLER[model.approximate_])
     kernels, penalties = graph_kernel_candidates(vars(model)), checked_penalties(model.C)
@@ -196,6 +199,9 @@ def fit_machine(
     return choice.decisions
 
 
+_Fitted = tuple[NodeCandidate, Engine, GraphProducts]
+
+
 class _Candidate(NamedTuple):
     """An engine to choose, not fitted yet, and the features that it will be fitted on."""
 
@@ -223,6 +229,7 @@ def _make_engine(model: GraphPredictor, nodes: NodeCandidate, seed: int) -> Engi
     kernels = (nodes.structure_kernel, nodes.attribute_kernel)
     shared = {
         "scale_attributes": nodes.scale_attributes,
+        "depth": nodes.depth,
         "n_jobs": model.n_jobs,
         "random_state": seed,
     }
@@ -233,13 +240,39 @@ def _make_engine(model: GraphPredictor, nodes: NodeCandidate, seed: int) -> Engi
 
 def _fit_in_turn(
     candidates: Sequence[_Candidate], columns: Ints, weights: Floats | None, log: FitLog
-) -> Iterator[tuple[NodeCandidate, Engine, GraphProducts]]:
-    """Fit engines one after the other, when their turn comes."""
-    for number, (nodes, engine, features) in enumerate(candidates):
-        with log.seconds("inner products %d of %d", number + 1, len(candidates)):
-            products = fit_products(engine, features, columns)
+) -> Iterator[_Fitted]:
+    """Fit engines one after the other, when their turn comes; depths of the exact one together."""
+    runs = [list(run) for _, run in groupby(candidates, lambda own: own.nodes._replace(depth=0))]
+    for number, run in enumerate(runs):
+        is_whole = len(columns) == len(run[0].features.batch)
+        fit = _fit_depths if is_whole and isinstance(run[0].engine, ExactEngine) else _fit_each
+        with log.seconds("inner products %d of %d", number + 1, len(runs)):
+            fitted = iter(fit(run, columns))
+            first = next(fitted)
         with log.seconds("choosing C, p and scale with them"):
-            yield nodes, engine, replace(products, weights=weights)
+            for nodes, engine, products in chain([first], fitted):
+                yield nodes, engine, replace(products, weights=weights)
+
+
+def _fit_each(run: Sequence[_Candidate], columns: Ints) -> Iterator[_Fitted]:
+    """Fit every engine for itself."""
+    for nodes, engine, features in run:
+        yield nodes, engine, fit_products(engine, features, columns)
+
+
+def _fit_depths(run: Sequence[_Candidate], columns: Ints) -> Iterator[_Fitted]:
+    """Fit the deepest of exact engines that differ in depth; its levels are those of the others."""
+    if len(run) == 1:
+        yield from _fit_each(run, columns)
+        return
+    deepest = max(run, key=lambda own: own.nodes.depth)
+    engine = cast(ExactEngine, deepest.engine).fit(deepest.features)
+    levels = engine.level_products()
+    for nodes, *_ in run:
+        products = np.mean(levels[: nodes.depth + 1], axis=0)
+        norms = products.diagonal().copy()
+        own = engine.at_depth(nodes.depth).with_norms(norms)
+        yield nodes, own, GraphProducts(products, norms, columns)
 
 
 def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:

@@ -70,6 +70,8 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
     scale_attributes : {"raw", "standard", "drop"} (candidates), default=("standard", "raw", "drop")
         How attributes enter: with mean 0 and deviation 1 over the nodes of the training graphs, as
         they are, or not at all. Graphs without attributes have no such choice.
+    depth : int (candidates), default=0
+        Rounds by which labels are refined, as in `RetGKKernel`.
     n_components : int, default=200
         Features a label of the embedding.
     n_landmarks : int, optional
@@ -172,6 +174,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
             "raw",
             "drop",
         ),
+        depth: int | Sequence[int] = 0,
         n_components: int = 200,
         n_landmarks: int | None = None,
         cv: FoldMaker | None = 5,
@@ -193,6 +196,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         self.structure_kernel = structure_kernel
         self.attribute_kernel = attribute_kernel
         self.scale_attributes = scale_attributes
+        self.depth = depth
         self.n_components = n_components
         self.n_landmarks = n_landmarks
         self.cv = cv

@@ -46,6 +46,7 @@ class NodeCandidate(NamedTuple):
     structure_kernel: Any
     attribute_kernel: Any
     scale_attributes: Any
+    depth: Any
 
 
 def candidates_of(value: Any, name: str) -> tuple[Any, ...]:
@@ -72,12 +73,12 @@ def node_candidates(parameters: Mapping[str, Any], n_attributes: int) -> list[No
 
     Where attributes are left out, or there are none, what their kernel is makes no difference.
     """
-    values = [candidates_of(parameters[name], name) for name in NodeCandidate._fields]
-    if n_attributes == 0 and len(values[-1]) > 1:
-        values[-1] = ("raw",)
-    may_drop = len(values[-1]) > 1
+    values = {name: candidates_of(parameters[name], name) for name in NodeCandidate._fields}
+    may_drop = len(values["scale_attributes"]) > 1
+    if n_attributes == 0 and may_drop:
+        values["scale_attributes"] = ("raw",)
     found: list[NodeCandidate] = []
-    for candidate in starmap(NodeCandidate, product(*values)):
+    for candidate in starmap(NodeCandidate, product(*values.values())):
         is_dropped = may_drop and candidate.scale_attributes == "drop"
         own = candidate._replace(attribute_kernel=None) if is_dropped else candidate
         if own not in found:

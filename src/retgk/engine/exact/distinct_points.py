@@ -89,6 +89,23 @@ class DistinctPoints:
             self.first_colour,
         )
 
+    def of_levels(self, first_codes: Ints, shares: Floats) -> "DistinctPoints":
+        """
+        Keep levels of refined labels with other weights.
+
+        Parameters
+        ----------
+        first_codes : ndarray of int64, shape (n_levels + 1,)
+            First label of every level, and the one after the last.
+        shares : ndarray of float64, shape (n_levels,)
+            What weights of the entries of each level are multiplied by; levels of 0 are left out.
+        """
+        level = np.searchsorted(first_codes, self.labels, side="right") - 1
+        factors = np.append(shares, 0.0)[np.minimum(level, len(shares))][self.entry_points]
+        kept = np.flatnonzero(factors)
+        points = self._of_entries(kept, self.entry_graphs[kept], self.n_graphs)
+        return replace(points, entry_weights=points.entry_weights * factors[kept])
+
     def with_coordinates(self, coordinates: Floats) -> "DistinctPoints":
         """Give the same points other coordinates."""
         return replace(self, coordinates=coordinates)

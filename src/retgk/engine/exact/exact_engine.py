@@ -27,6 +27,7 @@ from retgk.engine.label_levels import LabelLevels, check_depth
 from retgk.engine.node_features import MAX_ATTRIBUTE, NodeFeatures, largest_attribute
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.ragged import offsets
 from retgk.graphs.validation import check_alike
 from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
 from retgk.runtime.memory import check_room
@@ -217,6 +218,37 @@ class ExactEngine:
         self._check_polynomials(points, features)
         graphs = NewGraphs.of(points, self._graphs, features.n_jobs)
         return ExactComparison(graphs, self.tol)
+
+    def level_products(self) -> list[Floats]:
+        """Inner products of the kept graphs at each level of refined labels, the label first."""
+        first, weights = self._first_codes(), self._levels.weights
+        found = []
+        for level in range(len(weights)):
+            shares = np.zeros(len(weights))
+            shares[level] = 1 / np.sqrt(weights[level])
+            found.append(self._graphs.of_levels(first, shares).gram(n_jobs=self.n_jobs))
+        return found
+
+    def at_depth(self, depth: int) -> Self:
+        """Engine with the same graphs whose labels are refined by fewer rounds."""
+        other = copy(self)
+        other.depth, other.level_weights, other._norms = depth, None, None
+        other._levels = self._levels.at_depth(depth)
+        shares = np.zeros(self.depth + 1)
+        old, new = self._levels.weights, other._levels.weights
+        shares[: depth + 1] = np.sqrt(new / old[: depth + 1])
+        other._graphs = self._graphs.of_levels(self._first_codes(), shares)
+        return other
+
+    def with_norms(self, norms: Floats) -> Self:
+        """Engine that knows the squared norms of its graphs."""
+        other = copy(self)
+        other._norms = norms
+        return other
+
+    def _first_codes(self) -> Ints:
+        """First label of every level among the points, and the one after the last."""
+        return offsets(self._levels.known_levels(max(1, len(self.label_names))).n_known)
 
     def keep(self, graphs: Ints) -> Self:
         """Engine with some of the kept graphs, in the order given."""

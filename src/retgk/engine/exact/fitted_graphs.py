@@ -84,6 +84,10 @@ class FittedGraphs:
         """Keep some graphs, in the order given, in the same frame."""
         return FittedGraphs(self.points.of_graphs(graphs), self.frame)
 
+    def of_levels(self, first_codes: Ints, shares: Floats) -> "FittedGraphs":
+        """Keep levels of refined labels with other weights, as in `DistinctPoints.of_levels`."""
+        return FittedGraphs(self.points.of_levels(first_codes, shares), self.frame)
+
     def gram(
         self,
         rows: slice | None = None,
