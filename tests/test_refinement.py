@@ -185,7 +185,7 @@ def test_depths_share_their_levels():
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3])
-def test_engine_at_a_smaller_depth(depth, tmp_path):
+def test_engine_at_a_smaller_depth(depth):
     graphs = make_graph_classification(n_graphs=20, n_labels=2, random_state=0).graphs
     features = NodeFeatures(graphs, Walks(6))
     deep = ExactEngine(KERNEL, depth=3, tol=0).fit(features)

@@ -83,15 +83,13 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     cv : int, splitter, iterable or None, default=5
         Folds: a number, which makes shuffled stratified ones, a splitter of scikit-learn, or
         (train, test) pairs; None is 5. A class of fewer graphs than folds is in fewer test
-        parts; a class of a single graph is in every training part and never tested. With
-        `groups` in `fit`, a number makes the folds of `StratifiedGroupKFold` (of `GroupKFold`
-        for several labels).
+        parts, one of a single graph in none. With `groups` in `fit`, a number makes the folds of
+        `StratifiedGroupKFold` (of `GroupKFold` for several labels).
     scoring : str, callable or None, default=None
         By what candidates are chosen: any scorer of scikit-learn, such as ``"roc_auc"`` or
         ``"balanced_accuracy"``, or a callable with (estimator, X, y), whose estimator answers
-        for the graphs of a test part; None is accuracy. Probabilities, for scorers that need
-        them, are calibrated on the other folds. Folds in which a scorer is not defined, as their
-        test graphs are of one class, are left out with a warning.
+        for the graphs of a test part; None is accuracy. Probabilities are calibrated on the
+        other folds. Folds in which a scorer is not defined are left out with a warning.
     class_weight : dict, "balanced" or None, default=None
         Factor of C for every class, as in `SVC`; the default score of the cross-validation has
         the same weights. For several labels, of 0 and 1.
