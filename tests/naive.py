@@ -97,8 +97,9 @@ def refined_labels(batch, depth):
     first = np.repeat(batch.node_ptr[:-1], np.diff(batch.node_ptr))
     for _ in range(depth):
         before = colours[-1]
+        entries = [range(batch.indptr[v], batch.indptr[v + 1]) for v in range(batch.n_nodes)]
         rows = [
-            [before[first[v] + u] for u in batch.indices[batch.indptr[v] : batch.indptr[v + 1]]]
+            [(batch.edge_labels[e], before[first[v] + batch.indices[e]]) for e in entries[v]]
             for v in range(batch.n_nodes)
         ]
         colours.append([(before[v], tuple(sorted(rows[v]))) for v in range(batch.n_nodes)])

@@ -25,7 +25,7 @@ def _peak_over_final(build: Callable[[], GraphBatch]) -> float:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    node_ptr, adjacency, labels, _, attributes, _ = flat_arrays(batch)
+    node_ptr, adjacency, labels, _, attributes, *_ = flat_arrays(batch)
     stored = [node_ptr, *adjacency, labels, attributes]
     return peak / sum(array.nbytes for array in stored if array is not None)
 

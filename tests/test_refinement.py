@@ -34,12 +34,17 @@ KERNEL = Laplacian(3.0)
 def labelled_batches(draw, n_graphs=4):
     """Graphs of up to seven nodes with two labels; isolated nodes and self-loops occur."""
     found = []
+    has_edge_labels = draw(st.booleans())
     for _ in range(draw(st.integers(1, n_graphs))):
         matrix = (draw(adjacency_matrices(7)) > 0).astype(float)
         rows, columns = matrix.nonzero()
         labels = draw(st.lists(st.sampled_from("CN"), min_size=len(matrix), max_size=len(matrix)))
+        kinds = "=#" if has_edge_labels else "-"
+        bonds = draw(st.lists(st.sampled_from(kinds), min_size=64, max_size=64))
+        edge_labels = [bonds[min(i, j) * 8 + max(i, j)] for i, j in zip(rows, columns, strict=True)]
+        edges = np.column_stack([rows, columns])
         found.append(
-            GraphBatch.from_edges(len(matrix), np.column_stack([rows, columns]), labels=labels)
+            GraphBatch.from_edges(len(matrix), edges, labels=labels, edge_labels=edge_labels)
         )
     return GraphBatch.concatenate(found)
 

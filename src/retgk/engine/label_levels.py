@@ -95,7 +95,9 @@ class LabelLevels:
 
     def state(self) -> FittedState:
         """Give the neighbourhoods as plain arrays."""
-        state = FittedState({"n_labels": self.n_labels} if self.depth else {})
+        names = tuple(self.refinement.edge_names)
+        values = {"n_labels": self.n_labels, "edge_label_names": names} if self.depth else {}
+        state = FittedState(values)
         for level, table in enumerate(self.refinement.tables, 1):
             for name, array in zip(("own", "ptr", "entries"), table.rows, strict=True):
                 state.arrays[f"colours_{level}_{name}"] = array
@@ -105,6 +107,7 @@ class LabelLevels:
         """Give the same with fewer rounds, and all levels of the same weight."""
         other = LabelLevels(depth, None, self.n_labels, LabelRefinement(depth))
         other.refinement.tables = self.refinement.tables[:depth]
+        other.refinement.edge_names = self.refinement.edge_names
         return other
 
     def known_levels(self, n_labels: int) -> Levels:
@@ -118,6 +121,7 @@ class LabelLevels:
         if self.depth == 0:
             return
         self.n_labels = n_before = state.take_count("n_labels", np.iinfo(np.int32).max)
+        self.refinement.edge_names = state.take_names("edge_label_names")
         for level in range(1, self.depth + 1):
             own = state.take_array(f"colours_{level}_own", np.int64, (None,))
             ptr = state.take_array(f"colours_{level}_ptr", np.int64, (len(own) + 1,))

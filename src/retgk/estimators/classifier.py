@@ -253,8 +253,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
             Class of every graph, or a row of labels, which are zero or one; may be left out for
             a data set, which has its own.
         sample_weight : array-like, shape (n_graphs,), optional
-            Weights of the graphs: a graph of weight 2 counts as two of them, one of weight 0 is
-            left out.
+            Weights of the graphs: one of weight 2 counts as two, one of weight 0 is left out.
         groups : array-like, shape (n_graphs,), optional
             Groups of the graphs, which `cv` keeps together.
         **options : error

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Codes, Floats, Ints
 from retgk.graphs.adjacency import Adjacency, adjacency_from_edges, adjacency_from_rows
+from retgk.graphs.edge_labels import EdgeLabels, edge_labels_of_edges, edge_labels_of_rows
 from retgk.graphs.missing_values import Missing
 from retgk.graphs.ragged import first_of_run, offsets
 from retgk.graphs.reading import Reading
@@ -62,6 +63,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         Discrete node labels.
     attributes : array-like of float, shape (n_nodes, n_attributes), optional
         Continuous node attributes.
+    edge_labels : sequence of hashable, shape (n_entries,), optional
+        Discrete labels of edges, the same in both directions.
     symmetrize : bool, default=False
         Whether to make directed input undirected: an edge gets the larger of the weights
         of its two directions. Otherwise directed input is an error.
@@ -95,6 +98,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     """
 
     __slots__ = (
+        "_edge_labels",
         "_labels",
         "_weights",
         "attributes",
@@ -113,6 +117,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     reading: Reading | None
     _weights: Floats | None
     _labels: Codes | None
+    _edge_labels: EdgeLabels | None
 
     def __init__(
         self,
@@ -123,18 +128,19 @@ class GraphBatch(Sequence["GraphBatch"]):
         *,
         labels: Labels | None = None,
         attributes: ArrayLike | None = None,
+        edge_labels: Labels | None = None,
         symmetrize: bool = False,
         missing: Missing = "error",
     ) -> None:
         nodes = checked_node_ptr(node_ptr)
-        adjacency = adjacency_from_rows(
-            nodes,
+        rows = (
             integers(indptr, "indptr").astype(np.int64, copy=False),
             integers(indices, "indices"),
-            weight_array(weights),
-            symmetrize,
         )
-        self._assign(checked_graphs(nodes, adjacency, labels, attributes, missing))
+        adjacency = adjacency_from_rows(nodes, *rows, weight_array(weights), symmetrize)
+        arrays = checked_graphs(nodes, adjacency, labels, attributes, missing)
+        own = edge_labels_of_rows(nodes, adjacency, rows, edge_labels, symmetrize)
+        self._assign(arrays._replace(edge_labels=own))
 
     @classmethod
     def from_edges(
@@ -145,6 +151,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         *,
         labels: Labels | None = None,
         attributes: ArrayLike | None = None,
+        edge_labels: Labels | None = None,
         symmetrize: bool = False,
         missing: Missing = "error",
     ) -> Self:
@@ -164,6 +171,8 @@ class GraphBatch(Sequence["GraphBatch"]):
             Node labels.
         attributes : array-like of float, shape (n_nodes, n_attributes), optional
             Node attributes.
+        edge_labels : sequence of hashable, shape (n_edges,), optional
+            Labels of the edges.
         symmetrize : bool, default=False
             Whether each edge stands for both directions.
         missing : {"error", "label", "nan", "keep"}, default="error"
@@ -177,23 +186,17 @@ class GraphBatch(Sequence["GraphBatch"]):
         nodes = checked_node_ptr(offsets(checked_sizes(n_nodes)))
         ends = checked_edges(edges).T
         adjacency = adjacency_from_edges(nodes, ends, weight_array(weights), symmetrize)
-        return cls._of_arrays(checked_graphs(nodes, adjacency, labels, attributes, missing))
+        arrays = checked_graphs(nodes, adjacency, labels, attributes, missing)
+        own = edge_labels_of_edges(nodes, adjacency, ends, edge_labels, symmetrize)
+        return cls._of_arrays(arrays._replace(edge_labels=own))
 
     @classmethod
     def concatenate(cls, batches: Iterable["GraphBatch"]) -> "GraphBatch":
         """
         Put batches one after the other; their label vocabularies are joined.
 
-        Parameters
-        ----------
-        batches : iterable of GraphBatch
-            At least one batch; all with the same number of attributes, and either all or
-            none with labels.
-
-        Returns
-        -------
-        GraphBatch
-            All graphs, in order.
+        All batches, of which there is at least one, have the same number of attributes, and
+        either all or none have labels of nodes and of edges.
         """
         parts: list[GraphBatch] = checked_parts(batches, GraphBatch)
         if len(parts) == 1:
@@ -216,12 +219,12 @@ class GraphBatch(Sequence["GraphBatch"]):
         self._labels = None if arrays.labels is None else read_only(arrays.labels)
         self.label_names = arrays.label_names
         self.attributes = read_only(arrays.attributes)
-        self.reading = arrays.reading
+        self.reading, self._edge_labels = arrays.reading, arrays.edge_labels
 
     def _arrays(self) -> FlatGraphs:
         adjacency = Adjacency(self.indptr, self.indices, self._weights)
-        names, values = self.label_names, self.attributes
-        return FlatGraphs(self.node_ptr, adjacency, self._labels, names, values, self.reading)
+        nodes = (self._labels, self.label_names, self.attributes)
+        return FlatGraphs(self.node_ptr, adjacency, *nodes, self.reading, self._edge_labels)
 
     @property
     def weights(self) -> Floats:
@@ -232,6 +235,22 @@ class GraphBatch(Sequence["GraphBatch"]):
     def labels(self) -> Codes:
         """Node labels as positions in `label_names`; all zero when there are none."""
         return read_only(np.zeros(self.n_nodes, np.int32)) if self._labels is None else self._labels
+
+    @property
+    def edge_labels(self) -> Codes:
+        """Labels of edges as positions in `edge_label_names`; all zero when there are none."""
+        none = np.zeros(len(self.indices), np.int32)
+        return read_only(none if self._edge_labels is None else self._edge_labels.codes)
+
+    @property
+    def edge_label_names(self) -> tuple[Hashable, ...]:
+        """Vocabulary of the labels of edges; empty when absent."""
+        return () if self._edge_labels is None else self._edge_labels.names
+
+    @property
+    def has_edge_labels(self) -> bool:
+        """Whether edges have labels."""
+        return self._edge_labels is not None
 
     @property
     def is_weighted(self) -> bool:
@@ -288,43 +307,26 @@ class GraphBatch(Sequence["GraphBatch"]):
         """Give a copy without attributes that shares everything else."""
         return self._of_arrays(self._arrays().without_attributes())
 
+    def without_edge_labels(self) -> "GraphBatch":
+        """Give a copy without labels of edges that shares everything else."""
+        return self._of_arrays(self._arrays()._replace(edge_labels=None))
+
+    def with_edge_labels(self, labels: Labels) -> "GraphBatch":
+        """Give a copy with other labels of edges, one for each entry of `indices`."""
+        arrays = self._arrays()
+        rows = (self.indptr, self.indices)
+        own = edge_labels_of_rows(self.node_ptr, arrays.adjacency, rows, labels, False)
+        return self._of_arrays(arrays._replace(edge_labels=own, reading=None))
+
     def with_labels(self, labels: Labels, *, missing: Missing = "error") -> "GraphBatch":
-        """
-        Give a copy with other labels that shares everything else.
-
-        Parameters
-        ----------
-        labels : sequence of hashable, shape (n_nodes,)
-            The new labels.
-        missing : {"error", "label", "nan", "keep"}, default="error"
-            What becomes of None and NaN.
-
-        Returns
-        -------
-        GraphBatch
-            The changed copy.
-        """
+        """Give a copy with other labels, one for each node, that shares everything else."""
         codes, names = checked_labels(labels, self.node_ptr, missing)
         return self._of_arrays(
             self._arrays()._replace(labels=codes, label_names=names, reading=None)
         )
 
     def with_attributes(self, attributes: ArrayLike, *, missing: Missing = "error") -> "GraphBatch":
-        """
-        Give a copy with other attributes that shares everything else.
-
-        Parameters
-        ----------
-        attributes : array-like of float, shape (n_nodes, n_attributes)
-            The new attributes.
-        missing : {"error", "label", "nan", "keep"}, default="error"
-            What becomes of None and NaN.
-
-        Returns
-        -------
-        GraphBatch
-            The changed copy.
-        """
+        """Give a copy with other attributes, a row for each node, that shares everything else."""
         values = checked_attributes(attributes, self.node_ptr, missing)
         return self._of_arrays(self._arrays()._replace(attributes=values, reading=None))
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from retgk.array_types import Codes, Floats, Ints
 from retgk.graphs.adjacency import Adjacency
+from retgk.graphs.edge_labels import EdgeLabels, joined_edge_labels
 from retgk.graphs.labels import recode, union_of_names
 from retgk.graphs.ragged import gather_runs, offsets
 from retgk.graphs.reading import Reading
@@ -36,6 +37,7 @@ class FlatGraphs(NamedTuple):
     label_names: tuple[Hashable, ...]
     attributes: Floats
     reading: Reading | None = None
+    edge_labels: EdgeLabels | None = None
 
     def without_labels(self) -> "FlatGraphs":
         """Give the graphs without labels."""
@@ -63,6 +65,7 @@ def are_equal(own: FlatGraphs, its: FlatGraphs) -> bool:
     if its.labels is not None:
         its = its._replace(labels=recode(its.labels, its.label_names, own.label_names))
     pairs: list[tuple[Any, Any]] = [
+        (_edge_codes(own, own), _edge_codes(its, own)),
         (own.node_ptr, its.node_ptr),
         *zip(own.adjacency, its.adjacency, strict=True),
         (own.labels, its.labels),
@@ -72,9 +75,17 @@ def are_equal(own: FlatGraphs, its: FlatGraphs) -> bool:
     )
 
 
+def _edge_codes(graphs: FlatGraphs, like: FlatGraphs) -> Codes | None:
+    """Labels of edges in the vocabulary of other graphs, where both have some."""
+    own, other = graphs.edge_labels, like.edge_labels
+    if own is None or other is None:
+        return None if own is None else own.codes
+    return recode(own.codes, own.names, other.names)
+
+
 def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
     """Cut out graphs start to stop - 1; indices, labels, weights and attributes are views."""
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges = graphs
     nodes = slice(node_ptr[start], node_ptr[stop])
     row_ptr = indptr[nodes.start : nodes.stop + 1]
     entries = slice(row_ptr[0], row_ptr[-1])
@@ -89,12 +100,13 @@ def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
         names,
         attributes[nodes],
         reading,
+        None if edges is None else edges._replace(codes=edges.codes[entries]),
     )
 
 
 def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
     """Copy the graphs at some positions, in that order."""
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges = graphs
     first_nodes = node_ptr[positions]
     sizes = node_ptr[positions + 1] - first_nodes
     first_entries = indptr[first_nodes]
@@ -112,6 +124,9 @@ def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
         names,
         gather_runs(attributes, first_nodes, sizes),
         reading,
+        None
+        if edges is None
+        else edges._replace(codes=gather_runs(edges.codes, first_entries, n_entries)),
     )
 
 
@@ -133,6 +148,7 @@ def joined_graphs(parts: Sequence[FlatGraphs]) -> FlatGraphs:
         names,
         np.concatenate([part.attributes for part in parts]),
         parts[0].reading if all(part.reading == parts[0].reading for part in parts) else None,
+        joined_edge_labels([part.edge_labels for part in parts]),
     )
 
 
@@ -164,6 +180,8 @@ def counts_in_words(batch: Any) -> str:
     ]
     if batch.has_labels:
         counts.append(_count_in_words(len(batch.label_names), "label"))
+    if batch.has_edge_labels:
+        counts.append(_count_in_words(len(batch.edge_label_names), "edge label"))
     if batch.n_attributes:
         counts.append(_count_in_words(batch.n_attributes, "attribute"))
     return ", ".join(counts)

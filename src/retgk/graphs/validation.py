@@ -85,7 +85,7 @@ def check_alike(
 
 def checked_parts(batches: Iterable[Any], kind: type) -> list[Any]:
     """List the batches that are to be put one after the other; all have the same node values."""
-    parts = list(batches)
+    parts: list[Any] = list(batches)
     if not parts:
         raise InvalidInputError("there is no batch to concatenate")
     for position, part in enumerate(parts):
@@ -95,6 +95,12 @@ def checked_parts(batches: Iterable[Any], kind: type) -> list[Any]:
             )
         have = f"batch {position} has", "batch 0 has"
         check_alike(part, parts[0].has_labels, parts[0].n_attributes, *have)
+        if part.has_edge_labels != parts[0].has_edge_labels:
+            words = ("labels", "none") if part.has_edge_labels else ("no labels", "some")
+            raise InvalidInputError(
+                f"the edges of batch {position} have {words[0]}, those of batch 0 {words[1]}; give "
+                "all the same, for example with without_edge_labels"
+            )
     return parts
 
 

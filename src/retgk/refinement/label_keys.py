@@ -51,12 +51,16 @@ def _text(name: Any) -> str:
     return repr(name)
 
 
-def colour_keys(batch: GraphBatch, labels: Keys, depth: int, n_jobs: int | None) -> list[Keys]:
+def colour_keys(
+    batch: GraphBatch, labels: Keys, depth: int, seed: int, n_jobs: int | None
+) -> list[Keys]:
     """Keys of nodes after 0, 1, .., depth rounds of refinement that begin with those of labels."""
     ranges = list(chunks(batch.indptr[batch.node_ptr], BLOCK_ENTRIES, 1 << 14))
     costs = [float(batch.node_ptr[last] - batch.node_ptr[first]) for first, last in ranges]
     arrays: tuple[Ints, Ints, Any] = (batch.node_ptr, batch.indptr, batch.indices)
     edge_keys = np.empty(0, np.uint64)
+    if batch.has_edge_labels:
+        edge_keys = keys_of_names(batch.edge_label_names, seed)[batch.edge_labels]
     found = [labels]
     for _ in range(depth):
         before, after = found[-1], np.empty(batch.n_nodes, np.uint64)

@@ -1,12 +1,15 @@
 """Colours of nodes after rounds of Weisfeiler and Leman's refinement, with a fitted vocabulary."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from retgk.array_types import Codes, Ints
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.labels import recode
 from retgk.graphs.ragged import BLOCK_ENTRIES, chunks
 from retgk.refinement.neighbourhoods import (
     EDGE_BITS,
@@ -77,13 +80,22 @@ class LabelRefinement:
     depth: int
     tables: list[NeighbourhoodTable] = field(default_factory=list)
     """One for each round, set by `fit`."""
+    edge_names: tuple[Hashable, ...] = ()
+    """Labels of edges of the fitted graphs."""
 
     def fit(self, batch: GraphBatch, start: Codes, n_jobs: int | None = None) -> list[Ints]:
         """Collect the neighbourhoods of graphs whose first colours are given, and colour these."""
         self.tables = []
+        self.edge_names = batch.edge_label_names
+        if len(self.edge_names) >> EDGE_BITS:
+            raise InvalidInputError(
+                f"there are {len(self.edge_names)} labels of edges; refinement takes up to "
+                f"{(1 << EDGE_BITS) - 1}"
+            )
         colours = [start.astype(np.int64)]
         for _ in range(self.depth):
-            found, table = _refined(batch, colours[-1], NeighbourhoodTable.empty(), n_jobs)
+            none = NeighbourhoodTable.empty()
+            found, table = _refined(batch, colours[-1], batch.edge_labels, none, n_jobs)
             colours.append(found)
             self.tables.append(table)
         return colours
@@ -91,17 +103,37 @@ class LabelRefinement:
     def colours(self, batch: GraphBatch, start: Codes, n_jobs: int | None = None) -> list[Ints]:
         """Colour graphs by the neighbourhoods of the fitted ones."""
         colours = [start.astype(np.int64)]
+        edges = self._edge_codes(batch)
         for table in self.tables:
-            colours.append(_refined(batch, colours[-1], table, n_jobs)[0])
+            colours.append(_refined(batch, colours[-1], edges, table, n_jobs)[0])
         return colours
+
+    def _edge_codes(self, batch: GraphBatch) -> Codes:
+        """Labels of edges in the vocabulary of the fitted graphs, continued by others."""
+        if batch.edge_label_names == self.edge_names:
+            return batch.edge_labels
+        if not batch.has_edge_labels or not self.edge_names:
+            given = "have labels" if batch.has_edge_labels else "have no labels"
+            raise InvalidInputError(
+                f"the edges of the graphs {given}, those of the fitted ones "
+                f"{'have' if self.edge_names else 'have none'}; give all graphs labels of edges, "
+                "or none"
+            )
+        known = set(self.edge_names)
+        unseen = [name for name in batch.edge_label_names if name not in known]
+        return recode(batch.edge_labels, batch.edge_label_names, [*self.edge_names, *unseen])
 
 
 def _refined(
-    batch: GraphBatch, colours: Ints, known: NeighbourhoodTable, n_jobs: int | None
+    batch: GraphBatch,
+    colours: Ints,
+    edges: Codes,
+    known: NeighbourhoodTable,
+    n_jobs: int | None,
 ) -> tuple[Ints, NeighbourhoodTable]:
     """Colours after one round more, and the neighbourhoods that were not known."""
     entries, hashes = np.empty(len(batch.indices), np.int64), np.empty(batch.n_nodes, np.uint64)
-    edge_codes = np.empty(0, np.int32)
+    edge_codes = edges if batch.has_edge_labels else np.empty(0, np.int32)
     ranges = list(chunks(batch.indptr[batch.node_ptr], BLOCK_ENTRIES, 1 << 14))
     arrays = (batch.node_ptr, batch.indptr, batch.indices)
 

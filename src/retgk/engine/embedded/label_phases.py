@@ -31,7 +31,7 @@ def level_keys(
     labels = keys_of_names(names, seed)[batch.labels]
     shares = np.sqrt(LabelLevels(depth, level_weights).weights)
     levels = np.flatnonzero(shares)
-    found = colour_keys(batch, labels, depth, n_jobs)
+    found = colour_keys(batch, labels, depth, seed, n_jobs)
     with np.errstate(over="ignore"):
         keys = np.stack([found[level] + np.uint64(level) * _LEVEL_STEP for level in levels])
     return keys, shares[levels]

@@ -130,7 +130,7 @@ def _check_bounds(graphs: FlatGraphs) -> None:
 
     Digests find accidents; who changes a copy on purpose can make them fit.
     """
-    node_ptr, (indptr, indices, weights), labels, names, attributes, _ = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, *_ = graphs
     n_nodes = _check_rising(node_ptr, np.int64, strictly=True)
     n_entries = _check_rising(indptr, np.int64, strictly=False)
     expected: dict[str, tuple[Any, Any, tuple[int, ...]]] = {

@@ -1,0 +1,116 @@
+"""Labels of edges, one for each entry of the neighbours of a batch, the same in both directions."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.array_types import Codes, Flags, Ints
+from retgk.errors import InvalidInputError
+from retgk.graphs.adjacency import Adjacency
+from retgk.graphs.labels import encode_labels, recode, union_of_names
+from retgk.graphs.ragged import first_of_run, graph_of
+
+__all__ = ["EdgeLabels", "edge_labels_of_edges", "edge_labels_of_rows", "joined_edge_labels"]
+
+
+class EdgeLabels(NamedTuple):
+    """Codes of the labels of edges, aligned with the neighbours of a batch, and their names."""
+
+    codes: Codes
+    names: tuple[Hashable, ...]
+
+
+def edge_labels_of_rows(
+    node_ptr: Ints,
+    adjacency: Adjacency,
+    given: tuple[Ints, NDArray[Any]],
+    labels: Any,
+    symmetrize: bool,
+) -> EdgeLabels | None:
+    """Labels given for the entries of CSR arrays (indptr, indices); None if there are none."""
+    if labels is None:
+        return None
+    indptr, indices = given
+    sources = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    targets = indices + first_of_run(node_ptr)[sources]
+    ends = np.stack([sources, targets])
+    return edge_labels_of_edges(node_ptr, adjacency, ends, labels, symmetrize)
+
+
+def edge_labels_of_edges(
+    node_ptr: Ints, adjacency: Adjacency, edges: NDArray[Any], labels: Any, symmetrize: bool
+) -> EdgeLabels | None:
+    """
+    Labels given for edges of shape (2, n_edges) in the order of the adjacency made of them.
+
+    Parallel edges, and both directions of an edge, must have the same label.
+    """
+    if labels is None:
+        return None
+    if len(labels) != edges.shape[1]:
+        raise InvalidInputError(
+            f"got {len(labels)} edge labels for {edges.shape[1]} edges; give one for each"
+        )
+    codes, names = encode_labels(labels)
+    sources, targets = edges.astype(np.int64)
+    if symmetrize:
+        sources, targets = np.append(sources, targets), np.append(targets, sources)
+        codes = np.append(codes, codes)
+    keys = sources * max(1, int(node_ptr[-1])) + targets
+    order = np.argsort(keys, kind="stable")
+    keys, codes = keys[order], codes[order]
+    is_other = (keys[1:] == keys[:-1]) & (codes[1:] != codes[:-1])
+    _raise_if_any(is_other, node_ptr, keys, codes, names)
+    found = codes[np.searchsorted(keys, _keys(node_ptr, adjacency))]
+    _check_symmetric(node_ptr, adjacency, found, names)
+    return EdgeLabels(found, names)
+
+
+def _keys(node_ptr: Ints, adjacency: Adjacency) -> Ints:
+    """One number for each entry, from its row and column, both numbered over the batch."""
+    rows = np.repeat(np.arange(len(adjacency.indptr) - 1), np.diff(adjacency.indptr))
+    columns = adjacency.indices + first_of_run(node_ptr)[rows]
+    return np.asarray(rows * max(1, int(node_ptr[-1])) + columns)
+
+
+def _check_symmetric(
+    node_ptr: Ints, adjacency: Adjacency, codes: Codes, names: Sequence[Hashable]
+) -> None:
+    """Raise if an edge has one label there and another one back."""
+    keys, n = _keys(node_ptr, adjacency), max(1, int(node_ptr[-1]))
+    back = np.searchsorted(keys, keys % n * n + keys // n)
+    is_other = codes[back] != codes
+    if is_other.any():
+        entry = int(np.argmax(is_other))
+        _raise_of(node_ptr, int(keys[entry]), names[codes[entry]], names[codes[back[entry]]])
+
+
+def _raise_if_any(
+    is_other: Flags, node_ptr: Ints, keys: Ints, codes: Codes, names: Sequence[Hashable]
+) -> None:
+    if is_other.any():
+        place = int(np.argmax(is_other))
+        _raise_of(node_ptr, int(keys[place]), names[codes[place]], names[codes[place + 1]])
+
+
+def _raise_of(node_ptr: Ints, key: int, first: Hashable, second: Hashable) -> None:
+    source, target = divmod(key, int(node_ptr[-1]))
+    graph = graph_of(node_ptr, source)
+    start = int(node_ptr[graph])
+    raise InvalidInputError(
+        f"graph {graph}: the edge between node {source - start} and node {target - start} has the "
+        f"labels {first!r} and {second!r}; give it one, in both directions"
+    )
+
+
+def joined_edge_labels(parts: Sequence[EdgeLabels | None]) -> EdgeLabels | None:
+    """Put labels of edges one after the other; all parts have some, or none has."""
+    present = [part for part in parts if part is not None]
+    if not present:
+        return None
+    names = union_of_names(part.names for part in present)
+    return EdgeLabels(
+        np.concatenate([recode(part.codes, part.names, names) for part in present]), names
+    )
