@@ -234,7 +234,9 @@ def _make_engine(model: GraphPredictor, nodes: NodeCandidate, seed: int) -> Engi
         "random_state": seed,
     }
     if model.approximate_:
-        return EmbeddedEngine(*kernels, n_components=model.n_components, **shared)
+        return EmbeddedEngine(
+            *kernels, feature_map=model.feature_map, n_components=model.n_components, **shared
+        )
     return ExactEngine(*kernels, tol=model.tol, **shared)
 
 

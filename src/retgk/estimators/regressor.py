@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 
 from retgk.array_types import Floats
 from retgk.engine.attribute_scaling import ScaleAttributes
+from retgk.engine.embedded.embedded_engine import FeatureMap
 from retgk.engine.exact.exact_engine import DEFAULT_TOL
 from retgk.engine.exact.node_points import AttributeKernel
 from retgk.errors import InvalidInputError
@@ -72,6 +73,8 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         they are, or not at all. Graphs without attributes have no such choice.
     depth : int (candidates), default=0
         Rounds by which labels are refined, as in `RetGKKernel`.
+    feature_map : {"joint", "tensor", "phases"}, default="joint"
+        Of the embedding, as in `RetGKEmbedding`.
     n_components : int, default=200
         Features a label of the embedding.
     n_landmarks : int, optional
@@ -175,6 +178,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
             "drop",
         ),
         depth: int | Sequence[int] = 0,
+        feature_map: FeatureMap = "joint",
         n_components: int = 200,
         n_landmarks: int | None = None,
         cv: FoldMaker | None = 5,
@@ -197,6 +201,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         self.attribute_kernel = attribute_kernel
         self.scale_attributes = scale_attributes
         self.depth = depth
+        self.feature_map = feature_map
         self.n_components = n_components
         self.n_landmarks = n_landmarks
         self.cv = cv

@@ -83,7 +83,7 @@ def check_alike(
         )
 
 
-def checked_parts(batches: Iterable[Any], kind: type) -> list[Any]:
+def checked_parts(batches: Iterable[Any], kind: type[Any]) -> list[Any]:
     """List the batches that are to be put one after the other; all have the same node values."""
     parts: list[Any] = list(batches)
     if not parts:
