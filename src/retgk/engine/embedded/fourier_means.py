@@ -188,7 +188,9 @@ def _fill_phases(
     cosines = np.empty(_BLOCK * n_padded, out.dtype)
     sines = np.empty(_BLOCK * n_padded, out.dtype)
     nodes = np.empty(_BLOCK, np.int64)
-    sums = np.zeros(n_padded + 32)
+    sums = np.zeros(n_padded)
+    n_turns = -(-n_padded // 32) * 32
+    along, across = np.empty(n_turns, out.dtype), np.empty(n_turns, out.dtype)
     for g in range(first_graph, last_graph):
         sums[:] = 0.0
         for begin in range(node_ptr[g], node_ptr[g + 1], _BLOCK):
@@ -202,16 +204,10 @@ def _fill_phases(
             cosine_in_place(cosines[: n * n_padded])
             cosine_in_place(sines[: n * n_padded])
             for i in range(n):
-                for level in range(len(shares)):
-                    _add_turned(
-                        cosines,
-                        sines,
-                        i * n_padded,
-                        keys[level, begin + i],
-                        shares[level],
-                        sums,
-                        n_padded,
-                    )
+                _write_turns(keys, begin + i, shares, along, across)
+                first = i * n_padded
+                for k in range(n_padded):
+                    sums[k] += along[k] * cosines[first + k] + across[k] * sines[first + k]
         scale = np.sqrt(2.0 / out.shape[1]) / (node_ptr[g + 1] - node_ptr[g])
         own = out[g]
         for k in range(len(own)):
@@ -219,17 +215,27 @@ def _fill_phases(
 
 
 @njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _add_turned(cosines, sines, offset, key, share, sums, n_padded):
-    """Add the features of a node, each turned by the quarters that its label has there."""
-    for word in range(-(-n_padded // 32)):
-        bits = _mixed_word(key, word)
-        first = 32 * word
-        for k in range(min(32, n_padded - first)):
-            code = np.int64((bits >> np.uint64(2 * k)) & np.uint64(3))
-            place = offset + first + k
-            value = sines[place] if code & 1 else cosines[place]
-            is_negative = (code ^ (code >> 1)) & 1
-            sums[first + k] += -share * value if is_negative else share * value
+def _write_turns(keys, node, shares, along, across):
+    """
+    Write what cosines and sines of a node are multiplied by: sums over levels of its quarter turns.
+
+    ``cos(a + q / 4 turn)`` is cos a, -sin a, -cos a, sin a for q = 0, 1, 2, 3.
+    """
+    along[:] = 0
+    across[:] = 0
+    for level in range(len(shares)):
+        share, key = shares[level], keys[level, node]
+        for word in range(len(along) // 32):
+            bits = _mixed_word(key, word)
+            for half in range(2):
+                part = np.uint32(bits >> np.uint64(32 * half))
+                first = 32 * word + 16 * half
+                for k in range(16):
+                    code = np.int32(part >> np.uint32(2 * k)) & np.int32(3)
+                    odd = code & np.int32(1)
+                    sign = np.int32(1) - (np.int32(2) * ((code >> np.int32(1)) ^ odd))
+                    along[first + k] += share * ((np.int32(1) - odd) * sign)
+                    across[first + k] += share * (odd * sign)
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
