@@ -112,6 +112,8 @@ class LabelRefinement:
         """Labels of edges in the vocabulary of the fitted graphs, continued by others."""
         if batch.edge_label_names == self.edge_names:
             return batch.edge_labels
+        if not len(batch.indices) or not any(len(table.rows.entries) for table in self.tables):
+            return batch.edge_labels  # without any edge on one side, none can agree
         if not batch.has_edge_labels or not self.edge_names:
             given = "have labels" if batch.has_edge_labels else "have no labels"
             raise InvalidInputError(
