@@ -43,7 +43,7 @@ N_RUNS = 3
 def sample_of(graphs, kind, seconds):
     """As many random graphs as the published method can do in some seconds, at least ten."""
     order = np.random.default_rng(0).permutation(len(graphs))
-    sizes = graphs.sizes[order].astype(float)
+    sizes = graphs.node_counts[order].astype(float)
     spent = np.cumsum(sizes**3) / CUBES_PER_SECOND
     if kind == "exact":
         pairs = np.cumsum(sizes) ** 2 / 2

@@ -51,20 +51,22 @@ def is_comparable(sizes):
 def comparable_sample(graphs):
     """Random graphs that the published method can do in time."""
     order = np.random.default_rng(0).permutation(len(graphs))
-    order = order[is_comparable(graphs.sizes[order])]
-    return np.sort(order[np.cumsum(published_seconds(graphs.sizes[order])) < SECONDS_FOR_PUBLISHED])
+    order = order[is_comparable(graphs.node_counts[order])]
+    return np.sort(
+        order[np.cumsum(published_seconds(graphs.node_counts[order])) < SECONDS_FOR_PUBLISHED]
+    )
 
 
 def whole_set_seconds(seconds, sample, graphs):
     """Time of the published method for the whole set."""
-    comparable = is_comparable(graphs.sizes)
+    comparable = is_comparable(graphs.node_counts)
     whole = seconds * comparable.sum() / len(sample)
     if not comparable.all():
-        largest = sample[int(np.argmax(sample.sizes))]
+        largest = sample[int(np.argmax(sample.node_counts))]
         per_cube = (
             best_time(lambda: published_probabilities(largest)) / largest.n_nodes**3
         )  # BLAS on all cores
-        whole += per_cube * (graphs.sizes[~comparable].astype(float) ** 3).sum()
+        whole += per_cube * (graphs.node_counts[~comparable].astype(float) ** 3).sum()
     return whole
 
 
@@ -75,7 +77,7 @@ def published_probabilities(graphs):
 
 def published_in_processes(graphs, pool):
     """The published method with one single-threaded process per core."""
-    pieces = np.array_split(np.argsort(graphs.sizes), 16)
+    pieces = np.array_split(np.argsort(graphs.node_counts), 16)
     arrays = (graphs.node_ptr, graphs.indptr, graphs.indices)
     pool(delayed(_published_piece)(*arrays, piece) for piece in pieces)
 
@@ -116,7 +118,7 @@ def record_of_set(folder, name, pool):
         "graphs": len(graphs),
         "nodes": graphs.n_nodes,
         "sample_graphs": len(sample),
-        "sample_largest": int(sample.sizes.max()),
+        "sample_largest": int(sample.node_counts.max()),
         "error": float(np.abs(ours - published_probabilities(sample)).max()),
         "published": best_time(lambda: published_probabilities(sample), repetitions),
         "published_processes": best_time(lambda: published_in_processes(sample, pool), repetitions),

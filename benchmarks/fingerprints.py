@@ -164,7 +164,7 @@ def model_settings(load: Callable[[str], Any]) -> Makers:
 def ridge_result(load: Callable[[str], Any]) -> Any:
     """More graphs than support vectors take: least squares on landmarks."""
     graphs = load("NCI1").graphs
-    sizes = graphs.sizes
+    sizes = graphs.node_counts
     both = retgk.GraphBatch.concatenate([graphs, graphs[::-1]])
     targets = np.concatenate([sizes, sizes[::-1]]) > 28
     fitted = retgk.RetGKClassifier(random_state=0).fit(both, targets)

@@ -76,7 +76,7 @@ def show_accuracy(predicted, graphs, targets):
 
 def mean_attributes(graphs):
     """A baseline that sees no edge: mean and spread of each attribute over the nodes."""
-    starts, sizes = graphs.node_ptr[:-1], graphs.sizes[:, None]
+    starts, sizes = graphs.node_ptr[:-1], graphs.node_counts[:, None]
     mean = np.add.reduceat(graphs.attributes, starts) / sizes
     square = np.add.reduceat(graphs.attributes**2, starts) / sizes
     return np.hstack([mean, np.sqrt(np.maximum(square - mean**2, 0))])

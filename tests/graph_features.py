@@ -9,7 +9,7 @@ from retgk import GraphBatch
 
 def simple_features(batch: GraphBatch) -> NDArray[np.float64]:
     """Means per graph: degree histogram, triangles, labels, attributes and their products."""
-    shift = np.repeat(np.repeat(batch.node_ptr[:-1], batch.sizes), np.diff(batch.indptr))
+    shift = np.repeat(np.repeat(batch.node_ptr[:-1], batch.node_counts), np.diff(batch.indptr))
     matrix = csr_array(
         (batch.weights, batch.indices + shift, batch.indptr), shape=(batch.n_nodes, batch.n_nodes)
     )
@@ -28,5 +28,5 @@ def simple_features(batch: GraphBatch) -> NDArray[np.float64]:
         ]
     )
     sums = np.add.reduceat(columns, batch.node_ptr[:-1], axis=0)
-    result: NDArray[np.float64] = sums / batch.sizes[:, None]
+    result: NDArray[np.float64] = sums / batch.node_counts[:, None]
     return result

@@ -58,12 +58,12 @@ MAKERS = {
     "approximate classifier": lambda train, y: RetGKClassifier(
         **APPROXIMATE, class_weight={0: 1.0, 1: 2.0, 2: 1.0}
     ).fit(train, y),
-    "regressor": lambda train, _: RetGKRegressor(**OPTIONS).fit(train, train.sizes),
+    "regressor": lambda train, _: RetGKRegressor(**OPTIONS).fit(train, train.node_counts),
     "several labels": lambda train, y: RetGKClassifier(**OPTIONS, scoring="roc_auc").fit(
-        train, np.stack([y == 0, y == 1, train.sizes > np.median(train.sizes)], axis=1)
+        train, np.stack([y == 0, y == 1, train.node_counts > np.median(train.node_counts)], axis=1)
     ),
     "approximate regressor": lambda train, _: RetGKRegressor(**APPROXIMATE).fit(
-        train, np.stack([train.sizes, train.edge_counts], axis=1)
+        train, np.stack([train.node_counts, train.edge_counts], axis=1)
     ),
 }
 

@@ -34,6 +34,7 @@ LAYERS = (
     "simd",
     "walks",
     "refinement",
+    "pyg",
     "kernels",
     "engine",
     "learning",

@@ -92,7 +92,7 @@ def test_concatenation_is_that_of_lists(batches: list[GraphBatch]) -> None:
 
 @given(graph_batches())
 def test_counts_add_up(batch: GraphBatch) -> None:
-    assert batch.n_nodes == batch.sizes.sum()
+    assert batch.n_nodes == batch.node_counts.sum()
     assert batch.n_edges == batch.edge_counts.sum()
     assert [graph.n_edges for graph in batch] == batch.edge_counts.tolist()
     assert batch.shape == (len(batch),) == (batch.n_graphs,)
@@ -122,7 +122,7 @@ def test_any_difference_is_seen(batch: GraphBatch) -> None:
         batch.without_labels(),
         batch.without_attributes(),
         batch[:-1],
-        from_edges([*batch.sizes, 1], [], labels=[0] * (batch.n_nodes + 1)),
+        from_edges([*batch.node_counts, 1], [], labels=[0] * (batch.n_nodes + 1)),
     ]
     assert all(batch != other for other in others)
     assert batch != list(batch)

@@ -35,7 +35,7 @@ class Sizes(TransformerMixin, BaseEstimator):
 
     def transform(self, X: GraphBatch) -> NDArray[np.float64]:
         assert isinstance(X, GraphBatch)
-        return np.log((X.sizes if self.count == "nodes" else X.edge_counts + 1)[:, None])
+        return np.log((X.node_counts if self.count == "nodes" else X.edge_counts + 1)[:, None])
 
 
 @pytest.fixture
@@ -60,13 +60,13 @@ def test_train_test_split_stays_aligned(graphs: GraphBatch, targets: NDArray[np.
     )
     for part, y in ((train, y_train), (test, y_test)):
         assert isinstance(part, GraphBatch)
-        np.testing.assert_array_equal(part.sizes > 30, y)
-    assert sorted([*train.sizes, *test.sizes]) == list(range(1, 61))
+        np.testing.assert_array_equal(part.node_counts > 30, y)
+    assert sorted([*train.node_counts, *test.node_counts]) == list(range(1, 61))
 
 
 @pytest.mark.parametrize("splitter", [KFold(5), StratifiedKFold(5, shuffle=True, random_state=0)])
 def test_splitters(splitter: Any, graphs: GraphBatch, targets: NDArray[np.int64]) -> None:
-    tested = [graphs[test].sizes for _, test in splitter.split(graphs, targets)]
+    tested = [graphs[test].node_counts for _, test in splitter.split(graphs, targets)]
     assert sorted(np.concatenate(tested)) == list(range(1, 61))
 
 
@@ -95,7 +95,7 @@ def test_resampling(graphs: GraphBatch, targets: NDArray[np.int64]) -> None:
     for draw in (shuffle, resample):
         drawn, y = draw(graphs, targets, random_state=0)
         assert isinstance(drawn, GraphBatch)
-        np.testing.assert_array_equal(drawn.sizes > 30, y)
+        np.testing.assert_array_equal(drawn.node_counts > 30, y)
 
 
 def test_joblib_with_memory_mapped_arrays(graphs: GraphBatch) -> None:

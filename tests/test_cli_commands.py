@@ -27,7 +27,7 @@ def test_info(graphs_file: Path) -> None:
     found = record("info", graphs_file)
     assert (found["graphs"], found["attributes"], found["labels"]) == (N_GRAPHS, 2, [0, 1, 2])
     assert found["targets"] == {"kind": "classes", "sizes": {"0": 20, "1": 20}}
-    assert found["graph_size"]["max"] == DATA.graphs.sizes.max()
+    assert found["graph_size"]["max"] == DATA.graphs.node_counts.max()
     text = printed("info", graphs_file)
     assert "2 classes: 0 (20), 1 (20)" in text
 
@@ -73,7 +73,7 @@ def test_convert_to_edge_lists(graphs_file: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("output", "message"),
-    [("a.xyz", "end the name in .parquet or .zip"), (".", "what to write")],
+    [("a.xyz", "end the name in .parquet, .zip or .json"), (".", "what to write")],
 )
 def test_convert_to_nothing_known(graphs_file: Path, output: str, message: str) -> None:
     assert_fails(invoke("convert", graphs_file, output), message)
@@ -86,7 +86,7 @@ def test_features_have_a_row_per_node(graphs_file: Path, tmp_path: Path) -> None
     with np.load(tmp_path / "f.npz") as arrays:
         np.testing.assert_array_equal(arrays["return_probabilities"], expected)
         np.testing.assert_array_equal(arrays["node_ptr"], DATA.graphs.node_ptr)
-        of_graph = np.repeat(np.arange(N_GRAPHS), DATA.graphs.sizes)
+        of_graph = np.repeat(np.arange(N_GRAPHS), DATA.graphs.node_counts)
         np.testing.assert_array_equal(arrays["graph"], of_graph)
         np.testing.assert_array_equal(arrays["target"], DATA.targets[of_graph])
     rows = csv.DictReader(io.StringIO(printed("features", graphs_file, "--n-steps", 4, "-o", "-")))
@@ -124,6 +124,23 @@ def test_kernel_is_that_of_the_estimator(graphs_file: Path, tmp_path: Path) -> N
     assert written["target"] == DATA.targets.tolist()
 
 
+@pytest.mark.parametrize("scaling", ["raw", "standard", "drop"])
+def test_scaling_of_attributes(graphs_file: Path, tmp_path: Path, scaling: str) -> None:
+    option, path = ["--scale-attributes", scaling], tmp_path / "found.npy"
+    parameters = {"scale_attributes": scaling, "random_state": 0}
+    printed("kernel", graphs_file, *option, "-o", path)
+    np.testing.assert_array_equal(
+        np.load(path), RetGKKernel(**parameters).fit_transform(DATA.graphs)
+    )
+    printed("embed", graphs_file, *option, "-D", 5, "-o", path)
+    np.testing.assert_array_equal(
+        np.load(path), RetGKEmbedding(n_components=5, **parameters).fit_transform(DATA.graphs)
+    )
+    found = record("similar", graphs_file, "--index", 3, "-k", 4, *option)
+    expected = most_similar(DATA.graphs[3], DATA.graphs, 5, **parameters)
+    assert found["similarity"] == expected.similarities[1:].tolist()
+
+
 def test_kernel_of_two_small_molecules(tmp_path: Path) -> None:
     path = tmp_path / "a.smi"
     path.write_text("CCO\nCCN\n")
@@ -139,6 +156,10 @@ def test_products_on_disk(graphs_file: Path, tmp_path: Path) -> None:
     assert record("kernel", graphs_file, *options)["shape"] == [N_GRAPHS, N_GRAPHS]
     expected = RetGKKernel(random_state=0).fit(DATA.graphs).inner_products_
     np.testing.assert_allclose(np.load(path), expected, atol=1e-4)
+    scaled, own = tmp_path / "scaled.npy", {"scale_attributes": "standard", "random_state": 0}
+    printed("kernel", graphs_file, *options[:-1], scaled, "--scale-attributes", "standard")
+    expected = RetGKKernel(**own).fit(DATA.graphs).inner_products_
+    np.testing.assert_allclose(np.load(scaled), expected, atol=1e-4)
     assert_fails(invoke("kernel", graphs_file, *options), "p.npy exists; remove it or choose")
     assert_fails(invoke("kernel", graphs_file, "--on-disk", "-o", path), "give --matrix products")
 

@@ -115,7 +115,7 @@ def test_smiles_list(tmp_path: Path, pack: bool) -> None:
     path.write_bytes(gzip.compress(SMILES.encode()) if pack else SMILES.encode())
     found = read(path)
     assert found.graph_names == ["ethanol", "c1ccccc1", "acetic acid"]
-    assert found.graphs.sizes.tolist() == [3, 6, 4]
+    assert found.graphs.node_counts.tolist() == [3, 6, 4]
 
 
 def test_smiles_table_keeps_targets_aligned(tmp_path: Path) -> None:
@@ -259,9 +259,8 @@ def test_misspelt_name(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("a.json", '{"edges": [[0, 1], [1, 2]]}'),
-        ("a.json", "[[0, 1], [1, 2]]"),
-        ("a.json", "[\n [\n  0,\n  1\n ]\n]\n"),
+        ("a.js", "[[0, 1], [1, 2]]"),
+        ("a.js", "[\n [\n  0,\n  1\n ]\n]\n"),
         ("a.gml", "graph [\n  node [ id 0 ]\n]\n"),
         ("a.dat", "alice dave\ndave erin\n"),
         ("notes", "hello world\n"),

@@ -17,7 +17,7 @@ from retgk.cli.metrics import (
     selecting_model,
     selection_metric,
 )
-from retgk.cli.options import Learning
+from retgk.cli.model_options import Learning
 from retgk.errors import InputWarning, InvalidInputError
 from tests.cli_calls import DATA, N_GRAPHS, assert_fails, invoke, printed, record, rows_of
 

@@ -8,6 +8,7 @@ import pytest
 from retgk import (
     GraphDataset,
     RetGKKernel,
+    load_model,
     write_parquet,
 )
 from tests.cli_calls import DATA, N_GRAPHS, assert_fails, invoke, printed, record, rows_of
@@ -47,6 +48,25 @@ def test_cv_by_the_papers_protocol(graphs_file: Path) -> None:
     assert found["accuracy"]["std_repetitions"] is not None
 
 
+def test_scaling_of_attributes_is_chosen(graphs_file: Path, tmp_path: Path) -> None:
+    one = ["--C", 10, "--p", 1, "--scale", 1]
+    candidates = ["--scale-attributes", "raw", "--scale-attributes", "drop"]
+    found = record("cv", graphs_file, "--folds", 3, *one, *candidates)
+    assert {choice["scale_attributes"] for choice in found["chosen"][0]} <= {"raw", "drop"}
+    path = tmp_path / "model.retgk"
+    found = record("fit", graphs_file, *one, "--scale-attributes", "drop", "-o", path)
+    assert found["chosen"]["scale_attributes"] == "drop"
+    assert load_model(path).get_params()["scale_attributes"] == ("drop",)
+
+
+def test_landmarks(graphs_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model.retgk"
+    options = ["--approximate", "yes", "--task", "regression", "--n-landmarks", 7]
+    printed("fit", graphs_file, *options, "-o", path)
+    assert load_model(path).get_params()["n_landmarks"] == 7
+    printed("cv", graphs_file, "--folds", 3, *options)
+
+
 def test_cv_prints_a_confusion_matrix(graphs_file: Path) -> None:
     text = printed("cv", graphs_file, "--folds", 3, "--C", 1, "--p", 1, "--scale", 1, "-q")
     assert "small: 40 graphs, 3 folds, nested" in text
@@ -58,6 +78,10 @@ def test_cv_prints_a_confusion_matrix(graphs_file: Path) -> None:
     [
         (["--folds", 30], "class 0 has 20 graphs for 30 folds; give fewer --folds"),
         (["--protocol", "paper", "--p", 1, "--p", 2], "the paper's protocol takes one --p"),
+        (
+            ["--protocol", "paper", *["--scale-attributes", "raw", "--scale-attributes", "drop"]],
+            "the paper's protocol takes one --scale-attributes",
+        ),
         (["--task", "regression", "--balanced"], "--balanced weights classes"),
         (["-o", "predictions.npy"], "end the name in one of .parquet, .csv, .npz, .json"),
     ],
@@ -92,6 +116,7 @@ def test_rare_classes(graphs_file: Path, tmp_path: Path, rare: list[str], messag
         (["--balanced"], "--balanced is for --protocol nested"),
         (["--approximate", "yes"], "--approximate yes is for --protocol nested"),
         (["--n-components", 20], "--n-components is for --protocol nested"),
+        (["--n-landmarks", 20], "--n-landmarks is for --protocol nested"),
         (["--C", -1], "C must be positive and finite, got -1.0"),
         (["--C", "nan"], "C must be positive and finite, got nan"),
         (["--folds", 50], "40 graphs do not fill 50 folds; give fewer --folds"),
@@ -182,12 +207,12 @@ def test_model_file_that_is_too_large_for_predict(
 
 def test_regression(graphs_file: Path, tmp_path: Path) -> None:
     targets = tmp_path / "sizes.txt"
-    targets.write_text("".join(f"{size + 0.5}\n" for size in DATA.graphs.sizes))
+    targets.write_text("".join(f"{size + 0.5}\n" for size in DATA.graphs.node_counts))
     given = ["--targets", targets, "--scale", 1, "--p", 1]
     found = record("cv", graphs_file, *given, "--folds", 3)
     assert found["task"] == "regression"
     assert "confusion" not in found
-    assert found["rmse"]["mean"] < DATA.graphs.sizes.std()
+    assert found["rmse"]["mean"] < DATA.graphs.node_counts.std()
     path = tmp_path / "m.retgk"
     assert record("fit", graphs_file, *given, "-o", path)["model"] == "RetGKRegressor"
     assert record("predict", path, graphs_file, *given[:2], "-o", tmp_path / "p.csv")["r2"] > 0.5

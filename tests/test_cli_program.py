@@ -42,7 +42,7 @@ CASES = {
         ["convert", "MUTAG", "mutag.parquet"],
         "mutag.parquet",
         ["convert", "MUTAG", "mutag.doc"],
-        "end the name in .parquet or .zip",
+        "end the name in .parquet, .zip or .json",
     ),
     "features": Case(
         ["features", "MUTAG", "-o", "features.npz"],

@@ -1,11 +1,13 @@
 """A model file knows how its graphs were read: `retgk predict` needs to be told nothing again."""
 
+import json
 from pathlib import Path
 
 import networkx as nx
+import numpy as np
 import pytest
 
-from retgk import RetGKClassifier, as_batch, save_model
+from retgk import RetGKClassifier, as_batch, load_model, save_model
 from tests.cli_calls import assert_fails, invoke, printed
 
 ROWS = "c1ccccc1,1\nC1CCCCC1,0\nCC=O,1\nCCO,0\nC=CC=C,1\nCCCC,0\n"
@@ -95,6 +97,47 @@ def test_names_in_graphml(tmp_path: Path) -> None:
     said = printed("predict", model, folder, *read, "--missing", "nan")
     assert printed("predict", model, folder) == said
     assert_fails(invoke("predict", model, folder, "--weight-name", "w"), "with weight='strength'")
+
+
+@pytest.mark.filterwarnings("ignore:'(kind|role)' became")
+def test_several_labels_and_categories_in_json(tmp_path: Path) -> None:
+    graphs, model = tmp_path / "graphs.json", tmp_path / "model.retgk"
+    records = []
+    for number in range(6):
+        graph = nx.path_graph(4) if number % 2 else nx.cycle_graph(4)
+        nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a", 3: "b"}, "kind")
+        nx.set_node_attributes(graph, {0: "x", 1: "x", 2: "y", 3: "z"}, "role")
+        graph.graph["target"] = number % 2
+        records.append(nx.node_link_data(graph, edges="links"))
+    graphs.write_text(json.dumps(records))
+    labels = ["--label-name", "kind", "--label-name", "role"]
+    for read, name in ((labels, "label"), (["--categorical-name", "role"], "categorical")):
+        printed("fit", graphs, *QUICK, *read, "-o", model, "-q")
+        said = printed("predict", model, graphs, *read)
+        assert printed("predict", model, graphs) == said
+        assert load_model(model).reading_.options[name] in (["kind", "role"], {"role": [*"xyz"]})
+    printed("predict", model, graphs, "--categorical-name", "role=x,y,z")
+    for value in ("kind", "role=x,y"):
+        message = "contradicts the model, whose graphs were read with categorical={'role': ['x'"
+        assert_fails(invoke("predict", model, graphs, "--categorical-name", value), message)
+    for record in records:
+        for node in record["nodes"]:
+            node["role"] = "x"
+    graphs.write_text(json.dumps(records))
+    printed("predict", model, graphs)
+
+
+def test_variables_of_matrix_files(tmp_path: Path) -> None:
+    model = tmp_path / "model.retgk"
+    for number in range(6):
+        graph = nx.path_graph(4) if number % 2 else nx.cycle_graph(4)
+        np.savez(tmp_path / f"{number}.npz", a=nx.to_numpy_array(graph), b=np.ones(3))
+    (tmp_path / "y.txt").write_text("0\n1\n" * 3)
+    fit = ["fit", tmp_path, "--targets", tmp_path / "y.txt", *QUICK, "-o", model, "-q"]
+    printed(*fit, "--variable", "a")
+    assert printed("predict", model, tmp_path) == printed(
+        "predict", model, tmp_path, "--variable", "a"
+    )
 
 
 def test_weights_of_edge_lists(tmp_path: Path) -> None:

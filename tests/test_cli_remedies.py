@@ -16,7 +16,9 @@ from retgk import (
     as_batch,
     from_smiles,
     load_tudataset,
+    make_graph_classification,
     save_model,
+    write_json,
     write_parquet,
 )
 from retgk.cli.commands_cv import cv
@@ -37,7 +39,7 @@ COMMANDS = {
     ),
     "format": (
         "info bytes",
-        "; say what it is with --format, one of tu, parquet, graphml, edges, ",
+        "; say what it is with --format, one of tu, parquet, graphml, json, edges, matrices, ",
     ),
     "smiles_column": ("info mol.csv --smiles-column z", "name one of smiles, y with --smiles-colu"),
     "target_column": ("info mol.csv --target-column z", "name one of smiles, y with --target-colu"),
@@ -53,6 +55,15 @@ COMMANDS = {
     "symmetrize": (
         "info ONEWAY.zip",
         "has none back; give --symmetrize to drop the directions, or if each edge is listed once",
+    ),
+    "variable": (
+        "info two.npz",
+        "'b' has shape (2,); choose one of 'a' (2, 2), 'b' (2,) with --variable",
+    ),
+    "categorical": (
+        "info kinds.json --attribute-name kind",
+        "of numbers; read it with --label-name kind, or as one column for each value with "
+        "--categorical-name kind",
     ),
     "delimiter": (
         "info comma.edges",
@@ -120,13 +131,17 @@ MEMORY_COMMANDS = [
 # Remedies with tests of their own below.
 OTHERS = {
     "bond_orders",
+    "categories",
     "data_home",
     "fewer_candidates",
     "monte_carlo",
     "n_components",
+    "n_landmarks",
     "node_values",
+    "scale_attributes",
     "weights",
 }
+KINDS = '{"nodes": [{"id": 1, "kind": "a"}, {"id": 2, "kind": "b"}], "links": []}'
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +161,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
+    (folder / "kinds.json").write_text(KINDS)
+    far = make_graph_classification(30, n_nodes=(5, 6), n_attributes=1, random_state=0)
+    values = far.graphs.with_attributes(1e6 * far.graphs.attributes)
+    write_json(GraphDataset(values, far.targets, "far"), folder / "far.json")
+    np.savez(folder / "two.npz", a=np.ones((2, 2)), b=np.ones(2))
     (folder / "bytes").write_bytes(b"\xff\xfe\x00\x01")
     graph = nx.path_graph(2)
     graph.nodes[0].update(k="a", v=1.0)
@@ -227,21 +247,54 @@ def test_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "seconds", "advice"),
+    ("options", "expected", "advice"),
     [
-        ("", (0.0, 700.0, 1.0), "about 12 minutes on this machine; use --approximate yes"),
-        ("", (0.0, 1.0, 8000.0), "2 hours on this machine; give fewer candidates, such as --C 10"),
-        ("--approximate yes", (0.0, 700.0, 1.0), "machine; give a smaller --n-components"),
+        ("", (0, 700, 1, 0), "about 12 minutes on this machine; use --approximate yes"),
+        ("", (0, 1, 8000, 0), "2 hours on this machine; give fewer candidates, such as --C 10"),
+        ("--approximate yes", (0, 700, 1, 0), "machine; give a smaller --n-components"),
+        (
+            "--approximate yes --task regression",
+            (0, 1, 1, 2**60),
+            " GiB are free; give a smaller --n-landmarks",
+        ),
     ],
 )
 @pytest.mark.usefixtures("_inside")
 @pytest.mark.filterwarnings("always")
-def test_long_fits(options: str, seconds: tuple[float, ...], advice: str, monkeypatch) -> None:
-    expected = Estimate(*seconds, 0.0)
-    monkeypatch.setattr("retgk.estimators.fit_estimate.estimate", lambda *_: expected)
+def test_long_fits(options: str, expected: tuple[float, ...], advice: str, monkeypatch) -> None:
+    monkeypatch.setattr("retgk.estimators.fit_estimate.estimate", lambda *_: Estimate(*expected))
     result = invoke(*f"cv small.parquet --folds 3 {options}".split())
     assert result.exit_code == 0
     assert advice in result.stderr
+
+
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.filterwarnings("always")
+def test_categories_that_were_found() -> None:
+    result = invoke("info", "kinds.json", "--categorical-name", "kind")
+    expected = (
+        "became 2 columns of zeros and ones, for the values found: ['a', 'b']; graphs that are "
+        "read apart need the same columns: --categorical-name kind=VALUE,VALUE,... lists them"
+    )
+    assert expected in result.stderr
+    result = invoke("info", "kinds.json", "--categorical-name", "kind=a,b,c")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "3 a node" in result.stdout
+
+
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize(
+    "line",
+    ["kernel far.json -o -", "kernel far.json --approximate -o -", "embed far.json -o -",
+     "cv far.json --protocol paper --folds 3"],
+)  # fmt: skip
+def test_attributes_of_uneven_size(line: str) -> None:
+    result = invoke(*line.split())
+    expected = "apart that hardly any two count as alike; use --scale-attributes standard to give"
+    assert expected in result.stderr
+    result = invoke(*line.split(), "--scale-attributes", "standard")
+    assert (result.exit_code, "scale-attributes" in result.stderr) == (0, False), result.stderr
 
 
 def test_bonds_without_an_order() -> None:

@@ -52,7 +52,7 @@ def test_groups_of_a_text_file(graphs_file: Path, tmp_path: Path) -> None:
     folds = folds_of(path)
     assert all(folds[number] == folds[number - number % 4] for number in folds)
     values = tmp_path / "values.txt"
-    values.write_text("".join(f"{size + 0.5}\n" for size in DATA.graphs.sizes))
+    values.write_text("".join(f"{size + 0.5}\n" for size in DATA.graphs.node_counts))
     given = ["--groups", groups, "--folds", 4, "--targets", values, *FIXED, "-o", path]
     record("cv", graphs_file, *given)
     folds = folds_of(path)

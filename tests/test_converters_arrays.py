@@ -80,7 +80,7 @@ def test_edges_add_up_within_a_direction() -> None:
 
 def test_n_nodes_gives_isolated_nodes() -> None:
     batch = from_edge_lists([[[0, 1]], []], [3, 2], symmetrize=True)
-    assert batch.sizes.tolist() == [3, 2]
+    assert batch.node_counts.tolist() == [3, 2]
     one = from_edge_lists(np.array([[0, 1]]), 3, symmetrize=True)
     assert one == batch[0]
 

@@ -30,7 +30,7 @@ def test_all_images() -> None:
     assert_well_formed(data.graphs)
     assert len(data) == 1797
     np.testing.assert_array_equal(data.targets, load_digits().target)
-    assert data.graphs.sizes.min() > 0
+    assert data.graphs.node_counts.min() > 0
     assert data.graphs.attributes.min() == 0
     assert data.graphs.attributes.max() == 1
     assert "intensity 0.25 or more" in data.description

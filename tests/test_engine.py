@@ -80,7 +80,7 @@ def test_a_graph_is_the_mean_of_its_nodes(make_engine):
     features = features_of(graphs)
     engine = make_engine().fit(features)
     rows = engine.compare(nodes_as_graphs(features)).products()
-    sizes = graphs.sizes
+    sizes = graphs.node_counts
     means = np.add.reduceat(rows, graphs.node_ptr[:-1]) / sizes[:, None]
     np.testing.assert_allclose(means, engine.compare(features).products(), atol=2 * TOL)
 

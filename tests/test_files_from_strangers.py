@@ -81,7 +81,7 @@ def test_line_ends(tmp_path, end, last):
     assert (graphs.n_nodes, len(graphs.indices)) == (n_edges + 1, 2 * n_edges)
     smiles = tmp_path / "x.smi"
     smiles.write_bytes(end.join(["CC", "CCC"]).encode())
-    assert read_graphs(smiles).graphs.sizes.tolist() == [2, 3]
+    assert read_graphs(smiles).graphs.node_counts.tolist() == [2, 3]
 
 
 def test_lines_keep_their_numbers_whatever_ends_them(tmp_path):

@@ -58,7 +58,7 @@ def test_the_logger_is_silent_by_itself(capsys):
 
 @pytest.mark.parametrize(("verbose", "n_details"), [(1, 0), (2, 2), (True, 0), (np.int64(2), 2)])
 def test_verbose(verbose, n_details, capsys):
-    for model, y in ((RetGKClassifier, DATA.targets), (RetGKRegressor, DATA.graphs.sizes)):
+    for model, y in ((RetGKClassifier, DATA.targets), (RetGKRegressor, DATA.graphs.node_counts)):
         model(**OPTIONS, verbose=verbose).fit(DATA.graphs, y)
         lines = capsys.readouterr().out.splitlines()
         assert all(line.startswith("[retgk] ") for line in lines)

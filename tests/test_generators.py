@@ -135,7 +135,7 @@ def test_sizes_labels_and_attributes_asked_for() -> None:
     graphs = make_graph_classification(
         50, 3, n_labels=5, n_attributes=7, n_nodes=(5, 8), random_state=0
     ).graphs
-    assert set(graphs.sizes) == {5, 6, 7, 8}
+    assert set(graphs.node_counts) == {5, 6, 7, 8}
     assert set(graphs.label_names) <= set(range(5))
     assert graphs.n_attributes == 7
     plain = make_graph_classification(50, random_state=0).graphs
@@ -178,7 +178,7 @@ def edge_sets(batch: GraphBatch) -> list[set[tuple[int, int]]]:
 
 def assert_recipe_of_synthetic(graphs: GraphBatch, few_swaps: NDArray[np.bool_]) -> None:
     """What the docstring of make_synthetic says of SYNTHETICnew, checked on any such set."""
-    assert set(graphs.sizes) == {100}
+    assert set(graphs.node_counts) == {100}
     edges = edge_sets(graphs)
     counts: dict[tuple[int, int], int] = {}
     for edge in (edge for graph in edges for edge in graph):
@@ -217,7 +217,7 @@ def test_synthetic_classes_can_be_told_apart() -> None:
 def test_synthie_follows_its_recipe() -> None:
     data = make_synthie(random_state=0)
     assert len(data) == 400
-    assert set(data.graphs.sizes) == {100}
+    assert set(data.graphs.node_counts) == {100}
     assert_recipe_of_synthie_attributes(data.graphs, data.targets)
 
 
@@ -229,7 +229,7 @@ def assert_recipe_of_synthie_attributes(graphs: GraphBatch, targets: NDArray[np.
     np.testing.assert_allclose(variances[:3], 0, atol=1e-6)
     assert variances[3] > 0.5
     assert 13_000 < len(np.unique(attributes, axis=0)) < 15_000
-    classes = np.repeat(targets, graphs.sizes)
+    classes = np.repeat(targets, graphs.node_counts)
     means = np.stack([attributes[classes == target].mean(axis=0) for target in range(4)])
     distance = np.linalg.norm(means[:, None] - means[None], axis=2)
     assert max(distance[0, 3], distance[1, 2]) < 0.5 * min(distance[0, 1], distance[2, 3])
@@ -279,5 +279,5 @@ def test_published_synthie_follows_the_same_recipe(data_folder: Path) -> None:
     assert graphs.edge_counts[targets < 2].mean() == pytest.approx(199.61, abs=0.01)
     assert graphs.edge_counts[targets >= 2].mean() == pytest.approx(146.25, abs=0.01)
     assert (np.diff(graphs.indptr) == 0).sum() == 1361
-    assert graphs.sizes.tolist() == np.where(targets < 2, 100, 90).tolist()
+    assert graphs.node_counts.tolist() == np.where(targets < 2, 100, 90).tolist()
     assert_recipe_of_synthie_attributes(graphs, targets)

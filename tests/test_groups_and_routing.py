@@ -55,7 +55,7 @@ def test_no_group_is_on_both_sides(cv, kind):
 
 
 def test_fit_hands_groups_on():
-    for make, y in ((RetGKClassifier, CLASSES), (RetGKRegressor, GRAPHS.sizes)):
+    for make, y in ((RetGKClassifier, CLASSES), (RetGKRegressor, GRAPHS.node_counts)):
         model = make(**OPTIONS).fit(GRAPHS, y, groups=GROUPS)
         assert model.n_splits_ == 3
         assert make(**{**OPTIONS, "cv": LeaveOneGroupOut()}).fit(
@@ -95,7 +95,7 @@ def test_bad_groups(options, groups, message):
 
 
 @pytest.mark.parametrize(
-    ("make", "y"), [(SpyClassifier, CLASSES), (SpyRegressor, GRAPHS.sizes.astype(float))]
+    ("make", "y"), [(SpyClassifier, CLASSES), (SpyRegressor, GRAPHS.node_counts.astype(float))]
 )
 def test_metadata_routing(make, y):
     given = {"sample_weight": WEIGHTS, "groups": GROUPS}

@@ -24,7 +24,7 @@ SAMPLES = [
 @pytest.mark.parametrize(("name", "labels", "attributes", "largest", "n_graphs"), SAMPLES)
 def test_exact_kernel_keeps_its_promise(name, labels, attributes, largest, n_graphs, data_folder):
     graphs = load_tudataset(name, data_home=data_folder, download=False).graphs
-    small = np.flatnonzero(graphs.sizes <= largest)
+    small = np.flatnonzero(graphs.node_counts <= largest)
     graphs = graphs[np.random.default_rng(0).choice(small, n_graphs, replace=False)]
     graphs = graphs if labels else graphs.without_labels()
     graphs = graphs if attributes else graphs.without_attributes()

@@ -34,8 +34,8 @@ from tests.classifier_graphs import three_classes
 DATA = three_classes()
 GRAPHS = DATA.graphs[:36].without_labels()
 CLASSES = DATA.targets[:36] == 1
-LABELS = np.stack([CLASSES, GRAPHS.sizes > 9], axis=1).astype(int)
-SIZES = GRAPHS.sizes.astype(float)
+LABELS = np.stack([CLASSES, GRAPHS.node_counts > 9], axis=1).astype(int)
+SIZES = GRAPHS.node_counts.astype(float)
 OPTIONS = {"n_steps": 5, "cv": 2, "C": 10, "p": 1, "scale": 1, "random_state": 0}
 CLASSIFIER, REGRESSOR = RetGKClassifier(**OPTIONS), RetGKRegressor(**OPTIONS)
 SMILES = ["C" * (1 + i % 6) + "O" * int(y) for i, y in enumerate(CLASSES)]
@@ -121,5 +121,5 @@ def test_functions(kind):
 def test_a_column_is_the_same_graphs():
     column = np.empty((3, 1), object)
     column[:, 0] = [nx.path_graph(n) for n in (2, 3, 4)]
-    assert as_batch(column).sizes.tolist() == [2, 3, 4]
+    assert as_batch(column).node_counts.tolist() == [2, 3, 4]
     assert as_batch(np.asarray(GRAPHS)[:, None]) == GRAPHS

@@ -1,6 +1,8 @@
 """Missing labels and attributes: an error that says what to do, or what the user chose."""
 
+import json
 import re
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,12 +21,15 @@ from retgk import (
     RetGKKernel,
     RetGKRegressor,
     as_batch,
+    from_dataframe,
     from_edge_lists,
     from_grakel,
     from_pyg,
     load_model,
     read_graphs,
+    read_json,
     save_model,
+    write_json,
     write_parquet,
 )
 
@@ -86,9 +91,36 @@ def plain_batch(label: Any, value: Any, **options: Any) -> GraphBatch:
     )
 
 
+def json_batch(label: Any, value: Any, **options: Any) -> GraphBatch:
+    return batch_of_json(nx.node_link_data(networkx_graph(label, value), edges="links"), **options)
+
+
+def json_gaps(label: Any, value: Any, **options: Any) -> GraphBatch:
+    """The same where the node has no such entry at all."""
+    record = nx.node_link_data(networkx_graph(label, value), edges="links")
+    record["nodes"][2] = {k: v for k, v in record["nodes"][2].items() if v is not None}
+    return batch_of_json(record, **options)
+
+
+def batch_of_json(record: Any, **options: Any) -> GraphBatch:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.json"
+        path.write_text(json.dumps([record] * 2))
+        return read_json(path, label="k", attributes="v", **options).graphs
+
+
+def plain_json(label: Any, value: Any, **options: Any) -> GraphBatch:
+    record = {"edges": EDGES.tolist(), "labels": ["a", "b", label]}
+    record["attributes"] = [[1.0], [2.0], [value]]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.jsonl"
+        path.write_text(2 * f"{json.dumps(record)}\n")
+        return read_json(path, **options).graphs
+
+
 BUILDERS = [
     networkx_batch, networkx_gaps, igraph_batch, matrix_batch, sparse_batch, edges_batch,
-    plain_batch,
+    plain_batch, json_batch, json_gaps,
 ]  # fmt: skip
 
 
@@ -123,6 +155,58 @@ def test_attributes_stay_nan(build: Any, value: Any) -> None:
         np.testing.assert_array_equal(batch.attributes[:, 0], [1, 2, NAN] * 2)
     with pytest.raises(InvalidInputError):
         build("c", value, missing="label")
+
+
+def test_plain_edges_in_json() -> None:
+    assert plain_json(None, NAN, missing="keep") == networkx_batch(None, NAN, missing="keep")
+    for label, value in ((None, 3.0), ("c", None), ("c", NAN)):
+        with pytest.raises(InvalidInputError, match=r"a.jsonl, line 1: .*node 2.* missing="):
+            plain_json(label, value)
+
+
+def test_tables_of_nodes() -> None:
+    edges = {"graph_id": [0, 0], "source": [0, 1], "target": [1, 2]}
+    options = {"label": "k", "attributes": "v"}
+    for name, gap, where in (("k", None, "node 2 has the label None"), ("v", NAN, "node 2 is nan")):
+        nodes = {"graph_id": [0] * 3, "node": [0, 1, 2], "k": ["a", "b", "c"], "v": [1.0, 2.0, 3.0]}
+        nodes[name][2] = gap
+        with pytest.raises(InvalidInputError, match=f"{where}.*missing="):
+            from_dataframe(edges, nodes, **options)
+        found = from_dataframe(edges, nodes, **options, missing="keep")
+        gaps = {"label": None, "value": 3.0} if name == "k" else {"label": "c", "value": NAN}
+        assert found == networkx_batch(**gaps, missing="keep")[0]
+
+
+@pytest.mark.parametrize("gap", [None, NAN])
+def test_parts_of_labels(gap: Any) -> None:
+    graph = networkx_graph("c", gap)
+    with pytest.raises(InvalidInputError, match=r"graph 0, node 2: the part 'v' of the label is m"):
+        as_batch([graph], label=["k", "v"])
+    batch = as_batch([graph], label=["k", "v"], missing="label")
+    assert set(batch.label_names) == {("a", 1.0), ("b", 2.0), ("c", None)}
+
+
+@pytest.mark.filterwarnings("ignore:'k' became")
+@pytest.mark.parametrize("gap", [None, NAN])
+def test_categories(gap: Any) -> None:
+    graph = networkx_graph(gap, 3.0)
+    for missing in ("error", "label"):
+        with pytest.raises(InvalidInputError, match=r"node 2: the attribute 'k' is missing; fill"):
+            as_batch([graph], categorical="k", missing=missing)
+    batch = as_batch([graph], categorical="k", missing="nan")
+    np.testing.assert_array_equal(batch.attributes, [[1, 0], [0, 1], [NAN, NAN]])
+    assert batch.reading.options["categorical"] == {"k": ["a", "b"]}
+    nx.set_node_attributes(graph, gap, "k")
+    with pytest.raises(InvalidInputError, match="no node has a value of 'k'; leave it out"):
+        as_batch([graph], categorical="k", missing="nan")
+    listed = as_batch([networkx_graph(None, 3.0)], categorical={"k": ["a", "b", None]})
+    np.testing.assert_array_equal(listed.attributes, np.eye(3))
+
+
+def test_json_holds_what_is_missing(tmp_path: Path) -> None:
+    batch = networkx_batch(None, NAN, missing="keep")
+    path = write_json(batch, tmp_path / "a.json")
+    assert read_graphs(path, missing="keep").graphs == batch
 
 
 def test_vectors_with_gaps_and_without_any() -> None:

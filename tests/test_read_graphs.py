@@ -3,6 +3,7 @@
 import gzip
 import pickle
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +19,9 @@ from retgk import (
     write_graphml,
     write_parquet,
 )
-from retgk.io.formats.graph_files import format_of
+from retgk.cli.completion import source_names
+from retgk.cli.options import SOURCE_HELP
+from retgk.io.formats.graph_files import ENDINGS, READABLE, format_of
 from retgk.io.formats.smiles_files import LeftOutWarning, typed_targets
 from tests.tu_files import write_zip
 
@@ -126,6 +129,17 @@ def test_errors_carry_what_helps_as_data(tmp_path, name, text, options, key, mes
     assert caught.value.remedy.key == key
     copy = pickle.loads(pickle.dumps(caught.value))
     assert (str(copy), copy.remedy) == (str(caught.value), caught.value.remedy)
+
+
+def test_every_ending_is_told(tmp_path):
+    page = (Path(__file__).parent.parent / "docs" / "graph_files.md").read_text("utf-8")
+    for ending in ENDINGS:
+        assert f"`{ending}`" in page
+        assert f"{ending}" in SOURCE_HELP
+    for ending in READABLE:
+        (tmp_path / f"file{ending}").touch()
+    offered = source_names(f"{tmp_path}/file")
+    assert sorted(offered) == sorted(f"{tmp_path}/file{ending}" for ending in READABLE)
 
 
 def test_what_is_not_there_and_unknown_formats(tmp_path):

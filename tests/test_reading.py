@@ -1,7 +1,10 @@
 """A model remembers how its graphs were read, and reads new ones in the same way."""
 
 import copy
+import json
 import pickle
+import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from retgk import (
     RetGKKernel,
     RetGKRegressor,
     as_batch,
+    from_dataframe,
     from_edge_lists,
     from_grakel,
     from_igraph,
@@ -31,11 +35,13 @@ from retgk import (
     most_similar,
     pairwise_distances,
     read_graphs,
+    read_json,
     read_parquet,
     save_model,
     similarity,
     squared_mmd,
     write_graphml,
+    write_json,
     write_parquet,
 )
 from retgk.errors import InputWarning
@@ -153,6 +159,80 @@ def test_graphml_is_read_as_networkx_is(named: Any, tmp_path: Path) -> None:
     message = "read with label='label', the fitted ones with label='kind'"
     with pytest.raises(InvalidInputError, match=message):
         RetGKKernel(**FAST).fit(batch).transform(found)
+
+
+@pytest.mark.filterwarnings("ignore:'(kind|role)' became")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"label": ["kind", "role"], "weight": None},
+        {"categorical": "kind"},
+        {"label": "kind", "attributes": ["size"], "categorical": ["role", "kind"]},
+    ],
+)
+def test_several_labels_and_categories(options: dict[str, Any], named: Any, tmp_path: Path) -> None:
+    part = named.subgraph([0, 1]).copy()  # has one role
+    for name, convert in (("nx", from_networkx), ("ig", from_igraph), ("json", from_node_links)):
+        graphs = [named, part]
+        if name == "ig":
+            graphs = [igraph.Graph.from_networkx(graph) for graph in graphs]
+        batch = convert(graphs, **options)
+        model = RetGKKernel(**FAST, graph_kernel=None).fit(batch)
+        save_model(model, tmp_path / f"{name}.retgk")
+        loaded = load_model(tmp_path / f"{name}.retgk")
+        assert loaded.reading_ == model.reading_ == batch.reading
+        raw = [part] if name == "json" else graphs[1:]
+        for each in (model, loaded):
+            assert_reads_alike(each, raw, batch[1:])
+        back = read_parquet(write_parquet(batch, tmp_path / f"{name}.parquet")).graphs
+        assert back.reading == batch.reading
+
+
+def from_node_links(graphs: Any, **options: Any) -> GraphBatch:
+    texts = [json.dumps(nx.node_link_data(graph, edges="links")) for graph in graphs]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "graphs.jsonl")
+        path.write_text("\n".join(texts))
+        return read_json(path, **options).graphs
+
+
+@pytest.mark.filterwarnings("ignore:'(kind|role)' became")
+def test_categories_that_differ(named: Any) -> None:
+    model = RetGKKernel(**FAST).fit(from_networkx([named] * 2, categorical=["kind", "role"]))
+    values = {"kind": ["a", "b"], "role": ["x", "y"]}
+    model.transform(from_networkx(named, categorical=values))
+    others = [
+        {"kind": ["b", "a"], "role": ["x", "y"]},
+        {"role": ["x", "y"], "kind": ["a", "b"]},
+        {"kind": ["a", "b"], "role": ["x", "y", "z"]},
+    ]
+    for other in others:
+        message = re.escape(f"with categorical={other}, the fitted ones with categorical={values}")
+        with pytest.raises(InvalidInputError, match=message):
+            model.transform(from_networkx(named, categorical=other))
+    named.nodes[3]["role"] = "z"
+    with pytest.raises(InvalidInputError, match=r"'z' of 'role' is none of the categories"):
+        model.transform([named])
+    batch = from_networkx([named], categorical=["kind"]).without_attributes()
+    assert batch.reading.options["categorical"] == {}
+
+
+def test_tables_matrices_and_plain_edges(tmp_path: Path) -> None:
+    edges = {"graph_id": [0, 1], "source": [0, 0], "target": [1, 1], "w": [1.0, 2.0]}
+    model = RetGKKernel(**FAST).fit(from_dataframe(edges, weight="w"))
+    assert model.reading_.kind == "dataframe"
+    with pytest.raises(
+        InvalidInputError, match="with weight=None, the fitted ones with weight='w'"
+    ):
+        model.transform(from_dataframe(edges))
+    np.savez(tmp_path / "a.npz", a=PATH, b=np.ones(3))
+    found = read_graphs(tmp_path / "a.npz", variable="a", symmetrize=True).graphs
+    assert found.reading.form["variable"] == "a"
+    assert_reads_alike(RetGKEmbedding(**FAST).fit(found), [PATH], found)
+    path = write_json(BONDS, tmp_path / "a.json")
+    plain = read_json(path).graphs.reading
+    assert plain == Reading("json", {"weighted": True}, {"missing": "error"})
+    assert read_json(path, weight=None).graphs.reading.options == {"weighted": False}
 
 
 def test_directions_are_dropped_as_they_were() -> None:
@@ -290,6 +370,11 @@ GOOD = from_smiles("C").reading.as_dict()
         {**GOOD, "form": {"smiles_column": 5}},
         {**GOOD, "more": 1},
         {"kind": "networkx", "options": {"label": {}}, "form": {}, "labels": 1, "attributes": 1},
+        {**GOOD, "kind": "networkx", "options": {"categorical": ["k"]}, "form": {}},
+        {**GOOD, "kind": "networkx", "options": {"categorical": {"k": []}}, "form": {}},
+        {**GOOD, "kind": "networkx", "options": {"categorical": {"k": [{}]}}, "form": {}},
+        {**GOOD, "kind": "networkx", "options": {"categorical": {"k": "ab"}}, "form": {}},
+        {**GOOD, "kind": "arrays", "options": {}, "form": {"variable": 3}},
     ],
 )
 def test_a_reading_from_a_file_is_checked(value: Any) -> None:

@@ -25,7 +25,7 @@ def graphs():
 @pytest.fixture(scope="module")
 def values(graphs):
     """Edges per node: something that walks can tell."""
-    return graphs.edge_counts / graphs.sizes
+    return graphs.edge_counts / graphs.node_counts
 
 
 def quick(**options):
@@ -69,7 +69,7 @@ def test_wrong_landmarks(graphs, values, n_landmarks, message):
 
 
 def test_rows_of_targets(graphs, values):
-    both = np.column_stack([values, graphs.sizes])
+    both = np.column_stack([values, graphs.node_counts])
     model = quick().fit(graphs[:80], both[:80])
     assert model.predict(graphs[80:]).shape == (40, 2)
     dataset = GraphDataset(graphs, both, "both")

@@ -318,7 +318,7 @@ def test_exact_equals_naive_on_real_graphs(name, data_folder):
     from retgk import load_tudataset
 
     graphs = load_tudataset(name, data_home=data_folder, download=False).graphs
-    small = np.flatnonzero(graphs.sizes <= 1000)
+    small = np.flatnonzero(graphs.node_counts <= 1000)
     drawn = np.random.default_rng(0).choice(small, min(REAL_SETS[name], len(small)), replace=False)
     sample = graphs[drawn]
     assert_same(return_probabilities(sample), naive.return_probabilities_of_batch(sample, 50))

@@ -11,7 +11,7 @@ from tests.classifier_graphs import three_classes
 
 DATA = three_classes()
 GRAPHS, CLASSES = DATA.graphs[:60], DATA.targets[:60]
-SIZES = GRAPHS.sizes.astype(float)
+SIZES = GRAPHS.node_counts.astype(float)
 # A bandwidth from nodes drawn at random is another one where graphs are repeated.
 OPTIONS = {"n_steps": 6, "structure_kernel": Laplacian(1.0), "random_state": 0, "scale": 1}
 WEIGHTS = np.random.default_rng(0).integers(0, 4, 60)

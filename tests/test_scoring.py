@@ -85,10 +85,10 @@ def test_rare_classes_are_not_chosen_by_accuracy():
 
 @pytest.mark.parametrize("scoring", ["neg_mean_absolute_error", "r2", "neg_max_error"])
 def test_regressors(scoring):
-    model = RetGKRegressor(**OPTIONS, cv=3, scoring=scoring).fit(GRAPHS, GRAPHS.sizes)
+    model = RetGKRegressor(**OPTIONS, cv=3, scoring=scoring).fit(GRAPHS, GRAPHS.node_counts)
     assert model.best_score_ == model.cv_results_["mean_test_score"][model.best_index_]
     if scoring == "r2":
-        default = RetGKRegressor(**OPTIONS, cv=3).fit(GRAPHS, GRAPHS.sizes)
+        default = RetGKRegressor(**OPTIONS, cv=3).fit(GRAPHS, GRAPHS.node_counts)
         assert default.best_score_ == model.best_score_
 
 

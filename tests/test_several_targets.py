@@ -13,7 +13,7 @@ from tests.classifier_graphs import three_classes
 
 DATA = three_classes()
 GRAPHS, TEST = DATA.graphs[:60], DATA.graphs[60:]
-LARGE = DATA.graphs.sizes > np.median(DATA.graphs.sizes)
+LARGE = DATA.graphs.node_counts > np.median(DATA.graphs.node_counts)
 ALL_LABELS = np.stack([DATA.targets == 0, DATA.targets == 1, LARGE], axis=1).astype(int)
 LABELS, TEST_LABELS = ALL_LABELS[:60], ALL_LABELS[60:]
 OPTIONS = {"n_steps": 8, "C": (1, 100), "p": 1, "scale": 1, "cv": 3, "random_state": 0}
@@ -139,7 +139,7 @@ def test_bad_labels(y, message):
 
 @pytest.mark.parametrize("approximate", [False, True])
 def test_values_are_as_alone(approximate):
-    y = np.stack([GRAPHS.sizes, 1000.0 * GRAPHS.edge_counts], axis=1)
+    y = np.stack([GRAPHS.node_counts, 1000.0 * GRAPHS.edge_counts], axis=1)
     options = {**OPTIONS, "C": 10, "approximate": approximate}
     together = RetGKRegressor(**options).fit(GRAPHS, y)
     assert together.predict(TEST).shape == (30, 2)
@@ -149,7 +149,7 @@ def test_values_are_as_alone(approximate):
 
 
 def test_a_missing_value_names_its_column():
-    y = np.stack([GRAPHS.sizes, GRAPHS.edge_counts], axis=1).astype(float)
+    y = np.stack([GRAPHS.node_counts, GRAPHS.edge_counts], axis=1).astype(float)
     y[[4, 9], 1] = np.nan
     message = "target 1 of graph 4 is nan .*; 2 of 60 graphs have no such target: drop these, or"
     with pytest.raises(InvalidInputError, match=message):

@@ -20,6 +20,7 @@ from retgk import (
     save_tudataset,
     write_edge_list,
     write_graphml,
+    write_json,
     write_mean_embedding_gram,
     write_parquet,
 )
@@ -53,6 +54,7 @@ COMMANDS = {
     "convert parquet": "convert small.parquet out/converted.parquet",
     "convert tu": "convert small.parquet out/CONVERTED.zip",
     "convert graphml": "convert small.parquet out/graphml --to graphml",
+    "convert json": "convert small.parquet out/converted.json",
     "convert edges": "convert rings.parquet out/edges --to edges",
     "paper report": "paper report --records records.jsonl --output out/report",
 }
@@ -190,6 +192,7 @@ FUNCTIONS: dict[str, Callable[[Path], Any]] = {
     "save_model": lambda out: save_model(KERNEL.fit(GRAPHS), out / "model.retgk"),
     "write_parquet": lambda out: write_parquet(small_dataset(), out / "graphs.parquet"),
     "save_tudataset": lambda out: save_tudataset(small_dataset("SMALL"), out),
+    "write_json": lambda out: write_json(small_dataset(), out / "graphs.jsonl"),
     "write_graphml": lambda out: write_graphml(RINGS, out),
     "write_edge_list": lambda out: write_edge_list(RINGS, out),
     "write_mean_embedding_gram": lambda out: write_mean_embedding_gram(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from retgk.estimators.regressor import RetGKRegressor as RetGKRegressor
     from retgk.graphs.batch import GraphBatch as GraphBatch
     from retgk.io.converters import as_batch as as_batch
+    from retgk.io.converters import from_dataframe as from_dataframe
     from retgk.io.converters import from_edge_lists as from_edge_lists
     from retgk.io.converters import from_grakel as from_grakel
     from retgk.io.converters import from_igraph as from_igraph
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
     from retgk.io.converters import from_rdkit as from_rdkit
     from retgk.io.converters import from_scipy as from_scipy
     from retgk.io.converters import from_smiles as from_smiles
+    from retgk.io.converters import to_grakel as to_grakel
+    from retgk.io.converters import to_igraph as to_igraph
     from retgk.io.converters import to_networkx as to_networkx
+    from retgk.io.converters import to_pyg as to_pyg
     from retgk.io.datasets.digits import load_digit_graphs as load_digit_graphs
     from retgk.io.datasets.generators import make_graph_classification as make_graph_classification
     from retgk.io.datasets.synthetic import make_synthetic as make_synthetic
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
     from retgk.io.formats.edge_lists import write_edge_list as write_edge_list
     from retgk.io.formats.graphml import read_graphml as read_graphml
     from retgk.io.formats.graphml import write_graphml as write_graphml
+    from retgk.io.formats.json_graphs import read_json as read_json
+    from retgk.io.formats.json_graphs import write_json as write_json
     from retgk.io.formats.parquet import iter_parquet as iter_parquet
     from retgk.io.formats.parquet import read_parquet as read_parquet
     from retgk.io.formats.parquet import write_parquet as write_parquet
@@ -82,6 +88,7 @@ _MODULE_OF = {
     "distance": "retgk.estimators.comparisons",
     "embedding_gram": "retgk.engine.embedded.embedding_gram",
     "embedding_products": "retgk.engine.embedded.embedding_gram",
+    "from_dataframe": "retgk.io.converters",
     "from_edge_lists": "retgk.io.converters",
     "from_grakel": "retgk.io.converters",
     "from_igraph": "retgk.io.converters",
@@ -104,6 +111,7 @@ _MODULE_OF = {
     "read_edge_list": "retgk.io.formats.edge_lists",
     "read_graphml": "retgk.io.formats.graphml",
     "read_graphs": "retgk.io.read_graphs",
+    "read_json": "retgk.io.formats.json_graphs",
     "read_parquet": "retgk.io.formats.parquet",
     "refined_labels": "retgk.refinement.refined_labels",
     "return_probabilities": "retgk.walks.return_probabilities",
@@ -113,19 +121,25 @@ _MODULE_OF = {
     "scaffold_folds": "retgk.learning.group_folds",
     "similarity": "retgk.estimators.comparisons",
     "squared_mmd": "retgk.estimators.comparisons",
+    "to_grakel": "retgk.io.converters",
+    "to_igraph": "retgk.io.converters",
     "to_networkx": "retgk.io.converters",
+    "to_pyg": "retgk.io.converters",
     "write_edge_list": "retgk.io.formats.edge_lists",
     "write_graphml": "retgk.io.formats.graphml",
+    "write_json": "retgk.io.formats.json_graphs",
     "write_mean_embedding_gram": "retgk.estimators.gram_file",
     "write_parquet": "retgk.io.formats.parquet",
 }
 
 __all__ = list(_MODULE_OF)
 
+_SUBPACKAGES = ("plot", "pyg")
+
 
 def __getattr__(name: str) -> Any:
-    if name == "plot":
-        return import_module("retgk.plot")
+    if name in _SUBPACKAGES:
+        return import_module(f"retgk.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'retgk' has no attribute {name!r}")
     value = getattr(import_module(_MODULE_OF[name]), name)
@@ -134,4 +148,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "plot"})
+    return sorted({*globals(), *__all__, *_SUBPACKAGES})

@@ -10,12 +10,15 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
+from scipy import sparse
+from scipy.io import savemat
 
 from retgk import (
     GraphBatch,
     GraphDataset,
     RetGKKernel,
     write_graphml,
+    write_json,
     write_mean_embedding_gram,
     write_parquet,
 )
@@ -37,6 +40,14 @@ SMILES_LIST = b"CCO ethanol\nc1ccccc1 benzene\n# a comment\nCC(=O)O\n[Na+].[Cl-]
 SMILES_TABLE = b'smiles,name,y\nCCO,"ethanol, pure",1\nc1ccccc1,benzene,0\nCC(=O)O,,2\nC#N,x,1\n'
 EDGES = b"# edges\n1 2 0.5\n2 3 1\n3 1 2e1\n3 4 1\n4 5 0.25\n"
 TARGETS = b"1\n0\n1\n2\n"
+TARGET_TABLE = b"file,y,age\nb.npy,1,30\na.npy,2,40\nc.npy,1,50\n"
+NODE_LINKS = (
+    b'{"nodes": [{"id": "a", "kind": "x", "age": 1}, {"id": "b", "kind": "y", "age": 2.5}], '
+    b'"links": [{"source": "a", "target": "b", "weight": 0.5}], "graph": {"target": 1}}\n'
+    b'{"directed": false, "nodes": [{"id": 0, "kind": "y", "age": 1}], "edges": [], "target": 2}\n'
+)
+MATRICES = np.array([[[0, 0.5, 1], [0.5, 0, 2], [1, 2, 0]], [[0, 1, 0], [1, 0, 0], [0, 0, 3]]])
+MATRIX_TEXT = b"0,0.5,1e0,0\n0.5,0,2,0\n1,2,0,7\n0,0,7,1\n"
 GRAMS = 12
 CACHE_MARK = "mark"
 
@@ -79,12 +90,29 @@ def seed_file(name, folder):
         "table": lambda: SMILES_TABLE,
         "guessed": lambda: gzip.compress(SMILES_TABLE, mtime=0),
         "targets": lambda: TARGETS,
+        "targets-table": lambda: TARGET_TABLE,
+        "json": lambda: write_json(data_set(), folder / "own.json").read_bytes(),
+        "json-lines": lambda: NODE_LINKS,
+        "npy": lambda: written(np.save, MATRICES),
+        "npz": lambda: written(np.savez_compressed, MATRICES),
+        "npz-sparse": lambda: written(sparse.save_npz, sparse.csr_array(MATRICES[0])),
+        "mat": lambda: written(savemat, {"W": MATRICES[0]}, do_compression=True),
+        "mat-sparse": lambda: written(savemat, {"W": sparse.csc_array(MATRICES[0])}),
+        "mat-4": lambda: written(savemat, {"W": MATRICES[0]}, format="4"),
+        "matrix-text": lambda: MATRIX_TEXT,
         "model": lambda: model_bytes(folder),
         "cache": lambda: cache_bytes(folder),
         "gram": lambda: gram_bytes(folder),
     }
     plain = name.removesuffix("-gz")
     return made[plain]() if plain == name else gzip.compress(made[plain](), mtime=0)
+
+
+def written(write, *values, **options):
+    """Give what a function writes to a stream."""
+    buffer = io.BytesIO()
+    write(buffer, *values, **options)
+    return buffer.getvalue()
 
 
 def graphml_bytes(folder):

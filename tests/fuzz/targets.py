@@ -119,6 +119,15 @@ def read_targets(data: bytes, folder: Path) -> str:
     return digest_of_set(dataset)
 
 
+def read_target_table(data: bytes, folder: Path) -> str:
+    matrices, targets = folder / "matrices", folder / "targets.csv"
+    matrices.mkdir()
+    for name in "abc":
+        np.save(matrices / f"{name}.npy", np.ones((2, 2)))
+    targets.write_bytes(data)
+    return digest_of_set(read_graphs(matrices, targets=targets, target_column="y"))
+
+
 def read_model(data: bytes, folder: Path) -> str:
     path = folder / "model.retgk"
     path.write_bytes(data)
@@ -145,6 +154,7 @@ def finish_gram(data: bytes, folder: Path) -> str:
     return digest_of(np.array(matrix))
 
 
+BYTES = tuple(BLIND)
 TEXT = (mutate_plain, mutate_plain, mutate_plain, recompressed)
 TARGETS = (
     Target("tu-zip", read_tu_zip, (mutate_zip, mutate_directory)),
@@ -166,6 +176,17 @@ TARGETS = (
     Target("table-gz", read_file("x.csv.gz", target_column="y"), (mutate_gzip,)),
     Target("guessed", read_file("x"), (mutate_gzip, recompressed)),
     Target("targets", read_targets, TEXT),
+    Target("targets-table", read_target_table, TEXT),
+    Target("json", read_file("x.json"), TEXT),
+    Target("json-lines", read_file("x.jsonl", label=["kind"], attributes="age"), TEXT),
+    Target("json-gz", read_file("x.json.gz"), (mutate_gzip,)),
+    Target("npy", read_file("x.npy"), BYTES),
+    Target("npz", read_file("x.npz"), (mutate_zip, mutate_directory, *BLIND)),
+    Target("npz-sparse", read_file("x.npz"), (mutate_zip, mutate_directory, *BLIND)),
+    Target("mat", read_file("x.mat"), BYTES),
+    Target("mat-sparse", read_file("x.mat"), BYTES),
+    Target("mat-4", read_file("x.mat"), BYTES),
+    Target("matrix-text", read_file("x.csv"), TEXT),
     Target("model", read_model, (forge_model,), (damage_model, *BLIND)),
     Target("cache", read_cache, (forge_cache,), (damage_cache,)),
     Target("gram", finish_gram, (), (damage_grams,)),

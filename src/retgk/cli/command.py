@@ -80,7 +80,8 @@ def _with_plain_options(
             if isinstance(common, Common) and common.quiet:
                 stack.enter_context(no_progress())
             read, written = (_files(given, parameters, role) for role in FileRole)
-            check_inputs_kept(written, read, given.get("data_home"))
+            any_format = given.get("format") is not None
+            check_inputs_kept(written, read, given.get("data_home"), any_format=any_format)
             function(**arguments, **options)
 
     parameters = [

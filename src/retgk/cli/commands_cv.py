@@ -16,16 +16,8 @@ from retgk.cli.cross_validation import (
     paper_answers,
 )
 from retgk.cli.metrics import Metric, check_metric_names, chosen_metrics, selecting_model
-from retgk.cli.options import (
-    DEFAULT_COMPONENTS,
-    Common,
-    Components,
-    Learning,
-    OptionalOutput,
-    Reading,
-    Source,
-    Walks,
-)
+from retgk.cli.model_options import DEFAULT_COMPONENTS, Components, Learning, Walks
+from retgk.cli.options import Common, OptionalOutput, Reading, Source
 from retgk.cli.outputs import Table, check_output, write_table
 from retgk.cli.sources import key_columns, read_collection, required_targets
 from retgk.cli.splits import Splitting, outer_folds

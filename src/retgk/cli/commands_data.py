@@ -65,7 +65,7 @@ def _summary(collection: GraphDataset) -> dict[str, Any]:
         "nodes": graphs.n_nodes,
         "edges": graphs.n_edges,
         "weighted": graphs.is_weighted,
-        "graph_size": _spread(graphs.sizes),
+        "graph_size": _spread(graphs.node_counts),
         "graph_edges": _spread(graphs.edge_counts),
         "isolated_nodes": int((np.diff(graphs.indptr) == 0).sum()),
         "labels": list(graphs.label_names) if graphs.has_labels else None,
@@ -139,19 +139,25 @@ def _readable_targets(targets: dict[str, Any] | None) -> str:
 
 # retgk convert
 
-Form = Literal["parquet", "tu", "graphml", "edges"]
+Form = Literal["parquet", "tu", "graphml", "edges", "json"]
 ConvertOutput = Annotated[
     Path,
     FileRole.WRITTEN,
     typer.Argument(
         metavar="OUTPUT",
-        help="File that ends in .parquet or .zip (TU); with --to graphml or edges a new folder.",
+        help="File that ends in .parquet, .zip (TU), .json or .jsonl (or .gz of them); with --to "
+        "graphml or edges a new folder.",
     ),
 ]
 To = Annotated[
     Form | None, typer.Option("--to", help="Form to write; by the ending of OUTPUT otherwise.")
 ]
-_FORM_OF_SUFFIX: dict[str, Form] = {".parquet": "parquet", ".zip": "tu"}
+_FORM_OF_SUFFIX: dict[str, Form] = {
+    ".parquet": "parquet",
+    ".zip": "tu",
+    ".json": "json",
+    ".jsonl": "json",
+}
 
 
 @command(
@@ -172,7 +178,7 @@ def convert(
     source: Source, output: ConvertOutput, reading: Reading, common: Common, to: To = None
 ) -> None:
     """
-    Write graphs in another form: Parquet, TU text, GraphML or edge lists.
+    Write graphs in another form: Parquet, TU text, JSON, GraphML or edge lists.
 
     Targets, labels, attributes and weights are kept; where a form has no room for what the graphs
     have, that is an error.
@@ -192,11 +198,12 @@ def convert(
 
 
 def _form_of(output: Path) -> Form:
-    form = _FORM_OF_SUFFIX.get(output.suffix.lower())
+    plain = output.with_suffix("") if output.suffix.lower() == ".gz" else output
+    form = _FORM_OF_SUFFIX.get(plain.suffix.lower())
     if form is None:
         raise InvalidInputError(
-            f"cannot tell from {str(output)!r} what to write; end the name in .parquet or .zip, "
-            "or give --to graphml or --to edges, which make a folder of that name"
+            f"cannot tell from {str(output)!r} what to write; end the name in .parquet, .zip or "
+            ".json, or give --to graphml or --to edges, which make a folder of that name"
         )
     return form
 
@@ -242,6 +249,12 @@ def _write_edges(collection: GraphDataset, output: Path) -> None:
         _write_targets(collection, part)
 
 
+def _write_json(collection: GraphDataset, output: Path) -> None:
+    from retgk.io.formats.json_graphs import write_json
+
+    write_json(collection, output)
+
+
 def _write_targets(collection: GraphDataset, folder: Path) -> None:
     """Put targets beside the graphs, in the form that --targets reads."""
     if collection.targets is not None:
@@ -254,6 +267,7 @@ _WRITERS: dict[Form, Callable[[GraphDataset, Path], None]] = {
     "tu": _write_tu,
     "graphml": _write_graphml,
     "edges": _write_edges,
+    "json": _write_json,
 }
 
 

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from retgk.cli.command import command
-from retgk.cli.options import (
-    Common,
+from retgk.cli.model_options import (
+    SCALING_REMEDY,
     EmbeddingOptions,
-    FileRole,
     KernelOptions,
-    OptionalOutput,
-    Output,
-    Reading,
-    Source,
+    ScaleAttributes,
     Walks,
 )
+from retgk.cli.options import Common, FileRole, OptionalOutput, Output, Reading, Source
 from retgk.cli.outputs import Table, check_output, report_output, write_table
 from retgk.cli.sources import key_columns, molecule_graphs, read_collection, used_graphs
 from retgk.cli.terminal import Stopwatch, print_record, print_table
@@ -71,9 +68,9 @@ def _node_table(collection: GraphDataset, probabilities: object) -> Table:
     values = np.asarray(probabilities)
     graphs = collection.graphs
     of_graphs = key_columns(collection)
-    keys = {name: np.repeat(column, graphs.sizes) for name, column in of_graphs.items()}
+    keys = {name: np.repeat(column, graphs.node_counts) for name, column in of_graphs.items()}
     graph = keys.pop("graph")
-    node = np.arange(graphs.n_nodes) - np.repeat(graphs.node_ptr[:-1], graphs.sizes)
+    node = np.arange(graphs.n_nodes) - np.repeat(graphs.node_ptr[:-1], graphs.node_counts)
     columns = [f"p{step}" for step in range(1, values.shape[1] + 1)]
     more = {"node_ptr": graphs.node_ptr}
     if "name" in of_graphs:
@@ -96,7 +93,7 @@ Precision = Annotated[
         "retgk embed molecules.smi --n-components 100 --dtype float32 -o vectors.npy",
         "cat molecules.smi | retgk embed - -o - | head",
     ],
-    remedies={"sparse_output": "give a smaller --n-components"},
+    remedies={"sparse_output": "give a smaller --n-components", **SCALING_REMEDY},
 )
 def embed(
     source: Source,
@@ -106,6 +103,7 @@ def embed(
     embedding: EmbeddingOptions,
     common: Common,
     dtype: Precision = "float64",
+    scale_attributes: ScaleAttributes = "raw",
 ) -> None:
     """
     Write vectors of graphs whose inner products approximate the kernel (RetGK_II).
@@ -119,7 +117,12 @@ def embed(
     with watch.timing("embed"):
         from retgk.estimators.embedding import RetGKEmbedding
 
-        model = RetGKEmbedding(**walks.parameters(), **embedding.parameters(), dtype=dtype)
+        model = RetGKEmbedding(
+            **walks.parameters(),
+            **embedding.parameters(),
+            scale_attributes=scale_attributes,
+            dtype=dtype,
+        )
         vectors = model.fit_transform(collection.graphs)
         names = model.get_feature_names_out().astype(str)
     with watch.timing("write"):
@@ -198,7 +201,10 @@ def _write_products(
     from retgk.estimators.kernel import RetGKKernel
 
     model = RetGKKernel(
-        **walks.parameters(), structure_kernel=_structure_kernel(options), tol=options.tol
+        **walks.parameters(),
+        structure_kernel=_structure_kernel(options),
+        scale_attributes=options.scale_attributes,
+        tol=options.tol,
     )
     return write_mean_embedding_gram(output, collection.graphs, kernel=model)
 
@@ -212,6 +218,7 @@ def _exact_matrix(
     model = RetGKKernel(
         **walks.parameters(),
         structure_kernel=_structure_kernel(options),
+        scale_attributes=options.scale_attributes,
         graph_kernel=_graph_kernel(options),
         tol=options.tol,
     )
@@ -238,6 +245,7 @@ def _approximate_matrix(
         **walks.parameters(),
         **embedding.parameters(),
         structure_kernel=_structure_kernel(options),
+        scale_attributes=options.scale_attributes,
         sparse_output=True,
     )
     vectors = model.fit_transform(collection.graphs)
@@ -299,6 +307,7 @@ def similar(
     smiles: Smiles = None,
     count: Count = 5,
     output: OptionalOutput = None,
+    scale_attributes: ScaleAttributes = "raw",
 ) -> None:
     """Show the graphs that are most similar to one graph, the most similar first."""
     if sum(given is not None for given in (index, query, smiles)) != 1:
@@ -311,7 +320,8 @@ def similar(
         position = None if index is None else _position(collection, index)
         graph = _query_graph(collection, reading, common, (position, query, smiles))
     with watch.timing("search"):
-        found, values = _most_similar(graph, collection, position, count, walks)
+        nodes = {**walks.parameters(), "scale_attributes": scale_attributes}
+        found, values = _most_similar(graph, collection, position, count, nodes)
     keys = {name: column[found] for name, column in key_columns(collection).items()}
     table = Table({**keys, "similarity": values})
     if output is not None:
@@ -354,13 +364,21 @@ def _query_graph(
 
 
 def _most_similar(
-    graph: GraphBatch, collection: GraphDataset, position: int | None, count: int, walks: Walks
+    graph: GraphBatch,
+    collection: GraphDataset,
+    position: int | None,
+    count: int,
+    nodes: dict[str, Any],
 ) -> tuple[Any, Any]:
-    """Positions and similarities; a query from the collection itself is left out."""
+    """
+    Positions and similarities; a query from the collection itself is left out.
+
+    `nodes` are the options for nodes.
+    """
     from retgk.estimators.comparisons import most_similar
 
     n_wanted = min(count + (position is not None), len(collection))
-    result = most_similar(graph, collection.graphs, n_wanted, **walks.parameters())
+    result = most_similar(graph, collection.graphs, n_wanted, **nodes)
     found, values = (array.copy() for array in result)
     if position is not None:
         others = found != position

@@ -11,19 +11,9 @@ import typer
 from retgk.cli.command import command
 from retgk.cli.cross_validation import chosen_parameters, is_regression, new_model, scores
 from retgk.cli.metrics import check_metric_names, selecting_model, selection_metric
+from retgk.cli.model_options import DEFAULT_COMPONENTS, Components, Learning, Walks
 from retgk.cli.model_reading import as_fitted
-from retgk.cli.options import (
-    DEFAULT_COMPONENTS,
-    Common,
-    Components,
-    FileRole,
-    Learning,
-    ModelFile,
-    Output,
-    Reading,
-    Source,
-    Walks,
-)
+from retgk.cli.options import Common, FileRole, ModelFile, Output, Reading, Source
 from retgk.cli.outputs import Table, check_new_file, check_output, report_output, write_table
 from retgk.cli.sources import key_columns, read_collection, required_targets
 from retgk.cli.terminal import (

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from retgk.io.datasets.download import TUDATASETS
+from retgk.io.formats.graph_files import READABLE
 
 __all__ = ["METRIC_NAMES", "data_set_names", "metric_names", "model_files", "source_names"]
 
@@ -13,8 +14,6 @@ METRIC_NAMES = (
     "log_loss", "r2", "rmse", "mae", "spearman",
 )  # fmt: skip
 """Metrics of `retgk cv` and `retgk fit`."""
-
-_READABLE = (".parquet", ".graphml", ".edges", ".edges.gz", ".smi", ".smi.gz", ".csv", ".zip")
 
 
 def data_set_names(incomplete: str) -> list[str]:
@@ -25,7 +24,7 @@ def data_set_names(incomplete: str) -> list[str]:
 def source_names(incomplete: str) -> list[str]:
     """Names of collections, and files that can be read."""
     names = [name for name in ("digits",) if name.startswith(incomplete)]
-    return [*names, *data_set_names(incomplete), *_paths(incomplete, _READABLE)]
+    return [*names, *data_set_names(incomplete), *_paths(incomplete, READABLE)]
 
 
 def metric_names(incomplete: str) -> list[str]:

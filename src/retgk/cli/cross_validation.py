@@ -8,7 +8,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retgk.cli.metrics import Outcome, chosen_metrics
-from retgk.cli.options import DEFAULT_COMPONENTS, Learning, Walks
+from retgk.cli.model_options import DEFAULT_COMPONENTS, Learning, Walks
 from retgk.cli.splits import OuterFold, Splitting, check_enough_graphs
 from retgk.errors import InputWarning, InvalidInputError
 from retgk.runtime.progress import no_progress, progress_bar
@@ -71,13 +71,14 @@ def new_model(learning: Learning, walks: Walks, n_components: int, regression: b
     from retgk.estimators.classifier import RetGKClassifier
     from retgk.estimators.regressor import RetGKRegressor
 
-    given = {"C": learning.C, "p": learning.p, "scale": learning.scale}
+    names = ("C", "p", "scale", "scale_attributes")
     parameters: dict[str, Any] = {
         "approximate": _APPROXIMATE[learning.approximate],
         "tol": learning.tol,
         "impute_attributes": learning.impute_attributes,
         "n_components": n_components,
-        **{name: tuple(values) for name, values in given.items() if values},
+        "n_landmarks": learning.n_landmarks,
+        **{name: tuple(values) for name in names if (values := getattr(learning, name))},
         **walks.parameters(),
     }
     if regression:
@@ -210,6 +211,7 @@ def check_paper_options(learning: Learning, n_components: int, splitting: Splitt
         "--balanced": learning.balanced,
         "--approximate yes": learning.approximate == "yes",
         "--n-components": n_components != DEFAULT_COMPONENTS,
+        "--n-landmarks": learning.n_landmarks is not None,
         f"--split {splitting.split}": splitting.split != "random",
         "--groups": splitting.groups is not None,
     }
@@ -219,10 +221,11 @@ def check_paper_options(learning: Learning, n_components: int, splitting: Splitt
                 f"the paper's protocol is exact and takes all graphs alike: {option} is for "
                 "--protocol nested"
             )
-    for option, values in {"--p": learning.p, "--scale": learning.scale}.items():
-        if values is not None and len(values) > 1:
+    for name in ("p", "scale", "scale_attributes"):
+        if len(getattr(learning, name) or ()) > 1:
             raise InvalidInputError(
-                f"the paper's protocol takes one {option}; --protocol nested chooses among several"
+                f"the paper's protocol takes one --{name.replace('_', '-')}; --protocol nested "
+                "chooses among several"
             )
     checked_penalties(_penalties(learning))
 
@@ -252,7 +255,12 @@ def paper_answers(
 
     check_enough_graphs(targets, n_folds)
     kernel = ExponentialGraphKernel(p=(learning.p or [1.0])[0], scale=(learning.scale or [1.0])[0])
-    model = RetGKKernel(**walks.parameters(), tol=learning.tol, graph_kernel=kernel).fit(graphs)
+    model = RetGKKernel(
+        **walks.parameters(),
+        tol=learning.tol,
+        graph_kernel=kernel,
+        scale_attributes=(learning.scale_attributes or ["raw"])[0],
+    ).fit(graphs)
     rules = {"folds": n_folds, "c": _penalties(learning)}
     answers = []
     with progress_bar("cross-validation", len(seeds)) as advance:

@@ -6,16 +6,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from retgk.errors import InvalidInputError
+from retgk.io.formats.graph_files import graph_files_in
 from retgk.runtime.storage import data_home_folder
 
 __all__ = ["check_inputs_kept"]
 
-_READ_IN_FOLDERS = (".txt", ".graphml", ".edges", ".edges.gz")
 _STANDARD_INPUT = "-"
 
 
 def check_inputs_kept(
-    outputs: Iterable[str | Path], inputs: Iterable[str | Path], data_home: Path | None
+    outputs: Iterable[str | Path],
+    inputs: Iterable[str | Path],
+    data_home: Path | None,
+    *,
+    any_format: bool = False,
 ) -> None:
     """Raise if an output is one of the inputs: by path, by link, or by another name of the file."""
     sources = list(inputs)
@@ -23,7 +27,7 @@ def check_inputs_kept(
         there = _stat(output)
         if there is None or not (stat.S_ISREG(there.st_mode) or stat.S_ISDIR(there.st_mode)):
             continue
-        for name, read in _stats_of_files(sources, data_home):
+        for name, read in _stats_of_files(sources, data_home, any_format):
             if os.path.samestat(there, read):
                 raise InvalidInputError(
                     f"{output} would be written over {name}, which is read; choose another name "
@@ -32,20 +36,20 @@ def check_inputs_kept(
 
 
 def _stats_of_files(
-    sources: list[str | Path], data_home: Path | None
+    sources: list[str | Path], data_home: Path | None, any_format: bool
 ) -> Iterator[tuple[str | Path, os.stat_result]]:
     """Name and facts of every file and folder that may be read."""
     for source in sources:
         if str(source) == _STANDARD_INPUT:
             names: Iterable[tuple[str | Path, Path | int]] = [("standard input", 0)]
         else:
-            names = ((path, path) for path in _paths_of(source, data_home))
+            names = ((path, path) for path in _paths_of(source, data_home, any_format))
         for name, file in names:
             if (found := _stat(file)) is not None:
                 yield name, found
 
 
-def _paths_of(source: str | Path, data_home: Path | None) -> Iterator[Path]:
+def _paths_of(source: str | Path, data_home: Path | None, any_format: bool) -> Iterator[Path]:
     """Path itself, or that of a collection in the data home, and graphs in it if it is a folder."""
     places = [Path(source)]
     if not places[0].exists():
@@ -56,7 +60,7 @@ def _paths_of(source: str | Path, data_home: Path | None) -> Iterator[Path]:
     for place in places:
         yield place
         if place.is_dir():
-            yield from (path for path in place.iterdir() if path.name.endswith(_READ_IN_FOLDERS))
+            yield from graph_files_in(place, any_format=any_format)
 
 
 def _stat(path: str | Path | int) -> os.stat_result | None:

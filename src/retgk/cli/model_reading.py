@@ -24,11 +24,12 @@ _OPTIONS = {
     "networkx": {
         "label": ("label", "--label-name"),
         "attributes": ("attribute", "--attribute-name"),
+        "categorical": ("categorical", "--categorical-name"),
         "weight": ("weight", "--weight-name"),
     },
     "edges": {"weighted": ("weighted", "--weighted or --no-weights")},
 }
-_FORM = ("symmetrize", "delimiter", "missing")
+_FORM = ("symmetrize", "delimiter", "missing", "variable")
 
 
 def as_fitted(reading: Reading, fitted: FittedReading | None, source: str) -> Reading:
@@ -44,18 +45,26 @@ def as_fitted(reading: Reading, fitted: FittedReading | None, source: str) -> Re
         "use_labels": reading.use_labels and fitted.labels,
         "use_attributes": reading.use_attributes and fitted.attributes,
     }
+    named = reading.node_values() if fitted.kind == "networkx" else {}
     for name, (field, option) in _OPTIONS.get(fitted.kind, {}).items():
-        given, known = getattr(reading, field), fitted.options.get(name)
-        if given not in (None, [], known):
+        given, known = named.get(name, getattr(reading, field)), fitted.options.get(name)
+        if not _agrees(given, known):
             raise InvalidInputError(
                 f"{option} contradicts the model, whose graphs were read with {name}={known!r}; "
                 "leave it out, as the model knows how to read graphs"
             )
-        changes[field] = known
+        changes[field] = [known] if name == "label" and isinstance(known, str) else known
     for name in _FORM:
         changes[name] = getattr(reading, name) or fitted.form.get(name, getattr(reading, name))
     changes["smiles_column"] = reading.smiles_column or _column_in(source, fitted)
     return replace(reading, **changes)
+
+
+def _agrees(given: Any, known: Any) -> bool:
+    """Whether an option says what the model knows: categories need not be listed again."""
+    if isinstance(known, dict) and isinstance(given, list):
+        return given == list(known)
+    return given in (None, [], known)
 
 
 def _column_in(source: str, fitted: FittedReading) -> str | None:

@@ -1,6 +1,5 @@
 """Arguments and options that several commands share, each written once."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -9,32 +8,25 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import typer
 
-from retgk.cli.completion import data_set_names, metric_names, model_files, source_names
-from retgk.io.formats.graph_files import Format
+from retgk.cli.completion import data_set_names, model_files, source_names
+from retgk.io.formats.graph_files import ENDINGS, Format
 
 __all__ = [
     "DATA_HOME_REMEDY",
-    "DEFAULT_COMPONENTS",
     "MIN_FOLDS",
+    "SOURCE_HELP",
     "Common",
-    "Components",
     "DataHome",
     "DataSetNames",
     "Debugging",
-    "EmbeddingOptions",
     "FileRole",
-    "KernelOptions",
-    "Learning",
     "ModelFile",
     "OptionalOutput",
     "Output",
     "Reading",
     "Source",
-    "Tolerance",
-    "Walks",
+    "in_panel",
 ]
-
-Method = Literal["exact", "eigh", "monte-carlo", "monte-carlo-returns"]
 
 
 class FileRole(Enum):
@@ -46,11 +38,12 @@ class FileRole(Enum):
 
 SOURCE_HELP = (
     "Graphs: the name of a TUDataset collection, `digits` (bundled), a file or folder "
-    "(TU text or .zip, .parquet, .graphml, .edges, .smi, .csv of SMILES), or - for standard input."
+    f"(TU text, {', '.join(ENDINGS)}; tables are matrices, or have a column of SMILES), or - for "
+    "standard input."
 )
 
 
-def _in_panel(panel: str) -> Callable[..., Any]:
+def in_panel(panel: str) -> Callable[..., Any]:
     """Make options that the help shows in a panel of this name."""
 
     def option(*names: str, **settings: Any) -> Any:
@@ -59,32 +52,24 @@ def _in_panel(panel: str) -> Callable[..., Any]:
     return option
 
 
-_reading = _in_panel("Reading")
-_walks = _in_panel("Return probabilities")
-_kernel = _in_panel("Kernel")
-_embedding = _in_panel("Embedding")
-_learning = _in_panel("Learning")
-_common = _in_panel("Output")
+_reading = in_panel("Reading")
+_common = in_panel("Output")
 
 
-def _self_loop(text: str) -> float | str:
-    """Read "mean" or a number."""
-    if text == "mean":
-        return "mean"
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < math.inf:
-        raise typer.BadParameter(f"{text!r} is neither 'mean' nor a number of at least 0")
-    return value
+def _one_or_several(names: list[str] | None) -> Any:
+    """Name of the label, or the names of its parts, as `read_graphs` takes them."""
+    return names[0] if names is not None and len(names) == 1 else names or None
 
 
-def _below_one(value: float) -> float:
-    """Refuse a tolerance that the kernel would refuse later."""
-    if not value < 1:
-        raise typer.BadParameter(f"{value} is not below 1")
-    return value
+def _categories(texts: Any) -> Any:
+    """
+    Names of categorical node data, with their values where all are given as NAME=A,B,C.
+
+    Those that a model remembers have their values already.
+    """
+    if isinstance(texts, dict) or not texts or not all("=" in text for text in texts):
+        return texts or None
+    return {name: values.split(",") for name, _, values in (text.partition("=") for text in texts)}
 
 
 Source = Annotated[
@@ -118,19 +103,6 @@ Output = Annotated[
 OptionalOutput = Annotated[
     str | None, FileRole.WRITTEN, typer.Option("--output", "-o", metavar="FILE", help=TABLE_HELP)
 ]
-Tolerance = Annotated[
-    float,
-    _kernel(
-        "--tol",
-        min=0,
-        callback=_below_one,
-        help="Largest error of an inner product, below 1; 0 for plain float64.",
-    ),
-]
-Components = Annotated[
-    int, _embedding("--n-components", "-D", min=1, help="Random features, for each label.")
-]
-DEFAULT_COMPONENTS = 200
 MIN_FOLDS = 3
 Debug = Annotated[bool, _common("--debug", help="Show a traceback when it fails.")]
 
@@ -159,6 +131,11 @@ class Reading:
 
     remedies: ClassVar[Mapping[str, str]] = {
         "node_values": "--label-name, --attribute-name read them",
+        "categorical": "read it with --label-name {value}, or as one column for each value with "
+        "--categorical-name {value}",
+        "categories": "graphs that are read apart need the same columns: --categorical-name "
+        "{value}=VALUE,VALUE,... lists them",
+        "variable": "choose one of {value} with --variable",
         "label": "give all the same with --label-name or --no-labels",
         "attributes": "give all the same with --attribute-name, --atom-attribute or "
         "--no-attributes",
@@ -193,22 +170,39 @@ class Reading:
         bool, _reading("--attributes/--no-attributes", help="Whether node attributes are used.")
     ] = True
     label: Annotated[
-        str | None, _reading("--label-name", help="GraphML: node data that is the label.")
+        list[str] | None,
+        _reading(
+            "--label-name",
+            help="GraphML, JSON: node data that is the label; several make one of all together.",
+        ),
     ] = None
     attribute: Annotated[
         list[str] | None,
-        _reading("--attribute-name", help="GraphML: node data that is an attribute; repeatable."),
+        _reading(
+            "--attribute-name", help="GraphML, JSON: node data that is an attribute; repeatable."
+        ),
+    ] = None
+    categorical: Annotated[
+        list[str] | None,
+        _reading(
+            "--categorical-name",
+            metavar="NAME[=VALUE,...]",
+            help="GraphML, JSON: node data that becomes one column for each value; repeatable.",
+        ),
     ] = None
     weight: Annotated[
         str | None,
-        _reading("--weight-name", help="GraphML: edge data that is the weight; weight by default."),
+        _reading(
+            "--weight-name",
+            help="GraphML, JSON: edge data that is the weight; weight by default.",
+        ),
     ] = None
     missing: Annotated[
         Literal["error", "label", "nan", "keep"] | None,
         _reading(
             "--missing",
-            help="GraphML: nodes without the label or attribute get a label of their own, NaN "
-            "(see --impute-attributes), or both; an error by default.",
+            help="GraphML, JSON: nodes without the label or attribute get a label of their own, "
+            "NaN (see --impute-attributes), or both; an error by default.",
         ),
     ] = None
     weighted: Annotated[
@@ -225,7 +219,7 @@ class Reading:
         str | None, _reading("--smiles-column", help="CSV: column of the SMILES strings.")
     ] = None
     target_column: Annotated[
-        str | None, _reading("--target-column", help="CSV: column of the targets.")
+        str | None, _reading("--target-column", help="CSV, --targets: column of the targets.")
     ] = None
     bond_orders: Annotated[
         bool | None,
@@ -252,7 +246,13 @@ class Reading:
     targets: Annotated[
         Path | None,
         FileRole.READ,
-        _reading("--targets", help="Text file of targets, one line per graph."),
+        _reading(
+            "--targets",
+            help="File of targets: one line per graph, or a .csv table that names graphs or files.",
+        ),
+    ] = None
+    variable: Annotated[
+        str | None, _reading("--variable", help=".mat, .npz: name of the matrix to read.")
     ] = None
     max_bytes: Annotated[
         int | None,
@@ -264,140 +264,10 @@ class Reading:
         ),
     ] = None
 
-
-@dataclass(frozen=True)
-class Walks:
-    """How return probabilities are found."""
-
-    remedies: ClassVar[Mapping[str, str]] = {
-        "monte_carlo": "--method monte-carlo estimates them in a fraction of that"
-    }
-
-    n_steps: Annotated[int, _walks("--n-steps", min=1, help="Number of steps.")] = 50
-    method: Annotated[Method, _walks("--method", help="Exact, or by random walks.")] = "exact"
-    n_walks: Annotated[int, _walks("--n-walks", min=3, help="Walks per node, for Monte Carlo.")] = (
-        200
-    )
-    self_loop: Annotated[
-        Any,
-        _walks(
-            "--self-loop",
-            parser=_self_loop,
-            metavar="mean|NUMBER",
-            help="Weight of the self-loop that nodes get; the mean weight of their graph, or this.",
-        ),
-    ] = "mean"
-    n_jobs: Annotated[
-        int | None, _walks("--n-jobs", "-j", help="Threads; all cores by default.")
-    ] = None
-    seed: Annotated[int, _walks("--seed", min=0, help="Seed of everything random.")] = 0
-
-    def parameters(self) -> dict[str, Any]:
-        """Parameters of the estimators and of `return_probabilities`."""
+    def node_values(self) -> dict[str, Any]:
+        """Arguments of `read_graphs` that say by name which values of nodes are read."""
         return {
-            "n_steps": self.n_steps,
-            "method": self.method,
-            "n_walks": self.n_walks,
-            "self_loop": self.self_loop,
-            "n_jobs": self.n_jobs,
-            "random_state": self.seed,
+            "label": _one_or_several(self.label),
+            "attributes": self.attribute,
+            "categorical": _categories(self.categorical),
         }
-
-
-@dataclass(frozen=True)
-class KernelOptions:
-    """Which matrix is computed."""
-
-    remedies: ClassVar[Mapping[str, str]] = {
-        "gram_file": "use --matrix products --on-disk",
-        "graph_gamma": "give more graphs, or use --matrix products or distances",
-    }
-
-    matrix: Annotated[
-        Literal["kernel", "products", "distances"],
-        _kernel("--matrix", help="exp(-gamma MMD^p), inner products, or MMD."),
-    ] = "kernel"
-    p: Annotated[float, _kernel("--p", help="Exponent, in (0, 2].")] = 1.0
-    scale: Annotated[float, _kernel("--scale", help="Bandwidth, in median distances.")] = 1.0
-    gamma: Annotated[
-        float | None,
-        _kernel("--gamma", help="Of exp(-gamma |p - q|), of return probabilities; by the median."),
-    ] = None
-    tol: Tolerance = 1e-4
-    approximate: Annotated[
-        bool, _kernel("--approximate", help="Random features instead of the exact kernel.")
-    ] = False
-    on_disk: Annotated[
-        bool,
-        _kernel(
-            "--on-disk",
-            help="For matrices larger than memory: inner products go block by block to a .npy "
-            "file, and the same command goes on after a stop.",
-        ),
-    ] = False
-
-
-@dataclass(frozen=True)
-class EmbeddingOptions:
-    """How graphs become vectors."""
-
-    n_components: Components = DEFAULT_COMPONENTS
-    feature_map: Annotated[
-        Literal["joint", "tensor"], _embedding("--feature-map", help="Tensor is the paper's.")
-    ] = "joint"
-    frequencies: Annotated[
-        Literal["plain", "orthogonal", "quasi-random"],
-        _embedding("--frequencies", help="How frequencies are drawn."),
-    ] = "orthogonal"
-
-    def parameters(self) -> dict[str, Any]:
-        """Parameters of `RetGKEmbedding`."""
-        return dict(vars(self))
-
-
-@dataclass(frozen=True)
-class Learning:
-    """How a model is chosen."""
-
-    remedies: ClassVar[Mapping[str, str]] = {
-        "approximate": "use --approximate yes",
-        "fewer_candidates": "give fewer candidates, such as --C 10 --p 1 --scale 1",
-        "n_components": "give a smaller --n-components",
-    }
-
-    metric: Annotated[
-        list[str] | None,
-        _learning(
-            "--metric",
-            metavar="NAME",
-            help="What is shown, by scikit-learn's name of the scorer; repeatable. By the first, "
-            "the model chooses. For classes accuracy, balanced_accuracy, roc_auc (or auc), "
-            "average_precision (ap), f1, matthews_corrcoef (mcc), log_loss; for values r2, rmse, "
-            "mae, spearman.",
-            autocompletion=metric_names,
-        ),
-    ] = None
-    task: Annotated[
-        Literal["auto", "classification", "regression"],
-        _learning("--task", help="By the targets: numbers with fractions are regressed on."),
-    ] = "auto"
-    approximate: Annotated[
-        Literal["auto", "yes", "no"],
-        _learning("--approximate", help="Random features and a linear model; by size."),
-    ] = "auto"
-    C: Annotated[list[float] | None, _learning("--C", help="Candidate for C; repeatable.")] = None
-    p: Annotated[
-        list[float] | None, _learning("--p", help="Candidate for the exponent; repeatable.")
-    ] = None
-    scale: Annotated[
-        list[float] | None,
-        _learning("--scale", help="Candidate bandwidth in median distances; repeatable."),
-    ] = None
-    tol: Tolerance = 1e-4
-    balanced: Annotated[
-        bool, _learning("--balanced", help="Weight classes by the inverse of their size.")
-    ] = False
-    impute_attributes: Annotated[
-        Literal["mean", "median"] | None,
-        _learning("--impute-attributes", help="Of the training nodes, for missing attributes."),
-    ] = None

@@ -41,9 +41,6 @@ def read_collection(
     """Read graphs, and say on standard error what they are."""
     with _left_out_as_note(common):
         dataset = _read_source(source, reading)
-    if reading.targets is not None:
-        targets = _targets_from(reading.targets, len(dataset), reading.max_bytes)
-        dataset = replace(dataset, targets=targets)
     dataset = replace(dataset, graphs=used_graphs(dataset.graphs, reading))
     if announce:
         note(common, f"{dataset.name}: {dataset.graphs!r}")
@@ -159,8 +156,8 @@ def _read_source(source: str, reading: Reading) -> GraphDataset:
     if source == "digits":
         from retgk.io.datasets.digits import load_digit_graphs
 
-        return load_digit_graphs()
-    return _read_by_name(source, reading)
+        return _with_targets(load_digit_graphs(), reading)
+    return _with_targets(_read_by_name(source, reading), reading)
 
 
 def _read_path(path: Path, reading: Reading) -> GraphDataset:
@@ -170,8 +167,7 @@ def _read_path(path: Path, reading: Reading) -> GraphDataset:
     return read_graphs(
         path,
         format=reading.format,
-        label=reading.label,
-        attributes=reading.attribute,  # type: ignore[arg-type]  # names are text here
+        **reading.node_values(),
         weight=reading.weight or "weight",
         symmetrize=reading.symmetrize,
         missing=reading.missing or "error",
@@ -183,6 +179,8 @@ def _read_path(path: Path, reading: Reading) -> GraphDataset:
         bond_orders=bool(reading.bond_orders),
         add_hydrogens=bool(reading.add_hydrogens),
         atom_attributes=reading.atom_attribute or (),
+        variable=reading.variable,
+        targets=reading.targets,
         max_bytes=reading.max_bytes,
     )
 
@@ -228,13 +226,13 @@ def _read_standard_input(reading: Reading) -> GraphDataset:
     return replace(dataset, name="standard input") if dataset.name == "stdin" else dataset
 
 
-def _targets_from(path: Path, n_graphs: int, max_bytes: int | None) -> NDArray[Any]:
-    """Targets from a text file of one line per graph."""
-    from retgk.io.formats.smiles_files import typed_targets
-    from retgk.runtime.parse_budget import ParseBudget
+def _with_targets(dataset: GraphDataset, reading: Reading) -> GraphDataset:
+    """Give a collection the targets of a file, if one is named."""
+    from retgk.io.formats.target_tables import with_targets
 
-    texts = _lines_from(path, n_graphs, max_bytes, "a target")
-    return typed_targets(texts, ParseBudget.of_files(path, [path], max_bytes))
+    if reading.targets is None:
+        return dataset
+    return with_targets(dataset, reading.targets, reading.target_column, reading.max_bytes)
 
 
 def _lines_from(path: Path, n_graphs: int, max_bytes: int | None, what: str) -> list[str]:

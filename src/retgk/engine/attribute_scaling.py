@@ -1,5 +1,6 @@
 """How attributes of nodes enter: as they are, standardised on the fitted graphs, or not at all."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -9,7 +10,7 @@ import numpy as np
 from retgk.array_types import Floats, Ints
 from retgk.engine.fitted_state import FittedState
 from retgk.engine.node_features import NodeFeatures
-from retgk.errors import InvalidInputError, warn_of
+from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 
 __all__ = [
@@ -124,7 +125,8 @@ def warn_of_uneven_attributes(batch: GraphBatch, rule: ScaleAttributes) -> None:
         told += ": nodes are so far apart that hardly any two count as alike"
     else:
         return
-    warn_of([f"{told}; use scale_attributes='standard' to give all the same weight"], stacklevel=3)
+    advice = "use scale_attributes='standard' to give all the same weight"
+    warnings.warn(InputWarning(told, Remedy("scale_attributes", advice)), stacklevel=3)
 
 
 def check_scaling(rule: Any, blocks: Sequence[str]) -> None:

@@ -108,7 +108,7 @@ class NodeFeatures:
         """Features of some graphs."""
         known = None
         if self._is_whole:
-            starts, sizes = self.batch.node_ptr[graphs], self.batch.sizes[graphs]
+            starts, sizes = self.batch.node_ptr[graphs], self.batch.node_counts[graphs]
             known = gather_runs(self.probabilities, starts, sizes)
         return self.with_batch(self.batch[graphs], known)
 

@@ -134,7 +134,8 @@ def _walks(model: Any, batch: GraphBatch, n_steps: int) -> float:
     if model.method != "exact":
         return _STEP_OF_A_WALK * batch.n_nodes * float(model.n_walks) * n_steps
     entries = np.diff(batch.indptr[batch.node_ptr])
-    return Costs.of(batch.sizes, entries, batch.sizes, n_steps).total(batch.sizes, _WALK_FACTOR)
+    sizes = batch.node_counts
+    return Costs.of(sizes, entries, sizes, n_steps).total(sizes, _WALK_FACTOR)
 
 
 def _exact(_: Any, batch: GraphBatch, n_steps: int, size: FitSize) -> tuple[float, float]:
@@ -162,7 +163,7 @@ def _graphs_with_label(batch: GraphBatch) -> Any:
     """Graphs that have each label, estimated from some of them."""
     step = max(1, len(batch) // _SAMPLE)
     some = batch[::step]
-    graphs = np.repeat(np.arange(len(some)), some.sizes)
+    graphs = np.repeat(np.arange(len(some)), some.node_counts)
     n_labels = max(1, len(batch.label_names))
     pairs = np.unique(graphs * n_labels + some.labels)
     return np.bincount(pairs % n_labels) * (len(batch) / len(some))

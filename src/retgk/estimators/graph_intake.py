@@ -104,7 +104,7 @@ def restored_intake(stored: FittedState, n_attributes: int) -> GraphIntake:
     if "reading" not in stored.values:
         return GraphIntake()
     reading = checked_reading(stored.take_value("reading", dict, type(None)))
-    if reading is not None and len(reading.options.get("attributes", [])) > n_attributes:
+    if reading is not None and _n_columns(reading) > n_attributes:
         raise InvalidInputError(
             f"'reading' names more attributes than the {n_attributes} there are"
         )
@@ -113,6 +113,12 @@ def restored_intake(stored: FittedState, n_attributes: int) -> GraphIntake:
         return GraphIntake(reading, is_weighted)
     values = stored.take_array("imputation", float, (n_attributes,))
     return GraphIntake(reading, is_weighted, AttributeImputation(values))
+
+
+def _n_columns(reading: Reading) -> int:
+    """Columns of attributes that a reading asks for, at least: a name may have several."""
+    categories = reading.options.get("categorical", {}).values()
+    return len(reading.options.get("attributes", [])) + sum(map(len, categories))
 
 
 class TakesGraphs:

@@ -283,7 +283,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         return int(self.attributes.shape[1])
 
     @property
-    def sizes(self) -> Ints:
+    def node_counts(self) -> Ints:
         """Number of nodes of every graph."""
         return np.diff(self.node_ptr)
 

@@ -1,8 +1,10 @@
 """How graphs were read: options that new graphs have to share with those a model was fitted on."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from retgk.errors import InvalidInputError, Remedy
 
@@ -19,16 +21,19 @@ class _Names(NamedTuple):
     form: tuple[str, ...]
 
 
-_NAMED_VALUES = _Names(("label", "attributes", "weight"), ("symmetrize", "missing"))
+_NAMED_FORM = ("symmetrize", "missing")
+_NAMED_VALUES = _Names(("label", "attributes", "categorical", "weight"), _NAMED_FORM)
 
 # A new converter or reader is added here; a new option of one has its name in one of the two lists.
 _KINDS = {
     "molecules": _Names(("attributes", "add_hydrogens", "bond_orders"), ("smiles_column",)),
     "networkx": _NAMED_VALUES,
     "igraph": _NAMED_VALUES,
-    "pyg": _NAMED_VALUES,
+    "pyg": _Names(("label", "attributes", "weight"), _NAMED_FORM),
+    "dataframe": _NAMED_VALUES,
     "grakel": _Names(("as_attributes",), ("symmetrize", "missing")),
-    "arrays": _Names((), ("symmetrize", "missing")),
+    "arrays": _Names((), ("symmetrize", "missing", "variable")),
+    "json": _Names(("weighted",), ("missing",)),
     "edges": _Names(("weighted",), ("delimiter",)),
     "tu": _Names(("weight_column",), ("symmetrize",)),
 }
@@ -44,11 +49,13 @@ class Reading:
     Attributes
     ----------
     kind : str
-        Kind of the source: "molecules" (SMILES and RDKit), "networkx" (GraphML too), "igraph",
-        "pyg", "grakel", "arrays", "edges" (files of edges) or "tu".
+        Kind of the source: "molecules" (SMILES and RDKit), "networkx" (GraphML and node-link data
+        too), "igraph", "pyg", "dataframe", "grakel", "arrays" (files of matrices too), "json"
+        (plain edges), "edges" (files of edges) or "tu".
     options : dict
         What was read, such as ``bond_orders``, ``label`` or ``weight``, by the names of the
-        converters. Graphs that were read with other values are other graphs.
+        converters; ``categorical`` has the values of every name, in the order of their columns.
+        Graphs that were read with other values are other graphs.
     form : dict
         How it was laid out, such as ``symmetrize`` or ``smiles_column``. New graphs may come in
         another form.
@@ -68,7 +75,8 @@ class Reading:
 
     def without_attributes(self) -> "Reading":
         """Give the reading of the same graphs without attributes."""
-        return replace(self, attributes=False, options=_with(self.options, "attributes", []))
+        options = _with(_with(self.options, "attributes", []), "categorical", {})
+        return replace(self, attributes=False, options=options)
 
     def with_form(self, **form: Any) -> "Reading":
         """Give a reading with more said of the form."""
@@ -103,11 +111,18 @@ def _plain(name: str, value: Any) -> Any:
     """Give one form to all ways to say the same: yes or no, a list of names of attributes."""
     if name in _FLAGS:
         return bool(value)
+    if name == "categorical":
+        return {each: _plain_values(values) for each, values in (value or {}).items()}
     if name != "attributes":
         return list(value) if isinstance(value, list) else value
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _plain_values(values: Any) -> list[Any]:
+    """Give Python's own values for NumPy's, which no file holds."""
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
 def check_same_reading(
@@ -120,12 +135,18 @@ def check_same_reading(
     if own is None or its is None or own.kind != its.kind:
         return
     for name in own.options:
-        if own.options[name] != its.options.get(name, own.options[name]):
+        if _differ(own.options[name], its.options.get(name, own.options[name])):
             wanted = f"{name}={its.options[name]!r}"
             raise InvalidInputError(
                 f"{batch_was} read with {name}={own.options[name]!r}, {others_were} with {wanted}",
                 Remedy("reading", f"read all in one way, such as with {wanted}", value=wanted),
             )
+
+
+def _differ(own: Any, its: Any) -> bool:
+    """Whether options differ; categories make columns in the order of their names."""
+    is_same_order = not isinstance(own, dict) or list(own) == list(its)
+    return own != its or not is_same_order
 
 
 def checked_reading(value: Any) -> Reading | None:
@@ -153,16 +174,36 @@ def _is_good(name: str, value: Any) -> bool:
     """Whether an option has a value that a reader may be given."""
     if name in _FLAGS:
         return type(value) is bool
-    if name == "weight_column":
-        return value is None or (type(value) is int and 0 <= value < _MOST_NAMES)
-    if name == "missing":
-        return value in ("error", "label", "nan", "keep")
-    if name in ("delimiter", "smiles_column"):
-        return value is None or (isinstance(value, str) and 0 < len(value) <= _MOST_LETTERS)
-    if name == "attributes":
-        return isinstance(value, list) and len(value) <= _MOST_NAMES and all(map(_is_name, value))
-    several = value if isinstance(value, list) else [value]
-    return len(several) <= _MOST_NAMES and all(map(_is_name, several))
+    return _CHECKS.get(name, _is_name_or_several)(value)
+
+
+def _is_column(value: Any) -> bool:
+    return value is None or (type(value) is int and 0 <= value < _MOST_NAMES)
+
+
+def _is_choice_for_missing(value: Any) -> bool:
+    return value in ("error", "label", "nan", "keep")
+
+
+def _is_text_or_none(value: Any) -> bool:
+    return value is None or (_is_text(value) and len(value) > 0)
+
+
+def _is_listing(value: Any) -> bool:
+    """Whether names have lists of the values that each may have."""
+    return (
+        isinstance(value, Mapping)
+        and _are_names(list(value))
+        and all(_are_names(values) and len(values) > 0 for values in value.values())
+    )
+
+
+def _is_name_or_several(value: Any) -> bool:
+    return _are_names(value if isinstance(value, list) else [value])
+
+
+def _are_names(values: Any) -> bool:
+    return isinstance(values, list) and len(values) <= _MOST_NAMES and all(map(_is_name, values))
 
 
 def _is_name(value: Any) -> bool:
@@ -173,3 +214,14 @@ def _is_name(value: Any) -> bool:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= _MOST_LETTERS
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "attributes": _are_names,
+    "categorical": _is_listing,
+    "delimiter": _is_text_or_none,
+    "missing": _is_choice_for_missing,
+    "smiles_column": _is_text_or_none,
+    "variable": _is_text_or_none,
+    "weight_column": _is_column,
+}

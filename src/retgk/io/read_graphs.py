@@ -1,15 +1,24 @@
 """`read_graphs`: graphs from a file or folder of any format that retgk knows."""
 
-import os
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.missing_values import Missing
-from retgk.io.formats.graph_files import Format, PathLike, format_of, paths_to_read
+from retgk.io.converters.node_columns import Categorical
+from retgk.io.formats.graph_files import (
+    ENDINGS_IN_FOLDER,
+    Format,
+    PathLike,
+    format_of,
+    matrix_paths,
+    paths_to_read,
+    text_of_name,
+)
 from retgk.io.formats.smiles_files import SmilesReading, read_smiles
+from retgk.io.formats.target_tables import with_targets
 from retgk.io.graph_dataset import GraphDataset, without_empty_targets
 
 __all__ = ["read_graphs"]
@@ -21,8 +30,9 @@ def read_graphs(
     path: PathLike,
     *,
     format: Format | None = None,  # noqa: A002
-    label: Hashable | None = None,
+    label: Hashable | list[Hashable] | None = None,
     attributes: Hashable | list[Hashable] | None = None,
+    categorical: Categorical | None = None,
     weight: Hashable | None = "weight",
     symmetrize: bool = False,
     missing: Missing = "error",
@@ -34,6 +44,8 @@ def read_graphs(
     bond_orders: bool = False,
     atom_attributes: str | Sequence[str] = (),
     add_hydrogens: bool = False,
+    variable: str | None = None,
+    targets: PathLike | None = None,
     max_bytes: int | None = None,
 ) -> GraphDataset:
     r"""
@@ -46,22 +58,30 @@ def read_graphs(
     ----------
     path : path-like
         A zip archive or folder of TUDataset text files; a Parquet file as `write_parquet` makes
-        them; a ``.graphml`` file, or a folder of them; a file of edges, or a folder of ``.edges``
-        and ``.edges.gz`` files; a list of SMILES strings, or a table with a column of them. Edge
-        lists and SMILES may be compressed by gzip.
-    format : {"tu", "parquet", "graphml", "edges", "smiles"}, optional
-        What it is, where name and content do not tell.
-    label : hashable, optional
-        GraphML: node attribute that is the discrete label.
+        them; a ``.graphml`` file, or a folder of them; a ``.json`` or ``.jsonl`` file as
+        `read_json` describes it, or a folder of them; a file of edges, or a folder of ``.edges``
+        and ``.edges.gz`` files; adjacency matrices (``.npy``, a matrix or a stack; ``.npz``;
+        ``.mat``, version 7 or earlier; ``.csv`` or ``.tsv`` of numbers alone, one matrix), or a
+        folder of them; a list of SMILES strings, or a table with a column of them. Text may be
+        compressed by gzip.
+    format : {"tu", "parquet", "graphml", "json", "edges", "matrices", "smiles"}, optional
+        What it is, where name and content do not tell. A table of numbers without a header is a
+        matrix if it has as many lines as columns, and three or more.
+    label : hashable or list of hashable, optional
+        GraphML and JSON: node attribute that is the discrete label, or several that make one, a
+        tuple.
     attributes : hashable or list of hashable, optional
-        GraphML: node attributes that make up the continuous attributes.
+        GraphML and JSON: node attributes that make up the continuous attributes.
+    categorical : hashable, list of hashable, or dict, optional
+        GraphML and JSON: node attributes that become columns of zeros and ones, as in
+        `from_networkx`.
     weight : hashable, optional
-        GraphML: edge attribute that is the weight.
+        GraphML and JSON: edge attribute that is the weight; None for unweighted graphs.
     symmetrize : bool, default=False
-        TUDataset and GraphML: whether to make directed graphs undirected. Otherwise they are an
-        error.
+        TUDataset, GraphML, JSON and matrices: whether to make directed graphs undirected.
+        Otherwise they are an error.
     missing : {"error", "label", "nan", "keep"}, default="error"
-        GraphML: what becomes of missing labels and attributes, as in `from_networkx`.
+        GraphML and JSON: what becomes of missing labels and attributes, as in `from_networkx`.
     delimiter : str, optional
         Edge lists: what stands between the columns; a comma in ``.csv`` files and white space in
         others by default.
@@ -70,7 +90,8 @@ def read_graphs(
     smiles_column : str, optional
         Tables: name of the column of SMILES strings, "smiles" by default, in any letter case.
     target_column : str, optional
-        Tables: name of the column of targets.
+        Tables: name of the column of targets, in the table of `targets` if that is given. JSON:
+        what is the target of a graph, "target" by default.
     skip_invalid : bool, default=False
         SMILES: whether to leave out molecules that RDKit cannot read, with a warning that lists
         them. Otherwise they are an error.
@@ -80,6 +101,12 @@ def read_graphs(
         SMILES: what to keep of every atom as continuous attributes, as in `from_rdkit`.
     add_hydrogens : bool, default=False
         SMILES: whether hydrogens become nodes too.
+    variable : str, optional
+        ``.mat`` and ``.npz`` files: name of the matrix to read. By default all variables are
+        graphs, and must be square.
+    targets : path-like, optional
+        File of targets: one line for each graph, or a ``.csv`` or ``.tsv`` table, matched by the
+        names of files where it has them and by its order otherwise.
     max_bytes : int, optional
         Limit on the unpacked size, and on the memory that reading takes, as files may come from
         strangers. By default 4 GiB of text, and as much memory as honest files of that size need:
@@ -109,21 +136,32 @@ def read_graphs(
     """
     if isinstance(atom_attributes, str):
         atom_attributes = (atom_attributes,)
+    table_column = None if targets is not None else target_column
     smiles = SmilesReading(
-        smiles_column, target_column, skip_invalid, bond_orders, atom_attributes, add_hydrogens
+        smiles_column, table_column, skip_invalid, bond_orders, atom_attributes, add_hydrogens
     )
+    named = {"label": label, "attributes": attributes, "categorical": categorical, "weight": weight}
+    values = {**named, "symmetrize": symmetrize, "missing": missing}
     source = _Source(Path(path), format)
-    form = source.find_format(is_table=not smiles_column is target_column is None)
+    form = source.find_format(is_table=not smiles_column is table_column is None)
     if form == "tu":
-        return source.read_tu(symmetrize, max_bytes)
-    if form == "parquet":
-        return source.read_parquet(max_bytes)
-    if form == "graphml":
-        named = {"label": label, "attributes": attributes, "weight": weight, "missing": missing}
-        return source.read_graphml({**named, "symmetrize": symmetrize}, max_bytes)
-    if form == "edges":
-        return source.read_edges(delimiter, weighted, max_bytes)
-    return source.read_smiles(smiles, max_bytes)
+        dataset = source.read_tu(symmetrize, max_bytes)
+    elif form == "parquet":
+        dataset = source.read_parquet(max_bytes)
+    elif form == "graphml":
+        dataset = source.read_graphml(values, max_bytes)
+    elif form == "json":
+        dataset = source.read_json(values, table_column, max_bytes)
+    elif form == "edges":
+        dataset = source.read_edges(delimiter, weighted, max_bytes)
+    elif form == "matrices":
+        besides = None if targets is None else Path(targets)
+        dataset = source.read_matrices(variable, besides, symmetrize, max_bytes)
+    else:
+        dataset = source.read_smiles(smiles, max_bytes)
+    if targets is None:
+        return dataset
+    return with_targets(dataset, Path(targets), target_column, max_bytes)
 
 
 @dataclass(frozen=True)
@@ -161,12 +199,29 @@ class _Source:
 
         return without_empty_targets(read_parquet(self.path, max_bytes=max_bytes))
 
-    def read_graphml(self, options: dict[str, Any], max_bytes: int | None) -> GraphDataset:
+    def read_graphml(self, values: dict[str, Any], max_bytes: int | None) -> GraphDataset:
         from retgk.io.formats.graphml import read_graphml
 
-        paths = paths_to_read(self.path, ".graphml")
-        graphs = read_graphml(paths, **options, max_bytes=max_bytes)
-        names = [_text(file.stem) for file in paths]
+        paths = paths_to_read(self.path, *ENDINGS_IN_FOLDER["graphml"])
+        graphs = read_graphml(paths, max_bytes=max_bytes, **values)
+        names = [text_of_name(file.stem) for file in paths]
+        return GraphDataset(graphs, None, self.name, graph_names=names)
+
+    def read_json(
+        self, values: dict[str, Any], target: str | None, max_bytes: int | None
+    ) -> GraphDataset:
+        from retgk.io.formats.json_graphs import read_json
+
+        found = read_json(self.path, target=target, max_bytes=max_bytes, **values)
+        return replace(found, name=self.name)
+
+    def read_matrices(
+        self, variable: str | None, besides: Path | None, symmetrize: bool, max_bytes: int | None
+    ) -> GraphDataset:
+        from retgk.io.formats.matrix_files import read_matrices
+
+        files = matrix_paths(self.path, besides)
+        graphs, names = read_matrices(files, variable, symmetrize, max_bytes)
         return GraphDataset(graphs, None, self.name, graph_names=names)
 
     def read_edges(
@@ -174,7 +229,7 @@ class _Source:
     ) -> GraphDataset:
         from retgk.io.formats.edge_lists import read_edge_list
 
-        paths = paths_to_read(self.path, ".edges", ".edges.gz")
+        paths = paths_to_read(self.path, *ENDINGS_IN_FOLDER["edges"])
         comma = "," if self.path.suffix == ".csv" else None
         graphs = read_edge_list(
             paths, delimiter=delimiter or comma, weighted=weighted, max_bytes=max_bytes
@@ -195,9 +250,4 @@ class _Source:
 
 def _name_of(path: Path) -> str:
     """Name of a file without its endings."""
-    return _text(path.name.split(".", 1)[0])
-
-
-def _text(name: str) -> str:
-    """Read a file's name as UTF-8, whatever the locale; other bytes are given by their codes."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    return text_of_name(path.name.split(".", 1)[0])

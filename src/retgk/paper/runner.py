@@ -115,8 +115,8 @@ class Runner:
             self._probabilities[n_steps] = return_probabilities(graphs, n_steps, n_jobs=self.n_jobs)
         is_chosen = np.zeros(len(graphs), bool)
         is_chosen[train] = True
-        points = self._probabilities[n_steps][np.repeat(is_chosen, graphs.sizes)]
-        return Laplacian("median").fitted(points, offsets(graphs.sizes[is_chosen]), 0).scale
+        points = self._probabilities[n_steps][np.repeat(is_chosen, graphs.node_counts)]
+        return Laplacian("median").fitted(points, offsets(graphs.node_counts[is_chosen]), 0).scale
 
     def _outcome(self, cell: Cell, data: PaperSet, seed: int, matrices: list[Matrix]) -> Outcome:
         """Folds of one repetition; the matrices that it took are added to a list."""

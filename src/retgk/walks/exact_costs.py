@@ -138,7 +138,7 @@ def upper_bound(batch: GraphBatch, n_starts: int, n_steps: int) -> float:
 
 def published_cost(batch: GraphBatch) -> float:
     """Nanoseconds of one eigendecomposition of every graph."""
-    return float(_eigh_cost(batch.sizes).sum())
+    return float(_eigh_cost(batch.node_counts).sum())
 
 
 def half_power_factor(

@@ -69,10 +69,10 @@ def _warn_if_long(
     n_nodes = batch.n_nodes if nodes is None else len(nodes)
     if not is_long(upper_bound(batch, n_nodes, n_steps), n_jobs):
         return
-    graphs = np.repeat(np.arange(len(batch)), batch.sizes)
+    graphs = np.repeat(np.arange(len(batch)), batch.node_counts)
     n_starts = np.bincount(graphs if nodes is None else graphs[nodes], minlength=len(batch))
     entries = np.diff(batch.indptr[batch.node_ptr])
-    if not is_long(Costs.of(batch.sizes, entries, n_starts, n_steps).total(n_starts), n_jobs):
+    if not is_long(Costs.of(batch.node_counts, entries, n_starts, n_steps).total(n_starts), n_jobs):
         return
     nanoseconds = sum(
         _expected_cost(part, wanted, n_steps, self_loop, n_jobs)
@@ -133,7 +133,7 @@ def _class_starts(
     batch: GraphBatch, quotients: Quotients, nodes: Ints
 ) -> tuple[Ints, Ints, Ints, tuple[Ints, ...]]:
     """Graph, class and leading position of every node; and where work starts: one node a class."""
-    graphs = np.repeat(np.arange(len(batch)), batch.sizes)[nodes]
+    graphs = np.repeat(np.arange(len(batch)), batch.node_counts)[nodes]
     classes = batch.node_ptr[graphs] + quotients.class_of[nodes]
     leaders = _leaders(classes, batch.n_nodes)
     leading = np.flatnonzero(leaders == np.arange(len(nodes)))

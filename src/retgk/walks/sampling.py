@@ -52,7 +52,7 @@ def sample_nodes(graphs: Any, nodes: float, *, random_state: Any = None) -> Ints
 def _sampled(batch: GraphBatch, nodes: Any, seed: np.uint64) -> Ints:
     counts = _counts(batch, nodes)
     keys = node_keys(batch.node_ptr, graph_hashes(batch), seed)
-    graph = np.repeat(np.arange(len(batch)), batch.sizes)
+    graph = np.repeat(np.arange(len(batch)), batch.node_counts)
     rank = np.arange(batch.n_nodes) - batch.node_ptr[graph]
     drawn: Ints = np.lexsort((keys, graph))[rank < counts[graph]]
     return np.sort(drawn)
@@ -85,7 +85,7 @@ def _counts(batch: GraphBatch, nodes: Any) -> Ints:
     if isinstance(nodes, Integral) and not isinstance(nodes, bool | np.bool_):
         if nodes < 1:
             raise InvalidInputError(f"nodes={nodes} is less than one node per graph")
-        return np.minimum(min(int(nodes), MAX_GRAPH_SIZE), batch.sizes)
+        return np.minimum(min(int(nodes), MAX_GRAPH_SIZE), batch.node_counts)
     if not isinstance(nodes, float | np.floating) or not 0 < nodes <= 1:
         raise InvalidInputError(f"nodes={nodes} is neither a count nor a share in (0, 1]")
-    return np.asarray(np.ceil(nodes * batch.sizes), dtype=np.int64)
+    return np.asarray(np.ceil(nodes * batch.node_counts), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""`as_batch`, which finds the converter for whatever holds the graphs, and the way back."""
+"""`as_batch`, which finds the converter for whatever holds the graphs."""
 
 from collections.abc import Callable, Iterable, Mapping, Set
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -22,15 +22,12 @@ from retgk.io.converters.graph_kinds import (
 )
 from retgk.io.converters.igraph_graphs import from_igraph
 from retgk.io.converters.misplaced_keywords import check_keywords, keywords_of
-from retgk.io.converters.networkx_graphs import from_networkx, networkx_graph
-from retgk.io.converters.pyg import from_pyg
+from retgk.io.converters.networkx_graphs import from_networkx
+from retgk.io.converters.pyg_data import from_pyg
 from retgk.io.converters.rdkit_molecules import from_rdkit, from_smiles
 from retgk.io.graph_dataset import GraphDataset
 
-if TYPE_CHECKING:
-    import networkx as nx
-
-__all__ = ["CONVERT_FIRST", "GraphLike", "GraphsLike", "as_batch", "batch_like", "to_networkx"]
+__all__ = ["CONVERT_FIRST", "GraphLike", "GraphsLike", "as_batch", "batch_like"]
 
 GraphLike = Any
 """One graph of any kind that `as_batch` knows."""
@@ -69,7 +66,7 @@ def as_batch(graphs: GraphsLike, **options: Any) -> GraphBatch:
         RDKit molecules, SMILES strings, scipy.sparse or NumPy adjacency matrices, NumPy
         arrays of edges of shape (n_edges, 2), or the input format of GraKeL. An array of
         shape (n_graphs, n, n) is a stack of adjacency matrices. A table of pandas has one
-        column, whose rows are the graphs.
+        column, whose rows are the graphs; `from_dataframe` reads tables of edges and nodes.
     **options
         Options of the converter of that kind, such as ``label`` of `from_networkx`.
 
@@ -119,32 +116,6 @@ def batch_like(
     batch = kind.convert(found, **{name: options[name] for name in options if name in names})
     batch = batch if reading.labels else batch.without_labels()
     return batch if reading.attributes else batch.without_attributes()
-
-
-def to_networkx(graphs: GraphsLike) -> "list[nx.Graph]":
-    """
-    Convert graphs to graphs of networkx.
-
-    Parameters
-    ----------
-    graphs : GraphBatch or anything that `as_batch` takes
-        The graphs.
-
-    Returns
-    -------
-    list of networkx.Graph
-        One graph each, with nodes numbered from 0. Nodes have the attribute "label"
-        where the batch has labels, and "attributes", a list of numbers, where it has
-        attributes; edges have the attribute "weight" where the batch is weighted.
-        ``as_batch(found, label="label", attributes="attributes")`` reads them back.
-
-    Examples
-    --------
-    >>> to_networkx(GraphBatch.from_edges(2, [[0, 1], [1, 0]]))[0].edges
-    EdgeView([(0, 1)])
-    """
-    batch = as_batch(graphs)
-    return [networkx_graph(graph, batch.is_weighted) for graph in batch]
 
 
 def _concatenate(batches: Any, **options: Any) -> GraphBatch:

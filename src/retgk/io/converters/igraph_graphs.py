@@ -11,9 +11,10 @@ from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.missing_values import Missing
 from retgk.graphs.ragged import graph_of, offsets
+from retgk.graphs.reading import reading_of
 from retgk.io.converters.graph_kinds import is_igraph, list_graphs
 from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, both_directions
-from retgk.io.converters.node_values import attribute_matrix, attribute_names, warn_of_unused_values
+from retgk.io.converters.node_columns import Categorical, NodeColumns
 from retgk.io.converters.remembered_options import remembers
 from retgk.runtime.near_names import names_there
 
@@ -29,8 +30,9 @@ _IDENTITIES = ("id", "name", "_nx_name")  # what igraph itself sets when it read
 def from_igraph(
     graphs: "igraph.Graph | Iterable[igraph.Graph]",
     *,
-    label: str | None = None,
+    label: str | list[str] | None = None,
     attributes: str | list[str] | None = None,
+    categorical: Categorical | None = None,
     weight: str | None = "weight",
     symmetrize: bool = False,
     missing: Missing = "error",
@@ -45,12 +47,15 @@ def from_igraph(
     ----------
     graphs : igraph.Graph or iterable of them
         The graphs; each has at least one vertex.
-    label : str, optional
-        Vertex attribute that is the discrete label. No labels by default.
+    label : str or list of str, optional
+        Vertex attribute that is the discrete label, or several that make one label, a tuple, as
+        in `from_networkx`. No labels by default.
     attributes : str or list of str, optional
         Vertex attributes that make up the continuous attributes: numbers, or vectors of
         the same length on every vertex, put side by side. None by default, with a warning
         if vertices have some and no label is read; an empty list is no warning.
+    categorical : str, list of str, or dict, optional
+        Vertex attributes that become columns of zeros and ones, as in `from_networkx`.
     weight : str, optional
         Edge attribute that is the weight; an edge without it, or where it is None, has
         weight one. None makes all graphs unweighted, with parallel edges too.
@@ -72,8 +77,9 @@ def from_igraph(
     GraphBatch(2 graphs, 7 nodes, 7 edges)
     """
     found = list_graphs(graphs, is_igraph, "igraph graphs")
-    if label is None and attributes is None:
-        warn_of_unused_values(name for name in found[0].vs.attributes() if name not in _IDENTITIES)
+    columns = NodeColumns.of(label, attributes, categorical, missing)
+    unused = (name for name in found[0].vs.attributes() if name not in _IDENTITIES)
+    columns.warn_if_unused(unused, attributes)
     edges = [_edges(graph, position, weight, symmetrize) for position, graph in enumerate(found)]
     sizes = [graph.vcount() for graph in found]
     node_ptr = offsets(sizes)
@@ -82,18 +88,19 @@ def from_igraph(
         graph = graph_of(node_ptr, node)
         return f"graph {graph}, vertex {node - node_ptr[graph]}"
 
-    parts = [
-        attribute_matrix(_vertex_values(found, name, missing), name, node_name, missing)
-        for name in attribute_names(attributes)
-    ]
-    return batch_from_local_edges(
+    values = columns.arrays(
+        [_vertex_values(found, name, missing) for name in columns.names], node_name
+    )
+    batch = batch_from_local_edges(
         sizes,
         edges,
-        labels=None if label is None else _vertex_values(found, label, missing),
-        attributes=np.concatenate(parts, axis=1) if parts else None,
+        labels=values.labels,
+        attributes=values.attributes,
         symmetrize=symmetrize,
         missing=missing,
     )
+    batch.reading = reading_of("igraph", {"categorical": values.categorical})
+    return batch
 
 
 def _edges(graph: Any, position: int, weight: str | None, symmetrize: bool) -> LocalEdges:

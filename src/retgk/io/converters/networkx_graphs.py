@@ -13,13 +13,10 @@ from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.missing_values import Missing
 from retgk.graphs.ragged import graph_of, offsets
+from retgk.graphs.reading import reading_of
 from retgk.io.converters.graph_kinds import is_networkx, list_graphs
-from retgk.io.converters.node_values import (
-    attribute_matrix,
-    attribute_names,
-    short_repr,
-    warn_of_unused_values,
-)
+from retgk.io.converters.node_columns import Categorical, NodeColumns
+from retgk.io.converters.node_values import short_repr
 from retgk.io.converters.remembered_options import remembers
 from retgk.runtime.near_names import names_there
 from retgk.runtime.optional_packages import optional_module
@@ -34,8 +31,9 @@ __all__ = ["from_networkx", "networkx_graph"]
 def from_networkx(
     graphs: "nx.Graph | Iterable[nx.Graph]",
     *,
-    label: Hashable | None = None,
+    label: Hashable | list[Hashable] | None = None,
     attributes: Hashable | list[Hashable] | None = None,
+    categorical: Categorical | None = None,
     weight: Hashable | None = "weight",
     symmetrize: bool = False,
     missing: Missing = "error",
@@ -51,12 +49,18 @@ def from_networkx(
     ----------
     graphs : networkx graph or iterable of them
         The graphs; each has at least one node.
-    label : hashable, optional
-        Node attribute that is the discrete label. No labels by default.
+    label : hashable or list of hashable, optional
+        Node attribute that is the discrete label. A list names several, which make one label, a
+        tuple: to the kernel, nodes are alike only where all parts are. No labels by default.
     attributes : hashable or list of hashable, optional
         Node attributes that make up the continuous attributes: numbers, or vectors of
         the same length on every node, put side by side. None by default, with a warning
         if nodes have some and no label is read; an empty list is no warning.
+    categorical : hashable, list of hashable, or dict, optional
+        Node attributes that become continuous attributes, after the others, as one column of
+        zeros and ones for each value: to the kernel, nodes with other values are farther apart,
+        but not unlike. A dict lists the values of each, such as ``{"kind": ["a", "b"]}``; without
+        it they are those of these graphs, in order, and a warning says so.
     weight : hashable, optional
         Edge attribute that is the weight; an edge without it has weight one. None
         makes all graphs unweighted, with parallel edges too.
@@ -65,8 +69,9 @@ def from_networkx(
         the weights of its two directions. Otherwise a directed graph is an error.
     missing : {"error", "label", "nan", "keep"}, default="error"
         What becomes of nodes whose label or attribute is None, NaN or not there. "label" makes a
-        label of its own, None, of missing labels; "nan" leaves missing attributes as NaN, which
-        estimators fill in with ``impute_attributes``; "keep" does both.
+        label of its own, None, of missing labels, and of missing parts of labels; "nan" leaves
+        missing attributes, and all columns of missing categories, as NaN, which estimators fill
+        in with ``impute_attributes``; "keep" does both.
 
     Returns
     -------
@@ -82,35 +87,31 @@ def from_networkx(
     GraphBatch(2 graphs, 6 nodes, 4 edges, 2 labels)
     """
     found = list_graphs(graphs, is_networkx, "networkx graphs")
-    if label is None and attributes is None:
-        data = (values for _, values in found[0].nodes(data=True))
-        warn_of_unused_values(dict.fromkeys(chain.from_iterable(data)))
+    node_columns = NodeColumns.of(label, attributes, categorical, missing)
+    data = (values for _, values in found[0].nodes(data=True))
+    node_columns.warn_if_unused(chain.from_iterable(data), attributes)
     if not symmetrize:
         _check_undirected(found)
     sizes, degrees, columns, weights = _csr_arrays(found, weight)
     node_ptr = offsets(sizes)
-    names = ([] if label is None else [label]) + attribute_names(attributes)
-    values = _node_values(found, names, missing)
-    labels = None if label is None else values.pop(0)
 
     def node_name(node: int) -> str:
         graph = graph_of(node_ptr, node)
         return f"graph {graph}, node {list(found[graph])[node - node_ptr[graph]]!r}"
 
-    parts = [
-        attribute_matrix(column, name, node_name, missing)
-        for column, name in zip(values, attribute_names(attributes), strict=True)
-    ]
-    return GraphBatch(
+    values = node_columns.arrays(_node_values(found, node_columns.names, missing), node_name)
+    batch = GraphBatch(
         node_ptr,
         offsets(degrees),
         columns,
         weights,
-        labels=labels,
-        attributes=np.concatenate(parts, axis=1) if parts else None,
+        labels=values.labels,
+        attributes=values.attributes,
         symmetrize=symmetrize,
         missing=missing,
     )
+    batch.reading = reading_of("networkx", {"categorical": values.categorical})
+    return batch
 
 
 def _check_undirected(graphs: list[Any]) -> None:

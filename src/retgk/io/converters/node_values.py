@@ -16,6 +16,8 @@ from retgk.graphs.missing_values import KEPT_NUMBERS, Missing, is_missing
 from retgk.graphs.validation import check_not_masked
 
 __all__ = [
+    "KEEP_AS_NAN",
+    "NodeName",
     "attribute_matrix",
     "attribute_names",
     "join_labels",
@@ -27,7 +29,7 @@ __all__ = [
 
 NodeName = Callable[[int], str]
 
-_KEEP_AS_NAN = Remedy(
+KEEP_AS_NAN = Remedy(
     "missing_attribute",
     'fill it in, or convert with missing="nan" and fit with impute_attributes="mean" or "median"',
 )
@@ -51,8 +53,12 @@ def attribute_names(attributes: Any) -> list[Any]:
     return list(attributes) if isinstance(attributes, list | tuple) else [attributes]
 
 
-def warn_of_unused_values(names: Iterable[Any]) -> None:
-    """Warn that nodes have values which are not read, if they have some."""
+def warn_of_unused_values(names: Iterable[Any], stacklevel: int = 4) -> None:
+    """
+    Warn that nodes have values which are not read, if they have some.
+
+    By default a converter calls this, which is called by what remembers its options.
+    """
     found = list(map(repr, names))
     if found:
         shown = ", ".join(found[:_MOST_NAMES]) + ", ..." * (len(found) > _MOST_NAMES)
@@ -65,7 +71,7 @@ def warn_of_unused_values(names: Iterable[Any]) -> None:
                     "as_batch(graphs, attributes=[]) leaves them out without this warning",
                 ),
             ),
-            stacklevel=4,  # the converter, what remembers its options, and who called that
+            stacklevel=stacklevel,
         )
 
 
@@ -154,7 +160,7 @@ def _raise_bad_value(values: Sequence[Any], name: Any, node_name: NodeName) -> N
             raise InvalidInputError(
                 f"{node_name(position)}: the attribute {name!r} is {short_repr(value)}; it must "
                 "be a number or a vector of numbers",
-                _KEEP_AS_NAN if is_missing(value) else None,
+                _remedy(value, name),
             )
         if width is None:
             width = found.shape
@@ -164,6 +170,20 @@ def _raise_bad_value(values: Sequence[Any], name: Any, node_name: NodeName) -> N
                 f"{node_name(0)} has {_in_words(width)}; give all nodes the same"
             )
     raise InvalidInputError(f"the attribute {name!r} must be numbers, the same count on all nodes")
+
+
+def _remedy(value: Any, name: Any) -> Remedy | None:
+    """What helps where a value is no number: text is a label or a category, others are missing."""
+    if is_missing(value):
+        return KEEP_AS_NAN
+    if not isinstance(value, str):
+        return None
+    return Remedy(
+        "categorical",
+        f"read it as the label with label={name!r}, or as columns of zeros and ones, one for each "
+        f"value, with categorical=[{name!r}]",
+        value=str(name),
+    )
 
 
 def _in_words(shape: tuple[int, ...]) -> str:
@@ -233,7 +253,7 @@ def _check_no_gap(matrix: NDArray[Any], graph: int) -> None:
     for node, row in enumerate(matrix.tolist() if matrix.dtype.kind == "O" else []):
         if any(map(is_missing, row if isinstance(row, list | tuple) else [row])):
             raise InvalidInputError(
-                f"graph {graph}: an attribute of node {node} is missing", _KEEP_AS_NAN
+                f"graph {graph}: an attribute of node {node} is missing", KEEP_AS_NAN
             )
 
 

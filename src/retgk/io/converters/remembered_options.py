@@ -16,7 +16,11 @@ Options = ParamSpec("Options")
 def remembers(
     kind: str,
 ) -> Callable[[Callable[Options, GraphBatch]], Callable[Options, GraphBatch]]:
-    """Have a converter put a reading of this kind into its batches; see `Reading`."""
+    """
+    Have a converter put a reading of this kind into its batches; see `Reading`.
+
+    What the converter itself has put there, such as the categories that it found, stays.
+    """
 
     def decorate(convert: Callable[Options, GraphBatch]) -> Callable[Options, GraphBatch]:
         parameters = inspect.signature(convert).parameters.values()
@@ -25,7 +29,8 @@ def remembers(
         @functools.wraps(convert)
         def converted(*graphs: Options.args, **options: Options.kwargs) -> GraphBatch:
             batch = convert(*graphs, **options)  # which nobody else has yet
-            batch.reading = reading_of(kind, usual | options)
+            found = {} if batch.reading is None else batch.reading.options
+            batch.reading = reading_of(kind, usual | options | found)
             return batch
 
         return converted

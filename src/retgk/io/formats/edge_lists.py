@@ -12,7 +12,13 @@ from retgk.array_types import Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.reading import reading_of
-from retgk.io.formats.graph_files import PathLike, is_gzip, paths_to_read, write_series
+from retgk.io.formats.graph_files import (
+    ENDINGS_IN_FOLDER,
+    PathLike,
+    is_gzip,
+    paths_to_read,
+    write_series,
+)
 from retgk.io.formats.text_lines import text_lines
 from retgk.runtime.parse_budget import ParseBudget
 
@@ -77,7 +83,7 @@ def read_edge_list(
         raise InvalidInputError(
             f"delimiter must be text, or None for white space, got {delimiter!r}"
         )
-    files = paths_to_read(paths, ".edges", ".edges.gz")
+    files = paths_to_read(paths, *ENDINGS_IN_FOLDER["edges"])
     budget = ParseBudget.of_files("", files, max_bytes)
     graphs = GraphBatch.concatenate(_read_one(path, delimiter, weighted, budget) for path in files)
     how = reading_of("edges", {"weighted": weighted, "delimiter": delimiter})

@@ -11,7 +11,8 @@ from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.missing_values import Missing
 from retgk.io.converters.networkx_graphs import from_networkx, networkx_graph
-from retgk.io.formats.graph_files import PathLike, paths_to_read, write_series
+from retgk.io.converters.node_columns import Categorical
+from retgk.io.formats.graph_files import ENDINGS_IN_FOLDER, PathLike, paths_to_read, write_series
 from retgk.io.formats.text_lines import unpacked_bytes
 from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.parse_budget import ParseBudget
@@ -25,8 +26,9 @@ _PER_BYTE = 48  # bytes of memory that elements and their nodes take, for each b
 def read_graphml(
     paths: PathLike | Iterable[PathLike],
     *,
-    label: Hashable | None = None,
+    label: Hashable | list[Hashable] | None = None,
     attributes: Hashable | list[Hashable] | None = None,
+    categorical: Categorical | None = None,
     weight: Hashable | None = "weight",
     symmetrize: bool = False,
     missing: Missing = "error",
@@ -43,10 +45,12 @@ def read_graphml(
     paths : path-like or iterable of path-like
         A file, several files, or a folder whose ``*.graphml`` files are read in order of
         their names. Files may be compressed by gzip.
-    label : hashable, optional
-        Node attribute that is the discrete label.
+    label : hashable or list of hashable, optional
+        Node attribute that is the discrete label, or several that make one, as in `from_networkx`.
     attributes : hashable or list of hashable, optional
         Node attributes that make up the continuous attributes.
+    categorical : hashable, list of hashable, or dict, optional
+        Node attributes that become columns of zeros and ones, as in `from_networkx`.
     weight : hashable, optional
         Edge attribute that is the weight.
     symmetrize : bool, default=False
@@ -74,13 +78,14 @@ def read_graphml(
     True
     """
     nx = optional_module("networkx", "networkx")
-    files = paths_to_read(paths, ".graphml")
+    files = paths_to_read(paths, *ENDINGS_IN_FOLDER["graphml"])
     budget = ParseBudget.of_files("", files, max_bytes)
     graphs = [_read_one(nx, path, budget) for path in files]
     return from_networkx(
         graphs,
         label=label,
         attributes=attributes,
+        categorical=categorical,
         weight=weight,
         symmetrize=symmetrize,
         missing=missing,

@@ -249,7 +249,7 @@ def _with_label_column(graphs: GraphBatch, reader: _Columns) -> GraphBatch:
     if reader.column("labels") is None:
         return graphs
     ptr, values = reader.list_values("labels")
-    reader.check_lengths("labels", ptr, graphs.sizes, "degrees ask for")
+    reader.check_lengths("labels", ptr, graphs.node_counts, "degrees ask for")
     positions, names = reader.distinct_labels(values)
     with reader.rows_in_errors():
         codes_of_names, ordered = encode_labels(names)

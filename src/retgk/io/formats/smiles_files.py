@@ -23,6 +23,8 @@ from retgk.runtime.parse_budget import ParseBudget
 __all__ = [
     "LeftOutWarning",
     "SmilesReading",
+    "column_position",
+    "csv_rows",
     "delimiter_of",
     "has_column",
     "read_smiles",
@@ -107,9 +109,9 @@ def table_column(path: Path, name: str, argument: str, max_bytes: int | None = N
     """Texts of one column of a table, in the order in which `read_smiles` counts its molecules."""
     budget = ParseBudget.of_files(path, [path], max_bytes)
     header, lines = _with_first(text_lines(path, budget))
-    rows = _csv_rows(lines, delimiter_of(header), budget)
+    rows = csv_rows(lines, delimiter_of(header), budget)
     names = [each.strip() for each in next(rows, (0, []))[1]]
-    at = _column(names, name, path, argument)
+    at = column_position(names, name, path, argument)
     texts = []
     for line, row in rows:
         if row:
@@ -196,7 +198,7 @@ def _is_table(path: Path, header: str, reading: SmilesReading) -> bool:
 
 
 def delimiter_of(header: str) -> str:
-    """Give what stands between the columns of a table, by its first line."""
+    """Find what stands between the cells of a table: a tab, a semicolon or a comma."""
     if "\t" in header:
         return "\t"
     return ";" if ";" in header and "," not in header else ","
@@ -207,12 +209,12 @@ def _table_rows(
 ) -> Iterator[_Molecule]:
     """Read a table with a header line; a column "name" has the names of molecules."""
     path = Path(budget.source)
-    rows = _csv_rows(lines, delimiter, budget)
+    rows = csv_rows(lines, delimiter, budget)
     names = [name.strip() for name in next(rows, (0, []))[1]]
-    smiles_at = _column(names, reading.smiles_column or "smiles", path, "smiles_column")
+    smiles_at = column_position(names, reading.smiles_column or "smiles", path, "smiles_column")
     name_at = next((at for at, name in enumerate(names) if name.lower() == "name"), None)
     target = reading.target_column
-    target_at = None if target is None else _column(names, target, path, "target_column")
+    target_at = None if target is None else column_position(names, target, path, "target_column")
     for line, row in rows:
         if row:
             smiles = _cell(row, smiles_at, names, path, line)
@@ -221,9 +223,7 @@ def _table_rows(
             yield _Molecule(line, smiles, name or smiles, value)
 
 
-def _csv_rows(
-    lines: _Lines, delimiter: str, budget: ParseBudget
-) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(lines: _Lines, delimiter: str, budget: ParseBudget) -> Iterator[tuple[int, list[str]]]:
     """Read rows of cells with the lines they end in; quotes may hold a row together for long."""
     n_bytes = 0
 
@@ -243,7 +243,7 @@ def _csv_rows(
         raise InvalidInputError(f"{budget.source} is not a table: {error}") from error
 
 
-def _column(names: Sequence[str], wanted: str, path: Path, argument: str) -> int:
+def column_position(names: Sequence[str], wanted: str, path: Path, argument: str) -> int:
     """Find a column by its name, or else by its name in other letter case."""
     found = [at for at, name in enumerate(names) if name == wanted]
     found += [at for at, name in enumerate(names) if name.lower() == wanted.lower()]

@@ -34,7 +34,7 @@ def _files(dataset: GraphDataset) -> Iterator[tuple[str, Iterable[NDArray[Any]]]
     """List the files: end of the name, and rows in blocks."""
     graphs = dataset.graphs
     yield "A", _edges(graphs)
-    yield "graph_indicator", [np.repeat(np.arange(1, len(graphs) + 1), graphs.sizes)]
+    yield "graph_indicator", [np.repeat(np.arange(1, len(graphs) + 1), graphs.node_counts)]
     if dataset.targets is None:
         raise InvalidInputError(
             f"{dataset.name} has no targets, which TUDataset files need; give each graph one, or "
