@@ -10,4 +10,4 @@ def three_classes():
 
 
 def quick(**options):
-    return RetGKClassifier(**({"n_steps": 10, "cv": 3, "random_state": 0} | options))
+    return RetGKClassifier(**({"n_steps": 10, "cv": 3, "depth": 0, "random_state": 0} | options))

@@ -25,7 +25,7 @@ from retgk.learning.candidates import NodeCandidate
 from tests.classifier_graphs import three_classes
 
 DATA = three_classes()
-OPTIONS = {"n_steps": 6, "C": (1, 10), "p": 1, "scale": 1, "cv": 3, "random_state": 0}
+OPTIONS = {"n_steps": 6, "C": (1, 10), "p": 1, "scale": 1, "cv": 3, "depth": 0, "random_state": 0}
 
 
 def lines_of(caplog, **options):
@@ -82,7 +82,7 @@ def test_bad_verbose(verbose):
             "about 12 minutes on this machine; use a smaller n_components",
         ),
         (
-            {"n_steps": (4, 6, 8, 9)},
+            {"n_steps": tuple(range(1, 14))},
             (1.0, 7500.0, 5.0, 0.0),
             "about 2 hours on this machine; give fewer candidates of n_steps, scale_attributes",
         ),
@@ -110,13 +110,13 @@ def of_sizes(n_graphs, **options):
     graphs = make_graph_classification(n_graphs, n_nodes=(5, 9), random_state=0).graphs
     nodes = [NodeCandidate(n, None, None, "raw", 0) for n in options.pop("n_steps", (50,))]
     size = FitSize(False, n_graphs, 4, 4, 5, 1, False)._replace(**options)
-    return estimate(RetGKClassifier(n_jobs=1), graphs, nodes, size)
+    return estimate(RetGKClassifier(n_jobs=1, n_components=200), graphs, nodes, size)
 
 
 def test_more_work_takes_longer():
     base = of_sizes(200)
     assert of_sizes(400).seconds > 2 * base.seconds
-    assert of_sizes(200, n_steps=(50, 50)).kernel == 2 * base.kernel
+    assert of_sizes(200, n_steps=(50, 49)).kernel == 2 * base.kernel
     assert of_sizes(200, n_folds=10).choosing > base.choosing
     assert of_sizes(200, n_outputs=3).choosing == 3 * base.choosing
     assert of_sizes(200, is_embedded=True).seconds < base.seconds

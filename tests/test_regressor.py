@@ -29,7 +29,7 @@ def values(graphs):
 
 
 def quick(**options):
-    return RetGKRegressor(**({"n_steps": 10, "cv": 3, "random_state": 0} | options))
+    return RetGKRegressor(**({"n_steps": 10, "cv": 3, "depth": 0, "random_state": 0} | options))
 
 
 def test_same_as_kernel_ridge_regression(graphs, values):

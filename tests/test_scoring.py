@@ -14,7 +14,7 @@ DATA = three_classes()
 GRAPHS = DATA.graphs[:60]
 CLASSES = DATA.targets[:60]
 IS_RARE = (CLASSES == 2) & (np.arange(60) % 2 == 0)
-OPTIONS = {"n_steps": 8, "C": (0.01, 1, 100), "p": 1, "scale": 1, "random_state": 0}
+OPTIONS = {"n_steps": 8, "C": (0.01, 1, 100), "p": 1, "scale": 1, "depth": 0, "random_state": 0}
 FOLDS = list(StratifiedKFold(3).split(np.zeros(60), CLASSES))
 
 

@@ -16,7 +16,7 @@ GRAPHS, TEST = DATA.graphs[:60], DATA.graphs[60:]
 LARGE = DATA.graphs.node_counts > np.median(DATA.graphs.node_counts)
 ALL_LABELS = np.stack([DATA.targets == 0, DATA.targets == 1, LARGE], axis=1).astype(int)
 LABELS, TEST_LABELS = ALL_LABELS[:60], ALL_LABELS[60:]
-OPTIONS = {"n_steps": 8, "C": (1, 100), "p": 1, "scale": 1, "cv": 3, "random_state": 0}
+OPTIONS = {"n_steps": 8, "C": (1, 100), "p": 1, "scale": 1, "cv": 3, "depth": 0, "random_state": 0}
 FOLDS = [(np.flatnonzero(np.arange(60) % 3 != f), np.arange(f, 60, 3)) for f in range(3)]
 
 

@@ -14,12 +14,13 @@ from tests.rows_as_graphs import RowsClassifier, RowsEmbedding, RowsKernel, Rows
 
 # A row with one number is a graph with one node, for which no bandwidth can be found.
 FIXED = {"structure_kernel": Laplacian(1.0), "n_steps": 4, "random_state": 0, "n_jobs": 1}
-QUICK = {"C": (1, 100), "p": 1, "scale": 1, "cv": 3}
+# Means and deviations of attributes count graphs once, whatever their weights.
+QUICK = {"C": (1, 100), "p": 1, "scale": 1, "cv": 3, "depth": (0, 1), "scale_attributes": "raw"}
 ESTIMATORS = [
     RowsKernel(**FIXED),
     RowsEmbedding(**FIXED, n_components=20),
     RowsClassifier(**FIXED, **QUICK),
-    RowsClassifier(**FIXED, **QUICK, approximate=True, n_components=20),
+    RowsClassifier(**FIXED, **QUICK, approximate=True, n_components=200),
     RowsRegressor(**FIXED, **QUICK),
     # with bandwidths from nodes drawn at random, repeated graphs would have other ones
     RowsRegressor(

@@ -103,6 +103,8 @@ class AttributeScaling:
 
 def column_spreads(attributes: Floats) -> Floats:
     """Standard deviation of every column; 0 where rounding is all that differs."""
+    if len(attributes) == 0:
+        return np.zeros(attributes.shape[1])
     deviations = attributes.std(axis=0)
     largest = np.abs(attributes).max(axis=0, initial=0.0)
     return np.where(deviations > 1e-12 * largest, deviations, 0.0)

@@ -9,6 +9,7 @@ that are hard to tell apart slower.
 
 import warnings
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ _EIGENVALUES = 10.0  # operations of an eigendecomposition, in n^3
 _SAMPLE = 2000  # graphs whose labels are counted
 _PIECE_NODES = 1 << 17  # nodes of which embeddings hold probabilities at a time
 
-_FEW_CANDIDATES = 3  # of what describes nodes: those of scale_attributes by default
+_FEW_CANDIDATES = 12  # of what describes nodes: those of scale_attributes and depth by default
 
 _REMEDIES = {
     "walks": Remedy(
@@ -118,9 +119,18 @@ def estimate(
     n_bytes += 8.0 * size.n_columns**2 * (size.n_folds + 2 * cores if size.is_ridge else 0)
     walks = _walks(model, batch, n_steps)
     per_second = 1e9 * cores
+    matrices = _n_matrices(nodes, size.is_embedded)
     return Estimate(
-        walks / per_second, len(nodes) * kernel / per_second, choosing / per_second, n_bytes
+        walks / per_second, matrices * kernel / per_second, choosing / per_second, n_bytes
     )
+
+
+def _n_matrices(nodes: Sequence[NodeCandidate], is_embedded: bool) -> float:
+    """Kernel matrices to compute; depths of the exact one share theirs, for twice the work."""
+    if is_embedded:
+        return len(nodes)
+    runs = groupby(nodes, lambda own: own._replace(depth=0))
+    return sum(2.0 if max(own.depth for own in run) else 1.0 for _, run in runs)
 
 
 def _matrices(size: FitSize, cores: int) -> float:
@@ -150,7 +160,8 @@ def _exact(_: Any, batch: GraphBatch, n_steps: int, size: FitSize) -> tuple[floa
 def _embedded(model: Any, batch: GraphBatch, n_steps: int, size: FitSize) -> tuple[float, float]:
     """Nanoseconds and bytes of vectors, and of inner products in their blocks of labels."""
     width, n_inputs = int(np.prod(model.n_components)), n_steps + batch.n_attributes
-    blocks = _graphs_with_label(batch)
+    is_wide = model.feature_map != "phases"  # a block of features for each label
+    blocks = _graphs_with_label(batch) if is_wide else np.array([float(len(batch))])
     products = float((blocks**2).sum()) * width * size.n_columns / len(batch)
     work = _FEATURE * batch.n_nodes * width * n_inputs + _PRODUCT * products
     n_piece = min(batch.n_nodes, _PIECE_NODES)

@@ -132,8 +132,9 @@ def uses_embeddings(model: GraphPredictor, batch: GraphBatch) -> bool:
     if model.approximate != "auto":
         return bool(model.approximate)
     # the work of the exact kernel is the square of the nodes, for each candidate
-    n_candidates = len(node_candidates(vars(model), batch.n_attributes))
-    n_nodes = batch.n_nodes * n_candidates**0.5
+    found = node_candidates(vars(model), batch.n_attributes, is_embedded=False)
+    runs = groupby(found, lambda nodes: nodes._replace(depth=0))  # depths share their levels
+    n_nodes = batch.n_nodes * len(list(runs)) ** 0.5
     return len(batch) > MAX_EXACT_GRAPHS or n_nodes > MAX_EXACT_NODES
 
 
@@ -212,7 +213,7 @@ class _Candidate(NamedTuple):
 
 def _candidates(model: GraphPredictor, batch: GraphBatch, seed: int) -> list[_Candidate]:
     """Engines to choose from, all checked, that share one computation of return probabilities."""
-    chosen = node_candidates(vars(model), batch.n_attributes)
+    chosen = node_candidates(vars(model), batch.n_attributes, model.approximate_)
     engines = [_make_engine(model, nodes, seed) for nodes in chosen]
     steps = [nodes.n_steps for nodes in chosen]
     options = (model.method, model.n_walks, model.self_loop, engines[0].walk_seed)

@@ -71,12 +71,13 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
     scale_attributes : {"raw", "standard", "drop"} (candidates), default=("standard", "raw", "drop")
         How attributes enter: with mean 0 and deviation 1 over the nodes of the training graphs, as
         they are, or not at all. Graphs without attributes have no such choice.
-    depth : int (candidates), default=0
-        Rounds by which labels are refined, as in `RetGKKernel`.
-    feature_map : {"joint", "tensor", "phases"}, default="joint"
+    depth : int or None (candidates), default=None
+        Rounds by which labels are refined, as in `RetGKKernel`. None are the candidates 2, 0, 1 and
+        3 for the exact kernel, which computes them together, and 0 and 2 for embeddings.
+    feature_map : {"joint", "tensor", "phases"}, default="phases"
         Of the embedding, as in `RetGKEmbedding`.
-    n_components : int, default=200
-        Features a label of the embedding.
+    n_components : int, default=1024
+        Features of the embedding (a label, for the other maps than "phases").
     n_landmarks : int, optional
         Graphs that the regularised least squares are expressed in; more are more accurate, at a
         cost that grows with their square. By default 1,000 of up to 5,000 graphs, 2,000 of more.
@@ -177,9 +178,9 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
             "raw",
             "drop",
         ),
-        depth: int | Sequence[int] = 0,
-        feature_map: FeatureMap = "joint",
-        n_components: int = 200,
+        depth: int | Sequence[int] | None = None,
+        feature_map: FeatureMap = "phases",
+        n_components: int = 1024,
         n_landmarks: int | None = None,
         cv: FoldMaker | None = 5,
         scoring: Scoring = None,
@@ -233,8 +234,8 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         y : array-like, shape (n_graphs,) or (n_graphs, n_outputs), optional
             Values; may be left out for a data set, which has its own.
         sample_weight : array-like, shape (n_graphs,), optional
-            Weights of the graphs: a graph of weight 2 counts as two of them, one of weight 0 is
-            left out.
+            Weights of the graphs: one of weight 2 counts as two, one of weight 0 is left out.
+            Bandwidths and scales of nodes count each graph once.
         groups : array-like, shape (n_graphs,), optional
             Groups of the graphs, which `cv` keeps together.
         **options : error
