@@ -175,7 +175,10 @@ def test_large_attributes_are_an_error_not_nan(dtype):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"feature_map": "both"}, r"feature_map must be one of ('joint', 'tensor'), got 'both'"),
+        (
+            {"feature_map": "both"},
+            r"feature_map must be one of ('joint', 'tensor', 'phases'), got 'both'",
+        ),
         ({"unknown_labels": "drop"}, "unknown_labels must be one of ("),
         ({"frequencies": "halton"}, "frequencies must be one of ("),
         ({"n_components": 0}, "n_components must be a whole number of at least 1"),

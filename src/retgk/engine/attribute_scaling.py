@@ -110,8 +110,12 @@ def column_spreads(attributes: Floats) -> Floats:
     return np.where(deviations > 1e-12 * largest, deviations, 0.0)
 
 
-def warn_of_uneven_attributes(batch: GraphBatch, rule: ScaleAttributes) -> None:
-    """Warn if raw columns differ by orders of magnitude from each other, or from one."""
+def warn_of_uneven_attributes(batch: GraphBatch, rule: ScaleAttributes, kernel: Any) -> None:
+    """
+    Warn if raw columns differ by orders of magnitude from each other, or from one.
+
+    The latter does not matter where a kernel is given, with a bandwidth of its own.
+    """
     spreads = column_spreads(batch.attributes) if rule == "raw" else np.empty(0)
     columns = np.flatnonzero(spreads)
     if len(columns) == 0:
@@ -123,7 +127,7 @@ def warn_of_uneven_attributes(batch: GraphBatch, rule: ScaleAttributes) -> None:
             f", attribute {least} one of {spreads[least]:.3g}: distances of nodes are those of the "
             "larger ones alone"
         )
-    elif spreads[most] > _UNEVEN:
+    elif kernel is None and spreads[most] > _UNEVEN:
         told += ": nodes are so far apart that hardly any two count as alike"
     else:
         return

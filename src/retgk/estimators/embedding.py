@@ -211,8 +211,8 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         intake, batch = fit_intake(self, as_batch(X))
         engine = embedding_engine(self)
         features = embedding_features(self, engine, batch)
-        warn_of_uneven_attributes(batch, self.scale_attributes)
         engine.fit(features, keep=np.empty(0, np.int64))
+        warn_of_uneven_attributes(batch, self.scale_attributes, self.attribute_kernel)
         set_fitted_embedding(self, engine, features.walks, intake)
         return self
 

@@ -214,9 +214,9 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
         check_graph_kernel(graph_kernel, len(batch))
         check_room(8 * len(batch) ** 2, "the kernel matrix", USE_A_GRAM_FILE)
         features = kernel_features(self, batch)
-        if not isinstance(self.attribute_kernel, Mapping):  # whose blocks have their own scales
-            warn_of_uneven_attributes(batch, self.scale_attributes)
         engine = kernel_engine(self).fit(features)
+        if not isinstance(self.attribute_kernel, Mapping):  # whose blocks have their own scales
+            warn_of_uneven_attributes(batch, self.scale_attributes, self.attribute_kernel)
         products = engine.inner_products()
         graph_kernel = fit_graph_kernel(graph_kernel, products, self.n_jobs)
         set_fitted_kernel(self, engine, features.walks, graph_kernel, intake, products)
