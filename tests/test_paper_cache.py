@@ -73,8 +73,8 @@ def test_records_name_their_code():
 
 
 PRESENTING_PACKAGES = ("cli", "persistence", "plot")
-PRESENTING_MODULES = {"figures", "report", "report_tables", "report_text", "report_times",
-                      "table_results"}  # fmt: skip
+PRESENTING_MODULES = {"figures", "report", "report_fair", "report_tables", "report_text",
+                      "report_times", "table_results"}  # fmt: skip
 
 
 def is_presenting(name):

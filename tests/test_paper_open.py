@@ -8,7 +8,7 @@ from benchmarks import report
 
 from retgk.paper.records import FORMAT
 from retgk.paper.report_text import open_sentence
-from retgk.paper.table_cells import TABLES, figure_cells, table_cells
+from retgk.paper.table_cells import TABLES, fair_cells, figure_cells, n_repetitions, table_cells
 from retgk.paper.table_results import records_by_cell
 from tests.paper_records import made_up
 
@@ -20,6 +20,7 @@ def everything():
     wanted += [(cell, 3) for table in TABLES for cell in table_cells(table, "nested")]
     wanted += [(cell, 1) for table in TABLES for cell in table_cells(table, "time")]
     wanted += [(cell, 3) for cell in figure_cells(2)]
+    wanted += [(cell, n_repetitions(cell, 10)) for cell in fair_cells()]
     wanted += [(cell, 3) for cell in table_cells(2, deduplicate=True) if "RetGK" in cell.method]
     return [made_up(cell, r) for cell, n in wanted for r in range(n)]
 
@@ -78,6 +79,18 @@ def test_copies_and_the_baseline(everything):
     assert open_sentence(records_by_cell(few), has_baseline=False) == (
         "Still to be run: tables without copies of graphs (--deduplicate); the published method in "
         "plain NumPy (benchmarks.bench_paper)."
+    )
+
+
+def test_fair_table(everything):
+    few = without(everything, protocol="fair", dataset="DD", method="RetGK_II depth", repetition=2)
+    few = without(few, protocol="fair", dataset="NCI1", method="WL")
+    assert open_sentence(records_by_cell(few)) == (
+        "Still to be run: fair table, WL on NCI1; fair table, RetGK_II depth (1 of 3 repetitions) "
+        "on DD."
+    )
+    assert open_sentence(records_by_cell(without(everything, protocol="fair"))) == (
+        "Still to be run: the fair table (--protocol fair)."
     )
 
 

@@ -31,6 +31,7 @@ class ProtocolName(StrEnum):
     paper = "paper"
     nested = "nested"
     time = "time"
+    fair = "fair"
 
 
 @command(name="run", examples=["retgk paper run --table 2 --dataset MUTAG"])
@@ -57,7 +58,8 @@ def run_cells(
         list[ProtocolName] | None,
         typer.Option(
             help="paper: the authors' own; nested: test graphs have no part in choices; time: "
-            "kernels from scratch, without accuracies. May be repeated."
+            "kernels from scratch, without accuracies; fair: the fixed folds of Errica et al. "
+            "(2020), beside networks. May be repeated."
         ),
     ] = None,
     deduplicate: Annotated[
@@ -68,6 +70,9 @@ def run_cells(
     ),
     data: Annotated[
         Path | None, typer.Option(help="Folder of the sets; default: download them.")
+    ] = None,
+    splits: Annotated[
+        Path | None, typer.Option(help="Folder of NAME_splits.json, for the fair protocol.")
     ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Folder for matrices; default: the user's cache folder.")
@@ -84,6 +89,8 @@ def run_cells(
     from retgk.paper.timed_matrices import default_cache
 
     protocols: list[Protocol] = [name.value for name in protocol or [ProtocolName.paper]]
+    if ("fair" in protocols) != (splits is not None):
+        raise typer.BadParameter("--protocol fair and --splits FOLDER go together")
     cells = chosen_cells(
         tables=_numbers("table", table),
         figures=_numbers("figure", figure),
@@ -94,7 +101,8 @@ def run_cells(
         deduplicate=deduplicate,
     )
     cells = _cells_with_packages(cells, asked=method is not None)
-    runner = Runner(data, cache or default_cache(), n_jobs, Limits(limit_seconds, limit_megabytes))
+    limits = Limits(limit_seconds, limit_megabytes)
+    runner = Runner(data, cache or default_cache(), n_jobs, limits, splits=splits)
     with _progress_lines() as say:
         n_written = run_tasks_into(records, ordered_tasks(cells, repetitions), runner, say)
     print_line(f"{n_written} records added to {records}")

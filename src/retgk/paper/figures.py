@@ -24,7 +24,9 @@ __all__ = [
     "figure_1_picture",
     "figure_2_curves",
     "figure_2_pictures",
+    "new_figure",
     "plateau_grid",
+    "save_figure",
     "toy_graph",
 ]
 
@@ -57,7 +59,7 @@ class Picture(NamedTuple):
         )
 
 
-def _save_figure(name: str, caption: str, figure: Any) -> Picture:
+def save_figure(name: str, caption: str, figure: Any) -> Picture:
     """Picture with both files of a figure, the same to the bit whenever they are made."""
     from matplotlib import rc_context
 
@@ -70,7 +72,7 @@ def _save_figure(name: str, caption: str, figure: Any) -> Picture:
     return Picture(name, caption, *files)
 
 
-def _new_figure(size: tuple[float, float]) -> tuple[Any, Any]:
+def new_figure(size: tuple[float, float]) -> tuple[Any, Any]:
     """A figure apart from pyplot, whose backend and state belong to the user."""
     from matplotlib.figure import Figure
 
@@ -131,13 +133,13 @@ def toy_graph() -> tuple[GraphBatch, list[int]]:
 
 def figure_1_picture() -> Picture:
     """Figure 1: return probabilities of the three centres; it needs no records."""
-    figure, axes = _new_figure((5.5, 4.2))
+    figure, axes = new_figure((5.5, 4.2))
     _draw_centres(axes)
     caption = (
         "Figure 1: return probabilities of three centres of equal degree in a toy graph. The paper "
         "shows its graph as a picture only; this one has the properties that the text states."
     )
-    return _save_figure("figure_1", caption, figure)
+    return save_figure("figure_1", caption, figure)
 
 
 def _draw_centres(axes: Any) -> None:
@@ -256,12 +258,12 @@ def figure_2_pictures(curves: Sequence[Curve]) -> list[Picture]:
             f"Figure 2: accuracy of RetGK_II against the {name}. Bands are one "
             "standard deviation over repetitions; rings mark the value of the tables."
         )
-        pictures.append(_save_figure(f"figure_2_{parameter}", caption, _draw_curves(own)))
+        pictures.append(save_figure(f"figure_2_{parameter}", caption, _draw_curves(own)))
     return pictures
 
 
 def _draw_curves(curves: Sequence[Curve]) -> Any:
-    figure, axes = _new_figure((5, 4.6))
+    figure, axes = new_figure((5, 4.6))
     order = list(read_settings("figure_2")["sets"])
     for curve in curves:
         number = order.index(curve.dataset)

@@ -28,6 +28,13 @@ from retgk.paper.figures import (
     plateau_grid,
 )
 from retgk.paper.records import Record, read_records
+from retgk.paper.report_fair import (
+    FairResult,
+    fair_grid,
+    fair_lines,
+    fair_pictures,
+    fair_results,
+)
 from retgk.paper.report_tables import (
     OURS,
     Grid,
@@ -64,8 +71,8 @@ __all__ = ["csv_files", "published_seconds", "write_report"]
 
 TITLE = "RetGK: the tables and figures of the paper, computed again"
 _KNOWN_FILES = {
-    "baseline.csv", "cells.csv", "figure_2.csv", "times.csv", "variations.csv",
-    "figure_1.png", "figure_2_D0.png", "figure_2_Dc.png", "figure_2_S.png",
+    "baseline.csv", "cells.csv", "fair.csv", "figure_2.csv", "times.csv", "variations.csv",
+    "fair.png", "figure_1.png", "figure_2_D0.png", "figure_2_Dc.png", "figure_2_S.png",
 }  # fmt: skip
 """Files that a report may have: those of an earlier one must not outlive what they showed."""
 
@@ -86,11 +93,12 @@ def write_report(
     cells, tried = records_by_cell(found), variations(found)
     rows = [row for table in TABLES for row in table_rows(table, cells)]
     curves, measurements = figure_2_curves(cells), _read_measurements(baseline)
-    grids = _grids(rows, curves, tried, measurements)
-    pictures = [figure_1_picture(), *figure_2_pictures(curves)]
+    fair = fair_results(cells)
+    grids = _grids(rows, curves, tried, measurements, fair)
+    pictures = [figure_1_picture(), *figure_2_pictures(curves), *fair_pictures(fair)]
     still_open = open_sentence(cells, has_baseline=bool(measurements))
     sentences = provenance_sentences(found, n_unknown_records(cells), still_open)
-    texts = csv_files(rows, curves, tried, measurements)
+    texts = csv_files(rows, curves, tried, measurements, fair)
     texts["report.md"] = _markdown(grids, pictures, [legend(is_page=False), *sentences])
     texts["report.html"] = _html(grids, pictures, [legend(is_page=True), *sentences])
     folder = Path(output)
@@ -137,11 +145,13 @@ def _grids(
     curves: Sequence[Curve],
     tried: Sequence[Variation],
     measurements: Sequence[Mapping[str, Any]],
+    fair: Sequence[FairResult],
 ) -> list[Grid]:
     """All tables; those that depend on records of some kind only if they have rows."""
     tables = [accuracy_grid(table, [row for row in rows if row.table == table]) for table in TABLES]
     others = [
         tried_grid(rows, tried),
+        fair_grid(fair),
         protocols_grid(),
         both_protocols_grid(rows),
         copies_grid(rows),
@@ -193,6 +203,7 @@ def csv_files(
     curves: Sequence[Curve],
     tried: Sequence[Variation],
     measurements: Sequence[Mapping[str, Any]],
+    fair: Sequence[FairResult] = (),
 ) -> dict[str, str]:
     """
     Content of the CSV files of a report, by name; a file without lines is left out.
@@ -205,6 +216,7 @@ def csv_files(
         "figure_2.csv": _point_lines(curves),
         "variations.csv": map(_variation_line, tried),
         "baseline.csv": map(_baseline_line, measurements),
+        "fair.csv": fair_lines(fair),
     }
     made = {name: list(own) for name, own in lines.items()}
     return {name: _csv_text(own) for name, own in made.items() if own}

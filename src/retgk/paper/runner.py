@@ -13,14 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from retgk.array_types import Floats, Ints
-from retgk.graphs.ragged import offsets
+from retgk.array_types import Ints
+from retgk.engine.node_features import NodeFeatures
 from retgk.kernels.graph_kernels import (
     ExponentialGraphKernel,
     GraphKernel,
     PolynomialGraphKernel,
 )
-from retgk.kernels.node_kernels import Laplacian
+from retgk.paper.fair_folds import read_fair_folds
+from retgk.paper.fair_methods import FairWork, fair_outcome
 from retgk.paper.paper_graphs import PaperSet, load_paper_set
 from retgk.paper.peers import PROGRAM, Limits, PeerFailure, peer_matrix
 from retgk.paper.protocols import (
@@ -31,11 +32,17 @@ from retgk.paper.protocols import (
     time_outcome,
 )
 from retgk.paper.records import Record, key_of, provenance
-from retgk.paper.table_cells import Cell, protocol_settings
-from retgk.paper.timed_matrices import Matrix, embedding_matrix, exact_matrix, matrix_path
-from retgk.walks.return_probabilities import return_probabilities
+from retgk.paper.table_cells import Cell, protocol_settings, read_settings
+from retgk.paper.timed_matrices import (
+    Matrix,
+    embedding_matrix,
+    exact_matrix,
+    matrix_path,
+    median_gamma,
+)
+from retgk.walks.return_probabilities import Walks
 
-__all__ = ["METHOD_KINDS", "MethodKind", "Runner"]
+__all__ = ["METHOD_KINDS", "MethodKind", "Runner", "method_cost"]
 
 Settings = Mapping[str, Any]
 Choice = dict[str, float]
@@ -47,7 +54,8 @@ class Runner:
     Computes records of cells.
 
     `data_home` is the folder of the sets, None to download them, and `cache` that of matrices that
-    are kept. `limits` are for peers, which run as `peer_program`.
+    are kept. `limits` are for peers, which run as `peer_program`. `splits` is the folder of the
+    folds of the fair protocol.
     """
 
     data_home: Path | None
@@ -56,7 +64,8 @@ class Runner:
     limits: Limits = field(default_factory=Limits)
     peer_program: Sequence[str] = PROGRAM
     _sets: dict[str, PaperSet] = field(default_factory=dict, repr=False)
-    _probabilities: dict[int, Floats] = field(default_factory=dict, repr=False)
+    splits: Path | None = None
+    _features: dict[int, NodeFeatures] = field(default_factory=dict, repr=False)
 
     def record(self, cell: Cell, repetition: int) -> Record:
         """
@@ -93,7 +102,7 @@ class Runner:
         key = key_of({"dataset": cell.dataset, "deduplicate": cell.deduplicate, **uses})
         if key not in self._sets:
             self._sets.clear()
-            self._probabilities.clear()
+            self._features.clear()
             self._sets[key] = load_paper_set(
                 cell.dataset, self.data_home, deduplicate=cell.deduplicate, **uses
             )
@@ -110,18 +119,16 @@ class Runner:
 
     def median_gamma(self, data: PaperSet, train: Ints, n_steps: int) -> float:
         """One over the median distance of nodes of training graphs."""
-        graphs = data.graphs
-        if n_steps not in self._probabilities:
-            self._probabilities[n_steps] = return_probabilities(graphs, n_steps, n_jobs=self.n_jobs)
-        is_chosen = np.zeros(len(graphs), bool)
-        is_chosen[train] = True
-        points = self._probabilities[n_steps][np.repeat(is_chosen, graphs.node_counts)]
-        return Laplacian("median").fitted(points, offsets(graphs.node_counts[is_chosen]), 0).scale
+        if n_steps not in self._features:
+            self._features[n_steps] = NodeFeatures(data.graphs, Walks(n_steps), self.n_jobs)
+        return median_gamma(self._features[n_steps], train)
 
     def _outcome(self, cell: Cell, data: PaperSet, seed: int, matrices: list[Matrix]) -> Outcome:
         """Folds of one repetition; the matrices that it took are added to a list."""
         if cell.protocol == "nested":
             return self._nested_outcome(cell, data, seed, matrices)
+        if cell.protocol == "fair":
+            return self._fair_outcome(cell, data, seed, matrices)
         kernel = _graph_kernel(cell.settings, cell.settings.get("p"))
         if cell.protocol == "time":
             with self._without_kept_matrices() as fresh:
@@ -160,6 +167,21 @@ class Runner:
         matrices.extend(known.values())
         return outcome
 
+    def _fair_outcome(
+        self, cell: Cell, data: PaperSet, seed: int, matrices: list[Matrix]
+    ) -> Outcome:
+        file = read_settings("fair")["sets"][cell.dataset]["file"]
+        folds = read_fair_folds(self.splits, file, cell.settings["folds"], len(data.targets))
+
+        def matrix_of_peer(settings: Settings) -> Matrix:
+            return self.matrix(replace(cell, settings=settings), data, seed)
+
+        rules = protocol_settings("fair")
+        work = FairWork(data, cell.settings, rules, seed, self.n_jobs, matrix_of_peer)
+        outcome = fair_outcome(work, folds)
+        matrices.append(work.matrix())
+        return outcome
+
     @contextmanager
     def _without_kept_matrices(self) -> "Iterator[Runner]":
         """
@@ -169,7 +191,7 @@ class Runner:
         """
         folder = self.cache / "timed"
         try:
-            yield replace(self, cache=folder, _sets={}, _probabilities={})
+            yield replace(self, cache=folder, _sets={}, _features={})
         except PeerFailure:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -267,3 +289,13 @@ METHOD_KINDS = {
     "grakel": MethodKind(_grakel_matrix, _no_choices, _grakel_cost),
 }
 """By the `kind` of a method in the settings of the tables."""
+
+_COST_LIKE = {"levels": "exact", "phases": "embedding", "classifier": "exact"}
+"""Kinds of the fair protocol, and those whose matrix costs about as much."""
+
+
+def method_cost(settings: Settings, n_graphs: int, n_nodes: float) -> float:
+    """Rough seconds of the matrix of a method, by its kind."""
+    kind = str(settings["kind"])
+    kind = _COST_LIKE.get(kind, kind)
+    return METHOD_KINDS[kind].cost(settings, n_graphs, n_nodes)

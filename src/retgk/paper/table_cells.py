@@ -22,7 +22,9 @@ __all__ = [
     "Protocol",
     "cell_key",
     "chosen_cells",
+    "fair_cells",
     "figure_cells",
+    "n_repetitions",
     "protocol_settings",
     "read_settings",
     "set_sizes",
@@ -31,7 +33,7 @@ __all__ = [
 ]
 
 TABLES = (1, 2, 3, 4)
-Protocol = Literal["paper", "nested", "time"]
+Protocol = Literal["paper", "nested", "time", "fair"]
 Settings = Mapping[str, Any]
 
 
@@ -40,7 +42,7 @@ class Cell:
     """One number of a table or one point of a figure."""
 
     place: str
-    """As in "table 2", "figure 2: S=20", or "variation of table 1: p=2"."""
+    """As in "table 2", "figure 2: S=20", "variation of table 1: p=2", or "fair table"."""
     dataset: str
     method: str
     settings: Settings = field(hash=False)
@@ -138,6 +140,63 @@ def _has_protocol(cell: Cell) -> bool:
     return bool(set_sizes(cell.dataset)[0] <= choice.get("max_graphs", float("inf")))
 
 
+# The fair table
+
+
+def fair_cells() -> list[Cell]:
+    """Cells of the table with fixed folds, set by set; a digest of the folds is in the settings."""
+    settings = read_settings("fair")
+    return [
+        Cell("fair table", name, method, _fair_settings(name, method), "fair")
+        for name in settings["sets"]
+        for method in settings["methods"]
+    ]
+
+
+def _fair_settings(name: str, method: str) -> dict[str, Any]:
+    """Settings of a method, with lists of what is chosen from."""
+    fair = read_settings("fair")
+    source, own = fair["sets"][name], fair["methods"][method]
+    table = read_settings(f"table_{source['table']}")
+    found = {use: table[use] for use in ("uses_labels", "uses_attributes")}
+    if own["kind"] == "classifier":
+        found["defaults"] = _classifier_defaults()
+    if own["kind"] == "levels" and "n_steps" not in own:
+        found |= _published_settings(table, name)
+    found |= {**own, "folds": source["folds"]}
+    if "scale_attributes" in found and not found["uses_attributes"]:
+        found["scale_attributes"] = ["raw"]
+    return found
+
+
+def _published_settings(table: Settings, name: str) -> dict[str, Any]:
+    """Settings of RetGK_I in a table, as lists of one."""
+    published = _cell_settings(table, name, "RetGK_I")
+    del published["structure_gamma"]  # the median, as in all others
+    chosen = {key: [published[key]] for key in ("p", "median_scale")}
+    return {**published, **chosen, "scale_attributes": ["raw"]}
+
+
+@cache
+def _classifier_defaults() -> dict[str, str]:
+    """Defaults of the classifier, in text: with others, it is another method."""
+    from retgk.estimators.classifier import RetGKClassifier
+
+    values = RetGKClassifier().get_params(deep=False)
+    of_no_effect = ("n_jobs", "random_state", "verbose")
+    return {key: repr(value) for key, value in values.items() if key not in of_no_effect}
+
+
+def n_repetitions(cell: Cell, n_wanted: int) -> int:
+    """Number of repetitions of a cell, of which so many are wanted, that are not all the same."""
+    if cell.protocol != "fair":
+        return n_wanted
+    return min(n_wanted, int(read_settings("fair")["repetitions"].get(cell.method, 1)))
+
+
+# Figures and variations
+
+
 def figure_cells(figure: int = 2) -> list[Cell]:
     """
     Cells of a figure, set by set and parameter by parameter; figure 1 needs no records.
@@ -211,8 +270,9 @@ def chosen_cells(
     Cells that are asked for: all tables and figure 2 unless some of these or variations are named.
 
     `sets` and `methods` leave out cells of other names. Figures and variations are made by the
-    paper's protocol alone.
+    paper's protocol alone; the fair protocol has one table of its own.
     """
+    _check_fair(tables, deduplicate=deduplicate, protocols=protocols)
     if (figures or variations) and (deduplicate or "paper" not in protocols):
         raise InvalidInputError(
             "figures and variations are made by the paper's protocol with all graphs; leave them "
@@ -223,9 +283,11 @@ def chosen_cells(
     cells = [
         cell
         for protocol in protocols
+        if protocol != "fair"
         for table in tables or ()
         for cell in table_cells(table, protocol, deduplicate=deduplicate)
     ]
+    cells += fair_cells() if "fair" in protocols else []
     if "paper" in protocols and not deduplicate:
         cells += [cell for figure in figures or () for cell in figure_cells(figure)]
     cells += variation_cells() if variations else []
@@ -238,6 +300,20 @@ def chosen_cells(
         for cell in cells
         if (not sets or cell.dataset in sets) and (not methods or cell.method in methods)
     ]
+
+
+def _check_fair(
+    tables: Sequence[int] | None, *, deduplicate: bool, protocols: Sequence[Protocol]
+) -> None:
+    """Raise where the fair table is asked for with what it cannot have."""
+    if "fair" in protocols and deduplicate:
+        raise InvalidInputError(
+            "the folds of the fair protocol are of all graphs; do not drop copies with it"
+        )
+    if list(protocols) == ["fair"] and tables is not None:
+        raise InvalidInputError(
+            "the fair protocol has a table of its own; leave the numbers of tables out"
+        )
 
 
 def _check_not_missing(wanted: Sequence[str] | None, known: set[str]) -> None:

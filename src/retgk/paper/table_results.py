@@ -15,6 +15,7 @@ from retgk.paper.table_cells import (
     Cell,
     Protocol,
     cell_key,
+    fair_cells,
     figure_cells,
     read_settings,
     table_cells,
@@ -31,6 +32,7 @@ __all__ = [
     "n_unknown_records",
     "published_accuracies",
     "published_methods",
+    "published_networks",
     "published_times",
     "published_words",
     "records_by_cell",
@@ -98,6 +100,17 @@ def published_times() -> dict[tuple[int, str], str]:
     return {
         (int(row["table"]), row["method"]): row["total_time_of_kernel_computation"]
         for row in _read_csv("times")
+    }
+
+
+@cache
+def published_networks() -> dict[tuple[str, str], PublishedAccuracy]:
+    """Accuracies of networks on the folds of the fair table; deviations are over these folds."""
+    return {
+        (row["set"], row["method"]): PublishedAccuracy(
+            float(row["accuracy"]), float(row["deviation"])
+        )
+        for row in _read_csv("fair_protocol")
     }
 
 
@@ -200,7 +213,8 @@ def n_unknown_records(records: RecordsByCell) -> int:
         for deduplicate in (False, True)
         for cell in table_cells(table, protocol, deduplicate=deduplicate)
     ]
-    known = {cell_key(cell.identity()) for cell in cells + figure_cells(2)}
+    cells += figure_cells(2) + fair_cells()
+    known = {cell_key(cell.identity()) for cell in cells}
     return sum(len(own) for key, own in records.items() if key not in known)
 
 

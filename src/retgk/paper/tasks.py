@@ -12,8 +12,8 @@ import numpy as np
 from retgk.paper.peers import Limits
 from retgk.paper.protocols import compile_graph_kernels
 from retgk.paper.records import Record, key_of, read_records, record_writer
-from retgk.paper.runner import METHOD_KINDS, Runner
-from retgk.paper.table_cells import Cell, set_sizes
+from retgk.paper.runner import Runner, method_cost
+from retgk.paper.table_cells import Cell, n_repetitions, set_sizes
 
 __all__ = ["Task", "ordered_tasks", "run_tasks_into", "without_missing_peers"]
 
@@ -36,8 +36,8 @@ class Task:
         n_graphs, n_classes, n_nodes = set_sizes(self.cell.dataset)
         settings = self.cell.settings
         seconds = 2.0 * (n_graphs / 1000) ** 2 * float(np.sqrt(n_classes))
-        seconds += METHOD_KINDS[settings["kind"]].cost(settings, n_graphs, n_nodes)
-        if self.cell.protocol == "nested":
+        seconds += method_cost(settings, n_graphs, n_nodes)
+        if self.cell.protocol in ("nested", "fair"):
             seconds *= 10
         return float(seconds * (1 + self.repetition))
 
@@ -55,7 +55,7 @@ def ordered_tasks(cells: Iterable[Cell], repetitions: int) -> list[Task]:
     """All repetitions of all cells, the cheapest first; cells of equal settings count once."""
     tasks: dict[str, Task] = {}
     for cell in cells:
-        for repetition in range(repetitions):
+        for repetition in range(n_repetitions(cell, repetitions)):
             task = Task(cell, repetition)
             tasks.setdefault(task.key, task)
     return sorted(tasks.values(), key=lambda task: task.cost)

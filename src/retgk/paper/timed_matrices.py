@@ -23,6 +23,7 @@ from retgk.estimators.engines_of_parameters import (
 from retgk.estimators.gram_file import check_new_gram, write_gram
 from retgk.estimators.kernel import RetGKKernel
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.ragged import offsets
 from retgk.kernels.node_kernels import Gaussian, Laplacian
 from retgk.paper.paper_graphs import PaperSet
 from retgk.paper.records import key_of, source_digest
@@ -36,6 +37,7 @@ __all__ = [
     "embedding_matrix",
     "exact_matrix",
     "matrix_path",
+    "median_gamma",
 ]
 
 Settings = Mapping[str, Any]
@@ -132,6 +134,15 @@ def _write_exact_matrix(
         "peak_mb": round(peak_megabytes(), 1),
         "resumed": resumed,
     }
+
+
+def median_gamma(features: NodeFeatures, train: Ints) -> float:
+    """One over the median distance of nodes of training graphs."""
+    sizes = features.batch.node_counts
+    is_chosen = np.zeros(len(sizes), bool)
+    is_chosen[train] = True
+    points = features.probabilities[np.repeat(is_chosen, sizes)]
+    return Laplacian("median").fitted(points, offsets(sizes[is_chosen]), 0).scale
 
 
 def _seconds_of(work: Callable[[], object]) -> float:
