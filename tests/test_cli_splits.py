@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from retgk import GraphDataset, RetGKClassifier, scaffold_folds
@@ -265,3 +266,44 @@ def test_metrics_that_are_not_defined(graphs_file: Path, tmp_path: Path) -> None
     path.write_text(json.dumps([{"train": zeros[:9], "test": ones}]))
     message = "fold 0: all 9 graphs are of one class, 0"
     assert_fails(invoke("cv", graphs_file, "--split", path), message)
+
+
+def test_folds_by_name_and_with_gaps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of a table of folds are matched by names; rows that were left out are not forgotten."""
+    pytest.importorskip("rdkit")
+    monkeypatch.chdir(tmp_path)
+    smiles = ["CCO", "c1ccccc1", "CC(", "CCN", "CCC", "C1CCCCC1", "OCC", "c1ccncc1", "CCCC"]
+    rows = [f"m{i},{text},{i % 2}" for i, text in enumerate(smiles)]
+    Path("mols.csv").write_text("name,smiles,y\n" + "\n".join(rows) + "\n")
+    readable = [i for i in range(9) if i != 2]
+    folds = {i: place % 2 for place, i in enumerate(readable)}
+    turned = [f"m{i},{folds[i]}" for i in reversed(readable)]
+    Path("named.csv").write_text("name,fold\n" + "\n".join(turned) + "\n")
+    command = [
+        "cv",
+        "mols.csv",
+        "--target-column",
+        "y",
+        "--skip-invalid",
+        "--C",
+        "1",
+        "--p",
+        "1",
+        "--scale",
+        "1",
+    ]
+    result = invoke(*command, "--split", "named.csv", "-o", "scores.csv")
+    assert result.exit_code == 0, result.stderr
+    found = pd.read_csv("scores.csv")
+    assert found["graph"].tolist() == readable
+    order = sorted(set(found["fold"]))
+    assert [order.index(fold) for fold in found["fold"]] == [folds[i] for i in readable]
+    Path("short.csv").write_text("fold\n" + "\n".join("01" * 4) + "\n")
+    result = invoke(*command, "--split", "short.csv")
+    assert result.exit_code == 1
+    assert "fewer than the source, of which some were left out" in result.stderr
+    Path("other.csv").write_text(
+        "name,fold\nm0,0\nmX,1\nm1,0\nm3,1\nm4,0\nm5,1\nm6,0\nm7,1\nm8,0\n"
+    )
+    result = invoke("cv", "mols.csv", "--target-column", "y", "--split", "other.csv")
+    assert result.exit_code == 1

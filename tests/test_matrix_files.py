@@ -318,3 +318,14 @@ def test_commands_read_matrices(tmp_path):
     data = read_graphs(output)
     assert data.graphs == from_numpy(STACK)
     assert (data.targets.tolist(), data.graph_names) == ([8, 7], ["k-0", "k-1"])
+
+
+def test_tables_of_other_names_are_not_matched_by_order(tmp_path):
+    """Rows that name something, but no graph, may stand in any order."""
+    for name in ("a", "b"):
+        np.save(tmp_path / f"{name}.npy", np.ones((3, 3)) - np.eye(3))
+    table = tmp_path.parent / "names.csv"
+    for rows in ("subject,target\nb_1,1\na_1,2\n", "subject,target\n24,1\n7,2\n"):
+        table.write_text(rows)
+        with pytest.raises(InvalidInputError, match="no cell names a graph; those of column 'subj"):
+            read_graphs(tmp_path, targets=table)

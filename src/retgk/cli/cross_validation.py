@@ -48,6 +48,12 @@ def is_regression(learning: Learning, targets: NDArray[Any]) -> bool:
         return True
     if targets.dtype.kind in "iuf":
         _ask_if_classes(targets)
+    elif len(set(targets.tolist())) > max(_FEW_CLASSES, len(targets) / 2):
+        raise InvalidInputError(
+            f"targets are {len(set(targets.tolist()))} different texts for {len(targets)} graphs, "
+            f"such as {targets[0]!r}, so that few graphs are of one class; name another column, or "
+            "say --task classification if they are classes"
+        )
     return False
 
 

@@ -70,6 +70,9 @@ class _Places:
         self.n_graphs = len(collection)
         self.has_gaps = collection.rows is not None
         self.of_number = {int(row): place for place, row in enumerate(rows)}
+        names = collection.graph_names or ()
+        pairs = zip(names, map(int, rows), strict=False)
+        self.of_name = dict(pairs) if len(set(names)) == len(names) else {}
 
     def find(self, numbers: Any, where: str) -> NDArray[Any]:
         """Give positions of numbered graphs, without those that were left out in reading."""
@@ -183,7 +186,13 @@ def _table_parts(text: str, path: Path, places: _Places) -> list[NDArray[Any]]:
     if "graph" in names:
         numbers = _numbers([row[names.index("graph")] for row in rows[1:]], path)
     else:
-        numbers = list(range(len(folds)))
+        named = _named(rows[1:], at, path, places)
+        numbers = list(range(len(folds))) if named is None else named
+        if named is None and places.has_gaps and len(folds) <= max(places.of_number):
+            raise InvalidInputError(
+                f"{path} has {len(folds)} rows, fewer than the source, of which some were left "
+                'out; give every row of the source a fold, or their numbers in a column "graph"'
+            )
     if len(folds) < places.n_graphs:
         raise InvalidInputError(
             f"{path} has {len(folds)} rows for {places.n_graphs} graphs; give every graph a fold"
@@ -194,6 +203,25 @@ def _table_parts(text: str, path: Path, places: _Places) -> list[NDArray[Any]]:
         by_fold.setdefault(fold, []).append(number)
     tested = {name: places.find(by_fold[name], str(path)) for name in _tested(folds, path)}
     return [_filled(test, f"{path}, fold {name}") for name, test in tested.items()]
+
+
+def _named(rows: list[list[str]], fold_at: int, path: Path, places: _Places) -> list[int] | None:
+    """Numbers of the graphs that rows name in a column; None where no column names any."""
+    for at in range(max(map(len, rows), default=0)):
+        cells = [row[at].strip() if at < len(row) else "" for row in rows]
+        known = [cell in places.of_name for cell in cells]
+        if at == fold_at or not any(known) or len(set(cells)) < len(cells):
+            continue
+        if not all(known) and not places.has_gaps:
+            unknown = cells[known.index(False)]
+            raise InvalidInputError(
+                f"{path}, row {known.index(False) + 1}: there is no graph {unknown!r}; name graphs "
+                "as the source does"
+            )
+        # rows of graphs that were left out get numbers that no graph has
+        beyond = max(places.of_number) + 1
+        return [places.of_name.get(cell, beyond + row) for row, cell in enumerate(cells)]
+    return None
 
 
 def _numbers(texts: list[str], path: Path) -> list[int]:

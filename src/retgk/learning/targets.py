@@ -107,7 +107,13 @@ def class_targets(targets: NDArray[Any]) -> ClassTargets:
     from sklearn.utils.validation import column_or_1d
 
     flat = column_or_1d(targets, warn=True)
-    check_classification_targets(flat)
+    try:
+        check_classification_targets(flat)
+    except ValueError as error:
+        raise InvalidInputError(
+            "targets are numbers with fractions, not classes; RetGKRegressor takes them, or make "
+            f"classes of them ({error})"
+        ) from error
     classes, codes = np.unique(flat, return_inverse=True)
     if len(classes) < 2:
         raise InvalidInputError(

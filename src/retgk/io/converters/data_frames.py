@@ -64,7 +64,7 @@ def from_dataframe(
     source: Name = "source",
     target: Name = "target",
     node: Name = "node",
-    weight: Name | None = None,
+    weight: Name | None = "weight",
     label: Name | list[Name] | None = None,
     attributes: Name | list[Name] | None = None,
     categorical: Categorical | None = None,
@@ -90,8 +90,9 @@ def from_dataframe(
         Columns of `edges` that name the two ends.
     node : hashable
         Column of `nodes` that names the node.
-    weight : hashable, optional
-        Column of `edges` that is the weight; ones by default.
+    weight : hashable or None, default="weight"
+        Column of `edges` that is the weight; None for unweighted graphs, as they are by default
+        where there is no column "weight".
     label : hashable or list of hashable, optional
         Column of `nodes` that is the discrete label; several make one label, a tuple, as in
         `from_networkx`.
@@ -127,6 +128,8 @@ def from_dataframe(
     edge_table, node_table = _Table("edges", edges), _Table("nodes", nodes)
     if nodes is not None:
         keys.add_nodes(node_table, graph_id, node)
+    if weight == "weight" and not edge_table.has(weight):
+        weight = None
     ends = _edge_ends(edge_table, keys, (graph_id, source, target), nodes is None)
     position, sizes = _positions_by_graph(keys)
     found = _node_arrays(node_table, columns, position)
@@ -158,6 +161,10 @@ class _Table:
         self.kind = kind
         self.frame = frame
         self.n_rows: int | None = None
+
+    def has(self, name: Name) -> bool:
+        """Whether there is such a column."""
+        return name in list(getattr(self.frame, "column_names", None) or self.frame)
 
     def values(self, name: Name) -> list[Any]:
         """Values of one column, as Python has them."""

@@ -23,7 +23,7 @@ from retgk.io.converters.local_edges import (
 )
 from retgk.io.converters.node_columns import NodeColumns
 from retgk.io.converters.node_values import join_labels, short_repr, stack_attributes
-from retgk.runtime.near_names import names_there
+from retgk.runtime.near_names import names_there, near_names
 
 __all__ = ["GraphReader", "NodeLinks", "PlainGraphs", "is_plain"]
 
@@ -34,6 +34,8 @@ _SET_IT = Remedy(
     'or "keep")',
 )
 _FORMS = 'a graph has "edges", or "nodes" and "links" (or "edges")'
+
+_PLAIN_KEYS = ("edges", "weights", "n_nodes", "labels", "attributes", "target", "name")
 
 
 def is_plain(value: dict[str, Any]) -> bool:
@@ -164,6 +166,10 @@ class PlainGraphs(GraphReader):
 
     def _plain_edges(self, value: dict[str, Any]) -> tuple[LocalEdges, int]:
         """Edges of one graph and its number of nodes."""
+        for key in value:
+            near = near_names(key, _PLAIN_KEYS) if key not in (*_PLAIN_KEYS, self.target) else []
+            if near:
+                raise InvalidInputError(f"{key!r} is not read; did you mean {near[0]!r}?")
         rows, weights = _list_or_none(value, "edges") or [], _list_or_none(value, "weights")
         if weights is None and rows and all(_is_row(row, 3) for row in rows):
             rows, weights = [row[:2] for row in rows], [row[2] for row in rows]

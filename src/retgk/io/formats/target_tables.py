@@ -17,6 +17,7 @@ from retgk.runtime.parse_budget import ParseBudget
 __all__ = ["with_targets"]
 
 _NAME_COLUMNS = ("file", "filename", "file_name", "path", "name")
+_ID_COLUMNS = ("subject", "participant", "participant_id", "subject_id", "sample", "id")
 _TARGET_COLUMN = "target"
 _TABLES = {".csv", ".tsv"}
 _MOST_SHOWN = 5
@@ -102,8 +103,37 @@ def _table_targets(dataset: GraphDataset, table: _Table, column: str | None) -> 
         line = table.rows[texts.index("")][0]
         raise InvalidInputError(f"{table.path}, line {line} has no target; fill it in")
     if name_at is None:
+        _check_no_other_names(table, dataset.graph_names, column)
         return texts
     return _in_order_of_graphs(table, name_at, texts, dataset.graph_names or ())
+
+
+def _check_no_other_names(
+    table: _Table, graph_names: Sequence[str] | None, target: str | None
+) -> None:
+    """Raise if rows have names, but none of a graph: their order is not that of the graphs."""
+    if not graph_names or table.width < 2:
+        return
+    for at in range(table.width):
+        cells = table.cells(at)
+        heading = "" if table.columns is None else table.columns[at]
+        is_target = heading == (target or _TARGET_COLUMN)
+        is_number = all(map(_is_number, cells)) and heading.lower() not in _ID_COLUMNS
+        if is_target or is_number or len(set(cells)) < len(cells):
+            continue
+        raise InvalidInputError(
+            f"{table.path}: no cell names a graph; those of column {heading or at + 1!r} are "
+            f"{_shown(cells)}, graphs are called {_shown(list(graph_names))}; name rows as the "
+            "graphs, or leave that column out to match them by their order"
+        )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _matches(cell: str, names: set[str]) -> bool:
