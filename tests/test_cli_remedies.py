@@ -17,6 +17,7 @@ from retgk import (
     from_smiles,
     load_tudataset,
     make_graph_classification,
+    read_parquet,
     save_model,
     write_json,
     write_parquet,
@@ -75,7 +76,7 @@ COMMANDS = {
     ),
     "plain_graphs": (
         "convert small.parquet e --to edges",
-        "labels nor attributes; write GraphML, or --no-labels and --no-attributes",
+        "; write GraphML, or --no-labels, --no-edge-labels and --no-attributes",
     ),
     "graphml": ("convert lonely.parquet e --to edges", "would lose it; write GraphML"),
     "integers": (
@@ -85,6 +86,18 @@ COMMANDS = {
     "integer_labels": (
         "convert mol.csv MOL.zip --target-column y",
         "got 'C'; leave labels out with --no-labels, or write Parquet",
+    ),
+    "integer_edge_labels": (
+        "convert mol.csv MOL.zip --target-column y --no-labels --bond-types",
+        "got 'SINGLE'; leave labels of edges out with --no-edge-labels, or write Parquet",
+    ),
+    "missing_edge_label": (
+        "info bare.graphml --edge-label-name k",
+        "; set it on all edges, or give edges without a label of their own with --missing label",
+    ),
+    "edge_labels": (
+        "predict deep.retgk bonds.parquet --no-edge-labels",
+        "; give all the same with --edge-label-name, --bond-types or --no-edge-labels",
     ),
     "model_bytes": (
         "predict model.retgk small.parquet --max-bytes 9",
@@ -133,6 +146,7 @@ OTHERS = {
     "bond_orders",
     "categories",
     "data_home",
+    "edge_values",
     "fewer_candidates",
     "monte_carlo",
     "n_components",
@@ -170,6 +184,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graph = nx.path_graph(2)
     graph.nodes[0].update(k="a", v=1.0)
     nx.write_graphml(graph, folder / "gap.graphml")
+    nx.write_graphml(nx.path_graph(2), folder / "bare.graphml")
     write_parquet(from_smiles(["CC", "C=C"], bond_orders=True), folder / "bonds.parquet")
     with zipfile.ZipFile(folder / "ONEWAY.zip", "w") as archive:
         archive.writestr("ONEWAY_A.txt", "1, 2\n2, 3\n")
@@ -185,6 +200,9 @@ def with_models(folder: Path) -> Path:
     assert invoke("fit", folder / "small.parquet", *options).exit_code == 0
     smiles = RetGKClassifier(n_steps=3, random_state=0).fit(from_smiles(["CC", "C=C"]), [0, 1])
     save_model(smiles, folder / "molecules.retgk")
+    bonds = read_parquet(folder / "bonds.parquet").graphs.with_edge_labels(["-", "-", "=", "="])
+    deep = RetGKClassifier(n_steps=3, depth=2, random_state=0).fit(bonds, [0, 1])
+    save_model(deep, folder / "deep.retgk")
     packed = zipfile.ZipFile(folder / "packed.retgk", "w", zipfile.ZIP_DEFLATED)
     with zipfile.ZipFile(model) as archive, packed:
         for name in archive.namelist():

@@ -12,13 +12,13 @@ from retgk import (
     make_graph_classification,
 )
 from retgk.io.graph_dataset import missing_targets
+from tests.labelled_edges import edge_label_values
 from tests.tu_files import toy_graphs
 
 
 def test_targets_become_an_array():
-    dataset = GraphDataset(toy_graphs(), ["a", "b", "a"], "T", edge_labels=range(9))
+    dataset = GraphDataset(toy_graphs(), ["a", "b", "a"], "T")
     assert dataset.targets.tolist() == ["a", "b", "a"]
-    assert dataset.edge_labels.tolist() == list(range(9))
     assert GraphDataset(toy_graphs(), np.ones((3, 2)), "T").targets.shape == (3, 2)
 
 
@@ -31,9 +31,6 @@ def test_targets_become_an_array():
         ({"targets": np.ones((3, 0))}, r"targets must be .* got shape \(3, 0\)"),
         ({"graph_names": ["a"]}, "T has 3 graphs but 1 names"),
         ({"rows": [0, 2]}, "T has 3 graphs but 2 rows"),
-        ({"edge_labels": np.ones(8, int)}, r"must be 9 integers, .* got int64 of shape \(8,\)"),
-        ({"edge_labels": np.ones((9, 2), int)}, r"must be 9 integers.* shape \(9, 2\)"),
-        ({"edge_labels": np.ones(9)}, "edge_labels must be 9 integers.* got float64"),
     ],
 )
 def test_values_that_do_not_fit_the_graphs(values, message):
@@ -41,40 +38,43 @@ def test_values_that_do_not_fit_the_graphs(values, message):
         GraphDataset(**{"graphs": toy_graphs(), "targets": [1, 2, 3], "name": "T", **values})
 
 
+FIRST, SECOND = [10, 11, 12, 11, 13, 12, 13], [20, 20]
+
+
 def toy() -> GraphDataset:
     """Graphs of 7, 2 and 0 entries, whose edge labels say which graph they are of."""
-    labels = [10, 11, 12, 13, 14, 15, 16, 20, 21]
-    return GraphDataset(toy_graphs(), ["a", "b", "c"], "T", "about", labels)
+    return GraphDataset(
+        toy_graphs().with_edge_labels(FIRST + SECOND), ["a", "b", "c"], "T", "about"
+    )
 
 
 @pytest.mark.parametrize(
     ("key", "targets", "labels"),
     [
-        (slice(0, 2), ["a", "b"], [10, 11, 12, 13, 14, 15, 16, 20, 21]),
-        (slice(None, None, -1), ["c", "b", "a"], [20, 21, 10, 11, 12, 13, 14, 15, 16]),
+        (slice(0, 2), ["a", "b"], FIRST + SECOND),
+        (slice(None, None, -1), ["c", "b", "a"], SECOND + FIRST),
         (slice(3, None), [], []),
-        ([2, 1, 1], ["c", "b", "b"], [20, 21, 20, 21]),
+        ([2, 1, 1], ["c", "b", "b"], SECOND + SECOND),
         (np.array([-1]), ["c"], []),
-        (np.array([False, True, True]), ["b", "c"], [20, 21]),
-        ([True, False, False], ["a"], [10, 11, 12, 13, 14, 15, 16]),
+        (np.array([False, True, True]), ["b", "c"], SECOND),
+        ([True, False, False], ["a"], FIRST),
         ([], [], []),
         (np.array([]), [], []),
-        (1, ["b"], [20, 21]),
-        (np.int64(-2), ["b"], [20, 21]),
-        ((np.array([1]), ...), ["b"], [20, 21]),
+        (1, ["b"], SECOND),
+        (np.int64(-2), ["b"], SECOND),
+        ((np.array([1]), ...), ["b"], SECOND),
     ],
 )
 def test_selected_graphs_keep_their_targets_and_edge_labels(key, targets, labels):
     found = toy()[key]
     assert isinstance(found, GraphDataset)
     assert found.graphs == toy().graphs[key]
-    assert (found.targets.tolist(), found.edge_labels.tolist()) == (targets, labels)
+    assert (found.targets.tolist(), edge_label_values(found.graphs)) == (targets, labels)
     assert (found.name, found.description) == ("T", "about")
 
 
-def test_selection_without_edge_labels_and_with_several_targets():
+def test_selection_with_several_targets():
     data = GraphDataset(toy_graphs(), np.arange(6).reshape(3, 2), "T")
-    assert data[1:].edge_labels is None
     assert data[[2, 0]].targets.tolist() == [[4, 5], [0, 1]]
 
 

@@ -15,7 +15,6 @@ from retgk import (
     save_model,
 )
 from retgk.engine.embedded.fourier_means import quarter_turns
-from retgk.engine.embedded.label_phases import level_keys
 from retgk.refinement.label_keys import keys_of_names
 
 KERNELS = {"structure_kernel": Laplacian(5.0), "attribute_kernel": Laplacian(0.7)}
@@ -38,7 +37,7 @@ def test_formula(graphs, depth):
     """Every feature is a mean of cosines, written out."""
     model = phases(graphs, n_components=70, depth=depth)
     found = model.transform(graphs)
-    keys, shares = level_keys(graphs, model.engine_.phase_seed, depth, None, None)
+    keys, shares = model.engine_.phases.keys(graphs, None)
     points = np.hstack([return_probabilities(graphs, 6), graphs.attributes])
     (fourier,) = model.maps_
     angles = points @ fourier.frequencies + fourier.phases

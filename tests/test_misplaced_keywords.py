@@ -66,7 +66,7 @@ def convert_first(option: str) -> str:
         ),
         (lambda: as_batch(SMILES, bond_order=True), "did you mean bond_orders?"),
         (lambda: as_batch(GRAPHS, bond_orders=True), "it is an option of a SMILES string; a netw"),
-        (lambda: as_batch(GRAPHS, colour=1), "; it has label, attributes, categorical, weight, s"),
+        (lambda: as_batch(GRAPHS, colour=1), "; it has label, attributes, categorical, weight, e"),
         (lambda: as_batch([np.eye(3)], label=1), "; a two-dimensional NumPy array has labels"),
     ],
 )

@@ -134,7 +134,7 @@ def named() -> Any:
 READINGS = [
     {"label": "kind", "attributes": "size", "weight": "strength"},
     {"label": "role", "attributes": [], "weight": None},
-    {"attributes": ["size", "size"]},
+    {"attributes": ["size", "size"], "edge_label": []},
 ]
 
 
@@ -166,8 +166,14 @@ def test_graphml_is_read_as_networkx_is(named: Any, tmp_path: Path) -> None:
     "options",
     [
         {"label": ["kind", "role"], "weight": None},
-        {"categorical": "kind"},
-        {"label": "kind", "attributes": ["size"], "categorical": ["role", "kind"]},
+        {"categorical": "kind", "edge_label": []},
+        {
+            "label": "kind",
+            "attributes": ["size"],
+            "categorical": ["role"],
+            "edge_label": "strength",
+        },
+        {"label": "kind", "edge_label": ["strength", "strength"], "categorical": ["role", "kind"]},
     ],
 )
 def test_several_labels_and_categories(options: dict[str, Any], named: Any, tmp_path: Path) -> None:
@@ -198,9 +204,11 @@ def from_node_links(graphs: Any, **options: Any) -> GraphBatch:
 
 @pytest.mark.filterwarnings("ignore:'(kind|role)' became")
 def test_categories_that_differ(named: Any) -> None:
-    model = RetGKKernel(**FAST).fit(from_networkx([named] * 2, categorical=["kind", "role"]))
+    model = RetGKKernel(**FAST).fit(
+        from_networkx([named] * 2, categorical=["kind", "role"], weight=None)
+    )
     values = {"kind": ["a", "b"], "role": ["x", "y"]}
-    model.transform(from_networkx(named, categorical=values))
+    model.transform(from_networkx(named, categorical=values, weight=None))
     others = [
         {"kind": ["b", "a"], "role": ["x", "y"]},
         {"role": ["x", "y"], "kind": ["a", "b"]},
@@ -209,11 +217,11 @@ def test_categories_that_differ(named: Any) -> None:
     for other in others:
         message = re.escape(f"with categorical={other}, the fitted ones with categorical={values}")
         with pytest.raises(InvalidInputError, match=message):
-            model.transform(from_networkx(named, categorical=other))
+            model.transform(from_networkx(named, categorical=other, weight=None))
     named.nodes[3]["role"] = "z"
     with pytest.raises(InvalidInputError, match=r"'z' of 'role' is none of the categories"):
         model.transform([named])
-    batch = from_networkx([named], categorical=["kind"]).without_attributes()
+    batch = from_networkx([named], categorical=["kind"], weight=None).without_attributes()
     assert batch.reading.options["categorical"] == {}
 
 
@@ -261,7 +269,7 @@ def test_labels_and_attributes_that_were_left_out() -> None:
 
 def test_a_reading_stays_with_the_graphs() -> None:
     reading = BONDS.reading
-    assert reading == Reading("molecules", {**OPTIONS, "add_hydrogens": False})
+    assert reading == Reading("molecules", {**OPTIONS, "add_hydrogens": False, "bond_types": False})
     parts = [BONDS[3], BONDS[2:5], BONDS[[4, 1]], BONDS[np.arange(16) > 3], next(iter(BONDS))]
     copies = [copy.deepcopy(BONDS), pickle.loads(pickle.dumps(BONDS))]
     joined = GraphBatch.concatenate([BONDS, BONDS[:3]])
@@ -341,7 +349,7 @@ def test_parquet_files_say_how_their_graphs_were_read(tmp_path: Path) -> None:
 
 def test_a_name_that_files_cannot_hold(tmp_path: Path, named: Any) -> None:
     nx.set_node_attributes(named, "x", frozenset("k"))
-    batch = from_networkx([named] * 2, label=frozenset("k"))
+    batch = from_networkx([named] * 2, label=frozenset("k"), edge_label=[])
     assert read_parquet(write_parquet(batch, tmp_path / "a.parquet")).graphs.reading is None
     model = RetGKKernel(**FAST).fit(batch)
     with pytest.warns(InputWarning, match="a model file cannot hold how the graphs were read"):

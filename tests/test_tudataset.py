@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from retgk import GraphBatch, GraphDataset, InvalidInputError, load_tudataset, save_tudataset
 from retgk.io.formats import archive, edge_files, text_columns
+from tests.labelled_edges import edge_label_values, with_random_edge_labels
 from tests.tu_files import TOY, toy_graphs, write_folder, write_zip
 
 load = partial(load_tudataset, download=False)
@@ -26,7 +27,7 @@ def test_reads_archives_and_folders(tmp_path, write):
     dataset = load("TOY", tmp_path)
     assert dataset.graphs == toy_graphs()
     assert dataset.targets.tolist() == [1, -1, 1]
-    assert (dataset.name, dataset.edge_labels, dataset.label_names) == ("TOY", None, ())
+    assert (dataset.name, dataset.graphs.has_edge_labels, dataset.label_names) == ("TOY", False, ())
 
 
 def test_data_home_may_be_the_folder_itself_or_come_from_the_environment(tmp_path, monkeypatch):
@@ -90,17 +91,38 @@ def test_edges_may_come_in_any_order(tmp_path):
 
 
 def test_edge_labels_are_in_the_order_of_the_entries(tmp_path):
-    write_zip(tmp_path, edge_labels="".join(f"{label}\n" for label in range(9)))
-    dataset = load("TOY", tmp_path)
+    # lines: 1-1, 1-2, 2-1, 2-3, 3-2, 3-1, 1-3, 4-5, 5-4
+    write_zip(tmp_path, edge_labels="0\n1\n1\n-7\n-7\n5\n5\n8\n8\n")
     # entries: 1-1, 1-2, 1-3, 2-1, 2-3, 3-1, 3-2, 4-5, 5-4
-    assert dataset.edge_labels.tolist() == [0, 1, 6, 2, 3, 5, 4, 7, 8]
+    expected = toy_graphs().with_edge_labels([0, 1, 5, 1, -7, 5, -7, 8, 8])
+    for _ in range(2):  # parsed, then from the cache
+        assert load("TOY", tmp_path).graphs == expected
 
 
 def test_symmetrize_copies_edge_labels_to_the_way_back(tmp_path):
     write_zip(tmp_path, A="1, 1\n2, 1\n2, 3\n3, 1\n5, 4\n", edge_labels="5\n6\n7\n8\n9\n")
     dataset = load("TOY", tmp_path, symmetrize=True)
-    assert dataset.graphs == toy_graphs()
-    assert dataset.edge_labels.tolist() == [5, 6, 8, 6, 7, 8, 7, 9, 9]
+    assert dataset.graphs == toy_graphs().with_edge_labels([5, 6, 8, 6, 7, 8, 7, 9, 9])
+
+
+def test_edges_of_weight_zero_take_their_labels_along(tmp_path):
+    weights = "".join(f"{weight}\n" for weight in (0, 1, 1, 2, 2, 0, 0, 3, 3))
+    labels = "0\n1\n1\n-7\n-7\n5\n5\n8\n8\n"
+    write_zip(tmp_path, edge_labels=labels, edge_attributes=weights)
+    graphs = load("TOY", tmp_path, weight_column=0).graphs
+    assert graphs.weights.tolist() == [1, 1, 2, 2, 3, 3]
+    assert edge_label_values(graphs) == [1, 1, -7, -7, 8, 8]
+
+
+@pytest.mark.parametrize("symmetrize", [False, True])
+def test_directions_of_an_edge_have_one_label(tmp_path, symmetrize):
+    write_zip(tmp_path, edge_labels="0\n1\n1\n-7\n-7\n5\n5\n8\n9\n")
+    with pytest.raises(InvalidInputError) as error:
+        load("TOY", tmp_path, symmetrize=symmetrize)
+    assert str(error.value).endswith(
+        "TOY_edge_labels.txt, line 9: the edge from node 5 to node 4 is listed the other way with "
+        "another label than in line 8; give both the same, or take TOY_edge_labels.txt out"
+    )
 
 
 def test_weight_column_reads_weights(tmp_path):
@@ -195,7 +217,7 @@ def test_says_where_to_place_what_is_missing(tmp_path):
 def graph_sets():
     """Random collections with random values, from a seed."""
 
-    def build(seed, weighted, label_width, n_attributes):
+    def build(seed, weighted, label_width, n_attributes, edge_labels):
         rng = np.random.default_rng(seed)
         sizes = rng.integers(1, 6, size=rng.integers(1, 8))
         starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -214,12 +236,18 @@ def graph_sets():
         )
         if not weighted:  # the files hold edges as a set
             graphs = GraphBatch(graphs.node_ptr, graphs.indptr, graphs.indices)
+        if edge_labels:
+            graphs = with_random_edge_labels(graphs, (-4, 0, 2, 10**17), seed)
         targets = rng.standard_normal(len(sizes)) if weighted else rng.integers(0, 3, len(sizes))
-        edge_labels = None if weighted else rng.integers(0, 9, len(graphs.indices))
-        return GraphDataset(graphs, targets, "RANDOM", edge_labels=edge_labels)
+        return GraphDataset(graphs, targets, "RANDOM")
 
     return st.builds(
-        build, st.integers(0, 2**32), st.booleans(), st.integers(0, 2), st.integers(0, 3)
+        build,
+        st.integers(0, 2**32),
+        st.booleans(),
+        st.integers(0, 2),
+        st.integers(0, 3),
+        st.booleans(),
     )
 
 
@@ -234,8 +262,6 @@ def test_what_is_saved_is_loaded_again(tmp_path_factory, dataset):
         assert again.graphs == dataset.graphs
         assert np.array_equal(again.targets, dataset.targets)
         assert again.targets.dtype == dataset.targets.dtype
-        if dataset.edge_labels is not None:
-            assert np.array_equal(again.edge_labels, dataset.edge_labels)
 
 
 @settings(max_examples=30, deadline=None)
@@ -265,8 +291,16 @@ def test_cuts_between_chunks_and_blocks_do_not_matter(tmp_path_factory, dataset,
         ),
         (GraphDataset(toy_graphs(), [1, 2, 10**18], "T"), "the targets hold 1000000000000000000"),
         (
-            GraphDataset(toy_graphs(), [1, 2, 3], "T", edge_labels=[-(10**18)] + [1] * 8),
+            GraphDataset(toy_graphs().with_edge_labels([-(10**18)] + [1] * 8), [1, 2, 3], "T"),
             "the edge labels hold 1000000000000000000",
+        ),
+        (
+            GraphDataset(toy_graphs().with_edge_labels(["a"] * 9), [1, 2, 3], "T"),
+            r"integer edge labels, got 'a'; .* with_edge_labels\(graphs.edge_labels\), or use",
+        ),
+        (
+            GraphDataset(toy_graphs().with_edge_labels([(1, 2)] * 9), [1, 2, 3], "T"),
+            r"integer edge labels, got \(1, 2\)",
         ),
     ],
 )

@@ -87,6 +87,11 @@ def test_grakel_itself_takes_them() -> None:
     np.testing.assert_array_equal(values, [[5, 3], [3, 2]])
     with pytest.raises(InvalidInputError, match="the graphs have no attributes"):
         to_grakel(graphs, as_attributes=True)
+    bonds = to_grakel(graphs.with_edge_labels(["-", "-", "-", "-"]))
+    np.testing.assert_array_equal(kernels.EdgeHistogram().fit_transform(bonds), [[4, 4], [4, 4]])
+    only_edges = to_grakel(graphs.without_labels().with_edge_labels(["-", "-", "=", "="]))
+    values = kernels.EdgeHistogram().fit_transform(only_edges)
+    np.testing.assert_array_equal(values, [[4, 0], [0, 4]])
 
 
 def test_pyg_and_back() -> None:
@@ -98,14 +103,16 @@ def test_pyg_and_back() -> None:
         [0.5, 2, 3],
         labels=list("abcab"),
         attributes=np.arange(10).reshape(5, 2),
+        edge_labels=["-", "=", "-"],
         symmetrize=True,
     )
     found = to_pyg(graphs)
     assert found[0].x.dtype == torch.get_default_dtype()
     assert found[0].is_undirected()
-    back = from_pyg(found, label="label", attributes="x")
+    back = from_pyg(found, label="label", attributes="x", edge_label="edge_attr")
     names = [graphs.label_names[name] for name in np.array(back.label_names)[back.labels]]
-    assert back.with_labels(names) == graphs
+    bonds = [graphs.edge_label_names[code] for code in back.edge_labels]
+    assert back.with_labels(names).with_edge_labels(bonds) == graphs
 
 
 # Several labels, and categories

@@ -329,9 +329,8 @@ def forge_place(place, header, rng):
     if rng.integers(2):
         place[int(rng.integers(4))] = pick(junk, rng)
     else:
-        header[pick(["label_names", "name", "description", "notes", "n_bytes", "arrays"], rng)] = (
-            pick(junk, rng)
-        )
+        names = ["label_names", "edge_label_names", "name", "description", "notes", "n_bytes"]
+        header[pick([*names, "arrays"], rng)] = pick(junk, rng)
 
 
 def mutate_files(data, rng):

@@ -43,7 +43,8 @@ TARGETS = b"1\n0\n1\n2\n"
 TARGET_TABLE = b"file,y,age\nb.npy,1,30\na.npy,2,40\nc.npy,1,50\n"
 NODE_LINKS = (
     b'{"nodes": [{"id": "a", "kind": "x", "age": 1}, {"id": "b", "kind": "y", "age": 2.5}], '
-    b'"links": [{"source": "a", "target": "b", "weight": 0.5}], "graph": {"target": 1}}\n'
+    b'"links": [{"source": "a", "target": "b", "weight": 0.5, "bond": "="}], '
+    b'"graph": {"target": 1}}\n'
     b'{"directed": false, "nodes": [{"id": 0, "kind": "y", "age": 1}], "edges": [], "target": 2}\n'
 )
 MATRICES = np.array([[[0, 0.5, 1], [0.5, 0, 2], [1, 2, 0]], [[0, 1, 0], [1, 0, 0], [0, 0, 3]]])
@@ -62,10 +63,10 @@ def data_set():
         rng.uniform(1, 2, len(edges)),
         labels=list("CNOCCNOSCC"),
         attributes=rng.normal(size=(10, 2)),
+        edge_labels=["-", "=", "-", "#", "=", "-", "-"],
         symmetrize=True,
     )
-    labels = np.arange(len(graphs.indices)) % 3
-    return GraphDataset(graphs, np.array([1, 2, 1, 3]), "seed", "a seed", labels)
+    return GraphDataset(graphs, np.array([1, 2, 1, 3]), "seed", "a seed")
 
 
 def tu_archive(compression=zipfile.ZIP_DEFLATED):
@@ -138,6 +139,7 @@ def foreign_table():
             "degrees": [[1, 1], [2, 2, 2]],
             "neighbours": [[1, 0], [1, 2, 0, 2, 0, 1]],
             "labels": [["C", "N"], ["C", "C", "O"]],
+            "edge_labels": [[1, 1], [4, 2, 4, 1, 2, 1]],
             "attributes": [[[0.5], [1.0]], [[1.0], [2.0], [3.0]]],
             "target": ["yes", "no"],
         }

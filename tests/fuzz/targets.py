@@ -14,6 +14,7 @@ from retgk import (
     load_model,
     load_tudataset,
     read_graphs,
+    refined_labels,
     return_probabilities,
     write_mean_embedding_gram,
     write_parquet,
@@ -72,6 +73,7 @@ def digest_of_set(dataset: Any) -> str:
     graphs = dataset.graphs
     if graphs.n_nodes <= MOST_NODES:
         return_probabilities(graphs, 3)
+        refined_labels(graphs, 2)
     return digest_of(
         graphs.node_ptr,
         graphs.indptr,
@@ -81,7 +83,8 @@ def digest_of_set(dataset: Any) -> str:
         graphs.label_names,
         graphs.attributes,
         dataset.targets,
-        dataset.edge_labels,
+        graphs.edge_labels if graphs.has_edge_labels else None,
+        graphs.edge_label_names,
     )
 
 
@@ -164,21 +167,32 @@ TARGETS = (
     Target("parquet-foreign", read_file("x.parquet"), (mutate_parquet, *BLIND)),
     Target(
         "graphml",
-        read_file("x.graphml", label="label", attributes=["attribute_0", "attribute_1"]),
+        read_file(
+            "x.graphml",
+            label="label",
+            attributes=["attribute_0", "attribute_1"],
+            edge_label="label",
+        ),
         TEXT,
     ),
-    Target("graphml-gz", read_file("x.graphml.gz", label="label"), (mutate_gzip,)),
+    Target(
+        "graphml-gz", read_file("x.graphml.gz", label="label", edge_label="label"), (mutate_gzip,)
+    ),
     Target("edges", read_file("x.edges", weighted=True), TEXT),
     Target("edges-gz", read_file("x.edges.gz"), (mutate_gzip,)),
     Target("smiles", read_file("x.smi"), TEXT),
     Target("smiles-gz", read_file("x.smi.gz", skip_invalid=True), (mutate_gzip,)),
-    Target("table", read_file("x.csv", target_column="y"), TEXT),
+    Target("table", read_file("x.csv", target_column="y", bond_types=True), TEXT),
     Target("table-gz", read_file("x.csv.gz", target_column="y"), (mutate_gzip,)),
     Target("guessed", read_file("x"), (mutate_gzip, recompressed)),
     Target("targets", read_targets, TEXT),
     Target("targets-table", read_target_table, TEXT),
     Target("json", read_file("x.json"), TEXT),
-    Target("json-lines", read_file("x.jsonl", label=["kind"], attributes="age"), TEXT),
+    Target(
+        "json-lines",
+        read_file("x.jsonl", label=["kind"], attributes="age", edge_label="bond"),
+        TEXT,
+    ),
     Target("json-gz", read_file("x.json.gz"), (mutate_gzip,)),
     Target("npy", read_file("x.npy"), BYTES),
     Target("npz", read_file("x.npz"), (mutate_zip, mutate_directory, *BLIND)),

@@ -69,6 +69,7 @@ def _summary(collection: GraphDataset) -> dict[str, Any]:
         "graph_edges": _spread(graphs.edge_counts),
         "isolated_nodes": int((np.diff(graphs.indptr) == 0).sum()),
         "labels": list(graphs.label_names) if graphs.has_labels else None,
+        "edge_labels": list(graphs.edge_label_names) if graphs.has_edge_labels else None,
         "attributes": graphs.n_attributes,
         "targets": _summary_of_targets(collection),
         "description": collection.description or None,
@@ -111,6 +112,7 @@ def _readable_summary(record: dict[str, Any]) -> dict[str, str]:
         + (", weighted" if record["weighted"] else ""),
         "isolated": f"{record['isolated_nodes']:,} nodes have no edge",
         "labels": _shortened_list(record["labels"] or []),
+        "edge labels": _shortened_list(record["edge_labels"] or []),
         "attributes": f"{record['attributes']} a node" if record["attributes"] else "none",
         "targets": _readable_targets(record["targets"]),
     }
@@ -168,7 +170,8 @@ _FORM_OF_SUFFIX: dict[str, Form] = {
         "retgk convert graphs/ GRAPHS.zip",
     ],
     remedies={
-        "plain_graphs": "write GraphML, or --no-labels and --no-attributes",
+        "plain_graphs": "write GraphML, or --no-labels, --no-edge-labels and --no-attributes",
+        "integer_edge_labels": "leave labels of edges out with --no-edge-labels, or write Parquet",
         "graphml": "write GraphML",
         "integers": "number them anew, or write Parquet",
         "integer_labels": "leave labels out with --no-labels, or write Parquet",

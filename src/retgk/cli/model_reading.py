@@ -20,12 +20,14 @@ _OPTIONS = {
         "attributes": ("atom_attribute", "--atom-attribute"),
         "add_hydrogens": ("add_hydrogens", "--add-hydrogens or --no-hydrogens"),
         "bond_orders": ("bond_orders", "--bond-orders or --no-bond-orders"),
+        "bond_types": ("bond_types", "--bond-types or --no-bond-types"),
     },
     "networkx": {
         "label": ("label", "--label-name"),
         "attributes": ("attribute", "--attribute-name"),
         "categorical": ("categorical", "--categorical-name"),
         "weight": ("weight", "--weight-name"),
+        "edge_label": ("edge_label", "--edge-label-name"),
     },
     "edges": {"weighted": ("weighted", "--weighted or --no-weights")},
 }
@@ -44,8 +46,9 @@ def as_fitted(reading: Reading, fitted: FittedReading | None, source: str) -> Re
     changes: dict[str, Any] = {
         "use_labels": reading.use_labels and fitted.labels,
         "use_attributes": reading.use_attributes and fitted.attributes,
+        "use_edge_labels": reading.use_edge_labels and fitted.edge_labels,
     }
-    named = reading.node_values() if fitted.kind == "networkx" else {}
+    named = reading.named_values() if fitted.kind == "networkx" else {}
     for name, (field, option) in _OPTIONS.get(fitted.kind, {}).items():
         given, known = named.get(name, getattr(reading, field)), fitted.options.get(name)
         if not _agrees(given, known):
@@ -53,7 +56,8 @@ def as_fitted(reading: Reading, fitted: FittedReading | None, source: str) -> Re
                 f"{option} contradicts the model, whose graphs were read with {name}={known!r}; "
                 "leave it out, as the model knows how to read graphs"
             )
-        changes[field] = [known] if name == "label" and isinstance(known, str) else known
+        is_one = name in ("label", "edge_label") and isinstance(known, str)
+        changes[field] = [known] if is_one else known
     for name in _FORM:
         changes[name] = getattr(reading, name) or fitted.form.get(name, getattr(reading, name))
     changes["smiles_column"] = reading.smiles_column or _column_in(source, fitted)

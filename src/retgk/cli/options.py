@@ -131,6 +131,10 @@ class Reading:
 
     remedies: ClassVar[Mapping[str, str]] = {
         "node_values": "--label-name, --attribute-name read them",
+        "edge_values": "--edge-label-name reads labels of edges, --weight-name weights",
+        "edge_labels": "give all the same with --edge-label-name, --bond-types or --no-edge-labels",
+        "missing_edge_label": "set it on all edges, or give edges without a label of their own "
+        "with --missing label",
         "categorical": "read it with --label-name {value}, or as one column for each value with "
         "--categorical-name {value}",
         "categories": "graphs that are read apart need the same columns: --categorical-name "
@@ -169,6 +173,10 @@ class Reading:
     use_attributes: Annotated[
         bool, _reading("--attributes/--no-attributes", help="Whether node attributes are used.")
     ] = True
+    use_edge_labels: Annotated[
+        bool,
+        _reading("--edge-labels/--no-edge-labels", help="Whether labels of edges are used."),
+    ] = True
     label: Annotated[
         list[str] | None,
         _reading(
@@ -195,6 +203,13 @@ class Reading:
         _reading(
             "--weight-name",
             help="GraphML, JSON: edge data that is the weight; weight by default.",
+        ),
+    ] = None
+    edge_label: Annotated[
+        list[str] | None,
+        _reading(
+            "--edge-label-name",
+            help="GraphML, JSON: edge data that is the label of an edge; several make one.",
         ),
     ] = None
     missing: Annotated[
@@ -224,6 +239,12 @@ class Reading:
     bond_orders: Annotated[
         bool | None,
         _reading("--bond-orders/--no-bond-orders", help="SMILES: bonds weigh their order."),
+    ] = None
+    bond_types: Annotated[
+        bool | None,
+        _reading(
+            "--bond-types/--no-bond-types", help="SMILES: types of bonds are labels of edges."
+        ),
     ] = None
     atom_attribute: Annotated[
         list[str] | None,
@@ -264,10 +285,13 @@ class Reading:
         ),
     ] = None
 
-    def node_values(self) -> dict[str, Any]:
-        """Arguments of `read_graphs` that say by name which values of nodes are read."""
+    def named_values(self) -> dict[str, Any]:
+        """Arguments of `read_graphs` that say by name which values of nodes and edges are read."""
         return {
             "label": _one_or_several(self.label),
             "attributes": self.attribute,
             "categorical": _categories(self.categorical),
+            "edge_label": self.edge_label
+            if self.edge_label == []
+            else _one_or_several(self.edge_label),
         }

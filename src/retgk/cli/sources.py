@@ -50,6 +50,7 @@ def read_collection(
 def used_graphs(graphs: GraphBatch, reading: Reading) -> GraphBatch:
     """Graphs without the labels and attributes that are not to be used."""
     graphs = graphs if reading.use_labels else graphs.without_labels()
+    graphs = graphs if reading.use_edge_labels else graphs.without_edge_labels()
     return graphs if reading.use_attributes else graphs.without_attributes()
 
 
@@ -62,6 +63,7 @@ def molecule_graphs(smiles: list[str], reading: Reading) -> GraphBatch:
         attributes=reading.atom_attribute or (),
         add_hydrogens=bool(reading.add_hydrogens),
         bond_orders=bool(reading.bond_orders),
+        bond_types=bool(reading.bond_types),
     )
 
 
@@ -167,7 +169,7 @@ def _read_path(path: Path, reading: Reading) -> GraphDataset:
     return read_graphs(
         path,
         format=reading.format,
-        **reading.node_values(),
+        **reading.named_values(),
         weight=reading.weight or "weight",
         symmetrize=reading.symmetrize,
         missing=reading.missing or "error",
@@ -177,6 +179,7 @@ def _read_path(path: Path, reading: Reading) -> GraphDataset:
         target_column=reading.target_column,
         skip_invalid=reading.skip_invalid,
         bond_orders=bool(reading.bond_orders),
+        bond_types=bool(reading.bond_types),
         add_hydrogens=bool(reading.add_hydrogens),
         atom_attributes=reading.atom_attribute or (),
         variable=reading.variable,

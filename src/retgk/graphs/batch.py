@@ -64,7 +64,8 @@ class GraphBatch(Sequence["GraphBatch"]):
     attributes : array-like of float, shape (n_nodes, n_attributes), optional
         Continuous node attributes.
     edge_labels : sequence of hashable, shape (n_entries,), optional
-        Discrete labels of edges, the same in both directions.
+        Discrete labels of edges, the same in both directions. Kernels use them to refine the
+        labels of nodes, so only with ``depth`` above zero.
     symmetrize : bool, default=False
         Whether to make directed input undirected: an edge gets the larger of the weights
         of its two directions. Otherwise directed input is an error.
@@ -128,7 +129,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         *,
         labels: Labels | None = None,
         attributes: ArrayLike | None = None,
-        edge_labels: Labels | None = None,
+        edge_labels: Labels | EdgeLabels | None = None,
         symmetrize: bool = False,
         missing: Missing = "error",
     ) -> None:
@@ -139,7 +140,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         )
         adjacency = adjacency_from_rows(nodes, *rows, weight_array(weights), symmetrize)
         arrays = checked_graphs(nodes, adjacency, labels, attributes, missing)
-        own = edge_labels_of_rows(nodes, adjacency, rows, edge_labels, symmetrize)
+        own = edge_labels_of_rows(nodes, adjacency, rows, edge_labels, symmetrize, missing)
         self._assign(arrays._replace(edge_labels=own))
 
     @classmethod
@@ -151,7 +152,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         *,
         labels: Labels | None = None,
         attributes: ArrayLike | None = None,
-        edge_labels: Labels | None = None,
+        edge_labels: Labels | EdgeLabels | None = None,
         symmetrize: bool = False,
         missing: Missing = "error",
     ) -> Self:
@@ -172,7 +173,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         attributes : array-like of float, shape (n_nodes, n_attributes), optional
             Node attributes.
         edge_labels : sequence of hashable, shape (n_edges,), optional
-            Labels of the edges.
+            Labels of the edges, which count with ``depth`` above zero.
         symmetrize : bool, default=False
             Whether each edge stands for both directions.
         missing : {"error", "label", "nan", "keep"}, default="error"
@@ -187,7 +188,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         ends = checked_edges(edges).T
         adjacency = adjacency_from_edges(nodes, ends, weight_array(weights), symmetrize)
         arrays = checked_graphs(nodes, adjacency, labels, attributes, missing)
-        own = edge_labels_of_edges(nodes, adjacency, ends, edge_labels, symmetrize)
+        own = edge_labels_of_edges(nodes, adjacency, ends, edge_labels, symmetrize, missing)
         return cls._of_arrays(arrays._replace(edge_labels=own))
 
     @classmethod
@@ -309,13 +310,13 @@ class GraphBatch(Sequence["GraphBatch"]):
 
     def without_edge_labels(self) -> "GraphBatch":
         """Give a copy without labels of edges that shares everything else."""
-        return self._of_arrays(self._arrays()._replace(edge_labels=None))
+        return self._of_arrays(self._arrays().without_edge_labels())
 
-    def with_edge_labels(self, labels: Labels) -> "GraphBatch":
+    def with_edge_labels(self, labels: Labels, *, missing: Missing = "error") -> "GraphBatch":
         """Give a copy with other labels of edges, one for each entry of `indices`."""
         arrays = self._arrays()
         rows = (self.indptr, self.indices)
-        own = edge_labels_of_rows(self.node_ptr, arrays.adjacency, rows, labels, False)
+        own = edge_labels_of_rows(self.node_ptr, arrays.adjacency, rows, labels, False, missing)
         return self._of_arrays(arrays._replace(edge_labels=own, reading=None))
 
     def with_labels(self, labels: Labels, *, missing: Missing = "error") -> "GraphBatch":

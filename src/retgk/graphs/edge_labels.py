@@ -1,18 +1,37 @@
 """Labels of edges, one for each entry of the neighbours of a batch, the same in both directions."""
 
-from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Mapping, Sequence, Set, Sized
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Codes, Flags, Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.labels import encode_labels, recode, union_of_names
+from retgk.graphs.missing_values import (
+    KEPT_LABELS,
+    Missing,
+    check_missing,
+    check_not_masked,
+    is_missing,
+    with_one_missing_label,
+)
 from retgk.graphs.ragged import first_of_run, graph_of
 
-__all__ = ["EdgeLabels", "edge_labels_of_edges", "edge_labels_of_rows", "joined_edge_labels"]
+__all__ = [
+    "NO_EDGE_LABEL",
+    "EdgeLabels",
+    "edge_labels_of_edges",
+    "edge_labels_of_rows",
+    "joined_edge_labels",
+]
+
+NO_EDGE_LABEL = Remedy(
+    "missing_edge_label",
+    'give all edges labels, or make a label of its own of missing ones with missing="label"',
+)
 
 
 class EdgeLabels(NamedTuple):
@@ -28,6 +47,7 @@ def edge_labels_of_rows(
     given: tuple[Ints, NDArray[Any]],
     labels: Any,
     symmetrize: bool,
+    missing: Missing = "error",
 ) -> EdgeLabels | None:
     """Labels given for the entries of CSR arrays (indptr, indices); None if there are none."""
     if labels is None:
@@ -36,24 +56,26 @@ def edge_labels_of_rows(
     sources = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     targets = indices + first_of_run(node_ptr)[sources]
     ends = np.stack([sources, targets])
-    return edge_labels_of_edges(node_ptr, adjacency, ends, labels, symmetrize)
+    return edge_labels_of_edges(node_ptr, adjacency, ends, labels, symmetrize, missing)
 
 
 def edge_labels_of_edges(
-    node_ptr: Ints, adjacency: Adjacency, edges: NDArray[Any], labels: Any, symmetrize: bool
+    node_ptr: Ints,
+    adjacency: Adjacency,
+    edges: NDArray[Any],
+    labels: Any,
+    symmetrize: bool,
+    missing: Missing = "error",
 ) -> EdgeLabels | None:
     """
     Labels given for edges of shape (2, n_edges) in the order of the adjacency made of them.
 
-    Parallel edges, and both directions of an edge, must have the same label.
+    Parallel edges, and both directions of an edge, must have the same label. Labels that are
+    `EdgeLabels` already are taken as they are.
     """
     if labels is None:
         return None
-    if len(labels) != edges.shape[1]:
-        raise InvalidInputError(
-            f"got {len(labels)} edge labels for {edges.shape[1]} edges; give one for each"
-        )
-    codes, names = encode_labels(labels)
+    codes, names = _encoded(node_ptr, edges, labels, missing)
     sources, targets = edges.astype(np.int64)
     if symmetrize:
         sources, targets = np.append(sources, targets), np.append(targets, sources)
@@ -66,6 +88,42 @@ def edge_labels_of_edges(
     found = codes[np.searchsorted(keys, _keys(node_ptr, adjacency))]
     _check_symmetric(node_ptr, adjacency, found, names)
     return EdgeLabels(found, names)
+
+
+def _encoded(node_ptr: Ints, edges: NDArray[Any], labels: Any, missing: Missing) -> EdgeLabels:
+    """Codes of the labels of edges, in the order in which they were given."""
+    given = labels.codes if isinstance(labels, EdgeLabels) else labels
+    unordered = isinstance(given, str | bytes | Set | Mapping) or not isinstance(given, Sized)
+    if unordered or getattr(given, "ndim", 1) == 0:
+        raise InvalidInputError(
+            "edge labels must be a sequence with one label per edge, in the order of the edges; "
+            f"got {type(given).__name__}"
+        )
+    check_not_masked(given, "edge labels")
+    if len(given) != edges.shape[1]:
+        raise InvalidInputError(
+            f"got {len(given)} edge labels for {edges.shape[1]} edges; give one for each"
+        )
+    if isinstance(labels, EdgeLabels):
+        return labels
+    codes, names = encode_labels(labels)
+    check_missing(missing)
+    if missing in KEPT_LABELS:
+        return EdgeLabels(*with_one_missing_label(codes, names))
+    for code, name in enumerate(names):
+        if is_missing(name):
+            _raise_missing(node_ptr, edges[:, int(np.argmax(codes == code))], name)
+    return EdgeLabels(codes, names)
+
+
+def _raise_missing(node_ptr: Ints, ends: NDArray[Any], name: Hashable) -> NoReturn:
+    graph = graph_of(node_ptr, int(ends[0]))
+    first, second = (int(end - node_ptr[graph]) for end in ends)
+    raise InvalidInputError(
+        f"graph {graph}: the edge between node {first} and node {second} has the label {name}, "
+        "which stands for none",
+        NO_EDGE_LABEL,
+    )
 
 
 def _keys(node_ptr: Ints, adjacency: Adjacency) -> Ints:

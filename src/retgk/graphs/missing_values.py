@@ -16,6 +16,7 @@ __all__ = [
     "Missing",
     "check_missing",
     "check_no_missing_label",
+    "check_not_masked",
     "check_numbers",
     "is_missing",
     "with_one_missing_label",
@@ -43,6 +44,15 @@ def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in _NOT_AVAILABLE:
         return True
     return isinstance(value, float) and math.isnan(value)
+
+
+def check_not_masked(values: Any, name: str) -> None:
+    """Raise for masked arrays: NumPy would drop the mask without a word."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidInputError(
+            f"{name} are a masked array; fill the gaps with .filled(value), or drop the graphs "
+            "that have some together with their targets"
+        )
 
 
 def check_no_missing_label(codes: Codes, names: Sequence[Hashable], node_ptr: Ints) -> None:

@@ -22,14 +22,16 @@ class _Names(NamedTuple):
 
 
 _NAMED_FORM = ("symmetrize", "missing")
-_NAMED_VALUES = _Names(("label", "attributes", "categorical", "weight"), _NAMED_FORM)
+_NAMED_VALUES = _Names(("label", "attributes", "categorical", "weight", "edge_label"), _NAMED_FORM)
 
 # A new converter or reader is added here; a new option of one has its name in one of the two lists.
 _KINDS = {
-    "molecules": _Names(("attributes", "add_hydrogens", "bond_orders"), ("smiles_column",)),
+    "molecules": _Names(
+        ("attributes", "add_hydrogens", "bond_orders", "bond_types"), ("smiles_column",)
+    ),
     "networkx": _NAMED_VALUES,
     "igraph": _NAMED_VALUES,
-    "pyg": _Names(("label", "attributes", "weight"), _NAMED_FORM),
+    "pyg": _Names(("label", "attributes", "weight", "edge_label"), _NAMED_FORM),
     "dataframe": _NAMED_VALUES,
     "grakel": _Names(("as_attributes",), ("symmetrize", "missing")),
     "arrays": _Names((), ("symmetrize", "missing", "variable")),
@@ -38,7 +40,10 @@ _KINDS = {
     "tu": _Names(("weight_column",), ("symmetrize",)),
 }
 _SURE_WEIGHTS = ("molecules", "edges", "tu")
-_FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "symmetrize", "weighted")
+_FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "symmetrize", "weighted")
+_LISTED = ("attributes", "edge_label")  # None is the empty list, with which nothing warns again
+_TAKEN = ("labels", "attributes", "edge_labels")
+_LATER = {"edge_labels"}  # what readings of files that were written before may lack
 
 
 @dataclass(frozen=True)
@@ -59,8 +64,8 @@ class Reading:
     form : dict
         How it was laid out, such as ``symmetrize`` or ``smiles_column``. New graphs may come in
         another form.
-    labels, attributes : bool
-        False where labels or attributes were taken away afterwards.
+    labels, attributes, edge_labels : bool
+        False where they were taken away afterwards.
     """
 
     kind: str
@@ -68,6 +73,7 @@ class Reading:
     form: dict[str, Any] = field(default_factory=dict)
     labels: bool = True
     attributes: bool = True
+    edge_labels: bool = True
 
     def without_labels(self) -> "Reading":
         """Give the reading of the same graphs without labels."""
@@ -77,6 +83,11 @@ class Reading:
         """Give the reading of the same graphs without attributes."""
         options = _with(_with(self.options, "attributes", []), "categorical", {})
         return replace(self, attributes=False, options=options)
+
+    def without_edge_labels(self) -> "Reading":
+        """Give the reading of the same graphs without labels of edges."""
+        options = _with(_with(self.options, "edge_label", []), "bond_types", False)
+        return replace(self, edge_labels=False, options=options)
 
     def with_form(self, **form: Any) -> "Reading":
         """Give a reading with more said of the form."""
@@ -113,10 +124,10 @@ def _plain(name: str, value: Any) -> Any:
         return bool(value)
     if name == "categorical":
         return {each: _plain_values(values) for each, values in (value or {}).items()}
+    if name in _LISTED and value is None:
+        return []
     if name != "attributes":
         return list(value) if isinstance(value, list) else value
-    if value is None:
-        return []
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
@@ -153,19 +164,20 @@ def checked_reading(value: Any) -> Reading | None:
     """Make a reading of what a file says; anything but plain values of known names is an error."""
     if value is None:
         return None
-    if not isinstance(value, Mapping) or value.keys() != vars(Reading("arrays")).keys():
+    known = vars(Reading("arrays")).keys()
+    if not isinstance(value, Mapping) or not known - _LATER <= value.keys() <= known:
         raise InvalidInputError(f"the reading of graphs is {value!r:.80}")
     names = _KINDS.get(value["kind"]) if isinstance(value["kind"], str) else None
     if names is None:
         raise InvalidInputError(f"there is no kind of graphs {value['kind']!r:.80}")
-    for group, known in (("options", names.options), ("form", names.form)):
+    for group, own in (("options", names.options), ("form", names.form)):
         stored = value[group]
-        if not isinstance(stored, Mapping) or not stored.keys() <= set(known):
+        if not isinstance(stored, Mapping) or not stored.keys() <= set(own):
             raise InvalidInputError(f"{group} of reading {value['kind']} are {stored!r:.80}")
         for name, option in stored.items():
             if not _is_good(name, option):
                 raise InvalidInputError(f"the option {name} of reading is {option!r:.80}")
-    if type(value["labels"]) is not bool or type(value["attributes"]) is not bool:
+    if any(type(value.get(name, True)) is not bool for name in _TAKEN):
         raise InvalidInputError("a reading says neither yes nor no to labels or attributes")
     return Reading(**{**value, "options": dict(value["options"]), "form": dict(value["form"])})
 

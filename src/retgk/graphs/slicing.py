@@ -49,6 +49,11 @@ class FlatGraphs(NamedTuple):
         reading = self.reading and self.reading.without_attributes()
         return self._replace(attributes=np.empty((self.node_ptr[-1], 0)), reading=reading)
 
+    def without_edge_labels(self) -> "FlatGraphs":
+        """Give the graphs without labels of edges."""
+        reading = self.reading and self.reading.without_edge_labels()
+        return self._replace(edge_labels=None, reading=reading)
+
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Freeze an array and what it is a view of, and give a view that cannot be unfrozen."""

@@ -16,6 +16,7 @@ from retgk.graphs.missing_values import (
     Missing,
     check_missing,
     check_no_missing_label,
+    check_not_masked,
     check_numbers,
     with_one_missing_label,
 )
@@ -23,7 +24,6 @@ from retgk.graphs.slicing import FlatGraphs
 
 __all__ = [
     "check_alike",
-    "check_not_masked",
     "checked_attributes",
     "checked_edges",
     "checked_graphs",
@@ -39,15 +39,6 @@ __all__ = [
 
 MAX_GRAPH_SIZE = 2**31 - 1  # nodes are numbered by int32 within a graph
 MAX_INTEGER = 2**63 - 1
-
-
-def check_not_masked(values: Any, name: str) -> None:
-    """Raise for masked arrays: NumPy would drop the mask without a word."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise InvalidInputError(
-            f"{name} are a masked array; fill the gaps with .filled(value), or drop the graphs "
-            "that have some together with their targets"
-        )
 
 
 def check_alike(

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from retgk.array_types import Flags, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.ragged import gather_runs
 from retgk.graphs.validation import checked_positions
 
 __all__ = ["GraphDataset", "missing_targets", "target_array", "without_empty_targets"]
@@ -25,9 +24,9 @@ class GraphDataset:
     Graphs, what is known of each, and where they come from.
 
     It is selected from as an array is, by a slice, an array of positions or a mask, and gives a
-    data set with the targets, names and edge labels of the chosen graphs; so scikit-learn's tools
-    take it as X. One position, and each item of a loop over it, is a data set of one graph, as one
-    graph of a `GraphBatch` is a batch of one.
+    data set with the targets and names of the chosen graphs; so scikit-learn's tools take it as X.
+    One position, and each item of a loop over it, is a data set of one graph, as one graph of a
+    `GraphBatch` is a batch of one.
 
     Attributes
     ----------
@@ -40,8 +39,6 @@ class GraphDataset:
         Name of the collection.
     description : str
         A few sentences on what the graphs are.
-    edge_labels : ndarray of int, shape (n_entries,), or None
-        Label of every entry of ``graphs.indices``, where the collection has them.
     graph_names : sequence of str, or None
         Name of every graph, where the graphs have some.
     rows : ndarray of int, shape (n_graphs,), or None
@@ -60,15 +57,12 @@ class GraphDataset:
     targets: NDArray[Any] | None
     name: str
     description: str = ""
-    edge_labels: Ints | None = None
     graph_names: Sequence[str] | None = None
     rows: Ints | None = None
 
     def __post_init__(self) -> None:
         if self.targets is not None:
             self._check_targets(target_array(self.targets))
-        if self.edge_labels is not None:
-            self._check_edge_labels(np.asarray(self.edge_labels))
         if self.graph_names is not None:
             self._check_count(self.graph_names, "names")
         if self.rows is not None:
@@ -88,15 +82,6 @@ class GraphDataset:
         if len(values) != len(self.graphs):
             raise InvalidInputError(
                 f"{self.name} has {len(self.graphs)} graphs but {len(values)} {what}"
-            )
-
-    def _check_edge_labels(self, labels: NDArray[Any]) -> None:
-        object.__setattr__(self, "edge_labels", labels)
-        n_entries = len(self.graphs.indices)
-        if labels.shape != (n_entries,) or labels.dtype.kind not in "iu":
-            raise InvalidInputError(
-                f"{self.name}: edge_labels must be {n_entries} integers, one for each entry of "
-                f"graphs.indices; got {labels.dtype} of shape {labels.shape}"
             )
 
     @property
@@ -125,17 +110,9 @@ class GraphDataset:
             self,
             graphs=graphs,
             targets=None if self.targets is None else self.targets[positions],
-            edge_labels=None if self.edge_labels is None else self._edge_labels_of(positions),
             graph_names=None if names is None else [names[graph] for graph in positions],
             rows=None if self.rows is None else self.rows[positions],
         )
-
-    def _edge_labels_of(self, graphs: Ints) -> Ints:
-        """Labels of the entries of some graphs."""
-        assert self.edge_labels is not None
-        entry_ptr = self.graphs.indptr[self.graphs.node_ptr]
-        starts = entry_ptr[graphs]
-        return gather_runs(self.edge_labels, starts, entry_ptr[graphs + 1] - starts)
 
     def first_without_target(self) -> int | None:
         """Give the first graph whose target is missing; None if all graphs have one."""

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.missing_values import Missing
+from retgk.io.converters.edge_names import EdgeLabelName
 from retgk.io.converters.node_columns import Categorical
 from retgk.io.formats.graph_files import (
     ENDINGS_IN_FOLDER,
@@ -34,6 +35,7 @@ def read_graphs(
     attributes: Hashable | list[Hashable] | None = None,
     categorical: Categorical | None = None,
     weight: Hashable | None = "weight",
+    edge_label: EdgeLabelName = None,
     symmetrize: bool = False,
     missing: Missing = "error",
     delimiter: str | None = None,
@@ -42,6 +44,7 @@ def read_graphs(
     target_column: str | None = None,
     skip_invalid: bool = False,
     bond_orders: bool = False,
+    bond_types: bool = False,
     atom_attributes: str | Sequence[str] = (),
     add_hydrogens: bool = False,
     variable: str | None = None,
@@ -77,6 +80,10 @@ def read_graphs(
         `from_networkx`.
     weight : hashable, optional
         GraphML and JSON: edge attribute that is the weight; None for unweighted graphs.
+    edge_label : hashable or list of hashable, optional
+        GraphML and JSON: edge attribute that is the discrete label of an edge, or several that make
+        one, a tuple. Labels of edges count with ``depth`` above zero; those of TUDataset and
+        Parquet files, and of plain edges in JSON, are always read.
     symmetrize : bool, default=False
         TUDataset, GraphML, JSON and matrices: whether to make directed graphs undirected.
         Otherwise they are an error.
@@ -97,6 +104,8 @@ def read_graphs(
         them. Otherwise they are an error.
     bond_orders : bool, default=False
         SMILES: whether the order of a bond is its weight.
+    bond_types : bool, default=False
+        SMILES: whether the type of a bond is the label of its edge.
     atom_attributes : str or sequence of str, default=()
         SMILES: what to keep of every atom as continuous attributes, as in `from_rdkit`.
     add_hydrogens : bool, default=False
@@ -138,10 +147,17 @@ def read_graphs(
         atom_attributes = (atom_attributes,)
     table_column = None if targets is not None else target_column
     smiles = SmilesReading(
-        smiles_column, table_column, skip_invalid, bond_orders, atom_attributes, add_hydrogens
+        smiles_column,
+        table_column,
+        skip_invalid,
+        bond_orders,
+        atom_attributes,
+        add_hydrogens,
+        bond_types,
     )
-    named = {"label": label, "attributes": attributes, "categorical": categorical, "weight": weight}
-    values = {**named, "symmetrize": symmetrize, "missing": missing}
+    named = {"label": label, "attributes": attributes, "categorical": categorical}
+    on_edges = {"weight": weight, "edge_label": edge_label}
+    values = {**named, **on_edges, "symmetrize": symmetrize, "missing": missing}
     source = _Source(Path(path), format)
     form = source.find_format(is_table=not smiles_column is table_column is None)
     if form == "tu":

@@ -37,6 +37,7 @@ class PaperSet:
         arrays: list[NDArray[Any]] = [graphs.node_ptr, graphs.indptr, graphs.indices]
         arrays += [graphs.weights] if graphs.is_weighted else []
         arrays += [graphs.labels] if graphs.has_labels else []
+        arrays += [graphs.edge_labels] if graphs.has_edge_labels else []
         arrays += [graphs.attributes] if graphs.n_attributes else []
         digest = hashlib.sha256()
         for array in arrays:

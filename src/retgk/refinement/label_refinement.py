@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from retgk.array_types import Codes, Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.labels import recode
 from retgk.graphs.ragged import BLOCK_ENTRIES, chunks
@@ -21,7 +21,7 @@ from retgk.refinement.neighbourhoods import (
 )
 from retgk.runtime.parallel import run_tasks
 
-__all__ = ["LabelRefinement", "NeighbourhoodTable"]
+__all__ = ["LabelRefinement", "NeighbourhoodTable", "check_edges_alike"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,16 +114,21 @@ class LabelRefinement:
             return batch.edge_labels
         if not len(batch.indices) or not any(len(table.rows.entries) for table in self.tables):
             return batch.edge_labels  # without any edge on one side, none can agree
-        if not batch.has_edge_labels or not self.edge_names:
-            given = "have labels" if batch.has_edge_labels else "have no labels"
-            raise InvalidInputError(
-                f"the edges of the graphs {given}, those of the fitted ones "
-                f"{'have' if self.edge_names else 'have none'}; give all graphs labels of edges, "
-                "or none"
-            )
+        check_edges_alike(batch.has_edge_labels, bool(self.edge_names))
         known = set(self.edge_names)
         unseen = [name for name in batch.edge_label_names if name not in known]
         return recode(batch.edge_labels, batch.edge_label_names, [*self.edge_names, *unseen])
+
+
+def check_edges_alike(graphs_have: bool, fitted_have: bool) -> None:
+    """Raise unless the edges of graphs have labels if and only if those of the fitted ones do."""
+    if graphs_have != fitted_have:
+        given = "have labels" if graphs_have else "have no labels"
+        raise InvalidInputError(
+            f"the edges of the graphs {given}, those of the fitted ones "
+            f"{'have some' if fitted_have else 'have none'}",
+            Remedy("edge_labels", "give all graphs labels of edges, or none"),
+        )
 
 
 def _refined(

@@ -31,14 +31,14 @@ from retgk.engine.embedded.graph_vectors import (
     vectors_of,
 )
 from retgk.engine.embedded.label_columns import known_codes, names_in_use
-from retgk.engine.embedded.label_phases import level_keys
+from retgk.engine.embedded.label_phases import LabelPhases
 from retgk.engine.fitted_state import FittedState
 from retgk.engine.label_levels import check_depth
 from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import check_alike
-from retgk.runtime.seeds import MAX_SEED, RandomState, seed_from
+from retgk.runtime.seeds import RandomState, seed_from
 
 __all__ = ["EmbeddedComparison", "EmbeddedEngine", "FeatureMap", "UnknownLabels"]
 
@@ -120,7 +120,7 @@ class EmbeddedEngine:
         self.n_attributes = 0
         self.scaling = AttributeScaling()
         self.maps: tuple[FourierMap, ...] = ()
-        self.phase_seed = 0
+        self.phases = LabelPhases()
 
     def check(self, batch: GraphBatch) -> None:
         """Raise unless these graphs can be fitted with the parameters; no work is done."""
@@ -162,7 +162,8 @@ class EmbeddedEngine:
             draw_fourier_map(part, width, self.frequencies, rng)
             for part, width in zip(parts, self._widths(), strict=False)
         )
-        self.phase_seed = int(self.seed) >> 1
+        levels = (self.depth, self.level_weights)
+        self.phases = LabelPhases.fitted(batch, int(self.seed) >> 1, *levels)
         self.vectors = self.embed(features if keep is None else features.of_graphs(keep))
         return self
 
@@ -221,11 +222,9 @@ class EmbeddedEngine:
         batch = self.scaling(piece).batch
         blocks = (piece.probabilities, batch.attributes)
         if self.feature_map == "phases":
-            how = (self.phase_seed, int(self.depth), self.level_weights, piece.n_jobs)
+            keys = self.phases.keys(batch, piece.n_jobs)
             options = {"compiled": compiled, "n_jobs": piece.n_jobs}
-            return phase_vectors(
-                batch.node_ptr, blocks, *level_keys(batch, *how), self.maps[0], **options
-            )
+            return phase_vectors(batch.node_ptr, blocks, *keys, self.maps[0], **options)
         return graph_vectors(
             batch.node_ptr,
             blocks,
@@ -291,7 +290,7 @@ class EmbeddedEngine:
             "n_attributes": self.n_attributes,
         }
         if self.feature_map == "phases":
-            values["phase_seed"] = self.phase_seed
+            values |= self.phases.state()
         return FittedState(values, arrays)
 
     def vector_arrays(self) -> dict[str, NDArray[Any]]:
@@ -322,8 +321,7 @@ class EmbeddedEngine:
         n_inputs = [n_steps, n_used]
         n_inputs = [n for n in n_inputs if n] if self.feature_map == "tensor" else [sum(n_inputs)]
         if self.feature_map == "phases":
-            self.phase_seed = state.take_count("phase_seed", MAX_SEED)
-            check_depth(self.depth, self.level_weights)
+            self.phases = LabelPhases.restored(state, self.depth, self.level_weights)
         self.maps = tuple(
             FourierMap(
                 state.take_array(f"frequencies_{m}", np.float64, (n, width)),

@@ -10,9 +10,9 @@ from scipy.sparse import issparse, sparray, spmatrix
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.missing_values import Missing
+from retgk.graphs.missing_values import Missing, check_not_masked
 from retgk.graphs.ragged import offsets
-from retgk.graphs.validation import check_not_masked, integers
+from retgk.graphs.validation import integers
 from retgk.io.converters.graph_kinds import list_graphs
 from retgk.io.converters.local_edges import (
     LocalEdges,
@@ -151,6 +151,7 @@ def from_edge_lists(
     weights: PerGraph | None = None,
     labels: PerGraph | None = None,
     attributes: PerGraph | None = None,
+    edge_labels: PerGraph | None = None,
     symmetrize: bool = False,
     missing: Missing = "error",
 ) -> GraphBatch:
@@ -170,6 +171,8 @@ def from_edge_lists(
         For every graph, the labels of its nodes.
     attributes : sequence, optional
         For every graph, an array of shape (n_nodes, n_attributes).
+    edge_labels : sequence, optional
+        For every graph, the label of each edge. Kernels use them with ``depth`` above zero.
     symmetrize : bool, default=False
         Whether each edge stands for both directions; an edge that is listed in both
         gets the larger of its two weights. Otherwise both must be listed.
@@ -196,7 +199,7 @@ def from_edge_lists(
     sizes = _graph_sizes(pairs, _one_each(n_nodes, single))
     return batch_from_local_edges(
         sizes,
-        _weighted_edges(pairs, _one_each(weights, single)),
+        _known_edges(pairs, _one_each(weights, single), _one_each(edge_labels, single)),
         labels=join_labels(_one_each(labels, single), sizes),
         attributes=stack_attributes(_one_each(attributes, single), sizes, missing),
         symmetrize=symmetrize,
@@ -281,15 +284,30 @@ def _graph_sizes(pairs: list[NDArray[Any]], n_nodes: Any) -> list[int]:
     return [max(0, int(part.max()) + 1) for part in pairs]
 
 
-def _weighted_edges(pairs: list[NDArray[Any]], weights: Any) -> list[LocalEdges]:
-    if weights is None:
-        return [LocalEdges(part) for part in pairs]
-    given = list_per_graph(weights, "weights")
-    if len(given) != len(pairs):
+def _known_edges(pairs: list[NDArray[Any]], weights: Any, labels: Any) -> list[LocalEdges]:
+    """Edges of every graph with their weights and labels, one for each."""
+    found = [LocalEdges(part) for part in pairs]
+    for number, (edges, own) in enumerate(_with_graphs(found, weights, "weights")):
+        values = checked_edge_weights(own, len(edges.edges), number)
+        found[number] = edges._replace(weights=values)
+    for number, (edges, own) in enumerate(_with_graphs(found, labels, "edge labels")):
+        n_edges = len(edges.edges)
+        check_not_masked(own, f"graph {number}: edge labels")
+        if isinstance(own, str) or not hasattr(own, "__len__") or len(own) != n_edges:
+            raise InvalidInputError(
+                f"graph {number}: edge labels must be a sequence of {n_edges}, one for each edge"
+            )
+        found[number] = edges._replace(labels=list(own))
+    return found
+
+
+def _with_graphs(
+    graphs: list[LocalEdges], values: Any, what: str
+) -> Iterable[tuple[LocalEdges, Any]]:
+    """Pairs of a graph and what was given for it; none where nothing was given."""
+    given = [] if values is None else list_per_graph(values, what)
+    if values is not None and len(given) != len(graphs):
         raise InvalidInputError(
-            f"got weights for {len(given)} graphs, but edges for {len(pairs)} graphs"
+            f"got {what} for {len(given)} graphs, but edges for {len(graphs)} graphs"
         )
-    return [
-        LocalEdges(part, checked_edge_weights(values, len(part), position))
-        for position, (part, values) in enumerate(zip(pairs, given, strict=True))
-    ]
+    return zip(list(graphs), given, strict=False)

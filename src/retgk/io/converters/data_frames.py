@@ -10,6 +10,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.missing_values import Missing
 from retgk.graphs.reading import reading_of
+from retgk.io.converters.edge_names import EdgeLabelName, EdgeNames
 from retgk.io.converters.graph_kinds import missing_graph_error
 from retgk.io.converters.node_columns import Categorical, NodeArrays, NodeColumns
 from retgk.io.converters.node_values import short_repr
@@ -30,6 +31,7 @@ def from_dataframe(
     target: Name = ...,
     node: Name = ...,
     weight: Name | None = ...,
+    edge_label: EdgeLabelName = ...,
     label: Name | list[Name] | None = ...,
     attributes: Name | list[Name] | None = ...,
     categorical: Categorical | None = ...,
@@ -48,6 +50,7 @@ def from_dataframe(
     target: Name = ...,
     node: Name = ...,
     weight: Name | None = ...,
+    edge_label: EdgeLabelName = ...,
     label: Name | list[Name] | None = ...,
     attributes: Name | list[Name] | None = ...,
     categorical: Categorical | None = ...,
@@ -65,6 +68,7 @@ def from_dataframe(
     target: Name = "target",
     node: Name = "node",
     weight: Name | None = "weight",
+    edge_label: EdgeLabelName = None,
     label: Name | list[Name] | None = None,
     attributes: Name | list[Name] | None = None,
     categorical: Categorical | None = None,
@@ -93,6 +97,9 @@ def from_dataframe(
     weight : hashable or None, default="weight"
         Column of `edges` that is the weight; None for unweighted graphs, as they are by default
         where there is no column "weight".
+    edge_label : hashable or list of hashable, optional
+        Column of `edges` that is the discrete label of an edge, or several that make one, a tuple;
+        rows that name the same two nodes have the same. Kernels use it with ``depth`` above zero.
     label : hashable or list of hashable, optional
         Column of `nodes` that is the discrete label; several make one label, a tuple, as in
         `from_networkx`.
@@ -124,7 +131,7 @@ def from_dataframe(
     if columns.names and nodes is None:
         names = ", ".join(map(repr, columns.names))
         raise InvalidInputError(f"{names} are read from a table of nodes; give one as nodes=")
-    keys = _Keys({}, {})
+    keys, edge_names = _Keys({}, {}), EdgeNames.of(edge_label, missing)
     edge_table, node_table = _Table("edges", edges), _Table("nodes", nodes)
     if nodes is not None:
         keys.add_nodes(node_table, graph_id, node)
@@ -139,11 +146,16 @@ def from_dataframe(
         None if weight is None else _weights(edge_table, weight),
         labels=found.labels,
         attributes=found.attributes,
+        edge_labels=edge_names.of_columns(
+            [edge_table.values(name) for name in edge_names.parts],
+            lambda row: f"edges, row {row}",
+        ),
         symmetrize=True,
         missing=missing,
     )
     named = {"label": label, "attributes": attributes, "categorical": found.categorical}
-    batch.reading = reading_of("dataframe", {**named, "weight": weight, "missing": missing})
+    on_edges = {"weight": weight, "edge_label": edge_label}
+    batch.reading = reading_of("dataframe", {**named, **on_edges, "missing": missing})
     return (batch, list(keys.graphs)) if return_ids else batch
 
 

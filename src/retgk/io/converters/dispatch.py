@@ -115,6 +115,7 @@ def batch_like(
     names = kind.options()
     batch = kind.convert(found, **{name: options[name] for name in options if name in names})
     batch = batch if reading.labels else batch.without_labels()
+    batch = batch if reading.edge_labels else batch.without_edge_labels()
     return batch if reading.attributes else batch.without_attributes()
 
 
@@ -142,7 +143,7 @@ def _from_matrices_or_edges(arrays: Any, **options: Any) -> GraphBatch:
     """Convert arrays that are all square as matrices, and those of two columns as edges."""
     shapes = {array.shape for array in ([arrays] if _is_matrix(arrays) else arrays)}
     if all(len(shape) == 2 and shape[1] == 2 for shape in shapes):
-        if shapes != {(2, 2)} or options.keys() & {"n_nodes", "weights"}:
+        if shapes != {(2, 2)} or options.keys() & {"n_nodes", "weights", "edge_labels"}:
             return from_edge_lists(arrays, **options)
         if all(array.dtype.kind in "iu" for array in arrays):
             raise InvalidInputError(

@@ -9,7 +9,8 @@ from scipy.sparse import coo_array, issparse
 
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.missing_values import Missing
+from retgk.graphs.edge_labels import NO_EDGE_LABEL
+from retgk.graphs.missing_values import KEPT_LABELS, Missing
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.io.converters.graph_kinds import (
     graphs_of_kind,
@@ -46,7 +47,7 @@ def from_grakel(
 
     Nodes are numbered in sorted order where they can be compared, as in GraKeL, and in
     order of appearance otherwise. A node that has a label but no edge is an isolated
-    node. Edge labels are not used.
+    node. Labels of edges count with ``depth`` above zero; one direction of an edge may have it.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def from_grakel(
     GraphBatch(1 graph, 3 nodes, 2 edges, 2 labels)
     """
     found = [graphs] if is_grakel(graphs) else graphs_of_kind(graphs, is_grakel_item, _ITEM)
-    read = [_read_graph(graph, position) for position, graph in enumerate(found)]
+    read = [_read_graph(graph, position, missing) for position, graph in enumerate(found)]
     sizes = [len(nodes) for nodes, _, _ in read]
     node_ptr = offsets(sizes)
     values = _node_values(read, missing)
@@ -99,7 +100,9 @@ def from_grakel(
     )
 
 
-def _read_graph(graph: Any, position: int) -> tuple[list[Hashable], LocalEdges, Any]:
+def _read_graph(
+    graph: Any, position: int, missing: Missing
+) -> tuple[list[Hashable], LocalEdges, Any]:
     """Read one graph: nodes, edges between their positions, labels."""
     structure, labels = _structure_and_labels(graph)
     if labels is not None and not isinstance(labels, Mapping):
@@ -114,7 +117,9 @@ def _read_graph(graph: Any, position: int) -> tuple[list[Hashable], LocalEdges, 
         weights = np.array([weight for _, _, weight in edges], dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(f"graph {position} has a weight that is not a number") from None
-    return nodes, LocalEdges(pairs, weights), labels
+    ends = [(source, target) for source, target, _ in edges]
+    on_edges = _edge_labels(_given_edge_labels(graph), ends, position, missing)
+    return nodes, LocalEdges(pairs, weights, on_edges), labels
 
 
 def _structure_and_labels(graph: Any) -> tuple[Any, Any]:
@@ -127,6 +132,35 @@ def _structure_and_labels(graph: Any) -> tuple[Any, Any]:
         structure, labels = graph.adjacency_matrix, graph.index_node_labels
     is_empty = isinstance(labels, Sized) and len(labels) == 0
     return structure, None if is_empty else labels
+
+
+def _edge_labels(
+    labels: Any, pairs: list[tuple[Hashable, Hashable]], position: int, missing: Missing
+) -> list[Any] | None:
+    """Labels of the edges of one graph; None if it has none."""
+    if labels is None:
+        return None
+    if not isinstance(labels, Mapping):
+        raise InvalidInputError(
+            f"graph {position}: edge labels must be a dictionary from pairs of nodes to labels, "
+            f"got {type(labels).__name__}"
+        )
+    if pairs and not labels:
+        return None
+    for pair in pairs:
+        if pair not in labels and pair[::-1] not in labels and missing not in KEPT_LABELS:
+            raise InvalidInputError(
+                f"graph {position}: the edge from {pair[0]!r} to {pair[1]!r} has no label",
+                NO_EDGE_LABEL,
+            )
+    return [labels.get(pair, labels.get(pair[::-1])) for pair in pairs]
+
+
+def _given_edge_labels(graph: Any) -> Any:
+    if not is_grakel_object(graph):
+        return graph[2] if len(graph) > 2 else None
+    name = "edge_labels" if graph.edge_dictionary else "index_edge_labels"
+    return getattr(graph, name, None)
 
 
 def _nodes_and_edges(structure: Any, labels: Any, position: int) -> tuple[list[Hashable], Edges]:

@@ -12,8 +12,14 @@ from retgk.graphs.batch import GraphBatch
 from retgk.graphs.missing_values import Missing
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.graphs.reading import reading_of
+from retgk.io.converters.edge_names import EdgeLabelName, EdgeNames
 from retgk.io.converters.graph_kinds import is_igraph, list_graphs
-from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, both_directions
+from retgk.io.converters.local_edges import (
+    LocalEdges,
+    batch_from_local_edges,
+    both_directions,
+    each_edge_once,
+)
 from retgk.io.converters.node_columns import Categorical, NodeColumns
 from retgk.io.converters.remembered_options import remembers
 from retgk.runtime.near_names import names_there
@@ -34,6 +40,7 @@ def from_igraph(
     attributes: str | list[str] | None = None,
     categorical: Categorical | None = None,
     weight: str | None = "weight",
+    edge_label: EdgeLabelName = None,
     symmetrize: bool = False,
     missing: Missing = "error",
 ) -> GraphBatch:
@@ -59,6 +66,9 @@ def from_igraph(
     weight : str, optional
         Edge attribute that is the weight; an edge without it, or where it is None, has
         weight one. None makes all graphs unweighted, with parallel edges too.
+    edge_label : str or list of str, optional
+        Edge attribute that is the discrete label of an edge, or several that make one, a tuple,
+        as in `from_networkx`. Kernels use it with ``depth`` above zero.
     symmetrize : bool, default=False
         Whether to drop the directions of directed graphs: an edge gets the larger of
         the weights of its two directions. Otherwise a directed graph is an error.
@@ -80,7 +90,10 @@ def from_igraph(
     columns = NodeColumns.of(label, attributes, categorical, missing)
     unused = (name for name in found[0].vs.attributes() if name not in _IDENTITIES)
     columns.warn_if_unused(unused, attributes)
-    edges = [_edges(graph, position, weight, symmetrize) for position, graph in enumerate(found)]
+    edge_names = EdgeNames.of(edge_label, missing)
+    edge_names.warn_if_unused(found[0].es.attributes(), weight)
+    reading = (weight, edge_names, symmetrize)
+    edges = [_edges(graph, position, *reading) for position, graph in enumerate(found)]
     sizes = [graph.vcount() for graph in found]
     node_ptr = offsets(sizes)
 
@@ -103,7 +116,9 @@ def from_igraph(
     return batch
 
 
-def _edges(graph: Any, position: int, weight: str | None, symmetrize: bool) -> LocalEdges:
+def _edges(
+    graph: Any, position: int, weight: str | None, names: EdgeNames, symmetrize: bool
+) -> LocalEdges:
     directed = graph.is_directed()
     if directed and not symmetrize:
         raise InvalidInputError(
@@ -114,9 +129,17 @@ def _edges(graph: Any, position: int, weight: str | None, symmetrize: bool) -> L
             ),
         )
     pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    pairs = np.unique(pairs, axis=0) if weight is None else pairs
-    edges = LocalEdges(pairs, _edge_weights(graph, position, weight))
+    labels = names.of_columns(
+        [_edge_values(graph, name) for name in names.parts],
+        lambda edge: f"graph {position}: edge {edge}, from {pairs[edge, 0]} to {pairs[edge, 1]},",
+    )
+    edges = LocalEdges(pairs, _edge_weights(graph, position, weight), labels)
+    edges = each_edge_once(edges, f"graph {position}") if weight is None else edges
     return edges if directed else both_directions(edges)
+
+
+def _edge_values(graph: Any, name: str) -> list[Any]:
+    return list(graph.es[name]) if name in graph.es.attributes() else [None] * graph.ecount()
 
 
 def _edge_weights(graph: Any, position: int, weight: str | None) -> Floats | None:

@@ -1,5 +1,7 @@
 """Edges numbered within each graph: checking them and putting them into one batch."""
 
+import itertools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,9 +10,9 @@ from numpy.typing import NDArray
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.missing_values import Missing
+from retgk.graphs.missing_values import Missing, check_not_masked, is_missing
 from retgk.graphs.ragged import graph_of, offsets
-from retgk.graphs.validation import check_not_masked, integers
+from retgk.graphs.validation import integers
 
 __all__ = [
     "LocalEdges",
@@ -18,14 +20,16 @@ __all__ = [
     "both_directions",
     "checked_edge_weights",
     "checked_edges",
+    "each_edge_once",
 ]
 
 
 class LocalEdges(NamedTuple):
-    """Edges of one graph, shape (n_edges, 2), and their weights; None for ones."""
+    """Edges of one graph, shape (n_edges, 2), their weights (None for ones), and their labels."""
 
     edges: NDArray[Any]
     weights: Floats | None = None
+    labels: Sequence[Any] | NDArray[Any] | None = None
 
 
 def both_directions(graph: LocalEdges) -> LocalEdges:
@@ -35,12 +39,28 @@ def both_directions(graph: LocalEdges) -> LocalEdges:
     Parallel edges must name their ends in the same order, as igraph and RDKit do: both
     directions are then summed in the same order, and do not differ by rounding.
     """
-    edges, weights = graph
+    edges, weights, labels = graph
     back = edges[:, 0] != edges[:, 1]
     return LocalEdges(
         np.concatenate([edges, edges[back, ::-1]]),
         None if weights is None else np.concatenate([weights, weights[back]]),
+        None if labels is None else [*labels, *itertools.compress(labels, back)],
     )
+
+
+def each_edge_once(graph: LocalEdges, place: str) -> LocalEdges:
+    """List parallel edges, which must have the same label, once; weights are left out."""
+    if graph.labels is None:
+        return LocalEdges(np.unique(graph.edges, axis=0))
+    edges, first, same = np.unique(graph.edges, axis=0, return_index=True, return_inverse=True)
+    labels = [graph.labels[edge] for edge in first.tolist()]
+    for label, edge in zip(graph.labels, same.reshape(-1).tolist(), strict=True):
+        if label != labels[edge] and not (is_missing(label) and is_missing(labels[edge])):
+            raise InvalidInputError(
+                f"{place}: the edge between node {edges[edge, 0]} and node "
+                f"{edges[edge, 1]} has the labels {labels[edge]!r} and {label!r}; give it one"
+            )
+    return LocalEdges(edges, None, labels)
 
 
 def batch_from_local_edges(
@@ -64,6 +84,7 @@ def batch_from_local_edges(
         _joined_weights(graphs),
         labels=labels,
         attributes=attributes,
+        edge_labels=_joined_labels(graphs),
         symmetrize=symmetrize,
         missing=missing,
     )
@@ -108,6 +129,23 @@ def _check_ends(edges: Ints, edge_ptr: Ints, sizes: Ints) -> None:
         f"graph {graph}: edge {edge - edge_ptr[graph]} has the end {node}, which is out of range "
         f"for {sizes[graph]} nodes; nodes are numbered within each graph from 0"
     )
+
+
+def _joined_labels(graphs: list[LocalEdges]) -> Any:
+    """Labels of all edges; all graphs that have edges have labels, or none has."""
+    with_edges = [graph for graph in graphs if len(graph.edges)] or graphs
+    if all(graph.labels is None for graph in with_edges):
+        return None
+    for position, graph in enumerate(graphs):
+        if graph.labels is None and len(graph.edges):
+            raise InvalidInputError(
+                f"graph {position} has no labels of edges, others have; give all graphs some, or "
+                "none"
+            )
+    parts = [graph.labels for graph in with_edges if graph.labels is not None]
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    return list(itertools.chain.from_iterable(parts))
 
 
 def _joined_weights(graphs: list[LocalEdges]) -> Floats | None:

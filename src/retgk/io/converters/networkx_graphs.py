@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.missing_values import Missing
+from retgk.graphs.missing_values import Missing, is_missing
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.graphs.reading import reading_of
+from retgk.io.converters.edge_names import EdgeLabelName, EdgeNames
 from retgk.io.converters.graph_kinds import is_networkx, list_graphs
 from retgk.io.converters.node_columns import Categorical, NodeColumns
 from retgk.io.converters.node_values import short_repr
@@ -35,6 +36,7 @@ def from_networkx(
     attributes: Hashable | list[Hashable] | None = None,
     categorical: Categorical | None = None,
     weight: Hashable | None = "weight",
+    edge_label: EdgeLabelName = None,
     symmetrize: bool = False,
     missing: Missing = "error",
 ) -> GraphBatch:
@@ -64,14 +66,19 @@ def from_networkx(
     weight : hashable, optional
         Edge attribute that is the weight; an edge without it has weight one. None
         makes all graphs unweighted, with parallel edges too.
+    edge_label : hashable or list of hashable, optional
+        Edge attribute that is the discrete label of an edge, or several that make one label, a
+        tuple; parallel edges have the same. Kernels use it with ``depth`` above zero. None by
+        default, with a warning if edges have more than a weight; an empty list is no warning.
     symmetrize : bool, default=False
         Whether to drop the directions of directed graphs: an edge gets the larger of
-        the weights of its two directions. Otherwise a directed graph is an error.
+        the weights of its two directions, which have the same label. Otherwise a directed graph
+        is an error.
     missing : {"error", "label", "nan", "keep"}, default="error"
-        What becomes of nodes whose label or attribute is None, NaN or not there. "label" makes a
-        label of its own, None, of missing labels, and of missing parts of labels; "nan" leaves
-        missing attributes, and all columns of missing categories, as NaN, which estimators fill
-        in with ``impute_attributes``; "keep" does both.
+        What becomes of nodes, and edges, whose label or attribute is None, NaN or not there.
+        "label" makes a label of its own, None, of missing labels, and of missing parts of labels;
+        "nan" leaves missing attributes, and all columns of missing categories, as NaN, which
+        estimators fill in with ``impute_attributes``; "keep" does both.
 
     Returns
     -------
@@ -90,6 +97,9 @@ def from_networkx(
     node_columns = NodeColumns.of(label, attributes, categorical, missing)
     data = (values for _, values in found[0].nodes(data=True))
     node_columns.warn_if_unused(chain.from_iterable(data), attributes)
+    edge_names = EdgeNames.of(edge_label, missing)
+    on_edges = (values for _, _, values in found[0].edges(data=True))
+    edge_names.warn_if_unused(chain.from_iterable(on_edges), weight)
     if not symmetrize:
         _check_undirected(found)
     sizes, degrees, columns, weights = _csr_arrays(found, weight)
@@ -107,11 +117,45 @@ def from_networkx(
         weights,
         labels=values.labels,
         attributes=values.attributes,
+        edge_labels=_entry_labels(found, edge_names),
         symmetrize=symmetrize,
         missing=missing,
     )
     batch.reading = reading_of("networkx", {"categorical": values.categorical})
     return batch
+
+
+def _entry_labels(graphs: list[Any], names: EdgeNames) -> list[Any] | None:
+    """Labels of edges in the order of the rows of all graphs; None if none are read."""
+    if not names.parts:
+        return None
+    labels: list[Any] = []
+    for position, graph in enumerate(graphs):
+        rows = [(node, other) for node in graph for other in graph.adj[node]]
+        several = graph.is_multigraph()
+        found = [list(graph.adj[u][v].values()) if several else [graph.adj[u][v]] for u, v in rows]
+
+        def edge_name(edge: int, position: int = position, rows: list[Any] = rows) -> str:
+            source, target = rows[edge]
+            return f"graph {position}: the edge from {source!r} to {target!r}"
+
+        for number in range(max(map(len, found), default=1)):
+            data = [edges[min(number, len(edges) - 1)] for edges in found]
+            own = names.labels(data, edge_name) or []
+            if number == 0:
+                labels += own
+            else:
+                _check_parallel(own, labels[len(labels) - len(own) :], edge_name)
+    return labels
+
+
+def _check_parallel(own: list[Any], before: list[Any], edge_name: Callable[[int], str]) -> None:
+    """Raise where parallel edges have other labels."""
+    for edge, (one, other) in enumerate(zip(own, before, strict=True)):
+        if one != other and not (is_missing(one) and is_missing(other)):
+            raise InvalidInputError(
+                f"{edge_name(edge)} has the labels {other!r} and {one!r}; give it one"
+            )
 
 
 def _check_undirected(graphs: list[Any]) -> None:
@@ -271,4 +315,8 @@ def networkx_graph(batch: GraphBatch, weighted: bool) -> Any:
         graph.add_weighted_edges_from(edges)
     else:
         graph.add_edges_from(zip(*ends, strict=True))
+    if batch.has_edge_labels:
+        names = [batch.edge_label_names[code] for code in batch.edge_labels[once].tolist()]
+        labels = dict(zip(zip(*ends, strict=True), names, strict=True))
+        nx.set_edge_attributes(graph, labels, "label")
     return graph

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from retgk.array_types import Floats
 from retgk.errors import InputWarning, InvalidInputError, Remedy
-from retgk.graphs.missing_values import KEPT_NUMBERS, Missing, is_missing
-from retgk.graphs.validation import check_not_masked
+from retgk.graphs.missing_values import KEPT_NUMBERS, Missing, check_not_masked, is_missing
 
 __all__ = [
     "KEEP_AS_NAN",

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.missing_values import Missing
+from retgk.io.converters.edge_names import EdgeLabelName, EdgeNames
 from retgk.io.converters.graph_kinds import is_pyg, list_graphs
 from retgk.io.converters.local_edges import (
     LocalEdges,
     batch_from_local_edges,
     checked_edge_weights,
     checked_edges,
+    each_edge_once,
 )
 from retgk.io.converters.node_values import (
     attribute_names,
@@ -39,6 +41,7 @@ def from_pyg(
     label: str | None = None,
     attributes: str | list[str] | None = None,
     weight: str | None = "edge_weight",
+    edge_label: EdgeLabelName = None,
     symmetrize: bool = False,
     missing: Missing = "error",
 ) -> GraphBatch:
@@ -61,6 +64,10 @@ def from_pyg(
         Field that is the weight, such as "edge_attr" where that is one number for each
         edge; a graph without it is unweighted. None makes all graphs unweighted, with
         parallel edges too; "edge_attr" that is not read is a warning otherwise.
+    edge_label : str or list of str, optional
+        Field that is the discrete label of an edge, such as "edge_attr": one value for each edge,
+        or one-hot rows. Several make one label, a tuple. Kernels use it with ``depth`` above zero.
+        None by default; an empty list is no warning.
     symmetrize : bool, default=False
         Whether to make directed graphs undirected: an edge gets the larger of the weights
         of its two directions. Otherwise a directed graph is an error.
@@ -84,8 +91,9 @@ def from_pyg(
     if label is None and attributes is None:
         first = found[0] if found else None
         warn_of_unused_values(n for n in ("x", "pos") if getattr(first, n, None) is not None)
-    _warn_of_edge_values(found, weight)
-    edges = [_edges(graph, position, weight) for position, graph in enumerate(found)]
+    edge_names = EdgeNames.of(edge_label, missing)
+    _warn_of_edge_values(found, weight, edge_names)
+    edges = [_edges(graph, position, weight, edge_names) for position, graph in enumerate(found)]
     sizes = [_n_nodes(graph, position) for position, graph in enumerate(found)]
     names = attribute_names(attributes)
     parts = [
@@ -103,9 +111,11 @@ def from_pyg(
     )
 
 
-def _warn_of_edge_values(graphs: list[Any], weight: str | None) -> None:
+def _warn_of_edge_values(graphs: list[Any], weight: str | None, names: EdgeNames) -> None:
     """Warn of values of edges that are not read where no weights are; None means to read none."""
     first = graphs[0] if graphs else None
+    if names.parts or names.is_silent:
+        return
     if weight is None or getattr(first, weight, None) is not None:
         return
     if getattr(first, "edge_attr", None) is None:
@@ -116,7 +126,8 @@ def _warn_of_edge_values(graphs: list[Any], weight: str | None) -> None:
             Remedy(
                 "edge_values",
                 'as_batch(graphs, weight="edge_attr") reads it as weights where it is one number '
-                "for each edge, weight=None leaves edges unweighted without this warning",
+                'for each edge, edge_label="edge_attr" as labels of edges, which count with depth '
+                "above zero, weight=None leaves edges unweighted without this warning",
             ),
         ),
         stacklevel=5,
@@ -142,19 +153,34 @@ def _field(graph: Any, position: int, name: str) -> NDArray[Any]:
     return _numpy(value)
 
 
-def _edges(graph: Any, position: int, weight: str | None) -> LocalEdges:
+def _edges(graph: Any, position: int, weight: str | None, names: EdgeNames) -> LocalEdges:
     index = _field(graph, position, "edge_index")
     if index.ndim != 2 or len(index) != 2:
         raise InvalidInputError(
             f"graph {position}: edge_index must have shape (2, n_edges), got {index.shape}"
         )
     pairs = checked_edges(index.T, position)
+    labels = names.of_columns(
+        [_edge_values(graph, position, name, len(pairs)) for name in names.parts],
+        lambda edge: f"graph {position}: edge {edge}, from {pairs[edge, 0]} to {pairs[edge, 1]},",
+    )
     if weight is None:
-        return LocalEdges(np.unique(pairs, axis=0))
+        return each_edge_once(LocalEdges(pairs, None, labels), f"graph {position}")
     if getattr(graph, weight, None) is None:
-        return LocalEdges(pairs)
+        return LocalEdges(pairs, None, labels)
     values = _field(graph, position, weight)
-    return LocalEdges(pairs, checked_edge_weights(values, len(pairs), position))
+    return LocalEdges(pairs, checked_edge_weights(values, len(pairs), position), labels)
+
+
+def _edge_values(graph: Any, position: int, name: str, n_edges: int) -> list[Any]:
+    """One value for each edge, the position of the one in one-hot rows."""
+    values = _one_value_each(_field(graph, position, name))
+    if values.ndim != 1 or len(values) != n_edges:
+        raise InvalidInputError(
+            f"graph {position}: the edge label {name!r} must be one value for each of {n_edges} "
+            f"edges or one-hot rows, got shape {_numpy(getattr(graph, name)).shape}"
+        )
+    return list(values.tolist())
 
 
 def _n_nodes(graph: Any, position: int) -> int:
@@ -167,11 +193,7 @@ def _n_nodes(graph: Any, position: int) -> int:
 
 
 def _labels(graph: Any, position: int, name: str) -> NDArray[Any]:
-    values = _field(graph, position, name)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    elif values.ndim == 2 and _is_one_hot(values):
-        values = values.argmax(axis=1)
+    values = _one_value_each(_field(graph, position, name))
     if values.ndim != 1:
         raise InvalidInputError(
             f"graph {position}: the label {name!r} must be one value for each node or one-hot "
@@ -180,5 +202,14 @@ def _labels(graph: Any, position: int, name: str) -> NDArray[Any]:
     return values
 
 
+def _one_value_each(values: NDArray[Any]) -> NDArray[Any]:
+    """Values of rows of one number, positions of the ones in one-hot rows; others stay."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        return values[:, 0]
+    return values.argmax(axis=1) if values.ndim == 2 and _is_one_hot(values) else values
+
+
 def _is_one_hot(values: NDArray[Any]) -> bool:
-    return bool(((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all())
+    return values.shape[1] > 0 and bool(
+        ((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all()
+    )

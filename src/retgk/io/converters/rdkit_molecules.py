@@ -50,6 +50,7 @@ def from_rdkit(
     attributes: str | Sequence[str] = (),
     add_hydrogens: bool = False,
     bond_orders: bool = False,
+    bond_types: bool = False,
 ) -> GraphBatch:
     """
     Convert molecules of RDKit: atoms are nodes, elements their labels, bonds edges.
@@ -68,6 +69,9 @@ def from_rdkit(
     bond_orders : bool, default=False
         Whether the order of a bond is its weight (1.5 where aromatic); otherwise all
         weights are one.
+    bond_types : bool, default=False
+        Whether the type of a bond ("SINGLE", "DOUBLE", "AROMATIC", ...) is the label of its edge,
+        which kernels use with ``depth`` above zero.
 
     Returns
     -------
@@ -80,7 +84,7 @@ def from_rdkit(
     >>> from_rdkit(Chem.MolFromSmiles("CCO"), attributes=["charge", "hydrogens"])
     GraphBatch(1 graph, 3 nodes, 2 edges, 2 labels, 2 attributes)
     """
-    reader = _Reader(_checked_names(attributes), add_hydrogens, bond_orders)
+    reader = _Reader(_checked_names(attributes), add_hydrogens, bond_orders, bond_types)
     found = list_graphs(molecules, is_rdkit, "RDKit molecules (None is one that could not be read)")
     return reader.batch(found, 0)
 
@@ -92,6 +96,7 @@ def from_smiles(
     attributes: str | Sequence[str] = (),
     add_hydrogens: bool = False,
     bond_orders: bool = False,
+    bond_types: bool = False,
     n_jobs: int | None = None,
 ) -> GraphBatch:
     """
@@ -108,6 +113,9 @@ def from_smiles(
     bond_orders : bool, default=False
         Whether the order of a bond is its weight (1.5 where aromatic); otherwise all
         weights are one.
+    bond_types : bool, default=False
+        Whether the type of a bond ("SINGLE", "DOUBLE", "AROMATIC", ...) is the label of its edge,
+        which kernels use with ``depth`` above zero.
     n_jobs : int, optional
         Processes; None for one, -1 for all cores. It changes no result, and is worth it
         from some 10,000 molecules on: unlike threads, processes take seconds to start.
@@ -123,7 +131,7 @@ def from_smiles(
     GraphBatch(2 graphs, 9 nodes, 8 weighted edges, 2 labels)
     """
     _chem()
-    reader = _Reader(_checked_names(attributes), add_hydrogens, bond_orders)
+    reader = _Reader(_checked_names(attributes), add_hydrogens, bond_orders, bond_types)
     found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
     chunks = list(_chunks(found))
     batches = []
@@ -189,6 +197,7 @@ class _Reader:
     attributes: tuple[str, ...]
     add_hydrogens: bool
     bond_orders: bool
+    bond_types: bool = False
 
     def smiles_batch(self, smiles: Sequence[str], first: int) -> GraphBatch:
         """Convert some strings, of which the first has the position `first` in the list."""
@@ -219,10 +228,20 @@ class _Reader:
         n_atoms = molecule.GetNumAtoms()
         if n_atoms == 0:
             raise InvalidInputError(f"graph {position} has no atoms; drop it and its target")
-        if self.bond_orders or n_atoms > LARGEST_DENSE:
-            edges = _bonds(molecule, position, self.bond_orders)
-            return both_directions(edges)
+        if self.bond_orders or self.bond_types or n_atoms > LARGEST_DENSE:
+            return both_directions(self._bonds(molecule, position))
         return LocalEdges(_adjacent_pairs(molecule))
+
+    def _bonds(self, molecule: Any, position: int) -> LocalEdges:
+        """Every bond once, with its order and its type where they are read."""
+        bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
+        ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
+        orders, types = None, None
+        if self.bond_orders:
+            orders = np.array([_bond_order(bond, position) for bond in bonds], np.float64)
+        if self.bond_types:
+            types = [bond.GetBondType().name for bond in bonds]
+        return LocalEdges(np.array(ends, np.int64).reshape(-1, 2), orders, types)
 
 
 def _parse_smiles(smiles: Sequence[str], first: int) -> Iterator[Any]:
@@ -276,15 +295,6 @@ def _adjacent_pairs(molecule: Any) -> NDArray[np.int64]:
     pairs = np.empty((len(ends[0]), 2), np.int64)
     pairs[:, 0], pairs[:, 1] = ends
     return pairs
-
-
-def _bonds(molecule: Any, position: int, with_orders: bool) -> LocalEdges:
-    bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
-    ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
-    pairs = np.array(ends, np.int64).reshape(-1, 2)
-    if not with_orders:
-        return LocalEdges(pairs)
-    return LocalEdges(pairs, np.array([_bond_order(bond, position) for bond in bonds], np.float64))
 
 
 def _bond_order(bond: Any, position: int) -> float:

@@ -34,8 +34,9 @@ def to_networkx(graphs: GraphsLike) -> "list[nx.Graph]":
     list of networkx.Graph
         One graph each, with nodes numbered from 0. Nodes have the attribute "label"
         where the batch has labels, and "attributes", a list of numbers, where it has
-        attributes; edges have the attribute "weight" where the batch is weighted.
-        ``as_batch(found, label="label", attributes="attributes")`` reads them back.
+        attributes; edges have the attribute "weight" where the batch is weighted, and "label"
+        where edges have labels. ``as_batch(found, label="label", attributes="attributes",
+        edge_label="label")`` reads them back.
 
     Examples
     --------
@@ -58,8 +59,8 @@ def to_igraph(graphs: GraphsLike) -> "list[igraph.Graph]":
     Returns
     -------
     list of igraph.Graph
-        One graph each, with the vertex attributes "label" and "attributes" and the edge attribute
-        "weight" where there are any, as in `to_networkx`.
+        One graph each, with the vertex attributes "label" and "attributes" and the edge attributes
+        "weight" and "label" where there are any, as in `to_networkx`.
 
     Examples
     --------
@@ -80,6 +81,8 @@ def to_igraph(graphs: GraphsLike) -> "list[igraph.Graph]":
             made.vs["attributes"] = graph.attributes.tolist()
         if batch.is_weighted:
             made.es["weight"] = graph.weights[once].tolist()
+        if graph.has_edge_labels:
+            made.es["label"] = _edge_label_values(graph, once)
         found.append(made)
     return found
 
@@ -98,9 +101,10 @@ def to_grakel(graphs: GraphsLike, *, as_attributes: bool = False) -> list[list[A
 
     Returns
     -------
-    list of [graph, node_labels], or of [graph] where there are no labels
+    list of [graph], [graph, node_labels] or [graph, node_labels, edge_labels]
         `graph` is a dictionary from node to neighbour to weight, with both directions of an edge;
-        `node_labels` one from node to label. `from_grakel` reads them back.
+        `node_labels` one from node to label (None where only edges have some), `edge_labels` one
+        from pairs of nodes to labels. `from_grakel` reads them back.
 
     Examples
     --------
@@ -133,9 +137,11 @@ def to_pyg(graphs: GraphsLike) -> "list[Data]":
     -------
     list of torch_geometric.data.Data
         Each has `edge_index`, with both directions of an edge, and `num_nodes`; where there are
-        any, `edge_weight`, `x` (the attributes), `label` (positions of the labels in
+        any, `edge_weight`, `edge_attr` (positions of the labels of edges in
+        ``edge_label_names``), `x` (the attributes), `label` (positions of the labels in
         ``label_names``) and `y` (the target, if it is a number). Numbers are rounded to torch's
-        default type. ``from_pyg(found, label="label", attributes="x")`` reads them back.
+        default type. ``from_pyg(found, label="label", attributes="x", edge_label="edge_attr")``
+        reads them back.
 
     Examples
     --------
@@ -156,6 +162,8 @@ def to_pyg(graphs: GraphsLike) -> "list[Data]":
         fields = {"edge_index": torch.from_numpy(np.stack([rows, graph.indices.astype(np.int64)]))}
         if batch.is_weighted:
             fields["edge_weight"] = torch.tensor(graph.weights, dtype=numbers)
+        if graph.has_edge_labels:
+            fields["edge_attr"] = torch.from_numpy(graph.edge_labels.astype(np.int64))
         if graph.n_attributes:
             fields["x"] = torch.tensor(graph.attributes, dtype=numbers)
         if graph.has_labels:
@@ -177,10 +185,20 @@ def _label_values(graph: GraphBatch) -> list[Any]:
     return [graph.label_names[code] for code in graph.labels.tolist()]
 
 
+def _edge_label_values(graph: GraphBatch, entries: Any = slice(None)) -> list[Any]:
+    return [graph.edge_label_names[code] for code in graph.edge_labels[entries].tolist()]
+
+
 def _grakel_graph(graph: GraphBatch, as_attributes: bool) -> list[Any]:
     entries = list(zip(graph.indices.tolist(), graph.weights.tolist(), strict=True))
     starts = graph.indptr.tolist()
     edges = {node: dict(entries[starts[node] : starts[node + 1]]) for node in range(graph.n_nodes)}
-    if as_attributes:
-        return [edges, dict(enumerate(graph.attributes.tolist()))]
-    return [edges, dict(enumerate(_label_values(graph)))] if graph.has_labels else [edges]
+    values = None
+    if as_attributes or graph.has_labels:
+        own = graph.attributes.tolist() if as_attributes else _label_values(graph)
+        values = dict(enumerate(own))
+    if not graph.has_edge_labels:
+        return [edges] if values is None else [edges, values]
+    rows, _ = _edges_once(graph)
+    ends = zip(rows.tolist(), graph.indices.tolist(), strict=True)
+    return [edges, values, dict(zip(ends, _edge_label_values(graph), strict=True))]

@@ -85,7 +85,7 @@ def load_tudataset(
     >>> from retgk import load_tudataset
     >>> mutag = load_tudataset("MUTAG")  # doctest: +SKIP
     >>> mutag.graphs  # doctest: +SKIP
-    GraphBatch(188 graphs, 3,371 nodes, 3,721 edges, 7 labels)
+    GraphBatch(188 graphs, 3,371 nodes, 3,721 edges, 7 labels, 4 edge labels)
     """
     _check_name(name)
     home = data_home_folder(data_home)

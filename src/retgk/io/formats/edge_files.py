@@ -89,7 +89,10 @@ def entries_of_edges(edges: Codes, node_ptr: Ints, adjacency: Adjacency) -> Ints
     rows = np.repeat(np.arange(n_nodes), np.diff(adjacency.indptr))
     keys = rows * n_nodes + (adjacency.indices + first_of_run(node_ptr)[rows])
     sources, targets = edges.astype(np.int64) - 1
-    entries: Ints = np.searchsorted(keys, sources * n_nodes + targets)
+    wanted = sources * n_nodes + targets
+    if np.array_equal(keys, wanted):  # as most files have it
+        return np.arange(len(keys))
+    entries: Ints = np.searchsorted(keys, wanted)
     return entries
 
 

@@ -119,12 +119,13 @@ def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph"
     ...     write_edge_list(path, folder)[0].read_text()
     '0 1\n1 2\n'
     """
-    if graphs.has_labels or graphs.n_attributes:
+    if graphs.has_labels or graphs.n_attributes or graphs.has_edge_labels:
         raise InvalidInputError(
             "edge lists hold neither labels nor attributes",
             Remedy(
                 "plain_graphs",
-                "use write_graphml, or without_labels() and without_attributes()",
+                "use write_graphml, or without_labels(), without_edge_labels() and "
+                "without_attributes()",
             ),
         )
     for position, graph in enumerate(graphs):

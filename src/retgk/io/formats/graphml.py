@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.missing_values import Missing
+from retgk.io.converters.edge_names import EdgeLabelName
 from retgk.io.converters.networkx_graphs import from_networkx, networkx_graph
 from retgk.io.converters.node_columns import Categorical
 from retgk.io.formats.graph_files import ENDINGS_IN_FOLDER, PathLike, paths_to_read, write_series
 from retgk.io.formats.text_lines import unpacked_bytes
+from retgk.io.formats.written_labels import label_remedy
 from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.parse_budget import ParseBudget
 
@@ -30,6 +32,7 @@ def read_graphml(
     attributes: Hashable | list[Hashable] | None = None,
     categorical: Categorical | None = None,
     weight: Hashable | None = "weight",
+    edge_label: EdgeLabelName = None,
     symmetrize: bool = False,
     missing: Missing = "error",
     max_bytes: int | None = None,
@@ -53,6 +56,9 @@ def read_graphml(
         Node attributes that become columns of zeros and ones, as in `from_networkx`.
     weight : hashable, optional
         Edge attribute that is the weight.
+    edge_label : hashable or list of hashable, optional
+        Edge attribute that is the discrete label of an edge, or several that make one, as in
+        `from_networkx`.
     symmetrize : bool, default=False
         Whether to drop the directions of directed graphs; otherwise they are an error.
     missing : {"error", "label", "nan", "keep"}, default="error"
@@ -87,6 +93,7 @@ def read_graphml(
         attributes=attributes,
         categorical=categorical,
         weight=weight,
+        edge_label=edge_label,
         symmetrize=symmetrize,
         missing=missing,
     )
@@ -97,7 +104,7 @@ def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") 
     Write graphs to GraphML files, one graph each.
 
     Labels become the node attribute ``label``, attributes ``attribute_0``,
-    ``attribute_1``, ..., weights the edge attribute ``weight``.
+    ``attribute_1``, ..., weights the edge attribute ``weight``, labels of edges ``label``.
 
     Parameters
     ----------
@@ -124,15 +131,12 @@ def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") 
     ['graph-0.graphml', 'graph-1.graphml']
     """
     nx = optional_module("networkx", "networkx")
-    for name in graphs.label_names:
-        if not isinstance(name, str | int | float):
-            raise InvalidInputError(
-                f"GraphML cannot hold the label {name!r}",
-                Remedy(
-                    "integer_labels",
-                    "number the labels with with_labels(graphs.labels), or use write_parquet",
-                ),
-            )
+    for of_edges, names in ((False, graphs.label_names), (True, graphs.edge_label_names)):
+        for name in names:
+            if not isinstance(name, str | int | float):
+                raise InvalidInputError(
+                    f"GraphML cannot hold the label {name!r}", label_remedy(of_edges)
+                )
     written = [networkx_graph(graph, graphs.is_weighted) for graph in graphs]
     for graph in written:
         for _, data in graph.nodes(data=True):

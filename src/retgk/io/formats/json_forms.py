@@ -14,12 +14,14 @@ from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.graphs.reading import reading_of
+from retgk.io.converters.edge_names import EdgeNames
 from retgk.io.converters.local_edges import (
     LocalEdges,
     batch_from_local_edges,
     both_directions,
     checked_edge_weights,
     checked_edges,
+    each_edge_once,
 )
 from retgk.io.converters.node_columns import NodeColumns
 from retgk.io.converters.node_values import join_labels, short_repr, stack_attributes
@@ -35,7 +37,9 @@ _SET_IT = Remedy(
 )
 _FORMS = 'a graph has "edges", or "nodes" and "links" (or "edges")'
 
-_PLAIN_KEYS = ("edges", "weights", "n_nodes", "labels", "attributes", "target", "name")
+_PLAIN_KEYS = (
+    *("edges", "weights", "edge_labels", "n_nodes", "labels", "attributes", "target", "name"),
+)
 
 
 def is_plain(value: dict[str, Any]) -> bool:
@@ -47,9 +51,15 @@ class GraphReader(ABC):
     """Graphs of one form, one after the other; errors name the place of a graph."""
 
     def __init__(
-        self, columns: NodeColumns, weight: Hashable | None, target: str | None, symmetrize: bool
+        self,
+        columns: NodeColumns,
+        edge_names: EdgeNames,
+        weight: Hashable | None,
+        target: str | None,
+        symmetrize: bool,
     ) -> None:
         self.columns = columns
+        self.edge_names = edge_names
         self.weight = weight
         self.target = target
         self.symmetrize = symmetrize
@@ -58,6 +68,7 @@ class GraphReader(ABC):
         self.sizes: list[int] = []
         self.edges: list[LocalEdges] = []
         self._known: dict[str, None] = {}  # values that nodes have under these names
+        self._known_of_edges: dict[str, None] = {}
         self._targets: list[Any] = []
         self._names: list[Any] = []
 
@@ -84,6 +95,7 @@ class GraphReader(ABC):
     def batch(self, attributes: Any) -> GraphBatch:
         """Make one batch of all; `attributes` are as the user gave them."""
         self.columns.warn_if_unused(self._known, attributes)
+        self.edge_names.warn_if_unused(self._known_of_edges, self.weight)
         try:
             return self._joined()
         except InvalidInputError as error:
@@ -135,8 +147,8 @@ class PlainGraphs(GraphReader):
 
     def __init__(self, *options: Any) -> None:
         super().__init__(*options)
-        if self.columns.names:
-            names = ", ".join(map(repr, self.columns.names))
+        if self.columns.names or self.edge_names.parts:
+            names = ", ".join(map(repr, [*self.columns.names, *self.edge_names.parts]))
             raise InvalidInputError(
                 "plain lists of edges have their labels and attributes as lists, so none can be "
                 f"read by the name {names}; leave that out"
@@ -164,12 +176,15 @@ class PlainGraphs(GraphReader):
         self._labels.append(None if labels is None else [_hashable(name) for name in labels])
         self._attributes.append(rows)
 
+    def _check_keys(self, value: dict[str, Any]) -> None:
+        """Raise for what is nearly called as something that is read."""
+        for key in value.keys() - {*_PLAIN_KEYS, self.target}:
+            if near := near_names(key, _PLAIN_KEYS):
+                raise InvalidInputError(f"{key!r} is not read; did you mean {near[0]!r}?")
+
     def _plain_edges(self, value: dict[str, Any]) -> tuple[LocalEdges, int]:
         """Edges of one graph and its number of nodes."""
-        for key in value:
-            near = near_names(key, _PLAIN_KEYS) if key not in (*_PLAIN_KEYS, self.target) else []
-            if near:
-                raise InvalidInputError(f"{key!r} is not read; did you mean {near[0]!r}?")
+        self._check_keys(value)
         rows, weights = _list_or_none(value, "edges") or [], _list_or_none(value, "weights")
         if weights is None and rows and all(_is_row(row, 3) for row in rows):
             rows, weights = [row[:2] for row in rows], [row[2] for row in rows]
@@ -178,7 +193,10 @@ class PlainGraphs(GraphReader):
                 raise InvalidInputError(
                     f"edge {number} is {short_repr(row)}; give a pair of nodes, numbered from 0"
                 )
-        pairs = checked_edges(rows, 0)
+        pairs, labels = checked_edges(rows, 0), _list_or_none(value, "edge_labels")
+        if labels is not None and len(labels) != len(pairs):
+            raise InvalidInputError(f"{len(labels)} edge_labels for {len(pairs)} edges")
+        labels = None if labels is None else [_hashable(name) for name in labels]
         size = value.get("n_nodes", int(pairs.max()) + 1 if len(pairs) else 0)
         if type(size) is not int or size < 1:
             raise InvalidInputError(f"n_nodes must be a number of at least 1, got {size!r}")
@@ -189,11 +207,11 @@ class PlainGraphs(GraphReader):
                 f"edge {edge} is {rows[edge]}; nodes are numbered from 0 to {size - 1}"
             )
         if self.weight is None:
-            return LocalEdges(np.unique(pairs, axis=0)), size
+            return each_edge_once(LocalEdges(pairs, None, labels), "graph 0"), size
         if weights is not None and not all(map(_is_number, weights)):
             raise InvalidInputError("weights must be numbers")
         values = None if weights is None else checked_edge_weights(weights, len(pairs), 0)
-        return LocalEdges(pairs, values), size
+        return LocalEdges(pairs, values, labels), size
 
     def _joined(self) -> GraphBatch:
         """Make one batch; an edge stands for both directions."""
@@ -234,10 +252,13 @@ class NodeLinks(GraphReader):
             raise InvalidInputError(f"{place}: two nodes have the same id")
         self._add_node_values(place, nodes, ids)
         edges = self._linked(place, links, position)
-        if not value.get("multigraph", True) or self.weight is None:
-            edges = _without_parallel(edges, is_directed)
         if not is_directed:
-            edges = both_directions(LocalEdges(np.sort(edges.edges, axis=1), edges.weights))
+            edges = edges._replace(edges=np.sort(edges.edges, axis=1))
+        if not value.get("multigraph", True):
+            edges = _last_of_parallel(edges)
+        elif self.weight is None:
+            edges = each_edge_once(edges, place)
+        edges = edges if is_directed else both_directions(edges)
         self.sizes.append(len(ids))
         self.edges.append(edges)
 
@@ -257,6 +278,9 @@ class NodeLinks(GraphReader):
 
     def _linked(self, place: str, links: Sequence[Any], position: dict[Any, int]) -> LocalEdges:
         pairs, weights = [], []
+        if not self.sizes:
+            self._known_of_edges = dict.fromkeys(key for link in links for key in link)
+        columns = [[_hashable(link.get(part)) for link in links] for part in self.edge_names.parts]
         for number, link in enumerate(links):
             for end in ("source", "target"):
                 if end not in link or _hashable(link[end]) not in position:
@@ -273,7 +297,8 @@ class NodeLinks(GraphReader):
                 )
             weights.append(weight)
         edges = np.array(pairs, np.int64).reshape(-1, 2)
-        return LocalEdges(edges, _as_floats(weights, place))
+        labels = self.edge_names.of_columns(columns, lambda number: f"{place}, link {number}")
+        return LocalEdges(edges, _as_floats(weights, place), labels)
 
     def _joined(self) -> GraphBatch:
         """Make one batch, with the labels and attributes that were asked for."""
@@ -297,18 +322,22 @@ class NodeLinks(GraphReader):
             "attributes": self.columns.attributes,
             "categorical": found.categorical,
             "weight": self.weight,
+            "edge_label": self.edge_names.name,
             "symmetrize": self.symmetrize,
             "missing": self.missing,
         }
         return with_reading(batch, reading_of("networkx", how))
 
 
-def _without_parallel(graph: LocalEdges, is_directed: bool) -> LocalEdges:
+def _last_of_parallel(graph: LocalEdges) -> LocalEdges:
     """Keep one edge between two nodes, the last that is listed, as networkx does."""
-    ends = graph.edges if is_directed else np.sort(graph.edges, axis=1)
-    weights = np.ones(len(ends)) if graph.weights is None else graph.weights
-    last = {tuple(pair): weight for pair, weight in zip(ends.tolist(), weights, strict=True)}
-    return LocalEdges(np.array(list(last), np.int64).reshape(-1, 2), np.array(list(last.values())))
+    last = {tuple(pair): number for number, pair in enumerate(graph.edges.tolist())}
+    kept = list(last.values())
+    return LocalEdges(
+        graph.edges[kept].reshape(-1, 2),
+        None if graph.weights is None else graph.weights[kept],
+        None if graph.labels is None else [graph.labels[number] for number in kept],
+    )
 
 
 def _as_floats(weights: list[Any], place: str) -> Floats:

@@ -10,9 +10,10 @@ from typing import IO, Any
 import numpy as np
 
 from retgk.array_types import Floats
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.missing_values import Missing
+from retgk.io.converters.edge_names import EdgeLabelName, EdgeNames
 from retgk.io.converters.node_columns import Categorical, NodeColumns
 from retgk.io.formats.graph_files import (
     ENDINGS_IN_FOLDER,
@@ -23,6 +24,7 @@ from retgk.io.formats.graph_files import (
 )
 from retgk.io.formats.json_forms import GraphReader, NodeLinks, PlainGraphs, is_plain
 from retgk.io.formats.text_lines import text_lines, unpacked_bytes
+from retgk.io.formats.written_labels import label_remedy
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.parse_budget import ParseBudget
 from retgk.runtime.storage import atomic_path
@@ -44,6 +46,7 @@ def read_json(
     attributes: Hashable | list[Hashable] | None = None,
     categorical: Categorical | None = None,
     weight: Hashable | None = "weight",
+    edge_label: EdgeLabelName = None,
     target: str | None = None,
     symmetrize: bool = False,
     missing: Missing = "error",
@@ -60,9 +63,9 @@ def read_json(
       What is known of the graph stands in "graph".
     - A plain list of edges: "edges", pairs of nodes that are numbered from 0 (or triples, with a
       weight), each of which stands for both directions, and, all optional, "n_nodes" (needed for
-      isolated last nodes), "weights" (one for each edge), "labels" (one for each node; a list
-      stands for a tuple), "attributes" (one list of numbers, or one number, for each node),
-      "target" (of the graph) and "name".
+      isolated last nodes), "weights" and "edge_labels" (one for each edge), "labels" (one for each
+      node; a list stands for a tuple), "attributes" (one list of numbers, or one number, for each
+      node), "target" (of the graph) and "name".
 
     Parameters
     ----------
@@ -79,6 +82,9 @@ def read_json(
     weight : hashable, optional
         Node-link data: what is the weight of an edge; one without it has weight one. None makes
         all graphs unweighted, with parallel edges too, in both forms.
+    edge_label : hashable or list of hashable, optional
+        Node-link data: what is the discrete label of an edge, as in `from_networkx`. Plain lists
+        have theirs in "edge_labels".
     target : str, optional
         What is the target of a graph, "target" by default.
     symmetrize : bool, default=False
@@ -112,8 +118,9 @@ def read_json(
     files = paths_to_read(paths, *ENDINGS_IN_FOLDER["json"])
     budget = ParseBudget.of_files("", files, max_bytes)
     columns = NodeColumns.of(label, attributes, categorical, missing)
+    names = EdgeNames.of(edge_label, missing)
     try:
-        reader = _gathered(files, budget, (columns, weight, target, symmetrize))
+        reader = _gathered(files, budget, (columns, names, weight, target, symmetrize))
         graphs = reader.batch(attributes)
     except RecursionError as error:
         raise InvalidInputError(f"{budget.source} holds values nested too deeply") from error
@@ -145,9 +152,9 @@ def write_json(data: GraphDataset | GraphBatch, path: PathLike) -> Path:
     r"""
     Write graphs to a JSON file, as plain lists of edges (see `read_json`), without loss.
 
-    Every edge is listed once. Labels, attributes, weights, targets and names are written where
-    there are any; null stands for a missing label or attribute, which `read_json` needs to be told
-    with `missing`.
+    Every edge is listed once. Labels of nodes and edges, attributes, weights, targets and names are
+    written where there are any; null stands for a missing label or attribute, which `read_json`
+    needs to be told with `missing`.
 
     Parameters
     ----------
@@ -178,6 +185,8 @@ def write_json(data: GraphDataset | GraphBatch, path: PathLike) -> Path:
     dataset = data if isinstance(data, GraphDataset) else GraphDataset(data, None, "")
     for name in dataset.label_names:
         _check_label(name)
+    for name in dataset.graphs.edge_label_names:
+        _check_label(name, of_edges=True)
     lines = ".jsonl" in output.name.lower()
     start, between, end = ("", "\n", "\n") if lines else ("[", ",\n", "]\n")
     with atomic_path(output) as part, _text_stream(part, output) as stream:
@@ -205,6 +214,9 @@ def _graph_texts(dataset: GraphDataset) -> Iterator[str]:
         }
         if graphs.is_weighted:
             record["weights"] = graph.weights[once].tolist()
+        if graphs.has_edge_labels:
+            names, codes = graph.edge_label_names, graph.edge_labels[once].tolist()
+            record["edge_labels"] = [names[code] for code in codes]
         if graphs.has_labels:
             record["labels"] = [graph.label_names[code] for code in graph.labels.tolist()]
         if graphs.n_attributes:
@@ -227,18 +239,17 @@ def _plain_target(target: Any) -> Any:
     return None if isinstance(target, float) and not math.isfinite(target) else target
 
 
-def _check_label(label: Any, whole: Any = None) -> None:
+def _check_label(label: Any, whole: Any = None, of_edges: bool = False) -> None:
     """Refuse labels that would come back as something else."""
     whole = label if whole is None else whole
     if type(label) is tuple:
         for part in label:
-            _check_label(part, whole)
+            _check_label(part, whole, of_edges)
     elif not (label is None or type(label) in (str, bool, int, float)) or (
         type(label) is float and not math.isfinite(label)
     ):
         raise InvalidInputError(
-            f"JSON cannot hold the label {whole!r}",
-            Remedy("integer_labels", "number the labels with with_labels(graphs.labels)"),
+            f"JSON cannot hold the label {whole!r}", label_remedy(of_edges, or_else="")
         )
 
 

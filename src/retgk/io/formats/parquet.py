@@ -40,8 +40,8 @@ def write_parquet(
     The columns are lists: ``degrees`` (one per node), ``neighbours`` (numbered within the
     graph, node after node, both directions of an edge), ``weights`` (one per neighbour)
     and, where there are any, ``labels`` and ``attributes`` (one per node) and
-    ``edge_labels`` (one per neighbour); ``target`` is a plain column. Labels are stored
-    as they are if they are all 64-bit integers or all text, and as JSON otherwise.
+    ``edge_labels`` (one per neighbour); ``target`` is a plain column. Labels of either kind are
+    stored as they are if they are all 64-bit integers or all text, and as JSON otherwise.
 
     Parameters
     ----------
@@ -226,13 +226,11 @@ def read_parquet(path: str | os.PathLike[str], *, max_bytes: int | None = None) 
     parts = list(_batches(source, 100_000, None, budget))
     if not parts:
         raise InvalidInputError(f"{path} has no rows")
-    edge_labels = [part.edge_labels for part in parts if part.edge_labels is not None]
     return GraphDataset(
         GraphBatch.concatenate(part.graphs for part in parts),
         np.concatenate([part.targets for part in parts if part.targets is not None]),
         parts[0].name,
         parts[0].description,
-        np.concatenate(edge_labels) if edge_labels else None,
     )
 
 
@@ -285,16 +283,24 @@ def _record_batch(dataset: GraphDataset) -> Any:
         values = pa.array(graphs.attributes.reshape(-1))
         rows = pa.FixedSizeListArray.from_arrays(values, graphs.n_attributes)
         columns["attributes"] = (nodes, rows)
-    if dataset.edge_labels is not None:
-        columns["edge_labels"] = (entries, pa.array(dataset.edge_labels))
     fields, arrays = [], []
     for name, (ptr, values) in columns.items():
         arrays.append(_lists(ptr, values))
         fields.append(pa.field(name, arrays[-1].type))
-    if graphs.has_labels:
-        names, metadata = _name_column(graphs.label_names)
-        arrays.append(_lists(nodes, names.take(pa.array(graphs.labels))))
-        fields.append(pa.field("labels", arrays[-1].type, metadata=metadata))
+    labels = {
+        "labels": (graphs.has_labels, nodes, graphs.labels, graphs.label_names),
+        "edge_labels": (
+            graphs.has_edge_labels,
+            entries,
+            graphs.edge_labels,
+            graphs.edge_label_names,
+        ),
+    }
+    for name, (is_there, ptr, codes, vocabulary) in labels.items():
+        if is_there:
+            names, metadata = _name_column(vocabulary)
+            arrays.append(_lists(ptr, names.take(pa.array(codes))))
+            fields.append(pa.field(name, arrays[-1].type, metadata=metadata))
     if dataset.targets is not None:
         arrays.append(_target_column(dataset.targets))
         fields.append(pa.field("target", arrays[-1].type))

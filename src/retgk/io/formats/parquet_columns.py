@@ -1,18 +1,19 @@
 """Graphs from the columns of a Parquet file; the errors name the file and the row."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.array_types import Floats, Ints
+from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
+from retgk.graphs.edge_labels import EdgeLabels
 from retgk.graphs.labels import encode_labels
-from retgk.graphs.missing_values import check_no_missing_label
+from retgk.graphs.missing_values import check_no_missing_label, is_missing
 from retgk.graphs.ragged import offsets
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.parse_budget import ParseBudget
@@ -101,13 +102,32 @@ class _Columns:
         except pa.ArrowException as error:
             raise InvalidInputError(f"{self.file}: the column {name!r}: {error}") from error
 
-    def optional_lists(self, name: str, kind: Any, expected: Ints) -> NDArray[Any] | None:
-        """Give values of a list column, one per neighbour, or None without the column."""
-        if self.column(name) is None:
+    def weights(self, entries: Ints) -> Floats | None:
+        """Weights, one per neighbour, or None without the column."""
+        if self.column("weights") is None:
             return None
-        ptr, values = self.lists(name, kind)
-        self.check_lengths(name, ptr, np.diff(expected), "neighbours ask for")
+        ptr, values = self.lists("weights", np.float64)
+        self.check_lengths("weights", ptr, np.diff(entries), "neighbours ask for")
         return values
+
+    def edge_labels(self, entries: Ints) -> EdgeLabels | None:
+        """Labels of edges, one per neighbour, or None without the column."""
+        if self.column("edge_labels") is None:
+            return None
+        codes, names = self.labels("edge_labels", np.diff(entries), "neighbours ask for")
+        if any(name is not None and is_missing(name) for name in names):
+            with self.rows_in_errors():
+                raise InvalidInputError("a label of an edge is nan; give all edges labels")
+        return EdgeLabels(codes, names)
+
+    def labels(self, name: str, expected: Ints, reason: str) -> tuple[Codes, tuple[Hashable, ...]]:
+        """Codes and names of a column of labels, in lists of the lengths that are expected."""
+        ptr, values = self.list_values(name)
+        self.check_lengths(name, ptr, expected, reason)
+        positions, names = self._distinct_labels(name, values)
+        with self.rows_in_errors():
+            codes_of_names, ordered = encode_labels(names)
+        return codes_of_names[positions], ordered
 
     def attributes(self, node_ptr: Ints) -> Floats | None:
         """Attributes of all nodes, or None."""
@@ -183,14 +203,14 @@ class _Columns:
             f"{reason} {expected[row]}"
         )
 
-    def distinct_labels(self, values: Any) -> tuple[NDArray[Any], list[Any]]:
+    def _distinct_labels(self, name: str, values: Any) -> tuple[NDArray[Any], list[Any]]:
         """Give the position of every label among the distinct ones, and these."""
         import pyarrow as pa
 
         if pa.types.is_nested(values.type):
             raise InvalidInputError(
-                f"{self.file}: the column 'labels' holds {values.type} for every node; labels "
-                "must be numbers or text"
+                f"{self.file}: the column {name!r} holds {values.type} for every "
+                f"{'node' if name == 'labels' else 'edge'}; labels must be numbers or text"
             )
         distinct = values.dictionary_encode()
         positions = np.asarray(distinct.indices).astype(np.int64)
@@ -199,9 +219,9 @@ class _Columns:
             names = distinct.dictionary.take(pa.array(used)).to_pylist()
         else:
             names = distinct.dictionary.to_pylist()
-        if JSON_FIELD.items() <= (self.rows.schema.field("labels").metadata or {}).items():
+        if JSON_FIELD.items() <= (self.rows.schema.field(name).metadata or {}).items():
             try:
-                names = [_hashable(json.loads(name)) for name in names]
+                names = [_hashable(json.loads(text)) for text in names]
             except (RecursionError, TypeError, ValueError) as error:
                 raise InvalidInputError(
                     f"{self.file}: a label is not the JSON it should be: {error}"
@@ -216,44 +236,20 @@ def dataset_of_rows(rows: Any, name: str, description: str, place: RowPlace) -> 
     entries, neighbours = reader.lists("neighbours", np.int32)
     indptr = offsets(degrees)
     reader.check_lengths("neighbours", entries, np.diff(indptr[node_ptr]), "degrees ask for")
-    per_entry = {
-        key: reader.optional_lists(key, kind, entries)
-        for key, kind in (("weights", np.float64), ("edge_labels", np.int64))
-    }
+    weights, edge_labels = reader.weights(entries), reader.edge_labels(entries)
     attributes = reader.attributes(node_ptr)
     with reader.rows_in_errors():
         graphs = GraphBatch(
-            node_ptr, indptr, neighbours, per_entry["weights"], attributes=attributes
+            node_ptr, indptr, neighbours, weights, attributes=attributes, edge_labels=edge_labels
         )
-    graphs = _with_label_column(graphs, reader)
-    edge_labels = per_entry["edge_labels"]
-    if edge_labels is not None:
-        with reader.rows_in_errors():
-            edge_labels = edge_labels[_order_of_entries(graphs, indptr, neighbours)]
-    return GraphDataset(graphs, reader.targets(), name, description, edge_labels)
-
-
-def _order_of_entries(graphs: GraphBatch, indptr: Ints, neighbours: NDArray[Any]) -> Any:
-    """Find where the entries of a batch, which sorts neighbours, stood in the file."""
-    if len(graphs.indices) != len(neighbours):
-        raise InvalidInputError(
-            "edges that are listed twice or weigh nothing cannot have edge labels"
-        )
-    if np.array_equal(graphs.indices, neighbours):
-        return slice(None)
-    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    return np.lexsort((neighbours, rows))
+    return GraphDataset(_with_label_column(graphs, reader), reader.targets(), name, description)
 
 
 def _with_label_column(graphs: GraphBatch, reader: _Columns) -> GraphBatch:
     if reader.column("labels") is None:
         return graphs
-    ptr, values = reader.list_values("labels")
-    reader.check_lengths("labels", ptr, graphs.node_counts, "degrees ask for")
-    positions, names = reader.distinct_labels(values)
+    codes, ordered = reader.labels("labels", graphs.node_counts, "degrees ask for")
     with reader.rows_in_errors():
-        codes_of_names, ordered = encode_labels(names)
-        codes = codes_of_names[positions]
         # None was written as a label of its own
         check_no_missing_label(codes, [name or "" for name in ordered], graphs.node_ptr)
     return trusted_batch(flat_arrays(graphs)._replace(labels=codes, label_names=ordered))

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import mmap
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from retgk.errors import warn_of
 from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.batch import flat_arrays, trusted_batch, with_reading
+from retgk.graphs.edge_labels import EdgeLabels
 from retgk.graphs.reading import reading_of
 from retgk.graphs.slicing import FlatGraphs
 from retgk.io.graph_dataset import GraphDataset
@@ -32,7 +33,7 @@ __all__ = [
     "with_options",
 ]
 
-_MAGIC = b"retgk-cache-2\n"
+_MAGIC = b"retgk-cache-3\n"
 _ALIGNMENT = 64
 _DTYPES = ("<i4", "<i8", "<f8")
 _LENGTH_BYTES = 8
@@ -85,13 +86,14 @@ def store_cached(path: Path, dataset: GraphDataset, mark: str, notes: Sequence[s
         "labels": graphs.labels,
         "attributes": graphs.attributes,
         "targets": dataset.targets,
-        "edge_labels": dataset.edge_labels,
+        "edge_labels": None if graphs.edge_labels is None else graphs.edge_labels.codes,
     }
     header = {
         "fingerprint": mark,
         "name": dataset.name,
         "description": dataset.description,
         "label_names": list(graphs.label_names),
+        "edge_label_names": list(dataset.graphs.edge_label_names),
         "notes": list(notes),
     }
     with suppress(OSError):
@@ -103,19 +105,16 @@ def load_cached(path: Path, mark: str) -> GraphDataset | None:
     try:
         header, arrays = _read(path, mark)
         adjacency = Adjacency(arrays["indptr"], arrays["indices"], arrays.get("weights"))
-        names = tuple(
-            tuple(name) if isinstance(name, list) else name for name in header["label_names"]
-        )
-        graphs = FlatGraphs(
-            arrays["node_ptr"], adjacency, arrays.get("labels"), names, arrays["attributes"]
-        )
+        names, edge_names = _names(header["label_names"]), _names(header["edge_label_names"])
+        edges = EdgeLabels(arrays["edge_labels"], edge_names) if "edge_labels" in arrays else None
+        nodes = (arrays.get("labels"), names, arrays["attributes"])
+        graphs = FlatGraphs(arrays["node_ptr"], adjacency, *nodes, edge_labels=edges)
         _check_bounds(graphs)
         dataset = GraphDataset(
             trusted_batch(graphs),
             arrays["targets"].copy(),
             header["name"],
             header["description"],
-            arrays.get("edge_labels"),
         )
         notes = [str(note) for note in header["notes"]]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -124,13 +123,21 @@ def load_cached(path: Path, mark: str) -> GraphDataset | None:
     return dataset
 
 
+def _names(stored: Any) -> tuple[Hashable, ...]:
+    """Names of labels, each of them once; JSON has lists for tuples."""
+    names = tuple(tuple(name) if isinstance(name, list) else name for name in stored)
+    if len(set(names)) < len(names):
+        raise ValueError("a name of labels is there twice")
+    return names
+
+
 def _check_bounds(graphs: FlatGraphs) -> None:
     """
     Raise ValueError where arrays lead outside each other: compiled code looks at no bound again.
 
     Digests find accidents; who changes a copy on purpose can make them fit.
     """
-    node_ptr, (indptr, indices, weights), labels, names, attributes, *_ = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, _, edges = graphs
     n_nodes = _check_rising(node_ptr, np.int64, strictly=True)
     n_entries = _check_rising(indptr, np.int64, strictly=False)
     expected: dict[str, tuple[Any, Any, tuple[int, ...]]] = {
@@ -138,6 +145,7 @@ def _check_bounds(graphs: FlatGraphs) -> None:
         "indices": (indices, np.int32, (n_entries,)),
         "weights": (weights, np.float64, (n_entries,)),
         "labels": (labels, np.int32, (n_nodes,)),
+        "edge_labels": (edges and edges.codes, np.int32, (n_entries,)),
         "attributes": (attributes, np.float64, (n_nodes, *attributes.shape[1:2])),
     }
     for name, (array, dtype, shape) in expected.items():
@@ -146,6 +154,8 @@ def _check_bounds(graphs: FlatGraphs) -> None:
     _check_within_graphs(indices, indptr[node_ptr], np.diff(node_ptr))
     if labels is not None and not (len(names) and _are_below(labels, len(names))):
         raise ValueError("a label has no name")
+    if edges is not None and not _are_below(edges.codes, len(edges.names)):
+        raise ValueError("a label of an edge has no name")
     if weights is not None and not (np.isfinite(weights).all() and (weights > 0).all()):
         raise ValueError("a weight is not a positive number")
     if not np.isfinite(attributes).all():

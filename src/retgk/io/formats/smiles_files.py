@@ -65,6 +65,7 @@ class SmilesReading:
     bond_orders: bool = False
     atom_attributes: Sequence[str] = ()
     add_hydrogens: bool = False
+    bond_types: bool = False
 
     def graphs(self, smiles: Sequence[str]) -> GraphBatch:
         """Convert molecules; many of them in several processes."""
@@ -73,6 +74,7 @@ class SmilesReading:
             attributes=self.atom_attributes,
             add_hydrogens=self.add_hydrogens,
             bond_orders=self.bond_orders,
+            bond_types=self.bond_types,
             n_jobs=-1 if len(smiles) > _MANY else None,
         )
 

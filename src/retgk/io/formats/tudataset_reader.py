@@ -13,6 +13,9 @@ from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, warn_of
 from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
+from retgk.graphs.edge_labels import EdgeLabels
+from retgk.graphs.labels import encode_labels
+from retgk.graphs.ragged import first_of_run
 from retgk.graphs.slicing import FlatGraphs
 from retgk.graphs.validation import checked_attributes, checked_labels
 from retgk.io.formats.archive import Member, open_members
@@ -85,11 +88,11 @@ def read_tudataset(
         adjacency, edge_labels = _adjacency(files, node_ptr, options)
     codes, names = checked_labels(labels, node_ptr)
     values = checked_attributes(attributes, node_ptr)
-    graphs = trusted_batch(FlatGraphs(node_ptr, adjacency, codes, names, values))
+    arrays = FlatGraphs(node_ptr, adjacency, codes, names, values, edge_labels=edge_labels)
     notes = _notes_of_unread(files)
     warn_of(notes, stacklevel=4)
     description = _description(files, options)
-    return GraphDataset(graphs, targets, files.name, description, edge_labels), notes
+    return GraphDataset(trusted_batch(arrays), targets, files.name, description), notes
 
 
 def _notes_of_unread(files: _Files) -> list[str]:
@@ -193,7 +196,7 @@ def _node_attributes(files: _Files, node_ptr: Ints) -> Floats | None:
 
 def _adjacency(
     files: _Files, node_ptr: Ints, options: ReadOptions
-) -> tuple[Adjacency, Ints | None]:
+) -> tuple[Adjacency, EdgeLabels | None]:
     """Read adjacency and edge labels; hold all edges in memory only where that is needed."""
     file = EdgeFile(files.require("A"))
     if files.get("edge_labels") is None and options.weight_column is None:
@@ -206,14 +209,20 @@ def _adjacency(
     sorted_file = file._replace(order=order)
     by_graph = edges.take(order, axis=1)  # in rows, as compiled code has it from files in order
     adjacency = adjacency_of_blocks([by_graph], node_ptr, sorted_file, options.symmetrize)
-    edge_labels = _edge_labels(files, edges, node_ptr, adjacency, options.symmetrize)
-    if options.weight_column is not None:
-        weights = _edge_weights(files, edges.shape[1], options.weight_column)
-        weighted = GraphBatch.from_edges(
-            np.diff(node_ptr), edges.T - 1, weights, symmetrize=options.symmetrize
+    labels = _edge_labels(files, edges.shape[1])
+    by_entry = (
+        None if labels is None else _labels_by_entry(files, edges, node_ptr, adjacency, labels)
+    )
+    if options.weight_column is None:
+        return adjacency, by_entry
+    weights = _edge_weights(files, edges.shape[1], options.weight_column)
+    both = options.symmetrize
+    weighted = flat_arrays(
+        GraphBatch.from_edges(
+            np.diff(node_ptr), edges.T - 1, weights, edge_labels=labels, symmetrize=both
         )
-        adjacency = flat_arrays(weighted).adjacency
-    return adjacency, edge_labels
+    )
+    return weighted.adjacency, weighted.edge_labels
 
 
 def _all_edges(file: EdgeFile) -> Codes:
@@ -226,30 +235,51 @@ def _all_edges(file: EdgeFile) -> Codes:
     return np.concatenate(held, axis=1)
 
 
-def _edge_labels(
-    files: _Files, edges: Codes, node_ptr: Ints, adjacency: Adjacency, both: bool
-) -> Ints | None:
-    """Read the labels of edges and bring them into the order of the adjacency."""
+def _edge_labels(files: _Files, n_edges: int) -> EdgeLabels | None:
+    """Read the labels of edges, in the order of the lines."""
     member = files.get("edge_labels")
     if member is None:
         return None
     labels = _one_column(read_integers(member), member)
-    _check_count(len(labels), member, edges.shape[1], "edges", files.require("A"))
-    by_entry = np.empty(len(adjacency.indices), np.int64)
-    if both:  # where both directions are listed, each keeps its own label: written after
-        by_entry[entries_of_edges(edges[::-1], node_ptr, adjacency)] = labels
+    _check_count(len(labels), member, n_edges, "edges", files.require("A"))
+    return EdgeLabels(*encode_labels(labels))
+
+
+def _labels_by_entry(
+    files: _Files, edges: Codes, node_ptr: Ints, adjacency: Adjacency, labels: EdgeLabels
+) -> EdgeLabels:
+    """Bring labels into the order of the adjacency; an edge has one, in both directions."""
+    by_entry = np.full(len(adjacency.indices), -1, np.int32)
     entries = entries_of_edges(edges, node_ptr, adjacency)
-    by_entry[entries] = labels
-    differs = by_entry[entries] != labels
+    by_entry[entries] = labels.codes
+    if (by_entry < 0).any():  # edges that are listed in one direction
+        by_entry[entries_of_edges(edges[::-1], node_ptr, adjacency)] = labels.codes
+        by_entry[entries] = labels.codes
+    differs = by_entry[entries] != labels.codes
+    if not differs.any():
+        columns = adjacency.indices + np.repeat(first_of_run(node_ptr), np.diff(adjacency.indptr))
+        back = np.argsort(columns, kind="stable")  # the transposed matrix is the same
+        differs = (by_entry != by_entry[back])[entries]
     if differs.any():
-        same_edge = np.flatnonzero(entries == entries[np.argmax(differs)])
-        first, line = same_edge[0], same_edge[np.argmax(labels[same_edge] != labels[same_edge[0]])]
-        raise InvalidInputError(
-            f"{member.name}, line {line + 1}: the edge from node {edges[0, line]} to node "
-            f"{edges[1, line]} is listed again, with another label than in line {first + 1}; list "
-            "it once"
-        )
-    return by_entry
+        raise _two_labels_error(files, edges, labels, int(np.argmax(differs)))
+    return EdgeLabels(by_entry, labels.names)
+
+
+def _two_labels_error(
+    files: _Files, edges: Codes, labels: EdgeLabels, edge: int
+) -> InvalidInputError:
+    """Make the error for an edge whose label is another one where it is listed again."""
+    ends = np.sort(edges[:, edge])
+    same = np.flatnonzero((np.sort(edges, axis=0) == ends[:, None]).all(axis=0))
+    line = int(same[np.argmax(labels.codes[same] != labels.codes[same[0]])])
+    first, name = int(same[0]), files.require("edge_labels").name
+    is_back = bool((edges[:, first] != edges[:, line]).any())
+    return InvalidInputError(
+        f"{name}, line {line + 1}: the edge from node {edges[0, line]} to node {edges[1, line]} "
+        f"{'is listed the other way' if is_back else 'is listed again,'} with another label than "
+        f"in line {first + 1}; "
+        + (f"give both the same, or take {Path(name).name} out" if is_back else "list it once")
+    )
 
 
 def _edge_weights(files: _Files, n_edges: int, column: int) -> Floats:

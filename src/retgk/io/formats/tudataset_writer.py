@@ -1,7 +1,7 @@
 """Writer of collections in the text form of the TUDataset benchmarks."""
 
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from retgk.array_types import Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import first_of_run
+from retgk.io.formats.written_labels import label_remedy
 from retgk.io.graph_dataset import GraphDataset
 
 __all__ = ["write_archive"]
@@ -52,29 +53,29 @@ def _files(dataset: GraphDataset) -> Iterator[tuple[str, Iterable[NDArray[Any]]]
             Remedy("integers", "number the classes, or use write_parquet"),
         )
     if graphs.has_labels:
-        yield "node_labels", [_integer_names(graphs)[graphs.labels]]
+        yield "node_labels", [_integer_names(graphs.label_names, "labels")[graphs.labels]]
     if graphs.n_attributes:
         yield "node_attributes", [graphs.attributes]
-    if dataset.edge_labels is not None:
-        yield "edge_labels", [_checked_integers(dataset.edge_labels, "edge labels")]
+    if graphs.has_edge_labels:
+        names = _integer_names(graphs.edge_label_names, "edge labels").astype(np.int64)
+        yield "edge_labels", [names[graphs.edge_labels]]
     if graphs.is_weighted:
         yield "edge_attributes", [graphs.weights]
 
 
-def _integer_names(graphs: GraphBatch) -> Ints:
+def _integer_names(vocabulary: Sequence[Hashable], what: str) -> Ints:
+    """Names of labels as an array; those of edges are single numbers, as the reader has it."""
     try:
-        names = np.array(graphs.label_names)
+        names = np.array(vocabulary, None if vocabulary else np.int64)
     except ValueError:  # tuples of different lengths
         names = np.array([], dtype=object)
-    if names.dtype.kind not in "biu":
+    of_edges = what == "edge labels"
+    if names.dtype.kind not in "biu" or (of_edges and names.ndim != 1):
         raise InvalidInputError(
-            f"TUDataset files hold integer labels, got {graphs.label_names[0]!r}",
-            Remedy(
-                "integer_labels",
-                "number the labels with with_labels(graphs.labels), or use write_parquet",
-            ),
+            f"TUDataset files hold integer {what}, got {vocabulary[0]!r}",
+            label_remedy(of_edges),
         )
-    return _checked_integers(names, "labels")
+    return _checked_integers(names, what)
 
 
 def _checked_integers(values: NDArray[Any], what: str) -> Ints:
