@@ -9,6 +9,7 @@ import pytest
 
 from retgk import RetGKClassifier, as_batch, load_model, save_model
 from tests.cli_calls import assert_fails, invoke, printed
+from tests.node_links import node_link
 
 ROWS = "c1ccccc1,1\nC1CCCCC1,0\nCC=O,1\nCCO,0\nC=CC=C,1\nCCCC,0\n"
 READ = ["--bond-orders", "--atom-attribute", "aromatic"]
@@ -108,7 +109,7 @@ def test_several_labels_and_categories_in_json(tmp_path: Path) -> None:
         nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a", 3: "b"}, "kind")
         nx.set_node_attributes(graph, {0: "x", 1: "x", 2: "y", 3: "z"}, "role")
         graph.graph["target"] = number % 2
-        records.append(nx.node_link_data(graph, edges="links"))
+        records.append(node_link(graph))
     graphs.write_text(json.dumps(records))
     labels = ["--label-name", "kind", "--label-name", "role"]
     for read, name in ((labels, "label"), (["--categorical-name", "role"], "categorical")):

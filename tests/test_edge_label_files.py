@@ -33,6 +33,7 @@ from retgk.errors import InputWarning
 from retgk.io.formats.parsed_copies import load_cached, store_cached
 from tests.cli_calls import assert_fails, invoke, printed, record
 from tests.labelled_edges import NAMES, edge_label_values, random_graphs
+from tests.node_links import node_link
 
 PLAIN_NAMES = [names for names in NAMES if not any(isinstance(name, tuple) for name in names)]
 SEEDS = st.integers(0, 2**32)
@@ -81,7 +82,7 @@ def test_json(tmp_path_factory, graphs, ending):
 def test_node_links(tmp_path_factory, graphs, multigraph):
     path = tmp_path_factory.mktemp("links") / "graphs.jsonl"
     found = [nx.MultiGraph(graph) if multigraph else graph for graph in to_networkx(graphs)]
-    texts = [json.dumps(nx.node_link_data(graph, edges="links")) for graph in found]
+    texts = [json.dumps(node_link(graph)) for graph in found]
     path.write_text("\n".join(texts))
     options = {"label": "label" if graphs.has_labels else None, "edge_label": "label"}
     options["attributes"] = "attributes" if graphs.n_attributes else []
@@ -210,7 +211,7 @@ def test_values_of_edges_that_are_not_read(tmp_path):
     graph = nx.path_graph(3)
     nx.set_edge_attributes(graph, "x", "bond")
     nx.write_graphml(graph, tmp_path / "a.graphml")
-    (tmp_path / "a.json").write_text(json.dumps(nx.node_link_data(graph, edges="links")))
+    (tmp_path / "a.json").write_text(json.dumps(node_link(graph)))
     for name in ("a.graphml", "a.json"):
         with pytest.warns(InputWarning, match="edges have 'bond', which is not used"):
             read_graphs(tmp_path / name)

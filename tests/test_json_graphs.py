@@ -20,6 +20,7 @@ from retgk import (
 from retgk.errors import InputWarning
 from retgk.io.formats.graph_files import format_of
 from tests.cli_calls import invoke
+from tests.node_links import node_link
 from tests.strategies import dense, graph_batches
 
 
@@ -44,7 +45,7 @@ def write(path, value):
 @pytest.mark.parametrize("key", ["links", "edges"])
 @pytest.mark.parametrize("name", ["a.json", "a.json.gz", "list.json", "a.jsonl", "a.jsonl.gz", "a"])
 def test_node_link_data(key, name, tmp_path):
-    one = nx.node_link_data(molecule(), edges=key)
+    one = node_link(molecule(), key)
     line = json.dumps(one) + "\n"
     path = write(
         tmp_path / name, [one, one] if "list" in name else line * 2 if "jsonl" in name else one

@@ -32,6 +32,7 @@ from retgk import (
     write_json,
     write_parquet,
 )
+from tests.node_links import node_link
 
 NAN = float("nan")
 PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
@@ -92,12 +93,12 @@ def plain_batch(label: Any, value: Any, **options: Any) -> GraphBatch:
 
 
 def json_batch(label: Any, value: Any, **options: Any) -> GraphBatch:
-    return batch_of_json(nx.node_link_data(networkx_graph(label, value), edges="links"), **options)
+    return batch_of_json(node_link(networkx_graph(label, value)), **options)
 
 
 def json_gaps(label: Any, value: Any, **options: Any) -> GraphBatch:
     """The same where the node has no such entry at all."""
-    record = nx.node_link_data(networkx_graph(label, value), edges="links")
+    record = node_link(networkx_graph(label, value))
     record["nodes"][2] = {k: v for k, v in record["nodes"][2].items() if v is not None}
     return batch_of_json(record, **options)
 

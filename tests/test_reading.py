@@ -47,6 +47,7 @@ from retgk import (
 from retgk.errors import InputWarning
 from retgk.graphs.reading import Reading, checked_reading
 from retgk.io.converters import batch_like
+from tests.node_links import node_link
 
 SMILES = ["CCO", "c1ccccc1", "CC=O", "C#N", "CCCC", "c1ccncc1", "CC(=O)O", "C=CC"] * 2
 TARGETS = [0, 1] * 8
@@ -195,7 +196,7 @@ def test_several_labels_and_categories(options: dict[str, Any], named: Any, tmp_
 
 
 def from_node_links(graphs: Any, **options: Any) -> GraphBatch:
-    texts = [json.dumps(nx.node_link_data(graph, edges="links")) for graph in graphs]
+    texts = [json.dumps(node_link(graph)) for graph in graphs]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "graphs.jsonl")
         path.write_text("\n".join(texts))

@@ -72,7 +72,9 @@ def run_cells(
         Path | None, typer.Option(help="Folder of the sets; default: download them.")
     ] = None,
     splits: Annotated[
-        Path | None, typer.Option(help="Folder of NAME_splits.json, for the fair protocol.")
+        Path | None,
+        FileRole.READ,
+        typer.Option(help="Folder of NAME_splits.json, for the fair protocol."),
     ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Folder for matrices; default: the user's cache folder.")
