@@ -11,6 +11,7 @@ from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.labels import recode
 from retgk.graphs.ragged import BLOCK_ENTRIES, chunks
+from retgk.graphs.slicing import read_only
 from retgk.refinement.neighbourhoods import (
     EDGE_BITS,
     Rows,
@@ -140,7 +141,8 @@ def _refined(
 ) -> tuple[Ints, NeighbourhoodTable]:
     """Colours after one round more, and the neighbourhoods that were not known."""
     entries, hashes = np.empty(len(batch.indices), np.int64), np.empty(batch.n_nodes, np.uint64)
-    edge_codes = edges if batch.has_edge_labels else np.empty(0, np.int32)
+    # read-only in any case, so that one type is compiled
+    edge_codes = read_only(edges if batch.has_edge_labels else np.empty(0, np.int32))
     ranges = list(chunks(batch.indptr[batch.node_ptr], BLOCK_ENTRIES, 1 << 14))
     arrays = (batch.node_ptr, batch.indptr, batch.indices)
 
