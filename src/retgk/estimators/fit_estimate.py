@@ -135,7 +135,7 @@ def _n_matrices(nodes: Sequence[NodeCandidate], is_embedded: bool) -> float:
 
 def _matrices(size: FitSize, cores: int) -> float:
     """Matrices of the size of the inner products that are held at a time."""
-    return 1.2 if size.is_ridge else 3 + 0.8 * min(cores, max(1, size.n_folds))
+    return 2.2 if size.is_ridge else 3 + 0.8 * min(cores, max(1, size.n_folds))
 
 
 def _walks(model: Any, batch: GraphBatch, n_steps: int) -> float:

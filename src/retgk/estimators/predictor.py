@@ -159,7 +159,7 @@ def fit_machine(
     model.intake_, batch = fit_intake(model, data.batch)
     candidates = _candidates(model, batch, seed)
     # products, kernel values and a copy; embeddings hold their vectors too; landmarks keep moments
-    n_copies = 1.5 if len(columns) < len(batch) else 4 if model.approximate_ else 3
+    n_copies = 2.2 if len(columns) < len(batch) else 4 if model.approximate_ else 3
     if not model.approximate_:
         n_copies += max(one.nodes.depth for one in candidates)
     n_bytes = int(8 * n_copies * len(batch) * len(columns))

@@ -26,7 +26,7 @@ __all__ = ["LandmarkRidge", "landmarks_of"]
 
 
 _FEW_GRAPHS = 5_000
-_MAX_PRODUCTS = 1 << 29  # inner products in 4 GiB
+_MAX_PRODUCTS = 1 << 28  # inner products in 2 GiB; those of the best candidate and of the next
 _SMALLEST = 1e-7  # share of the largest eigenvalue below which a direction is rounding
 _BLOCK_ROWS = 2048  # graphs whose features are in memory at a time, for each thread
 
@@ -36,7 +36,7 @@ def landmarks_of(n_graphs: int, seed: int, n_landmarks: int | None = None) -> In
     Graphs drawn at random, in order.
 
     By default 1,000 of up to 5,000 graphs, 2,000 of more, and less where inner products with so
-    many would take more than 4 GiB.
+    many would take more than 2 GiB.
     """
     if n_landmarks is None:
         most = 1000 if n_graphs <= _FEW_GRAPHS else 2000
