@@ -14,10 +14,21 @@ from retgk import (
     return_probabilities,
     save_model,
 )
-from retgk.engine.embedded.fourier_means import quarter_turns
 from retgk.refinement.label_keys import keys_of_names
 
 KERNELS = {"structure_kernel": Laplacian(5.0), "attribute_kernel": Laplacian(0.7)}
+
+
+def quarter_turns(key, n_components):
+    """Phases of one label, in quarters of a turn: two bits of a hash for each frequency."""
+    words = np.arange(-(-n_components // 32), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        bits = np.uint64(key) + (words + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    bits ^= bits >> np.uint64(31)
+    codes = (bits[:, None] >> (2 * np.arange(32, dtype=np.uint64))) & np.uint64(3)
+    return codes.ravel()[:n_components].astype(np.int64)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from retgk.simd import SOURCE
 from retgk.simd.cosine import cosine_in_place
 from retgk.simd.panel_products import ROWS, write_product
 
-__all__ = ["fill_joint_means", "fill_phase_means", "fill_tensor_means", "quarter_turns"]
+__all__ = ["fill_joint_means", "fill_phase_means", "fill_tensor_means"]
 
 _BLOCK = 64
 
@@ -72,7 +72,7 @@ def fill_phase_means(
     span : tuple of int
         First and last graph.
     keys : ndarray of uint64, shape (n_levels, n_nodes)
-        Keys of the labels of every level, of which the phases q are made, as `quarter_turns` does.
+        Keys of the labels of every level; the phases q are two bits of a hash of them each.
     shares : ndarray of float64, shape (n_levels,)
         The s: roots of the weights of the levels.
     blocks, fourier : as in `fill_joint_means`
@@ -80,23 +80,6 @@ def fill_phase_means(
         Only rows of these graphs are written.
     """
     _fill_phases(node_ptr, *span, keys, shares, *blocks, fourier, out)
-
-
-def quarter_turns(key: int, n_components: int) -> Any:
-    """Phases of one label, in quarters of a turn: two bits of a hash for each frequency."""
-    words = np.arange(-(-n_components // 32), dtype=np.uint64)
-    bits = _mixed_words(np.uint64(key), words)
-    codes = (bits[:, None] >> (2 * np.arange(32, dtype=np.uint64))) & np.uint64(3)
-    return codes.ravel()[:n_components].astype(np.int64)
-
-
-def _mixed_words(key: Any, words: Any) -> Any:
-    """Scramble a key with the numbers of words, as the compiled loop does."""
-    with np.errstate(over="ignore"):
-        value = key + (words + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return value ^ (value >> np.uint64(31))
 
 
 @njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)

@@ -30,12 +30,12 @@ from retgk.engine.exact.reduction import reduce_points
 from retgk.engine.exact.tile_layout import (
     ColumnSide,
     SharedRows,
-    polynomial_parameters,
+    loop_factors,
     scale_for_tiles,
 )
 from retgk.engine.exact.tiled_gram import add_products, tiled_gram
 from retgk.graphs.ragged import offsets
-from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
+from retgk.kernels.node_kernels import NodeKernel, Polynomial
 from retgk.runtime.parallel import run_tasks
 
 __all__ = ["FittedGraphs", "NewGraphs"]
@@ -363,8 +363,7 @@ def _fill_norms(
     """Find the norms of some graphs, each by a double loop over its nodes."""
     from retgk.engine.exact.single_graphs import norms_of_graphs
 
-    is_laplacian = np.array([isinstance(each, Laplacian) for each in kernel.kernels])
-    compiled = (kernel.block_ptr, is_laplacian, *polynomial_parameters(kernel))
+    compiled = loop_factors(kernel)
 
     def work(some: Ints) -> None:
         own = np.empty_like(norms)

@@ -12,9 +12,8 @@ import numpy as np
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.engine.exact.distinct_points import DistinctPoints
 from retgk.engine.exact.frame import TileKernel
-from retgk.engine.exact.tile_layout import polynomial_parameters
+from retgk.engine.exact.tile_layout import loop_factors
 from retgk.graphs.ragged import chunks, offsets
-from retgk.kernels.node_kernels import Laplacian
 from retgk.runtime.parallel import run_tasks
 
 __all__ = ["RareRows", "add_rare", "rare_labels", "rare_rows"]
@@ -102,8 +101,7 @@ def add_rare(
         columns.entry_graphs,
         columns.entry_weights,
     )
-    is_laplacian = np.array([isinstance(each, Laplacian) for each in kernel.kernels])
-    factors = (kernel.block_ptr, is_laplacian, *polynomial_parameters(kernel))
+    factors = loop_factors(kernel)
 
     def work(first: int, last: int) -> None:
         add_rare_labels((first, last), own, others, factors, is_symmetric, gram)

@@ -16,7 +16,7 @@ __all__ = [
     "ColumnBucket",
     "ColumnSide",
     "SharedRows",
-    "polynomial_parameters",
+    "loop_factors",
     "scale_for_tiles",
     "shared_buckets",
     "tile_factors",
@@ -49,10 +49,16 @@ def tile_factors(kernel: TileKernel) -> Any:
 
     widths = np.diff(kernel.block_ptr)
     kinds = [kind(each, width) for each, width in zip(kernel.kernels, widths, strict=True)]
-    return Factors(kernel.block_ptr, np.array(kinds, np.int64), *polynomial_parameters(kernel))
+    return Factors(kernel.block_ptr, np.array(kinds, np.int64), *_polynomial_parameters(kernel))
 
 
-def polynomial_parameters(kernel: TileKernel) -> tuple[Floats, Ints]:
+def loop_factors(kernel: TileKernel) -> tuple[Ints, Flags, Floats, Ints]:
+    """Factors of the node kernel in the form of the compiled loops over single pairs of nodes."""
+    is_laplacian = np.array([isinstance(each, Laplacian) for each in kernel.kernels])
+    return (kernel.block_ptr, is_laplacian, *_polynomial_parameters(kernel))
+
+
+def _polynomial_parameters(kernel: TileKernel) -> tuple[Floats, Ints]:
     """Constants and degrees of the factors, zeros for those that are no polynomials."""
     polynomials = [k if isinstance(k, Polynomial) else None for k in kernel.kernels]
     return (
