@@ -123,7 +123,7 @@ def peak_rate(fitted, n_points=960, points_per_graph=32, n_repetitions=100):
         n_points // points_per_graph,
     )
     kernel = fitted.frame.tile_kernel
-    bucket = shared_buckets(some, some, kernel)[0]
+    bucket = shared_buckets(some, some, kernel, np.zeros(1, bool))[0]
     task = next(split_into_tasks(bucket, False))
     what, products, times = (0, task.stop, False), np.empty(task.shape), []
     for _ in range(n_repetitions):

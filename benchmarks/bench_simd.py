@@ -31,12 +31,11 @@ def job_of(case, folder, name):
     from benchmarks import bench_retgk1
     from benchmarks.settings import load_setting
     from retgk import ExponentialGraphKernel, RetGKEmbedding, embedding_gram, return_probabilities
-    from retgk.engine.exact.tiled_gram import weighted_gram
 
     if case == "exact Gram matrix":
         nodes, kernels = bench_retgk1.node_points(folder, name)
         nodes = nodes.of_graphs(np.arange(min(nodes.n_graphs, SAMPLE.get(name, nodes.n_graphs))))
-        return lambda: weighted_gram(nodes, kernels=kernels, n_jobs=1)
+        return lambda: bench_retgk1.weighted_gram(nodes, kernels, tol=1e-4, n_jobs=1)
     _, graphs = load_setting(folder, f"{name}/labels" if name != "REDDIT-BINARY" else name)
     if case == "return probabilities":
         return lambda: return_probabilities(graphs, n_jobs=1)
