@@ -29,7 +29,11 @@ MAPS = {
     "tensor": {"feature_map": "tensor", "n_components": (100, 100), "frequencies": "plain"},
     "joint": {"feature_map": "joint", "n_components": 250, "frequencies": "plain"},
     "joint, orthogonal": {"feature_map": "joint", "n_components": 250},
-    "joint, orthogonal, median": {"n_components": 250, "attribute_kernel": Gaussian("median")},
+    "joint, orthogonal, median": {
+        "feature_map": "joint",
+        "n_components": 250,
+        "attribute_kernel": Gaussian("median"),
+    },
 }
 
 

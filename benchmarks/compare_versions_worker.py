@@ -30,7 +30,9 @@ def jobs_on(folder, name):
     part = "" if stride == 1 else f", every {stride}th graph"
 
     def embed():
-        embedding = retgk.RetGKEmbedding(sparse_output=True, random_state=0)
+        embedding = retgk.RetGKEmbedding(
+            feature_map="joint", n_components=200, sparse_output=True, random_state=0
+        )
         vectors = embedding.fit_transform(graphs)
         return retgk.embedding_gram(vectors, kernel=retgk.ExponentialGraphKernel())
 

@@ -141,6 +141,24 @@ def test_scaling_of_attributes(graphs_file: Path, tmp_path: Path, scaling: str) 
     assert found["similarity"] == expected.similarities[1:].tolist()
 
 
+def test_depth(graphs_file: Path, tmp_path: Path) -> None:
+    path, parameters = tmp_path / "found.npy", {"depth": 2, "random_state": 0}
+    printed("kernel", graphs_file, "--depth", 2, "-o", path)
+    expected = RetGKKernel(**parameters).fit_transform(DATA.graphs)
+    assert not np.array_equal(expected, RetGKKernel(random_state=0).fit_transform(DATA.graphs))
+    np.testing.assert_array_equal(np.load(path), expected)
+    printed("embed", graphs_file, "--depth", 2, "-D", 5, "-o", path)
+    np.testing.assert_array_equal(
+        np.load(path), RetGKEmbedding(n_components=5, **parameters).fit_transform(DATA.graphs)
+    )
+    products = tmp_path / "products.npy"
+    printed(
+        "kernel", graphs_file, "--depth", 2, "--matrix", "products", "--on-disk", "-o", products
+    )
+    fitted = RetGKKernel(**parameters).fit(DATA.graphs)
+    np.testing.assert_allclose(np.load(products), fitted.inner_products_, atol=1e-4)
+
+
 def test_kernel_of_two_small_molecules(tmp_path: Path) -> None:
     path = tmp_path / "a.smi"
     path.write_text("CCO\nCCN\n")

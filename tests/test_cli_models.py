@@ -59,6 +59,21 @@ def test_scaling_of_attributes_is_chosen(graphs_file: Path, tmp_path: Path) -> N
     assert load_model(path).get_params()["scale_attributes"] == ("drop",)
 
 
+def test_depth_is_chosen(graphs_file: Path, tmp_path: Path) -> None:
+    one, path = ["--C", 10, "--p", 1, "--scale", 1], tmp_path / "model.retgk"
+    found = record("cv", graphs_file, "--folds", 3, *one, "--depth", 1, "--depth", 2)
+    assert {choice["depth"] for choice in found["chosen"][0]} <= {1, 2}
+    assert record("fit", graphs_file, *one, "--depth", 3, "-o", path)["chosen"]["depth"] == 3
+    assert load_model(path).get_params()["depth"] == (3,)
+    plain, deep = (
+        record("cv", graphs_file, "--protocol", "paper", "--folds", 3, "--depth", depth)
+        for depth in (0, 3)
+    )
+    assert plain["accuracy"] != deep["accuracy"]
+    several = ["--protocol", "paper", "--depth", 0, "--depth", 1]
+    assert_fails(invoke("cv", graphs_file, *several), "the paper's protocol takes one --depth")
+
+
 def test_landmarks(graphs_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "model.retgk"
     options = ["--approximate", "yes", "--task", "regression", "--n-landmarks", 7]

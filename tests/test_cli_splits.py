@@ -74,7 +74,8 @@ def test_repetitions_of_scaffold_folds_differ(tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
     path, out = tmp_path / "m.csv", tmp_path / "p.csv"
     rings = [f"C1{'C' * n}O1" for n in range(1, 9)]
-    path.write_text("\n".join(["smiles,y", *(f"{s},{n % 2}" for n, s in enumerate(rings * 3))]))
+    of_both_classes = [f"{s},{(n + n // 8) % 2}" for n, s in enumerate(rings * 3)]
+    path.write_text("\n".join(["smiles,y", *of_both_classes]))
     given = ["--target-column", "y", "--split", "scaffold", "--folds", 4, "--repeats", 2]
     record("cv", path, *given, *FIXED, "-o", out)
     rows = rows_of(out)

@@ -46,7 +46,8 @@ def test_feature_names():
         "label=C:omega1:nu0",
     ]
     assert names[-1] == "label=N:omega1:nu2"
-    joint = embedding_of(unknown_labels="column").fit(batch).get_feature_names_out()
+    joint = embedding_of(feature_map="joint", unknown_labels="column").fit(batch)
+    joint = joint.get_feature_names_out()
     assert joint.tolist() == [
         f"label{name}:omega{i}" for name in ("=C", "=N", "?") for i in range(3)
     ]
@@ -57,7 +58,7 @@ def test_feature_names():
 def test_names_fit_the_columns():
     """The blocks of a graph without a label are zero."""
     batch = example_batch(attributes=False)
-    fitted = embedding_of().fit(batch)
+    fitted = embedding_of(feature_map="joint").fit(batch)
     only_n = batch[3]
     assert set(only_n.labels) != {0, 1}
     vector = fitted.transform(only_n)[0]
@@ -114,8 +115,8 @@ def test_vocabulary_is_that_of_the_fitted_graphs():
 def test_unknown_labels():
     known = path(3).with_labels(["C", "N", "C"])
     new = path(3).with_labels(["C", "S", "F"])
-    ignored = embedding_of().fit(known).transform(new)
-    column = embedding_of(unknown_labels="column").fit(known)
+    ignored = embedding_of(feature_map="joint").fit(known).transform(new)
+    column = embedding_of(feature_map="joint", unknown_labels="column").fit(known)
     vectors = column.transform(GraphBatch.concatenate([new, known]))
     assert vectors.shape == (2, 9)
     assert np.array_equal(vectors[:1, :6], ignored)
@@ -124,14 +125,18 @@ def test_unknown_labels():
     with pytest.warns(
         UserWarning, match=r"they have 'C' \(str\), 'N' \(str\), the fitted ones 'S'"
     ):
-        alone = embedding_of().fit(path(3).with_labels(["S", "S", "S"])).transform(known)
+        alone = (
+            embedding_of(feature_map="joint")
+            .fit(path(3).with_labels(["S", "S", "S"]))
+            .transform(known)
+        )
     assert np.array_equal(alone, np.zeros((1, 3)))
 
 
-def test_unknown_labels_as_error():
-    fitted = embedding_of(unknown_labels="error", batch_size=1).fit(
-        path(3).with_labels(list("CNC"))
-    )
+@pytest.mark.parametrize("feature_map", ["joint", "phases"])
+def test_unknown_labels_as_error(feature_map):
+    embedding = embedding_of(feature_map=feature_map, unknown_labels="error", batch_size=1)
+    fitted = embedding.fit(path(3).with_labels(list("CNC")))
     batch = GraphBatch.concatenate(
         [path(2).with_labels(["C", "N"]), path(2).with_labels(["N", "S"])]
     )
@@ -142,7 +147,7 @@ def test_unknown_labels_as_error():
 
 def test_partial_fit_adds_labels_after_those_before():
     first, second = path(3).with_labels(["N", "C", "N"]), path(3).with_labels(["B", "C", "B"])
-    fitted = embedding_of().partial_fit(first)
+    fitted = embedding_of(feature_map="joint").partial_fit(first)
     before, frequencies = fitted.transform(first), fitted.maps_[0].frequencies
     fitted.partial_fit(second)
     assert fitted.label_names_ == ("C", "N", "B")
@@ -183,7 +188,7 @@ def test_large_attributes_are_an_error_not_nan(dtype):
         ({"frequencies": "halton"}, "frequencies must be one of ("),
         ({"n_components": 0}, "n_components must be a whole number of at least 1"),
         ({"n_components": 2.5}, "n_components must be a whole number of at least 1"),
-        ({"n_components": (2, 3)}, "n_components must be one number for feature_map='joint'"),
+        ({"n_components": (2, 3)}, "n_components must be one number for feature_map='phases'"),
         ({"structure_kernel": "rbf"}, "structure_kernel must be Gaussian or Laplacian"),
         ({"attribute_kernel": "rbf"}, "attribute_kernel must be Gaussian or Laplacian"),
         ({"attribute_kernel": Gaussian()}, "the graphs have no attributes for attribute_kernel"),

@@ -11,6 +11,7 @@ import typer
 from retgk.cli.command import command
 from retgk.cli.model_options import (
     SCALING_REMEDY,
+    Depth,
     EmbeddingOptions,
     KernelOptions,
     ScaleAttributes,
@@ -104,6 +105,7 @@ def embed(
     common: Common,
     dtype: Precision = "float64",
     scale_attributes: ScaleAttributes = "raw",
+    depth: Depth = 0,
 ) -> None:
     """
     Write vectors of graphs whose inner products approximate the kernel (RetGK_II).
@@ -121,6 +123,7 @@ def embed(
             **walks.parameters(),
             **embedding.parameters(),
             scale_attributes=scale_attributes,
+            depth=depth,
             dtype=dtype,
         )
         vectors = model.fit_transform(collection.graphs)
@@ -204,6 +207,7 @@ def _write_products(
         **walks.parameters(),
         structure_kernel=_structure_kernel(options),
         scale_attributes=options.scale_attributes,
+        depth=options.depth,
         tol=options.tol,
     )
     return write_mean_embedding_gram(output, collection.graphs, kernel=model)
@@ -219,6 +223,7 @@ def _exact_matrix(
         **walks.parameters(),
         structure_kernel=_structure_kernel(options),
         scale_attributes=options.scale_attributes,
+        depth=options.depth,
         graph_kernel=_graph_kernel(options),
         tol=options.tol,
     )
@@ -246,6 +251,7 @@ def _approximate_matrix(
         **embedding.parameters(),
         structure_kernel=_structure_kernel(options),
         scale_attributes=options.scale_attributes,
+        depth=options.depth,
         sparse_output=True,
     )
     vectors = model.fit_transform(collection.graphs)

@@ -77,7 +77,7 @@ def new_model(learning: Learning, walks: Walks, n_components: int, regression: b
     from retgk.estimators.classifier import RetGKClassifier
     from retgk.estimators.regressor import RetGKRegressor
 
-    names = ("C", "p", "scale", "scale_attributes")
+    names = ("C", "p", "scale", "scale_attributes", "depth")
     parameters: dict[str, Any] = {
         "approximate": _APPROXIMATE[learning.approximate],
         "tol": learning.tol,
@@ -227,7 +227,7 @@ def check_paper_options(learning: Learning, n_components: int, splitting: Splitt
                 f"the paper's protocol is exact and takes all graphs alike: {option} is for "
                 "--protocol nested"
             )
-    for name in ("p", "scale", "scale_attributes"):
+    for name in ("p", "scale", "scale_attributes", "depth"):
         if len(getattr(learning, name) or ()) > 1:
             raise InvalidInputError(
                 f"the paper's protocol takes one --{name.replace('_', '-')}; --protocol nested "
@@ -266,6 +266,7 @@ def paper_answers(
         tol=learning.tol,
         graph_kernel=kernel,
         scale_attributes=(learning.scale_attributes or ["raw"])[0],
+        depth=(learning.depth or [0])[0],
     ).fit(graphs)
     rules = {"folds": n_folds, "c": _penalties(learning)}
     answers = []

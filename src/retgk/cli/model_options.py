@@ -14,6 +14,7 @@ __all__ = [
     "DEFAULT_COMPONENTS",
     "SCALING_REMEDY",
     "Components",
+    "Depth",
     "EmbeddingOptions",
     "KernelOptions",
     "Learning",
@@ -69,9 +70,15 @@ Tolerance = Annotated[
     ),
 ]
 Components = Annotated[
-    int, _embedding("--n-components", "-D", min=1, help="Random features, for each label.")
+    int,
+    _embedding(
+        "--n-components",
+        "-D",
+        min=1,
+        help="Random features; joint and tensor have them for each label.",
+    ),
 ]
-DEFAULT_COMPONENTS = 200
+DEFAULT_COMPONENTS = 1024
 SCALING_REMEDY = {"scale_attributes": "use --scale-attributes standard to give all the same weight"}
 ScaleAttributes = Annotated[
     Scaling,
@@ -79,6 +86,10 @@ ScaleAttributes = Annotated[
         "--scale-attributes",
         help="Node attributes as they are, each divided by its deviation, or left out.",
     ),
+]
+Depth = Annotated[
+    int,
+    _kernel("--depth", min=0, help="Rounds in which labels take in those of their neighbours."),
 ]
 
 
@@ -142,6 +153,7 @@ class KernelOptions:
         _kernel("--gamma", help="Of exp(-gamma |p - q|), of return probabilities; by the median."),
     ] = None
     scale_attributes: ScaleAttributes = "raw"
+    depth: Depth = 0
     tol: Tolerance = 1e-4
     approximate: Annotated[
         bool, _kernel("--approximate", help="Random features instead of the exact kernel.")
@@ -162,8 +174,12 @@ class EmbeddingOptions:
 
     n_components: Components = DEFAULT_COMPONENTS
     feature_map: Annotated[
-        Literal["joint", "tensor"], _embedding("--feature-map", help="Tensor is the paper's.")
-    ] = "joint"
+        Literal["phases", "joint", "tensor"],
+        _embedding(
+            "--feature-map",
+            help="One width for any labels, or a block a label; tensor is the paper's.",
+        ),
+    ] = "phases"
     frequencies: Annotated[
         Literal["plain", "orthogonal", "quasi-random"],
         _embedding("--frequencies", help="How frequencies are drawn."),
@@ -222,6 +238,14 @@ class Learning:
             metavar="raw|standard|drop",
             help="Candidate for node attributes: as they are, each divided by its deviation, or "
             "left out; repeatable.",
+        ),
+    ] = None
+    depth: Annotated[
+        list[int] | None,
+        _learning(
+            "--depth",
+            min=0,
+            help="Candidate for the rounds in which labels take in their neighbours; repeatable.",
         ),
     ] = None
     tol: Tolerance = 1e-4

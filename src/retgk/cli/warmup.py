@@ -106,7 +106,7 @@ def _compile_embedding() -> None:
     from retgk.kernels.graph_kernels import ExponentialGraphKernel
     from retgk.runtime.parallel import single_threaded_blas
 
-    maps: tuple[FeatureMap, ...] = ("joint", "tensor")
+    maps: tuple[FeatureMap, ...] = ("phases", "joint", "tensor")
     choices = product(_kinds_of_graphs(), ("float64", "float32"), maps)
     with single_threaded_blas():
         for graphs, dtype, feature_map in choices:

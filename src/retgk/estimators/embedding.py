@@ -67,13 +67,15 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         graph, 1 if it is unweighted: results do not depend on the unit of the weights.
     impute_attributes : {"mean", "median"} or None, default=None
         What fills in missing attributes (NaN), over nodes of fitted graphs; None is an error.
-    feature_map : {"joint", "tensor", "phases"}, default="joint"
-        "tensor" is the paper's, with D0 x Dc features a label; "joint" has D a label. They differ
-        only if there are attributes. "phases" has D features, whatever the labels: the label of a
-        node turns each feature by a quarter of a turn or more, at random, so that terms of
-        unequal labels vanish in the mean. Labels that `fit` did not see have turns of their own.
-    n_components : int or pair of int, default=200
-        Number D of features, or (D0, Dc) for a tensor (one number there means both).
+    feature_map : {"phases", "joint", "tensor"}, default="phases"
+        "phases" has D features, whatever the labels: the label of a node turns each feature by a
+        quarter of a turn or more, at random, so that terms of unequal labels vanish in the mean.
+        Labels that `fit` did not see have turns of their own. "tensor" is the paper's, with
+        D0 x Dc features a label; "joint" has D a label. Those two differ only if there are
+        attributes.
+    n_components : int or pair of int, default=1024
+        Number D of features, or (D0, Dc) for a tensor (one number there means both). With one
+        block a label, fewer serve: 200 in the paper.
     structure_kernel : Gaussian, Laplacian or None, default=None
         Kernel of return probabilities. None is ``Laplacian(5.0)``, that of `similarity` and
         `most_similar`. The paper's frequencies ``g N(0, 1)`` are those of
@@ -94,7 +96,8 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         of the sum (they count in n): a new label equals no known one, so inner products with
         graphs of known labels are right, but the norm of the graph lacks these nodes; a warning
         says so if no label is known at all. "column" gives all of them one block of features,
-        which treats them as one label.
+        which treats them as one label. With "phases", "ignore" leaves nothing out: a new label
+        has turns of its own, and "column" has no meaning.
     sparse_output : bool, default=False
         Whether to give a sparse ``bsr_array`` that stores a block of features for each label
         that a graph has; `embedding_gram` is quickest on it.
@@ -154,8 +157,8 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         n_walks: int = 200,
         self_loop: SelfLoop = "mean",
         impute_attributes: Imputation | None = None,
-        feature_map: FeatureMap = "joint",
-        n_components: int | tuple[int, int] = 200,
+        feature_map: FeatureMap = "phases",
+        n_components: int | tuple[int, int] = 1024,
         structure_kernel: FourierKernel | None = None,
         attribute_kernel: FourierKernel | None = None,
         scale_attributes: Scaling = "raw",

@@ -221,6 +221,7 @@ class EmbeddedEngine:
     def _piece_vectors(self, piece: NodeFeatures, first_graph: int, compiled: Any) -> bsr_array:
         batch = self.scaling(piece).batch
         blocks = (piece.probabilities, batch.attributes)
+        codes = known_codes(batch, self.label_names, self.unknown_labels, first_graph)
         if self.feature_map == "phases":
             keys = self.phases.keys(batch, piece.n_jobs)
             options = {"compiled": compiled, "n_jobs": piece.n_jobs}
@@ -228,7 +229,7 @@ class EmbeddedEngine:
         return graph_vectors(
             batch.node_ptr,
             blocks,
-            known_codes(batch, self.label_names, self.unknown_labels, first_graph),
+            codes,
             self._n_labels,
             self.maps,
             compiled=compiled,
@@ -352,7 +353,8 @@ class EmbeddedEngine:
     def _widths(self) -> tuple[int, ...]:
         """Numbers of features, D or D0 and Dc, from parameters that are checked."""
         _check_choice(self.feature_map, "feature_map", get_args(FeatureMap))
-        _check_choice(self.unknown_labels, "unknown_labels", get_args(UnknownLabels))
+        choices = ("ignore", "error") if self.feature_map == "phases" else get_args(UnknownLabels)
+        _check_choice(self.unknown_labels, "unknown_labels", choices)
         for name in ("structure_kernel", "attribute_kernel"):
             if getattr(self, name) is not None:
                 check_fourier_kernel(getattr(self, name), name)

@@ -276,7 +276,10 @@ def _reason_in_brackets(chem: Any, smiles: str) -> str:
     molecule = chem.MolFromSmiles(smiles, sanitize=False)
     if molecule is None:
         return " (it is not well formed)"
-    problems = chem.DetectChemistryProblems(molecule)
+    try:
+        problems = chem.DetectChemistryProblems(molecule)
+    except RuntimeError:  # RDKit 2023 asks for rings, which it has not looked for here
+        return ""
     return f" ({problems[0].Message()})" if problems else ""
 
 
