@@ -147,6 +147,46 @@ def joint_table():
     return table(header, rows) + "\n\n" + run_line(records[0])
 
 
+def phases_table():
+    """One row a set, one column a map and width: accuracy, and time from graphs to kernel."""
+    records = read_records("phases")
+    found = {(r["set"], r["map"], r["n_components"]): r for r in records}
+    maps = list(dict.fromkeys((r["map"], r["n_components"]) for r in records))
+    rows = []
+    for name in dict.fromkeys(r["set"] for r in records):
+        own = [found.get((name, *each)) for each in maps]
+        cells = [
+            ""
+            if r is None
+            else f"{r['accuracy']:.1f} ({r['deviation']:.1f}), {seconds(r['seconds'])}"
+            for r in own
+        ]
+        rows.append([name, f"{found[name, 'joint', 200]['columns']:,}", *cells])
+    header = ["set", "columns of 200 a label", *(f"{kind}, {width:,}" for kind, width in maps)]
+    return table(header, rows) + "\n\n" + run_line(records[0])
+
+
+def refinement_table():
+    """Refined labels beside GraKeL, the memory that they take, and what depth costs."""
+    records = read_records("refinement")
+    rows = []
+    for r in records:
+        if r["what"] == "refinement":
+            ratio = f"{r['grakel_seconds'] / r['seconds']:.0f}x"
+            what = "colours to depth 5 against GraKeL's WL"
+            rows.append(
+                [r["set"], what, seconds(r["seconds"]), seconds(r["grakel_seconds"]), ratio]
+            )
+        elif r["what"] == "memory":
+            what = f"peak memory, {r['colours']:,} colours, graphs included"
+            rows.append([r["set"], what, f"{r['peak_megabytes']:,} MB", "", ""])
+        else:
+            what = "exact kernel at depth 3 against depth 0"
+            times = [seconds(r["depth_3_seconds"]), seconds(r["seconds"])]
+            rows.append([r["set"], what, *times, f"{r['ratio']:.2f}x"])
+    return table(["set", "what", "ours", "against", "ratio"], rows) + "\n\n" + run_line(records[0])
+
+
 def scaling_table():
     records = read_records("scaling")
     rows = [
@@ -264,6 +304,8 @@ TABLES = {
     "joint": joint_table,
     "molecules": molecules_table,
     "paper": paper_table,
+    "phases": phases_table,
+    "refinement": refinement_table,
     "retgk1": retgk1_table,
     "retgk2": retgk2_table,
     "rpf": rpf_table,
