@@ -101,6 +101,12 @@ bench-retgk2: $(STAMP) ## Measure the embedding (DATA=folder of the sets, SMILES
 	$(BIN)/python -m benchmarks.figure_retgk2 docs/time-against-accuracy.png
 	$(BIN)/python -m benchmarks.report
 
+.PHONY: bench-large
+bench-large: $(STAMP) ## Measure a million molecules to saved vectors, and one graph of 10^7 edges (SMILES=, SLASHDOT=)
+	$(BIN)/python -m benchmarks.bench_stream $(SMILES)
+	$(BIN)/python -m benchmarks.bench_large_graph $(SLASHDOT)
+	$(BIN)/python -m benchmarks.report
+
 .PHONY: bench-molecules
 bench-molecules: $(STAMP) ## Measure molecules beside fingerprints with a forest (MOLECULES=folder of tables)
 	$(BIN)/python -m benchmarks.bench_molecules $(MOLECULES)

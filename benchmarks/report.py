@@ -203,6 +203,49 @@ def scaling_table():
     return table(header, rows) + "\n\n" + run_line(records[0])
 
 
+def stream_table():
+    records = read_records("stream")
+    rows = [
+        [
+            f"{r['graphs']:,}",
+            seconds(r["seconds"]),
+            seconds(r["cpu_seconds"]),
+            f"{r['peak_mb']:.0f} MB",
+            f"{r['peaks_mb'][0]:.0f}, {r['peaks_mb'][-1]:.0f} MB",
+            f"{r['saved_gb']:.1f} GB",
+            f"{r['load_before']:.0f}, {r['load_after']:.0f}",
+        ]
+        for r in records
+    ]
+    header = ["molecules", "clock", "CPU time", "peak", "first, last 50,000", "saved", "load"]
+    return table(header, rows) + "\n\n" + run_line(records[0])
+
+
+def large_graph_table():
+    records = read_records("large_graph")
+    rows = [
+        [
+            r["graph"],
+            f"{r['nodes']:,}",
+            f"{r['edge_array_mb']:.0f} MB",
+            f"{seconds(r['read_seconds'])}, {r['read_peak_mb']:.0f} MB",
+            seconds(r["seconds"]),
+            seconds(r["seconds_with_errors"]),
+            f"{r['peak_mb']:.0f} MB",
+            f"{r['norm']:.3f}",
+            f"{r['stated_error']:.4f}",
+            f"{r['error_beside_more_walks']:.4f}",
+            f"{r['error_beside_more_nodes']:.4f}",
+        ]
+        for r in records
+    ]
+    header = [
+        "graph", "nodes", "its edges as an array", "reading", "vector", "with its error", "peak",
+        "norm", "stated error", "beside 16 x the walks", "beside 16 x the nodes",
+    ]  # fmt: skip
+    return table(header, rows) + "\n\n" + run_line(records[0])
+
+
 def spread(values):
     """Least and largest of some values; one has none."""
     return f"{min(values):.1f} to {max(values):.1f} in {len(values)}" if values[1:] else "one"
@@ -302,6 +345,7 @@ def beside_sentence(totals):
 TABLES = {
     "classifier": classifier_table,
     "joint": joint_table,
+    "large_graph": large_graph_table,
     "molecules": molecules_table,
     "paper": paper_table,
     "phases": phases_table,
@@ -310,6 +354,7 @@ TABLES = {
     "retgk2": retgk2_table,
     "rpf": rpf_table,
     "scaling": scaling_table,
+    "stream": stream_table,
     "tolerance": tolerance_table,
 }
 

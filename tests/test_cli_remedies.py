@@ -24,8 +24,9 @@ from retgk import (
 )
 from retgk.cli.commands_cv import cv
 from retgk.cli.commands_data import convert, info
-from retgk.cli.commands_matrices import embed, kernel
+from retgk.cli.commands_matrices import kernel
 from retgk.cli.commands_models import fit, predict
+from retgk.cli.commands_vectors import embed
 from retgk.cli.options import DATA_HOME_REMEDY
 from retgk.cli.terminal import one_line
 from retgk.estimators.fit_estimate import Estimate

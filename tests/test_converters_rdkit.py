@@ -10,8 +10,7 @@ import pytest
 from rdkit import Chem
 
 from retgk import GraphBatch, InvalidInputError
-from retgk.io.converters import from_rdkit, from_smiles
-from retgk.io.converters import rdkit_molecules as converter
+from retgk.io.converters import from_rdkit, from_smiles, rdkit_molecules, smiles_strings
 from tests.batch_views import dense, names
 
 SMILES = [
@@ -34,7 +33,7 @@ def by_hand(molecule: Chem.Mol, attributes: list[str], orders: bool) -> GraphBat
         ends = [bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()]
         edges += [ends, ends[::-1]]
         weights += [bond.GetBondTypeAsDouble() if orders else 1.0] * 2
-    methods = [converter.ATOM_ATTRIBUTES[name] for name in attributes]
+    methods = [rdkit_molecules.ATOM_ATTRIBUTES[name] for name in attributes]
     return GraphBatch.from_edges(
         size,
         np.array(edges, int).reshape(-1, 2),
@@ -45,7 +44,7 @@ def by_hand(molecule: Chem.Mol, attributes: list[str], orders: bool) -> GraphBat
 
 
 @pytest.mark.parametrize("orders", [False, True])
-@pytest.mark.parametrize("attributes", [[], sorted(converter.ATOM_ATTRIBUTES)])
+@pytest.mark.parametrize("attributes", [[], sorted(rdkit_molecules.ATOM_ATTRIBUTES)])
 @pytest.mark.parametrize("add_hydrogens", [False, True])
 def test_agrees_with_the_obvious_conversion(
     orders: bool, attributes: list[str], add_hydrogens: bool
@@ -84,13 +83,13 @@ def test_no_process_at_all() -> None:
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch, n_jobs: int | None) -> None:
     whole = from_smiles(SMILES, attributes="charge")
-    monkeypatch.setattr(converter, "CHUNK", 3)
+    monkeypatch.setattr(smiles_strings, "CHUNK", 3)
     assert from_smiles(iter(SMILES), attributes="charge", n_jobs=n_jobs) == whole
 
 
 def test_large_molecules_are_read_by_their_bonds(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = from_smiles(SMILES)
-    monkeypatch.setattr(converter, "LARGEST_DENSE", 0)
+    monkeypatch.setattr(rdkit_molecules, "LARGEST_DENSE", 0)
     assert from_smiles(SMILES) == whole
 
 
@@ -115,7 +114,7 @@ def test_molecules_are_not_changed() -> None:
 def test_unreadable_smiles(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], text: str, reason: str
 ) -> None:
-    monkeypatch.setattr(converter, "CHUNK", 2)
+    monkeypatch.setattr(smiles_strings, "CHUNK", 2)
     shown = text.replace("(", r"\(").replace(")", r"\)")
     message = f"(?s)graph 3: RDKit cannot read the SMILES '{shown}' {reason}.*; correct it, or drop"
     with pytest.raises(InvalidInputError, match=message):
@@ -124,14 +123,14 @@ def test_unreadable_smiles(
 
 
 def test_all_unreadable_smiles_of_a_chunk_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(converter, "CHUNK", 5)
+    monkeypatch.setattr(smiles_strings, "CHUNK", 5)
     message = (
         r"RDKit cannot read the SMILES of 2 of the graphs 5 to 9: graphs 6, 8; the first is 'C1CC' "
         r"\(it is not well formed\); correct them, or drop them together with their targets"
     )
     with pytest.raises(InvalidInputError, match=message):
         from_smiles([*"CCCCC", "C", "C1CC", "C", "C(", "C", "C("])
-    monkeypatch.setattr(converter, "MOST_SHOWN", 1)
+    monkeypatch.setattr(smiles_strings, "MOST_SHOWN", 1)
     with pytest.raises(InvalidInputError, match="graphs 6 and 1 more; the first is 'C1CC'"):
         from_smiles([*"CCCCC", "C", "C1CC", "C", "C(", "C"])
 

@@ -192,9 +192,9 @@ def test_types_of_bonds():
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_types_of_bonds_in_chunks(monkeypatch, n_jobs):
-    from retgk.io.converters import rdkit_molecules
+    from retgk.io.converters import smiles_strings
 
-    monkeypatch.setattr(rdkit_molecules, "CHUNK", 2)
+    monkeypatch.setattr(smiles_strings, "CHUNK", 2)
     assert from_smiles(BONDS, bond_types=True, n_jobs=n_jobs) == GraphBatch.concatenate(
         from_smiles([one], bond_types=True) for one in BONDS
     )

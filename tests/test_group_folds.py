@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retgk import InvalidInputError, RetGKClassifier, scaffold_folds
-from retgk.io.converters.rdkit_molecules import molecule_scaffolds
+from retgk.io.converters.smiles_strings import molecule_scaffolds
 from retgk.learning.group_folds import group_folds
 
 

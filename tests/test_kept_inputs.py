@@ -12,9 +12,10 @@ import pytest
 from retgk import GraphDataset, save_tudataset, write_graphml
 from retgk.cli.commands_cv import cv
 from retgk.cli.commands_data import convert, info
-from retgk.cli.commands_matrices import embed, features, kernel, similar
+from retgk.cli.commands_matrices import kernel, similar
 from retgk.cli.commands_models import fit, predict
 from retgk.cli.commands_paper import paper_app
+from retgk.cli.commands_vectors import embed, features
 from retgk.cli.options import FileRole
 from retgk.paper.records import record_writer
 from tests.cli_calls import DATA, assert_fails, invoke

@@ -38,6 +38,7 @@ OTHER_VALUES = {
     "graph_kernel": (PolynomialGraphKernel(), ExponentialGraphKernel(gamma=7.0)),
     "method": ("eigh", "monte-carlo"),
     "n_walks": (50,),
+    "nodes": (2, 0.5),
     "self_loop": (3.0,),
     "impute_attributes": ("mean", "median"),
     "tol": (0.0, 0.5),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from retgk.io.converters import from_rdkit as from_rdkit
     from retgk.io.converters import from_scipy as from_scipy
     from retgk.io.converters import from_smiles as from_smiles
+    from retgk.io.converters import iter_smiles as iter_smiles
     from retgk.io.converters import to_grakel as to_grakel
     from retgk.io.converters import to_igraph as to_igraph
     from retgk.io.converters import to_networkx as to_networkx
@@ -99,6 +100,7 @@ _MODULE_OF = {
     "from_scipy": "retgk.io.converters",
     "from_smiles": "retgk.io.converters",
     "iter_parquet": "retgk.io.formats.parquet",
+    "iter_smiles": "retgk.io.converters",
     "load_digit_graphs": "retgk.io.datasets.digits",
     "load_model": "retgk.persistence.model_files",
     "load_tudataset": "retgk.io.datasets.tudataset",

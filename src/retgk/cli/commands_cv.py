@@ -86,7 +86,7 @@ def cv(
         check_output(output, has_matrix=False)
     watch = Stopwatch()
     with watch.timing("read"):
-        collection = read_collection(source, reading, common)
+        collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
         targets = required_targets(collection)
         regression = is_regression(learning, targets)
         metrics = chosen_metrics(learning.metric, regression)

@@ -1,17 +1,15 @@
-"""`retgk features`, `embed`, `kernel` and `similar`: numbers of graphs, and of pairs of graphs."""
+"""`retgk kernel` and `similar`: numbers of pairs of graphs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from retgk.cli.command import command
 from retgk.cli.model_options import (
-    SCALING_REMEDY,
-    Depth,
     EmbeddingOptions,
     KernelOptions,
     ScaleAttributes,
@@ -19,7 +17,12 @@ from retgk.cli.model_options import (
 )
 from retgk.cli.options import Common, FileRole, OptionalOutput, Output, Reading, Source
 from retgk.cli.outputs import Table, check_output, report_output, write_table
-from retgk.cli.sources import key_columns, molecule_graphs, read_collection, used_graphs
+from retgk.cli.sources import (
+    key_columns,
+    molecule_graphs,
+    read_collection,
+    used_graphs,
+)
 from retgk.cli.terminal import Stopwatch, print_record, print_table
 from retgk.errors import InvalidInputError
 
@@ -27,112 +30,7 @@ if TYPE_CHECKING:
     from retgk.graphs.batch import GraphBatch
     from retgk.io.graph_dataset import GraphDataset
 
-__all__ = ["embed", "features", "kernel", "similar"]
-
-
-# retgk features
-
-
-@command(
-    examples=[
-        "retgk features MUTAG -o rpf.parquet",
-        "retgk features big.edges --method monte-carlo --n-steps 20 -o rpf.npy",
-        "retgk features MUTAG --n-steps 5 -o - | head",
-    ]
-)
-def features(
-    source: Source, output: Output, reading: Reading, walks: Walks, common: Common
-) -> None:
-    """
-    Write the return probabilities of all nodes, one row per node.
-
-    Rows say which graph and node they are about, and the target of the graph. In an .npz file
-    names stand once for each graph, beside the first node of each.
-    """
-    check_output(output)
-    watch = Stopwatch()
-    with watch.timing("read"):
-        collection = read_collection(source, reading, common)
-    with watch.timing("features"):
-        from retgk.walks.return_probabilities import return_probabilities
-
-        probabilities = return_probabilities(collection.graphs, **walks.parameters())
-    with watch.timing("write"):
-        table = _node_table(collection, probabilities)
-        write_table(table, output, json=common.json)
-    report_output(table, output, common, watch, graphs=len(collection))
-
-
-def _node_table(collection: GraphDataset, probabilities: object) -> Table:
-    import numpy as np
-
-    values = np.asarray(probabilities)
-    graphs = collection.graphs
-    of_graphs = key_columns(collection)
-    keys = {name: np.repeat(column, graphs.node_counts) for name, column in of_graphs.items()}
-    graph = keys.pop("graph")
-    node = np.arange(graphs.n_nodes) - np.repeat(graphs.node_ptr[:-1], graphs.node_counts)
-    columns = [f"p{step}" for step in range(1, values.shape[1] + 1)]
-    more = {"node_ptr": graphs.node_ptr}
-    if "name" in of_graphs:
-        more["name"] = of_graphs["name"]  # as text of one width for all, so not for every node
-    return Table(
-        {"graph": graph, "node": node, **keys}, values, columns, "return_probabilities", more
-    )
-
-
-# retgk embed
-
-Precision = Annotated[
-    Literal["float64", "float32"], typer.Option("--dtype", help="Type of the numbers.")
-]
-
-
-@command(
-    examples=[
-        "retgk embed MUTAG -o vectors.parquet",
-        "retgk embed molecules.smi --n-components 100 --dtype float32 -o vectors.npy",
-        "cat molecules.smi | retgk embed - -o - | head",
-    ],
-    remedies={"sparse_output": "give a smaller --n-components", **SCALING_REMEDY},
-)
-def embed(
-    source: Source,
-    output: Output,
-    reading: Reading,
-    walks: Walks,
-    embedding: EmbeddingOptions,
-    common: Common,
-    dtype: Precision = "float64",
-    scale_attributes: ScaleAttributes = "raw",
-    depth: Depth = 0,
-) -> None:
-    """
-    Write vectors of graphs whose inner products approximate the kernel (RetGK_II).
-
-    One row per graph, with its number, its name where it has one, and its target.
-    """
-    check_output(output)
-    watch = Stopwatch()
-    with watch.timing("read"):
-        collection = read_collection(source, reading, common)
-    with watch.timing("embed"):
-        from retgk.estimators.embedding import RetGKEmbedding
-
-        model = RetGKEmbedding(
-            **walks.parameters(),
-            **embedding.parameters(),
-            scale_attributes=scale_attributes,
-            depth=depth,
-            dtype=dtype,
-        )
-        vectors = model.fit_transform(collection.graphs)
-        names = model.get_feature_names_out().astype(str)
-    with watch.timing("write"):
-        keys = key_columns(collection)
-        table = Table(keys, vectors, names.tolist(), "vectors", {"features": names})
-        write_table(table, output, json=common.json)
-    report_output(table, output, common, watch, graphs=len(collection))
+__all__ = ["kernel", "similar"]
 
 
 # retgk kernel
@@ -165,7 +63,7 @@ def kernel(
     _check_kernel_options(output, options, embedding)
     watch = Stopwatch()
     with watch.timing("read"):
-        collection = read_collection(source, reading, common)
+        collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
     if options.on_disk:
         with watch.timing("kernel"):
             written = _write_products(collection, walks, options, output)
@@ -322,7 +220,7 @@ def similar(
         check_output(output, has_matrix=False)
     watch = Stopwatch()
     with watch.timing("read"):
-        collection = read_collection(source, reading, common)
+        collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
         position = None if index is None else _position(collection, index)
         graph = _query_graph(collection, reading, common, (position, query, smiles))
     with watch.timing("search"):

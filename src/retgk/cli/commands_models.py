@@ -66,7 +66,7 @@ def fit(
     check_metric_names(learning.metric, at_most=1)
     watch = Stopwatch()
     with watch.timing("read"):
-        collection = read_collection(source, reading, common)
+        collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
         targets = required_targets(collection)
         regression = is_regression(learning, targets)
     with watch.timing("fit"):

@@ -8,9 +8,10 @@ import typer
 from retgk import __version__
 from retgk.cli.commands_cv import cv
 from retgk.cli.commands_data import convert, datasets_app, info
-from retgk.cli.commands_matrices import embed, features, kernel, similar
+from retgk.cli.commands_matrices import kernel, similar
 from retgk.cli.commands_models import fit, predict
 from retgk.cli.commands_paper import paper_app
+from retgk.cli.commands_vectors import embed, features
 from retgk.cli.signals import INTERRUPTED, ending_on_signals
 from retgk.cli.terminal import one_line_errors, print_line, show_anything
 from retgk.cli.warmup import warmup

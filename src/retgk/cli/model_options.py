@@ -45,6 +45,17 @@ def _self_loop(text: str) -> float | str:
     return value
 
 
+def _node_count(text: str) -> float:
+    """Read a number of nodes, or a share of them."""
+    try:
+        value = float(text) if "." in text else int(text)
+    except ValueError:
+        value = 0
+    if value <= 0 or (isinstance(value, float) and value > 1):
+        raise typer.BadParameter(f"{text!r} is neither a number of nodes nor a share in (0, 1]")
+    return value
+
+
 def _scaling(text: str) -> str:
     """Read one of the words; typer has no lists of literals."""
     words = get_args(Scaling)
@@ -98,7 +109,9 @@ class Walks:
     """How return probabilities are found."""
 
     remedies: ClassVar[Mapping[str, str]] = {
-        "monte_carlo": "--method monte-carlo estimates them in a fraction of that"
+        "monte_carlo": "--method monte-carlo estimates them in a fraction of that, and with "
+        "--nodes `retgk embed` walks from some nodes only",
+        "nodes": "use `retgk embed` with --nodes",
     }
 
     n_steps: Annotated[int, _walks("--n-steps", min=1, help="Number of steps.")] = 50
@@ -184,6 +197,16 @@ class EmbeddingOptions:
         Literal["plain", "orthogonal", "quasi-random"],
         _embedding("--frequencies", help="How frequencies are drawn."),
     ] = "orthogonal"
+    nodes: Annotated[
+        Any,
+        _embedding(
+            "--nodes",
+            parser=_node_count,
+            metavar="COUNT|SHARE",
+            help="Nodes that are drawn to stand for a graph: a number, or a share such as 0.1; all "
+            "by default. The error that it costs is told.",
+        ),
+    ] = None
 
     def parameters(self) -> dict[str, Any]:
         """Parameters of `RetGKEmbedding`."""

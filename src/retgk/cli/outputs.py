@@ -25,6 +25,7 @@ __all__ = [
     "check_new_file",
     "check_output",
     "report_output",
+    "report_written",
     "write_table",
 ]
 
@@ -204,9 +205,16 @@ def report_output(
     """Say what was written where: JSON on standard output, or a note for people."""
     if output == STANDARD_OUTPUT:
         return
-    shape = list(table.values.shape) if table.values is not None else [_n_rows(table)]
+    shape = table.values.shape if table.values is not None else (_n_rows(table),)
+    report_written(shape, output, common, watch, **facts)
+
+
+def report_written(
+    shape: Sequence[int], output: str, common: Common, watch: Stopwatch, **facts: Any
+) -> None:
+    """Say that a file of rows, or a matrix, was written."""
     if common.json:
-        print_record({"output": output, "shape": shape, **facts, "seconds": watch.seconds})
+        print_record({"output": output, "shape": list(shape), **facts, "seconds": watch.seconds})
     else:
         size = " x ".join(f"{length:,}" for length in shape)
         spent = ", ".join(f"{part} {seconds:.2f} s" for part, seconds in watch.seconds.items())

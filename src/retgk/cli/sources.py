@@ -22,29 +22,77 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retgk.graphs.batch import GraphBatch
+    from retgk.io.formats.smiles_files import MoleculeStream
     from retgk.io.graph_dataset import GraphDataset
 
 __all__ = [
     "column_values",
     "key_columns",
+    "left_out_as_note",
     "molecule_graphs",
+    "molecule_stream",
     "read_collection",
     "required_targets",
     "source_smiles",
     "used_graphs",
 ]
 
+STREAMED = 20_000
+"""Molecules up to which a file is read as a whole."""
+
 
 def read_collection(
-    source: str, reading: Reading, common: Common, *, announce: bool = True
+    source: str,
+    reading: Reading,
+    common: Common,
+    *,
+    announce: bool = True,
+    n_jobs: int | None = None,
 ) -> GraphDataset:
-    """Read graphs, and say on standard error what they are."""
-    with _left_out_as_note(common):
-        dataset = _read_source(source, reading)
+    """Read graphs, long files in several processes, and say on standard error what they are."""
+    with left_out_as_note(common):
+        dataset = _read_source(source, reading, _read_jobs(n_jobs))
     dataset = replace(dataset, graphs=used_graphs(dataset.graphs, reading))
     if announce:
         note(common, f"{dataset.name}: {dataset.graphs!r}")
     return dataset
+
+
+def molecule_stream(
+    source: str, reading: Reading, common: Common, n_jobs: int | None = None
+) -> MoleculeStream | None:
+    """
+    Molecules to read piece by piece; None where the source is none of many molecules.
+
+    Targets are checked all together, so there is no stream where any are read.
+    """
+    from retgk.io.formats.smiles_files import MoleculeStream, SmilesReading
+    from retgk.io.read_graphs import SMILES_SUFFIXES
+
+    path = _molecule_file(source, reading)
+    if path is None or not (reading.format or SMILES_SUFFIXES & set(path.suffixes)):
+        return None
+    if reading.targets is not None or reading.target_column is not None:
+        return None
+    how = SmilesReading(
+        reading.smiles_column,
+        None,
+        reading.skip_invalid,
+        bool(reading.bond_orders),
+        reading.atom_attribute or (),
+        bool(reading.add_hydrogens),
+        bool(reading.bond_types),
+    )
+    stream = MoleculeStream(path, how, reading.max_bytes, _read_jobs(n_jobs))
+    if stream.n_molecules <= STREAMED:
+        return None
+    note(common, f"{path.name}: {stream.n_molecules:,} molecules, read and embedded in pieces")
+    return stream
+
+
+def _read_jobs(n_jobs: int | None) -> int:
+    """Processes that read: all cores unless the user asks for fewer."""
+    return -1 if n_jobs is None else n_jobs
 
 
 def used_graphs(graphs: GraphBatch, reading: Reading) -> GraphBatch:
@@ -150,11 +198,11 @@ def _molecule_file(source: str, reading: Reading) -> Path | None:
     return path if (reading.format or format_of(path)) == "smiles" else None
 
 
-def _read_source(source: str, reading: Reading) -> GraphDataset:
+def _read_source(source: str, reading: Reading, n_jobs: int) -> GraphDataset:
     if source == "-":
-        return _read_standard_input(reading)
+        return _read_standard_input(reading, n_jobs)
     if Path(source).exists():
-        return _read_path(Path(source), reading)
+        return _read_path(Path(source), reading, n_jobs)
     if source == "digits":
         from retgk.io.datasets.digits import load_digit_graphs
 
@@ -162,7 +210,7 @@ def _read_source(source: str, reading: Reading) -> GraphDataset:
     return _with_targets(_read_by_name(source, reading), reading)
 
 
-def _read_path(path: Path, reading: Reading) -> GraphDataset:
+def _read_path(path: Path, reading: Reading, n_jobs: int) -> GraphDataset:
     """Read a file or folder; no parsed copy is put beside the files of the user."""
     from retgk.io.read_graphs import read_graphs
 
@@ -185,6 +233,7 @@ def _read_path(path: Path, reading: Reading) -> GraphDataset:
         variable=reading.variable,
         targets=reading.targets,
         max_bytes=reading.max_bytes,
+        n_jobs=n_jobs,
     )
 
 
@@ -212,7 +261,7 @@ def _read_by_name(name: str, reading: Reading) -> GraphDataset:
     )
 
 
-def _read_standard_input(reading: Reading) -> GraphDataset:
+def _read_standard_input(reading: Reading, n_jobs: int) -> GraphDataset:
     """Read what comes in on standard input, from a file: readers want to seek."""
     with tempfile.TemporaryDirectory(prefix="retgk-") as folder:
         path = Path(folder) / "stdin"
@@ -222,7 +271,7 @@ def _read_standard_input(reading: Reading) -> GraphDataset:
             is_packed = stream.read(2) == b"\x1f\x8b"
         path = path.rename(path.with_suffix(".gz")) if is_packed else path
         try:
-            dataset = _read_path(path, reading)
+            dataset = _read_path(path, reading, n_jobs)
         except InvalidInputError as error:
             problem = error.problem.replace(str(path), "standard input")
             raise InvalidInputError(problem, error.remedy) from error
@@ -256,7 +305,7 @@ def _lines_from(path: Path, n_graphs: int, max_bytes: int | None, what: str) -> 
 
 
 @contextmanager
-def _left_out_as_note(common: Common) -> Iterator[None]:
+def left_out_as_note(common: Common) -> Iterator[None]:
     """Show the warning about molecules that were left out, as asked, as a note."""
     from retgk.io.formats.smiles_files import LeftOutWarning
 

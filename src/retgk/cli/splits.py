@@ -155,7 +155,7 @@ def _group_codes(
     import numpy as np
 
     if splitting.split == "scaffold":
-        from retgk.io.converters.rdkit_molecules import molecule_scaffolds
+        from retgk.io.converters.smiles_strings import molecule_scaffolds
 
         names: list[str] = molecule_scaffolds(source_smiles(source, collection, reading))
     elif splitting.groups is not None:

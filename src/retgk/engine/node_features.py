@@ -8,10 +8,12 @@ import numpy as np
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
+from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
 from retgk.graphs.missing_values import check_numbers
-from retgk.graphs.ragged import chunks, gather_runs, graph_of
+from retgk.graphs.ragged import chunks, gather_runs, graph_of, offsets
 from retgk.walks.return_probabilities import Walks
+from retgk.walks.sampling import sample_nodes
 
 __all__ = ["MAX_ATTRIBUTE", "NodeFeatures", "largest_attribute"]
 
@@ -111,6 +113,30 @@ class NodeFeatures:
             starts, sizes = self.batch.node_ptr[graphs], self.batch.node_counts[graphs]
             known = gather_runs(self.probabilities, starts, sizes)
         return self.with_batch(self.batch[graphs], known)
+
+    def drawn_nodes(self) -> Ints | None:
+        """Nodes that stand for their graphs, numbered over the batch; None for all."""
+        if self.walks.nodes is None:
+            return None
+        return sample_nodes(self.batch, self.walks.nodes, random_state=self.walks.seed)
+
+    def of_nodes(self, nodes: Ints | None) -> "NodeFeatures":
+        """Features of some nodes of each graph, as of graphs without edges; None for all."""
+        if nodes is None:
+            return self
+        arrays = flat_arrays(self.batch)
+        n_kept = np.diff(np.searchsorted(nodes, arrays.node_ptr))
+        no_edges = Adjacency(np.zeros(len(nodes) + 1, np.int64), np.empty(0, np.int32), None)
+        kept = arrays._replace(
+            node_ptr=offsets(n_kept),
+            adjacency=no_edges,
+            labels=None if arrays.labels is None else arrays.labels[nodes],
+            attributes=arrays.attributes[nodes],
+            edge_labels=None,
+        )
+        known = self.probabilities_of_nodes(nodes)
+        whole = replace(self, walks=replace(self.walks, nodes=None))
+        return whole.with_batch(trusted_batch(kept), known)
 
     def pieces(self, batch_size: int | None = None) -> Iterator[tuple[int, "NodeFeatures"]]:
         """

@@ -9,6 +9,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from retgk.array_types import Floats
 from retgk.engine.attribute_scaling import Scaling, warn_of_uneven_attributes
 from retgk.engine.embedded.embedded_engine import (
     EmbeddedEngine,
@@ -17,6 +18,7 @@ from retgk.engine.embedded.embedded_engine import (
 )
 from retgk.engine.embedded.fourier_maps import Draw, FourierKernel
 from retgk.engine.embedded.label_columns import feature_names
+from retgk.engine.embedded.vector_errors import vectors_with_errors
 from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
 from retgk.estimators.attribute_imputation import Imputation
@@ -28,11 +30,7 @@ from retgk.runtime.seeds import RandomState
 from retgk.walks.return_probabilities import Method, Walks
 from retgk.walks.walk_checks import SelfLoop
 
-__all__ = [
-    "RetGKEmbedding",
-    "embedding_of_engine",
-    "set_fitted_embedding",
-]
+__all__ = ["RetGKEmbedding"]
 
 
 class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -62,6 +60,9 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         that have many.
     n_walks : int, default=200
         Walks per node, for Monte Carlo.
+    nodes : int, float or None, default=None
+        Nodes that stand for a graph, drawn as by `sample_nodes`: so many of each graph, or a share
+        of them; None for all. For large graphs; `transform_with_error` tells what it costs.
     self_loop : "mean" or float, default="mean"
         Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
         graph, 1 if it is unweighted: results do not depend on the unit of the weights.
@@ -155,6 +156,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         *,
         method: Method = "exact",
         n_walks: int = 200,
+        nodes: float | None = None,
         self_loop: SelfLoop = "mean",
         impute_attributes: Imputation | None = None,
         feature_map: FeatureMap = "phases",
@@ -175,6 +177,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         self.n_steps = n_steps
         self.method = method
         self.n_walks = n_walks
+        self.nodes = nodes
         self.self_loop = self_loop
         self.impute_attributes = impute_attributes
         self.feature_map = feature_map
@@ -216,8 +219,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         features = embedding_features(self, engine, batch)
         engine.fit(features, keep=np.empty(0, np.int64))
         warn_of_uneven_attributes(batch, self.scale_attributes, self.attribute_kernel)
-        set_fitted_embedding(self, engine, features.walks, intake)
-        return self
+        return self.take_engine(engine, features.walks, intake)
 
     def partial_fit(self, X: GraphsLike, y: object = None) -> Self:
         """
@@ -286,6 +288,26 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
             return map(self._embed, X)
         return self._embed(X)
 
+    def transform_with_error(self, X: GraphsLike) -> tuple[NDArray[Any], Floats]:
+        r"""
+        Embed graphs, and say how far the vectors may be from those of all nodes and exact walks.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            The graphs.
+
+        Returns
+        -------
+        vectors : ndarray, shape (n_graphs, n_features_out_)
+            Those of `transform`, dense.
+        errors : ndarray of float64, shape (n_graphs, n_features_out_)
+            Standard error of every number; the root of the sum of the squares of a row is that of
+            its vector. `vector_errors` in ``engine/embedded`` has the formula and its limits.
+        """
+        check_is_fitted(self, "maps_")
+        return vectors_with_errors(self.engine_, self._features(X))
+
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:  # noqa: ARG002
         """
         Names of the columns, such as "label=C:omega17" or, for a tensor, "label=C:omega17:nu4".
@@ -317,12 +339,25 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         tags.input_tags.two_d_array = False
         return tags
 
-    def _embed(self, X: GraphsLike) -> Any:
+    def take_engine(self, engine: EmbeddedEngine, walks: Walks, intake: GraphIntake) -> Self:
+        """Set the fitted attributes from a fitted engine, for `fit` and for model files."""
+        self.engine_, self.walks_, self.intake_ = engine, walks, intake
+        self.structure_kernel_ = engine.structure_kernel_
+        self.attribute_kernel_ = engine.attribute_kernel_
+        self.label_names_ = engine.label_names
+        self.n_attributes_ = engine.n_attributes
+        self.maps_ = engine.maps
+        self.walk_seed_ = walks.seed
+        return self
+
+    def _features(self, X: GraphsLike) -> NodeFeatures:
         batch = self.intake_.new_batch(X)
         if self.engine_.unknown_labels == "ignore":
             warn_of_unknown_labels(batch.label_names, self.label_names_)
-        features = NodeFeatures(batch, self.walks_, self.n_jobs)
-        return self.engine_.embed(features, self.sparse_output, self.batch_size)
+        return NodeFeatures(batch, self.walks_, self.n_jobs)
+
+    def _embed(self, X: GraphsLike) -> Any:
+        return self.engine_.embed(self._features(X), self.sparse_output, self.batch_size)
 
     def _check_streams_arrays(self) -> None:
         config = getattr(self, "_sklearn_output_config", {})
@@ -330,46 +365,3 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
             raise InvalidInputError(
                 "a stream gives arrays; call transform on each batch to get data frames"
             )
-
-
-def set_fitted_embedding(
-    embedding: RetGKEmbedding, engine: EmbeddedEngine, walks: Walks, intake: GraphIntake
-) -> RetGKEmbedding:
-    """Set the fitted attributes of an estimator from a fitted engine."""
-    embedding.engine_ = engine.keep(np.empty(0, np.int64))
-    embedding.walks_ = walks
-    embedding.intake_ = intake
-    embedding.structure_kernel_ = engine.structure_kernel_
-    embedding.attribute_kernel_ = engine.attribute_kernel_
-    embedding.label_names_ = engine.label_names
-    embedding.n_attributes_ = engine.n_attributes
-    embedding.maps_ = engine.maps
-    embedding.walk_seed_ = walks.seed
-    return embedding
-
-
-def embedding_of_engine(
-    engine: EmbeddedEngine, walks: Walks, intake: GraphIntake
-) -> RetGKEmbedding:
-    """Fitted embedding with the parameters and the feature map of an engine."""
-    embedding = RetGKEmbedding(
-        walks.n_steps,
-        method=walks.method,
-        n_walks=walks.n_walks,
-        self_loop=walks.self_loop,
-        feature_map=engine.feature_map,
-        n_components=engine.n_components,
-        structure_kernel=engine.structure_kernel,
-        attribute_kernel=engine.attribute_kernel,
-        scale_attributes=engine.scale_attributes,
-        depth=engine.depth,
-        level_weights=engine.level_weights,
-        frequencies=engine.frequencies,
-        unknown_labels=engine.unknown_labels,
-        sparse_output=True,
-        dtype=engine.dtype,
-        n_jobs=engine.n_jobs,
-        batch_size=engine.batch_size,
-        random_state=engine.random_state,
-    )
-    return set_fitted_embedding(embedding, engine, walks, intake)

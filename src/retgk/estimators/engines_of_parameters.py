@@ -6,6 +6,7 @@ from typing import Any
 from retgk.engine.embedded.embedded_engine import EmbeddedEngine
 from retgk.engine.exact.exact_engine import ExactEngine
 from retgk.engine.node_features import NodeFeatures
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.runtime.seeds import whole_seed
 from retgk.walks.return_probabilities import MONTE_CARLO, Walks
@@ -62,5 +63,11 @@ def embedding_features(embedding: Any, engine: EmbeddedEngine, batch: GraphBatch
         embedding.n_walks,
         embedding.self_loop,
         engine.walk_seed,
+        embedding.nodes,
     )
+    if embedding.nodes is not None and embedding.depth:
+        raise InvalidInputError(
+            f"depth={embedding.depth} refines the labels of all nodes, so nodes={embedding.nodes} "
+            "would save nothing; leave one of them out"
+        )
     return NodeFeatures(batch, walks, embedding.n_jobs)

@@ -16,8 +16,9 @@ from retgk.engine.exact.exact_engine import ExactEngine
 from retgk.engine.node_features import NodeFeatures
 from retgk.engine.protocol import Engine
 from retgk.errors import InvalidInputError, Remedy
-from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
+from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.fit_estimate import FitSize, announce
+from retgk.estimators.fitted_embedding import embedding_of_engine
 from retgk.estimators.graph_intake import TakesGraphs, fit_intake
 from retgk.estimators.input_kinds import new_graphs
 from retgk.estimators.kernel import RetGKKernel, kernel_of_engine

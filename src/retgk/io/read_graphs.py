@@ -22,9 +22,9 @@ from retgk.io.formats.smiles_files import SmilesReading, read_smiles
 from retgk.io.formats.target_tables import with_targets
 from retgk.io.graph_dataset import GraphDataset, without_empty_targets
 
-__all__ = ["read_graphs"]
+__all__ = ["SMILES_SUFFIXES", "read_graphs"]
 
-_SMILES_SUFFIXES = {".smi", ".smiles", ".csv", ".tsv"}
+SMILES_SUFFIXES = {".smi", ".smiles", ".csv", ".tsv"}
 
 
 def read_graphs(
@@ -50,6 +50,7 @@ def read_graphs(
     variable: str | None = None,
     targets: PathLike | None = None,
     max_bytes: int | None = None,
+    n_jobs: int | None = None,
 ) -> GraphDataset:
     r"""
     Read graphs from a file or folder; its name, or else its content, tells the format.
@@ -121,6 +122,9 @@ def read_graphs(
         strangers. By default 4 GiB of text, and as much memory as honest files of that size need:
         256 MiB or, for larger files, 512 times the size on disk up to 4 GiB, and 64 times the size
         in any case.
+    n_jobs : int, optional
+        SMILES: processes that read them, where there are more than 20,000; None for one, -1 for
+        all cores. It changes no result. Inside workers of joblib there is one in any case.
 
     Returns
     -------
@@ -174,7 +178,7 @@ def read_graphs(
         besides = None if targets is None else Path(targets)
         dataset = source.read_matrices(variable, besides, symmetrize, max_bytes)
     else:
-        dataset = source.read_smiles(smiles, max_bytes)
+        dataset = source.read_smiles(smiles, max_bytes, n_jobs)
     if targets is None:
         return dataset
     return with_targets(dataset, Path(targets), target_column, max_bytes)
@@ -253,11 +257,13 @@ class _Source:
         names = [_name_of(file) for file in paths]
         return GraphDataset(graphs, None, self.name, graph_names=names)
 
-    def read_smiles(self, reading: SmilesReading, max_bytes: int | None) -> GraphDataset:
+    def read_smiles(
+        self, reading: SmilesReading, max_bytes: int | None, n_jobs: int | None
+    ) -> GraphDataset:
         try:
-            return read_smiles(self.path, reading, self.name, max_bytes)
+            return read_smiles(self.path, reading, self.name, max_bytes, n_jobs)
         except InvalidInputError as error:
-            is_guess = self.given_format is None and not _SMILES_SUFFIXES & set(self.path.suffixes)
+            is_guess = self.given_format is None and not SMILES_SUFFIXES & set(self.path.suffixes)
             if error.remedy is None or error.remedy.key != "skip_invalid" or not is_guess:
                 raise
             advice = f"{error.remedy.text}; if it is not SMILES, say what it is with format="

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
-from retgk.io.converters.rdkit_molecules import molecule_scaffolds
+from retgk.io.converters.smiles_strings import molecule_scaffolds
 from retgk.learning.folds import Fold
 from retgk.runtime.seeds import RandomState, whole_seed
 

@@ -6,8 +6,9 @@ from retgk.engine.embedded.embedded_engine import EmbeddedEngine
 from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError
 from retgk.estimators.classifier import RetGKClassifier
-from retgk.estimators.embedding import RetGKEmbedding, set_fitted_embedding
+from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.engines_of_parameters import embedding_engine, kernel_engine
+from retgk.estimators.fitted_embedding import set_fitted_embedding
 from retgk.estimators.graph_intake import GraphIntake, restored_intake
 from retgk.estimators.kernel import RetGKKernel, set_fitted_kernel
 from retgk.estimators.predictor import GraphPredictor
@@ -67,7 +68,8 @@ def _with_intake(state: FittedState, intake: GraphIntake) -> FittedState:
 
 def _take_walks(model: RetGKKernel | RetGKEmbedding, stored: FittedState) -> Walks:
     seed = stored.take_count("walk_seed", MAX_SEED)
-    return Walks(int(model.n_steps), model.method, model.n_walks, model.self_loop, seed)
+    nodes = getattr(model, "nodes", None)
+    return Walks(int(model.n_steps), model.method, model.n_walks, model.self_loop, seed, nodes)
 
 
 def classifier_state(model: RetGKClassifier) -> FittedState:

@@ -123,6 +123,10 @@ def _are_steps(value: Any) -> bool:
     return all(_is_whole(n_steps, 1, _MANY) for n_steps in several)
 
 
+def _is_share(value: Any) -> bool:
+    return type(value) is float and 0 < value <= 1
+
+
 def _is_not_negative(value: Any) -> bool:
     if type(value) is int:
         return 0 <= value <= sys.maxsize  # compiled code knows no larger ones
@@ -134,6 +138,7 @@ def _is_not_negative(value: Any) -> bool:
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "n_steps": _are_steps,
     "n_walks": lambda value: _is_whole(value, 1, _MANY),
+    "nodes": lambda value: value is None or _is_whole(value, 1, sys.maxsize) or _is_share(value),
     "n_jobs": lambda value: value is None or (_is_whole(value, -_MAX_JOBS, _MAX_JOBS) and value),
     "batch_size": lambda value: value is None or _is_whole(value, 1, sys.maxsize),
     "random_state": lambda value: value is None or _is_whole(value, 0, _MAX_SEED),

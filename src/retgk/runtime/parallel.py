@@ -20,7 +20,13 @@ from typing import Any
 from retgk.errors import InvalidInputError
 from retgk.runtime.progress import is_progress_wanted, progress_bar
 
-__all__ = ["announce_compiling", "n_threads", "run_tasks", "single_threaded_blas"]
+__all__ = [
+    "announce_compiling",
+    "is_joblib_worker",
+    "n_threads",
+    "run_tasks",
+    "single_threaded_blas",
+]
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -33,7 +39,7 @@ def n_threads(n_jobs: int | None) -> int:
     there is a worker for each core already.
     """
     if n_jobs is None:
-        return 1 if _is_joblib_worker() else _n_cores()
+        return 1 if is_joblib_worker() else _n_cores()
     if not isinstance(n_jobs, Integral):
         raise InvalidInputError(f"n_jobs must be None or a whole number, got {n_jobs!r}")
     if n_jobs == 0:
@@ -41,7 +47,7 @@ def n_threads(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, _n_cores() + 1 + int(n_jobs))
 
 
-def _is_joblib_worker() -> bool:
+def is_joblib_worker() -> bool:
     """Whether this thread, or process, works for a ``joblib.Parallel`` of several workers."""
     if "joblib.parallel" not in sys.modules:
         return False
@@ -198,7 +204,7 @@ def announce_compiling() -> None:
     note = _COMPILING_NOTE
     if note.is_printed or "numba.core.event" not in sys.modules:
         return
-    note.is_wanted = is_progress_wanted() and not _is_joblib_worker()
+    note.is_wanted = is_progress_wanted() and not is_joblib_worker()
     if note.is_wanted and not note.is_listening:
         note.listen()
 

@@ -63,6 +63,10 @@ class ParseBudget:
         self.check(n_bytes, what)
         self.left -= int(n_bytes)
 
+    def give_back(self, n_kept: int) -> None:
+        """Take note that no more than so many bytes are held, as in a stream."""
+        self.left = max(self.left, self.allowed - n_kept)
+
     def check(self, n_bytes: int, what: str) -> None:
         """Raise if so many bytes are not left; they are given back soon."""
         if n_bytes > self.left:

@@ -110,8 +110,8 @@ def warn_of_time(nanoseconds: float, n_nodes: int, n_jobs: int | None) -> None:
             f"{_in_words(_seconds(nanoseconds, n_jobs))} on this machine, or longer",
             Remedy(
                 "monte_carlo",
-                'method="monte-carlo" estimates them in a fraction of that, and '
-                "return_probabilities(nodes=...) describes some nodes only",
+                'method="monte-carlo" estimates them in a fraction of that, and nodes=..., of '
+                "return_probabilities and RetGKEmbedding, describes some nodes only",
             ),
         ),
         stacklevel=2,

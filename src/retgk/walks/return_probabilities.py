@@ -6,22 +6,28 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from retgk.array_types import Floats, Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import as_batch
+from retgk.runtime.memory import check_room
 from retgk.runtime.seeds import seed_from
 from retgk.walks.exact_probabilities import (
     exact_return_probabilities,
     published_return_probabilities,
 )
 from retgk.walks.monte_carlo import ESTIMATORS, estimated_return_probabilities
-from retgk.walks.sampling import chosen_nodes
+from retgk.walks.sampling import check_node_count, chosen_nodes
 from retgk.walks.walk_checks import Method, SelfLoop, check_walk_parameters
 from retgk.walks.weight_units import check_weight_range, with_mean_weight_one
 
 __all__ = ["MONTE_CARLO", "Method", "Walks", "return_probabilities"]
 
 MONTE_CARLO = ("monte-carlo", "monte-carlo-returns")
+
+FEWER_NODES = Remedy(
+    "nodes", "describe some nodes only with nodes=, as return_probabilities and RetGKEmbedding do"
+)
+"""What to do where all nodes of a graph are too many."""
 
 _WALKS = np.uint64(0x57414C4B53)  # walks and drawn nodes use random numbers of their own
 
@@ -31,7 +37,8 @@ class Walks:
     """
     How return probabilities are computed; checked where it is made, and nowhere after.
 
-    The names are those of `return_probabilities`; only the Monte Carlo methods use `seed`.
+    The names are those of `return_probabilities`; only the Monte Carlo methods use `seed`. `nodes`,
+    a number or share of nodes that are drawn to stand for their graph, is for `NodeFeatures`.
 
     Examples
     --------
@@ -45,9 +52,12 @@ class Walks:
     n_walks: int = 200
     self_loop: SelfLoop = "mean"
     seed: int = 0
+    nodes: float | None = None
 
     def __post_init__(self) -> None:
         check_walk_parameters(self.n_steps, self.method, self.n_walks, self.self_loop)
+        if self.nodes is not None:
+            check_node_count(self.nodes)
 
     @property
     def is_random(self) -> bool:
@@ -76,6 +86,9 @@ class Walks:
         n_jobs: int | None = None,
     ) -> tuple[Floats, Floats]:
         """Return probabilities from these random bits, and standard errors if they are wanted."""
+        n_nodes = batch.n_nodes if nodes is None else len(nodes)
+        n_bytes = 8 * n_nodes * self.n_steps * (1 + with_errors)
+        check_room(n_bytes, f"the return probabilities of {n_nodes:,} nodes", FEWER_NODES)
         batch, self_loop = self._in_units(batch)
         if not self.is_random:
             exact = self._exact(batch, self_loop, nodes, n_jobs)

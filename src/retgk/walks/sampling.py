@@ -13,7 +13,7 @@ from retgk.io.converters import as_batch
 from retgk.runtime.seeds import seed_from
 from retgk.walks.random_walks import graph_hashes, node_keys
 
-__all__ = ["chosen_nodes", "sample_nodes"]
+__all__ = ["check_node_count", "chosen_nodes", "sample_nodes"]
 
 
 def sample_nodes(graphs: Any, nodes: float, *, random_state: Any = None) -> Ints:
@@ -81,11 +81,17 @@ def chosen_nodes(batch: GraphBatch, nodes: Any, seed: np.uint64) -> Ints | None:
     return chosen.astype(np.int64)
 
 
-def _counts(batch: GraphBatch, nodes: Any) -> Ints:
+def check_node_count(nodes: Any) -> None:
+    """Raise unless this is a number of nodes per graph, or a share of its nodes."""
     if isinstance(nodes, Integral) and not isinstance(nodes, bool | np.bool_):
         if nodes < 1:
             raise InvalidInputError(f"nodes={nodes} is less than one node per graph")
-        return np.minimum(min(int(nodes), MAX_GRAPH_SIZE), batch.node_counts)
-    if not isinstance(nodes, float | np.floating) or not 0 < nodes <= 1:
+    elif not isinstance(nodes, float | np.floating) or not 0 < nodes <= 1:
         raise InvalidInputError(f"nodes={nodes} is neither a count nor a share in (0, 1]")
+
+
+def _counts(batch: GraphBatch, nodes: Any) -> Ints:
+    check_node_count(nodes)
+    if isinstance(nodes, Integral):
+        return np.minimum(min(int(nodes), MAX_GRAPH_SIZE), batch.node_counts)
     return np.asarray(np.ceil(nodes * batch.node_counts), dtype=np.int64)

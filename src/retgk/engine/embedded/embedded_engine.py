@@ -219,6 +219,7 @@ class EmbeddedEngine:
         return join(pieces, shape, self.block_width, self.dtype)
 
     def _piece_vectors(self, piece: NodeFeatures, first_graph: int, compiled: Any) -> bsr_array:
+        piece = piece.of_nodes(piece.drawn_nodes())
         batch = self.scaling(piece).batch
         blocks = (piece.probabilities, batch.attributes)
         codes = known_codes(batch, self.label_names, self.unknown_labels, first_graph)

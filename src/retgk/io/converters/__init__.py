@@ -7,7 +7,8 @@ from retgk.io.converters.grakel import from_grakel
 from retgk.io.converters.igraph_graphs import from_igraph
 from retgk.io.converters.networkx_graphs import from_networkx
 from retgk.io.converters.pyg_data import from_pyg
-from retgk.io.converters.rdkit_molecules import from_rdkit, from_smiles
+from retgk.io.converters.rdkit_molecules import from_rdkit
+from retgk.io.converters.smiles_strings import from_smiles, iter_smiles
 from retgk.io.converters.ways_back import to_grakel, to_igraph, to_networkx, to_pyg
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "from_rdkit",
     "from_scipy",
     "from_smiles",
+    "iter_smiles",
     "to_grakel",
     "to_igraph",
     "to_networkx",

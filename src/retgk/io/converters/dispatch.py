@@ -24,7 +24,8 @@ from retgk.io.converters.igraph_graphs import from_igraph
 from retgk.io.converters.misplaced_keywords import check_keywords, keywords_of
 from retgk.io.converters.networkx_graphs import from_networkx
 from retgk.io.converters.pyg_data import from_pyg
-from retgk.io.converters.rdkit_molecules import from_rdkit, from_smiles
+from retgk.io.converters.rdkit_molecules import from_rdkit
+from retgk.io.converters.smiles_strings import from_smiles
 from retgk.io.graph_dataset import GraphDataset
 
 __all__ = ["CONVERT_FIRST", "GraphLike", "GraphsLike", "as_batch", "batch_like"]

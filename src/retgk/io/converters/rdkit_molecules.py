@@ -1,6 +1,7 @@
-"""Molecules of RDKit and SMILES strings: atoms are nodes, elements labels, bonds edges."""
+"""Molecules of RDKit: atoms are nodes, elements labels, bonds edges."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -8,20 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk.array_types import Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.ragged import offsets
+from retgk.graphs.reading import Reading, reading_of
 from retgk.io.converters.graph_kinds import is_rdkit, list_graphs
 from retgk.io.converters.local_edges import LocalEdges, batch_from_local_edges, both_directions
 from retgk.io.converters.node_values import attribute_names
 from retgk.io.converters.remembered_options import remembers
 from retgk.runtime.near_names import name_advice
 from retgk.runtime.optional_packages import optional_module
-from retgk.runtime.progress import progress_bar
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
 
-__all__ = ["ATOM_ATTRIBUTES", "from_rdkit", "from_smiles", "molecule_scaffolds"]
+__all__ = ["ATOM_ATTRIBUTES", "MoleculeReader", "from_rdkit", "rdkit_chem"]
 
 ATOM_ATTRIBUTES = {
     "aromatic": "GetIsAromatic",
@@ -37,9 +40,6 @@ ATOM_ATTRIBUTES = {
 }
 """Names of the attributes of atoms, and the methods of ``rdkit.Chem.Atom`` that give them."""
 
-CHUNK = 10_000  # molecules held at a time: a million of RDKit's would take gigabytes
-CHUNK_LETTERS = 50 * CHUNK  # a kilobyte each
-MOST_SHOWN = 50  # positions of unreadable strings in a message
 LARGEST_DENSE = 512  # atoms up to which RDKit's adjacency matrix is quicker than its bonds
 
 
@@ -84,99 +84,9 @@ def from_rdkit(
     >>> from_rdkit(Chem.MolFromSmiles("CCO"), attributes=["charge", "hydrogens"])
     GraphBatch(1 graph, 3 nodes, 2 edges, 2 labels, 2 attributes)
     """
-    reader = _Reader(_checked_names(attributes), add_hydrogens, bond_orders, bond_types)
+    reader = MoleculeReader.of(attributes, add_hydrogens, bond_orders, bond_types)
     found = list_graphs(molecules, is_rdkit, "RDKit molecules (None is one that could not be read)")
-    return reader.batch(found, 0)
-
-
-@remembers("molecules")
-def from_smiles(
-    smiles: str | Iterable[str],
-    *,
-    attributes: str | Sequence[str] = (),
-    add_hydrogens: bool = False,
-    bond_orders: bool = False,
-    bond_types: bool = False,
-    n_jobs: int | None = None,
-) -> GraphBatch:
-    """
-    Convert SMILES strings: atoms are nodes, elements their labels, bonds edges.
-
-    Parameters
-    ----------
-    smiles : str or iterable of str
-        The molecules. Those that RDKit cannot read are an error, which lists them.
-    attributes : str or sequence of str, default=()
-        What to keep of every atom as continuous attributes, as in `from_rdkit`.
-    add_hydrogens : bool, default=False
-        Whether hydrogens become nodes too.
-    bond_orders : bool, default=False
-        Whether the order of a bond is its weight (1.5 where aromatic); otherwise all
-        weights are one.
-    bond_types : bool, default=False
-        Whether the type of a bond ("SINGLE", "DOUBLE", "AROMATIC", ...) is the label of its edge,
-        which kernels use with ``depth`` above zero.
-    n_jobs : int, optional
-        Processes; None for one, -1 for all cores. It changes no result, and is worth it
-        from some 10,000 molecules on: unlike threads, processes take seconds to start.
-
-    Returns
-    -------
-    GraphBatch
-        One graph for each string, in order.
-
-    Examples
-    --------
-    >>> from_smiles(["CCO", "c1ccccc1"], bond_orders=True)
-    GraphBatch(2 graphs, 9 nodes, 8 weighted edges, 2 labels)
-    """
-    _chem()
-    reader = _Reader(_checked_names(attributes), add_hydrogens, bond_orders, bond_types)
-    found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
-    chunks = list(_chunks(found))
-    batches = []
-    with progress_bar("reading SMILES", len(found)) as advance:
-        for batch in _convert_chunks(reader, chunks, n_jobs):
-            batches.append(batch)
-            advance(len(batch))
-    return GraphBatch.concatenate(batches)
-
-
-def molecule_scaffolds(smiles: Iterable[str]) -> list[str]:
-    """Bemis-Murcko scaffold of every molecule, as SMILES without chirality; empty without rings."""
-    _chem()
-    scaffold = optional_module("rdkit.Chem.Scaffolds.MurckoScaffold", "rdkit")
-    found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
-    with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
-        return [
-            scaffold.MurckoScaffoldSmiles(mol=molecule, includeChirality=False)
-            for molecule in _parse_smiles(found, 0)
-        ]
-
-
-def _chunks(smiles: list[str]) -> Iterator[tuple[list[str], int]]:
-    """Cut a list into pieces, with the positions they start at; long strings make short pieces."""
-    first = n_letters = 0
-    for position, text in enumerate(smiles):
-        n_letters += len(text)
-        if position - first == CHUNK or (n_letters > CHUNK_LETTERS and position > first):
-            yield smiles[first:position], first
-            first, n_letters = position, len(text)
-    yield smiles[first:], first
-
-
-def _convert_chunks(
-    reader: "_Reader", chunks: list[tuple[list[str], int]], n_jobs: int | None
-) -> Iterator[GraphBatch]:
-    if n_jobs == 0:
-        raise InvalidInputError("n_jobs=0 asks for no process at all; use None for one")
-    if n_jobs in (None, 1) or len(chunks) == 1:
-        return (reader.smiles_batch(*chunk) for chunk in chunks)
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    results: Iterator[GraphBatch] = parallel(delayed(reader.smiles_batch)(*c) for c in chunks)
-    return results
+    return reader.batch(enumerate(found))
 
 
 def _checked_names(attributes: Any) -> tuple[str, ...]:
@@ -191,113 +101,109 @@ def _checked_names(attributes: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class MoleculeReader:
     """What to read of molecules, and how."""
 
-    attributes: tuple[str, ...]
-    add_hydrogens: bool
-    bond_orders: bool
+    attributes: tuple[str, ...] = ()
+    add_hydrogens: bool = False
+    bond_orders: bool = False
     bond_types: bool = False
 
-    def smiles_batch(self, smiles: Sequence[str], first: int) -> GraphBatch:
-        """Convert some strings, of which the first has the position `first` in the list."""
-        return self.batch(_parse_smiles(smiles, first), first)
+    @classmethod
+    def of(
+        cls, attributes: Any, add_hydrogens: bool, bond_orders: bool, bond_types: bool
+    ) -> "MoleculeReader":
+        """Make a reader of the options of `from_rdkit`, after checking them."""
+        return cls(_checked_names(attributes), add_hydrogens, bond_orders, bond_types)
 
-    def batch(self, molecules: Iterable[Any], first: int) -> GraphBatch:
-        """Convert some molecules; RDKit logs nothing, as its reasons are in the errors."""
+    def reading(self) -> Reading:
+        """Say how the graphs of this reader were read, for what is to be read alike."""
+        return reading_of("molecules", {**vars(self), "attributes": list(self.attributes)})
+
+    def batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
+        """
+        Convert molecules, given with the numbers that errors know them by; none make no graphs.
+
+        RDKit logs nothing, as its reasons are in the errors.
+        """
         with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
-            return self._batch(molecules, first)
+            batch = self._batch(numbered)
+        batch.reading = self.reading()
+        return batch
 
-    def _batch(self, molecules: Iterable[Any], first: int) -> GraphBatch:
-        """Keep arrays only: one molecule of a generator is alive at a time."""
-        edges, elements, attributes = [], [], []
-        for position, molecule in enumerate(molecules, first):
-            complete = _add_hydrogens(molecule, position) if self.add_hydrogens else molecule
-            edges.append(self._edges(complete, position))
-            elements.append(_atom_values(complete, "atomic_number", position))
-            attributes.append([_atom_values(complete, name, position) for name in self.attributes])
+    def _batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
+        """Keep numbers only: one molecule of a generator is alive at a time."""
+        edges: list[Any] = []
+        sizes, elements, attributes = [], array("b"), []
+        has_bonds = self.bond_orders or self.bond_types
+        for number, molecule in numbered:
+            complete = _add_hydrogens(molecule, number) if self.add_hydrogens else molecule
+            n_atoms = complete.GetNumAtoms()
+            if n_atoms == 0:
+                raise InvalidInputError(f"graph {number} has no atoms; drop it and its target")
+            sizes.append(n_atoms)
+            edges.append(self._bonds(complete, number) if has_bonds else _entries(complete))
+            elements.extend(map(_atom_method("atomic_number"), _atoms(complete)))
+            attributes.append([_atom_values(complete, name, number) for name in self.attributes])
+        if not sizes:
+            return self._no_graphs()
         columns = [np.concatenate(column) for column in zip(*attributes, strict=True)]
-        return batch_from_local_edges(
-            [len(numbers) for numbers in elements],
-            edges,
-            labels=_element_symbols()[np.concatenate(elements).astype(np.int64)],
-            attributes=np.stack(columns, axis=1) if columns else None,
-        )
+        values: dict[str, Any] = {
+            "labels": _element_symbols()[np.frombuffer(elements, np.int8)],
+            "attributes": np.stack(columns, axis=1) if columns else None,
+        }
+        if has_bonds:
+            return batch_from_local_edges(sizes, list(map(both_directions, edges)), **values)
+        return GraphBatch(offsets(sizes), *_rows_of_entries(sizes, edges), **values)
 
-    def _edges(self, molecule: Any, position: int) -> LocalEdges:
-        n_atoms = molecule.GetNumAtoms()
-        if n_atoms == 0:
-            raise InvalidInputError(f"graph {position} has no atoms; drop it and its target")
-        if self.bond_orders or self.bond_types or n_atoms > LARGEST_DENSE:
-            return both_directions(self._bonds(molecule, position))
-        return LocalEdges(_adjacent_pairs(molecule))
+    def _no_graphs(self) -> GraphBatch:
+        attributes = np.empty((0, len(self.attributes)))
+        types: list[str] | None = [] if self.bond_types else None
+        return GraphBatch([0], [0], [], labels=[], attributes=attributes, edge_labels=types)
 
     def _bonds(self, molecule: Any, position: int) -> LocalEdges:
         """Every bond once, with its order and its type where they are read."""
         bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
-        ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
         orders, types = None, None
         if self.bond_orders:
             orders = np.array([_bond_order(bond, position) for bond in bonds], np.float64)
         if self.bond_types:
             types = [bond.GetBondType().name for bond in bonds]
-        return LocalEdges(np.array(ends, np.int64).reshape(-1, 2), orders, types)
-
-
-def _parse_smiles(smiles: Sequence[str], first: int) -> Iterator[Any]:
-    parse = _chem().MolFromSmiles
-    for position, text in enumerate(smiles):
-        molecule = parse(text)
-        if molecule is None:
-            others = [i for i in range(position + 1, len(smiles)) if parse(smiles[i]) is None]
-            raise _unreadable_error(smiles, first, [position, *others])
-        yield molecule
-
-
-def _unreadable_error(smiles: Sequence[str], first: int, positions: list[int]) -> InvalidInputError:
-    """Make the error that names all strings of a chunk that RDKit cannot read."""
-    text = smiles[positions[0]]
-    problem = f"{text!r}{_reason_in_brackets(_chem(), text)}"
-    if len(positions) == 1:
-        return InvalidInputError(
-            f"graph {first + positions[0]}: RDKit cannot read the SMILES {problem}; correct it, or "
-            "drop it together with its target"
-        )
-    shown = ", ".join(str(first + position) for position in positions[:MOST_SHOWN])
-    more = f" and {len(positions) - MOST_SHOWN} more" if len(positions) > MOST_SHOWN else ""
-    return InvalidInputError(
-        f"RDKit cannot read the SMILES of {len(positions)} of the graphs {first} to "
-        f"{first + len(smiles) - 1}: graphs {shown}{more}; the first is {problem}; correct them, "
-        "or drop them together with their targets"
-    )
-
-
-def _reason_in_brackets(chem: Any, smiles: str) -> str:
-    molecule = chem.MolFromSmiles(smiles, sanitize=False)
-    if molecule is None:
-        return " (it is not well formed)"
-    try:
-        problems = chem.DetectChemistryProblems(molecule)
-    except RuntimeError:  # RDKit 2023 asks for rings, which it has not looked for here
-        return ""
-    return f" ({problems[0].Message()})" if problems else ""
+        return LocalEdges(_bond_ends(molecule), orders, types)
 
 
 def _add_hydrogens(molecule: Any, position: int) -> Any:
     try:
-        return _chem().AddHs(molecule)
+        return rdkit_chem().AddHs(molecule)
     except RuntimeError as error:
         raise _unsanitized_error("hydrogens", position) from error
 
 
-def _adjacent_pairs(molecule: Any) -> NDArray[np.int64]:
-    """Both directions of all bonds in one call of RDKit."""
-    matrix = _chem().GetAdjacencyMatrix(molecule, False, 0, True, "retgk")
+def _entries(molecule: Any) -> NDArray[np.int64]:
+    """Rising places of the bonds, in both directions, in the adjacency matrix, row after row."""
+    n_atoms = molecule.GetNumAtoms()
+    if n_atoms > LARGEST_DENSE:
+        ends = _bond_ends(molecule)
+        return np.unique(np.concatenate([ends @ [n_atoms, 1], ends @ [1, n_atoms]]))
+    matrix = rdkit_chem().GetAdjacencyMatrix(molecule, False, 0, True, "retgk")
     molecule.ClearProp("retgkAdjacencyMatrix")  # RDKit keeps it with the molecule otherwise
-    ends = matrix.nonzero()
-    pairs = np.empty((len(ends[0]), 2), np.int64)
-    pairs[:, 0], pairs[:, 1] = ends
-    return pairs
+    return np.flatnonzero(matrix)
+
+
+def _rows_of_entries(sizes: list[int], entries: list[NDArray[np.int64]]) -> tuple[Ints, Ints]:
+    """Compressed rows of all molecules, from places in the adjacency matrix of each."""
+    counts = np.array([len(own) for own in entries])
+    n_atoms = np.repeat(sizes, counts)
+    rows, columns = np.divmod(np.concatenate(entries), n_atoms)
+    first_nodes = offsets(sizes)
+    degrees = np.bincount(rows + np.repeat(first_nodes[:-1], counts), minlength=first_nodes[-1])
+    return offsets(degrees), columns
+
+
+def _bond_ends(molecule: Any) -> NDArray[np.int64]:
+    bonds = map(molecule.GetBondWithIdx, range(molecule.GetNumBonds()))
+    ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
+    return np.array(ends, np.int64).reshape(-1, 2)
 
 
 def _bond_order(bond: Any, position: int) -> float:
@@ -316,12 +222,16 @@ def _bond_order(bond: Any, position: int) -> float:
 
 def _atom_values(molecule: Any, name: str, position: int) -> NDArray[np.float64]:
     """One value of every atom; RDKit has no call that gives them for all atoms at once."""
-    n_atoms = molecule.GetNumAtoms()
-    atoms = map(molecule.GetAtomWithIdx, range(n_atoms))
     try:
-        return np.fromiter(map(_atom_method(name), atoms), np.float64, n_atoms)
+        found = map(_atom_method(name), _atoms(molecule))
+        return np.fromiter(found, np.float64, molecule.GetNumAtoms())
     except RuntimeError as error:
         raise _unsanitized_error(name, position) from error
+
+
+def _atoms(molecule: Any) -> Iterable[Any]:
+    """All atoms, in half the time of ``molecule.GetAtoms()``."""
+    return map(molecule.GetAtomWithIdx, range(molecule.GetNumAtoms()))
 
 
 def _unsanitized_error(name: str, position: int) -> InvalidInputError:
@@ -332,16 +242,17 @@ def _unsanitized_error(name: str, position: int) -> InvalidInputError:
 
 
 @cache
-def _chem() -> Any:
+def rdkit_chem() -> Any:
+    """The module ``rdkit.Chem``, or an error that says how to get it."""
     return optional_module("rdkit.Chem", "rdkit")
 
 
 @cache
 def _atom_method(name: str) -> Any:
-    return getattr(_chem().Atom, ATOM_ATTRIBUTES[name])
+    return getattr(rdkit_chem().Atom, ATOM_ATTRIBUTES[name])
 
 
 @cache
 def _element_symbols() -> NDArray[Any]:
-    table = _chem().GetPeriodicTable()
+    table = rdkit_chem().GetPeriodicTable()
     return np.array([table.GetElementSymbol(number) for number in range(119)], dtype=object)

@@ -19,6 +19,7 @@ from retgk.io.formats.graph_files import (
     paths_to_read,
     write_series,
 )
+from retgk.io.formats.numbered_edges import numbered_graph
 from retgk.io.formats.text_lines import text_lines
 from retgk.runtime.parse_budget import ParseBudget
 
@@ -192,8 +193,13 @@ class _Edges:
 
 
 def _read_one(path: Path, delimiter: str | None, weighted: bool, budget: ParseBudget) -> GraphBatch:
-    edges = _Edges()
     budget.source = path
+    _check_packed(path)
+    if delimiter is None and not weighted:
+        numbered = numbered_graph(path, budget)
+        if numbered is not None:
+            return numbered
+    edges = _Edges()
     for number, line in _edge_texts(path, budget):
         if number % _BETWEEN_CHECKS == 0:
             edges.check(budget)
@@ -221,8 +227,6 @@ def _read_one(path: Path, delimiter: str | None, weighted: bool, budget: ParseBu
 
 def _edge_texts(path: Path, budget: ParseBudget) -> Iterator[tuple[int, str]]:
     """Read lines with their numbers, stripped, without comments and blank ones."""
-    if path.suffix == ".gz" and not is_gzip(path):
-        raise InvalidInputError(f"{path} is damaged: Not a gzipped file; fetch it again")
     for number, text in text_lines(path, budget):
         line = text.strip()
         if len(line) > _MAX_LINE_BYTES:
@@ -231,6 +235,11 @@ def _edge_texts(path: Path, budget: ParseBudget) -> Iterator[tuple[int, str]]:
             )
         if line and not line.startswith("#"):
             yield number, line
+
+
+def _check_packed(path: Path) -> None:
+    if path.suffix == ".gz" and not is_gzip(path):
+        raise InvalidInputError(f"{path} is damaged: Not a gzipped file; fetch it again")
 
 
 def _is_int(name: str) -> bool:

@@ -2,7 +2,9 @@
 
 import csv
 import warnings
+from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -13,15 +15,16 @@ from numpy.typing import NDArray
 
 from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, with_reading
-from retgk.io.converters.rdkit_molecules import from_smiles
+from retgk.io.converters.rdkit_molecules import MoleculeReader, rdkit_chem
+from retgk.io.converters.smiles_strings import parsed_pieces, parsed_smiles
 from retgk.io.formats.text_lines import text_lines
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.near_names import name_advice
-from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.parse_budget import ParseBudget
 
 __all__ = [
     "LeftOutWarning",
+    "MoleculeStream",
     "SmilesReading",
     "column_position",
     "csv_rows",
@@ -32,8 +35,6 @@ __all__ = [
     "table_column",
     "typed_targets",
 ]
-
-_MANY = 20_000  # molecules from which on more processes are worth their start
 
 # Bytes of memory. A long molecule costs more than its atoms: RDKit's time grows with the square.
 _PER_MOLECULE, _PER_LETTER, _PER_LETTER_AT_ONCE = 600, 32, 10_000
@@ -67,38 +68,94 @@ class SmilesReading:
     add_hydrogens: bool = False
     bond_types: bool = False
 
-    def graphs(self, smiles: Sequence[str]) -> GraphBatch:
-        """Convert molecules; many of them in several processes."""
-        return from_smiles(
-            smiles,
-            attributes=self.atom_attributes,
-            add_hydrogens=self.add_hydrogens,
-            bond_orders=self.bond_orders,
-            bond_types=self.bond_types,
-            n_jobs=-1 if len(smiles) > _MANY else None,
-        )
+    def reader(self) -> MoleculeReader:
+        """What is read of molecules, checked; RDKit is there."""
+        rdkit_chem()
+        bonds = (self.bond_orders, self.bond_types)
+        return MoleculeReader.of(self.atom_attributes, self.add_hydrogens, *bonds)
 
 
 def read_smiles(
-    path: Path, reading: SmilesReading, name: str, max_bytes: int | None = None
+    path: Path,
+    reading: SmilesReading,
+    name: str,
+    max_bytes: int | None = None,
+    n_jobs: int | None = None,
 ) -> GraphDataset:
     """Read one molecule per line, of a table with a header or of a plain list."""
     budget = ParseBudget.of_files(path, [path], max_bytes)
     molecules = list(_within(budget, _molecules(path, reading, budget)))
+    if not molecules:
+        raise InvalidInputError(f"{path} holds no molecules")
+    texts = [molecule.smiles for molecule in molecules]
+    with _naming(path):
+        found = parsed_smiles(reading.reader(), texts, n_jobs, skip_invalid=reading.skip_invalid)
     rows = None
     if reading.skip_invalid:
-        rows = _readable_rows(molecules, path)
+        _warn_of_left_out(path, [molecules[row].line for row in found.unreadable])
+        rows = np.delete(np.arange(len(molecules)), found.unreadable)
         molecules = [molecules[row] for row in rows]
     if not molecules:
         raise InvalidInputError(f"{path} holds no molecules")
     targets = [molecule.target for molecule in molecules if molecule.target is not None]
     return GraphDataset(
-        _graphs(molecules, path, reading),
+        _with_column(found.graphs, reading),
         typed_targets(targets, budget) if targets else None,
         name,
         graph_names=[molecule.name for molecule in molecules],
         rows=rows,
     )
+
+
+class MoleculeStream:
+    """
+    Molecules of a file, some of them at a time: for more than fit into memory.
+
+    The whole file is gone through once when the stream is made, so that what is wrong with its
+    lines is said before any work; RDKit reads the molecules when their turn comes.
+
+    Attributes
+    ----------
+    n_molecules : int
+        Molecules in the file, with those that are left out.
+    """
+
+    def __init__(
+        self, path: Path, reading: SmilesReading, max_bytes: int | None, n_jobs: int | None
+    ) -> None:
+        self.path, self.reading, self.n_jobs = path, reading, n_jobs
+        self._max_bytes = max_bytes
+        self._reader = reading.reader()
+        self.n_molecules = sum(1 for _ in self._lines())
+
+    def __iter__(self) -> Iterator[GraphBatch]:
+        """Read batches of up to 10,000 molecules, in order."""
+        skip_invalid = self.reading.skip_invalid
+        numbers = array("q")  # of lines
+
+        def texts() -> Iterator[str]:
+            for molecule in self._lines():
+                if skip_invalid:
+                    numbers.append(molecule.line)
+                yield molecule.smiles
+
+        left_out: list[int] = []
+        with _naming(self.path):
+            pieces = parsed_pieces(self._reader, texts(), self.n_jobs, skip_invalid=skip_invalid)
+            for piece in pieces:
+                left_out += [numbers[row] for row in piece.unreadable]
+                if len(piece.graphs):
+                    yield _with_column(piece.graphs, self.reading)
+        _warn_of_left_out(self.path, left_out)
+
+    def _lines(self) -> Iterator[_Molecule]:
+        """Molecules within a budget; what long ones cost in time is not given back."""
+        budget = ParseBudget.of_files(self.path, [self.path], self._max_bytes)
+        for_length = 0
+        for molecule in _within(budget, _molecules(self.path, self.reading, budget)):
+            yield molecule
+            for_length += _cost_of_length(molecule)
+            budget.give_back(for_length)
 
 
 def smiles_texts(path: Path, reading: SmilesReading, max_bytes: int | None = None) -> list[str]:
@@ -142,9 +199,12 @@ def _within(budget: ParseBudget, molecules: Iterator[_Molecule]) -> Iterator[_Mo
         size = len(molecule.smiles)
         what = f"line {molecule.line}: a molecule of {size} letters"
         budget.check(_PER_LETTER_AT_ONCE * size, what)
-        cost = _PER_MOLECULE + _PER_LETTER * size + int(_PER_PAIR_OF_LETTERS * size**2)
-        budget.charge(cost, what)
+        budget.charge(_PER_MOLECULE + _PER_LETTER * size + _cost_of_length(molecule), what)
         yield molecule
+
+
+def _cost_of_length(molecule: _Molecule) -> int:
+    return int(_PER_PAIR_OF_LETTERS * len(molecule.smiles) ** 2)
 
 
 def typed_targets(texts: Sequence[str], budget: ParseBudget | None = None) -> NDArray[Any]:
@@ -169,18 +229,23 @@ def typed_targets(texts: Sequence[str], budget: ParseBudget | None = None) -> ND
     return np.array(texts, dtype=str)
 
 
-def _graphs(molecules: list[_Molecule], path: Path, reading: SmilesReading) -> GraphBatch:
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Have errors of molecules name their file, and the option that leaves bad ones out."""
     try:
-        graphs = reading.graphs([molecule.smiles for molecule in molecules])
+        yield
     except InvalidInputError as error:
         remedy = error.remedy
         if remedy is None and "RDKit cannot read" in error.problem:
             remedy = Remedy("skip_invalid", "skip_invalid=True leaves such out")
         raise InvalidInputError(f"{path}: {error.problem}", remedy) from error
+
+
+def _with_column(graphs: GraphBatch, reading: SmilesReading) -> GraphBatch:
+    """Give the same graphs, said to come from a column of another name."""
     if graphs.reading is None or reading.smiles_column is None:
         return graphs
-    how = graphs.reading.with_form(smiles_column=reading.smiles_column)
-    return with_reading(graphs, how)
+    return with_reading(graphs, graphs.reading.with_form(smiles_column=reading.smiles_column))
 
 
 def has_column(path: Path, name: str) -> bool:
@@ -276,12 +341,7 @@ def _list_lines(lines: _Lines) -> Iterator[_Molecule]:
             yield _Molecule(number, smiles, rest[0] if rest else smiles)
 
 
-def _readable_rows(molecules: list[_Molecule], path: Path) -> NDArray[np.int64]:
-    """Positions of molecules that RDKit reads; a warning says which lines are left out."""
-    parse = optional_module("rdkit.Chem", "rdkit").MolFromSmiles
-    with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
-        readable = [parse(molecule.smiles) is not None for molecule in molecules]
-    lines = [m.line for m, is_read in zip(molecules, readable, strict=True) if not is_read]
+def _warn_of_left_out(path: Path, lines: Sequence[int]) -> None:
     if lines:
         many = "s" * (len(lines) > 1)
         listed = f"line{many} {', '.join(map(str, lines))}"
@@ -290,4 +350,3 @@ def _readable_rows(molecules: list[_Molecule], path: Path) -> NDArray[np.int64]:
             LeftOutWarning,
             stacklevel=5,
         )
-    return np.flatnonzero(readable)

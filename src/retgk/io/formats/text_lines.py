@@ -10,7 +10,7 @@ from retgk.errors import InvalidInputError
 from retgk.io.formats.graph_files import is_gzip
 from retgk.runtime.parse_budget import ParseBudget
 
-__all__ = ["GZIP_DAMAGE", "open_unpacked", "text_lines", "unpacked_bytes"]
+__all__ = ["GZIP_DAMAGE", "line_blocks", "open_unpacked", "text_lines", "unpacked_bytes"]
 
 GZIP_DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError)
 """What gzip raises on damaged bytes."""
@@ -21,17 +21,24 @@ _LINE_OBJECT = 48  # of Python, beside its text
 
 def text_lines(path: Path, budget: ParseBudget) -> Iterator[tuple[int, str]]:
     """Read lines with their numbers, without what ends them: LF, CR or both."""
-    number, n_bytes = 0, 0
+    number = 0
+    for block in line_blocks(path, budget):
+        n_lines = block.count(b"\n")
+        budget.charge(len(block) + _LINE_OBJECT * n_lines, f"line {number + n_lines}")
+        lines = _decoded(block, path, number).split("\n")
+        for line in lines[:-1]:
+            number += 1
+            yield number, line
+
+
+def line_blocks(path: Path, budget: ParseBudget) -> Iterator[bytes]:
+    """Read some whole lines at a time, all of which end in LF; they are not charged."""
+    n_bytes = 0
     with open_unpacked(path) as stream:
         for block in _blocks(stream, path, budget):
             n_bytes += len(block)
             budget.check_unpacked(n_bytes)
-            n_lines = block.count(b"\n")
-            budget.charge(len(block) + _LINE_OBJECT * n_lines, f"line {number + n_lines}")
-            lines = _decoded(block, path, number).split("\n")
-            for line in lines[:-1]:
-                number += 1
-                yield number, line
+            yield block
 
 
 def unpacked_bytes(path: Path, budget: ParseBudget, cost: int) -> bytes:

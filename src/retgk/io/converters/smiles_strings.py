@@ -1,0 +1,277 @@
+"""SMILES strings: RDKit reads them in pieces, in this process or in several."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.io.converters.graph_kinds import list_graphs
+from retgk.io.converters.rdkit_molecules import MoleculeReader, rdkit_chem
+from retgk.io.converters.remembered_options import remembers
+from retgk.runtime.optional_packages import optional_module
+from retgk.runtime.processes import ordered_results
+from retgk.runtime.progress import progress_bar
+
+__all__ = [
+    "ParsedPiece",
+    "from_smiles",
+    "iter_smiles",
+    "molecule_scaffolds",
+    "parsed_pieces",
+    "parsed_smiles",
+]
+
+CHUNK = 10_000  # molecules held at a time: a million of RDKit's would take gigabytes
+CHUNK_LETTERS = 50 * CHUNK  # a kilobyte each
+MOST_SHOWN = 50  # positions of unreadable strings in a message
+
+_BLANK = re.compile(r"\s")
+
+
+@remembers("molecules")
+def from_smiles(
+    smiles: str | Iterable[str],
+    *,
+    attributes: str | Sequence[str] = (),
+    add_hydrogens: bool = False,
+    bond_orders: bool = False,
+    bond_types: bool = False,
+    n_jobs: int | None = None,
+) -> GraphBatch:
+    """
+    Convert SMILES strings: atoms are nodes, elements their labels, bonds edges.
+
+    Parameters
+    ----------
+    smiles : str or iterable of str
+        The molecules. Those that RDKit cannot read are an error, which lists them.
+    attributes : str or sequence of str, default=()
+        What to keep of every atom as continuous attributes, as in `from_rdkit`.
+    add_hydrogens : bool, default=False
+        Whether hydrogens become nodes too.
+    bond_orders : bool, default=False
+        Whether the order of a bond is its weight (1.5 where aromatic); otherwise all
+        weights are one.
+    bond_types : bool, default=False
+        Whether the type of a bond ("SINGLE", "DOUBLE", "AROMATIC", ...) is the label of its edge,
+        which kernels use with ``depth`` above zero.
+    n_jobs : int, optional
+        Processes; None for one, -1 for all cores. It changes no result. Up to 20,000 molecules are
+        read in this process in any case: unlike threads, processes take seconds to start. Inside
+        workers of joblib, too, there are no more.
+
+    Returns
+    -------
+    GraphBatch
+        One graph for each string, in order.
+
+    See Also
+    --------
+    iter_smiles : The same piece by piece, for more molecules than fit into memory.
+
+    Examples
+    --------
+    >>> from_smiles(["CCO", "c1ccccc1"], bond_orders=True)
+    GraphBatch(2 graphs, 9 nodes, 8 weighted edges, 2 labels)
+    """
+    rdkit_chem()
+    reader = MoleculeReader.of(attributes, add_hydrogens, bond_orders, bond_types)
+    found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
+    return parsed_smiles(reader, found, n_jobs).graphs
+
+
+def iter_smiles(
+    smiles: Iterable[str],
+    *,
+    attributes: str | Sequence[str] = (),
+    add_hydrogens: bool = False,
+    bond_orders: bool = False,
+    bond_types: bool = False,
+    n_jobs: int | None = None,
+) -> Iterator[GraphBatch]:
+    """
+    Convert a stream of SMILES strings, up to 10,000 at a time.
+
+    What estimators take as a stream, so that memory does not grow: with ``n_jobs`` the next pieces
+    are read in other processes while this one works on those before.
+
+    Parameters
+    ----------
+    smiles : iterable of str
+        The molecules, such as lines of a file; read as they are needed.
+    attributes, add_hydrogens, bond_orders, bond_types
+        As in `from_smiles`.
+    n_jobs : int, optional
+        Processes; None for one, -1 for all cores. It changes no result.
+
+    Yields
+    ------
+    GraphBatch
+        The next molecules, in order.
+
+    Examples
+    --------
+    >>> from retgk import RetGKEmbedding
+    >>> embedding = RetGKEmbedding(n_components=5, random_state=0).fit(["CCO", "CN"])
+    >>> [vectors.shape for vectors in embedding.transform(iter_smiles(["CC", "CCN"]))]
+    [(2, 15)]
+    """
+    rdkit_chem()
+    if isinstance(smiles, str):
+        raise InvalidInputError(
+            "iter_smiles takes many SMILES strings, such as a list or an open file; for one, use "
+            "from_smiles"
+        )
+    reader = MoleculeReader.of(attributes, add_hydrogens, bond_orders, bond_types)
+    return (piece.graphs for piece in parsed_pieces(reader, _checked_texts(smiles), n_jobs))
+
+
+def molecule_scaffolds(smiles: Iterable[str]) -> list[str]:
+    """Bemis-Murcko scaffold of every molecule, as SMILES without chirality; empty without rings."""
+    parse = rdkit_chem().MolFromSmiles
+    scaffold = optional_module("rdkit.Chem.Scaffolds.MurckoScaffold", "rdkit")
+    found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
+    with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
+        molecules = map(parse, found)
+        return [
+            scaffold.MurckoScaffoldSmiles(mol=molecule, includeChirality=False)
+            for molecule in _readable(molecules, found, 0)
+        ]
+
+
+class ParsedPiece(NamedTuple):
+    """Graphs of some strings, and the positions of those that RDKit cannot read."""
+
+    graphs: GraphBatch
+    unreadable: list[int]
+
+
+def parsed_smiles(
+    reader: MoleculeReader, smiles: Sequence[str], n_jobs: int | None, *, skip_invalid: bool = False
+) -> ParsedPiece:
+    """Convert a list of strings in several processes, as `parsed_pieces` does, into one batch."""
+    pieces = []
+    with progress_bar("reading SMILES", len(smiles)) as advance:
+        for piece in parsed_pieces(reader, smiles, n_jobs, skip_invalid=skip_invalid):
+            pieces.append(piece)
+            advance(len(piece.graphs) + len(piece.unreadable))
+    unreadable = [number for piece in pieces for number in piece.unreadable]
+    return ParsedPiece(GraphBatch.concatenate(piece.graphs for piece in pieces), unreadable)
+
+
+def parsed_pieces(
+    reader: MoleculeReader,
+    smiles: Iterable[str],
+    n_jobs: int | None,
+    *,
+    skip_invalid: bool = False,
+) -> Iterator[ParsedPiece]:
+    """
+    Convert strings piece by piece, in order, in several processes.
+
+    Strings that cannot be read are an error, or left out with `skip_invalid`. A piece of which
+    nothing is left holds no graphs.
+    """
+    chunks = ((reader, texts, first, skip_invalid) for texts, first in _chunks(smiles))
+    return ordered_results(_parsed_piece, chunks, n_jobs)
+
+
+def _parsed_piece(
+    reader: MoleculeReader, smiles: list[str], first: int, skip_invalid: bool
+) -> ParsedPiece:
+    """What one process does with one piece; it sends back arrays, no molecules."""
+    unreadable: list[int] = []
+
+    def kept() -> Iterator[tuple[int, Any]]:
+        for number, molecule in enumerate(map(_molecule, smiles), first):
+            if molecule is None:
+                unreadable.append(number)
+            else:
+                yield number, molecule
+
+    if skip_invalid:
+        return ParsedPiece(reader.batch(kept()), unreadable)
+    found = _readable(map(_molecule, smiles), smiles, first)
+    return ParsedPiece(reader.batch(enumerate(found, first)), [])
+
+
+def _checked_texts(smiles: Iterable[Any]) -> Iterator[str]:
+    for position, text in enumerate(smiles):
+        if not isinstance(text, str):
+            raise InvalidInputError(
+                f"graph {position} is of type {type(text).__name__}, not a SMILES string"
+            )
+        yield text
+
+
+def _chunks(smiles: Iterable[str]) -> Iterator[tuple[list[str], int]]:
+    """Cut a stream into pieces, with the positions they start at; long strings make short ones."""
+    piece: list[str] = []
+    first = n_letters = 0
+    for text in smiles:
+        n_letters += len(text)
+        if len(piece) == CHUNK or (n_letters > CHUNK_LETTERS and piece):
+            yield piece, first
+            first, n_letters, piece = first + len(piece), len(text), []
+        piece.append(text)
+    if piece:
+        yield piece, first
+
+
+def _molecule(text: str) -> Any:
+    """
+    Molecule as ``MolFromSmiles`` reads it, or None, but without stereochemistry.
+
+    RDKit checks and cleans a molecule by the same function in both ways. What it does beyond that
+    is to take hydrogens away and to name stereocentres, and no graph depends on the latter: it is
+    left out, which saves a quarter of the time. Where there may be hydrogens, or text behind the
+    SMILES that says more of the atoms, it does all.
+    """
+    chem = rdkit_chem()
+    if _BLANK.search(text) is None:
+        molecule = chem.MolFromSmiles(text, sanitize=False)
+        if molecule is None:
+            return None
+        failed = chem.SanitizeMol(molecule, catchErrors=True)
+        if not failed and molecule.GetNumHeavyAtoms() == molecule.GetNumAtoms():
+            return molecule
+    return chem.MolFromSmiles(text)
+
+
+def _readable(molecules: Iterator[Any], smiles: Sequence[str], first: int) -> Iterator[Any]:
+    """Give the same molecules; the first that could not be read is an error, which names all."""
+    for position, molecule in enumerate(molecules):
+        if molecule is None:
+            others = [place for place, later in enumerate(molecules, position + 1) if later is None]
+            raise _unreadable_error(smiles, first, [position, *others])
+        yield molecule
+
+
+def _unreadable_error(smiles: Sequence[str], first: int, positions: list[int]) -> InvalidInputError:
+    """Make the error that names all strings of a chunk that RDKit cannot read."""
+    text = smiles[positions[0]]
+    problem = f"{text!r}{_reason_in_brackets(rdkit_chem(), text)}"
+    if len(positions) == 1:
+        return InvalidInputError(
+            f"graph {first + positions[0]}: RDKit cannot read the SMILES {problem}; correct it, or "
+            "drop it together with its target"
+        )
+    shown = ", ".join(str(first + position) for position in positions[:MOST_SHOWN])
+    more = f" and {len(positions) - MOST_SHOWN} more" if len(positions) > MOST_SHOWN else ""
+    return InvalidInputError(
+        f"RDKit cannot read the SMILES of {len(positions)} of the graphs {first} to "
+        f"{first + len(smiles) - 1}: graphs {shown}{more}; the first is {problem}; correct them, "
+        "or drop them together with their targets"
+    )
+
+
+def _reason_in_brackets(chem: Any, smiles: str) -> str:
+    molecule = chem.MolFromSmiles(smiles, sanitize=False)
+    if molecule is None:
+        return " (it is not well formed)"
+    try:
+        problems = chem.DetectChemistryProblems(molecule)
+    except RuntimeError:  # RDKit 2023 asks for rings, which it has not looked for here
+        return ""
+    return f" ({problems[0].Message()})" if problems else ""
