@@ -158,6 +158,10 @@ bench-reading: $(STAMP) ## Measure readers, converters and the import (DATA=fold
 	$(BIN)/python -m benchmarks.bench_converters
 	$(BIN)/python -m benchmarks.bench_import
 
+.PHONY: bench-cluster
+bench-cluster: $(STAMP) ## Measure work on dask workers, and kill some (DATA=folder of the sets)
+	$(BIN)/python -m benchmarks.bench_cluster $(DATA)
+
 .PHONY: trace-files
 trace-files: $(STAMP) ## Count the files and functions that fit, predict and cv enter (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.trace_files $(DATA)

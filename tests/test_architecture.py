@@ -40,6 +40,7 @@ LAYERS = (
     "learning",
     "estimators",
     "persistence",
+    "cluster",
     "plot",
     "paper",
     "cli",

@@ -152,7 +152,7 @@ def test_cv_answers_as_predict_and_predict_proba_do(graphs_file: Path, tmp_path:
 
         fitted = model().fit(data.graphs[train], data.targets[train])
         targets = np.where(data.targets < classes, data.targets, 0)
-        (answer,) = nested_answers(data.graphs, targets, [OuterFold(train, test)], model)
+        ((answer,),) = nested_answers(data.graphs, targets, [[OuterFold(train, test)]], model())
         np.testing.assert_array_equal(answer.predictions, fitted.predict(data.graphs[test]))
         np.testing.assert_allclose(answer.decisions, fitted.decision_function(data.graphs[test]))
         np.testing.assert_allclose(answer.probabilities, fitted.predict_proba(data.graphs[test]))

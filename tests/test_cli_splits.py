@@ -122,7 +122,7 @@ def test_models_choose_by_the_given_validation_part() -> None:
 
     inner = [(np.arange(10), np.arange(10, 20))]
     folds = [OuterFold(np.arange(20), np.arange(20, 40), inner)]
-    nested_answers(DATA.graphs, DATA.targets, folds, lambda: Watched(C=1, random_state=0))
+    nested_answers(DATA.graphs, DATA.targets, [folds], Watched(C=1, random_state=0))
     assert seen == [inner]
 
 
@@ -136,7 +136,7 @@ def test_models_get_the_groups_where_they_take_them() -> None:
 
     groups = np.arange(20) // 5
     folds = [OuterFold(np.arange(20), np.arange(20, 40), None, groups)]
-    nested_answers(DATA.graphs, DATA.targets, folds, lambda: Grouped(C=1, random_state=0))
+    nested_answers(DATA.graphs, DATA.targets, [folds], Grouped(C=1, random_state=0))
     np.testing.assert_array_equal(seen, [groups])
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from retgk.cluster.embedded_files import embed_files as embed_files
     from retgk.engine.embedded.embedding_gram import embedding_gram as embedding_gram
     from retgk.engine.embedded.embedding_gram import embedding_products as embedding_products
     from retgk.errors import InvalidInputError as InvalidInputError
@@ -87,6 +88,7 @@ _MODULE_OF = {
     "RetGKRegressor": "retgk.estimators.regressor",
     "as_batch": "retgk.io.converters",
     "distance": "retgk.estimators.comparisons",
+    "embed_files": "retgk.cluster.embedded_files",
     "embedding_gram": "retgk.engine.embedded.embedding_gram",
     "embedding_products": "retgk.engine.embedded.embedding_gram",
     "from_dataframe": "retgk.io.converters",

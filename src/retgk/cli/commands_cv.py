@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from retgk.cli.cluster_options import ClusterOptions
 from retgk.cli.command import command
 from retgk.cli.cross_validation import (
     FoldAnswer,
@@ -14,6 +15,7 @@ from retgk.cli.cross_validation import (
     nested_answers,
     new_model,
     paper_answers,
+    paper_rules,
 )
 from retgk.cli.metrics import Metric, check_metric_names, chosen_metrics, selecting_model
 from retgk.cli.model_options import DEFAULT_COMPONENTS, Components, Learning, Walks
@@ -58,6 +60,7 @@ Answers = list[list[FoldAnswer]]
         "retgk cv ENZYMES --protocol paper --p 2 --scale 8 --repetitions 10",
         "retgk cv molecules.csv --target-column y --split scaffold --metric roc_auc --metric ap",
         "retgk cv molecules.csv --target-column active -o predictions.csv",
+        "retgk cv NCI1 --repetitions 10 --scheduler tcp://192.168.0.7:8786",
     ],
     remedies={"gram_file": "use --protocol nested --approximate yes"},
 )
@@ -67,6 +70,7 @@ def cv(
     walks: Walks,
     learning: Learning,
     splitting: Splitting,
+    cluster: ClusterOptions,
     common: Common,
     n_components: Components = DEFAULT_COMPONENTS,
     protocol: Protocol = "nested",
@@ -80,6 +84,7 @@ def cv(
     """
     check_metric_names(learning.metric)
     splitting.check()
+    cluster.check()
     if protocol == "paper":
         check_paper_options(learning, n_components, splitting)
     if output is not None:
@@ -92,21 +97,19 @@ def cv(
         metrics = chosen_metrics(learning.metric, regression)
     graphs = collection.graphs
     seeds = range(walks.seed, walks.seed + splitting.repetitions)
-    with watch.timing("cross-validation"):
+    with cluster.client(common) as client, watch.timing("cross-validation"):
         if protocol == "paper":
             if regression:
                 raise InvalidInputError("the paper's protocol is for classes; use nested")
-            answers = paper_answers(graphs, targets, splitting.n_folds, seeds, learning, walks)
+            rules = paper_rules(learning, splitting.n_folds)
+            answers = paper_answers(graphs, targets, seeds, rules, learning, walks, client)
         else:
-
-            def model_of() -> Any:
-                model = new_model(learning, walks, n_components, regression)
-                return selecting_model(model, learning.metric, targets)
-
+            model = new_model(learning, walks, n_components, regression)
             folds = outer_folds(
                 collection, source, reading, splitting, targets, regression=regression, seeds=seeds
             )
-            answers = [nested_answers(graphs, targets, each, model_of) for each in folds]
+            model = selecting_model(model, learning.metric, targets)
+            answers = nested_answers(graphs, targets, list(folds), model, client)
     record = _cv_record(collection, answers, metrics, regression)
     record = {"name": collection.name, "protocol": protocol, **record, "seconds": watch.seconds}
     if output is not None:

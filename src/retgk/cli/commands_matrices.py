@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from retgk.cli.cluster_options import ClusterOptions
 from retgk.cli.command import command
 from retgk.cli.model_options import (
     EmbeddingOptions,
@@ -43,6 +44,7 @@ __all__ = ["kernel", "similar"]
         "retgk kernel molecules.smi --matrix distances -o distances.parquet",
         "retgk kernel NCI1 --approximate --n-components 500 -o kernel.npy",
         "retgk kernel REDDIT-MULTI-12K --matrix products --on-disk -o products.npy",
+        "retgk kernel COLLAB --matrix products --on-disk --cluster local:4 -o products.npy",
     ]
 )
 def kernel(
@@ -52,6 +54,7 @@ def kernel(
     walks: Walks,
     options: KernelOptions,
     embedding: EmbeddingOptions,
+    cluster: ClusterOptions,
     common: Common,
 ) -> None:
     """
@@ -61,12 +64,15 @@ def kernel(
     """
     check_output(output)
     _check_kernel_options(output, options, embedding)
+    cluster.check()
+    if cluster.is_given and not options.on_disk:
+        raise InvalidInputError("a cluster computes --matrix products --on-disk; add both")
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
     if options.on_disk:
-        with watch.timing("kernel"):
-            written = _write_products(collection, walks, options, output)
+        with cluster.client(common) as client, watch.timing("kernel"):
+            written = _write_products(collection, walks, options, output, client)
         report_output(Table({}, written), output, common, watch, graphs=len(collection))
         return
     with watch.timing("kernel"):
@@ -95,7 +101,7 @@ def _check_kernel_options(output: str, options: KernelOptions, embedding: Embedd
 
 
 def _write_products(
-    collection: GraphDataset, walks: Walks, options: KernelOptions, output: str
+    collection: GraphDataset, walks: Walks, options: KernelOptions, output: str, client: Any
 ) -> Any:
     """Write inner products to a file, with one block at a time in memory."""
     from retgk.estimators.gram_file import write_mean_embedding_gram
@@ -108,7 +114,7 @@ def _write_products(
         depth=options.depth,
         tol=options.tol,
     )
-    return write_mean_embedding_gram(output, collection.graphs, kernel=model)
+    return write_mean_embedding_gram(output, collection.graphs, kernel=model, client=client)
 
 
 def _exact_matrix(

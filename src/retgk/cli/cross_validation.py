@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +12,7 @@ from retgk.cli.metrics import Outcome, chosen_metrics
 from retgk.cli.model_options import DEFAULT_COMPONENTS, Learning, Walks
 from retgk.cli.splits import OuterFold, Splitting, check_enough_graphs
 from retgk.errors import InputWarning, InvalidInputError
+from retgk.runtime.cluster_tasks import results_in_order
 from retgk.runtime.progress import no_progress, progress_bar
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ __all__ = [
     "nested_answers",
     "new_model",
     "paper_answers",
+    "paper_rules",
     "scores",
 ]
 
@@ -138,20 +141,41 @@ class FoldAnswer(NamedTuple):
 def nested_answers(
     graphs: GraphBatch,
     targets: NDArray[Any],
-    folds: Sequence[OuterFold],
-    model_of: Callable[[], Any],
-) -> list[FoldAnswer]:
-    """Answers of models that fit and choose everything on the training part of each fold."""
-    import numpy as np
+    folds: Sequence[Sequence[OuterFold]],
+    model: Any,
+    client: Any = None,
+) -> list[list[FoldAnswer]]:
+    """
+    Answers of models that fit and choose everything on the training part of each fold.
 
-    answers, classes = [], np.unique(targets)
-    with progress_bar("cross-validation", len(folds)) as advance:
-        for number, fold in enumerate(folds):
-            with no_progress():
-                model = _fitted(model_of(), graphs, targets, fold, number)
-                answers.append(_answer(model, graphs[fold.test], fold.test, classes))
-            advance(1)
-    return answers
+    `folds` are those of every repetition. With a client of a cluster, each is a task.
+    """
+    tasks = [(fold, number) for each in folds for number, fold in enumerate(each)]
+    with (
+        progress_bar("cross-validation", len(tasks)) as advance,
+        closing(results_in_order(_fold_answer, tasks, (graphs, targets, model), client)) as found,
+    ):
+        return [[_counted(found, advance) for _ in each] for each in folds]
+
+
+def _counted(found: Iterator[Any], advance: Callable[[float], None]) -> Any:
+    """Give the next answer, and count it."""
+    answer = next(found)
+    advance(1)
+    return answer
+
+
+def _fold_answer(
+    shared: tuple[GraphBatch, NDArray[Any], Any], fold: OuterFold, number: int
+) -> FoldAnswer:
+    """Fit and predict one fold, on this machine or on a worker."""
+    import numpy as np
+    from sklearn.base import clone
+
+    graphs, targets, model = shared
+    with no_progress():
+        fitted = _fitted(clone(model), graphs, targets, fold, number)
+        return _answer(fitted, graphs[fold.test], fold.test, np.unique(targets))
 
 
 def _fitted(
@@ -243,23 +267,30 @@ def _penalties(learning: Learning) -> list[float]:
     return sorted(learning.C or read_settings("protocols")["paper"]["c"])
 
 
+def paper_rules(learning: Learning, n_folds: int) -> dict[str, Any]:
+    """Folds and penalties of the authors' protocol."""
+    return {"folds": n_folds, "c": _penalties(learning)}
+
+
 def paper_answers(
     graphs: GraphBatch,
     targets: NDArray[Any],
-    n_folds: int,
     seeds: Sequence[int],
+    rules: dict[str, Any],
     learning: Learning,
     walks: Walks,
+    client: Any = None,
 ) -> list[list[FoldAnswer]]:
     """
     Answers by the authors' protocol, of one repetition for each seed.
 
-    Medians are taken over all graphs, test graphs included; C is chosen on a validation part.
+    Medians are taken over all graphs, test graphs included; C is chosen on a validation part. With
+    a client of a cluster, each repetition is a task; the kernel matrix is computed here.
     """
     from retgk.estimators.kernel import RetGKKernel
     from retgk.kernels.graph_kernels import ExponentialGraphKernel
 
-    check_enough_graphs(targets, n_folds)
+    check_enough_graphs(targets, rules["folds"])
     kernel = ExponentialGraphKernel(p=(learning.p or [1.0])[0], scale=(learning.scale or [1.0])[0])
     model = RetGKKernel(
         **walks.parameters(),
@@ -268,17 +299,17 @@ def paper_answers(
         scale_attributes=(learning.scale_attributes or ["raw"])[0],
         depth=(learning.depth or [0])[0],
     ).fit(graphs)
-    rules = {"folds": n_folds, "c": _penalties(learning)}
-    answers = []
-    with progress_bar("cross-validation", len(seeds)) as advance:
-        for seed in seeds:
-            answers.append(_paper_repetition(model, targets, seed, rules, walks.n_jobs))
-            advance(1)
-    return answers
+    tasks = [(seed,) for seed in seeds]
+    shared = (model, targets, rules, walks.n_jobs)
+    with (
+        progress_bar("cross-validation", len(tasks)) as advance,
+        closing(results_in_order(_paper_repetition, tasks, shared, client)) as found,
+    ):
+        return [_counted(found, advance) for _ in tasks]
 
 
 def _paper_repetition(
-    model: Any, targets: NDArray[Any], seed: int, rules: dict[str, Any], n_jobs: int | None
+    shared: tuple[Any, NDArray[Any], dict[str, Any], int | None], seed: int
 ) -> list[FoldAnswer]:
     """Folds and C as in `retgk paper`; machines are trained again for their predictions."""
     import numpy as np
@@ -286,6 +317,7 @@ def _paper_repetition(
 
     from retgk.paper.protocols import paper_folds, paper_outcome
 
+    model, targets, rules, n_jobs = shared
     products, norms = model.inner_products_, model.squared_norms_
     outcome = paper_outcome(products, targets, model.graph_kernel_, seed, rules, n_jobs)
     matrix = model.graph_kernel_(products, norms, norms)

@@ -32,6 +32,7 @@ __all__ = [
     "molecule_graphs",
     "molecule_stream",
     "read_collection",
+    "reading_options",
     "required_targets",
     "source_smiles",
     "used_graphs",
@@ -214,27 +215,30 @@ def _read_path(path: Path, reading: Reading, n_jobs: int) -> GraphDataset:
     """Read a file or folder; no parsed copy is put beside the files of the user."""
     from retgk.io.read_graphs import read_graphs
 
-    return read_graphs(
-        path,
-        format=reading.format,
+    return read_graphs(path, **reading_options(reading), n_jobs=n_jobs)
+
+
+def reading_options(reading: Reading) -> dict[str, Any]:
+    """Arguments of `read_graphs`."""
+    return {
+        "format": reading.format,
         **reading.named_values(),
-        weight=reading.weight or "weight",
-        symmetrize=reading.symmetrize,
-        missing=reading.missing or "error",
-        delimiter=reading.delimiter,
-        weighted=bool(reading.weighted),
-        smiles_column=reading.smiles_column,
-        target_column=reading.target_column,
-        skip_invalid=reading.skip_invalid,
-        bond_orders=bool(reading.bond_orders),
-        bond_types=bool(reading.bond_types),
-        add_hydrogens=bool(reading.add_hydrogens),
-        atom_attributes=reading.atom_attribute or (),
-        variable=reading.variable,
-        targets=reading.targets,
-        max_bytes=reading.max_bytes,
-        n_jobs=n_jobs,
-    )
+        "weight": reading.weight or "weight",
+        "symmetrize": reading.symmetrize,
+        "missing": reading.missing or "error",
+        "delimiter": reading.delimiter,
+        "weighted": bool(reading.weighted),
+        "smiles_column": reading.smiles_column,
+        "target_column": reading.target_column,
+        "skip_invalid": reading.skip_invalid,
+        "bond_orders": bool(reading.bond_orders),
+        "bond_types": bool(reading.bond_types),
+        "add_hydrogens": bool(reading.add_hydrogens),
+        "atom_attributes": reading.atom_attribute or (),
+        "variable": reading.variable,
+        "targets": reading.targets,
+        "max_bytes": reading.max_bytes,
+    }
 
 
 def _read_by_name(name: str, reading: Reading) -> GraphDataset:

@@ -1,7 +1,11 @@
 """Inner products of more graphs than fit memory: a matrix on disk, made block by block."""
 
+import math
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import groupby, pairwise
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -24,6 +28,7 @@ from retgk.estimators.growing_matrix import (
 )
 from retgk.estimators.kernel import RetGKKernel
 from retgk.io.converters import GraphsLike, as_batch
+from retgk.runtime.cluster_tasks import check_client, results_in_order
 from retgk.runtime.progress import progress_bar
 from retgk.runtime.seeds import seed_from
 from retgk.runtime.storage import file_to_write
@@ -36,10 +41,17 @@ BLOCK_BYTES = 1 << 28
 # points that graphs of several blocks share are done again for each (a five-hundredth of the work
 # on REDDIT-MULTI-12K).
 _BLOCK_VALUES = 1 << 37
+# One or two seconds of one core: what a worker of a cluster is given at a time. Sums depend on how
+# the matrix is cut, so it is cut the same way everywhere.
+_TILE_VALUES = 1 << 31
 
 
 def write_mean_embedding_gram(
-    path: str | os.PathLike[str], X: GraphsLike, *, kernel: RetGKKernel | None = None
+    path: str | os.PathLike[str],
+    X: GraphsLike,
+    *,
+    kernel: RetGKKernel | None = None,
+    client: Any = None,
 ) -> Floats:
     r"""
     Write inner products :math:`\langle m_G, m_H \rangle` to a ``.npy`` file, block by block.
@@ -59,6 +71,10 @@ def write_mean_embedding_gram(
         Graphs.
     kernel : RetGKKernel, optional
         Its parameters for nodes are used; itself it is left as it is, fitted or not.
+    client : dask.distributed.Client, optional
+        Cluster whose workers compute the inner products; this process sends them the graphs once
+        and writes the file. The matrix is the same to the bit. If the scheduler is lost it is a
+        `ConnectionError`, and the same call with a new client goes on.
 
     Returns
     -------
@@ -74,15 +90,18 @@ def write_mean_embedding_gram(
     ...     write_mean_embedding_gram(f"{folder}/gram.npy", graphs).shape
     (6, 6)
     """
+    check_client(client)
     given = RetGKKernel() if kernel is None else kernel
     _, batch = fit_intake(given, as_batch(X))
     target = check_new_gram(path, len(batch))
     seed = _seed(given.random_state, target)
     own = clone(given).set_params(random_state=seed)
-    return write_gram(target, kernel_engine(own).fit(kernel_features(own, batch)), seed)
+    return write_gram(target, kernel_engine(own).fit(kernel_features(own, batch)), seed, client)
 
 
-def write_gram(path: str | os.PathLike[str], engine: Engine, seed: int) -> Floats:
+def write_gram(
+    path: str | os.PathLike[str], engine: Engine, seed: int, client: Any = None
+) -> Floats:
     """
     Write the inner products of a fitted engine, or go on with a file that was begun.
 
@@ -90,7 +109,7 @@ def write_gram(path: str | os.PathLike[str], engine: Engine, seed: int) -> Float
     """
     target = check_new_gram(path, engine.n_graphs)
     with growing_matrix(target, engine.n_graphs, engine.digest(), seed) as matrix:
-        _fill(matrix, engine)
+        _fill(matrix, engine, client)
     finished: Floats = np.load(target, mmap_mode="r")
     return finished
 
@@ -130,35 +149,55 @@ def _check_disk(partial: Path, n_bytes: int) -> None:
         )
 
 
-def _fill(matrix: GrowingMatrix, engine: Engine) -> None:
+Tile = tuple[int, int, int, int]
+"""First row and the one after the last, first column and the one after the last."""
+
+
+def _fill(matrix: GrowingMatrix, engine: Engine, client: Any) -> None:
     """Append the blocks of rows that are not there yet."""
     n_graphs, first = engine.n_graphs, matrix.n_finished
-    n_rows = _rows_per_block(engine)
-    with progress_bar("inner products", n_graphs**2 / 2) as advance:
-        advance(_n_pairs(0, first, n_graphs))
-        for start in range(first, n_graphs, n_rows):
-            stop = min(start + n_rows, n_graphs)
-            _append_rows(matrix, engine, start, stop)
-            advance(_n_pairs(start, stop, n_graphs))
+    tiles = list(_tiles(engine, first))
+    with (
+        progress_bar("inner products", n_graphs**2 / 2) as advance,
+        closing(results_in_order(_tile_products, tiles, engine, client)) as products,
+    ):
+        advance(n_graphs**2 / 2 - sum(map(_n_pairs, tiles)))
+        for (start, stop), row in groupby(tiles, lambda tile: tile[:2]):
+            parts = [matrix.columns(start, stop)]
+            for tile in row:
+                parts.append(next(products))
+                advance(_n_pairs(tile))
+            matrix.append(*parts)
 
 
-def _rows_per_block(engine: Engine) -> int:
-    """Rows per block, limited by memory and by how much work a kill may lose."""
-    n_graphs = engine.n_graphs
+def _tiles(engine: Engine, first: int) -> Iterator[Tile]:
+    """Tiles of the rows from the first on: block by block, from the diagonal to the right."""
+    n_graphs, work = engine.n_graphs, engine.work()
+    n_rows = _rows_per_block(n_graphs, work)
+    for start in range(first, n_graphs, n_rows):
+        stop = min(start + n_rows, n_graphs)
+        yield start, stop, start, stop
+        values = work * (stop - start) / n_graphs * (n_graphs - stop) / n_graphs
+        n_parts = min(n_graphs - stop, max(1, math.ceil(values / _TILE_VALUES)))
+        edges = np.linspace(stop, n_graphs, n_parts + 1).astype(int).tolist()
+        yield from ((start, stop, *span) for span in pairwise(edges))
+
+
+def _tile_products(engine: Engine, start: int, stop: int, first: int, last: int) -> Floats:
+    """Inner products of a tile, on this machine or on a worker."""
+    return engine.inner_products(slice(start, stop), slice(first, last))
+
+
+def _rows_per_block(n_graphs: int, work: float) -> int:
+    """Rows per block, limited by memory, by how much work a kill may lose, and by the diagonal."""
+    work = max(1.0, work)
     rows_in_memory = BLOCK_BYTES // (8 * n_graphs)
-    rows_in_time = _BLOCK_VALUES * n_graphs // max(1.0, engine.work())
-    return max(1, int(min(rows_in_memory, rows_in_time)))
+    rows_in_time = _BLOCK_VALUES * n_graphs // work
+    rows_in_tile = n_graphs * math.sqrt(2 * _TILE_VALUES / work)  # half of a square is computed
+    return max(1, int(min(rows_in_memory, rows_in_time, rows_in_tile)))
 
 
-def _n_pairs(start: int, stop: int, n_graphs: int) -> float:
-    """Pairs of graphs in some rows, from the diagonal on."""
-    return (stop - start) * (n_graphs - (start + stop) / 2)
-
-
-def _append_rows(matrix: GrowingMatrix, engine: Engine, start: int, stop: int) -> None:
-    """Append rows start to stop: the mirror image of rows before them, and new inner products."""
-    rows, others = slice(start, stop), slice(stop, engine.n_graphs)
-    parts = [matrix.columns(start, stop), engine.inner_products(rows, rows)]
-    if stop < engine.n_graphs:
-        parts.append(engine.inner_products(rows, others))
-    matrix.append(*parts)
+def _n_pairs(tile: Tile) -> float:
+    """Pairs of graphs in a tile, half of them on the diagonal."""
+    start, stop, first, last = tile
+    return (stop - start) * (last - first) / (2 if start == first else 1)

@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache
 from numbers import Integral
 from threading import Lock, RLock, get_ident
@@ -22,11 +23,14 @@ from retgk.runtime.progress import is_progress_wanted, progress_bar
 
 __all__ = [
     "announce_compiling",
-    "is_joblib_worker",
+    "is_worker",
+    "most_threads",
     "n_threads",
     "run_tasks",
     "single_threaded_blas",
 ]
+
+_MOST_THREADS: ContextVar[int | None] = ContextVar("_MOST_THREADS", default=None)
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -35,11 +39,20 @@ def n_threads(n_jobs: int | None) -> int:
 
     -1 means all cores that this process may use, -2 all but one, and so on. None means all cores
     too, unlike in scikit-learn: threads that share their memory cost next to nothing. Inside a
-    worker of joblib, such as those of ``GridSearchCV(n_jobs=2)``, None is one thread, because
-    there is a worker for each core already.
+    worker of joblib, such as those of ``GridSearchCV(n_jobs=2)``, and in a task of dask, None is
+    one thread, because there is a worker for each core already. Inside of `most_threads` it is
+    never more than that.
     """
+    most = _MOST_THREADS.get()
+    asked = _asked_threads(n_jobs, most)
+    return asked if most is None else min(asked, most)
+
+
+def _asked_threads(n_jobs: int | None, most: int | None) -> int:
     if n_jobs is None:
-        return 1 if is_joblib_worker() else _n_cores()
+        if most is not None:
+            return most
+        return 1 if is_worker() else _n_cores()
     if not isinstance(n_jobs, Integral):
         raise InvalidInputError(f"n_jobs must be None or a whole number, got {n_jobs!r}")
     if n_jobs == 0:
@@ -47,7 +60,35 @@ def n_threads(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, _n_cores() + 1 + int(n_jobs))
 
 
-def is_joblib_worker() -> bool:
+@contextmanager
+def most_threads(n: int) -> Iterator[None]:
+    """Use at most `n` threads within the block, whatever `n_jobs` asks for."""
+    before = _MOST_THREADS.set(n)
+    try:
+        yield
+    finally:
+        _MOST_THREADS.reset(before)
+
+
+def is_worker() -> bool:
+    """Whether this thread, or process, is one of several that joblib or dask gave work to."""
+    return _is_joblib_worker() or _is_dask_task()
+
+
+def _is_dask_task() -> bool:
+    """Whether this thread works for a dask worker, which has one for each of its cores."""
+    if "distributed.worker" not in sys.modules:
+        return False
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+def _is_joblib_worker() -> bool:
     """Whether this thread, or process, works for a ``joblib.Parallel`` of several workers."""
     if "joblib.parallel" not in sys.modules:
         return False
@@ -204,7 +245,7 @@ def announce_compiling() -> None:
     note = _COMPILING_NOTE
     if note.is_printed or "numba.core.event" not in sys.modules:
         return
-    note.is_wanted = is_progress_wanted() and not is_joblib_worker()
+    note.is_wanted = is_progress_wanted() and not is_worker()
     if note.is_wanted and not note.is_listening:
         note.listen()
 

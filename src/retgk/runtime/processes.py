@@ -17,7 +17,7 @@ from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from retgk.errors import InvalidInputError
-from retgk.runtime.parallel import is_joblib_worker, n_threads
+from retgk.runtime.parallel import is_worker, n_threads
 
 __all__ = ["n_processes", "ordered_results"]
 
@@ -34,13 +34,13 @@ def n_processes(n_jobs: int | None) -> int:
     Number of processes that `n_jobs` asks for.
 
     None means one: unlike threads, processes take seconds to start. -1 means all cores, -2 all but
-    one, and so on. Inside a worker of joblib, or of ``multiprocessing``, it is one in any case.
+    one, and so on. Inside a worker of joblib, dask or ``multiprocessing``, it is one in any case.
     """
     if n_jobs == 0:
         raise InvalidInputError("n_jobs=0 asks for no process at all; use None for one")
     wanted = 1 if n_jobs is None else n_threads(n_jobs)
-    is_worker = is_joblib_worker() or multiprocessing.current_process().daemon
-    return 1 if is_worker else wanted
+    is_inner = is_worker() or multiprocessing.current_process().daemon
+    return 1 if is_inner else wanted
 
 
 def ordered_results(

@@ -3,7 +3,7 @@
 import difflib
 import json
 import os
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -96,7 +96,11 @@ def write_parquet(
 
 
 def iter_parquet(
-    path: str | os.PathLike[str], batch_size: int = 1_000, *, max_bytes: int | None = None
+    path: str | os.PathLike[str],
+    batch_size: int = 1_000,
+    *,
+    row_groups: Sequence[int] | None = None,
+    max_bytes: int | None = None,
 ) -> Iterator[GraphDataset]:
     """
     Read a Parquet file of graphs in batches, in the order of its rows.
@@ -107,6 +111,8 @@ def iter_parquet(
         A file as :func:`write_parquet` makes them.
     batch_size : int, default=1_000
         Most graphs per batch; memory grows with it.
+    row_groups : sequence of int, optional
+        Row groups to read, one after the other; by default all.
     max_bytes : int, optional
         Limit on the memory that a batch takes, as files may come from strangers; by default as
         much as honest files of that size need, see `read_graphs`.
@@ -133,11 +139,15 @@ def iter_parquet(
     _check_batch_size(batch_size)
     source = Path(path)
     budget = ParseBudget.of_files(source, [source], max_bytes)
-    yield from _batches(source, batch_size, batch_size, budget)
+    yield from _batches(source, batch_size, batch_size, budget, row_groups)
 
 
 def _batches(
-    path: Path, batch_size: int, held: int | None, budget: ParseBudget
+    path: Path,
+    batch_size: int,
+    held: int | None,
+    budget: ParseBudget,
+    row_groups: Sequence[int] | None = None,
 ) -> Iterator[GraphDataset]:
     """Read batches of rows, of which `held` (all if None) are in memory at a time."""
     with _damage_in_errors(path, "is not a whole Parquet file"):
@@ -147,10 +157,10 @@ def _batches(
             name, description, reading = _description(file.schema_arrow.metadata, path)
             names = file.schema_arrow.names
             _warn_of_misspelt(names, path)
-            batches = file.iter_batches(
-                batch_size, columns=[name for name in COLUMNS if name in names]
-            )
-        first = 0
+            columns = [name for name in COLUMNS if name in names]
+            batches = file.iter_batches(batch_size, row_groups, columns)
+            before = range(row_groups[0] if row_groups else 0)
+            first = sum(file.metadata.row_group(group).num_rows for group in before)
         while True:
             with _damage_in_errors(path, "is damaged"):
                 rows = next(batches, None)

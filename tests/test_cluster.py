@@ -1,0 +1,309 @@
+"""Work on dask workers: the same bits as here, whatever becomes of the workers."""
+
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_score
+
+from retgk import (
+    InvalidInputError,
+    RetGKClassifier,
+    RetGKEmbedding,
+    RetGKKernel,
+    as_batch,
+    embed_files,
+    make_graph_classification,
+    save_model,
+    write_mean_embedding_gram,
+    write_parquet,
+)
+from retgk.cluster.connections import LOCAL_SETTINGS
+from retgk.estimators import gram_file
+from retgk.runtime.cluster_tasks import results_in_order
+from retgk.runtime.parallel import n_threads
+from tests.cli_calls import assert_fails, invoke, record
+
+distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
+
+DATA = make_graph_classification(n_graphs=60, n_labels=3, n_attributes=1, random_state=0)
+KERNEL = RetGKKernel(random_state=0, n_jobs=2)
+CV = ["--folds", 3, "--C", 1, "--p", 1, "--scale", 1]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Worker processes of one thread; how many, `workers` says."""
+    with (
+        dask.config.set(LOCAL_SETTINGS),
+        distributed.LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
+        ) as found,
+        distributed.Client(found, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def client(cluster: Any) -> Any:
+    return workers(cluster, 2)
+
+
+def workers(client: Any, n: int) -> Any:
+    """The client, when its cluster has so many workers."""
+    client.cluster.scale(n)
+    deadline = time.monotonic() + 120
+    while len(client.nthreads()) != n:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return client
+
+
+@pytest.fixture
+def many_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gram_file, "_TILE_VALUES", 1 << 15)
+
+
+def parts(folder: Path) -> Path:
+    """A folder of three files: Parquet in several row groups, JSON, and a single graph."""
+    from retgk import write_json
+
+    folder.mkdir()
+    write_parquet(DATA.graphs[:40], folder / "0.parquet", batch_size=7)
+    write_json(DATA.graphs[40:59], folder / "1.json")
+    write_parquet(DATA.graphs[59:], folder / "2.parquet")
+    return folder
+
+
+@pytest.mark.usefixtures("many_tiles")
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_same_bits_for_any_number_of_workers(tmp_path: Path, cluster: Any, n: int) -> None:
+    files = parts(tmp_path / "parts")
+    embedding = RetGKEmbedding(n_components=16, random_state=0).fit(DATA.graphs)
+    expected = embedding.transform(DATA.graphs)
+    here = write_mean_embedding_gram(tmp_path / "here.npy", DATA.graphs, kernel=KERNEL)
+    client = workers(cluster, n)
+    there = write_mean_embedding_gram(
+        tmp_path / "there.npy", DATA.graphs, kernel=KERNEL, client=client
+    )
+    assert there.tobytes() == here.tobytes()
+    for name in ("vectors.npy", "folder"):
+        written = embed_files(embedding, files, tmp_path / name, client=client, piece_size=10)
+        found = [np.load(file) for file in sorted(written.glob("*.npy"))] or [np.load(written)]
+        assert np.concatenate(found).tobytes() == expected.tobytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "folder", "here.npy", "parts", "there.npy", "vectors.npy",
+    ]  # fmt: skip
+
+
+def test_commands_on_a_cluster_print_the_same(
+    graphs_file: Path, tmp_path: Path, client: Any
+) -> None:
+    there = ["--scheduler", client.scheduler.address]
+    products = ["kernel", graphs_file, "--matrix", "products", "--on-disk"]
+    for command in (["embed", graphs_file], products):
+        for where, name in ((), "here.npy"), (there, "there.npy"):
+            assert invoke(*command, *where, "-o", tmp_path / name).exit_code == 0
+        here, other = (tmp_path / name for name in ("here.npy", "there.npy"))
+        assert here.read_bytes() == other.read_bytes()
+        here.unlink()
+        other.unlink()
+    for protocol in ("nested", "paper"):
+        options = ["cv", graphs_file, "--protocol", protocol, *CV, "--repetitions", 2]
+        for where, name in ((), "here.csv"), (there, "there.csv"):
+            found = record(*options, *where, "-o", tmp_path / name)
+            assert len(found["accuracy"]["folds"]) == 2
+        assert (tmp_path / "here.csv").read_text() == (tmp_path / "there.csv").read_text()
+
+
+def test_local_workers_of_a_command(tmp_path: Path) -> None:
+    """A command starts them, uses them and ends them; the model says what the vectors are."""
+    embedding = RetGKEmbedding(n_components=4, random_state=0).fit(as_batch(DATA.graphs[:20]))
+    save_model(embedding, tmp_path / "m.retgk")
+    files = parts(tmp_path / "parts")
+    output = tmp_path / "v.npy"
+    found = record(
+        "embed", files, "--model", tmp_path / "m.retgk", "--cluster", "local:1", "-o", output
+    )
+    assert found["shape"] == list(np.load(output).shape) == [60, embedding.n_features_out_]
+    np.testing.assert_array_equal(np.load(output), embedding.transform(DATA.graphs))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--cluster", "local"], "there is no cluster 'local'; give local:4"),
+        (["--cluster", "local:0"], "there is no cluster 'local:0'"),
+        (["--cluster", "local:1", "--scheduler", "tcp://localhost:1"], "both name a cluster"),
+    ],
+)
+@pytest.mark.parametrize("command", ["embed", "cv", "kernel"])
+def test_names_of_clusters_are_checked_first(
+    graphs_file: Path, tmp_path: Path, options: list[str], message: str, command: str
+) -> None:
+    output = tmp_path / ("o.csv" if command == "cv" else "o.npy")
+    assert_fails(invoke(command, graphs_file, *options, "-o", output), message)
+
+
+def test_kernels_in_memory_are_not_for_clusters(graphs_file: Path, tmp_path: Path) -> None:
+    result = invoke("kernel", graphs_file, "--cluster", "local:1", "-o", tmp_path / "k.npy")
+    assert_fails(result, "a cluster computes --matrix products --on-disk")
+
+
+def test_no_scheduler_at_an_address(
+    graphs_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retgk.cluster.connections._CONNECT_SECONDS", 0.5)
+    options = ["--scheduler", "tcp://127.0.0.1:9", "-o", tmp_path / "v.npy"]
+    assert_fails(invoke("embed", graphs_file, *options), "no scheduler answers at tcp://127.0.0.1")
+
+
+# Tasks
+
+
+def square(shared: int, number: int) -> int:
+    return shared * number**2
+
+
+def slow_square(shared: int, number: int) -> int:
+    time.sleep(0.1)
+    return square(shared, number)
+
+
+def fail_at_three(shared: int, number: int) -> int:
+    if number == 3:
+        raise InvalidInputError("no threes")
+    return square(shared, number)
+
+
+def threads_there(shared: object, n_jobs: int | None) -> int:
+    del shared
+    return n_threads(n_jobs)
+
+
+def test_results_are_in_order_and_errors_in_their_place(client: Any) -> None:
+    tasks = [(number,) for number in range(20)]
+    assert list(results_in_order(square, tasks, 2, client)) == [2 * n**2 for n in range(20)]
+    assert list(results_in_order(square, [], 2, client)) == []
+    for where in (None, client):
+        found = results_in_order(fail_at_three, tasks, 1, where)
+        assert [next(found) for _ in range(3)] == [0, 1, 4]
+        with pytest.raises(InvalidInputError, match="no threes"):
+            next(found)
+
+
+def test_few_tasks_are_under_way_at_a_time(client: Any) -> None:
+    found = results_in_order(square, [(number,) for number in range(50)], 1, client)
+    for _ in range(5):
+        next(found)
+        assert len([key for key in client.futures if "square" in str(key)]) <= 4
+    found.close()
+    assert not [key for key in client.futures if "square" in str(key)]
+
+
+def test_tasks_keep_to_their_share_of_threads(client: Any) -> None:
+    tasks = [(None,), (8,), (-1,)]
+    assert list(results_in_order(threads_there, tasks, None, client)) == [1, 1, 1]
+    assert client.submit(threads_there, None, None).result() == 1  # tasks of others
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_killed_worker_changes_nothing(cluster: Any, n: int) -> None:
+    """With one worker, what was sent to it is gone too."""
+    client = workers(cluster, n)
+    victim = next(iter(client.run(os.getpid).values()))
+    tasks = [(number,) for number in range(12)]
+    found = results_in_order(slow_square, tasks, 3, client)
+    first = [next(found), next(found)]
+    os.kill(victim, signal.SIGKILL)
+    assert first + list(found) == [3 * number**2 for number in range(12)]
+
+
+def test_vectors_before_a_damaged_file_are_kept(tmp_path: Path, client: Any) -> None:
+    files = parts(tmp_path / "parts")
+    embedding = RetGKEmbedding(n_components=4, random_state=0).fit(DATA.graphs)
+    (files / "1.json").write_text("{")
+    with pytest.raises(InvalidInputError, match=r"1\.json"):
+        embed_files(embedding, files, tmp_path / "v.npy", client=client, piece_size=10)
+    pieces = tmp_path / "v.npy.pieces"
+    assert [path.name for path in sorted(pieces.iterdir())] == [
+        *(f"{number:05d}.npy" for number in range(6)), "pieces.json",
+    ]  # fmt: skip
+    begun = json.loads((pieces / "pieces.json").read_text())
+    assert begun["pieces"][1] == {
+        "file": str(files / "0.parquet"), "row_groups": [1], "first": 7, "molecules": None,
+    }  # fmt: skip
+
+
+def test_vectors_of_a_killed_call_are_kept(tmp_path: Path, client: Any) -> None:
+    files = parts(tmp_path / "parts")
+    embedding = RetGKEmbedding(n_components=4, random_state=0).fit(DATA.graphs)
+    embed_files(embedding, files, tmp_path / "v", client=client, piece_size=10)
+    kept, lost = tmp_path / "v" / "00000.npy", tmp_path / "v" / "00003.npy"
+    before, bits = kept.stat().st_mtime_ns, lost.read_bytes()
+    lost.unlink()
+    embed_files(embedding, files, tmp_path / "v", client=client, piece_size=10)
+    assert kept.stat().st_mtime_ns == before
+    assert lost.read_bytes() == bits
+    other = RetGKEmbedding(n_components=4, random_state=1).fit(DATA.graphs)
+    with pytest.raises(InvalidInputError, match="was begun with another embedding"):
+        embed_files(other, files, tmp_path / "v", client=client, piece_size=10)
+    lost.write_bytes(bits[:-8])
+    with pytest.raises(InvalidInputError, match=r"00003\.npy is damaged.*remove it"):
+        embed_files(embedding, files, tmp_path / "v", piece_size=10)
+
+
+def test_molecules_are_cut_between_lines(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    from retgk import from_smiles
+
+    texts = ["CCO", "c1ccccc1", "CN", "CC", "CCC", "OCC=O", "N"]
+    graphs = from_smiles(texts, bond_orders=True)
+    embedding = RetGKEmbedding(n_components=4, random_state=0).fit(graphs)
+    table = tmp_path / "molecules.csv"
+    table.write_text("\n".join(["smiles", *texts]))
+    written = embed_files(embedding, table, tmp_path / "v.npy", piece_size=3, bond_orders=True)
+    np.testing.assert_array_equal(np.load(written), embedding.transform(graphs))
+    table.write_text("\n".join(["smiles", *texts[:4], "C(", *texts]))
+    with pytest.raises(InvalidInputError, match=r"csv, counted from molecule 3 on: graph 1"):
+        embed_files(embedding, table, tmp_path / "w.npy", piece_size=3, bond_orders=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"embedding": RetGKKernel()}, "must be a RetGKEmbedding, got RetGKKernel"),
+        ({"piece_size": 0}, "piece_size must be a whole number"),
+        ({"skip_invalid": True}, "skip_invalid cannot be given for files that are read in pieces"),
+        ({"files": "missing.parquet"}, "there is no file .*missing"),
+        ({"client": "tcp://host"}, "must be a dask.distributed.Client or None, got str"),
+    ],
+)
+def test_embed_files_checks_before_it_works(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    embedding = RetGKEmbedding(n_components=4, random_state=0).fit(DATA.graphs)
+    given = {"embedding": embedding, "files": parts(tmp_path / "parts"), **change}
+    with pytest.raises(InvalidInputError, match=message):
+        embed_files(output=tmp_path / "v.npy", **given)
+
+
+def test_scikit_learn_on_a_cluster(client: Any) -> None:
+    """By joblib's backend; models use one thread in each worker."""
+    model = RetGKClassifier(C=1, p=1, scale=1, random_state=0)
+    here = cross_val_score(model, DATA.graphs, DATA.targets, cv=3)
+    with client.as_current(), joblib.parallel_config("dask"):
+        there = cross_val_score(model, DATA.graphs, DATA.targets, cv=3)
+    np.testing.assert_array_equal(there, here)
