@@ -29,7 +29,7 @@ test: lint types ## Set up, and run lint, types and all tests
 LOWEST := .venv-lowest
 $(LOWEST)/.installed: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv --clear $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[igraph,networkx,rdkit]' hypothesis pandas pytest pytest-xdist
+	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[igraph,index,networkx,rdkit]' hypothesis pandas pytest pytest-xdist
 	$(LOWEST)/bin/python -m pip check
 	@touch $@
 
@@ -111,6 +111,11 @@ bench-large: $(STAMP) ## Measure a million molecules to saved vectors, and one g
 bench-molecules: $(STAMP) ## Measure molecules beside fingerprints with a forest (MOLECULES=folder of tables)
 	$(BIN)/python -m benchmarks.bench_molecules $(MOLECULES)
 	$(BIN)/python -m benchmarks.report
+
+.PHONY: bench-index
+bench-index: $(STAMP) ## Measure an index of all molecules of a file (SMILES=file.csv.gz)
+	for step in build search add meaning columns; do \
+	  $(BIN)/python -m benchmarks.bench_index $$step $(SMILES) --folder bench-index || exit 1; done
 
 .PHONY: bench-simd
 bench-simd: $(STAMP) ## Measure vector code by hand against plain numba (DATA=folder of the sets)

@@ -7,6 +7,7 @@ import argparse
 import itertools
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 from benchmarks.bench_retgk2 import LIMIT as RETGK2_LIMIT
@@ -20,7 +21,10 @@ from retgk.paper.table_cells import TABLES as PAPER_TABLES
 from retgk.paper.table_results import records_by_cell, table_rows
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "docs" / "benchmarks.md"]
+PAGES = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("benchmarks", "similarity_search")),
+]
 PAPER_RECORDS = ROOT / "docs" / "paper" / "records.jsonl.gz"
 PAPER_BASELINE = ROOT / "benchmarks" / "records" / "paper.jsonl"
 
@@ -342,7 +346,58 @@ def beside_sentence(totals):
     return f"{BESIDE} taken beside accuracies: {'; '.join(marked)}." if marked else ""
 
 
+INDEX_COLUMNS = {
+    "libraries": {
+        "library": "library",
+        "version": "version",
+        "numbers": "storage",
+        "build, s": "build_seconds",
+        "queries / s": "queries_per_second",
+        "recall@10": "recall",
+        "MB": "megabytes",
+    },
+    "columns": {
+        "features": "n_components",
+        "columns": "columns",
+        "numbers": "storage",
+        "bytes per graph": "bytes_per_graph",
+        "share of the nearest": "share_of_nearest",
+        "distance / exact": "distance_over_exact",
+    },
+    "search": {
+        "graphs": "n_graphs",
+        "method": "method",
+        "expansion": "expansion",
+        "recall@10": "recall",
+        "queries / s": "queries_per_second",
+        "per processor second": "queries_per_processor_second",
+        "load": "load",
+    },
+    "meaning": {
+        "graphs": "n_graphs",
+        "neighbours": "method",
+        "mean Tanimoto": "tanimoto",
+        "standard error": "tanimoto_error",
+        "share of the exact kernel's": "share_of_nearest",
+    },
+}
+
+
+def index_table(step):
+    """Records of one step of bench_index, in the order in which they were made."""
+    columns = INDEX_COLUMNS[step]
+    records = [record for record in read_records("index") if record["step"] == step]
+    if not records:
+        return "(not measured yet)"
+    rows = [
+        ["" if (value := record.get(key)) is None else value for key in columns.values()]
+        for record in records
+    ]
+    return f"{table(list(columns), rows)}\n\n{run_line(records[0])}"
+
+
 TABLES = {
+    **{f"index-{step}": partial(index_table, step) for step in INDEX_COLUMNS},
     "classifier": classifier_table,
     "joint": joint_table,
     "large_graph": large_graph_table,

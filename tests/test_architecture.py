@@ -41,6 +41,7 @@ LAYERS = (
     "estimators",
     "persistence",
     "cluster",
+    "search",
     "plot",
     "paper",
     "cli",

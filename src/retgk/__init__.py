@@ -67,6 +67,8 @@ if TYPE_CHECKING:
     from retgk.persistence.model_files import load_model as load_model
     from retgk.persistence.model_files import save_model as save_model
     from retgk.refinement.refined_labels import refined_labels as refined_labels
+    from retgk.search.duplicates import duplicate_groups as duplicate_groups
+    from retgk.search.graph_index import GraphIndex as GraphIndex
     from retgk.walks.return_probabilities import return_probabilities as return_probabilities
     from retgk.walks.sampling import sample_nodes as sample_nodes
 
@@ -78,6 +80,7 @@ _MODULE_OF = {
     "Gaussian": "retgk.kernels.node_kernels",
     "GraphBatch": "retgk.graphs.batch",
     "GraphDataset": "retgk.io.graph_dataset",
+    "GraphIndex": "retgk.search.graph_index",
     "InvalidInputError": "retgk.errors",
     "Laplacian": "retgk.kernels.node_kernels",
     "Polynomial": "retgk.kernels.node_kernels",
@@ -88,6 +91,7 @@ _MODULE_OF = {
     "RetGKRegressor": "retgk.estimators.regressor",
     "as_batch": "retgk.io.converters",
     "distance": "retgk.estimators.comparisons",
+    "duplicate_groups": "retgk.search.duplicates",
     "embed_files": "retgk.cluster.embedded_files",
     "embedding_gram": "retgk.engine.embedded.embedding_gram",
     "embedding_products": "retgk.engine.embedded.embedding_gram",

@@ -10,6 +10,7 @@ import typer
 
 from retgk.cli.cluster_options import ClusterOptions
 from retgk.cli.command import command
+from retgk.cli.commands_index import is_index, similar_in_index
 from retgk.cli.model_options import (
     EmbeddingOptions,
     KernelOptions,
@@ -18,12 +19,7 @@ from retgk.cli.model_options import (
 )
 from retgk.cli.options import Common, FileRole, OptionalOutput, Output, Reading, Source
 from retgk.cli.outputs import Table, check_output, report_output, write_table
-from retgk.cli.sources import (
-    key_columns,
-    molecule_graphs,
-    read_collection,
-    used_graphs,
-)
+from retgk.cli.sources import key_columns, query_graph, read_collection
 from retgk.cli.terminal import Stopwatch, print_record, print_table
 from retgk.errors import InvalidInputError
 
@@ -205,6 +201,7 @@ Count = Annotated[int, typer.Option("--count", "-k", min=1, help="How many graph
         "retgk similar MUTAG --index 17",
         "retgk similar molecules.smi --smiles CC(=O)Oc1ccccc1C(=O)O -k 10",
         "retgk similar graphs/ --query mine.graphml -o found.csv",
+        "retgk similar index/ --smiles CC(=O)Oc1ccccc1C(=O)O",
     ]
 )
 def similar(
@@ -219,16 +216,30 @@ def similar(
     output: OptionalOutput = None,
     scale_attributes: ScaleAttributes = "raw",
 ) -> None:
-    """Show the graphs that are most similar to one graph, the most similar first."""
+    """
+    Show the graphs that are most similar to one graph, the most similar first.
+
+    GRAPHS may be the folder of an index (see `retgk index build`): then the nearest graphs are
+    found in it, with their distances.
+    """
     if sum(given is not None for given in (index, query, smiles)) != 1:
         raise InvalidInputError("give one query: --index, --query or --smiles")
     if output is not None:
         check_output(output, has_matrix=False)
+    if is_index(Path(source)):
+        if replace(walks, n_jobs=None) != Walks() or scale_attributes != "raw":
+            raise InvalidInputError("an index has its own walks; leave out options for nodes")
+        similar_in_index(Path(source), (query, smiles), count, output, reading, common)
+        return
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
         position = None if index is None else _position(collection, index)
-        graph = _query_graph(collection, reading, common, (position, query, smiles))
+        graph = (
+            query_graph(reading, common, query, smiles)
+            if position is None
+            else collection.graphs[position]
+        )
     with watch.timing("search"):
         nodes = {**walks.parameters(), "scale_attributes": scale_attributes}
         found, values = _most_similar(graph, collection, position, count, nodes)
@@ -251,26 +262,6 @@ def _position(collection: GraphDataset, index: int) -> int:
             f"there is no graph {index}: {collection.name} has {len(collection)}, from 0 on"
         )
     return int(numbers.index(index))
-
-
-def _query_graph(
-    collection: GraphDataset,
-    reading: Reading,
-    common: Common,
-    given: tuple[int | None, str | None, str | None],
-) -> GraphBatch:
-    """Graph to look for, from its position in the collection, --query or --smiles."""
-    position, query, smiles = given
-    if position is not None:
-        return collection.graphs[position]
-    if smiles is not None:
-        return used_graphs(molecule_graphs([smiles], reading), reading)
-    assert query is not None
-    own = replace(reading, targets=None, target_column=None, format=None)
-    asked = read_collection(query, own, common, announce=False)
-    if len(asked) != 1:
-        raise InvalidInputError(f"{asked.name} holds {len(asked)} graphs; a query is one")
-    return asked.graphs
 
 
 def _most_similar(

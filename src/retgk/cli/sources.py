@@ -22,18 +22,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retgk.graphs.batch import GraphBatch
-    from retgk.io.formats.smiles_files import MoleculeStream
+    from retgk.io.formats.smiles_files import MoleculeStream, SmilesReading
     from retgk.io.graph_dataset import GraphDataset
 
 __all__ = [
     "column_values",
     "key_columns",
     "left_out_as_note",
+    "molecule_file",
     "molecule_graphs",
     "molecule_stream",
+    "query_graph",
     "read_collection",
+    "read_jobs",
     "reading_options",
     "required_targets",
+    "smiles_reading",
     "source_smiles",
     "used_graphs",
 ]
@@ -52,7 +56,7 @@ def read_collection(
 ) -> GraphDataset:
     """Read graphs, long files in several processes, and say on standard error what they are."""
     with left_out_as_note(common):
-        dataset = _read_source(source, reading, _read_jobs(n_jobs))
+        dataset = _read_source(source, reading, read_jobs(n_jobs))
     dataset = replace(dataset, graphs=used_graphs(dataset.graphs, reading))
     if announce:
         note(common, f"{dataset.name}: {dataset.graphs!r}")
@@ -67,31 +71,37 @@ def molecule_stream(
 
     Targets are checked all together, so there is no stream where any are read.
     """
-    from retgk.io.formats.smiles_files import MoleculeStream, SmilesReading
+    from retgk.io.formats.smiles_files import MoleculeStream
     from retgk.io.read_graphs import SMILES_SUFFIXES
 
-    path = _molecule_file(source, reading)
+    path = molecule_file(source, reading)
     if path is None or not (reading.format or SMILES_SUFFIXES & set(path.suffixes)):
         return None
     if reading.targets is not None or reading.target_column is not None:
         return None
-    how = SmilesReading(
-        reading.smiles_column,
-        None,
-        reading.skip_invalid,
-        bool(reading.bond_orders),
-        reading.atom_attribute or (),
-        bool(reading.add_hydrogens),
-        bool(reading.bond_types),
-    )
-    stream = MoleculeStream(path, how, reading.max_bytes, _read_jobs(n_jobs))
+    stream = MoleculeStream(path, smiles_reading(reading), reading.max_bytes, read_jobs(n_jobs))
     if stream.n_molecules <= STREAMED:
         return None
     note(common, f"{path.name}: {stream.n_molecules:,} molecules, read and embedded in pieces")
     return stream
 
 
-def _read_jobs(n_jobs: int | None) -> int:
+def smiles_reading(reading: Reading) -> SmilesReading:
+    """What is read of a file of molecules."""
+    from retgk.io.formats.smiles_files import SmilesReading
+
+    return SmilesReading(
+        reading.smiles_column,
+        reading.target_column,
+        reading.skip_invalid,
+        bool(reading.bond_orders),
+        reading.atom_attribute or (),
+        bool(reading.add_hydrogens),
+        bool(reading.bond_types),
+    )
+
+
+def read_jobs(n_jobs: int | None) -> int:
     """Processes that read: all cores unless the user asks for fewer."""
     return -1 if n_jobs is None else n_jobs
 
@@ -114,6 +124,20 @@ def molecule_graphs(smiles: list[str], reading: Reading) -> GraphBatch:
         bond_orders=bool(reading.bond_orders),
         bond_types=bool(reading.bond_types),
     )
+
+
+def query_graph(
+    reading: Reading, common: Common, query: str | None, smiles: str | None
+) -> GraphBatch:
+    """Graph to look for, from --query or --smiles."""
+    if smiles is not None:
+        return used_graphs(molecule_graphs([smiles], reading), reading)
+    assert query is not None
+    own = replace(reading, targets=None, target_column=None, format=None)
+    asked = read_collection(query, own, common, announce=False)
+    if len(asked) != 1:
+        raise InvalidInputError(f"{asked.name} holds {len(asked)} graphs; a query is one")
+    return asked.graphs
 
 
 def required_targets(dataset: GraphDataset) -> NDArray[Any]:
@@ -164,7 +188,7 @@ def column_values(source: str, dataset: GraphDataset, reading: Reading, name: st
         return _lines_from(Path(name), len(dataset), reading.max_bytes, "a group")
     from retgk.io.formats.smiles_files import table_column
 
-    path = _molecule_file(source, reading)
+    path = molecule_file(source, reading)
     if path is None or not {".csv", ".tsv"} & set(path.suffixes):
         raise InvalidInputError(
             f"{source} is no table with a column {name!r}; give a text file of one line per graph "
@@ -178,7 +202,7 @@ def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[
     """SMILES of the molecules that were read."""
     from retgk.io.formats.smiles_files import SmilesReading, smiles_texts
 
-    path = _molecule_file(source, reading)
+    path = molecule_file(source, reading)
     if path is None:
         raise InvalidInputError(
             f"scaffolds are those of molecules, and {source} is no file of SMILES; use --groups or "
@@ -189,7 +213,7 @@ def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[
     return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
 
 
-def _molecule_file(source: str, reading: Reading) -> Path | None:
+def molecule_file(source: str, reading: Reading) -> Path | None:
     """File of SMILES that a source is; None if it is another, or no file."""
     from retgk.io.formats.graph_files import format_of
 

@@ -15,6 +15,7 @@ merged to, and <m_G, m_G> always has such pairs. True errors are far below the p
 promise does not count on it.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -72,7 +73,7 @@ def tile_error(widths: Sequence[int], squared: Sequence[bool]) -> float:
         for d, is_squared in zip(widths, squared, strict=True)
     ]
     n_sums = len(relative)  # adding factors up rounds once more for each
-    return _UNIT_32 * ((max(relative) + n_sums) / np.e + 10) + MAX_RELATIVE_ERROR_32
+    return _UNIT_32 * ((max(relative) + n_sums) / math.e + 10) + MAX_RELATIVE_ERROR_32
 
 
 def reduce_points(

@@ -166,14 +166,15 @@ def parsed_pieces(
     n_jobs: int | None,
     *,
     skip_invalid: bool = False,
+    first: int = 0,
 ) -> Iterator[ParsedPiece]:
     """
     Convert strings piece by piece, in order, in several processes.
 
     Strings that cannot be read are an error, or left out with `skip_invalid`. A piece of which
-    nothing is left holds no graphs.
+    nothing is left holds no graphs. Strings are counted from `first` on.
     """
-    chunks = ((reader, texts, first, skip_invalid) for texts, first in _chunks(smiles))
+    chunks = ((reader, texts, start, skip_invalid) for texts, start in _chunks(smiles, first))
     return ordered_results(_parsed_piece, chunks, n_jobs)
 
 
@@ -205,10 +206,10 @@ def _checked_texts(smiles: Iterable[Any]) -> Iterator[str]:
         yield text
 
 
-def _chunks(smiles: Iterable[str]) -> Iterator[tuple[list[str], int]]:
+def _chunks(smiles: Iterable[str], first: int = 0) -> Iterator[tuple[list[str], int]]:
     """Cut a stream into pieces, with the positions they start at; long strings make short ones."""
     piece: list[str] = []
-    first = n_letters = 0
+    n_letters = 0
     for text in smiles:
         n_letters += len(text)
         if len(piece) == CHUNK or (n_letters > CHUNK_LETTERS and piece):

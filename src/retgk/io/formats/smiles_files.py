@@ -2,11 +2,11 @@
 
 import csv
 import warnings
-from array import array
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ __all__ = [
     "LeftOutWarning",
     "MoleculeStream",
     "SmilesReading",
+    "StreamPiece",
     "column_position",
     "csv_rows",
     "delimiter_of",
@@ -107,6 +108,17 @@ def read_smiles(
     )
 
 
+class StreamPiece(NamedTuple):
+    """Some molecules of a stream that stand one after the other."""
+
+    stop: int
+    """Number of the molecule after the last of them."""
+    numbers: list[int]
+    """Their places in the file, from 0 on."""
+    names: list[str]
+    graphs: GraphBatch
+
+
 class MoleculeStream:
     """
     Molecules of a file, some of them at a time: for more than fit into memory.
@@ -130,23 +142,45 @@ class MoleculeStream:
 
     def __iter__(self) -> Iterator[GraphBatch]:
         """Read batches of up to 10,000 molecules, in order."""
-        skip_invalid = self.reading.skip_invalid
-        numbers = array("q")  # of lines
+        return (piece.graphs for piece in self.pieces())
+
+    def pieces(self, first: int = 0) -> Iterator[StreamPiece]:
+        """Read the molecules from one on, up to 10,000 at a time, with their names."""
+        under_way: deque[_Molecule] = deque()
 
         def texts() -> Iterator[str]:
-            for molecule in self._lines():
-                if skip_invalid:
-                    numbers.append(molecule.line)
+            for molecule in islice(self._lines(), first, None):
+                under_way.append(molecule)
                 yield molecule.smiles
 
-        left_out: list[int] = []
+        stop, left_out = first, []
+        skip_invalid = self.reading.skip_invalid
         with _naming(self.path):
-            pieces = parsed_pieces(self._reader, texts(), self.n_jobs, skip_invalid=skip_invalid)
-            for piece in pieces:
-                left_out += [numbers[row] for row in piece.unreadable]
+            for piece in parsed_pieces(
+                self._reader, texts(), self.n_jobs, skip_invalid=skip_invalid, first=first
+            ):
+                unread = {row - stop for row in piece.unreadable}
+                own = [under_way.popleft() for _ in range(len(piece.graphs) + len(unread))]
+                stop += len(own)
+                left_out += [own[row].line for row in sorted(unread)]
                 if len(piece.graphs):
-                    yield _with_column(piece.graphs, self.reading)
+                    kept = [row for row in range(len(own)) if row not in unread]
+                    numbers = [stop - len(own) + row for row in kept]
+                    names = [own[row].name for row in kept]
+                    graphs = _with_column(piece.graphs, self.reading)
+                    yield StreamPiece(stop, numbers, names, graphs)
         _warn_of_left_out(self.path, left_out)
+
+    def sample(self, n_molecules: int) -> GraphBatch:
+        """Read molecules from all over the file, about so many; bad ones are left out."""
+        step = max(1, self.n_molecules // n_molecules)
+        texts = (molecule.smiles for molecule in islice(self._lines(), 0, None, step))
+        pieces = parsed_pieces(self._reader, texts, self.n_jobs, skip_invalid=True)
+        return _with_column(GraphBatch.concatenate(p.graphs for p in pieces), self.reading)
+
+    def names(self) -> Iterator[str]:
+        """Name of every molecule: that of the file, or its SMILES."""
+        return (molecule.name for molecule in self._lines())
 
     def _lines(self) -> Iterator[_Molecule]:
         """Molecules within a budget; what long ones cost in time is not given back."""

@@ -1,0 +1,1 @@
+"""Collections that are searched: an index of graphs, and groups of equal graphs."""

@@ -1,0 +1,283 @@
+"""An index finds what a scan finds, keeps ids aligned, and comes back from its folder the same."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from retgk import GraphIndex, InvalidInputError, RetGKEmbedding, pairwise_distances
+from retgk.io.converters import from_smiles
+from retgk.io.datasets.generators import make_graph_classification
+from retgk.search import row_store
+from retgk.search.vector_codec import fit_codec
+from retgk.search.vector_scan import scan
+
+GRAPHS = make_graph_classification(600, n_labels=3, n_nodes=(6, 14), random_state=0).graphs
+OTHERS = make_graph_classification(40, n_labels=3, n_nodes=(6, 14), random_state=1).graphs
+EMBEDDING = RetGKEmbedding(
+    feature_map="phases", n_components=128, dtype=np.float32, random_state=0
+).fit(GRAPHS)
+NAMES = [f"graph {number}" for number in range(len(GRAPHS))]
+
+
+def new_index(**options: object) -> GraphIndex:
+    """Make an index with graphs of neighbours although it is small."""
+    settings: dict = {"n_columns": 32, "scan_below": 100, **options}
+    return GraphIndex(EMBEDDING, **settings)
+
+
+@pytest.fixture(scope="module")
+def index() -> GraphIndex:
+    return new_index(keep_graphs=True).fit(GRAPHS, NAMES)
+
+
+def assert_same_answers(first: GraphIndex, second: GraphIndex, **options: object) -> None:
+    own, its = (each.query(OTHERS, 7, **options) for each in (first, second))
+    assert own.ids.tolist() == its.ids.tolist()
+    assert own.distances.tobytes() == its.distances.tobytes()
+
+
+def naive_neighbours(index: GraphIndex, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and distances, from all differences of decoded vectors."""
+    rows = index.state().rows
+    codec = rows.codec
+    stored = codec.decode(np.concatenate([piece.vectors for piece in rows.pieces]))
+    asked = codec.decode(codec.encode(index.embedding_.transform(OTHERS)))
+    squared = ((asked[:, None].astype(float) - stored.astype(float)) ** 2).sum(axis=2)
+    squared[:, rows.removed] = np.inf
+    order = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    return order, np.sqrt(np.take_along_axis(squared, order, axis=1))
+
+
+@pytest.mark.parametrize("storage", ["int8", "float16"])
+def test_a_scan_finds_the_nearest(storage: str) -> None:
+    index = new_index(storage=storage).fit(GRAPHS)
+    index.remove([3, 5])
+    rows, distances = naive_neighbours(index, 9)
+    found = index.query(OTHERS, 9, method="scan")
+    np.testing.assert_allclose(found.distances, distances, rtol=1e-5, atol=1e-6)
+    assert (found.ids == rows).mean() > 0.99  # of equal distances, rounding may choose
+
+
+@pytest.mark.parametrize("storage", ["int8", "float16"])
+def test_graphs_of_neighbours_find_what_a_scan_finds(
+    storage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_store, "RUN_ROWS", 256)
+    index = new_index(storage=storage).fit(GRAPHS)
+    assert sorted(index.state().rows.graphs) == [0, 1]  # 88 rows are left to be scanned
+    exact = index.query(OTHERS, method="scan")
+    found = index.query(OTHERS, method="approximate")
+    assert (found.distances <= exact.distances[:, -1:] + 1e-12).mean() > 0.97
+    assert np.array_equal(found.distances, np.sort(found.distances, axis=1))
+
+
+def test_distances_are_those_of_mean_embeddings() -> None:
+    index = GraphIndex(random_state=0).fit(GRAPHS)
+    found = index.query(OTHERS, 20)
+    exact = np.take_along_axis(pairwise_distances(OTHERS, GRAPHS), found.ids, axis=1)
+    np.testing.assert_allclose(found.distances, exact, rtol=0.1, atol=0.01)
+
+
+def test_reranking_gives_exact_distances(index: GraphIndex) -> None:
+    exact = pairwise_distances(OTHERS, GRAPHS)
+    found = index.query(OTHERS, 5, rerank=len(GRAPHS))
+    np.testing.assert_allclose(found.distances, np.sort(exact, axis=1)[:, :5], atol=1e-5)
+    rows = np.array([[NAMES.index(name) for name in row] for row in found.ids])
+    np.testing.assert_allclose(np.take_along_axis(exact, rows, 1), found.distances, atol=1e-5)
+
+
+def test_an_equal_graph_is_found_at_distance_zero(index: GraphIndex) -> None:
+    found = index.query(GRAPHS[100:130], 1)
+    assert found.distances.max() == 0
+    assert np.mean(found.ids[:, 0] == NAMES[100:130]) > 0.9  # others may be equal to it
+
+
+def test_ids_stay_with_their_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_store, "PIECE_ROWS", 64)
+    index = new_index(scan_below=1000).fit(GRAPHS[:200], NAMES[:200])
+    for start in range(200, 600, 33):
+        index.add(GRAPHS[start : start + 33], NAMES[start : start + 33])
+    pieces = index.state().rows.pieces
+    assert max(map(len, pieces)) <= 64
+    assert len(pieces) < 20
+    whole = new_index(scan_below=1000)
+    whole.fit_vectors(GRAPHS[:200]).add(GRAPHS, NAMES)
+    assert_same_answers(index, whole)
+    assert all(name in index for name in NAMES)
+    assert "graph" not in index
+    assert 3 not in index
+
+
+def test_numbers_go_on_by_default() -> None:
+    index = new_index().fit(GRAPHS[:50]).add(GRAPHS[50:80])
+    index.remove([79])
+    index.add(GRAPHS[80:81])
+    assert 80 in index
+    assert 79 not in index
+    assert len(index) == 80
+    assert index.query(GRAPHS[80], 1).ids.dtype == np.int64
+
+
+def test_removed_graphs_are_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_store, "RUN_ROWS", 512)
+    index = new_index().fit(GRAPHS, NAMES)
+    gone = index.query(OTHERS, 10).ids.ravel().tolist()
+    gone = list(dict.fromkeys([*gone, *NAMES[:450]]))
+    index.remove(gone)
+    found = index.query(OTHERS, 10, method="approximate")
+    assert not set(found.ids.ravel()) & set(gone)
+    assert len(index) == 600 - len(gone)
+    exact = index.query(OTHERS, 10, method="scan")
+    assert (found.distances <= exact.distances[:, -1:] + 1e-12).mean() > 0.97
+    index.add(GRAPHS[:5], NAMES[:5])
+    assert NAMES[0] in index
+    assert index.query(GRAPHS[0], 1).distances[0, 0] == 0
+
+
+def test_more_neighbours_than_graphs() -> None:
+    index = new_index().fit(GRAPHS[:4])
+    assert index.query(OTHERS, 10).ids.shape == (len(OTHERS), 4)
+    index.remove([0, 1, 2, 3])
+    assert index.query(OTHERS).ids.shape == (len(OTHERS), 0)
+    assert len(index) == 0
+
+
+def test_threads_and_company_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_store, "RUN_ROWS", 256)
+    one, two = (new_index(n_jobs=n_jobs).fit(GRAPHS) for n_jobs in (1, 2))
+    for run, graph in one.state().rows.graphs.items():
+        assert graph.path.read_bytes() == two.state().rows.graphs[run].path.read_bytes()
+    assert_same_answers(one, two)
+    together = one.query(OTHERS)
+    alone = [one.query(graph) for graph in OTHERS]
+    assert np.array_equal(together.ids, np.concatenate([found.ids for found in alone]))
+    assert np.array_equal(together.distances, np.concatenate([found.distances for found in alone]))
+
+
+def test_a_saved_index_is_the_same(index: GraphIndex, tmp_path: Path) -> None:
+    index.save(tmp_path / "index")
+    loaded = GraphIndex.load(tmp_path / "index")
+    assert len(loaded) == 600
+    assert isinstance(loaded.state().rows.pieces[0].vectors.base, np.memmap)
+    for options in ({}, {"method": "scan"}, {"rerank": 20}):
+        assert_same_answers(index, loaded, **options)
+
+
+def test_saving_again_writes_what_is_new(tmp_path: Path) -> None:
+    index = new_index().fit(GRAPHS[:500])
+    index.save(tmp_path)
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    loaded = GraphIndex.load(tmp_path).add(GRAPHS[500:520])
+    loaded.remove([7])
+    loaded.save(tmp_path)
+    after = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    kept = {name for name in before if before[name] == after.get(name)}
+    assert {name.partition("-")[0] for name in kept} >= {"axes", "embedding", "graph", "vectors"}
+    again = GraphIndex.load(tmp_path)
+    assert len(again) == 519
+    assert 7 not in again
+    assert 519 in again
+    assert_same_answers(loaded, again)
+    again.save(tmp_path / "copy")
+    assert_same_answers(again, GraphIndex.load(tmp_path / "copy"))
+
+
+def test_two_who_write_one_folder_lose_nothing(tmp_path: Path) -> None:
+    new_index().fit(GRAPHS[:20]).save(tmp_path)
+    first, second = GraphIndex.load(tmp_path), GraphIndex.load(tmp_path)
+    first.add(GRAPHS[20:30]).save(tmp_path)
+    with pytest.raises(InvalidInputError, match="has changed since it was opened"):
+        second.add(GRAPHS[30:40]).save(tmp_path)
+    assert len(GraphIndex.load(tmp_path)) == 30
+    second.save(tmp_path / "other")
+    assert len(GraphIndex.load(tmp_path / "other")) == 30
+    first.add(GRAPHS[30:40]).save(tmp_path)
+    assert len(GraphIndex.load(tmp_path)) == 40
+
+
+def test_a_graph_of_neighbours_is_extended(tmp_path: Path) -> None:
+    index = new_index().fit(GRAPHS[:300])
+    index.save(tmp_path)
+    loaded = GraphIndex.load(tmp_path).add(GRAPHS[300:])
+    assert loaded.facts()["linked"] == 600
+    loaded.save(tmp_path)
+    assert len(list(tmp_path.glob("graph-*"))) == 1
+    assert_same_answers(loaded, GraphIndex.load(tmp_path))
+
+
+def test_a_fitted_embedding_is_left_alone() -> None:
+    before = EMBEDDING.maps_
+    assert new_index().fit(GRAPHS[:50]).embedding_ is EMBEDDING
+    assert EMBEDDING.maps_ is before
+    unfitted = RetGKEmbedding(n_components=8, random_state=0)
+    index = GraphIndex(unfitted).fit(GRAPHS[:50])
+    assert not hasattr(unfitted, "maps_")
+    assert index.query(GRAPHS[3], 1).distances[0, 0] == 0
+
+
+def test_new_graphs_are_read_as_the_fitted_ones() -> None:
+    index = GraphIndex(random_state=0).fit(from_smiles(["CCO", "CCN", "CC=O"], bond_orders=True))
+    assert index.query(["CC=O"], 1).ids[0, 0] == 2
+
+
+def test_few_vectors_are_not_turned() -> None:
+    vectors = np.random.default_rng(0).normal(size=(100, 64)).astype(np.float32)
+    assert fit_codec(vectors, 32, None).axes is None
+    many = np.repeat(vectors, 2, axis=0)
+    turned = fit_codec(many, 32, None)
+    assert turned.storage == "int8"
+    assert turned.axes is not None
+    assert turned.axes.shape == (64, 32)
+    np.testing.assert_allclose(turned.axes.T @ turned.axes, np.eye(32), atol=1e-5)
+
+
+def test_ties_are_broken_by_row() -> None:
+    codec = fit_codec(np.eye(4, dtype=np.float32), 4, "float16")
+    stored = codec.encode(np.ones((50, 4), np.float32))
+    squared, rows = scan(stored[:2], [(0, stored[:30], None), (30, stored[30:], None)], 5, codec)
+    assert rows.tolist() == [[0, 1, 2, 3, 4]] * 2
+    assert not squared.any()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda index: index.add(GRAPHS[:2], ["a"]), "there are 2 graphs but 1 ids"),
+        (lambda index: index.add(GRAPHS[:2], ["a", "a"]), "the id 'a' is given twice"),
+        (lambda index: index.add(GRAPHS[:1], NAMES[:1]), "'graph 0' is in the index already"),
+        (lambda index: index.add(GRAPHS[:1], [1]), "ids of this index are texts, not whole num"),
+        (lambda index: index.add(GRAPHS[:1]), "ids of this index are texts; give ids="),
+        (lambda index: index.add(GRAPHS[:1], [1.5]), "id 0 is 1.5; ids are all whole numbers"),
+        (lambda index: index.remove(["x", NAMES[0]]), "there is no graph 'x' in the index"),
+        (lambda index: index.query(OTHERS, 0), "k must be a whole number of at least 1"),
+        (lambda index: index.query(OTHERS, method="fast"), "method must be one of auto, scan"),
+        (lambda index: index.query(OTHERS, rerank=3), "rerank must be at least k=10"),
+        (lambda index: index.query(OTHERS.without_labels()), "label"),
+        (lambda _: GraphIndex().query(OTHERS), "the index is not fitted"),
+        (lambda _: GraphIndex(storage="int4"), "storage must be 'int8' or 'float16'"),
+        (lambda _: GraphIndex(n_columns=0), "n_columns must be a whole number"),
+        (lambda _: new_index().fit(GRAPHS[:9]).query(OTHERS, rerank=10), "keep_graphs=True"),
+        (lambda _: new_index().fit(GRAPHS[:9]).query(OTHERS, method="approximate"), "too few"),
+        (lambda _: GraphIndex.load("/nowhere"), "there is no index folder"),
+        (lambda _: GraphIndex(RetGKEmbedding(n_components=9000)).fit(GRAPHS), "columns, more than"),
+    ],
+)
+def test_errors_say_what_to_do(index: GraphIndex, call: object, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        call(index)  # type: ignore[operator]
+    assert len(index) == 600
+    assert NAMES[0] in index
+
+
+def test_a_folder_has_one_writer(tmp_path: Path) -> None:
+    from retgk.search.index_folder import Folder
+
+    index = new_index().fit(GRAPHS[:20])
+    with Folder(tmp_path).writing(), pytest.raises(InvalidInputError, match="another run is writ"):
+        index.save(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidInputError, match="is a file"):
+        index.save(tmp_path / "file")
+    assert os.listdir(tmp_path).count("manifest.json") == 0
