@@ -117,6 +117,11 @@ bench-index: $(STAMP) ## Measure an index of all molecules of a file (SMILES=fil
 	for step in build search add meaning columns; do \
 	  $(BIN)/python -m benchmarks.bench_index $$step $(SMILES) --folder bench-index || exit 1; done
 
+.PHONY: bench-explanations
+bench-explanations: $(STAMP) ## Measure explanations (DATA=folder of the sets, MOLECULES=folder of tables)
+	$(BIN)/python -m benchmarks.bench_explanations $(DATA) $(MOLECULES)
+	$(BIN)/python -m benchmarks.report
+
 .PHONY: bench-simd
 bench-simd: $(STAMP) ## Measure vector code by hand against plain numba (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.bench_simd $(DATA)

@@ -306,6 +306,47 @@ def molecules_cell(record, metric):
     return f"{mean:.3f} ({deviation:.3f})" if values[1:] else f"{mean:.3f}"
 
 
+def explanations_tables():
+    """Known motifs, removed nodes, other ways and cost, one table each."""
+    records = read_records("explanations")
+
+    def rows(part, *columns):
+        own = [r for r in records if r["part"] == part]
+        return [[r["name"], *(f"{r[c]:.3g}" for c in columns)] for r in own]
+
+    motifs = rows("motifs", "exact", "embedded")
+    groups = ("auc", "mean_share", "mean_share_of_others", "mutagens_with_it", "others_with_it")
+    deletion = rows(
+        "deletion", "decision", "mean_top", "mean_random", "mean_ratio", "cut_top", "cut_random",
+        "cut_ratio", "cut_top_by_single_cuts",
+    )  # fmt: skip
+    other_ways = ("missing", "difference", "largest_share", "rank_correlation", "seconds")
+    speed = ("predict_seconds", "explain_seconds", "ratio", "first_call_seconds")
+    tables = [
+        table(["ROC-AUC of motif nodes", "exact", "embedded"], motifs),
+        table(
+            ["atoms of mutagens", "ROC-AUC", "mean share", "of other atoms",
+             "mutagens that have some", "others that have some"],
+            rows("groups", *groups),
+        ),
+        table(
+            ["set", "decision value", "fall, 20 % highest", "random", "ratio",
+             "cut out: 20 % highest", "random", "ratio", "highest by single cuts"],
+            deletion,
+        ),
+        table(
+            ["20 graphs", "missing part of the rise", "mean largest difference", "largest share",
+             "rank correlation", "seconds", "seconds of `explain`"],
+            rows("alternatives", *other_ways, "seconds_integrated"),
+        ),
+        table(
+            ["1,000 molecules", "predict, s", "explain, s", "ratio", "first call of a model, s"],
+            rows("speed", *speed),
+        ),
+    ]  # fmt: skip
+    return "\n\n".join([*tables, run_line(records[0])])
+
+
 def paper_table():
     """How many cells agree, total kernel times beside the published ones, and if more is open."""
     cells = records_by_cell(read_paper_records(PAPER_RECORDS))
@@ -399,6 +440,7 @@ def index_table(step):
 TABLES = {
     **{f"index-{step}": partial(index_table, step) for step in INDEX_COLUMNS},
     "classifier": classifier_table,
+    "explanations": explanations_tables,
     "joint": joint_table,
     "large_graph": large_graph_table,
     "molecules": molecules_table,

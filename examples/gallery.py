@@ -16,7 +16,14 @@ from PIL import Image
 from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
-from retgk import ExponentialGraphKernel, RetGKKernel, load_digit_graphs, plot
+from retgk import (
+    ExponentialGraphKernel,
+    GraphBatch,
+    RetGKClassifier,
+    RetGKKernel,
+    load_digit_graphs,
+    plot,
+)
 from retgk.paper.figures import toy_graph
 
 FOLDER = Path(__file__).parent.parent / "docs" / "gallery"
@@ -27,12 +34,32 @@ def digit_places(graph):
     return graph.attributes[:, [2, 1]] * [1, -1]
 
 
+def explained_house():
+    """Nodes of a ring with a house, as a model sees them that tells such rings from others."""
+    rings = [(ring_with(n, has_house), has_house) for n in range(8, 20) for has_house in (0, 1)]
+    graphs, classes = zip(*rings, strict=True)
+    batch = GraphBatch.concatenate(graphs)
+    model = RetGKClassifier(cv=3, n_steps=20, random_state=0).fit(batch, classes)
+    graph = ring_with(13, 1)
+    return plot.explained_graph(graph, model.explain(graph, 1).of(0))
+
+
+def ring_with(n_nodes, has_house):
+    """A ring that a house hangs on, or a path of as many nodes."""
+    house = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4)]
+    own = house if has_house else [(k, k + 1) for k in range(4)]
+    edges = [(k, (k + 1) % n_nodes) for k in range(n_nodes)]
+    edges += [(n_nodes + a, n_nodes + b) for a, b in own] + [(0, n_nodes + 3)]
+    return GraphBatch.from_edges(n_nodes + 5, edges, symmetrize=True)
+
+
 def pictures_of_graphs():
     graph, centres = toy_graph()
     names = ["$C_1$", "$C_2$", "$C_3$"]
     yield "curves", plot.return_probability_curves(graph, centres, n_steps=40, labels=names)
     yield "graph", plot.graph_by_return_probability(graph, step=6)
     digit = load_digit_graphs().graphs[0]
+    yield "explained", explained_house()
     yield "digit", plot.graph_by_return_probability(digit, step=8, positions=digit_places(digit))
 
 

@@ -50,6 +50,7 @@ def kernel():
 DRAWINGS = {
     "curves": lambda ax=None: plot.return_probability_curves(path(7), [0, 3], ax=ax),
     "graph": lambda ax=None: plot.graph_by_return_probability(star(5), 2, ax=ax),
+    "explained": lambda ax=None: plot.explained_graph(path(3), [0.5, -0.1, 0.0], ax=ax),
     "heat map": lambda ax=None: plot.gram_heat_map(kernel(), CLASSES, ax=ax),
     "map": lambda ax=None: plot.collection_map(kernel(), CLASSES, ax=ax),
     "confusion": lambda ax=None: plot.confusion_matrix(CLASSES, CLASSES[::-1], ax=ax),
@@ -73,7 +74,7 @@ def test_new_axes_in_a_figure_of_their_own(name, own_axes):
     assert not own_axes.has_data()
 
 
-@pytest.mark.parametrize("name", sorted(set(DRAWINGS) - {"graph"}))
+@pytest.mark.parametrize("name", sorted(set(DRAWINGS) - {"graph", "explained"}))
 def test_axes_are_labelled(name):
     ax = DRAWINGS[name]()
     assert ax.get_xlabel()
@@ -107,6 +108,50 @@ def test_nodes_are_coloured_by_the_step():
     edges, nodes = ax.collections
     np.testing.assert_array_equal(nodes.get_array(), return_probabilities(graph, 3)[:, -1])
     assert len(edges.get_segments()) == graph.n_edges
+
+
+def test_shares_have_a_symmetric_scale():
+    nodes = plot.explained_graph(path(3), [0.5, -0.1, 0.0]).collections[1]
+    assert nodes.get_clim() == (-0.5, 0.5)
+    np.testing.assert_array_equal(nodes.get_array(), [0.5, -0.1, 0.0])
+    for_it, against, neither = (tuple(nodes.cmap(nodes.norm(x))[:3]) for x in (0.5, -0.5, 0.0))
+    assert for_it == mpl.colors.to_rgb("#D55E00")
+    assert against == mpl.colors.to_rgb("#0072B2")
+    np.testing.assert_allclose(neither, 1, atol=0.01)
+    assert plot.explained_graph(path(3), [0.5, -0.1, 0.0], limit=2).collections[1].get_clim() == (
+        -2.0,
+        2.0,
+    )
+    assert plot.explained_graph(path(3), np.zeros(3)).collections[1].get_clim() == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("shares", "limit", "message"),
+    [
+        ([0.5, 1.0], None, r"shares must be finite and of shape \(3,\)"),
+        ([0.5, 1.0, np.nan], None, "shares must be finite"),
+        (["a", "b", "c"], None, "shares must be numbers"),
+        ([0.5, 1.0, 2.0], 0, "limit must be a positive number, got 0"),
+        ([0.5, 1.0, 2.0], "wide", "limit must be a positive number"),
+    ],
+)
+def test_wrong_shares(shares, limit, message):
+    with pytest.raises(InvalidInputError, match=message):
+        plot.explained_graph(path(3), shares, limit=limit)
+    with pytest.raises(InvalidInputError, match=message):
+        plot.explained_molecule("CCO", shares, limit=limit)
+
+
+def test_atoms_are_coloured_by_their_shares():
+    pytest.importorskip("rdkit")
+    drawn = plot.explained_molecule("CCO", [1.0, 0.0, -1.0])
+    assert drawn.count("<ellipse") == 2
+    assert "#D55E00" in drawn
+    assert "#0072B2" in drawn
+    assert "atom-8" not in drawn
+    assert "atom-8" in plot.explained_molecule("CCO", np.eye(9)[0])  # with its hydrogens
+    with pytest.raises(InvalidInputError, match="RDKit cannot read 'no'"):
+        plot.explained_molecule("no", [1.0])
 
 
 def test_given_positions():

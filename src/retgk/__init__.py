@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from retgk.estimators.comparisons import similarity as similarity
     from retgk.estimators.comparisons import squared_mmd as squared_mmd
     from retgk.estimators.embedding import RetGKEmbedding as RetGKEmbedding
+    from retgk.estimators.explanation import Explanation as Explanation
     from retgk.estimators.gram_file import write_mean_embedding_gram as write_mean_embedding_gram
     from retgk.estimators.kernel import RetGKKernel as RetGKKernel
     from retgk.estimators.regressor import RetGKRegressor as RetGKRegressor
@@ -76,6 +77,7 @@ __version__ = "0.1.0.dev0"
 
 _MODULE_OF = {
     "Delta": "retgk.kernels.node_kernels",
+    "Explanation": "retgk.estimators.explanation",
     "ExponentialGraphKernel": "retgk.kernels.graph_kernels",
     "Gaussian": "retgk.kernels.node_kernels",
     "GraphBatch": "retgk.graphs.batch",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,12 @@ from retgk.cli.command import command
 from retgk.cli.cross_validation import chosen_parameters, is_regression, new_model, scores
 from retgk.cli.metrics import check_metric_names, selecting_model, selection_metric
 from retgk.cli.model_options import DEFAULT_COMPONENTS, Components, Learning, Walks
-from retgk.cli.model_reading import as_fitted
+from retgk.cli.model_reading import (
+    MODEL_REMEDIES,
+    MaxSteps,
+    load_predictor,
+    read_for_model,
+)
 from retgk.cli.options import Common, FileRole, ModelFile, Output, Reading, Source
 from retgk.cli.outputs import Table, check_new_file, check_output, report_output, write_table
 from retgk.cli.sources import key_columns, read_collection, required_targets
@@ -137,10 +141,6 @@ def _warn_of_size(path: Path, n_bytes: int) -> None:
 Probabilities = Annotated[
     bool, typer.Option("--probabilities", help="Write the probability of every class too.")
 ]
-MaxSteps = Annotated[
-    int,
-    typer.Option("--max-steps", min=1, help="Most steps of walks that the model file may ask for."),
-]
 
 
 @command(
@@ -148,11 +148,7 @@ MaxSteps = Annotated[
         "retgk predict mutag.retgk new.smi",
         "retgk predict mutag.retgk new.parquet --probabilities -o predictions.csv",
     ],
-    remedies={
-        "model_bytes": "give a larger --max-bytes if you trust it",
-        "max_steps": "give a larger --max-steps if you trust it",
-        "model_file": "give a file as `retgk fit` wrote it",
-    },
+    remedies=MODEL_REMEDIES,
 )
 def predict(
     model_file: ModelFile,
@@ -173,15 +169,11 @@ def predict(
     check_output(output, has_matrix=False)
     watch = Stopwatch()
     with watch.timing("read"):
-        if not model_file.is_file():
-            raise InvalidInputError(
-                f"there is no model file {model_file}; make it with `retgk fit`"
-            )
         limits = (reading.max_bytes, max_steps)
-        model = _load_predictor(model_file, probabilities, limits)
-        reading = as_fitted(reading, model.reading_, source)
-        reading = replace(reading, max_bytes=_limit_for_graphs(source, reading.max_bytes))
-        collection = read_collection(source, reading, common)
+        model = load_predictor(model_file, limits)
+        if probabilities and not hasattr(model, "predict_proba"):
+            raise InvalidInputError(f"{model_file} predicts values, which have no probabilities")
+        collection = read_for_model(model, source, reading, common)
     with watch.timing("predict"):
         predictions = model.predict(collection.graphs)
         columns = {"prediction": predictions}
@@ -196,31 +188,6 @@ def predict(
     report_output(table, output, common, watch, graphs=len(collection), **facts)
     if facts and not common.json:
         note(common, ", ".join(f"{name} {value:.4f}" for name, value in facts.items()))
-
-
-def _limit_for_graphs(source: str, max_bytes: int | None) -> int | None:
-    """Give the limit that was meant for the model, unless graphs may have more by their size."""
-    from retgk.runtime.parse_budget import ParseBudget
-
-    if max_bytes is None:
-        return None
-    path = Path(source)
-    return max(max_bytes, ParseBudget(source, path.stat().st_size if path.is_file() else 0).allowed)
-
-
-def _load_predictor(path: Path, probabilities: bool, limits: tuple[int | None, int]) -> Any:
-    from retgk.persistence.model_files import DEFAULT_MAX_BYTES, load_model
-
-    max_bytes, max_steps = limits
-    model = load_model(path, max_bytes=max_bytes or DEFAULT_MAX_BYTES, max_steps=max_steps)
-    if not hasattr(model, "predict"):
-        raise InvalidInputError(
-            f"{path} holds a {type(model).__name__}, which does not predict; make a model with "
-            "`retgk fit`"
-        )
-    if probabilities and not hasattr(model, "predict_proba"):
-        raise InvalidInputError(f"{path} predicts values, which have no probabilities")
-    return model
 
 
 def _prediction_scores(model: Any, collection: GraphDataset, predictions: Any) -> dict[str, float]:

@@ -8,6 +8,7 @@ import typer
 from retgk import __version__
 from retgk.cli.commands_cv import cv
 from retgk.cli.commands_data import convert, datasets_app, info
+from retgk.cli.commands_explain import explain
 from retgk.cli.commands_index import index_app
 from retgk.cli.commands_matrices import kernel, similar
 from retgk.cli.commands_models import fit, predict
@@ -36,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _each in (info, convert, features, embed, kernel, cv, fit, predict, similar, warmup):
+for _each in (info, convert, features, embed, kernel, cv, fit, predict, explain, similar, warmup):
     _each.add_to(app)
 app.add_typer(datasets_app, name="datasets")
 app.add_typer(index_app, name="index")

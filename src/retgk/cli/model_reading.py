@@ -1,18 +1,31 @@
-"""Options of reading that a model remembers, beside those that the user gives."""
+"""Models from files, and graphs for them: options that a model remembers, and those given."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from retgk.cli.options import Reading
+import typer
+
+from retgk.cli.options import Common, Reading
 from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from retgk.graphs.reading import Reading as FittedReading
+    from retgk.io.graph_dataset import GraphDataset
 
-__all__ = ["as_fitted"]
+__all__ = ["MODEL_REMEDIES", "MaxSteps", "as_fitted", "load_predictor", "read_for_model"]
+
+MaxSteps = Annotated[
+    int,
+    typer.Option("--max-steps", min=1, help="Most steps of walks that the model file may ask for."),
+]
+MODEL_REMEDIES = {
+    "model_bytes": "give a larger --max-bytes if you trust it",
+    "max_steps": "give a larger --max-steps if you trust it",
+    "model_file": "give a file as `retgk fit` wrote it",
+}
 
 # By kind of graphs and name of the option in the library: its field and its name here.
 _OPTIONS = {
@@ -32,6 +45,41 @@ _OPTIONS = {
     "edges": {"weighted": ("weighted", "--weighted or --no-weights")},
 }
 _FORM = ("symmetrize", "delimiter", "missing", "variable")
+
+
+def load_predictor(path: Path, limits: tuple[int | None, int]) -> Any:
+    """Read a model that predicts; limits are its bytes and its steps of walks."""
+    from retgk.persistence.model_files import DEFAULT_MAX_BYTES, load_model
+
+    if not path.is_file():
+        raise InvalidInputError(f"there is no model file {path}; make it with `retgk fit`")
+    max_bytes, max_steps = limits
+    model = load_model(path, max_bytes=max_bytes or DEFAULT_MAX_BYTES, max_steps=max_steps)
+    if not hasattr(model, "predict"):
+        raise InvalidInputError(
+            f"{path} holds a {type(model).__name__}, which does not predict; make a model with "
+            "`retgk fit`"
+        )
+    return model
+
+
+def read_for_model(model: Any, source: str, reading: Reading, common: Common) -> GraphDataset:
+    """Read graphs as those of a model were."""
+    from retgk.cli.sources import read_collection
+
+    reading = as_fitted(reading, model.reading_, source)
+    reading = replace(reading, max_bytes=_limit_for_graphs(source, reading.max_bytes))
+    return read_collection(source, reading, common)
+
+
+def _limit_for_graphs(source: str, max_bytes: int | None) -> int | None:
+    """Give the limit that was meant for the model, unless graphs may have more by their size."""
+    from retgk.runtime.parse_budget import ParseBudget
+
+    if max_bytes is None:
+        return None
+    path = Path(source)
+    return max(max_bytes, ParseBudget(source, path.stat().st_size if path.is_file() else 0).allowed)
 
 
 def as_fitted(reading: Reading, fitted: FittedReading | None, source: str) -> Reading:

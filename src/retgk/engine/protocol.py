@@ -30,6 +30,14 @@ class Comparison(Protocol):
     def squared_norms(self) -> Floats:
         """``<m_G, m_G>`` of the new graphs, shape (n_new,)."""
 
+    def node_values(self, weights: Floats, own_weights: Floats) -> Floats:
+        """
+        ``<phi(v), u_G>`` of every node v of every new graph G, shape (n_nodes,).
+
+        The direction ``u_G = sum_H weights[G, H] m_H + own_weights[G] m_G`` is a sum over fitted
+        graphs H and the new graph itself. Means over the nodes of a graph are ``<m_G, u_G>``.
+        """
+
 
 class Engine(Protocol):
     """
@@ -71,6 +79,9 @@ class Engine(Protocol):
 
     def squared_norms(self) -> Floats:
         """``<m_G, m_G>`` of the kept graphs."""
+
+    def mean_products(self) -> Floats:
+        """``<m_G, m_0>`` of the kept graphs with their mean ``m_0``, shape (n_graphs,)."""
 
     def compare(self, features: NodeFeatures) -> Comparison:
         """Put new graphs beside the kept ones."""

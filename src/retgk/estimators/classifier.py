@@ -151,6 +151,8 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         Kernel of graphs with its bandwidth.
     support_ : ndarray of int64, shape (n_support,)
         Training graphs that predictions need.
+    support_codes_ : ndarray of int64, shape (n_support,) or (n_support, n_labels), or None
+        Their classes as places in `classes_`, or their labels; None in files of older versions.
     dual_coef_ : ndarray of float64, shape (n_outputs, n_support)
         Coefficients: one row for two classes; else one for each pair of classes ("support
         vectors") or each class ("ridge"); for several labels, one for each.
@@ -166,7 +168,6 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     the folds are therefore those of all graphs given to `fit`. If the median distance is zero,
     because most pairs of graphs are alike, that of the other pairs takes its place. Several labels
     share the kernel and all parameters.
-
     `BaggingClassifier` and the like take a column of graphs, ``np.asarray(batch)[:, None]``.
 
     Examples
@@ -283,6 +284,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         if self.scoring is not None:
             score = fold_scorer(self.scoring, self, task.trial)
         decisions = fit_machine(self, data, solver, columns, task.trial.folds, score, seed)
+        self.support_codes_ = task.truth[np.searchsorted(data.positions, self.support_)]
         self._fit_calibration(task.trial, decisions)
 
     @property
@@ -306,8 +308,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
             The class with the largest decision value; or, for each label, one where its
             decision value is positive and else zero.
         """
-        scores = self._scores(X)
-        return self._outcomes.predict(scores)
+        return self._outcomes.predict(self._scores(X))
 
     def decision_function(self, X: GraphsLike) -> Floats:
         """
@@ -323,8 +324,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         ndarray of float64, shape (n_graphs,) for two classes, else (n_graphs, n_classes)
             For two classes, positive for the second; for several labels, one column each.
         """
-        scores = self._scores(X)
-        return self._outcomes.decision_function(scores)
+        return self._outcomes.decision_function(self._scores(X))
 
     def predict_proba(self, X: GraphsLike) -> Floats:
         """

@@ -17,6 +17,8 @@ from retgk.engine.node_features import NodeFeatures
 from retgk.engine.protocol import Engine
 from retgk.errors import InvalidInputError, Remedy
 from retgk.estimators.embedding import RetGKEmbedding
+from retgk.estimators.explaining import explanation
+from retgk.estimators.explanation import Explanation
 from retgk.estimators.fit_estimate import FitSize, announce
 from retgk.estimators.fitted_embedding import embedding_of_engine
 from retgk.estimators.graph_intake import TakesGraphs, fit_intake
@@ -79,6 +81,7 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
     input_kind_: str | None
     graph_kernel_: GraphKernel
     support_: Ints
+    support_codes_: Ints | None
     dual_coef_: Floats
     intercept_: Floats
 
@@ -104,6 +107,72 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.engine_, kind):
             raise AttributeError(f"a model with approximate_={self.approximate_} has no such thing")
         return self.engine_
+
+    def explain(self, X: GraphsLike, target: Any = None, *, n_training: int = 5) -> Explanation:
+        r"""
+        Say what every node of a graph contributes to its decision value.
+
+        The decision value is a function of the mean embedding,
+        :math:`f(m) = \sum_s a_s K(m, m_s) + b` over the support graphs s, and the mean embedding is
+        a mean over nodes, :math:`m_G = \frac{1}{n} \sum_v \phi(v)`. Integrated gradients
+        (Sundararajan, Taly and Yan, 2017) along the straight line from the mean :math:`m_0` of the
+        support graphs to :math:`m_G` give node v the share
+
+        .. math:: \frac{1}{n} \Big\langle \phi(v) - m_0,
+            \int_0^1 \nabla f(m_0 + t (m_G - m_0)) \, dt \Big\rangle .
+
+        The integral is a sum of mean embeddings whose coefficients are found in closed form, or by
+        quadrature where p is not 2 (`retgk.kernels.line_gradients`). Therefore
+
+        - shares are complete: with the baseline :math:`f(m_0)` they add up to the decision value;
+        - nodes that are alike (return probabilities, labels, attributes) have the same share, and
+          the order of nodes does not matter;
+        - support graph s has the share :math:`a_s K(m_G, m_s)`; these, of which the largest are
+          given, and the intercept b add up to the decision value too.
+
+        All of it is in decision units, for classifiers with probabilities too: those are a
+        monotone function of decision values, and have no shares that add up.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            Graphs.
+        target : class, "predicted" or array-like of classes, optional
+            The class whose decision value is explained, for all graphs or for each its own; by
+            default that which is predicted. For several labels or outputs it is the number of one,
+            and has to be given. With two classes the decision value of the first is that of the
+            second with the other sign. With more, support vectors decide by votes of pairs of
+            classes, which have no gradient; what is explained is then the sum of the decision
+            values of the target against all others, by which votes are weighed in a tie.
+        n_training : int, default=5
+            How many training graphs are named for every graph.
+
+        Returns
+        -------
+        Explanation
+            Shares of nodes, decision values, the training graphs that pushed most, and the
+            nearest graph of another class.
+
+        Notes
+        -----
+        Two other ways were tried on the same models (``python -m benchmarks.bench_explanations``,
+        part "alternatives"; 20 compounds each of MUTAG and BBBP, tables in docs/benchmarks.md).
+        *Leaving out one node at a time* is not complete: its shares add up to little more than
+        half of the rise over the baseline on MUTAG, and to 40 % of it on BBBP; ranks of nodes
+        correlate by 0.93 and 0.88 with those given here. *Shapley values by sampling* are
+        complete, and with 1,000 orders of the nodes ranks correlate by 0.99; they take about a
+        thousand times as long.
+
+        Examples
+        --------
+        >>> from retgk import RetGKRegressor, make_graph_classification
+        >>> data = make_graph_classification(n_graphs=40, random_state=0)
+        >>> sizes = data.graphs.node_counts
+        >>> model = RetGKRegressor(random_state=0).fit(data.graphs[:30], sizes[:30])
+        >>> model.explain(data.graphs[30:])
+        Explanation(10 graphs, 288 nodes)
+        """
+        return explanation(self, X, target, n_training)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from retgk.array_types import Ints
 from retgk.engine.embedded.embedded_engine import EmbeddedEngine
 from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError
@@ -82,6 +83,8 @@ def classifier_state(model: RetGKClassifier) -> FittedState:
     if model.calibration_coef_ is not None and model.calibration_intercept_ is not None:
         stored.arrays["calibration_coef"] = model.calibration_coef_
         stored.arrays["calibration_intercept"] = model.calibration_intercept_
+    if model.support_codes_ is not None:
+        stored.arrays["support_codes"] = model.support_codes_
     return stored
 
 
@@ -104,6 +107,7 @@ def restore_classifier(model: RetGKClassifier, stored: FittedState) -> None:
     n_scores = 1 if n_classes == 2 and not model.multilabel_ else n_classes
     is_paired = model.solver_ == "support vectors" and not model.multilabel_
     _restore_shared(model, stored, n_pairs if is_paired else n_scores)
+    model.support_codes_ = _take_support_codes(model, stored)
     model.calibration_coef_ = model.calibration_intercept_ = None
     if stored.take_value("is_calibrated", bool):
         shape = (n_scores, 1 if model.multilabel_ else n_scores)
@@ -111,6 +115,19 @@ def restore_classifier(model: RetGKClassifier, stored: FittedState) -> None:
         model.calibration_intercept_ = stored.take_array(
             "calibration_intercept", np.float64, (n_scores,)
         )
+
+
+def _take_support_codes(model: RetGKClassifier, stored: FittedState) -> Ints | None:
+    """Classes of the support graphs, or their labels; older files know nothing of them."""
+    if "support_codes" not in stored.arrays:
+        return None
+    n_support, n_classes = len(model.support_), len(model.classes_)
+    shape = (n_support, n_classes) if model.multilabel_ else (n_support,)
+    codes = stored.take_array("support_codes", np.int64, shape)
+    n_codes = 2 if model.multilabel_ else n_classes
+    if len(codes) and not 0 <= codes.min() <= codes.max() < n_codes:
+        raise InvalidInputError(f"'support_codes' has numbers that are not below {n_codes}")
+    return codes
 
 
 def restore_regressor(model: RetGKRegressor, stored: FittedState) -> None:

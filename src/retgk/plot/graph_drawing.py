@@ -12,12 +12,13 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import as_batch
 from retgk.plot.axes import axes_or_new
+from retgk.plot.share_colours import AGAINST_AND_FOR, checked_shares, colour_limit
 from retgk.walks.return_probabilities import return_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["graph_by_return_probability", "node_positions"]
+__all__ = ["explained_graph", "graph_by_return_probability", "node_positions"]
 
 _MAX_NODES = 2000
 _MAX_ROUNDS = 300
@@ -66,23 +67,90 @@ def graph_by_return_probability(
     """
     batch = _one_graph(graph)
     values = return_probabilities(batch, step, **options)[:, -1]
+    label = f"return probability after {step} step{'s' * (step != 1)}"
+    return _drawn_graph(batch, values, label, positions, node_size, ax, cmap=cmap)
+
+
+def explained_graph(
+    graph: Any,
+    shares: ArrayLike,
+    *,
+    limit: float | None = None,
+    positions: ArrayLike | None = None,
+    node_size: float | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """
+    Draw a graph with its nodes coloured by their shares in a decision value.
+
+    Nodes that speak for the target are orange, those that speak against it blue, and the scale is
+    symmetric: white is zero. Readers with any kind of colour vision tell the two apart.
+
+    Parameters
+    ----------
+    graph : GraphBatch or anything that `as_batch` takes
+        One graph.
+    shares : array-like, shape (n_nodes,)
+        Shares of its nodes, as `Explanation.of` gives them.
+    limit : float, optional
+        Share of the darkest colours; by default the largest there is. Give the same for pictures
+        that are compared.
+    positions : array-like, shape (n_nodes, 2), optional
+        Places of the nodes; by default those of `node_positions`.
+    node_size : float, optional
+        Area of a node in square points; by default smaller for larger graphs.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        The axes.
+
+    Examples
+    --------
+    >>> triangle = np.ones((3, 3)) - np.eye(3)
+    >>> explained_graph(triangle, [0.5, -0.2, 0.1]).collections[1].get_clim()
+    (-0.5, 0.5)
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    batch = _one_graph(graph)
+    values = checked_shares(shares, batch.n_nodes)
+    most = colour_limit(values, limit)
+    cmap = LinearSegmentedColormap.from_list("shares", AGAINST_AND_FOR)
+    scale = {"cmap": cmap, "vmin": -most, "vmax": most}
+    label = "share of the decision value"
+    return _drawn_graph(batch, values, label, positions, node_size, ax, **scale)
+
+
+def _drawn_graph(
+    batch: GraphBatch,
+    values: Floats,
+    label: str,
+    positions: ArrayLike | None,
+    node_size: float | None,
+    ax: "Axes | None",
+    **colours: Any,
+) -> "Axes":
+    """Draw a graph whose nodes are coloured by values, with a bar that explains the colours."""
     places = (
         node_positions(batch) if positions is None else _checked_positions(positions, batch.n_nodes)
     )
     ax = axes_or_new(ax, (5.0, 4.2))
     _draw_edges(ax, batch, places)
     size = node_size or float(np.clip(9000 / max(1, batch.n_nodes), 12, 160))
+    is_light = "vmin" in colours  # nodes may be white: they need an edge
     nodes = ax.scatter(
         places[:, 0],
         places[:, 1],
         s=size,
         c=values,
-        cmap=cmap,
-        edgecolors="white",
+        edgecolors="0.35" if is_light else "white",
         linewidths=0.8,
         zorder=2,
+        **colours,
     )
-    label = f"return probability after {step} step{'s' * (step != 1)}"
     ax.figure.colorbar(nodes, ax=ax, label=label, shrink=0.85)
     ax.set_aspect("equal")
     ax.margins(0.08)

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Hashable, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -12,21 +11,26 @@ from scipy.sparse import bsr_array
 
 from retgk.array_types import Floats, Ints
 from retgk.engine.attribute_scaling import AttributeScaling, Scaling, check_scaling
+from retgk.engine.embedded.embedded_comparison import EmbeddedComparison
 from retgk.engine.embedded.embedding_gram import embedding_products, squared_vector_norms
 from retgk.engine.embedded.fourier_maps import (
     Draw,
     FourierKernel,
     FourierMap,
     check_fourier_kernel,
+    checked_widths,
     draw_fourier_map,
     fit_attribute_kernel,
     fit_structure_kernel,
+    is_whole,
+    take_fourier_kernel,
 )
 from retgk.engine.embedded.graph_vectors import (
     compiled_maps,
     dense_vectors,
     graph_vectors,
     joined_vectors,
+    phase_values,
     phase_vectors,
     vectors_of,
 )
@@ -40,27 +44,10 @@ from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import check_alike
 from retgk.runtime.seeds import RandomState, seed_from
 
-__all__ = ["EmbeddedComparison", "EmbeddedEngine", "FeatureMap", "UnknownLabels"]
+__all__ = ["EmbeddedEngine", "FeatureMap", "UnknownLabels"]
 
 FeatureMap = Literal["joint", "tensor", "phases"]
 UnknownLabels = Literal["ignore", "error", "column"]
-
-
-@dataclass(frozen=True, eq=False)
-class EmbeddedComparison:
-    """Vectors of new graphs beside those of fitted ones."""
-
-    vectors: bsr_array
-    fitted: bsr_array
-    n_jobs: int | None
-
-    def products(self) -> Floats:
-        """``<m_G, m_H>`` of new graphs G with fitted graphs H, shape (n_new, n_fitted)."""
-        return embedding_products(self.vectors, self.fitted, n_jobs=self.n_jobs)
-
-    def squared_norms(self) -> Floats:
-        """``<m_G, m_G>`` of the new graphs, shape (n_new,)."""
-        return squared_vector_norms(self.vectors)
 
 
 class EmbeddedEngine:
@@ -218,19 +205,25 @@ class EmbeddedEngine:
         join = joined_vectors if is_sparse else dense_vectors
         return join(pieces, shape, self.block_width, self.dtype)
 
-    def _piece_vectors(self, piece: NodeFeatures, first_graph: int, compiled: Any) -> bsr_array:
+    def _piece_vectors(
+        self, piece: NodeFeatures, first_graph: int, compiled: Any, nodes: slice | None = None
+    ) -> bsr_array:
+        """Vectors of the graphs of a piece, or of some of their nodes, each by itself."""
         piece = piece.of_nodes(piece.drawn_nodes())
         batch = self.scaling(piece).batch
-        blocks = (piece.probabilities, batch.attributes)
+        node_ptr, own = batch.node_ptr, nodes or slice(None)
+        if nodes is not None:
+            node_ptr = np.arange(nodes.stop - nodes.start + 1)
+        blocks = (piece.probabilities[own], batch.attributes[own])
         codes = known_codes(batch, self.label_names, self.unknown_labels, first_graph)
         if self.feature_map == "phases":
-            keys = self.phases.keys(batch, piece.n_jobs)
+            keys, shares = self.phases.keys(batch, piece.n_jobs)
             options = {"compiled": compiled, "n_jobs": piece.n_jobs}
-            return phase_vectors(batch.node_ptr, blocks, *keys, self.maps[0], **options)
+            return phase_vectors(node_ptr, blocks, keys[:, own], shares, self.maps[0], **options)
         return graph_vectors(
-            batch.node_ptr,
+            node_ptr,
             blocks,
-            codes,
+            None if codes is None else codes[own],
             self._n_labels,
             self.maps,
             compiled=compiled,
@@ -251,9 +244,25 @@ class EmbeddedEngine:
         """``<m_G, m_G>`` of the kept graphs."""
         return squared_vector_norms(self.vectors)
 
+    def mean_products(self) -> Floats:
+        """``<m_G, m_0>`` of the kept graphs with their mean."""
+        return np.asarray(self.vectors @ np.asarray(self.vectors.mean(axis=0)).ravel())
+
     def compare(self, features: NodeFeatures) -> EmbeddedComparison:
         """Put new graphs beside the kept ones."""
-        return EmbeddedComparison(self.embed(features), self.vectors, features.n_jobs)
+        phase_values = self._phase_values if self.feature_map == "phases" else None
+        own = (self.embed(features), self.vectors, features)
+        return EmbeddedComparison(*own, self._node_vectors, phase_values)
+
+    def _phase_values(self, features: NodeFeatures, directions: NDArray[Any]) -> Floats:
+        batch = self.scaling(features).batch
+        keys = self.phases.keys(batch, features.n_jobs)
+        own = ((features.probabilities, batch.attributes), *keys, self.maps[0])
+        return phase_values(batch.node_ptr, *own, directions=directions, n_jobs=features.n_jobs)
+
+    def _node_vectors(self, piece: NodeFeatures, nodes: slice) -> bsr_array:
+        """Vectors of single nodes: those of graphs of one node each."""
+        return self._piece_vectors(piece, 0, compiled_maps(self.maps, self.dtype), nodes)
 
     def keep(self, graphs: Ints) -> Self:
         """Engine with some of the kept graphs, in the order given."""
@@ -306,12 +315,12 @@ class EmbeddedEngine:
     def restore(self, state: FittedState, n_steps: int) -> Self:
         """Take the state of a fitted engine with the same parameters, after checking all of it."""
         widths = self._widths()
-        self.structure_kernel_ = _take_fourier_kernel(state, "structure_kernel")
+        self.structure_kernel_ = take_fourier_kernel(state, "structure_kernel")
         self.n_attributes = state.take_attribute_count()
         self.scaling = AttributeScaling.restored(state, self.n_attributes)
         n_used = self.scaling.n_used(self.n_attributes)
         if n_used:
-            self.attribute_kernel_ = _take_fourier_kernel(state, "attribute_kernel")
+            self.attribute_kernel_ = take_fourier_kernel(state, "attribute_kernel")
         else:
             self.attribute_kernel_ = state.take_value("attribute_kernel", type(None))
         has_labels = state.values.get("label_names") is not None
@@ -361,41 +370,13 @@ class EmbeddedEngine:
                 check_fourier_kernel(getattr(self, name), name)
         if np.dtype(self.dtype) not in (np.float64, np.float32):
             raise InvalidInputError(f"dtype must be float64 or float32, got {self.dtype}")
-        if self.batch_size is not None and not (
-            _is_whole(self.batch_size) and self.batch_size >= 1
-        ):
+        if self.batch_size is not None and not (is_whole(self.batch_size) and self.batch_size >= 1):
             raise InvalidInputError(
                 f"batch_size must be None or at least 1, got {self.batch_size!r}"
             )
-        return _checked_widths(self.n_components, self.feature_map)
-
-
-def _checked_widths(n_components: Any, feature_map: str) -> tuple[int, ...]:
-    widths = n_components if isinstance(n_components, tuple | list) else (n_components,)
-    if not all(_is_whole(width) and width >= 1 for width in widths) or len(widths) not in (1, 2):
-        raise InvalidInputError(
-            f"n_components must be a whole number of at least 1, or two of them, got {n_components}"
-        )
-    if feature_map != "tensor":
-        if len(widths) != 1:
-            raise InvalidInputError(
-                f"n_components must be one number for feature_map={feature_map!r}, got "
-                f"{n_components}"
-            )
-        return (int(widths[0]),)
-    return int(widths[0]), int(widths[-1])
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+        return checked_widths(self.n_components, self.feature_map)
 
 
 def _check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise InvalidInputError(f"{name} must be one of {choices}, got {value!r}")
-
-
-def _take_fourier_kernel(state: FittedState, name: str) -> FourierKernel:
-    kernel = state.take_node_kernel(name)
-    check_fourier_kernel(kernel, name)
-    return kernel  # type: ignore[return-value]

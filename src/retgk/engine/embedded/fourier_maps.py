@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from retgk.array_types import Floats
+from retgk.engine.fitted_state import FittedState
 from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -26,9 +27,12 @@ __all__ = [
     "FourierKernel",
     "FourierMap",
     "check_fourier_kernel",
+    "checked_widths",
     "draw_fourier_map",
     "fit_attribute_kernel",
     "fit_structure_kernel",
+    "is_whole",
+    "take_fourier_kernel",
 ]
 
 FourierKernel = Gaussian | Laplacian
@@ -194,3 +198,32 @@ def _quasi_random(
 
 
 _SAMPLERS = {"plain": _plain, "orthogonal": _orthogonal, "quasi-random": _quasi_random}
+
+
+def take_fourier_kernel(state: FittedState, name: str) -> FourierKernel:
+    """Take a kernel that has frequencies out of a state, after checking it."""
+    kernel = state.take_node_kernel(name)
+    check_fourier_kernel(kernel, name)
+    return kernel  # type: ignore[return-value]
+
+
+def checked_widths(n_components: Any, feature_map: str) -> tuple[int, ...]:
+    """Numbers of features, D or D0 and Dc, or an error."""
+    widths = n_components if isinstance(n_components, tuple | list) else (n_components,)
+    if not all(is_whole(width) and width >= 1 for width in widths) or len(widths) not in (1, 2):
+        raise InvalidInputError(
+            f"n_components must be a whole number of at least 1, or two of them, got {n_components}"
+        )
+    if feature_map != "tensor":
+        if len(widths) != 1:
+            raise InvalidInputError(
+                f"n_components must be one number for feature_map={feature_map!r}, got "
+                f"{n_components}"
+            )
+        return (int(widths[0]),)
+    return int(widths[0]), int(widths[-1])
+
+
+def is_whole(value: Any) -> bool:
+    """Whether this is a whole number, and no truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

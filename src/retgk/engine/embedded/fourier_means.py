@@ -14,7 +14,13 @@ from retgk.simd import SOURCE
 from retgk.simd.cosine import cosine_in_place
 from retgk.simd.panel_products import ROWS, write_product
 
-__all__ = ["fill_joint_means", "fill_phase_means", "fill_tensor_means"]
+__all__ = [
+    "fill_joint_means",
+    "fill_phase_means",
+    "fill_phase_values",
+    "fill_tensor_means",
+    "write_row_dots",
+]
 
 _BLOCK = 64
 
@@ -80,6 +86,25 @@ def fill_phase_means(
         Only rows of these graphs are written.
     """
     _fill_phases(node_ptr, *span, keys, shares, *blocks, fourier, out)
+
+
+def fill_phase_values(
+    span: tuple[int, int],
+    keys: Any,
+    shares: Any,
+    blocks: tuple[Any, Any],
+    fourier: Any,
+    directions: Any,
+    graphs: Any,
+    values: Any,
+) -> None:
+    """
+    Write the inner product of the features of every node with the direction of its graph.
+
+    `span` is the first and the last node, `directions` of shape (n_graphs, D), `graphs` the graph
+    of every node; the others are those of `fill_phase_means`.
+    """
+    _fill_phase_values(*span, keys, shares, *blocks, fourier, directions, graphs, values)
 
 
 @njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -174,27 +199,74 @@ def _fill_phases(
     sums = np.zeros(n_padded)
     n_turns = -(-n_padded // 32) * 32
     along, across = np.empty(n_turns, out.dtype), np.empty(n_turns, out.dtype)
-    for g in range(first_graph, last_graph):
-        sums[:] = 0.0
-        for begin in range(node_ptr[g], node_ptr[g + 1], _BLOCK):
-            n = min(_BLOCK, node_ptr[g + 1] - begin)
-            for i in range(n):
-                nodes[i] = begin + i
-            _load_points(nodes[:n], probabilities, attributes, points)
-            _write_angles(points, n, fourier, (width, n_padded), cosines)
-            for k in range(n * n_padded):
-                sines[k] = cosines[k] - out.dtype.type(0.25)
-            cosine_in_place(cosines[: n * n_padded])
-            cosine_in_place(sines[: n * n_padded])
-            for i in range(n):
-                _write_turns(keys, begin + i, shares, along, across)
-                first = i * n_padded
-                for k in range(n_padded):
-                    sums[k] += along[k] * cosines[first + k] + across[k] * sines[first + k]
-        scale = np.sqrt(2.0 / out.shape[1]) / (node_ptr[g + 1] - node_ptr[g])
-        own = out[g]
-        for k in range(len(own)):
-            own[k] = scale * sums[k]
+    g = first_graph
+    # blocks run on over the borders of graphs, which may be of one node each
+    for begin in range(node_ptr[first_graph], node_ptr[last_graph], _BLOCK):
+        n = min(_BLOCK, node_ptr[last_graph] - begin)
+        _write_waves(begin, n, probabilities, attributes, fourier, nodes, points, cosines, sines)
+        for i in range(n):
+            _write_turns(keys, begin + i, shares, along, across)
+            first = i * n_padded
+            for k in range(n_padded):
+                sums[k] += along[k] * cosines[first + k] + across[k] * sines[first + k]
+            if begin + i + 1 == node_ptr[g + 1]:
+                scale = np.sqrt(2.0 / out.shape[1]) / (node_ptr[g + 1] - node_ptr[g])
+                own = out[g]
+                for k in range(len(own)):
+                    own[k] = scale * sums[k]
+                sums[:] = 0.0
+                g += 1
+
+
+@njit(nogil=True, inline="always")
+def _write_waves(begin, n, probabilities, attributes, fourier, nodes, points, cosines, sines):
+    """Write cosines and sines of the angles of a block of nodes."""
+    n_panels, _, width = fourier.shape
+    n_padded = n_panels * width
+    for i in range(n):
+        nodes[i] = begin + i
+    _load_points(nodes[:n], probabilities, attributes, points)
+    _write_angles(points, n, fourier, (width, n_padded), cosines)
+    for k in range(n * n_padded):
+        sines[k] = cosines[k] - cosines.dtype.type(0.25)
+    cosine_in_place(cosines[: n * n_padded])
+    cosine_in_place(sines[: n * n_padded])
+
+
+# "reassoc" lets the sum over features be taken in several lanes, the same for every node
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath={"contract", "reassoc"})
+def _fill_phase_values(
+    first_node,
+    last_node,
+    keys,
+    shares,
+    probabilities,
+    attributes,
+    fourier,
+    directions,
+    graphs,
+    values,
+    simd=SOURCE,  # noqa: ARG001
+):
+    n_panels, n_columns, width = fourier.shape
+    n_padded, n_features = n_panels * width, directions.shape[1]
+    points = np.zeros((_BLOCK, n_columns), directions.dtype)
+    cosines = np.empty(_BLOCK * n_padded, directions.dtype)
+    sines = np.empty(_BLOCK * n_padded, directions.dtype)
+    nodes = np.empty(_BLOCK, np.int64)
+    n_turns = -(-n_padded // 32) * 32
+    along, across = np.empty(n_turns, directions.dtype), np.empty(n_turns, directions.dtype)
+    scale = np.sqrt(2.0 / n_features)
+    for begin in range(first_node, last_node, _BLOCK):
+        n = min(_BLOCK, last_node - begin)
+        _write_waves(begin, n, probabilities, attributes, fourier, nodes, points, cosines, sines)
+        for i in range(n):
+            _write_turns(keys, begin + i, shares, along, across)
+            first, own, total = i * n_padded, directions[graphs[begin + i]], 0.0
+            for k in range(n_features):
+                wave = along[k] * cosines[first + k] + across[k] * sines[first + k]
+                total += wave * own[k]
+            values[begin + i] = scale * total
 
 
 @njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -286,3 +358,14 @@ def _write_tensor(sums, out):
     for i in range(out.shape[0]):
         for k in range(out.shape[1]):
             out[i, k] = scale * sums[i, k]
+
+
+# "reassoc" lets a sum be taken in several lanes, the same for every node
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath={"contract", "reassoc"})
+def write_row_dots(x, places, y, of_row, values):
+    """Write the inner product of every row of x with a row of y to its place."""
+    for i in range(len(x)):
+        total = 0.0
+        for k in range(x.shape[1]):
+            total += x[i, k] * y[of_row[i], k]
+        values[places[i]] = total

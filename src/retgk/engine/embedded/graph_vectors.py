@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import bsr_array
 
-from retgk.array_types import Ints
+from retgk.array_types import Floats, Ints
 from retgk.engine.embedded.distinct_nodes import LabelGroups, distinct_nodes, label_groups
 from retgk.engine.embedded.fourier_maps import FourierMap
 from retgk.engine.embedded.fourier_means import (
     fill_joint_means,
     fill_phase_means,
+    fill_phase_values,
     fill_tensor_means,
 )
 from retgk.errors import InvalidInputError, Remedy
@@ -28,6 +29,7 @@ __all__ = [
     "dense_vectors",
     "graph_vectors",
     "joined_vectors",
+    "phase_values",
     "phase_vectors",
     "vectors_of",
 ]
@@ -136,6 +138,36 @@ def phase_vectors(
     ptr = np.arange(n_graphs + 1, dtype=np.int32)
     blocks_of = (values.reshape(-1, 1, width), np.zeros(n_graphs, np.int32), ptr)
     return bsr_array(blocks_of, shape=(n_graphs, width))
+
+
+def phase_values(
+    node_ptr: Ints,
+    blocks: tuple[NDArray[np.float64], NDArray[np.float64]],
+    keys: NDArray[np.uint64],
+    shares: NDArray[np.float64],
+    fourier: FourierMap,
+    *,
+    directions: NDArray[Any],
+    n_jobs: int | None = None,
+) -> Floats:
+    """
+    Inner products of single nodes, as `phase_vectors` embeds them, with one vector for each graph.
+
+    `directions` are these vectors, shape (n_graphs, n_features); the other parameters are those of
+    `phase_vectors`.
+    """
+    graphs = np.repeat(np.arange(len(node_ptr) - 1), np.diff(node_ptr))
+    _check_range(blocks, [fourier], directions.dtype)
+    blocks = (_read_only(blocks[0]), _read_only(blocks[1]))
+    compiled, values = compiled_maps([fourier], directions.dtype)[0], np.empty(len(graphs))
+    node_cost = (compiled.size + 4 * len(fourier.phases) * len(shares)) / _PRODUCTS_PER_NANOSECOND
+    cuts = _cuts(np.arange(len(graphs) + 1), node_cost, n_threads(n_jobs))
+    tasks = [
+        ((int(first), int(last)), keys, shares, blocks, compiled, directions, graphs, values)
+        for first, last in pairwise(cuts)
+    ]
+    run_tasks(fill_phase_values, tasks, np.diff(cuts).tolist(), n_jobs, "values of nodes")
+    return values
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -22,6 +22,7 @@ from retgk.engine.exact.node_points import (
     node_points,
 )
 from retgk.engine.exact.reduction import RoundingError
+from retgk.engine.exact.values_of_nodes import node_values
 from retgk.engine.fitted_state import FittedState
 from retgk.engine.label_levels import LabelLevels, check_depth
 from retgk.engine.node_features import MAX_ATTRIBUTE, NodeFeatures, largest_attribute
@@ -56,6 +57,10 @@ class ExactComparison:
     def squared_norms(self) -> Floats:
         """``<m_G, m_G>`` of the new graphs, shape (n_new,)."""
         return self.graphs.squared_norms(self.tol)
+
+    def node_values(self, weights: Floats, own_weights: Floats) -> Floats:
+        """``<phi(v), u_G>`` of all nodes for sums u_G of mean embeddings, shape (n_nodes,)."""
+        return node_values(self.graphs, weights, own_weights)
 
 
 class ExactEngine:
@@ -119,6 +124,7 @@ class ExactEngine:
         self._levels = LabelLevels()
         self._columns: list[Ints] = []
         self._norms: Floats | None = None
+        self._means: Floats | None = None
 
     def check(self, batch: GraphBatch) -> None:
         """Raise unless these graphs can be fitted with the parameters; no work is done."""
@@ -156,7 +162,7 @@ class ExactEngine:
         self._columns = [columns for columns, _ in blocks]
         self.label_names = batch.label_names
         self._has_labels = batch.has_labels
-        self._norms = None
+        self._norms = self._means = None
         self._levels = LabelLevels(int(self.depth), self.level_weights)
         codes = label_codes(batch, self.label_names)
         n_labels = max(1, len(self.label_names))
@@ -209,6 +215,12 @@ class ExactEngine:
         assert self._norms is not None
         return self._norms
 
+    def mean_products(self) -> Floats:
+        """``<m_G, m_0>`` of the kept graphs with their mean; kept, as it takes all their pairs."""
+        if self._means is None:
+            self._means = self._graphs.gram(n_jobs=self.n_jobs).mean(axis=1)
+        return self._means
+
     def compare(self, features: NodeFeatures) -> ExactComparison:
         """Put new graphs beside the kept ones."""
         check_alike(features.batch, self._has_labels, self.n_attributes)
@@ -232,7 +244,7 @@ class ExactEngine:
     def at_depth(self, depth: int) -> Self:
         """Engine with the same graphs whose labels are refined by fewer rounds."""
         other = copy(self)
-        other.depth, other.level_weights, other._norms = depth, None, None
+        other.depth, other.level_weights, other._norms, other._means = depth, None, None, None
         other._levels = self._levels.at_depth(depth)
         shares = np.zeros(self.depth + 1)
         old, new = self._levels.weights, other._levels.weights
@@ -255,6 +267,7 @@ class ExactEngine:
         kept = copy(self)
         kept._graphs = self._graphs.of_graphs(graphs)
         kept._norms = None if self._norms is None else self._norms[graphs]
+        kept._means = None
         return kept
 
     def work(self) -> float:

@@ -14,7 +14,7 @@ all its sums depend on the graph and on the fitted ones, not on what else stands
 values are the same to the bit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,20 +25,16 @@ from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.engine.exact.distinct_points import DistinctPoints, distinct_points
 from retgk.engine.exact.frame import Frame, TileKernel, coordinate_scale
 from retgk.engine.exact.node_points import NodePoints
-from retgk.engine.exact.rare_labels import RareRows, add_rare, rare_labels
+from retgk.engine.exact.placed_nodes import PlacedNodes
+from retgk.engine.exact.rare_labels import add_rare, rare_labels
 from retgk.engine.exact.reduction import reduce_points
-from retgk.engine.exact.tile_layout import (
-    ColumnSide,
-    SharedRows,
-    loop_factors,
-    scale_for_tiles,
-)
+from retgk.engine.exact.tile_layout import ColumnSide, loop_factors
 from retgk.engine.exact.tiled_gram import add_products, tiled_gram
 from retgk.graphs.ragged import offsets
 from retgk.kernels.node_kernels import NodeKernel, Polynomial
 from retgk.runtime.parallel import run_tasks
 
-__all__ = ["FittedGraphs", "NewGraphs"]
+__all__ = ["FittedGraphs", "NewGraphs", "all_features"]
 
 _UNIT_32 = 2.0**-24
 _ROUNDING_64 = 12 * 2.0**-53
@@ -194,38 +190,28 @@ class NewGraphs:
     def products(self) -> Floats:
         """``<m_G, m_H>`` of new graphs G and fitted graphs H, shape (n_new, n_fitted)."""
         gram = np.zeros((self.nodes.n_graphs, self.fitted.n_graphs))
+        graph_of_node = self.nodes.graph_of_node()
+        for part in self.parts():
+            graphs = graph_of_node[part.chosen]
+            tiled, looped = part.rows(graphs, len(gram))
+            if tiled is not None:
+                add_products(tiled, part.side, gram, self.n_jobs)
+            if looped is not None:
+                add_rare(looped, part.fitted, part.side.kernel, gram, False, self.n_jobs)
+        return gram
+
+    def parts(self) -> Iterator[PlacedNodes]:
+        """Nodes of near graphs, then of far ones, in the coordinates in which they are compared."""
         is_far = self.is_far[self.nodes.graph_of_node()]
         near, far = np.flatnonzero(~is_far), np.flatnonzero(is_far)
         fitted = self.fitted
         if len(near):
-            points = (self.coordinates[near], fitted.points)
-            self._add_products(near, *points, fitted.near_side, gram)
+            points = (self.coordinates[near], fitted.points, fitted.near_side)
+            yield PlacedNodes(near, *points, *self._entries(near), fitted.is_rare)
         if len(far):
             wide = fitted.add_tails(self.coordinates[far], self.tails[far])
-            self._add_products(far, wide, fitted.far_points, fitted.far_side, gram)
-        return gram
-
-    def _add_products(
-        self,
-        chosen: Ints,
-        coordinates: Floats,
-        fitted: DistinctPoints,
-        side: ColumnSide,
-        gram: Floats,
-    ) -> None:
-        """Add the inner products of some nodes, given with their coordinates."""
-        nodes, labels, weights = self._entries(chosen)
-        graphs = self.nodes.graph_of_node()[chosen][nodes]
-        is_rare = self.fitted.is_rare[np.minimum(labels, len(self.fitted.is_rare) - 1)]
-        common = np.flatnonzero(~is_rare)
-        if len(common):
-            scaled = scale_for_tiles(coordinates, side.kernel)
-            own = (scaled[nodes[common]], labels[common], graphs[common], weights[common])
-            add_products(SharedRows.of(*own), side, gram, self.n_jobs)
-        if is_rare.any():
-            entries = (nodes[is_rare], labels[is_rare], graphs[is_rare], weights[is_rare])
-            rows = RareRows.of(coordinates, entries, len(gram))
-            add_rare(rows, fitted, side.kernel, gram, False, self.n_jobs)
+            points = (wide, fitted.far_points, fitted.far_side)
+            yield PlacedNodes(far, *points, *self._entries(far), fitted.is_rare)
 
     def _entries(self, chosen: Ints) -> tuple[Ints, Codes, Floats]:
         """Some nodes at all levels that count: place among them, label, and weight."""
@@ -256,7 +242,7 @@ class NewGraphs:
             far = np.flatnonzero(self.is_far & ~is_large)
             own = nodes.of_graphs(far)
             found = np.zeros(len(far))
-            _fill_norms(own, *_all_features(own, frame), np.arange(len(far)), found, self.n_jobs)
+            _fill_norms(own, *all_features(own, frame), np.arange(len(far)), found, self.n_jobs)
             norms[far] = found
         for g in np.flatnonzero(is_large):
             norms[g] = self._large_norm(int(g), tol)
@@ -339,7 +325,7 @@ def _is_large(nodes: NodePoints) -> Flags:
     return np.asarray(n_pairs > float(MAX_LOOPED_NODES) ** 2 * n_different)
 
 
-def _all_features(nodes: NodePoints, frame: Frame) -> tuple[Floats, TileKernel]:
+def all_features(nodes: NodePoints, frame: Frame) -> tuple[Floats, TileKernel]:
     """All features, centred in each graph where the kernel allows it, and scaled."""
     graph = nodes.graph_of_node()
     blocks, ptr = [], [0]

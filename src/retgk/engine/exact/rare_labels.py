@@ -5,7 +5,9 @@ After two rounds, NCI1 has 4,000 colours, of which 86 have more than 256 nodes. 
 tenth of a millisecond for each label; a plain loop over the pairs of the rare ones costs less.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from retgk.engine.exact.tile_layout import loop_factors
 from retgk.graphs.ragged import chunks, offsets
 from retgk.runtime.parallel import run_tasks
 
-__all__ = ["RareRows", "add_rare", "rare_labels", "rare_rows"]
+__all__ = ["RareRows", "add_rare", "add_rare_node_values", "rare_labels", "rare_rows"]
 
 _MAX_ENTRIES = 256
 _TASK_ENTRIES = 1 << 12
@@ -92,20 +94,53 @@ def add_rare(
 
     if len(rows.points) == 0:
         return
+    own, others = _loop_arrays(rows, columns)
+    factors = loop_factors(kernel)
+
+    def work(first: int, last: int) -> None:
+        add_rare_labels((first, last), own, others, factors, is_symmetric, gram)
+
+    _run_by_rows(work, rows, n_jobs)
+
+
+def add_rare_node_values(
+    rows: RareRows,
+    columns: DistinctPoints,
+    kernel: TileKernel,
+    graphs: Ints,
+    weights: Floats,
+    values: Floats,
+    n_jobs: int | None,
+) -> None:
+    """
+    Add weighted sums over fitted graphs to the values of nodes, which stand in the rows.
+
+    `graphs` is the graph of every node, `weights` has a row of fitted graphs for each graph.
+    """
+    from retgk.engine.exact.single_graphs import add_rare_values
+
+    own, others = _loop_arrays(rows, columns)
+    factors = loop_factors(kernel)
+
+    def work(first: int, last: int) -> None:
+        add_rare_values((first, last), own, others, factors, graphs, weights, values)
+
+    _run_by_rows(work, rows, n_jobs)
+
+
+def _loop_arrays(rows: RareRows, columns: DistinctPoints) -> tuple[Any, Any]:
+    """Rows and columns in the form of the compiled loops."""
     n_labels = max(int(columns.labels[-1]), int(rows.labels.max())) + 1
-    own = (rows.coordinates, rows.ptr, rows.points, rows.labels, rows.weights)
-    others = (
+    return (rows.coordinates, rows.ptr, rows.points, rows.labels, rows.weights), (
         columns.coordinates,
         np.searchsorted(columns.labels, np.arange(n_labels + 1)),
         np.searchsorted(columns.entry_points, np.arange(len(columns) + 1)),
         columns.entry_graphs,
         columns.entry_weights,
     )
-    factors = loop_factors(kernel)
 
-    def work(first: int, last: int) -> None:
-        add_rare_labels((first, last), own, others, factors, is_symmetric, gram)
 
+def _run_by_rows(work: Callable[[int, int], None], rows: RareRows, n_jobs: int | None) -> None:
     ranges = list(chunks(rows.ptr, _TASK_ENTRIES))
     costs = [float(rows.ptr[last] - rows.ptr[first]) for first, last in ranges]
     run_tasks(work, ranges, costs, n_jobs, "rare labels")

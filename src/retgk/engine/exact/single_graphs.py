@@ -11,7 +11,13 @@ import numpy as np
 
 from retgk.runtime.compiling import njit
 
-__all__ = ["add_rare_labels", "norms_of_graphs", "project"]
+__all__ = [
+    "add_own_products",
+    "add_rare_labels",
+    "add_rare_values",
+    "norms_of_graphs",
+    "project",
+]
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
@@ -89,6 +95,29 @@ def norms_of_graphs(points, labels, node_ptr, graphs, factors, norms):
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def add_own_products(points, labels, node_ptr, graphs, factors, weight, products):
+    """
+    Add the weighted ``<phi(v), m_G>`` of every node v of some graphs G, by a loop over pairs.
+
+    The parameters are those of `norms_of_graphs`.
+    """
+    ptr, roots, constants, degrees = factors
+    for g in graphs:
+        start, stop = node_ptr[g], node_ptr[g + 1]
+        share = weight / (stop - start)
+        for i in range(start, stop):
+            if labels[i] < 0:
+                continue
+            own = _node_kernel(points, i, points, i, ptr, roots, constants, degrees)
+            for j in range(start, i):
+                if labels[i] == labels[j]:
+                    value = _node_kernel(points, i, points, j, ptr, roots, constants, degrees)
+                    own += value
+                    products[j] += share * value
+            products[i] += share * own
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def add_rare_labels(graphs, rows, columns, factors, is_symmetric, gram):
     """
     Add inner products over pairs of points of the same label, row by row of the matrix.
@@ -128,3 +157,36 @@ def add_rare_labels(graphs, rows, columns, factors, is_symmetric, gram):
                             gram[g, g] += 0.5 * value * entry_weights[f]
                         break
                     gram[g, h] += value * entry_weights[f]
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def add_rare_values(nodes, rows, columns, factors, graphs, weights, values):
+    """
+    Add weighted sums over fitted graphs of the products of single nodes, over rare labels.
+
+    Parameters
+    ----------
+    nodes : tuple of int
+        First and last node that this call writes.
+    rows, columns, factors : tuples of arrays
+        As in `add_rare_labels`, with nodes in the place of the graphs of the rows.
+    graphs : ndarray of int64, shape (n_nodes,)
+        Graph of every node.
+    weights : ndarray of float64, shape (n_graphs, n_fitted)
+        Weights of the fitted graphs, for every graph.
+    values : ndarray of float64, shape (n_nodes,)
+        What is added to.
+    """
+    x, row_ptr, row_points, row_labels, row_weights = rows
+    y, label_ptr, entry_ptr, entry_graphs, entry_weights = columns
+    ptr, roots, constants, degrees = factors
+    for node in range(nodes[0], nodes[1]):
+        own = weights[graphs[node]]
+        for e in range(row_ptr[node], row_ptr[node + 1]):
+            i, label = row_points[e], row_labels[e]
+            total = 0.0
+            for j in range(label_ptr[label], label_ptr[label + 1]):
+                value = _node_kernel(x, i, y, j, ptr, roots, constants, degrees)
+                for f in range(entry_ptr[j], entry_ptr[j + 1]):
+                    total += value * entry_weights[f] * own[entry_graphs[f]]
+            values[node] += row_weights[e] * total

@@ -21,7 +21,7 @@ from retgk.engine.exact.tile_layout import (
 from retgk.runtime.parallel import n_threads, run_tasks
 from retgk.runtime.progress import progress_bar
 
-__all__ = ["Task", "add_products", "split_into_tasks", "tiled_gram"]
+__all__ = ["Task", "add_products", "entry_values", "split_into_tasks", "tiled_gram"]
 
 _TASK_VALUES = 1 << 22  # kernel values; fixed, so that sums do not depend on the threads
 # Tasks are done in bands; then what they found is added up, in the same order for any number of
@@ -104,9 +104,7 @@ def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: in
     """
     from retgk.engine.exact.tiles import add_rows
 
-    pairs = [own for bucket in columns.buckets if (own := rows.bucket(bucket)) is not None]
-    first_rows = {id(bucket): first for bucket, first in pairs}
-    work = [task for bucket, _ in pairs for task in split_into_tasks(bucket, False)]
+    work, first_rows = _row_tasks(rows, columns)
 
     def add(band: list[Task], found: list[Floats], start: int, stop: int) -> None:
         for task, products in zip(band, found, strict=True):
@@ -121,6 +119,50 @@ def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: in
     compiled = tile_factors(columns.kernel)
     for filled in _filled_bands(work, compiled, False, n_jobs):
         run_tasks(add, [(*filled, *span) for span in spans], costs, n_jobs, lambda _: None)
+
+
+def entry_values(
+    rows: SharedRows, columns: ColumnSide, graphs: Ints, weights: Floats, n_jobs: int | None
+) -> Floats:
+    """
+    Weighted sums, over fitted graphs, of the inner products of every entry of some rows.
+
+    Parameters
+    ----------
+    rows : SharedRows
+        Rows, whose owners are nodes.
+    columns : ColumnSide
+        Fitted graphs.
+    graphs : ndarray of int64, shape (n_nodes,)
+        Graph of every node.
+    weights : ndarray of float64, shape (n_graphs, n_fitted)
+        Weights of the fitted graphs, for every graph.
+    n_jobs : int or None
+        Threads; they change no bit of the result.
+    """
+    from retgk.engine.exact.tiles import write_entry_values
+
+    values, of_entry = np.zeros(len(rows.graphs)), graphs[rows.graphs]
+    work, first_rows = _row_tasks(rows, columns)
+
+    def write(task: Task, products: Floats) -> None:
+        row = first_rows[id(task.bucket)] + task.start
+        entries = (rows.ptr[row : row + len(products) + 1], of_entry, rows.weights)
+        write_entry_values(products, entries, task.bucket.column_graphs, weights, values)
+
+    compiled = tile_factors(columns.kernel)
+    for band, found in _filled_bands(work, compiled, False, n_jobs):
+        costs = [float(products.size) for products in found]
+        tasks = list(zip(band, found, strict=True))
+        run_tasks(write, tasks, costs, n_jobs, lambda _: None)
+    return values
+
+
+def _row_tasks(rows: SharedRows, columns: ColumnSide) -> tuple[list[Task], dict[int, int]]:
+    """Tasks for single rows beside fitted graphs, and the first row of each of their buckets."""
+    pairs = [own for bucket in columns.buckets if (own := rows.bucket(bucket)) is not None]
+    first_rows = {id(bucket): first for bucket, first in pairs}
+    return [task for bucket, _ in pairs for task in split_into_tasks(bucket, False)], first_rows
 
 
 def _plus_transpose(gram: Floats) -> Floats:

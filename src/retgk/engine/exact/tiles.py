@@ -27,6 +27,7 @@ __all__ = [
     "add_at",
     "add_rows",
     "fill_products",
+    "write_entry_values",
 ]
 
 CHUNK = 144  # columns of a tile: 9 kB of float32, so that passes meet it in the first cache
@@ -189,3 +190,21 @@ def add_rows(products, entries, column_graphs, span, gram):
             row, weight = graphs[e], weights[e]
             for j in range(span[0], span[1]):
                 gram[row, column_graphs[j]] += weight * products[i, j]
+
+
+# "reassoc" lets the sum over graphs be taken in several lanes, the same for every row
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath={"contract", "reassoc"})
+def write_entry_values(products, entries, column_graphs, weights, values):
+    """
+    Write the weighted sum over fitted graphs of every entry of single rows.
+
+    Entries are (first entry of every row, graph and weight of every entry); weights those of
+    fitted graphs, one row for each graph.
+    """
+    ptr, graphs, shares = entries
+    for i in range(len(products)):
+        for e in range(ptr[i], ptr[i + 1]):
+            own, total = weights[graphs[e]], 0.0
+            for j in range(len(column_graphs)):
+                total += own[column_graphs[j]] * products[i, j]
+            values[e] = shares[e] * total

@@ -1,0 +1,461 @@
+"""Explanations: complete, symmetric, in any order of nodes, and the gradients that they claim."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retgk import (
+    ExponentialGraphKernel,
+    GraphBatch,
+    InvalidInputError,
+    Laplacian,
+    PolynomialGraphKernel,
+    RetGKClassifier,
+    RetGKRegressor,
+    load_model,
+    make_graph_classification,
+    save_model,
+)
+from retgk.engine.embedded.embedded_engine import EmbeddedEngine
+from retgk.engine.exact.exact_engine import ExactEngine
+from retgk.engine.exact.values_of_nodes import node_values
+from retgk.engine.node_features import NodeFeatures
+from retgk.estimators import classifier as classifier_module
+from retgk.estimators import explaining
+from retgk.kernels.line_gradients import LineEnds, line_gradients
+from retgk.walks.return_probabilities import Walks
+from tests import naive
+from tests.test_new_graphs import placed
+from tests.test_weighted_gram import KERNELS, naive_gram
+from tests.walk_graphs import complete, path, star
+
+DATA = make_graph_classification(
+    n_graphs=90, n_classes=3, n_labels=3, n_attributes=2, n_nodes=(5, 15), random_state=0
+)
+TRAIN, NEW = DATA.graphs[:70], DATA.graphs[70:]
+TASKS = {
+    "two classes": (DATA.targets > 0).astype(int),
+    "three classes": np.array(["a", "b", "c"])[DATA.targets],
+    "labels": np.stack([DATA.targets == k for k in range(3)], axis=1).astype(int),
+    "values": DATA.graphs.node_counts.astype(float),
+    "outputs": np.stack([DATA.graphs.node_counts, DATA.graphs.edge_counts], axis=1).astype(float),
+}
+TARGETS = {"two classes": 0, "three classes": "b", "labels": 1, "values": 0, "outputs": 1}
+OPTIONS = {"n_steps": 8, "cv": 3, "random_state": 0, "C": 10.0}
+
+
+@cache
+def fitted(task, approximate, depth=2, p=1.0, **options):
+    kind = RetGKRegressor if task in ("values", "outputs") else RetGKClassifier
+    model = kind(approximate=approximate, depth=depth, p=p, scale=1, **OPTIONS, **options)
+    return model.fit(TRAIN, TASKS[task][:70])
+
+
+def sums(explanation):
+    return np.add.reduceat(explanation.shares, explanation.node_ptr[:-1])
+
+
+def signed_values(model, graphs, explanation):
+    """The decision value that is explained, from what the public methods say of it."""
+    if isinstance(model, RetGKRegressor):
+        values = model.predict(graphs).reshape(len(graphs), -1)
+        return values[np.arange(len(graphs)), explanation.targets]
+    values = model.decision_function(graphs)
+    if values.ndim == 1:
+        return np.where(explanation.targets == model.classes_[1], values, -values)
+    codes = np.searchsorted(model.classes_, explanation.targets)
+    own = values[np.arange(len(graphs)), codes]
+    if model.multilabel_ or model.solver_ == "ridge":
+        return own
+    # c / (3 (|c| + 1)) is what the decision function has beside votes, which are whole
+    part = 3 * (own - np.round(own))
+    return part / (1 - np.abs(part))
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+@pytest.mark.parametrize("task", TASKS)
+def test_complete(task, approximate):
+    model = fitted(task, approximate)
+    found = model.explain(NEW, TARGETS[task])
+    np.testing.assert_allclose(found.baseline + sums(found), found.decisions, atol=1e-9)
+    expected = signed_values(model, NEW, found)
+    np.testing.assert_allclose(found.decisions, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(found.predictions, model.predict(NEW))
+    assert found.node_ptr.tolist() == NEW.node_ptr.tolist()
+
+
+@pytest.mark.parametrize("feature_map", ["joint", "tensor"])
+def test_complete_with_blocks_of_labels(feature_map):
+    model = fitted("three classes", True, depth=0, feature_map=feature_map, n_components=32)
+    names = [NEW.label_names[code] for code in NEW.labels]
+    unknown = NEW.with_labels([*names[:-4], *["new"] * 4])
+    assert np.ptp(model.explain(unknown).shares[-4:]) < 1e-12  # they match nothing, and are alike
+    found = model.explain(NEW)
+    np.testing.assert_allclose(found.baseline + sums(found), found.decisions, atol=1e-9)
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_complete_with_landmarks(approximate, monkeypatch):
+    monkeypatch.setattr(classifier_module, "MAX_EXACT_GRAPHS", 10)
+    model = RetGKClassifier(approximate=True, n_landmarks=20 + approximate, **OPTIONS)
+    model.fit(TRAIN, TASKS["three classes"][:70])
+    assert model.solver_ == "ridge"
+    found = model.explain(NEW)
+    np.testing.assert_allclose(found.baseline + sums(found), found.decisions, atol=1e-9)
+    expected = model.decision_function(NEW).max(axis=1)
+    np.testing.assert_allclose(found.decisions, expected, atol=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    approximate=st.booleans(),
+    task=st.sampled_from(list(TASKS)),
+    graph=st.integers(0, len(NEW) - 1),
+)
+def test_order_of_nodes_and_symmetry(seed, approximate, task, graph):
+    """Nodes of a graph and of its twin, in any order, have the same shares, halved."""
+    model, own = fitted(task, approximate), NEW[graph : graph + 1]
+    order = np.random.default_rng(seed).permutation(2 * own.n_nodes)
+    twice = reordered(GraphBatch.concatenate([own, own]), order)
+    one, both = (model.explain(each, TARGETS[task]) for each in (own, twice))
+    size = max(1.0, np.abs(one.decisions[0]))
+    expected = 0.5 * one.of(0)[order % own.n_nodes]
+    np.testing.assert_allclose(both.of(0), expected, atol=1e-8 * size)
+    np.testing.assert_allclose(both.decisions, one.decisions, atol=1e-8 * size)
+
+
+def reordered(batch, order):
+    """All nodes of a batch as one graph in another order."""
+    place = np.argsort(order)
+    graph_of = np.repeat(np.arange(len(batch)), batch.node_counts)
+    sources = np.repeat(np.arange(batch.n_nodes), np.diff(batch.indptr))
+    ends = batch.indices + batch.node_ptr[graph_of[sources]]
+    return GraphBatch.from_edges(
+        batch.n_nodes,
+        np.stack([place[sources], place[ends]], axis=1),
+        labels=[batch.label_names[code] for code in batch.labels[order]],
+        attributes=batch.attributes[order],
+    )
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_a_graph_stands_alone(approximate, monkeypatch):
+    model = fitted("three classes", approximate)
+    whole = model.explain(NEW)
+    for graph in (0, 7):
+        np.testing.assert_array_equal(model.explain(NEW[graph : graph + 1]).of(0), whole.of(graph))
+    monkeypatch.setattr(explaining, "_GRAPHS_AT_A_TIME", 3)
+    again = model.explain(NEW)
+    for name, value in vars(whole).items():
+        np.testing.assert_array_equal(value, getattr(again, name), err_msg=name)
+
+
+def test_explaining_changes_no_prediction():
+    model = RetGKClassifier(approximate=False, **OPTIONS).fit(TRAIN, TASKS["two classes"][:70])
+    before = model.decision_function(NEW)
+    model.explain(NEW)
+    np.testing.assert_array_equal(model.decision_function(NEW), before)
+
+
+# the gradients themselves
+
+
+def slow_shares(model, train, graph, coefficients):
+    """Integrated gradients by central differences and Simpson's rule, over all pairs of nodes."""
+    n_steps, gamma = model.walks_.n_steps, model.engine_.kernels[0].gamma
+    support = GraphBatch.concatenate([train[s : s + 1] for s in model.support_] + [graph])
+    points = naive.return_probabilities_of_batch(support, n_steps)
+    kernel = np.array([[naive.laplacian(x, y, gamma) for y in points] for x in points])
+    sizes = np.diff(support.node_ptr)
+    means = np.zeros((len(support), len(points)))
+    for row, (first, size) in enumerate(zip(support.node_ptr, sizes, strict=False)):
+        means[row, first : first + size] = 1 / size
+    fitted_means, end = means[:-1], means[-1]
+    start, graph_kernel = fitted_means.mean(axis=0), model.graph_kernel_
+
+    def value(mixture):
+        gaps = mixture - fitted_means
+        squares = np.maximum(np.einsum("si,ij,sj->s", gaps, kernel, gaps), 0)
+        return coefficients @ np.exp(-graph_kernel.gamma * squares ** (graph_kernel.p / 2))
+
+    times, step = np.linspace(0, 1, 41), 1e-4
+    weights = np.array([1, *([4, 2] * 19), 4, 1]) / 120
+    shares = []
+    for node in range(support.node_ptr[-2], support.node_ptr[-1]):
+        direction = (np.arange(len(points)) == node) - start
+        slopes = []
+        for t in times:
+            here = start + t * (end - start)
+            ahead, behind = value(here + step * direction), value(here - step * direction)
+            slopes.append((ahead - behind) / (2 * step))
+        shares.append(weights @ slopes / sizes[-1])
+    return np.array(shares)
+
+
+@pytest.mark.parametrize("p", [0.7, 1.0, 2.0])
+def test_shares_are_integrated_gradients(p):
+    train, targets = TRAIN[:14].without_labels().without_attributes(), TASKS["two classes"][:14]
+    options = {"structure_kernel": Laplacian(3.0), "scale_attributes": "raw", "tol": 0.0}
+    model = RetGKClassifier(
+        approximate=False, depth=0, p=p, scale=1, **(OPTIONS | {"n_steps": 4}), **options
+    ).fit(train, targets)
+    graph = NEW[3:4].without_labels().without_attributes()
+    expected = slow_shares(model, train, graph, model.dual_coef_[0])
+    np.testing.assert_allclose(model.explain(graph, 1).of(0), expected, atol=2e-6)
+    np.testing.assert_allclose(model.explain(graph, 0).of(0), -expected, atol=2e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kernel=st.sampled_from(
+        [ExponentialGraphKernel(g, p) for g in (0.3, 4.0, 40.0) for p in (0.5, 1.0, 1.5, 2.0)]
+        + [PolynomialGraphKernel(c, d) for c in (0.0, 1.0) for d in (1, 2, 5)]
+    ),
+    distance=st.sampled_from([0.0, 1e-9, 1e-3, 0.3, 1.0]),
+)
+def test_mean_gradients_of_points(seed, kernel, distance):
+    """Mean embeddings that are points of a space: gradients by formula, averaged by brute force."""
+    rng = np.random.default_rng(seed)
+    fitted, coefficients = rng.normal(size=(5, 3)) / 2, rng.normal(size=(1, 5))
+    start = fitted.mean(axis=0)
+    end = start + distance * rng.normal(size=3)
+    if seed % 3 == 0 and distance:  # the line passes close to a point
+        # with p below 1, distances of 1e-6 lose too many digits as differences of products
+        end = fitted[0] + (1e-3 if getattr(kernel, "p", 1) < 1 else 1e-6) * rng.normal(size=3)
+    norms = (fitted**2).sum(axis=1)
+    ends = LineEnds(end[None] @ fitted.T, np.array([end @ end]), fitted @ start, norms)
+    rise = (coefficients * (ends.values(kernel) - ends.mean_values(kernel))).sum(axis=1)
+    found = line_gradients(kernel, ends, coefficients, rise)
+    gradient = found.weights[0] @ fitted + found.own_weights[0] * end
+    expected = mean_gradient(kernel, fitted, coefficients[0], start, end)
+    scale = max(1.0, np.abs(expected).max())
+    # along the line, the rise says what it is, better than brute force near a point
+    line = end - start
+    assert line @ gradient == pytest.approx(rise[0], abs=1e-9 * scale)
+    difference = gradient - expected
+    np.testing.assert_allclose(difference, 0, atol=1e-4 * scale)
+    if distance:
+        across = difference - (difference @ line) / (line @ line) * line
+        np.testing.assert_allclose(across, 0, atol=1e-6 * scale)
+
+
+def mean_gradient(kernel, fitted, coefficients, start, end):
+    """Average of the gradient over many places of the line, dense at its nearest points."""
+    times = [np.linspace(0, 1, 2001)]
+    line = end - start
+    for point in fitted if line @ line > 1e-14 else []:
+        nearest = (point - start) @ line / (line @ line)
+        near = nearest + np.concatenate([s * np.logspace(-14, 0, 2500) for s in (-1, 1)])
+        times.append(near[(near > 0) & (near < 1)])
+    times = np.unique(np.concatenate(times))
+    middle, half = 0.5 * (times[1:] + times[:-1]), 0.5 * np.diff(times)
+    t = np.concatenate([middle - half / 3**0.5, middle + half / 3**0.5])  # Gauss, two nodes
+    places = start + t[:, None] * line
+    gaps = places[:, None] - fitted
+    squares = (gaps**2).sum(axis=2)
+    if isinstance(kernel, PolynomialGraphKernel):
+        slopes = kernel.d * (kernel.c + places @ fitted.T) ** (kernel.d - 1)
+        gradients = np.einsum("ts,s,sd->td", slopes, coefficients, fitted)
+    else:
+        r = np.sqrt(np.maximum(squares, 1e-30))
+        slopes = (
+            -kernel.gamma * kernel.p * r ** (kernel.p - 2) * np.exp(-kernel.gamma * r**kernel.p)
+        )
+        gradients = np.einsum("ts,s,tsd->td", slopes, coefficients, gaps)
+    return np.concatenate([half, half]) @ gradients
+
+
+# values of nodes
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    kernels=st.sampled_from(KERNELS),
+    n_labels=st.sampled_from([0, 3]),
+    seed=st.integers(0, 2**32 - 2),
+    tol=st.sampled_from([0.0, 1e-4]),
+    shift=st.sampled_from([0.0, 0.1, 1e4]),
+)
+def test_values_of_nodes_are_those_of_the_formula(kernels, n_labels, seed, tol, shift):
+    """Near and far graphs: every node as a graph of its own."""
+    x, y, _, new = placed(seed, [4] * len(kernels), kernels, tol, n_labels, spread=1.0, shift=shift)
+    rng = np.random.default_rng(seed)
+    weights, own = rng.normal(size=(y.n_graphs, x.n_graphs)), rng.normal(size=y.n_graphs)
+    found = node_values(new, weights, own)
+    graphs = y.graph_of_node()
+    single = type(y)(y.blocks, np.arange(y.n_nodes + 1), y.labels)
+    expected = (weights[graphs] * naive_gram(single, x, kernels)).sum(axis=1)
+    expected += own[graphs] * naive_gram(single, y, kernels)[np.arange(y.n_nodes), graphs]
+    size = max(1.0, np.abs(naive_gram(single, y, kernels)).max()) * 10
+    # nodes of a graph may move by more than its mean does, which the promise is about
+    assert np.abs(found - expected).max() <= max(100 * tol, 1e-6) * size
+    means = np.bincount(graphs, found) / np.diff(y.node_ptr)
+    products, norms = new.products(), new.squared_norms(tol)
+    np.testing.assert_allclose(
+        means, (weights * products).sum(axis=1) + own * norms, atol=1e-9 * size
+    )
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+@pytest.mark.parametrize("kind", [ExactEngine, EmbeddedEngine])
+def test_means_of_the_values_of_nodes(kind, depth):
+    extra = {"feature_map": "phases"} if kind is EmbeddedEngine else {}
+    walks = Walks(6)
+    engine = kind(depth=depth, random_state=0, **extra).fit(NodeFeatures(TRAIN, walks))
+    new = engine.compare(NodeFeatures(NEW, walks))
+    rng = np.random.default_rng(0)
+    weights, own = rng.normal(size=(len(NEW), len(TRAIN))), rng.normal(size=len(NEW))
+    values = new.node_values(weights, own)
+    means = np.add.reduceat(values, NEW.node_ptr[:-1]) / NEW.node_counts
+    expected = (weights * new.products()).sum(axis=1) + own * new.squared_norms()
+    np.testing.assert_allclose(means, expected, atol=1e-12)
+    products = engine.inner_products()
+    np.testing.assert_allclose(engine.mean_products(), products.mean(axis=1), atol=1e-12)
+
+
+# training graphs, contrasts, targets
+
+
+@pytest.mark.parametrize("task", ["two classes", "three classes", "values"])
+def test_shares_of_training_graphs(task):
+    model = fitted(task, False)
+    found = model.explain(NEW, TARGETS[task], n_training=10**6)
+    codes = np.zeros(len(NEW), int)
+    if task == "values":
+        signs = np.ones((1, 1))
+    elif task == "two classes":
+        signs = np.array([[-1.0], [1.0]])
+    else:
+        signs, codes = np.array([[1, 1, 0], [-1, 0, 1], [0, -1, -1]]), codes + 1
+    intercepts = (signs @ model.intercept_)[codes]
+    total = intercepts + found.training_shares.sum(axis=1)
+    np.testing.assert_allclose(total, found.decisions, atol=1e-9)
+    assert (np.diff(np.abs(found.training_shares), axis=1) <= 0).all()
+    assert set(found.training[0]) == set(model.support_)
+    few = model.explain(NEW, TARGETS[task], n_training=3)
+    np.testing.assert_array_equal(few.training_shares, found.training_shares[:, :3])
+    assert model.explain(NEW, TARGETS[task], n_training=0).training.shape == (len(NEW), 0)
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_contrast_is_the_nearest_of_another_class(approximate):
+    model = fitted("three classes", approximate)
+    targets = TASKS["three classes"][:70]
+    np.testing.assert_array_equal(model.classes_[model.support_codes_], targets[model.support_])
+    found = model.explain(NEW)
+    new = model.engine_.compare(NodeFeatures(NEW, model.walks_))
+    squares = np.add.outer(new.squared_norms(), model.engine_.squared_norms())
+    squares -= 2 * new.products()
+    for graph in range(len(NEW)):
+        others = np.flatnonzero(targets[model.support_] != found.targets[graph])
+        best = others[squares[graph, others].argmin()]
+        assert found.contrast[graph] == model.support_[best]
+        assert found.contrast_distances[graph] == pytest.approx(np.sqrt(squares[graph, best]))
+
+
+def test_contrast_of_labels_and_values():
+    found = fitted("labels", False).explain(NEW, 1)
+    truth, model = TASKS["labels"][:70], fitted("labels", False)
+    predicted = model.predict(NEW)[:, 1]
+    np.testing.assert_array_equal(truth[found.contrast, 1], 1 - predicted)
+    assert fitted("values", False).explain(NEW).contrast is None
+
+
+def test_targets():
+    model = fitted("three classes", False)
+    predicted = model.predict(NEW)
+    for target in (None, "predicted", predicted, predicted.tolist()):
+        np.testing.assert_array_equal(model.explain(NEW, target).targets, predicted)
+    mixed = model.explain(NEW, np.where(np.arange(len(NEW)) < 5, "a", "c"))
+    np.testing.assert_array_equal(mixed.of(2), model.explain(NEW, "a").of(2))
+    np.testing.assert_array_equal(mixed.of(9), model.explain(NEW, "c").of(9))
+    two = fitted("two classes", False)
+    first, second = (two.explain(NEW, target).shares for target in (0, 1))
+    np.testing.assert_array_equal(first, -second)
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "message"),
+    [
+        ("three classes", ("d",), "target 'd' is none of those of the model, which are 'a', 'b'"),
+        ("three classes", (["a", "b"],), r"target has shape \(2,\), but there are 20 graphs"),
+        ("labels", (), "the model has 3 outputs; give the number of one of them, from 0 to 2"),
+        ("outputs", (2,), "target 2 is none of those of the model, which are 0, 1"),
+        ("values", ("mean",), "target 'mean' is none"),
+    ],
+)
+def test_wrong_targets(task, arguments, message):
+    with pytest.raises(InvalidInputError, match=message):
+        fitted(task, False).explain(NEW, *arguments)
+
+
+@pytest.mark.parametrize("count", [-1, 2.5, True, "all"])
+def test_wrong_numbers_of_training_graphs(count):
+    with pytest.raises(InvalidInputError, match="n_training must be"):
+        fitted("values", False).explain(NEW, n_training=count)
+
+
+def test_not_fitted_and_wrong_graphs():
+    with pytest.raises(ValueError, match="not fitted"):
+        RetGKClassifier().explain(NEW)
+    with pytest.raises(InvalidInputError, match="labels"):
+        fitted("values", False).explain(NEW.without_labels())
+
+
+def test_explanation_of_one_graph_among_others():
+    found = fitted("values", False).explain(NEW)
+    assert len(found) == len(NEW)
+    np.testing.assert_array_equal(found.of(-1), found.of(len(NEW) - 1))
+    assert len(found.of(3)) == NEW.node_counts[3]
+    with pytest.raises(InvalidInputError, match="there is no graph 20"):
+        found.of(20)
+    assert len(fitted("values", False).explain(NEW[:0])) == 0
+
+
+def test_graphs_that_are_all_alike():
+    """The line is a point: shares add up to nothing, and are numbers."""
+    graphs = GraphBatch.concatenate([star(4), path(5)] * 6)
+    model = RetGKClassifier(cv=2, depth=0, random_state=0, approximate=False)
+    model.fit(graphs, np.arange(12) % 2)
+    middle = GraphBatch.concatenate([star(4), path(5), complete(4)])
+    found = model.explain(middle, 1)
+    assert np.isfinite(found.shares).all()
+    both = reordered_structure(star(4), path(5))
+    found = model.explain(both, 1)
+    np.testing.assert_allclose(found.baseline + sums(found), found.decisions, atol=1e-9)
+
+
+def reordered_structure(first, second):
+    """Two graphs side by side as one: the mean of their mean embeddings."""
+    edges = [
+        (offset + source, offset + int(end))
+        for offset, graph in ((0, first), (first.n_nodes, second))
+        for source in range(graph.n_nodes)
+        for end in graph.indices[graph.indptr[source] : graph.indptr[source + 1]]
+    ]
+    return GraphBatch.from_edges(first.n_nodes + second.n_nodes, edges)
+
+
+@pytest.mark.parametrize("task", ["three classes", "labels"])
+def test_models_from_files_explain_alike(task, tmp_path):
+    model = fitted(task, False)
+    save_model(model, tmp_path / "model.retgk")
+    again = load_model(tmp_path / "model.retgk")
+    first, second = (each.explain(NEW, TARGETS[task]) for each in (model, again))
+    np.testing.assert_array_equal(second.contrast, first.contrast)
+    np.testing.assert_allclose(second.shares, first.shares, atol=1e-12)
+
+
+def test_older_files_have_no_contrast(tmp_path):
+    model = fitted("three classes", True)
+    try:
+        codes, model.support_codes_ = model.support_codes_, None
+        save_model(model, tmp_path / "model.retgk")
+    finally:
+        model.support_codes_ = codes
+    assert load_model(tmp_path / "model.retgk").explain(NEW).contrast is None
