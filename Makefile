@@ -122,6 +122,13 @@ bench-explanations: $(STAMP) ## Measure explanations (DATA=folder of the sets, M
 	$(BIN)/python -m benchmarks.bench_explanations $(DATA) $(MOLECULES)
 	$(BIN)/python -m benchmarks.report
 
+# PEERS is an interpreter that has hyppo and graspologic, which ask for other versions than ours.
+PEERS ?=
+.PHONY: bench-populations
+bench-populations: $(STAMP) ## Measure tests of populations (DATA=folder of the sets, PEERS=python with hyppo, graspologic)
+	$(BIN)/python -m benchmarks.bench_population_tests $(DATA) $(if $(PEERS),--peers $(PEERS))
+	$(BIN)/python -m benchmarks.report
+
 .PHONY: bench-simd
 bench-simd: $(STAMP) ## Measure vector code by hand against plain numba (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.bench_simd $(DATA)

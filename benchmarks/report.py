@@ -12,7 +12,8 @@ from pathlib import Path
 
 from benchmarks.bench_retgk2 import LIMIT as RETGK2_LIMIT
 from benchmarks.molecule_sets import SETS as MOLECULE_SETS
-from benchmarks.records import read_records
+from benchmarks.population_tables import PARTS as POPULATION_PARTS
+from benchmarks.records import FOLDER, read_records
 from retgk.paper.records import read_records as read_paper_records
 from retgk.paper.report_tables import agreement
 from retgk.paper.report_text import open_sentence
@@ -437,6 +438,13 @@ def index_table(step):
     return f"{table(list(columns), rows)}\n\n{run_line(records[0])}"
 
 
+def population_table(name):
+    if not (FOLDER / f"{name}.jsonl").exists():
+        return "There are no records yet."
+    header, rows = POPULATION_PARTS[name]()
+    return f"{table(header, rows)}\n\n{run_line(read_records(name)[-1])}"
+
+
 TABLES = {
     **{f"index-{step}": partial(index_table, step) for step in INDEX_COLUMNS},
     "classifier": classifier_table,
@@ -453,6 +461,7 @@ TABLES = {
     "scaling": scaling_table,
     "stream": stream_table,
     "tolerance": tolerance_table,
+    **{name: partial(population_table, name) for name in POPULATION_PARTS},
 }
 
 

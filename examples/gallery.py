@@ -7,6 +7,7 @@ Takes some seconds; needs no download.
 
 import io
 import sys
+from itertools import chain
 from pathlib import Path
 
 import matplotlib as mpl
@@ -23,6 +24,7 @@ from retgk import (
     RetGKKernel,
     load_digit_graphs,
     plot,
+    two_sample_test,
 )
 from retgk.paper.figures import toy_graph
 
@@ -75,6 +77,13 @@ def pictures_of_a_collection():
     yield "confusion", plot.confusion_matrix(targets, predicted)
 
 
+def picture_of_a_test():
+    digits = load_digit_graphs()
+    sides = [digits.graphs[np.flatnonzero(digits.targets == digit)[:12]] for digit in (3, 5)]
+    result = two_sample_test(*sides, scale_attributes="drop", random_state=0)
+    yield "permutations", plot.permutation_distribution(result)
+
+
 def save_small(axes, path):
     """Write a picture with 200 colours, a third of the size."""
     buffer = io.BytesIO()
@@ -88,7 +97,7 @@ def save_small(axes, path):
 def main(folder=FOLDER):
     mpl.use("Agg")
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for name, axes in (*pictures_of_graphs(), *pictures_of_a_collection()):
+    for name, axes in chain(pictures_of_graphs(), pictures_of_a_collection(), picture_of_a_test()):
         save_small(axes, Path(folder) / f"{name}.png")
 
 

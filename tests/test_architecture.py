@@ -39,6 +39,7 @@ LAYERS = (
     "engine",
     "learning",
     "estimators",
+    "populations",
     "persistence",
     "cluster",
     "search",

@@ -27,6 +27,7 @@ RUNS = {
     "fit": "fit grün --targets tärgets.txt --n-steps 3 -o grün.retgk",
     "predict": "predict grün.retgk grün -o -",
     "similar": "similar grün --index 3 -k 9",
+    "test": "test grün --targets tärgets.txt --n-steps 3 --permutations 19",
     "datasets": "datasets list",
     "warmup": "warmup reading",
     "paper": "paper run --help",

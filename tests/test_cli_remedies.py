@@ -26,6 +26,7 @@ from retgk.cli.commands_cv import cv
 from retgk.cli.commands_data import convert, info
 from retgk.cli.commands_matrices import kernel
 from retgk.cli.commands_models import fit, predict
+from retgk.cli.commands_populations import population_test
 from retgk.cli.commands_vectors import embed
 from retgk.cli.options import DATA_HOME_REMEDY
 from retgk.cli.terminal import one_line
@@ -57,6 +58,10 @@ COMMANDS = {
     "symmetrize": (
         "info ONEWAY.zip",
         "has none back; give --symmetrize to drop the directions, or if each edge is listed once",
+    ),
+    "negative": (
+        "info signed.npy",
+        "is -1; weights must not be negative; say with --negative absolute, positive or split",
     ),
     "variable": (
         "info two.npz",
@@ -140,6 +145,7 @@ MEMORY_COMMANDS = [
     ("approximate", "cv small.parquet --folds 3", "use --approximate yes"),
     ("approximate", "fit small.parquet -o m.retgk", "use --approximate yes"),
     ("sparse_output", "embed small.parquet -o -", "give a smaller --n-components"),
+    ("fewer_permutations", "test small.parquet", "give a smaller --permutations"),
     ("fewer_graphs", "kernel small.parquet --approximate -o -", "give fewer graphs at a time"),
 ]
 # Remedies with tests of their own below.
@@ -149,6 +155,7 @@ OTHERS = {
     "data_home",
     "edge_values",
     "fewer_candidates",
+    "fewer_kernels",
     "monte_carlo",
     "n_components",
     "n_landmarks",
@@ -180,6 +187,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     far = make_graph_classification(30, n_nodes=(5, 6), n_attributes=1, random_state=0)
     values = far.graphs.with_attributes(1e6 * far.graphs.attributes)
     write_json(GraphDataset(values, far.targets, "far"), folder / "far.json")
+    np.save(folder / "signed.npy", np.array([[0.0, -1.0], [-1.0, 0.0]]))
     np.savez(folder / "two.npz", a=np.ones((2, 2)), b=np.ones(2))
     (folder / "bytes").write_bytes(b"\xff\xfe\x00\x01")
     graph = nx.path_graph(2)
@@ -240,7 +248,9 @@ def test_remedy_for_little_memory(
 
 def test_every_remedy_of_every_command_is_tested() -> None:
     tested = {*COMMANDS, *(key for key, *_ in MEMORY_COMMANDS), *OTHERS}
-    words = [each.remedies for each in (info, convert, embed, kernel, cv, fit, predict)]
+    words = [
+        each.remedies for each in (info, convert, embed, kernel, cv, fit, predict, population_test)
+    ]
     assert set().union(*words, DATA_HOME_REMEDY) <= tested
 
 

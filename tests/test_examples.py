@@ -18,7 +18,12 @@ def python_blocks(page):
 
 
 @pytest.mark.parametrize(
-    ("page", "writes"), [("gallery.md", "kernel.png"), ("model_files.md", "model.retgk")]
+    ("page", "writes"),
+    [
+        ("gallery.md", "kernel.png"),
+        ("model_files.md", "model.retgk"),
+        ("population_tests.md", "permutations.png"),
+    ],
 )
 def test_code_of_the_documentation(page, writes, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

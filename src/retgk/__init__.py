@@ -67,6 +67,9 @@ if TYPE_CHECKING:
     from retgk.learning.group_folds import scaffold_folds as scaffold_folds
     from retgk.persistence.model_files import load_model as load_model
     from retgk.persistence.model_files import save_model as save_model
+    from retgk.populations.population_tests import association_test as association_test
+    from retgk.populations.population_tests import k_sample_test as k_sample_test
+    from retgk.populations.population_tests import two_sample_test as two_sample_test
     from retgk.refinement.refined_labels import refined_labels as refined_labels
     from retgk.search.duplicates import duplicate_groups as duplicate_groups
     from retgk.search.graph_index import GraphIndex as GraphIndex
@@ -92,6 +95,7 @@ _MODULE_OF = {
     "RetGKKernel": "retgk.estimators.kernel",
     "RetGKRegressor": "retgk.estimators.regressor",
     "as_batch": "retgk.io.converters",
+    "association_test": "retgk.populations.population_tests",
     "distance": "retgk.estimators.comparisons",
     "duplicate_groups": "retgk.search.duplicates",
     "embed_files": "retgk.cluster.embedded_files",
@@ -109,6 +113,7 @@ _MODULE_OF = {
     "from_smiles": "retgk.io.converters",
     "iter_parquet": "retgk.io.formats.parquet",
     "iter_smiles": "retgk.io.converters",
+    "k_sample_test": "retgk.populations.population_tests",
     "load_digit_graphs": "retgk.io.datasets.digits",
     "load_model": "retgk.persistence.model_files",
     "load_tudataset": "retgk.io.datasets.tudataset",
@@ -135,6 +140,7 @@ _MODULE_OF = {
     "to_igraph": "retgk.io.converters",
     "to_networkx": "retgk.io.converters",
     "to_pyg": "retgk.io.converters",
+    "two_sample_test": "retgk.populations.population_tests",
     "write_edge_list": "retgk.io.formats.edge_lists",
     "write_graphml": "retgk.io.formats.graphml",
     "write_json": "retgk.io.formats.json_graphs",

@@ -13,6 +13,7 @@ from retgk.cli.commands_index import index_app
 from retgk.cli.commands_matrices import kernel, similar
 from retgk.cli.commands_models import fit, predict
 from retgk.cli.commands_paper import paper_app
+from retgk.cli.commands_populations import population_test
 from retgk.cli.commands_vectors import embed, features
 from retgk.cli.signals import INTERRUPTED, ending_on_signals
 from retgk.cli.terminal import one_line_errors, print_line, show_anything
@@ -37,7 +38,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _each in (info, convert, features, embed, kernel, cv, fit, predict, explain, similar, warmup):
+for _each in (
+    info,
+    convert,
+    features,
+    embed,
+    kernel,
+    cv,
+    fit,
+    predict,
+    explain,
+    similar,
+    population_test,
+    warmup,
+):
     _each.add_to(app)
 app.add_typer(datasets_app, name="datasets")
 app.add_typer(index_app, name="index")

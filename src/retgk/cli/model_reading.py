@@ -43,6 +43,7 @@ _OPTIONS = {
         "edge_label": ("edge_label", "--edge-label-name"),
     },
     "edges": {"weighted": ("weighted", "--weighted or --no-weights")},
+    "arrays": {"negative": ("negative", "--negative")},
 }
 _FORM = ("symmetrize", "delimiter", "missing", "variable")
 

@@ -150,6 +150,7 @@ class Reading:
         "smiles_or_format": "--skip-invalid leaves such out; if it is not SMILES, say what it is "
         "with --format",
         "symmetrize": "give --symmetrize to drop the directions, or if each edge is listed once",
+        "negative": "say with --negative absolute, positive or split what becomes of them",
         "delimiter": "give --delimiter {value} if they are separated by it",
         "bond_orders": "leave out --bond-orders",
         "missing_label": "--missing label makes a label of its own of missing ones",
@@ -230,6 +231,21 @@ class Reading:
     symmetrize: Annotated[
         bool, _reading("--symmetrize", help="Take directed edges for undirected ones.")
     ] = False
+    symmetrize_by: Annotated[
+        Literal["max", "mean", "sum"] | None,
+        _reading(
+            "--symmetrize-by",
+            help="The same, and what the weights of both directions become; the larger by default.",
+        ),
+    ] = None
+    negative: Annotated[
+        Literal["error", "absolute", "positive", "split"] | None,
+        _reading(
+            "--negative",
+            help="Matrices: negative weights become absolute values, no edges, or edges of a "
+            "second part of the graph with labels + and -; an error by default.",
+        ),
+    ] = None
     smiles_column: Annotated[
         str | None, _reading("--smiles-column", help="CSV: column of the SMILES strings.")
     ] = None
@@ -284,6 +300,11 @@ class Reading:
             "strangers.",
         ),
     ] = None
+
+    @property
+    def directions(self) -> Any:
+        """Argument `symmetrize` of `read_graphs`; a model may have remembered a word."""
+        return self.symmetrize_by or self.symmetrize
 
     def named_values(self) -> dict[str, Any]:
         """Arguments of `read_graphs` that say by name which values of nodes and edges are read."""

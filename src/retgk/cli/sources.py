@@ -248,7 +248,8 @@ def reading_options(reading: Reading) -> dict[str, Any]:
         "format": reading.format,
         **reading.named_values(),
         "weight": reading.weight or "weight",
-        "symmetrize": reading.symmetrize,
+        "symmetrize": reading.directions,
+        "negative": reading.negative or "error",
         "missing": reading.missing or "error",
         "delimiter": reading.delimiter,
         "weighted": bool(reading.weighted),
@@ -283,7 +284,7 @@ def _read_by_name(name: str, reading: Reading) -> GraphDataset:
         load_tudataset(
             name,
             reading.data_home,
-            symmetrize=reading.symmetrize,
+            symmetrize=reading.directions,
             max_bytes=reading.max_bytes,
         )
     )

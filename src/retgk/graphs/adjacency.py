@@ -15,10 +15,12 @@ from scipy.sparse import coo_array, csr_array
 
 from retgk.array_types import Codes, Floats, Ints
 from retgk.graphs.edge_checks import (
+    Symmetrize,
     check_columns,
     check_indptr,
     check_sums,
     check_symmetric,
+    check_symmetrize,
     check_weights,
     edges_per_graph,
 )
@@ -39,7 +41,7 @@ class Adjacency(NamedTuple):
 
 
 def adjacency_from_edges(
-    node_ptr: Ints, edges: NDArray[Any], weights: Floats | None, symmetrize: bool
+    node_ptr: Ints, edges: NDArray[Any], weights: Floats | None, symmetrize: Symmetrize
 ) -> Adjacency:
     """
     Build the canonical adjacency of a batch: sorted rows without duplicates or zeros.
@@ -47,6 +49,7 @@ def adjacency_from_edges(
     `edges` has shape (2, n_edges); nodes are numbered over the batch. It is quickest when the
     edges come graph after graph. With `symmetrize`, an edge stands for both of its directions.
     """
+    check_symmetrize(symmetrize)
     edge_counts, grouped = edges_per_graph(node_ptr, edges)
     check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr)
     if not grouped:
@@ -76,9 +79,10 @@ def adjacency_from_rows(
     indptr: Ints,
     indices: NDArray[Any],
     weights: Floats | None,
-    symmetrize: bool,
+    symmetrize: Symmetrize,
 ) -> Adjacency:
     """Check CSR arrays of a batch and bring them into the form of `adjacency_from_edges`."""
+    check_symmetrize(symmetrize)
     check_indptr(int(node_ptr[-1]), indptr, indices)
     check_columns(node_ptr, indptr, indices)
 
@@ -160,7 +164,7 @@ def _join_blocks(
     node_ptr: Ints,
     entry_ptr: Ints,
     block_of: Callable[[int, int], Any],
-    symmetrize: bool,
+    symmetrize: Symmetrize,
     reuse: Adjacency | None = None,
 ) -> Adjacency:
     """Sort rows, add up duplicates, drop zeros, check symmetry; block by block, into `reuse`."""
@@ -193,7 +197,7 @@ def _make_room(array: NDArray[Any], end: int) -> None:
         array.resize(max(end, int(_GROWTH * len(array))), refcheck=False)
 
 
-def _canonical_block(matrix: Any, node_ptr: Ints, symmetrize: bool, first_graph: int) -> Any:
+def _canonical_block(matrix: Any, node_ptr: Ints, symmetrize: Symmetrize, first_graph: int) -> Any:
     """Sort, merge and check some whole graphs; transposing twice sorts in linear time."""
     transposed = matrix.T.tocsr()
     transposed.has_sorted_indices = True
@@ -201,8 +205,23 @@ def _canonical_block(matrix: Any, node_ptr: Ints, symmetrize: bool, first_graph:
     transposed.eliminate_zeros()
     block = transposed.T.tocsr()
     if symmetrize:
-        block = block.maximum(transposed)
+        block = _both_directions(block, transposed, symmetrize)
     else:
         block = check_symmetric(block, transposed, node_ptr, first_graph)
     check_sums(block, node_ptr, first_graph)
     return block
+
+
+def _both_directions(block: Any, transposed: Any, symmetrize: Symmetrize) -> Any:
+    """Weights of undirected edges; a self-loop has one direction, and keeps its weight."""
+    if symmetrize not in ("mean", "sum"):
+        return block.maximum(transposed)
+    both = block + transposed
+    if symmetrize == "mean":
+        return both * 0.5
+    loops = block.diagonal()
+    if loops.any():
+        nodes = np.arange(len(loops))
+        both = (both - csr_array((loops, (nodes, nodes)), shape=both.shape)).tocsr()
+        both.eliminate_zeros()
+    return both

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Codes, Floats, Ints
 from retgk.graphs.adjacency import Adjacency, adjacency_from_edges, adjacency_from_rows
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.edge_labels import EdgeLabels, edge_labels_of_edges, edge_labels_of_rows
 from retgk.graphs.missing_values import Missing
 from retgk.graphs.ragged import first_of_run, offsets
@@ -66,9 +67,10 @@ class GraphBatch(Sequence["GraphBatch"]):
     edge_labels : sequence of hashable, shape (n_entries,), optional
         Discrete labels of edges, the same in both directions. Kernels use them to refine the
         labels of nodes, so only with ``depth`` above zero.
-    symmetrize : bool, default=False
-        Whether to make directed input undirected: an edge gets the larger of the weights
-        of its two directions. Otherwise directed input is an error.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether to make directed input undirected: an edge gets the larger of the weights of its
+        two directions, their mean (none is 0) or their sum; True is "max". Otherwise directed
+        input is an error.
     missing : {"error", "label", "nan", "keep"}, default="error"
         What becomes of None and NaN, as in `from_networkx`.
 
@@ -130,7 +132,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         labels: Labels | None = None,
         attributes: ArrayLike | None = None,
         edge_labels: Labels | EdgeLabels | None = None,
-        symmetrize: bool = False,
+        symmetrize: Symmetrize = False,
         missing: Missing = "error",
     ) -> None:
         nodes = checked_node_ptr(node_ptr)
@@ -153,7 +155,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         labels: Labels | None = None,
         attributes: ArrayLike | None = None,
         edge_labels: Labels | EdgeLabels | None = None,
-        symmetrize: bool = False,
+        symmetrize: Symmetrize = False,
         missing: Missing = "error",
     ) -> Self:
         """
@@ -174,7 +176,7 @@ class GraphBatch(Sequence["GraphBatch"]):
             Node attributes.
         edge_labels : sequence of hashable, shape (n_edges,), optional
             Labels of the edges, which count with ``depth`` above zero.
-        symmetrize : bool, default=False
+        symmetrize : bool or {"max", "mean", "sum"}, default=False
             Whether each edge stands for both directions.
         missing : {"error", "label", "nan", "keep"}, default="error"
             What becomes of None and NaN.

@@ -1,7 +1,7 @@
 """Checks of edges and CSR arrays; the errors name the graph and what to do."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +11,40 @@ from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.ragged import BLOCK_ENTRIES, chunks, graph_of
 
 __all__ = [
+    "DIRECTIONS",
+    "NEGATIVE",
+    "Symmetrize",
     "check_columns",
     "check_indptr",
     "check_sums",
     "check_symmetric",
+    "check_symmetrize",
     "check_weights",
     "edges_per_graph",
 ]
 
+_Directions = Literal["max", "mean", "sum"]
+DIRECTIONS = get_args(_Directions)
+Symmetrize = bool | _Directions
+"""Whether directed input is made undirected, and what its two directions become; True is "max"."""
+
+NEGATIVE = Remedy(
+    "negative",
+    "convert matrices with negative='absolute', 'positive' or 'split', of other graphs take "
+    "absolute values, or drop such edges",
+)
+"""What to do about negative weights."""
+
 # Sums of the same weights in another order, or a product X @ X.T, differ by less than this.
 _ROUNDING = 1e-10
+
+
+def check_symmetrize(symmetrize: object) -> None:
+    """Raise for a word that says nothing of the two directions of an edge."""
+    if isinstance(symmetrize, str) and symmetrize not in DIRECTIONS:
+        raise InvalidInputError(
+            f"symmetrize must be True, False or one of {', '.join(DIRECTIONS)}, got {symmetrize!r}"
+        )
 
 
 def edges_per_graph(node_ptr: Ints, edges: NDArray[Any]) -> tuple[Ints, bool]:
@@ -116,11 +140,13 @@ def check_weights(
         source, target = ends_of(entry)
         graph = graph_of(node_ptr, source)
         start = node_ptr[graph]
-        raise InvalidInputError(
+        problem = (
             f"graph {graph}: the edge from node {source - start} to node {target - start} has "
-            f"weight {weights[entry]}; weights must be finite and not negative: take absolute "
-            "values, or drop such edges"
+            f"weight {weights[entry]}; weights must be finite and not negative"
         )
+        if weights[entry] < 0:
+            raise InvalidInputError(problem, NEGATIVE)
+        raise InvalidInputError(f"{problem}: drop such edges")
 
 
 def check_sums(block: Any, node_ptr: Ints, first_graph: int) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from retgk.array_types import Codes, Flags, Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.adjacency import Adjacency
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.labels import encode_labels, recode, union_of_names
 from retgk.graphs.missing_values import (
     KEPT_LABELS,
@@ -46,7 +47,7 @@ def edge_labels_of_rows(
     adjacency: Adjacency,
     given: tuple[Ints, NDArray[Any]],
     labels: Any,
-    symmetrize: bool,
+    symmetrize: Symmetrize,
     missing: Missing = "error",
 ) -> EdgeLabels | None:
     """Labels given for the entries of CSR arrays (indptr, indices); None if there are none."""
@@ -64,7 +65,7 @@ def edge_labels_of_edges(
     adjacency: Adjacency,
     edges: NDArray[Any],
     labels: Any,
-    symmetrize: bool,
+    symmetrize: Symmetrize,
     missing: Missing = "error",
 ) -> EdgeLabels | None:
     """

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retgk.errors import InvalidInputError, Remedy
+from retgk.graphs.edge_checks import DIRECTIONS
 
 __all__ = ["Reading", "check_same_reading", "checked_reading", "reading_of"]
 
@@ -34,13 +35,13 @@ _KINDS = {
     "pyg": _Names(("label", "attributes", "weight", "edge_label"), _NAMED_FORM),
     "dataframe": _NAMED_VALUES,
     "grakel": _Names(("as_attributes",), ("symmetrize", "missing")),
-    "arrays": _Names((), ("symmetrize", "missing", "variable")),
+    "arrays": _Names(("negative",), ("symmetrize", "missing", "variable")),
     "json": _Names(("weighted",), ("missing",)),
     "edges": _Names(("weighted",), ("delimiter",)),
     "tu": _Names(("weight_column",), ("symmetrize",)),
 }
 _SURE_WEIGHTS = ("molecules", "edges", "tu")
-_FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "symmetrize", "weighted")
+_FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "weighted")
 _LISTED = ("attributes", "edge_label")  # None is the empty list, with which nothing warns again
 _TAKEN = ("labels", "attributes", "edge_labels")
 _LATER = {"edge_labels"}  # what readings of files that were written before may lack
@@ -120,7 +121,7 @@ def reading_of(kind: str, given: Mapping[str, Any]) -> Reading:
 
 def _plain(name: str, value: Any) -> Any:
     """Give one form to all ways to say the same: yes or no, a list of names of attributes."""
-    if name in _FLAGS:
+    if name in _FLAGS or (name == "symmetrize" and not isinstance(value, str)):
         return bool(value)
     if name == "categorical":
         return {each: _plain_values(values) for each, values in (value or {}).items()}
@@ -193,6 +194,14 @@ def _is_column(value: Any) -> bool:
     return value is None or (type(value) is int and 0 <= value < _MOST_NAMES)
 
 
+def _is_choice_for_negative(value: Any) -> bool:
+    return value in ("error", "absolute", "positive", "split")
+
+
+def _is_choice_for_directions(value: Any) -> bool:
+    return type(value) is bool or value in DIRECTIONS
+
+
 def _is_choice_for_missing(value: Any) -> bool:
     return value in ("error", "label", "nan", "keep")
 
@@ -233,7 +242,9 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "categorical": _is_listing,
     "delimiter": _is_text_or_none,
     "missing": _is_choice_for_missing,
+    "negative": _is_choice_for_negative,
     "smiles_column": _is_text_or_none,
+    "symmetrize": _is_choice_for_directions,
     "variable": _is_text_or_none,
     "weight_column": _is_column,
 }

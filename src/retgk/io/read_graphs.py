@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 from retgk.errors import InvalidInputError, Remedy
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.missing_values import Missing
 from retgk.io.converters.edge_names import EdgeLabelName
 from retgk.io.converters.node_columns import Categorical
+from retgk.io.converters.signed_weights import Negative
 from retgk.io.formats.graph_files import (
     ENDINGS_IN_FOLDER,
     Format,
@@ -36,10 +38,11 @@ def read_graphs(
     categorical: Categorical | None = None,
     weight: Hashable | None = "weight",
     edge_label: EdgeLabelName = None,
-    symmetrize: bool = False,
+    symmetrize: Symmetrize = False,
     missing: Missing = "error",
     delimiter: str | None = None,
     weighted: bool = False,
+    negative: Negative = "error",
     smiles_column: str | None = None,
     target_column: str | None = None,
     skip_invalid: bool = False,
@@ -85,9 +88,9 @@ def read_graphs(
         GraphML and JSON: edge attribute that is the discrete label of an edge, or several that make
         one, a tuple. Labels of edges count with ``depth`` above zero; those of TUDataset and
         Parquet files, and of plain edges in JSON, are always read.
-    symmetrize : bool, default=False
-        TUDataset, GraphML, JSON and matrices: whether to make directed graphs undirected.
-        Otherwise they are an error.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        TUDataset, GraphML, JSON and matrices: whether to make directed graphs undirected, and what
+        the weights of two directions become, as in `from_networkx`. Otherwise they are an error.
     missing : {"error", "label", "nan", "keep"}, default="error"
         GraphML and JSON: what becomes of missing labels and attributes, as in `from_networkx`.
     delimiter : str, optional
@@ -95,6 +98,8 @@ def read_graphs(
         others by default.
     weighted : bool, default=False
         Edge lists: whether the third column holds weights.
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        Matrices: what becomes of negative weights, as in `from_numpy`.
     smiles_column : str, optional
         Tables: name of the column of SMILES strings, "smiles" by default, in any letter case.
     target_column : str, optional
@@ -176,7 +181,7 @@ def read_graphs(
         dataset = source.read_edges(delimiter, weighted, max_bytes)
     elif form == "matrices":
         besides = None if targets is None else Path(targets)
-        dataset = source.read_matrices(variable, besides, symmetrize, max_bytes)
+        dataset = source.read_matrices(variable, besides, (symmetrize, negative), max_bytes)
     else:
         dataset = source.read_smiles(smiles, max_bytes, n_jobs)
     if targets is None:
@@ -206,7 +211,7 @@ class _Source:
     def name(self) -> str:
         return _name_of(self.path) or self.path.name
 
-    def read_tu(self, symmetrize: bool, max_bytes: int | None) -> GraphDataset:
+    def read_tu(self, symmetrize: Symmetrize, max_bytes: int | None) -> GraphDataset:
         from retgk.io.formats.parsed_copies import ReadOptions, with_options
         from retgk.io.formats.tudataset_reader import read_tudataset
 
@@ -236,12 +241,17 @@ class _Source:
         return replace(found, name=self.name)
 
     def read_matrices(
-        self, variable: str | None, besides: Path | None, symmetrize: bool, max_bytes: int | None
+        self,
+        variable: str | None,
+        besides: Path | None,
+        weights: tuple[Symmetrize, Negative],
+        max_bytes: int | None,
     ) -> GraphDataset:
         from retgk.io.formats.matrix_files import read_matrices
 
         files = matrix_paths(self.path, besides)
-        graphs, names = read_matrices(files, variable, symmetrize, max_bytes)
+        symmetrize, negative = weights
+        graphs, names = read_matrices(files, variable, symmetrize, max_bytes, negative)
         return GraphDataset(graphs, None, self.name, graph_names=names)
 
     def read_edges(

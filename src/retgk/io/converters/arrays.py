@@ -10,6 +10,7 @@ from scipy.sparse import issparse, sparray, spmatrix
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.missing_values import Missing, check_not_masked
 from retgk.graphs.ragged import offsets
 from retgk.graphs.validation import integers
@@ -22,6 +23,15 @@ from retgk.io.converters.local_edges import (
 )
 from retgk.io.converters.node_values import join_labels, list_per_graph, stack_attributes
 from retgk.io.converters.remembered_options import remembers
+from retgk.io.converters.signed_weights import (
+    Negative,
+    SignedRows,
+    check_negative,
+    doubled_attributes,
+    signed_labels,
+    unsigned_edges,
+    unsigned_rows,
+)
 
 __all__ = ["from_edge_lists", "from_numpy", "from_scipy"]
 
@@ -39,7 +49,8 @@ def from_scipy(
     *,
     labels: PerGraph | None = None,
     attributes: PerGraph | None = None,
-    symmetrize: bool = False,
+    negative: Negative = "error",
+    symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
     """
@@ -54,9 +65,16 @@ def from_scipy(
     attributes : sequence, optional
         For every graph, an array of shape (n_nodes, n_attributes) (for a single matrix,
         that array).
-    symmetrize : bool, default=False
-        Whether to make directed input undirected: an edge gets the larger of the weights
-        of its two directions. Otherwise directed input is an error.
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        What becomes of negative weights, such as correlations: an error; their absolute values; no
+        edges; or "split": a graph becomes the union of its positive and its negative part, each
+        with all nodes, which have the labels "+" and "-" (with their own label, a pair), so that
+        kernels compare positive parts with positive and negative with negative ones. It is
+        applied before `symmetrize`.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether to make directed input undirected: an edge gets the larger of the weights of its
+        two directions, their mean (none is 0) or their sum; True is "max". Otherwise directed
+        input is an error.
     missing : {"error", "label", "nan", "keep"}, default="error"
         What becomes of missing labels and attributes, as in `from_networkx`.
 
@@ -71,22 +89,20 @@ def from_scipy(
     >>> from_scipy(csr_array([[0, 2], [2, 0]]), labels=["C", "O"])
     GraphBatch(1 graph, 2 nodes, 1 weighted edge, 2 labels)
     """
+    check_negative(negative)
     found = list_graphs(matrices, issparse, "scipy.sparse matrices")
     for position, matrix in enumerate(found):
         _check_matrix(position, matrix.shape, matrix.dtype)
-    rows = [matrix.tocsr() for matrix in found]
-    sizes = [row.shape[0] for row in rows]
-    single = issparse(matrices)
-    return GraphBatch(
-        offsets(sizes),
-        offsets(np.concatenate([np.diff(row.indptr) for row in rows])),
-        np.concatenate([row.indices for row in rows]),
-        np.concatenate([row.data for row in rows]),
-        labels=join_labels(_one_each(labels, single), sizes),
-        attributes=stack_attributes(_one_each(attributes, single), sizes, missing),
-        symmetrize=symmetrize,
-        missing=missing,
+    parts = [matrix.tocsr() for matrix in found]
+    rows = SignedRows(
+        np.array([part.shape[0] for part in parts]),
+        np.concatenate([np.diff(part.indptr) for part in parts]),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([part.data for part in parts]),
     )
+    single = issparse(matrices)
+    values = (_one_each(labels, single), _one_each(attributes, single))
+    return _batch_of_rows(rows, values, negative, symmetrize, missing)
 
 
 @remembers("arrays")
@@ -95,7 +111,8 @@ def from_numpy(
     *,
     labels: PerGraph | None = None,
     attributes: PerGraph | None = None,
-    symmetrize: bool = False,
+    negative: Negative = "error",
+    symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
     """
@@ -110,9 +127,13 @@ def from_numpy(
     attributes : sequence, optional
         For every graph, an array of shape (n_nodes, n_attributes) (for a single matrix,
         that array).
-    symmetrize : bool, default=False
-        Whether to make directed input undirected: an edge gets the larger of the weights
-        of its two directions. Otherwise directed input is an error.
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        What becomes of negative weights, such as correlations: as in
+        `from_scipy`.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether to make directed input undirected: an edge gets the larger of the weights of its
+        two directions, their mean (none is 0) or their sum; True is "max". Otherwise directed
+        input is an error.
     missing : {"error", "label", "nan", "keep"}, default="error"
         What becomes of missing labels and attributes, as in `from_networkx`.
 
@@ -127,17 +148,41 @@ def from_numpy(
     >>> from_numpy(np.ones((4, 3, 3)) - np.eye(3))
     GraphBatch(4 graphs, 12 nodes, 12 edges)
     """
+    check_negative(negative)
     single = isinstance(matrices, np.ndarray) and matrices.ndim == 2
     parts = _dense_parts([matrices] if single else matrices)
     entries = [_dense_entries(part) for part in parts]
-    sizes = [size for _, _, _, part_sizes in entries for size in part_sizes]
-    return GraphBatch(
-        offsets(sizes),
-        offsets(np.concatenate([degrees for degrees, _, _, _ in entries])),
+    rows = SignedRows(
+        np.array([size for *_, part_sizes in entries for size in part_sizes]),
+        np.concatenate([degrees for degrees, _, _, _ in entries]),
         np.concatenate([columns for _, columns, _, _ in entries]),
         np.concatenate([weights for _, _, weights, _ in entries]),
-        labels=join_labels(_one_each(labels, single), sizes),
-        attributes=stack_attributes(_one_each(attributes, single), sizes, missing),
+    )
+    values = (_one_each(labels, single), _one_each(attributes, single))
+    return _batch_of_rows(rows, values, negative, symmetrize, missing)
+
+
+def _batch_of_rows(
+    rows: SignedRows,
+    node_values: tuple[Any, Any],
+    negative: Negative,
+    symmetrize: Symmetrize,
+    missing: Missing,
+) -> GraphBatch:
+    """Make a batch of rows of matrices, and of the labels and attributes of their nodes."""
+    sizes = rows.sizes.tolist()
+    labels = join_labels(node_values[0], sizes)
+    attributes = stack_attributes(node_values[1], sizes, missing)
+    if negative == "split":
+        labels, attributes = signed_labels(labels, sizes), doubled_attributes(attributes, sizes)
+    rows = unsigned_rows(rows, negative)
+    return GraphBatch(
+        offsets(rows.sizes),
+        offsets(rows.degrees),
+        rows.columns,
+        rows.weights,
+        labels=labels,
+        attributes=attributes,
         symmetrize=symmetrize,
         missing=missing,
     )
@@ -152,7 +197,8 @@ def from_edge_lists(
     labels: PerGraph | None = None,
     attributes: PerGraph | None = None,
     edge_labels: PerGraph | None = None,
-    symmetrize: bool = False,
+    negative: Negative = "error",
+    symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
     """
@@ -173,9 +219,13 @@ def from_edge_lists(
         For every graph, an array of shape (n_nodes, n_attributes).
     edge_labels : sequence, optional
         For every graph, the label of each edge. Kernels use them with ``depth`` above zero.
-    symmetrize : bool, default=False
-        Whether each edge stands for both directions; an edge that is listed in both
-        gets the larger of its two weights. Otherwise both must be listed.
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        What becomes of negative weights, such as correlations: as in
+        `from_scipy`.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether each edge stands for both directions; an edge that is listed in both gets the
+        larger of its two weights, their mean (one that is listed once gets half of its weight) or
+        their sum; True is "max". Otherwise both must be listed.
     missing : {"error", "label", "nan", "keep"}, default="error"
         What becomes of missing labels and attributes, as in `from_networkx`.
 
@@ -189,6 +239,7 @@ def from_edge_lists(
     >>> from_edge_lists([[[0, 1], [1, 2]], [[0, 1]]], symmetrize=True)
     GraphBatch(2 graphs, 5 nodes, 3 edges)
     """
+    check_negative(negative)
     single = isinstance(edges, np.ndarray) and edges.ndim == 2
     if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
         raise InvalidInputError(f"expected arrays of edges, got {type(edges).__name__}")
@@ -197,11 +248,17 @@ def from_edge_lists(
         raise InvalidInputError("there are no graphs to convert")
     pairs = [checked_edges(part, position) for position, part in enumerate(found)]
     sizes = _graph_sizes(pairs, _one_each(n_nodes, single))
+    known = _known_edges(pairs, _one_each(weights, single), _one_each(edge_labels, single))
+    of_nodes = join_labels(_one_each(labels, single), sizes)
+    stacked = stack_attributes(_one_each(attributes, single), sizes, missing)
+    if negative == "split":
+        of_nodes, stacked = signed_labels(of_nodes, sizes), doubled_attributes(stacked, sizes)
+    sizes, known = unsigned_edges(sizes, known, negative)
     return batch_from_local_edges(
         sizes,
-        _known_edges(pairs, _one_each(weights, single), _one_each(edge_labels, single)),
-        labels=join_labels(_one_each(labels, single), sizes),
-        attributes=stack_attributes(_one_each(attributes, single), sizes, missing),
+        known,
+        labels=of_nodes,
+        attributes=stacked,
         symmetrize=symmetrize,
         missing=missing,
     )

@@ -9,6 +9,7 @@ from scipy.sparse import coo_array, issparse
 
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.edge_labels import NO_EDGE_LABEL
 from retgk.graphs.missing_values import KEPT_LABELS, Missing
 from retgk.graphs.ragged import graph_of, offsets
@@ -39,7 +40,7 @@ def from_grakel(
     graphs: GrakelGraph | Iterable[GrakelGraph],
     *,
     as_attributes: bool = False,
-    symmetrize: bool = False,
+    symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
     """
@@ -60,9 +61,10 @@ def from_grakel(
     as_attributes : bool, default=False
         Whether `node_labels` hold numbers or vectors that are continuous attributes
         rather than discrete labels.
-    symmetrize : bool, default=False
-        Whether each edge stands for both directions; an edge that is listed in both
-        gets the larger of its two weights. Otherwise both must be listed.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether each edge stands for both directions; an edge that is listed in both gets the
+        larger of its two weights, their mean or their sum; True is "max". Otherwise both must be
+        listed.
     missing : {"error", "label", "nan", "keep"}, default="error"
         What becomes of missing labels and attributes, as in `from_networkx`.
 

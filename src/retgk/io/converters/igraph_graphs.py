@@ -9,6 +9,7 @@ import numpy as np
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.missing_values import Missing
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.graphs.reading import reading_of
@@ -41,7 +42,7 @@ def from_igraph(
     categorical: Categorical | None = None,
     weight: str | None = "weight",
     edge_label: EdgeLabelName = None,
-    symmetrize: bool = False,
+    symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
     """
@@ -69,9 +70,10 @@ def from_igraph(
     edge_label : str or list of str, optional
         Edge attribute that is the discrete label of an edge, or several that make one, a tuple,
         as in `from_networkx`. Kernels use it with ``depth`` above zero.
-    symmetrize : bool, default=False
-        Whether to drop the directions of directed graphs: an edge gets the larger of
-        the weights of its two directions. Otherwise a directed graph is an error.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether to drop the directions of directed graphs: an edge gets the larger of the weights
+        of its two directions, their mean or their sum, as in `from_networkx`. Otherwise a directed
+        graph is an error.
     missing : {"error", "label", "nan", "keep"}, default="error"
         What becomes of missing labels and attributes, as in `from_networkx`.
 
@@ -117,7 +119,7 @@ def from_igraph(
 
 
 def _edges(
-    graph: Any, position: int, weight: str | None, names: EdgeNames, symmetrize: bool
+    graph: Any, position: int, weight: str | None, names: EdgeNames, symmetrize: Symmetrize
 ) -> LocalEdges:
     directed = graph.is_directed()
     if directed and not symmetrize:

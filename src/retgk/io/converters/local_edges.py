@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.missing_values import Missing, check_not_masked, is_missing
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.graphs.validation import integers
@@ -69,7 +70,7 @@ def batch_from_local_edges(
     *,
     labels: Any = None,
     attributes: Any = None,
-    symmetrize: bool = False,
+    symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
     """Build one batch; raise for an end of an edge that is outside its own graph."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.missing_values import Missing, is_missing
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.graphs.reading import reading_of
@@ -37,7 +38,7 @@ def from_networkx(
     categorical: Categorical | None = None,
     weight: Hashable | None = "weight",
     edge_label: EdgeLabelName = None,
-    symmetrize: bool = False,
+    symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
     """
@@ -70,10 +71,10 @@ def from_networkx(
         Edge attribute that is the discrete label of an edge, or several that make one label, a
         tuple; parallel edges have the same. Kernels use it with ``depth`` above zero. None by
         default, with a warning if edges have more than a weight; an empty list is no warning.
-    symmetrize : bool, default=False
-        Whether to drop the directions of directed graphs: an edge gets the larger of
-        the weights of its two directions, which have the same label. Otherwise a directed graph
-        is an error.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether to drop the directions of directed graphs: an edge gets the larger of the weights
+        of its two directions, which have the same label, their mean (none is 0) or their sum; True
+        is "max". Otherwise a directed graph is an error.
     missing : {"error", "label", "nan", "keep"}, default="error"
         What becomes of nodes, and edges, whose label or attribute is None, NaN or not there.
         "label" makes a label of its own, None, of missing labels, and of missing parts of labels;

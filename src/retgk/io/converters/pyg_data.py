@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.missing_values import Missing
 from retgk.io.converters.edge_names import EdgeLabelName, EdgeNames
 from retgk.io.converters.graph_kinds import is_pyg, list_graphs
@@ -42,7 +43,7 @@ def from_pyg(
     attributes: str | list[str] | None = None,
     weight: str | None = "edge_weight",
     edge_label: EdgeLabelName = None,
-    symmetrize: bool = False,
+    symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
     """
@@ -68,9 +69,10 @@ def from_pyg(
         Field that is the discrete label of an edge, such as "edge_attr": one value for each edge,
         or one-hot rows. Several make one label, a tuple. Kernels use it with ``depth`` above zero.
         None by default; an empty list is no warning.
-    symmetrize : bool, default=False
-        Whether to make directed graphs undirected: an edge gets the larger of the weights
-        of its two directions. Otherwise a directed graph is an error.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether to make directed graphs undirected: an edge gets the larger of the weights of its
+        two directions, their mean (none is 0) or their sum; True is "max". Otherwise a directed
+        graph is an error.
     missing : {"error", "label", "nan", "keep"}, default="error"
         What becomes of missing labels and attributes, as in `from_networkx`.
 

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from retgk.errors import InvalidInputError, Remedy
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.io.datasets.download import (
     download_archive,
     forget_checksum,
@@ -31,7 +32,7 @@ def load_tudataset(
     data_home: str | os.PathLike[str] | None = None,
     download: bool = True,
     *,
-    symmetrize: bool = False,
+    symmetrize: Symmetrize = False,
     weight_column: int | None = None,
     max_bytes: int | None = None,
     cache: bool | str | os.PathLike[str] = True,
@@ -54,9 +55,9 @@ def load_tudataset(
         the environment variable ``RETGK_DATA_HOME``, else the platform's cache folder.
     download : bool, default=True
         Whether to fetch the collection into `data_home` if it is not there.
-    symmetrize : bool, default=False
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
         Whether each listed edge stands for both of its directions. Otherwise both must be
-        listed.
+        listed. With `weight_column`, the words say what becomes of the weights of both.
     weight_column : int, optional
         Column of ``NAME_edge_attributes.txt`` that holds the edge weights; edges listed
         more than once then add up. By default edges have no weights.

@@ -9,6 +9,7 @@ from xml.parsers import expat
 
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.missing_values import Missing
 from retgk.io.converters.edge_names import EdgeLabelName
 from retgk.io.converters.networkx_graphs import from_networkx, networkx_graph
@@ -33,7 +34,7 @@ def read_graphml(
     categorical: Categorical | None = None,
     weight: Hashable | None = "weight",
     edge_label: EdgeLabelName = None,
-    symmetrize: bool = False,
+    symmetrize: Symmetrize = False,
     missing: Missing = "error",
     max_bytes: int | None = None,
 ) -> GraphBatch:
@@ -59,7 +60,7 @@ def read_graphml(
     edge_label : hashable or list of hashable, optional
         Edge attribute that is the discrete label of an edge, or several that make one, as in
         `from_networkx`.
-    symmetrize : bool, default=False
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
         Whether to drop the directions of directed graphs; otherwise they are an error.
     missing : {"error", "label", "nan", "keep"}, default="error"
         What becomes of missing labels and attributes, as in `from_networkx`.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, with_reading
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.ragged import graph_of, offsets
 from retgk.graphs.reading import reading_of
 from retgk.io.converters.edge_names import EdgeNames
@@ -56,7 +57,7 @@ class GraphReader(ABC):
         edge_names: EdgeNames,
         weight: Hashable | None,
         target: str | None,
-        symmetrize: bool,
+        symmetrize: Symmetrize,
     ) -> None:
         self.columns = columns
         self.edge_names = edge_names

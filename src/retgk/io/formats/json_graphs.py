@@ -12,6 +12,7 @@ import numpy as np
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.missing_values import Missing
 from retgk.io.converters.edge_names import EdgeLabelName, EdgeNames
 from retgk.io.converters.node_columns import Categorical, NodeColumns
@@ -48,7 +49,7 @@ def read_json(
     weight: Hashable | None = "weight",
     edge_label: EdgeLabelName = None,
     target: str | None = None,
-    symmetrize: bool = False,
+    symmetrize: Symmetrize = False,
     missing: Missing = "error",
     max_bytes: int | None = None,
 ) -> GraphDataset:
@@ -87,7 +88,7 @@ def read_json(
         have theirs in "edge_labels".
     target : str, optional
         What is the target of a graph, "target" by default.
-    symmetrize : bool, default=False
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
         Whether to drop the directions of graphs that say "directed"; otherwise they are an error.
     missing : {"error", "label", "nan", "keep"}, default="error"
         What becomes of missing labels and attributes, as in `from_networkx`; null is missing.

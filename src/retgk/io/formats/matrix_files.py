@@ -12,7 +12,9 @@ from scipy.sparse import coo_array, csr_array, issparse
 
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, with_reading
+from retgk.graphs.edge_checks import NEGATIVE, Symmetrize
 from retgk.io.converters.arrays import from_numpy, from_scipy
+from retgk.io.converters.signed_weights import Negative, unsigned_weights
 from retgk.io.formats.graph_files import bare_name, is_gzip
 from retgk.io.formats.mat_variables import mat_variables
 from retgk.io.formats.npy_arrays import npy_array, npz_arrays
@@ -38,7 +40,11 @@ class _Matrices(NamedTuple):
 
 
 def read_matrices(
-    files: Sequence[Path], variable: str | None, symmetrize: bool, max_bytes: int | None
+    files: Sequence[Path],
+    variable: str | None,
+    symmetrize: Symmetrize,
+    max_bytes: int | None,
+    negative: Negative = "error",
 ) -> tuple[GraphBatch, list[str]]:
     """Read one graph from each matrix, in order of the files; give their names too."""
     budget = ParseBudget.of_files("", list(files), max_bytes)
@@ -46,7 +52,7 @@ def read_matrices(
     for path in files:
         budget.source = path
         for found in _matrices_of(path, variable, budget):
-            parts.append(_graphs(found, symmetrize, budget))
+            parts.append(_graphs(found, negative, symmetrize, budget))
             n_graphs = len(parts[-1])
             is_stack = not issparse(found.values) and found.values.ndim == 3
             numbers = [f"{found.name}-{number}" for number in range(n_graphs)]
@@ -130,7 +136,9 @@ def _is_square(values: Any) -> bool:
 # From numbers to graphs
 
 
-def _graphs(found: _Matrices, symmetrize: bool, budget: ParseBudget) -> GraphBatch:
+def _graphs(
+    found: _Matrices, negative: Negative, symmetrize: Symmetrize, budget: ParseBudget
+) -> GraphBatch:
     """Convert a matrix or a stack; what is wrong is said by file, row and column."""
     values, place, _ = found
     if not _is_square(values):
@@ -142,30 +150,33 @@ def _graphs(found: _Matrices, symmetrize: bool, budget: ParseBudget) -> GraphBat
     is_sparse = bool(issparse(values))
     n_entries = int(values.nnz if is_sparse else np.count_nonzero(values))
     n_nodes = math.prod(values.shape[:-1])
-    budget.charge(_PER_ENTRY * n_entries + _PER_NODE * n_nodes, f"{n_entries} entries")
+    n_copies = 2 if negative == "split" else 1
+    n_bytes = n_copies * (_PER_ENTRY * n_entries + _PER_NODE * n_nodes)
+    budget.charge(n_bytes, f"{n_entries} entries")
     try:
         convert = from_scipy if is_sparse else from_numpy
-        return convert(values, symmetrize=symmetrize)
+        return convert(values, negative=negative, symmetrize=symmetrize)
     except InvalidInputError:
         matrices = [values] if values.ndim == 2 else values
         for number, matrix in enumerate(matrices):
             where = place if values.ndim == 2 else f"{place}, matrix {number}"
-            _raise_bad_entry(coo_array(matrix), where, symmetrize)
+            _raise_bad_entry(coo_array(matrix), where, negative, symmetrize)
         raise
 
 
-def _raise_bad_entry(matrix: Any, place: str, symmetrize: bool) -> None:
+def _raise_bad_entry(matrix: Any, place: str, negative: Negative, symmetrize: Symmetrize) -> None:
     """Raise for the first entry that is no weight, or has another one across the diagonal."""
-    weights = matrix.data.astype(np.float64)
+    weights = unsigned_weights(matrix.data.astype(np.float64), negative)
     bad = ~((weights >= 0) & (weights < np.inf))
+    bad &= ~((negative == "split") & (weights < 0) & (weights > -np.inf))
     if bad.any():
         entry = int(np.argmax(bad))
-        _raise_at(place, matrix.row[entry], matrix.col[entry], _problem(weights[entry]))
+        _raise_at(place, matrix.row[entry], matrix.col[entry], *_problem(weights[entry]))
     if symmetrize:
         return
     rows = csr_array((weights, (matrix.row, matrix.col)), shape=matrix.shape)
     difference = abs(rows - rows.T).tocoo()
-    larger = rows.maximum(rows.T)[difference.row, difference.col]
+    larger = abs(rows).maximum(abs(rows.T))[difference.row, difference.col]
     wrong = difference.data > _ROUNDING * np.asarray(larger).ravel()
     if wrong.any():
         row, column = (int(ends[np.argmax(wrong)]) for ends in (difference.row, difference.col))
@@ -179,13 +190,10 @@ _SYMMETRIZE = Remedy(
 )
 
 
-def _problem(weight: float) -> str:
-    if weight < 0:
-        return (
-            f"is {weight:.12g}; weights must not be negative: take absolute values, or set such "
-            "entries to zero"
-        )
-    return f"is {weight}; weights must be finite: set entries without an edge to zero"
+def _problem(weight: float) -> tuple[str, Remedy | None]:
+    if -np.inf < weight < 0:
+        return f"is {weight:.12g}; weights must not be negative", NEGATIVE
+    return f"is {weight}; weights must be finite: set entries without an edge to zero", None
 
 
 def _raise_at(

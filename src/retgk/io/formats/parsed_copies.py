@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from retgk.errors import warn_of
 from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.batch import flat_arrays, trusted_batch, with_reading
+from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.edge_labels import EdgeLabels
 from retgk.graphs.reading import reading_of
 from retgk.graphs.slicing import FlatGraphs
@@ -48,7 +49,7 @@ _KEYS = np.random.default_rng(0).integers(0, 1 << 63, (2, _PAGE_WORDS), np.uint6
 class ReadOptions(NamedTuple):
     """What changes the result of reading the same files."""
 
-    symmetrize: bool = False
+    symmetrize: Symmetrize = False
     weight_column: int | None = None
 
 

@@ -199,16 +199,21 @@ def _adjacency(
 ) -> tuple[Adjacency, EdgeLabels | None]:
     """Read adjacency and edge labels; hold all edges in memory only where that is needed."""
     file = EdgeFile(files.require("A"))
+    if options.symmetrize in ("mean", "sum") and options.weight_column is None:
+        raise InvalidInputError(
+            f"symmetrize={options.symmetrize!r} is for weights, and none are read; give "
+            "weight_column, or symmetrize=True"
+        )
     if files.get("edge_labels") is None and options.weight_column is None:
         with suppress(EdgesOutOfOrderError), closing(file.blocks()) as blocks:
-            return adjacency_of_blocks(blocks, node_ptr, file, options.symmetrize), None
+            return adjacency_of_blocks(blocks, node_ptr, file, bool(options.symmetrize)), None
         # Not grouped by graph, which is rare: read again, and sort.
     edges = _all_edges(file)
     # Stable, so that messages name the first line; ends out of range are reported below.
     order = np.argsort(np.searchsorted(node_ptr, edges[0]), kind="stable")
     sorted_file = file._replace(order=order)
     by_graph = edges.take(order, axis=1)  # in rows, as compiled code has it from files in order
-    adjacency = adjacency_of_blocks([by_graph], node_ptr, sorted_file, options.symmetrize)
+    adjacency = adjacency_of_blocks([by_graph], node_ptr, sorted_file, bool(options.symmetrize))
     labels = _edge_labels(files, edges.shape[1])
     by_entry = (
         None if labels is None else _labels_by_entry(files, edges, node_ptr, adjacency, labels)

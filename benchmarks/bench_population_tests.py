@@ -1,0 +1,282 @@
+"""Tests of populations: level, power beside others, time, and real collections.
+
+    python -m benchmarks.bench_population_tests FOLDER [--parts PART ...] [--repetitions 1000]
+        [--peers PYTHON]
+
+PYTHON is an interpreter that has hyppo and graspologic; without it power is measured for retgk
+alone. A cell that has its record is not run again, so that a stopped run goes on.
+"""
+
+import argparse
+import json
+import subprocess
+import tempfile
+import time
+import zlib
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.population_graphs import ALTERNATIVES, batch_of, null_graph, random_graph
+from benchmarks.records import FOLDER, add_record, read_records
+from retgk import (
+    association_test,
+    k_sample_test,
+    load_tudataset,
+    return_probabilities,
+    two_sample_test,
+)
+
+PARTS = ("level", "designs", "coverage", "power", "speed", "real")
+LEVEL = 0.05
+QUICK = {"n_permutations": 199, "confidence": None, "n_jobs": 1}  # 5 % of 200 is a whole number
+KINDS = ("structure", "labels", "weights")
+SIDES = (10, 20, 50)
+POWER_SIDE = 20
+GRASPOLOGIC = ("denser", "uneven", "clustered weights")
+GRASPOLOGIC_TESTS = 100
+
+
+def is_done(name, **keys):
+    if not (FOLDER / f"{name}.jsonl").exists():
+        return False
+    return any(all(r[k] == v for k, v in keys.items()) for r in read_records(name))
+
+
+def seeded(*words):
+    return np.random.default_rng(zlib.crc32(repr(words).encode()))
+
+
+def report(name, record, *keys):
+    add_record(name, record, *keys)
+    print(name, {key: value for key, value in record.items() if key != "p_values"}, flush=True)
+
+
+# level
+
+
+def measure_level(options):
+    for kind in KINDS:
+        for n in SIDES:
+            keys = {"kind": kind, "n": n, "repetitions": options.repetitions}
+            if is_done("population_level", **keys):
+                continue
+            rng, start, p_values = seeded("level", kind, n), time.perf_counter(), []
+            for seed in range(options.repetitions):
+                graphs = batch_of([null_graph(rng, kind) for _ in range(2 * n)])
+                test = two_sample_test(graphs[:n], graphs[n:], random_state=seed, **QUICK)
+                p_values.append(test.p_value)
+            rejected = float(np.mean(np.array(p_values) <= LEVEL))
+            record = {**keys, "rejected": rejected, "seconds": time.perf_counter() - start}
+            report("population_level", record, "kind", "n")
+
+
+def measure_designs(options):
+    """Level of the other tests, where what is permuted matters."""
+    for design in ("pairs", "blocks", "three groups", "association"):
+        keys = {"kind": design, "n": 20, "repetitions": options.repetitions}
+        if is_done("population_level", **keys):
+            continue
+        rng = seeded("design", design)
+        p_values = [design_p_value(rng, design, seed) for seed in range(options.repetitions)]
+        rejected = float(np.mean(np.array(p_values) <= LEVEL))
+        report("population_level", {**keys, "rejected": rejected}, "kind", "n")
+
+
+def design_p_value(rng, design, seed):
+    settings = {**QUICK, "random_state": seed}
+    if design == "pairs":  # both of a pair have its density
+        densities = np.tile(rng.uniform(0.1, 0.5, 20), 2)
+        graphs = batch_of([(random_graph(rng, p, 12), None) for p in densities])
+        return two_sample_test(graphs[:20], graphs[20:], pairs=True, **settings).p_value
+    if design == "blocks":  # of very different sizes on the two sides, with densities of their own
+        sites = np.repeat([0, 1, 0, 1], [14, 6, 6, 14])
+        graphs = batch_of([(random_graph(rng, 0.2 + 0.2 * site, 12), None) for site in sites])
+        return two_sample_test(graphs[:20], graphs[20:], groups=sites, **settings).p_value
+    graphs = batch_of([null_graph(rng, "structure") for _ in range(40)])
+    if design == "three groups":
+        by = rng.permutation(np.repeat([0, 1, 2], [10, 10, 20]))
+        return k_sample_test(graphs, by=by, **settings).p_value
+    return association_test(graphs, rng.normal(size=40), **settings).p_value
+
+
+def measure_coverage(options):
+    """How often the interval holds the effect, which is that of 600 graphs of each side."""
+    make = ALTERNATIVES["denser"][0]
+    for effect in (0.0, 0.05, 0.1):
+        keys = {"effect": effect, "n": 30, "repetitions": options.repetitions // 5}
+        if is_done("population_coverage", **keys):
+            continue
+        rng = seeded("coverage", effect)
+        # one kernel of a fixed bandwidth would be needed for a sharp truth; medians hardly vary
+        many = [batch_of([make(rng, own) for _ in range(600)]) for own in (0.0, effect)]
+        truth = two_sample_test(*many, **QUICK, random_state=0).effect.value
+        held, widths = [], []
+        for seed in range(keys["repetitions"]):
+            sides = [batch_of([make(rng, own) for _ in range(30)]) for own in (0.0, effect)]
+            found = two_sample_test(*sides, n_permutations=9, n_jobs=1, random_state=seed).effect
+            held.append(found.low <= truth <= found.high)
+            widths.append(found.high - found.low)
+        record = {
+            **keys,
+            "truth": truth,
+            "held": float(np.mean(held)),
+            "mean_width": float(np.mean(widths)),
+        }
+        report("population_coverage", record, "effect", "n")
+
+
+# power
+
+
+def mean_features(batch):
+    """Means over the nodes of each graph: return probabilities, of every label apart."""
+    probabilities = return_probabilities(batch, n_jobs=1)
+    labels = np.arange(max(1, len(batch.label_names)))
+    rows = (probabilities[:, None, :] * (batch.labels[:, None] == labels)[:, :, None]).reshape(
+        batch.n_nodes, -1
+    )
+    return np.add.reduceat(rows, batch.node_ptr[:-1]) / batch.node_counts[:, None]
+
+
+def peer_p_values(python, features, means):
+    with tempfile.TemporaryDirectory() as folder:
+        given, found = Path(folder, "given.npz"), Path(folder, "found.json")
+        arrays = {"features": np.array(features)} | ({"means": np.array(means)} if means else {})
+        np.savez(given, **arrays)
+        script = Path(__file__).with_name("population_peers.py")
+        subprocess.run([python, script, given, found], check=True, cwd=folder)
+        return json.loads(found.read_text())
+
+
+def measure_power(options):
+    repetitions = options.repetitions // 5
+    for name, (make, effects) in ALTERNATIVES.items():
+        for effect in effects:
+            keys = {"alternative": name, "effect": effect, "repetitions": repetitions}
+            if is_done("population_power", **keys):
+                continue
+            rng, found, features, means = seeded("power", name, effect), {"retgk": []}, [], []
+            for seed in range(repetitions):
+                graphs = [make(rng, own) for own in (0.0, effect) for _ in range(POWER_SIDE)]
+                batch = batch_of(graphs)
+                sides = batch[:POWER_SIDE], batch[POWER_SIDE:]
+                found["retgk"].append(two_sample_test(*sides, random_state=seed, **QUICK).p_value)
+                features.append(mean_features(batch))
+                if name in GRASPOLOGIC and len(means) < GRASPOLOGIC_TESTS:
+                    matrices = np.array([matrix for matrix, _ in graphs])
+                    means.append([half.mean(axis=0) for half in np.split(matrices, 2)])
+            if options.peers:
+                found |= peer_p_values(options.peers, features, means)
+            power = {who: float(np.mean(np.array(p) <= LEVEL)) for who, p in found.items()}
+            record = {**keys, "n": POWER_SIDE, "power": power}
+            report("population_power", record, "alternative", "effect")
+
+
+# time
+
+
+def measure_speed(_):
+    rng = np.random.default_rng(0)
+    sides = [
+        batch_of([(random_graph(rng, p, 100), None) for _ in range(100)]) for p in (0.05, 0.06)
+    ]
+    for correspond in (False, True):
+        settings = {"n_permutations": 10_000, "random_state": 0, "nodes_correspond": correspond}
+        two_sample_test(*sides, **{**settings, "n_permutations": 99})  # compile
+        start, cpu = time.perf_counter(), time.process_time()
+        test = two_sample_test(*sides, **settings)
+        record = {
+            "graphs": 200,
+            "nodes_each": 100,
+            "permutations": test.n_permutations,
+            "kernels": len(test.kernels),
+            "nodes_correspond": correspond,
+            "seconds": time.perf_counter() - start,
+            "cpu_seconds": time.process_time() - cpu,
+        }
+        report("population_speed", record, "graphs", "nodes_correspond")
+
+
+# real collections
+
+
+def holm(p_values):
+    """P-values that hold for all together (Holm, 1979)."""
+    order = np.argsort(p_values)
+    factors = len(order) - np.arange(len(order))
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.minimum(np.maximum.accumulate(np.array(p_values)[order] * factors), 1.0)
+    return adjusted
+
+
+def measure_real(options):
+    for name in ("ENZYMES", "PTC_MR", "IMDB-BINARY"):
+        data = load_tudataset(name, data_home=options.folder, download=False)
+        classes = np.unique(data.targets)
+        pairs = list(combinations(classes.tolist(), 2))
+        if not is_done("population_real", set=name, what="classes"):
+            start = time.perf_counter()
+            tests = [
+                two_sample_test(
+                    *(data.graphs[data.targets == each] for each in pair), random_state=0
+                )
+                for pair in pairs
+            ]
+            corrected = holm([test.p_value for test in tests])
+            record = {
+                "set": name,
+                "what": "classes",
+                "pairs": [
+                    {
+                        "classes": pair,
+                        "p_value": test.p_value,
+                        "corrected": float(own),
+                        "effect": test.effect.value,
+                        "interval": [test.effect.low, test.effect.high],
+                    }
+                    for pair, test, own in zip(pairs, tests, corrected, strict=True)
+                ],
+                "seconds": time.perf_counter() - start,
+            }
+            report("population_real", record, "set", "what")
+        if not is_done("population_real", set=name, what="halves"):
+            report("population_real", halves_of_one_class(name, data, classes[0]), "set", "what")
+
+
+def halves_of_one_class(name, data, own, n_halves=40):
+    graphs = data.graphs[data.targets == own]
+    rng, p_values = seeded("halves", name), []
+    for seed in range(n_halves):
+        order = rng.permutation(len(graphs))
+        half = len(graphs) // 2
+        test = two_sample_test(
+            graphs[order[:half]], graphs[order[half:]], random_state=seed, **QUICK
+        )
+        p_values.append(test.p_value)
+    rejected = float(np.mean(np.array(p_values) <= LEVEL))
+    return {
+        "set": name,
+        "what": "halves",
+        "class": str(own),
+        "n_halves": n_halves,
+        "rejected": rejected,
+        "median_p": float(np.median(p_values)),
+        "p_values": p_values,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--repetitions", type=int, default=1000)
+    parser.add_argument("--peers", help="interpreter that has hyppo and graspologic")
+    options = parser.parse_args()
+    for part in options.parts:
+        globals()[f"measure_{part}"](options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,282 @@
+"""What a test of populations found, in words and as plain values."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from retgk.array_types import Floats, Ints
+from retgk.errors import InvalidInputError
+from retgk.populations.differences import NodeEvidence, NodeTable
+from retgk.populations.effect_sizes import EffectSize
+
+__all__ = ["KernelResult", "PopulationTest"]
+
+_SHOWN = 5
+_LEVEL = 0.05
+_COMPARED = {
+    "graphs": "K_2 of graphs",
+    "nodes": "means of all nodes",
+    "both": "K_2 of graphs and means of all nodes",
+}
+
+
+class KernelResult(NamedTuple):
+    """One of the kernels of a test."""
+
+    compare: str
+    """What it compares: "graphs" by K_2, or "nodes", the means of all nodes."""
+    bandwidth: float
+    """In median distances of nodes."""
+    depth: int
+    """Rounds by which labels were refined."""
+    statistic: float
+    """Unbiased squared MMD, or HSIC."""
+    p_value: float
+    """Of this kernel alone."""
+    adjusted_p_value: float
+    """With regard to all kernels that were tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationTest:
+    """
+    Result of `two_sample_test`, `k_sample_test` or `association_test`; print it for a report.
+
+    Attributes
+    ----------
+    kind : {"two-sample", "k-sample", "association"}
+        Which test it is.
+    p_value : float
+        Of all kernels together; never 0.
+    statistic : float
+        The largest of the standardised statistics of the kernels.
+    kernels : tuple of KernelResult
+        What each kernel found.
+    effect : EffectSize
+        Groups: distance of their means by the deviation of graphs within them. Association:
+        correlation of the kernels. With the mean of all kernels of graphs (of nodes, where only
+        those are compared), which is not chosen by the data.
+    confidence : float or None
+        Of the interval of the effect.
+    compare : {"both", "graphs", "nodes"}
+        Whether K_2 of graphs, means of all nodes, or both were compared.
+    engine : {"exact", "embedded"}
+        How inner products were found.
+    design : {"free", "blocks", "pairs"}
+        Within what labels were permuted.
+    n_permutations : int
+        Relabellings that were looked at, beside the labels as they are.
+    are_all : bool
+        Whether those are all that there are.
+    permuted : ndarray, shape (n_permutations,)
+        The statistic under each of them.
+    group_names : tuple
+        Names of the groups; empty for an association.
+    codes : ndarray of int64, shape (n_graphs,)
+        Group of every graph; for an association, its distinct value.
+    are_apart : bool
+        Whether populations were given apart; reports then number the graphs of each from 0.
+    affinities : ndarray, shape (n_graphs, n_groups), or None
+        Mean kernel of every graph with each group, itself left out.
+    nodes : NodeTable or None
+        Table of nodes, where nodes correspond.
+    """
+
+    kind: Literal["two-sample", "k-sample", "association"]
+    p_value: float
+    statistic: float
+    kernels: tuple[KernelResult, ...]
+    effect: EffectSize
+    confidence: float | None
+    compare: str
+    engine: str
+    design: str
+    n_permutations: int
+    are_all: bool
+    permuted: Floats
+    group_names: tuple[Any, ...]
+    codes: Ints
+    are_apart: bool = False
+    affinities: Floats | None = None
+    nodes: NodeTable | None = None
+    evidence: NodeEvidence | None = None
+
+    @property
+    def smallest_p_value(self) -> float:
+        """Smallest p-value that so many relabellings can give."""
+        return 1.0 / (1 + self.n_permutations)
+
+    @property
+    def witness(self) -> Floats:
+        """
+        For two groups, how much more every graph is like the first than like the second.
+
+        Graphs are in the order of the test: the first group, then the second, or as they were
+        given together.
+        """
+        if self.affinities is None or len(self.group_names) != 2:
+            raise InvalidInputError(
+                f"a witness function is one of two groups, this is a {self.kind} test; see "
+                "affinities, or test two of the groups"
+            )
+        return self.affinities[:, 0] - self.affinities[:, 1]
+
+    def most_typical(self, group: int = 0, k: int = _SHOWN) -> Ints:
+        """
+        Graphs that are most like their own group and least like the others, the clearest first.
+
+        Parameters
+        ----------
+        group : int, default=0
+            Number of the group.
+        k : int, default=5
+            How many graphs.
+
+        Returns
+        -------
+        ndarray of int64
+            Their places among all graphs of the test.
+        """
+        if self.affinities is None or not 0 <= group < len(self.group_names):
+            raise InvalidInputError(
+                f"there is no group {group!r}: the test has {len(self.group_names)} groups"
+            )
+        others = np.delete(self.affinities, group, axis=1).mean(axis=1)
+        clear = np.where(self.codes == group, self.affinities[:, group] - others, -np.inf)
+        n_own = int((self.codes == group).sum())
+        return np.argsort(-clear, kind="stable")[: min(k, n_own)]
+
+    def node_witness(self) -> Floats:
+        r"""
+        For two groups, what every node says: above 0 for the first, below 0 for the second.
+
+        It is :math:`\langle \phi_v, \mu_A - \mu_B \rangle` with the feature :math:`\phi_v` of the
+        node at the median bandwidth, labels as they are, and the means of all nodes of the groups,
+        its own graph left out. It is computed when it is asked for.
+
+        Returns
+        -------
+        ndarray, shape (n_nodes,)
+            One value per node, over all graphs of the test.
+        """
+        if self.evidence is None or len(self.group_names) != 2:
+            raise InvalidInputError(f"a {self.kind} test has no two sides for a node to speak for")
+        return self.evidence.witness()
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Give the result as plain values, for JSON.
+
+        Returns
+        -------
+        dict
+            Everything but the statistics of all permutations.
+        """
+        found: dict[str, Any] = {
+            "kind": self.kind,
+            "p_value": self.p_value,
+            "statistic": self.statistic,
+            "effect": self.effect.value,
+            "effect_interval": [self.effect.low, self.effect.high],
+            "confidence": self.confidence,
+            "compare": self.compare,
+            "engine": self.engine,
+            "design": self.design,
+            "n_permutations": self.n_permutations,
+            "are_all": self.are_all,
+            "kernels": [kernel._asdict() for kernel in self.kernels],
+        }
+        if self.affinities is not None:
+            found["groups"] = [
+                {
+                    "name": str(name),
+                    "n_graphs": int((self.codes == group).sum()),
+                    "most_typical": self._typical_numbers(group),
+                }
+                for group, name in enumerate(self.group_names)
+            ]
+        if self.nodes is not None:
+            found["nodes"] = self.nodes.to_dict()
+        return found
+
+    def __str__(self) -> str:
+        lines = [self._what(), self._verdict(), self._effect_line(), self._kernel_line()]
+        lines += self._typical_lines() + self._node_lines()
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"PopulationTest({self.kind}, p_value={self.p_value:.4g})"
+
+    def _what(self) -> str:
+        what = _COMPARED[self.compare]
+        if self.kind == "association":
+            return f"Association of {len(self.codes)} graphs with a value, by {what}."
+        counts = np.bincount(self.codes)
+        named = [f"{name} ({n} graphs)" for name, n in zip(self.group_names, counts, strict=True)]
+        return f"{' against '.join(named)}, by {what}."
+
+    def _verdict(self) -> str:
+        within = {"free": "", "blocks": " within blocks", "pairs": " within pairs"}[self.design]
+        how = f"all {self.n_permutations + 1:,}" if self.are_all else f"{self.n_permutations:,}"
+        found = self.p_value <= _LEVEL
+        if self.kind == "association":
+            answer = "graphs go with the value" if found else "no association is seen"
+        else:
+            answer = "they differ" if found else "no difference is seen"
+        line = f"p = {self.p_value:.4g} from {how} relabellings{within}: {answer} at the 5 % level."
+        if self.smallest_p_value > _LEVEL:
+            line += f" With so few graphs no p-value is below {self.smallest_p_value:.2g}."
+        return line
+
+    def _effect_line(self) -> str:
+        value, low, high = self.effect
+        if self.kind == "association":
+            line = f"Correlation of the kernels {value:.3g}"
+        else:
+            line = f"Distance of the means {value:.3g} deviations within groups"
+        if self.confidence is None:
+            return f"{line}."
+        if low is None or high is None:
+            return f"{line}; there are too few graphs for an interval."
+        return (
+            f"{line} ({100 * self.confidence:.0f} % interval {low:.3g} to {high:.3g}, from halves)."
+        )
+
+    def _kernel_line(self) -> str:
+        best = min(self.kernels, key=lambda kernel: kernel.adjusted_p_value)
+        where = f"{_COMPARED[best.compare]}, bandwidth {best.bandwidth:g}, depth {best.depth}"
+        if len(self.kernels) == 1:
+            return f"Kernel: {where}."
+        return (
+            f"{len(self.kernels)} kernels combined by the largest standardised statistic; clearest "
+            f"with {where} (adjusted p = {best.adjusted_p_value:.4g})."
+        )
+
+    def _typical_lines(self) -> list[str]:
+        if self.affinities is None:
+            return []
+        return [
+            f"Most typical of {name}: graphs {', '.join(map(str, self._typical_numbers(group)))}."
+            for group, name in enumerate(self.group_names)
+        ]
+
+    def _typical_numbers(self, group: int) -> list[int]:
+        """Numbers of typical graphs as their user counts them."""
+        first = int(np.argmax(self.codes == group)) if self.are_apart else 0
+        return [int(graph) - first for graph in self.most_typical(group)]
+
+    def _node_lines(self) -> list[str]:
+        if self.nodes is None:
+            return []
+        corrected = self.nodes.corrected_p_value
+        found = np.flatnonzero(corrected <= _LEVEL)
+        if not len(found):
+            return [f"None of {len(corrected)} nodes differs, corrected for all of them."]
+        order = found[np.lexsort([-self.nodes.effect[found], corrected[found]])]
+        shown = [f"{node} (p = {corrected[node]:.4g})" for node in order[:_SHOWN].tolist()]
+        more = ", ..." if len(order) > _SHOWN else ""
+        return [
+            f"{len(found)} of {len(corrected)} nodes differ, corrected for all of them: "
+            f"{', '.join(shown)}{more}."
+        ]

@@ -1,0 +1,151 @@
+"""`retgk test`: what it reads, prints and writes."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from retgk import association_test, from_numpy, k_sample_test, two_sample_test
+from tests.cli_calls import assert_fails, invoke, printed, record
+
+FAST = ("--permutations", 99, "--n-steps", 5)
+SAME = {"n_permutations": 99, "n_steps": 5, "random_state": 0}
+
+
+def matrices(seed: int, n: int, density: float) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    upper = np.triu(rng.random((n, 8, 8)) < density, 1)
+    return (upper | upper.transpose(0, 2, 1)).astype(float)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Stacks of matrices of two groups, apart and together, with vectors of what is known."""
+    folder = tmp_path_factory.mktemp("populations")
+    sparse, dense = matrices(0, 8, 0.25), matrices(1, 8, 0.5)
+    np.save(folder / "sparse.npy", sparse)
+    np.save(folder / "dense.npy", dense)
+    np.save(folder / "all.npy", np.concatenate([sparse, dense]))
+    texts = {
+        "group.txt": ["sparse"] * 8 + ["dense"] * 8,
+        "three.txt": ["a"] * 5 + ["b"] * 5 + ["c"] * 6,
+        "value.txt": [f"{value:.2f}" for value in np.linspace(0.013, 1, 16)],
+        "site.txt": ["x", "y"] * 8,
+        "pair.txt": [*"abcdefgh"] * 2,
+        "bad_pair.txt": [*"aacdefgh"] * 2,
+        "one.txt": ["a"] * 16,
+        "short.txt": ["a"],
+    }
+    for name, lines in texts.items():
+        (folder / name).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_two_sources(folder: Path) -> None:
+    found = record("test", folder / "sparse.npy", folder / "dense.npy", *FAST)
+    sides = [from_numpy(np.load(folder / name)) for name in ("sparse.npy", "dense.npy")]
+    expected = two_sample_test(*sides, **SAME).to_dict()
+    for group, name in zip(expected["groups"], ("sparse", "dense"), strict=True):
+        group["name"] = name
+    assert {name: found[name] for name in expected} == json.loads(json.dumps(expected))
+
+
+def test_report_in_words(folder: Path) -> None:
+    text = printed("test", folder / "sparse.npy", folder / "dense.npy", *FAST)
+    assert "sparse (8 graphs) against dense (8 graphs)" in text
+    assert "p = 0.01 from 99 relabellings: they differ at the 5 % level." in text
+    assert "Most typical of dense: graphs" in text
+
+
+def test_one_source_with_a_vector_of_groups(folder: Path) -> None:
+    graphs = from_numpy(np.load(folder / "all.npy"))
+    two = record("test", folder / "all.npy", "--targets", folder / "group.txt", *FAST)
+    by = ["sparse"] * 8 + ["dense"] * 8
+    assert two["p_value"] == two_sample_test(graphs, by=by, **SAME).p_value
+    three = record("test", folder / "all.npy", "--targets", folder / "three.txt", *FAST)
+    by = [*"aaaaabbbbbcccccc"]
+    assert three["kind"] == "k-sample"
+    assert three["p_value"] == k_sample_test(graphs, by=by, **SAME).p_value
+    value = record("test", folder / "all.npy", "--targets", folder / "value.txt", *FAST)
+    y = np.linspace(0.013, 1, 16).round(2)
+    assert value["kind"] == "association"
+    assert value["p_value"] == association_test(graphs, y, **SAME).p_value
+
+
+@pytest.mark.parametrize(
+    ("options", "design"),
+    [
+        (["--paired"], "pairs"),
+        (["--pairs", "pair.txt"], "pairs"),
+        (["--groups", "site.txt"], "blocks"),
+    ],
+)
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_designs(folder: Path, options: list[str], design: str, is_apart: bool) -> None:
+    given = [folder / each if each.endswith(".txt") else each for each in options]
+    apart = ["sparse.npy", "dense.npy"]
+    sources = [folder / name for name in (apart if is_apart else ["all.npy"])]
+    targets = [] if is_apart else ["--targets", folder / "group.txt"]
+    assert record("test", *sources, *targets, *given, *FAST)["design"] == design
+
+
+def test_files_that_are_written(folder: Path, tmp_path: Path) -> None:
+    graphs, nodes, figure = (tmp_path / name for name in ("g.csv", "n.csv", "f.svg"))
+    sources = (folder / "sparse.npy", folder / "dense.npy")
+    written = ("-o", graphs, "--nodes-output", nodes, "--figure", figure)
+    text = printed("test", *sources, "--nodes-correspond", *written, *FAST)
+    assert "corrected p" in text
+    with graphs.open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["group"] for row in rows] == ["sparse"] * 8 + ["dense"] * 8
+    assert [row["graph"] for row in rows] == [*map(str, range(8))] * 2
+    with nodes.open() as stream:
+        assert len(list(csv.DictReader(stream))) == 16 * 8
+    assert figure.read_text().lstrip().startswith("<?xml")
+
+
+def test_nodes_that_correspond_as_json(folder: Path) -> None:
+    sources = (folder / "sparse.npy", folder / "dense.npy")
+    found = record("test", *sources, "--nodes-correspond", *FAST)
+    assert found["nodes"]["node"] == list(range(8))
+    assert min(found["nodes"]["corrected_p_value"]) >= 0.01
+
+
+def test_room_for_kernels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statistics of 99 permutations have room in so much memory, 12 matrices have not."""
+    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 45_000)
+    found = invoke("test", folder / "sparse.npy", folder / "dense.npy", *FAST)
+    assert_fails(found, "memory are free; give fewer --bandwidth and --depth")
+
+
+ALL = ["all.npy", "--targets"]
+BAD = {
+    "no targets": (["all.npy"], "all has no targets"),
+    "one group": ([*ALL, "one.txt"], "there is one group of 16 graphs"),
+    "short": ([*ALL, "short.txt"], "short.txt has 1"),
+    "three pairs": ([*ALL, "three.txt", "--paired"], "pairs are for two groups; use --groups"),
+    "pairs of values": ([*ALL, "value.txt", "--paired"], "--paired is for groups"),
+    "pairs twice": ([*ALL, "group.txt", "--pairs", "bad_pair.txt"], "pair a has 2 graphs of"),
+    "both pairs": (
+        ["sparse.npy", "dense.npy", "--paired", "--pairs", "pair.txt"],
+        "--paired and --pairs both say",
+    ),
+    "targets of two": (
+        ["sparse.npy", "dense.npy", "--targets", "group.txt"],
+        "two sources are two populations, without targets",
+    ),
+    "value of two": (["sparse.npy", "dense.npy", "--association"], "the targets of one source"),
+    "figure": (["sparse.npy", "dense.npy", "--figure", "f.doc"], "end the name in one of .png"),
+    "nodes of three": ([*ALL, "three.txt", "--nodes-output", "n.csv"], "is for two groups"),
+    "nodes": (["sparse.npy", "dense.npy", "--nodes-output", "-"], "--nodes-output writes a file"),
+    "bandwidth": (["sparse.npy", "dense.npy", "--bandwidth", "-1"], "bandwidths must be positive"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(folder: Path, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    arguments, message = BAD[case]
+    assert_fails(invoke("test", *arguments, *FAST), message)

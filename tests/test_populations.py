@@ -1,0 +1,537 @@
+"""Tests of populations against slow and obvious versions, and what they promise."""
+
+import itertools
+import json
+from math import comb
+
+import numpy as np
+import pytest
+
+import retgk
+from retgk import InvalidInputError, association_test, k_sample_test, two_sample_test
+from retgk.populations.permutations import (
+    Relabellings,
+    max_test,
+    permuted_statistics,
+    step_down_p_values,
+)
+from retgk.populations.quadratic_forms import (
+    QuadraticForm,
+    association_form,
+    factor,
+    group_form,
+    within_variance,
+)
+
+QUICK = {"n_permutations": 99, "confidence": None, "bandwidths": 1.0, "depths": 0, "n_steps": 10}
+
+
+def random_graph(rng, density=0.3, n_nodes=8):
+    upper = np.triu(rng.random((n_nodes, n_nodes)) < density, 1)
+    return (upper | upper.T).astype(float)
+
+
+def random_graphs(seed, n, density=0.3, n_nodes=8):
+    rng = np.random.default_rng(seed)
+    return retgk.from_numpy([random_graph(rng, density, n_nodes) for _ in range(n)])
+
+
+def random_kernel(seed, n):
+    points = np.random.default_rng(seed).normal(size=(n, 3))
+    return np.exp(-((points[:, None] - points) ** 2).sum(axis=2))
+
+
+# slow and obvious versions
+
+
+def naive_mmd(kernel, first, second):
+    """Unbiased squared MMD by its three sums (Gretton et al., 2012, equation 3)."""
+    within = [
+        np.mean([kernel[i, j] for i in side for j in side if i != j]) for side in (first, second)
+    ]
+    return sum(within) - 2 * np.mean([kernel[i, j] for i in first for j in second])
+
+
+def naive_k_sample(kernel, codes):
+    groups = [np.flatnonzero(codes == code) for code in np.unique(codes)]
+    pairs = list(itertools.combinations(groups, 2))
+    weights = [len(a) * len(b) for a, b in pairs]
+    return np.average([naive_mmd(kernel, a, b) for a, b in pairs], weights=weights)
+
+
+def naive_paired(kernel, n_pairs):
+    """Mean of h over pairs of pairs; pair i is i and n + i."""
+    return np.mean(
+        [
+            kernel[i, j]
+            + kernel[n_pairs + i, n_pairs + j]
+            - kernel[i, n_pairs + j]
+            - kernel[j, n_pairs + i]
+            for i in range(n_pairs)
+            for j in range(n_pairs)
+            if i != j
+        ]
+    )
+
+
+def naive_hsic(kernel, other):
+    """Unbiased HSIC over all quadruples (Song et al., 2012, equation 4)."""
+    quadruples = itertools.permutations(range(len(kernel)), 4)
+    return np.mean(
+        [
+            kernel[i, j] * (other[i, j] + other[q, r] - other[i, q] - other[j, r])
+            for i, j, q, r in quadruples
+        ]
+    )
+
+
+# statistics
+
+
+@pytest.mark.parametrize("counts", [(4, 4), (3, 6), (2, 5), (3, 4, 2), (2, 2, 2, 4)])
+def test_group_statistic_is_the_naive_one(counts):
+    codes = np.random.default_rng(0).permutation(np.repeat(np.arange(len(counts)), counts))
+    kernel = random_kernel(1, len(codes))
+    assert group_form(kernel, codes, None).value() == pytest.approx(naive_k_sample(kernel, codes))
+
+
+def test_paired_statistic_is_the_naive_one():
+    kernel = random_kernel(2, 12)
+    codes, pairs = np.repeat([0, 1], 6), np.tile(np.arange(6), 2)
+    assert group_form(kernel, codes, pairs).value() == pytest.approx(naive_paired(kernel, 6))
+
+
+def test_hsic_is_the_naive_one():
+    kernel, other = random_kernel(3, 7), random_kernel(4, 7)
+    found = association_form(kernel, factor(other), None).value()
+    assert found == pytest.approx(naive_hsic(kernel, other))
+
+
+@pytest.mark.parametrize("is_association", [False, True])
+def test_blocked_statistics_have_mean_zero_over_all_relabellings(is_association):
+    codes, blocks = np.array([0, 1, 1, 0, 0, 1, 1, 2]), np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    kernel = random_kernel(5, 8)
+    if is_association:
+        form = association_form(kernel, factor(random_kernel(6, 3)[np.ix_(codes, codes)]), blocks)
+    else:
+        form = group_form(kernel, codes, blocks)
+    every = permuted_statistics([form], Relabellings(codes, blocks, 1000, 0), 1)
+    assert every.mean() == pytest.approx(0, abs=1e-12)
+
+
+def test_within_variance_is_that_of_plain_vectors():
+    points = np.random.default_rng(0).normal(size=(9, 2))
+    codes = np.repeat([0, 1], [4, 5])
+    expected = sum(((points[codes == g] - points[codes == g].mean(0)) ** 2).sum() for g in (0, 1))
+    assert within_variance(points @ points.T, codes) == pytest.approx(expected / 7)
+
+
+# relabellings
+
+
+def test_all_splits_are_enumerated():
+    codes = np.array([0, 0, 0, 1, 1])
+    relabellings = Relabellings(codes, np.zeros(5, int), comb(5, 2) - 1, 0)
+    assert relabellings.are_all
+    assert relabellings.n_drawn == comb(5, 2) - 1
+    splits = {tuple(codes[row]) for row in relabellings.chunk(0)} | {tuple(codes)}
+    assert len(splits) == comb(5, 2)
+
+
+def test_labels_stay_in_their_blocks():
+    rng = np.random.default_rng(0)
+    codes, blocks = rng.integers(3, size=30), rng.integers(4, size=30)
+    relabellings = Relabellings(codes, blocks, 500, 1)
+    assert not relabellings.are_all
+    drawn = relabellings.chunk(0)
+    assert (blocks[drawn] == blocks).all()
+    assert (np.sort(drawn, axis=1) == np.arange(30)).all()
+    assert len({tuple(row) for row in drawn}) == 500
+
+
+def test_random_relabellings_are_uniform():
+    relabellings = Relabellings(np.arange(4), np.zeros(4, int), 10_000, 0)
+    assert relabellings.are_all  # 4! of them
+    many = Relabellings(np.arange(8), np.zeros(8, int), 8000, 0)
+    drawn = np.concatenate([many.chunk(number) for number in range(len(many.borders) - 1)])
+    shares = [(drawn[:, place] == label).mean() for place in range(8) for label in range(8)]
+    assert np.abs(np.array(shares) - 1 / 8).max() < 0.02
+
+
+def test_p_value_by_enumeration_is_that_of_a_naive_test():
+    kernel, codes = random_kernel(7, 8), np.repeat([0, 1], [3, 5])
+    relabellings = Relabellings(codes, np.zeros(8, int), 1000, 0)
+    found = max_test(permuted_statistics([group_form(kernel, codes, None)], relabellings, 1))
+    own = naive_mmd(kernel, range(3), range(3, 8))
+    values = [
+        naive_mmd(kernel, first, [i for i in range(8) if i not in first])
+        for first in itertools.combinations(range(8), 3)
+    ]
+    assert found.p_value == pytest.approx(np.mean(np.array(values) >= own - 1e-12))
+
+
+def test_paired_p_value_by_enumeration_is_that_of_a_naive_test():
+    kernel, n_pairs = random_kernel(8, 10), 5
+    codes, pairs = np.repeat([0, 1], n_pairs), np.tile(np.arange(n_pairs), 2)
+    form = group_form(kernel, codes, pairs)
+    found = max_test(permuted_statistics([form], Relabellings(codes, pairs, 1000, 0), 1))
+    values = []
+    for swaps in itertools.product([False, True], repeat=n_pairs):
+        order = np.arange(2 * n_pairs)
+        for pair in np.flatnonzero(swaps):
+            order[[pair, n_pairs + pair]] = order[[n_pairs + pair, pair]]
+        values.append(naive_paired(kernel[np.ix_(order, order)], n_pairs))
+    assert found.p_value == pytest.approx(np.mean(np.array(values) >= values[0] - 1e-12))
+
+
+def test_association_p_value_by_enumeration_is_that_of_a_naive_test():
+    kernel, other = random_kernel(9, 5), random_kernel(10, 5)
+    relabellings = Relabellings(np.arange(5), np.zeros(5, int), 1000, 0)
+    form = association_form(kernel, factor(other), None)
+    found = max_test(permuted_statistics([form], relabellings, 1))
+    values = [
+        naive_hsic(kernel, other[np.ix_(order, order)])
+        for order in map(list, itertools.permutations(range(5)))
+    ]
+    assert found.p_value == pytest.approx(np.mean(np.array(values) >= values[0] - 1e-12))
+
+
+def test_threads_change_no_bit():
+    codes = np.repeat([0, 1, 2], 20)
+    forms = [group_form(random_kernel(seed, 60), codes, None) for seed in (0, 1)]
+    relabellings = Relabellings(codes, np.zeros(60, int), 5000, 3)
+    one, three = (permuted_statistics(forms, relabellings, n_jobs) for n_jobs in (1, 3))
+    assert np.array_equal(one, three)
+
+
+# combined kernels
+
+
+def test_constant_statistics_decide_nothing():
+    found = max_test(np.ones((50, 3)))
+    assert found.p_value == 1.0
+
+
+def test_adjusted_p_values_are_not_below_single_ones():
+    statistics = np.random.default_rng(0).normal(size=(200, 5))
+    found = max_test(statistics)
+    assert (found.adjusted >= found.single).all()
+    assert found.p_value == found.adjusted.min()
+
+
+def test_combined_test_keeps_the_level_for_kernels_of_different_scales():
+    rng = np.random.default_rng(0)
+    scales = np.array([1.0, 1e-6, 1e4])
+    p_values = [
+        max_test(rng.normal(size=(100, 3)) ** 3 * scales + scales).p_value for _ in range(2000)
+    ]
+    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.05, abs=0.012)
+
+
+def test_step_down_p_values_of_one_strong_statistic():
+    rng = np.random.default_rng(0)
+    statistics = rng.normal(size=(500, 6))
+    statistics[0] = [0, 9, 0, 0, 8, -9]
+    found = step_down_p_values(statistics)
+    assert found[1] == found[4] == 1 / 500
+    assert found[[0, 2, 3]].min() > 0.05
+    single = np.mean(statistics >= statistics[0], axis=0)
+    assert (found >= single).all()
+
+
+def test_step_down_p_values_are_the_naive_ones():
+    statistics = np.random.default_rng(1).normal(size=(60, 5))
+    statistics[0] += [2.0, 1.5, 0.0, 1.0, -1.0]
+    order = sorted(range(5), key=lambda column: -statistics[0, column])
+    expected, largest_so_far = np.empty(5), 0.0
+    for rank, column in enumerate(order):
+        rest = statistics[:, order[rank:]].max(axis=1)
+        largest_so_far = max(largest_so_far, np.mean(rest >= statistics[0, column]))
+        expected[column] = largest_so_far
+    assert np.allclose(step_down_p_values(statistics), expected)
+
+
+# the level, and power
+
+
+def rejections(p_value_of, n_repetitions=300):
+    return np.mean([p_value_of(seed) <= 0.05 for seed in range(n_repetitions)])
+
+
+BAND = (0.02, 0.085)  # of 300 tests at 5 %: 4.2 deviations of either side at most
+
+
+def test_level_of_two_samples():
+    graphs = random_graphs(0, 400)
+    rng = np.random.default_rng(1)
+
+    def p_value(seed):
+        some = graphs[rng.choice(400, 20, replace=False)]
+        return two_sample_test(some[:10], some[10:], random_state=seed, **QUICK).p_value
+
+    assert BAND[0] <= rejections(p_value, 150) <= 0.1
+
+
+def test_level_within_blocks_that_differ():
+    """Sides have other shares of blocks that differ much; a free test would always reject."""
+    rng = np.random.default_rng(2)
+    blocks = np.repeat([0, 1, 0, 1], [9, 3, 3, 9])
+    codes = np.repeat([0, 1], 12)
+
+    def statistics_of(seed, within):
+        points = rng.normal(size=(24, 2)) + 3 * blocks[:, None]
+        kernel = np.exp(-((points[:, None] - points) ** 2).sum(axis=2) / 4)
+        form = group_form(kernel, codes, blocks if within else None)
+        dealt = blocks if within else np.zeros(24, int)
+        relabellings = Relabellings(codes, dealt, 99, seed)
+        return max_test(permuted_statistics([form], relabellings, 1)).p_value
+
+    assert BAND[0] <= rejections(lambda seed: statistics_of(seed, True)) <= BAND[1]
+    assert rejections(lambda seed: statistics_of(seed, False), 50) > 0.5
+
+
+def test_a_difference_is_found():
+    sides = random_graphs(0, 12, 0.2), random_graphs(1, 12, 0.5)
+    for compare in ("graphs", "nodes"):
+        found = two_sample_test(*sides, compare=compare, random_state=0, n_permutations=999)
+        assert found.p_value == 0.001
+        assert found.compare == compare
+    assert found.effect.low > 0.2
+    assert (found.witness[:12] > found.witness[12:].max()).mean() > 0.8
+
+
+def test_two_groups_are_the_same_by_either_name():
+    first, second = random_graphs(0, 6), random_graphs(1, 7, 0.5)
+    both = retgk.GraphBatch.concatenate([first, second])
+    by = ["a"] * 6 + ["b"] * 7
+    one = two_sample_test(first, second, random_state=3, **QUICK)
+    for other in (
+        two_sample_test(both, by=by, random_state=3, **QUICK),
+        k_sample_test(both, by=by, random_state=3, **QUICK),
+        k_sample_test(first, second, random_state=3, **QUICK),
+    ):
+        assert other.p_value == one.p_value
+        assert other.kernels == one.kernels
+        assert np.array_equal(other.permuted, one.permuted)
+
+
+def test_association_with_a_number_and_with_categories():
+    rng = np.random.default_rng(0)
+    densities = rng.uniform(0.1, 0.6, 24)
+    graphs = retgk.from_numpy([random_graph(rng, density) for density in densities])
+    settings = {**QUICK, "n_permutations": 999, "random_state": 0}
+    assert association_test(graphs, densities, **settings).p_value == 0.001
+    assert association_test(graphs, rng.permutation(densities), **settings).p_value > 0.05
+    assert association_test(graphs, (densities > 0.35).astype(str), **settings).p_value < 0.01
+    two = np.column_stack([densities, rng.normal(size=24)])
+    found = association_test(graphs, two, **{**settings, "confidence": 0.9})
+    assert found.p_value < 0.05
+    assert 0 < found.effect.low < found.effect.value < found.effect.high
+
+
+def test_a_test_within_pairs_sees_what_pairs_hide():
+    """Densities differ more between pairs than within them."""
+    rng = np.random.default_rng(0)
+    densities = rng.uniform(0.1, 0.6, 20)
+    sides = [
+        retgk.from_numpy([random_graph(rng, density + more, 20) for density in densities])
+        for more in (0.0, 0.08)
+    ]
+    settings = {"n_permutations": 999, "random_state": 0, "confidence": None}
+    paired = two_sample_test(*sides, pairs=True, **settings)
+    assert paired.design == "pairs"
+    assert paired.p_value < 0.01 < two_sample_test(*sides, **settings).p_value
+    named = two_sample_test(*sides, pairs=[*"abcdefghijklmnopqrst"] * 2, **settings)
+    assert named.p_value == paired.p_value
+
+
+# invariances
+
+
+def test_order_of_graphs_and_of_nodes_changes_nothing():
+    rng = np.random.default_rng(0)
+    matrices = [random_graph(rng, density) for density in rng.uniform(0.2, 0.6, 9)]
+    orders = [rng.permutation(8) for _ in matrices]
+    moved = [matrix[np.ix_(order, order)] for matrix, order in zip(matrices, orders, strict=True)]
+    settings = {"n_permutations": 200, "random_state": 0, "tol": 0.0}  # all 126 splits
+    one = two_sample_test(matrices[:4], matrices[4:], **settings)
+    other = two_sample_test(moved[3::-1], moved[:3:-1], **settings)
+    assert one.are_all
+    assert other.p_value == one.p_value
+    assert np.allclose([k.statistic for k in other.kernels], [k.statistic for k in one.kernels])
+    assert other.effect.value == pytest.approx(one.effect.value, rel=1e-6)
+
+
+def test_the_same_seed_gives_the_same_result_with_any_threads():
+    sides = random_graphs(0, 8), random_graphs(1, 8, 0.4)
+    one, two = (
+        two_sample_test(*sides, n_permutations=300, random_state=5, n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    )
+    assert one.to_dict() == two.to_dict()
+    assert np.array_equal(one.permuted, two.permuted)
+
+
+def test_labels_attributes_weights_and_sizes():
+    rng = np.random.default_rng(0)
+    graphs = []
+    for n_nodes in rng.integers(4, 9, 12):
+        matrix = random_graph(rng, 0.5, n_nodes) * rng.random((n_nodes, n_nodes))
+        labels, attributes = rng.integers(3, size=n_nodes), rng.normal(size=(n_nodes, 2))
+        graphs.append(
+            retgk.from_numpy(matrix, labels=labels.tolist(), attributes=attributes, symmetrize=True)
+        )
+    both = retgk.GraphBatch.concatenate(graphs)
+    found = two_sample_test(both[:6], both[6:], n_permutations=99, random_state=0)
+    assert 0 < found.p_value <= 1
+    assert found.node_witness().shape == (both.n_nodes,)
+
+
+def test_embedded_engine_agrees_with_the_exact_one():
+    sides = random_graphs(0, 10, 0.3), random_graphs(1, 10, 0.36)
+    settings = {**QUICK, "n_permutations": 999, "random_state": 0}
+    exact, embedded = (
+        two_sample_test(*sides, engine=engine, **settings) for engine in ("exact", "embedded")
+    )
+    assert (exact.engine, embedded.engine) == ("exact", "embedded")
+    assert embedded.p_value == pytest.approx(exact.p_value, abs=0.1)
+
+
+# where they differ
+
+
+def test_witness_leaves_the_graph_itself_out():
+    sides = random_graphs(0, 5), random_graphs(1, 6, 0.4)
+    found = two_sample_test(*sides, random_state=0, compare="nodes", **QUICK)
+    both = retgk.GraphBatch.concatenate(sides)
+    from retgk.populations.kernel_family import KernelFamily, kernel_matrices
+
+    family = KernelFamily("nodes", options={"n_steps": 10})
+    kernel = kernel_matrices(both, family, 1, 0)[0][0].values
+    own = [kernel[2, i] for i in range(5) if i != 2]
+    assert found.witness[2] == pytest.approx(np.mean(own) - kernel[2, 5:].mean())
+
+
+def test_mean_witness_of_nodes_is_that_of_their_graph():
+    """With labels as they are and the median bandwidth, means of nodes are inner products."""
+    sides = random_graphs(0, 5), random_graphs(1, 6, 0.4)
+    found = two_sample_test(*sides, random_state=0, compare="nodes", **QUICK)
+    of_nodes = found.node_witness().reshape(11, 8).mean(axis=1)
+    assert np.allclose(of_nodes, found.witness, atol=5e-4)
+
+
+def connectomes(seed, n, extra):
+    """Correlations of ten signals, of which the first three share one."""
+    rng = np.random.default_rng(seed)
+    signals = rng.normal(size=(n, 80, 10))
+    signals[:, :, :3] += extra * rng.normal(size=(n, 80, 1))
+    return np.array([np.corrcoef(each.T) - np.eye(10) for each in signals])
+
+
+def test_nodes_that_differ_are_found():
+    sides = connectomes(0, 15, 1.0), connectomes(1, 15, 0.0)
+    batches = [retgk.from_numpy(np.round(side, 12), negative="absolute") for side in sides]
+    found = two_sample_test(*batches, nodes_correspond=True, n_permutations=999, random_state=0)
+    table = found.nodes
+    assert (table.corrected_p_value[:3] <= 0.01).all()
+    assert (table.corrected_p_value >= table.p_value).all()
+    assert set(np.argsort(-table.effect)[:3]) == {0, 1, 2}
+    assert (table.mean_strengths[:3, 0] > table.mean_strengths[:3, 1]).all()
+    expected = np.abs(sides[0]).sum(axis=2).mean(axis=0)
+    assert np.allclose(table.mean_strengths[:, 0], expected)
+    assert "nodes differ, corrected for all of them" in str(found)
+
+
+def test_result_in_words_and_as_plain_values():
+    found = two_sample_test(random_graphs(0, 3), random_graphs(1, 3), random_state=0, **QUICK)
+    assert found.are_all
+    assert found.n_permutations == 19
+    assert found.p_value >= 1 / 20
+    assert "population 1 (3 graphs) against population 2 (3 graphs), by K_2" in str(found)
+    assert "from all 20 relabellings" in str(found)
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["groups"][1]["n_graphs"] == 3
+    assert max(plain["groups"][1]["most_typical"]) < 3
+    few = two_sample_test(random_graphs(0, 2), random_graphs(1, 2), random_state=0)
+    assert "With so few graphs no p-value is below 0.17" in str(few)
+    assert "too few graphs for an interval" in str(few)
+
+
+def test_interval_holds_the_effect_of_many():
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + 0.7])
+    codes = np.repeat([0, 1], 60)
+    from retgk.populations.effect_sizes import group_effect
+
+    found = group_effect(points @ points.T, codes, None, 0.95, 0)
+    truth = 0.7  # distance sqrt(3) 0.7 by the deviation sqrt(3)
+    assert found.low < truth < found.high
+    assert found.high - found.low < 0.8
+    assert found.low < found.value < found.high
+
+
+# bad input
+
+A = random_graphs(0, 4)
+LABELLED = A.with_labels(["a"] * A.n_nodes)
+BAD = {
+    "one graph": (lambda: two_sample_test(A[:1], A), "population 1 has 1 graph; a test needs 2"),
+    "one population": (lambda: two_sample_test(A), "give a second one, or say with by="),
+    "no population": (k_sample_test, "there are no graphs to test"),
+    "by too short": (lambda: two_sample_test(A, by=[0, 1]), "by must have one value for each of 4"),
+    "by missing": (lambda: two_sample_test(A, by=[0, 1, None, 1]), "no value for graph 2"),
+    "by three": (lambda: two_sample_test(A[[0, 1, 2, 3, 0, 1]], by=[0, 0, 1, 1, 2, 2]), "k_sample"),
+    "by one": (lambda: k_sample_test(A, by=[0, 0, 0, 0]), "there is one group of 4 graphs"),
+    "by and two": (lambda: k_sample_test(A, A, by=[0, 1]), "by splits one collection"),
+    "labels": (lambda: two_sample_test(A, LABELLED), "population 2 has"),
+    "pairs uneven": (lambda: two_sample_test(A, A[:3], pairs=True), "4 and 3 graphs"),
+    "pairs twice": (
+        lambda: two_sample_test(A, A, pairs=[0, 0, 1, 2, 0, 1, 1, 2]),
+        "pair 0 has 2 graphs of the first group and 1 of the second",
+    ),
+    "pairs and groups": (
+        lambda: two_sample_test(A, A, pairs=True, groups=[0] * 8),
+        "groups and pairs both say",
+    ),
+    "groups short": (lambda: two_sample_test(A, A, groups=[0]), "groups must have one value"),
+    "groups apart": (
+        lambda: two_sample_test(A, A, groups=[0] * 4 + [1] * 4),
+        "nothing can be permuted within groups",
+    ),
+    "permutations": (lambda: two_sample_test(A, A, n_permutations=0), "n_permutations must be"),
+    "confidence": (lambda: two_sample_test(A, A, confidence=95), "confidence must be between"),
+    "compare": (lambda: two_sample_test(A, A, compare="edges"), "compare must be one of both"),
+    "engine": (lambda: two_sample_test(A, A, engine="fast"), "engine must be one of auto"),
+    "bandwidth": (lambda: two_sample_test(A, A, bandwidths=-1), "bandwidths must be positive"),
+    "no bandwidth": (lambda: two_sample_test(A, A, bandwidths=[]), "bandwidths is empty"),
+    "depth": (lambda: two_sample_test(A, A, depths=[0.5]), "depth must be a whole number"),
+    "option": (lambda: two_sample_test(A, A, n_stepz=3), "did you mean n_steps"),
+    "sizes": (
+        lambda: two_sample_test(A, random_graphs(0, 4, n_nodes=9), nodes_correspond=True),
+        "graph 0 has 8 nodes, graph 4 has 9",
+    ),
+    "y missing": (lambda: association_test(A), "y is missing"),
+    "y short": (lambda: association_test(A, [1.0]), "y must have one value for each of 4 graphs"),
+    "y constant": (lambda: association_test(A, [1, 1, 1, 1]), "y is the same for all graphs"),
+    "y infinite": (lambda: association_test(A, [1, 2, np.inf, 3]), "graph 2"),
+    "y kind": (lambda: association_test(A, [1, 2, 3, 4], kind="ordinal"), "kind must be one of"),
+    "few for y": (lambda: association_test(A[:3], [1, 2, 3]), "needs 4 or more"),
+    "witness": (
+        lambda: k_sample_test(A[:2], A[:2], A[2:], n_permutations=9).witness,
+        "a witness function is one of two groups",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_says_what_to_do(case):
+    run, message = BAD[case]
+    with pytest.raises(InvalidInputError, match=message):
+        run()
+
+
+def test_a_form_is_worth_its_value_under_the_labels_as_they_are():
+    form = QuadraticForm(random_kernel(0, 5), np.eye(5)[:, :2], 2.0, -1.0)
+    codes = np.array([0, 1, 2, 2, 2])
+    every = permuted_statistics([form], Relabellings(codes, np.zeros(5, int), 50, 0), 1)
+    assert every[0, 0] == pytest.approx(form.value())
