@@ -112,7 +112,7 @@ def search(arguments):
     scanning = time.perf_counter() - start
     common = {"n_graphs": len(index), "n_queries": len(queries), "k": K}
     records = []
-    for expansion in (32, 64, 96, 128, 256):
+    for expansion in (16, 32, 64, 128):
         rows.approximated(queries, K, expansion, None)  # pages of the files are read once
         times, used = [], []
         for _ in range(5):

@@ -172,7 +172,7 @@ def query(
     ] = "auto",
     expansion: Annotated[
         int, _index("--expansion", min=1, help="Rows a search keeps in view: more find more.")
-    ] = 64,
+    ] = 32,
     rerank: Rerank = None,
 ) -> None:
     """

@@ -244,7 +244,7 @@ class GraphIndex:
         k: int = 10,
         *,
         method: Method = "auto",
-        expansion: int = 64,
+        expansion: int = 32,
         rerank: int | None = None,
     ) -> Neighbours:
         """
@@ -259,8 +259,8 @@ class GraphIndex:
         method : {"auto", "scan", "approximate"}, default="auto"
             "scan" compares with every vector; "approximate" needs graphs of neighbours; "auto"
             uses those there are, and scans the rows that are in none.
-        expansion : int, default=64
-            Rows that a search in a graph of neighbours keeps in view: more find more of the
+        expansion : int, default=32
+            Rows that a search keeps in view in each graph of neighbours: more find more of the
             nearest, and take longer.
         rerank : int, optional
             So many candidates, at least k, are compared by the exact kernel, and the nearest k by

@@ -28,7 +28,7 @@ PIECE_ROWS = 1 << 16
 RUN_ROWS = 1 << 18
 """Rows of a graph of neighbours: more are slower to build, fewer are more graphs to search."""
 
-_MORE_CANDIDATES = 3  # for each that is asked for: distances in one unit are coarser
+_MORE_CANDIDATES = 4  # for each that is asked for: distances in one unit are coarser
 
 
 @dataclass
@@ -187,10 +187,11 @@ class RowStore:
         squared, rows = self.scanned(queries, k, only_rest=True)
         if not self.graphs:
             return squared, rows
-        n_wanted = _MORE_CANDIDATES * k + 10
+        n_wanted = _MORE_CANDIDATES * k
+        n_each = max(k + k // 2, min(n_wanted, expansion))
         steps = self.codec.for_search(queries)
         found = [
-            self._from_graph(run, graph, steps, (n_wanted, expansion, n_jobs))
+            self._from_graph(run, graph, steps, (n_each, expansion, n_jobs))
             for run, graph in sorted(self.graphs.items())
         ]
         coarse, near = (np.concatenate(each, axis=1) for each in zip(*found, strict=True))

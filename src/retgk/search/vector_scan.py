@@ -15,6 +15,7 @@ Vectors = NDArray[Any]
 
 _BLOCK_ROWS = 8192
 _BLOCK_QUERIES = 256
+_PART = 32
 _ROUNDING = 1e-5  # of float32 in products of whole vectors, relative to their squared lengths
 
 
@@ -132,10 +133,8 @@ def _with_block(
         near[:, is_out] = np.inf
     k = best[0].shape[1]
     slack = _ROUNDING * (lengths + (sizes.max() if len(sizes) else 0))
-    limit = best[0][:, -1] + slack
-    if near.shape[1] > k:
-        limit = np.minimum(limit, np.partition(near, k - 1, axis=1)[:, k - 1] + 2 * slack)
-    is_near = (near <= limit[:, None]) & np.isfinite(near)
+    limit = np.minimum(best[0][:, -1] + slack, _bound_of_nearest(near, k) + 2 * slack)
+    is_near = near <= np.minimum(limit, np.finfo(np.float32).max).astype(np.float32)[:, None]
     found, kept = best[0].copy(), best[1].copy()
     for query in np.flatnonzero(is_near.any(axis=1)):
         chosen = np.flatnonzero(is_near[query])
@@ -144,3 +143,13 @@ def _with_block(
         places = np.concatenate([best[1][query], first + chosen])[None]
         (found[query],), (kept[query],) = best_candidates(joined, places, k)
     return found, kept
+
+
+def _bound_of_nearest(near: Any, k: int) -> Any:
+    """Bound of the k-th smallest value of each row: that of minima of parts, which are quick."""
+    n_parts = near.shape[1] // _PART
+    if n_parts > k:
+        near = near[:, : n_parts * _PART].reshape(len(near), n_parts, _PART).min(axis=2)
+    if near.shape[1] <= k:
+        return np.inf
+    return np.partition(near, k - 1, axis=1)[:, k - 1].astype(np.float64)
