@@ -160,6 +160,7 @@ OTHERS = {
     "n_components",
     "n_landmarks",
     "node_values",
+    "nodes",  # tests/test_drawn_nodes.py
     "scale_attributes",
     "weights",
 }

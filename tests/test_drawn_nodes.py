@@ -103,15 +103,22 @@ def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
             RetGKEmbedding(nodes=nodes).fit(graph)
     with pytest.raises(InvalidInputError, match="depth=1 refines the labels of all nodes"):
         RetGKEmbedding(nodes=5, depth=1, feature_map="phases").fit(graph)
-    with pytest.raises(InvalidInputError, match="3 walks cannot tell their error"):
-        RetGKEmbedding(method="monte-carlo", n_walks=3).fit(graph).transform_with_error(graph)
     with pytest.raises(InvalidInputError, match='not of "phases"'):
         RetGKEmbedding(feature_map="phases").fit(graph).transform_with_error(graph)
     _, errors = RetGKEmbedding(nodes=1).fit(graph).transform_with_error(graph)
     assert np.isinf(errors).any()
     monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("retgk.walks.return_probabilities._MANY_BYTES", 0)
     with pytest.raises(InvalidInputError, match=r"probabilities of 30 nodes takes .* with nodes="):
         return_probabilities(graph)
+
+
+def test_the_command_names_its_own_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "path.edges").write_text("1 2\n2 3\n")
+    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 10)
+    monkeypatch.setattr("retgk.walks.return_probabilities._MANY_BYTES", 0)
+    refused = invoke("features", tmp_path / "path.edges", "-o", tmp_path / "rpf.npy")
+    assert "memory are free; use `retgk embed` with --nodes" in refused.stderr
 
 
 def test_long_exact_work_names_the_option(monkeypatch: pytest.MonkeyPatch) -> None:

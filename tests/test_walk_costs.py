@@ -84,7 +84,7 @@ def test_long_work_is_announced_before_it_begins(monkeypatch):
     monkeypatch.setattr(exact_probabilities, "fill_half_powers", fail)
     message = (
         r"^exact return probabilities of 200,000 nodes take about \d+ (minutes|hours) on this "
-        r'machine, or longer; method="monte-carlo" .* return_probabilities\(nodes=\.\.\.\)'
+        r'machine, or longer; method="monte-carlo" .* nodes=\.\.\., of return_probabilities'
     )
     with pytest.raises(InputWarning, match=message) as long:
         return_probabilities(expander(200_000), n_jobs=2)

@@ -93,7 +93,7 @@ def _in_processes(
     except BrokenProcessPool as error:
         raise ChildProcessError(
             f"one of {n_workers} processes that helped was killed, as systems do that run out of "
-            "memory; try again with fewer, or with n_jobs=1"
+            "memory; try again with fewer, such as n_jobs=1 or --n-jobs 1"
         ) from error
     finally:
         _wait_for_start(ahead)

@@ -29,6 +29,7 @@ FEWER_NODES = Remedy(
 )
 """What to do where all nodes of a graph are too many."""
 
+_MANY_BYTES = 1 << 28  # less is not worth a look at the memory, which comes piece after piece
 _WALKS = np.uint64(0x57414C4B53)  # walks and drawn nodes use random numbers of their own
 
 
@@ -88,7 +89,9 @@ class Walks:
         """Return probabilities from these random bits, and standard errors if they are wanted."""
         n_nodes = batch.n_nodes if nodes is None else len(nodes)
         n_bytes = 8 * n_nodes * self.n_steps * (1 + with_errors)
-        check_room(n_bytes, f"the return probabilities of {n_nodes:,} nodes", FEWER_NODES)
+        if n_bytes > _MANY_BYTES:
+            what = f"the array of return probabilities of {n_nodes:,} nodes"
+            check_room(n_bytes, what, FEWER_NODES)
         batch, self_loop = self._in_units(batch)
         if not self.is_random:
             exact = self._exact(batch, self_loop, nodes, n_jobs)

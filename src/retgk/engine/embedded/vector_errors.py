@@ -11,23 +11,24 @@ nodes and exact probabilities:
 - features are no linear functions, so noise in p shifts their mean, by b, however many nodes there
   are.
 
-The last two come from a second estimate :math:`\phi(\hat p'_i)` by new walks, W' = W / 2 from every
-node. Variances and shifts fall with the number of walks, as 1/W at least, so with r = W / W' the
-differences :math:`d_i = \phi(\hat p'_i) - \phi(\hat p_i)` have a mean of at least (r - 1) b and a
-mean square of at least :math:`(1 + r) w^2`. The standard error is
-:math:`\sqrt{(1 - k/n) (s^2 - w^2) / k + w^2 / k + b^2}`.
+The last two are looked at: from every eighth of the drawn nodes, at random, eight times as many new
+walks give :math:`\phi(\hat p'_i)`. Variances and shifts fall with the number of walks, as 1/W where
+noise is small, so the differences :math:`d_i = \phi(\hat p'_i) - \phi(\hat p_i)` have the mean
+-7/8 b and a mean square of :math:`9/8\, w^2` or more. The standard error is
+:math:`\sqrt{(1 - k/n) (s^2 - w^2) / k + w^2 / k + b^2}`; it takes as long as the vector itself.
 
-It does not know of labels that no drawn node has, and too little of features whose frequency is so
-high that noise turns them by half a turn or more: both estimates of these are near zero.
+It does not know of labels that no drawn node has, and not all of features whose frequency is so
+high that noise turns them by half a turn even with eight times the walks.
 """
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.array_types import Floats
+from retgk.array_types import Flags, Floats, Ints
 from retgk.engine.embedded.embedded_engine import EmbeddedEngine
 from retgk.engine.embedded.label_columns import known_codes
 from retgk.engine.node_features import NodeFeatures
@@ -35,7 +36,8 @@ from retgk.errors import InvalidInputError
 
 __all__ = ["vectors_with_errors"]
 
-_LEAST_WALKS = 6
+_MORE = 8  # times the walks, from one of so many nodes
+_LEAST_NODES = 64  # of a graph, for the second estimate, if it has as many
 _CHUNK_NODES = 4096
 _OTHER_WALKS = 0x4F54484552  # so that the second estimate has random numbers of its own
 
@@ -48,44 +50,56 @@ def vectors_with_errors(
         raise InvalidInputError(
             'errors are known of feature_map="joint" and "tensor", not of "phases"'
         )
-    if features.walks.is_random and features.walks.n_walks < _LEAST_WALKS:
-        raise InvalidInputError(
-            f"{features.walks.n_walks} walks cannot tell their error; take {_LEAST_WALKS} or more"
-        )
     vectors, errors = [], []
     for _, piece in features.pieces(engine.batch_size):
-        nodes = piece.drawn_nodes()
-        own = piece.of_nodes(nodes)
+        drawn = piece.drawn_nodes()
+        own = piece.of_nodes(drawn)
         vectors.append(engine.embed(own, is_sparse=False))
-        other, ratio = None, 1.0
-        if piece.walks.is_random:
-            n_walks = piece.walks.n_walks // 2
-            ratio = piece.walks.n_walks / n_walks
-            seed = piece.walks.seed ^ _OTHER_WALKS
-            walks = replace(piece.walks, n_walks=n_walks, seed=seed, nodes=None)
-            other = walks.probabilities(piece.batch, nodes=nodes, n_jobs=piece.n_jobs)
-        errors.append(_errors(engine, own, other, ratio, piece.batch.node_counts))
+        again = _Again.of(piece, drawn, own.batch.node_ptr) if piece.walks.is_random else None
+        errors.append(_errors(engine, own, again, piece.batch.node_counts))
     return np.concatenate(vectors), np.concatenate(errors)
 
 
-def _errors(
-    engine: EmbeddedEngine, own: NodeFeatures, other: Floats | None, ratio: float, sizes: Any
-) -> Floats:
-    """Errors of all columns; `own` are the nodes in use, `other` more estimates of theirs."""
+class _Again(NamedTuple):
+    """Some of the nodes in use, rising, and better estimates of their probabilities."""
+
+    rows: Ints
+    probabilities: Floats
+
+    @classmethod
+    def of(cls, piece: NodeFeatures, drawn: Ints | None, node_ptr: Ints) -> "_Again":
+        """Walk again from some of the nodes that were drawn, of every graph."""
+        seed = piece.walks.seed ^ _OTHER_WALKS
+        parts = []
+        for first, last in pairwise(node_ptr.tolist()):
+            n_again = min(last - first, max((last - first) // _MORE, _LEAST_NODES))
+            rng = np.random.default_rng([seed, last - first])  # by the graph alone
+            parts.append(first + np.sort(rng.choice(last - first, n_again, replace=False)))
+        rows = np.concatenate(parts)
+        walks = replace(piece.walks, n_walks=_MORE * piece.walks.n_walks, seed=seed, nodes=None)
+        nodes = rows if drawn is None else drawn[rows]
+        return cls(rows, walks.probabilities(piece.batch, nodes=nodes, n_jobs=piece.n_jobs))
+
+
+def _errors(engine: EmbeddedEngine, own: NodeFeatures, again: _Again | None, sizes: Ints) -> Floats:
+    """Errors of all columns; `own` are the nodes in use."""
     batch = engine.scaling(own).batch
     codes = known_codes(batch, engine.label_names, engine.unknown_labels)
     labels = np.zeros(batch.n_nodes, np.int32) if codes is None else codes
     n_blocks = engine.n_features // engine.block_width
     errors = np.zeros((len(batch), n_blocks, engine.block_width))
     for graph, size in enumerate(sizes.tolist()):
-        rows = slice(batch.node_ptr[graph], batch.node_ptr[graph + 1])
-        n_rows = int(rows.stop - rows.start)
-        for label in np.unique(labels[rows]).tolist():
+        first, last = batch.node_ptr[graph : graph + 2].tolist()
+        chosen = _Again(np.empty(0, np.int64), np.empty((0, 0)))
+        if again is not None:
+            places = slice(*np.searchsorted(again.rows, [first, last]))
+            chosen = _Again(again.rows[places], again.probabilities[places])
+        for label in np.unique(labels[first:last]).tolist():
             if label >= 0:
-                chosen = rows.start + np.flatnonzero(labels[rows] == label)
-                estimates = (own.probabilities, other)
-                moments = _moments(engine, estimates, batch.attributes, chosen)
-                errors[graph, label] = moments.error(n_rows, size, ratio)
+                moments = _moments(
+                    engine, own, batch.attributes, labels == label, (first, last), chosen
+                )
+                errors[graph, label] = moments.error(last - first, size, len(chosen.rows))
     return errors.reshape(len(batch), -1)
 
 
@@ -97,36 +111,40 @@ class _Moments(NamedTuple):
     change: Floats
     squared_change: Floats
 
-    def error(self, n_rows: int, size: int, ratio: float) -> Floats:
+    def error(self, n_rows: int, size: int, n_again: int) -> Floats:
         """Standard error of the mean over `n_rows` nodes of a graph that has `size`."""
         if n_rows == 1 < size:
             return np.full(len(self.total), np.inf)
         unbiased = n_rows / max(n_rows - 1, 1)
         variance = np.maximum(self.squares / n_rows - (self.total / n_rows) ** 2, 0.0) * unbiased
-        of_walks = self.squared_change / n_rows / (1 + ratio)
+        of_walks = self.squared_change / max(n_again, 1) / (1 + 1 / _MORE)
         of_nodes = np.maximum(variance - of_walks, 0.0)
-        shift = self.change / n_rows / (ratio - 1) if ratio > 1 else 0.0
+        shift = self.change / max(n_again, 1) / (1 - 1 / _MORE)
         share = 1 - n_rows / size
         return np.asarray(np.sqrt((share * of_nodes + of_walks) / n_rows + shift**2))
 
 
 def _moments(
     engine: EmbeddedEngine,
-    estimates: tuple[Floats, Floats | None],
+    own: NodeFeatures,
     attributes: Floats,
-    rows: Any,
+    has_label: Flags,
+    rows: tuple[int, int],
+    again: _Again,
 ) -> _Moments:
-    probabilities, other = estimates
+    """Sums over the nodes of a graph that have a label; `again` are those of the graph."""
     sums = np.zeros((4, engine.block_width))
-    for first in range(0, len(rows), _CHUNK_NODES):
-        chosen = rows[first : first + _CHUNK_NODES]
-        features = _features(engine, probabilities[chosen], attributes[chosen])
-        sums[0] += features.sum(axis=0)
-        sums[1] += np.square(features).sum(axis=0)
-        if other is not None:
-            change = _features(engine, other[chosen], attributes[chosen]) - features
-            sums[2] += change.sum(axis=0)
-            sums[3] += np.square(change).sum(axis=0)
+    for first in range(*rows, _CHUNK_NODES):
+        chunk = np.arange(first, min(first + _CHUNK_NODES, rows[1]))
+        chunk = chunk[has_label[chunk]]
+        features = _features(engine, own.probabilities[chunk], attributes[chunk])
+        sums[:2] += features.sum(axis=0), np.square(features).sum(axis=0)
+    chosen = has_label[again.rows]
+    if chosen.any():
+        chunk = again.rows[chosen]
+        before = _features(engine, own.probabilities[chunk], attributes[chunk])
+        change = _features(engine, again.probabilities[chosen], attributes[chunk]) - before
+        sums[2:] += change.sum(axis=0), np.square(change).sum(axis=0)
     return _Moments(*sums)
 
 

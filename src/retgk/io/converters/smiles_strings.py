@@ -226,7 +226,7 @@ def _molecule(text: str) -> Any:
 
     RDKit checks and cleans a molecule by the same function in both ways. What it does beyond that
     is to take hydrogens away and to name stereocentres, and no graph depends on the latter: it is
-    left out, which saves a quarter of the time. Where there may be hydrogens, or text behind the
+    left out, which saves time. Where there may be hydrogens, or text behind the
     SMILES that says more of the atoms, it does all.
     """
     chem = rdkit_chem()

@@ -26,8 +26,8 @@ def numbered_graph(path: Path, budget: ParseBudget) -> GraphBatch | None:
     """
     Read a file of two plain numbers a line, with comments before the first; None if it has others.
 
-    The graph is the one that the reader of any names makes, in a tenth of the time. Nothing is
-    charged where it gives up.
+    The graph is the one that the reader of any names makes, in less time. Nothing is charged
+    where it gives up.
     """
     left = budget.left
     pieces: list[NDArray[Any]] = []
