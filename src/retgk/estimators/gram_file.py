@@ -41,9 +41,9 @@ BLOCK_BYTES = 1 << 28
 # points that graphs of several blocks share are done again for each (a five-hundredth of the work
 # on REDDIT-MULTI-12K).
 _BLOCK_VALUES = 1 << 37
-# One or two seconds of one core: what a worker of a cluster is given at a time. Sums depend on how
+# About a second of one core: what a worker of a cluster is given at a time. Sums depend on how
 # the matrix is cut, so it is cut the same way everywhere.
-_TILE_VALUES = 1 << 31
+_TILE_VALUES = 1 << 30
 
 
 def write_mean_embedding_gram(
