@@ -20,8 +20,8 @@ def folder(tmp_path, monkeypatch):
     """A table of BBBP in small, with a molecule that cannot be read, and one of MOSES."""
     monkeypatch.setattr(
         bench_molecules,
-        "RandomForestClassifier",
-        lambda _, **options: RandomForestClassifier(5, **options),
+        "forest",
+        lambda _, n_jobs: RandomForestClassifier(5, n_jobs=n_jobs, random_state=0),
     )
     with (tmp_path / "BBBP.csv").open("w", newline="") as stream:
         rows = [[n, int(n % 3 != 0), text] for n, text in enumerate([*MOLECULES, "C(C"])]
@@ -52,7 +52,7 @@ def test_made_sets_have_their_share_of_actives(folder):
 def test_run_is_resumed(folder, tmp_path, monkeypatch, capsys):
     output = tmp_path / "records.jsonl"
     arguments = [str(folder), "BBBP", "-o", str(output), "--n-jobs", "1", "--only"]
-    monkeypatch.setattr(sys, "argv", ["bench", *arguments, "random/RetGK, bond"])
+    monkeypatch.setattr(sys, "argv", ["bench", *arguments, "random/RetGK, bond orders"])
     bench_molecules.main()
     monkeypatch.setattr(sys, "argv", ["bench", *arguments, "BBBP/random/"])
     monkeypatch.setattr(bench_molecules, "METHODS", ["RetGK, bond orders", "Morgan, forest"])

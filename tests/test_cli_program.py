@@ -163,7 +163,7 @@ def check_embed(path: Path, _: str, mutag: Any) -> None:
     from pyarrow import parquet
 
     table = parquet.read_table(path)
-    assert table.num_columns == 2 + 7 * 50
+    assert table.num_columns == 2 + 50
     np.testing.assert_array_equal(table["target"], mutag.targets)
 
 

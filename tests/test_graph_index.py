@@ -261,7 +261,10 @@ def test_ties_are_broken_by_row() -> None:
         (lambda _: new_index().fit(GRAPHS[:9]).query(OTHERS, rerank=10), "keep_graphs=True"),
         (lambda _: new_index().fit(GRAPHS[:9]).query(OTHERS, method="approximate"), "too few"),
         (lambda _: GraphIndex.load("/nowhere"), "there is no index folder"),
-        (lambda _: GraphIndex(RetGKEmbedding(n_components=9000)).fit(GRAPHS), "columns, more than"),
+        (
+            lambda _: GraphIndex(RetGKEmbedding(n_components=20000)).fit(GRAPHS),
+            "columns, more than",
+        ),
     ],
 )
 def test_errors_say_what_to_do(index: GraphIndex, call: object, message: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from retgk.array_types import Floats
 from retgk.engine.attribute_scaling import ScaleAttributes
@@ -163,11 +164,10 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
 
     Notes
     -----
-    Return probabilities are computed once, and inner products of graphs once for each candidate
-    of what describes nodes; folds and all other candidates take slices of them. Bandwidths inside
-    the folds are therefore those of all graphs given to `fit`. If the median distance is zero,
-    because most pairs of graphs are alike, that of the other pairs takes its place. Several labels
-    share the kernel and all parameters.
+    Return probabilities are computed once, inner products of graphs once for each candidate of
+    what describes nodes; folds and all other candidates take slices of them. Bandwidths inside the
+    folds are therefore those of all graphs given to `fit`. If the median distance is zero, that of
+    the pairs that differ takes its place. Several labels share the kernel and all parameters.
     `BaggingClassifier` and the like take a column of graphs, ``np.asarray(batch)[:, None]``.
 
     Examples
@@ -289,9 +289,9 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
 
     @property
     def _outcomes(self) -> Discrete:
-        if self.multilabel_:
-            return LabelOutcomes(len(self.classes_))
-        return ClassOutcomes(self.classes_)
+        check_is_fitted(self, "dual_coef_")
+        names = self.classes_
+        return LabelOutcomes(len(names)) if self.multilabel_ else ClassOutcomes(names)
 
     def predict(self, X: GraphsLike) -> NDArray[Any]:
         """

@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 
 from retgk.array_types import Flags, Floats, Ints
 from retgk.engine.embedded.embedded_engine import EmbeddedEngine
+from retgk.engine.embedded.graph_vectors import compiled_maps, phase_vectors
 from retgk.engine.embedded.label_columns import known_codes
 from retgk.engine.node_features import NodeFeatures
-from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
 
 __all__ = ["vectors_with_errors"]
 
@@ -46,10 +47,6 @@ def vectors_with_errors(
     engine: EmbeddedEngine, features: NodeFeatures
 ) -> tuple[NDArray[Any], Floats]:
     """Dense vectors of graphs, as ``engine.embed`` gives them, and the errors of all numbers."""
-    if engine.feature_map == "phases":
-        raise InvalidInputError(
-            'errors are known of feature_map="joint" and "tensor", not of "phases"'
-        )
     vectors, errors = [], []
     for _, piece in features.pieces(engine.batch_size):
         drawn = piece.drawn_nodes()
@@ -84,7 +81,10 @@ class _Again(NamedTuple):
 def _errors(engine: EmbeddedEngine, own: NodeFeatures, again: _Again | None, sizes: Ints) -> Floats:
     """Errors of all columns; `own` are the nodes in use."""
     batch = engine.scaling(own).batch
-    codes = known_codes(batch, engine.label_names, engine.unknown_labels)
+    nodes = _NodeVectors.of(engine, batch, own.n_jobs)
+    codes = None
+    if engine.feature_map != "phases":
+        codes = known_codes(batch, engine.label_names, engine.unknown_labels)
     labels = np.zeros(batch.n_nodes, np.int32) if codes is None else codes
     n_blocks = engine.n_features // engine.block_width
     errors = np.zeros((len(batch), n_blocks, engine.block_width))
@@ -96,9 +96,7 @@ def _errors(engine: EmbeddedEngine, own: NodeFeatures, again: _Again | None, siz
             chosen = _Again(again.rows[places], again.probabilities[places])
         for label in np.unique(labels[first:last]).tolist():
             if label >= 0:
-                moments = _moments(
-                    engine, own, batch.attributes, labels == label, (first, last), chosen
-                )
+                moments = _moments(nodes, own.probabilities, labels == label, (first, last), chosen)
                 errors[graph, label] = moments.error(last - first, size, len(chosen.rows))
     return errors.reshape(len(batch), -1)
 
@@ -124,33 +122,59 @@ class _Moments(NamedTuple):
         return np.asarray(np.sqrt((share * of_nodes + of_walks) / n_rows + shift**2))
 
 
+class _NodeVectors(NamedTuple):
+    """Features of nodes within the block of their label, each node by itself."""
+
+    engine: EmbeddedEngine
+    attributes: Floats
+    turns: tuple[Any, Any] | None
+    n_jobs: int | None
+
+    @classmethod
+    def of(cls, engine: EmbeddedEngine, batch: GraphBatch, n_jobs: int | None) -> "_NodeVectors":
+        """Features of nodes of some graphs, whose labels turn them where there are no blocks."""
+        is_turned = engine.feature_map == "phases"
+        turns = engine.phases.keys(batch, n_jobs) if is_turned else None
+        return cls(engine, batch.attributes, turns, n_jobs)
+
+    def __call__(self, rows: Ints, probabilities: Floats) -> Floats:
+        """One row for each of these nodes, with probabilities that may be another estimate."""
+        maps, attributes = self.engine.maps, self.attributes[rows]
+        if self.turns is not None:
+            keys, shares = self.turns
+            vectors = phase_vectors(
+                np.arange(len(rows) + 1),
+                (probabilities, attributes),
+                keys[:, rows],
+                shares,
+                maps[0],
+                compiled=compiled_maps(maps, np.float64),
+                n_jobs=self.n_jobs,
+            )
+            return np.asarray(vectors.data[:, 0, :])
+        if len(maps) == 1:
+            return maps[0](np.hstack([probabilities, attributes]))
+        first, second = maps[0](probabilities), maps[1](attributes)
+        return (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
+
+
 def _moments(
-    engine: EmbeddedEngine,
-    own: NodeFeatures,
-    attributes: Floats,
+    nodes: _NodeVectors,
+    probabilities: Floats,
     has_label: Flags,
     rows: tuple[int, int],
     again: _Again,
 ) -> _Moments:
     """Sums over the nodes of a graph that have a label; `again` are those of the graph."""
-    sums = np.zeros((4, engine.block_width))
+    sums = np.zeros((4, nodes.engine.block_width))
     for first in range(*rows, _CHUNK_NODES):
         chunk = np.arange(first, min(first + _CHUNK_NODES, rows[1]))
         chunk = chunk[has_label[chunk]]
-        features = _features(engine, own.probabilities[chunk], attributes[chunk])
+        features = nodes(chunk, probabilities[chunk])
         sums[:2] += features.sum(axis=0), np.square(features).sum(axis=0)
     chosen = has_label[again.rows]
     if chosen.any():
         chunk = again.rows[chosen]
-        before = _features(engine, own.probabilities[chunk], attributes[chunk])
-        change = _features(engine, again.probabilities[chosen], attributes[chunk]) - before
+        change = nodes(chunk, again.probabilities[chosen]) - nodes(chunk, probabilities[chunk])
         sums[2:] += change.sum(axis=0), np.square(change).sum(axis=0)
     return _Moments(*sums)
-
-
-def _features(engine: EmbeddedEngine, probabilities: Floats, attributes: Floats) -> Floats:
-    """Features of nodes within the block of their label, one row each."""
-    if len(engine.maps) == 1:
-        return engine.maps[0](np.hstack([probabilities, attributes]))
-    first, second = engine.maps[0](probabilities), engine.maps[1](attributes)
-    return (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)

@@ -115,7 +115,7 @@ def iter_smiles(
     >>> from retgk import RetGKEmbedding
     >>> embedding = RetGKEmbedding(n_components=5, random_state=0).fit(["CCO", "CN"])
     >>> [vectors.shape for vectors in embedding.transform(iter_smiles(["CC", "CCN"]))]
-    [(2, 15)]
+    [(2, 5)]
     """
     rdkit_chem()
     if isinstance(smiles, str):
