@@ -1,6 +1,6 @@
 """Refined labels: their time beside GraKeL's, their memory, and what they add to the exact kernel.
 
-    python -m benchmarks.bench_refinement FOLDER
+    python -m benchmarks.bench_refinement FOLDER [--only TEXT]
 
 Colours to depth 5 of all nodes, against GraKeL's Weisfeiler-Lehman kernel with as many rounds from
 its own graphs, one after the other in one process; peak memory of a process that reads the largest
@@ -75,6 +75,7 @@ MEASURES = {"grakel": beside_grakel, "memory": memory, "gram": gram_costs}
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
+    parser.add_argument("--only", default="", help="part of a job, such as gram/NCI1")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -85,6 +86,8 @@ def main():
     jobs = [("grakel", setting) for setting in BESIDE_GRAKEL]
     jobs += [("memory", LARGEST), *(("gram", setting) for setting in GRAM)]
     for name, setting in jobs:
+        if options.only not in f"{name}/{setting}":
+            continue
         command = [sys.executable, "-m", "benchmarks.bench_refinement", options.folder, "--one"]
         done = subprocess.run([*command, name, setting], check=True, stdout=subprocess.PIPE)
         record = json.loads(done.stdout)
