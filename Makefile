@@ -127,6 +127,10 @@ PEERS ?=
 .PHONY: bench-populations
 bench-populations: $(STAMP) ## Measure tests of populations (DATA=folder of the sets, PEERS=python with hyppo, graspologic)
 	$(BIN)/python -m benchmarks.bench_population_tests $(DATA) $(if $(PEERS),--peers $(PEERS))
+
+.PHONY: bench-peers
+bench-peers: $(STAMP) ## Measure kernels of other authors beside GraKeL's (DATA=folder of the sets)
+	$(BIN)/python -m benchmarks.bench_peers $(DATA)
 	$(BIN)/python -m benchmarks.report
 
 .PHONY: bench-simd

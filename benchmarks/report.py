@@ -192,6 +192,43 @@ def refinement_table():
     return table(["set", "what", "ours", "against", "ratio"], rows) + "\n\n" + run_line(records[0])
 
 
+def peers_table():
+    """Native kernels of other authors beside GraKeL's, on large sets, and their growth."""
+    records = read_records("peers")
+    rows = []
+    for r in records:
+        own = [r["set"], r["kernel"]]
+        if r["what"] == "grakel" and r["grakel_seconds"] is None:
+            rows.append([*own, seconds(r["seconds"]), f"over {r['cap']:.0f} s", "", ""])
+        elif r["what"] == "grakel":
+            ratio = f"{r['grakel_seconds'] / r['seconds']:.0f}x"
+            gap = "" if r["difference"] is None else f"{r['difference']:.0e}"
+            rows.append([*own, seconds(r["seconds"]), seconds(r["grakel_seconds"]), ratio, gap])
+    header = ["set", "kernel", "retgk", "GraKeL", "ratio", "largest difference"]
+    large = [
+        [
+            r["set"],
+            r["kernel"],
+            f"{r['n_graphs']:,}",
+            seconds(r["seconds"]),
+            f"{r['peak_megabytes']:,} MB",
+        ]
+        for r in records
+        if r["what"] == "large"
+    ]
+    growth = [
+        [r["set"], r["kernel"], ", ".join(map(seconds, r["seconds"])), f"n^{r['exponent']:.1f}"]
+        for r in records
+        if r["what"] == "growth"
+    ]
+    parts = [
+        table(header, rows),
+        table(["set", "kernel", "graphs", "retgk", "peak memory"], large),
+        table(["set", "kernel", "an eighth, a quarter, half, all", "grows as"], growth),
+    ]
+    return "\n\n".join([*parts, run_line(records[0])])
+
+
 def scaling_table():
     records = read_records("scaling")
     rows = [
@@ -453,6 +490,7 @@ TABLES = {
     "large_graph": large_graph_table,
     "molecules": molecules_table,
     "paper": paper_table,
+    "peers": peers_table,
     "phases": phases_table,
     "refinement": refinement_table,
     "retgk1": retgk1_table,

@@ -16,11 +16,14 @@ import numpy as np
 from retgk import (
     Gaussian,
     GraphBatch,
+    GraphletKernel,
     Laplacian,
     RetGKClassifier,
     RetGKEmbedding,
     RetGKKernel,
     RetGKRegressor,
+    ShortestPathKernel,
+    WeisfeilerLehmanKernel,
     make_graph_classification,
     save_model,
 )
@@ -62,6 +65,12 @@ MAKERS = {
     "several labels": lambda train, y: RetGKClassifier(**OPTIONS, scoring="roc_auc").fit(
         train, np.stack([y == 0, y == 1, train.node_counts > np.median(train.node_counts)], axis=1)
     ),
+    "subtrees": lambda train, _: WeisfeilerLehmanKernel(2).fit(train),
+    "paths": lambda train, _: ShortestPathKernel().fit(train),
+    "attribute paths": lambda train, _: ShortestPathKernel(attribute_kernel=Laplacian(1.0)).fit(
+        train
+    ),
+    "graphlets": lambda train, _: GraphletKernel(5, n_samples=50, random_state=0).fit(train),
     "approximate regressor": lambda train, _: RetGKRegressor(**APPROXIMATE).fit(
         train, np.stack([train.node_counts, train.edge_counts], axis=1)
     ),

@@ -1,5 +1,7 @@
 """The paper, slowly and obviously: the oracle for everything. Shares no code with the package."""
 
+from collections import Counter
+
 import numpy as np
 
 
@@ -120,3 +122,46 @@ def refined_gram(batch, n_steps, gamma, depth, weights=None):
     return np.array(
         [[np.mean([[node_kernel(v, u) for u in h] for v in g]) for h in nodes] for g in nodes]
     )
+
+
+def weisfeiler_lehman_gram(batch, depth, is_assignment):
+    """Sum over all colours of all rounds of n_c(G) n_c(H), or of the smaller of the two."""
+    levels = refined_labels(batch, depth)
+    histograms = [
+        Counter((h, level[v]) for h, level in enumerate(levels) for v in range(first, last))
+        for first, last in zip(batch.node_ptr[:-1], batch.node_ptr[1:], strict=True)
+    ]
+
+    def kernel(g, h):
+        return sum(min(g[c], h[c]) if is_assignment else g[c] * h[c] for c in g.keys() & h.keys())
+
+    return np.array([[kernel(g, h) for h in histograms] for g in histograms], float)
+
+
+def path_lengths(adjacency):
+    """Lengths of shortest paths by Floyd and Warshall; infinite where there is none."""
+    lengths = np.where(adjacency > 0, adjacency, np.inf)
+    np.fill_diagonal(lengths, 0.0)
+    for node in range(len(lengths)):
+        lengths = np.minimum(lengths, lengths[:, [node]] + lengths[node])
+    return lengths
+
+
+def shortest_path_gram(batch, node_kernel):
+    """Sum over ordered pairs of nodes of equal, finite distance of the kernels of their ends."""
+    graphs = [range(a, b) for a, b in zip(batch.node_ptr[:-1], batch.node_ptr[1:], strict=True)]
+    lengths = [path_lengths(dense_adjacency(batch, g)) for g in range(len(graphs))]
+    paths = [
+        [(nodes[i], nodes[j], d[i, j]) for i in range(len(d)) for j in range(len(d)) if i != j]
+        for nodes, d in zip(graphs, lengths, strict=True)
+    ]
+
+    def kernel(g, h):
+        return sum(
+            node_kernel(u, w) * node_kernel(v, x)
+            for u, v, d in g
+            for w, x, e in h
+            if np.isfinite(d) and np.isclose(d, e, rtol=1e-12)
+        )
+
+    return np.array([[kernel(g, h) for h in paths] for g in paths], float)

@@ -5,7 +5,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from retgk import GraphBatch, RetGKClassifier, RetGKEmbedding, RetGKKernel, RetGKRegressor
+from retgk import (
+    GraphBatch,
+    GraphletKernel,
+    RetGKClassifier,
+    RetGKEmbedding,
+    RetGKKernel,
+    RetGKRegressor,
+    ShortestPathKernel,
+    WeisfeilerLehmanKernel,
+)
 
 
 def rows_as_graphs(rows: Any) -> GraphBatch:
@@ -60,6 +69,18 @@ class RowsPredictor(Rows):
 
 class RowsKernel(RowsTransformer, RetGKKernel):
     """`RetGKKernel` of rows."""
+
+
+class RowsSubtrees(RowsTransformer, WeisfeilerLehmanKernel):
+    """`WeisfeilerLehmanKernel` of rows."""
+
+
+class RowsPaths(RowsTransformer, ShortestPathKernel):
+    """`ShortestPathKernel` of rows."""
+
+
+class RowsGraphlets(RowsTransformer, GraphletKernel):
+    """`GraphletKernel` of rows."""
 
 
 class RowsEmbedding(RowsTransformer, RetGKEmbedding):

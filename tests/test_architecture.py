@@ -40,6 +40,7 @@ LAYERS = (
     "learning",
     "estimators",
     "populations",
+    "peer_kernels",
     "persistence",
     "cluster",
     "search",

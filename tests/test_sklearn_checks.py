@@ -9,8 +9,25 @@ import pytest
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from retgk import Laplacian, RetGKClassifier, RetGKEmbedding, RetGKKernel, RetGKRegressor
-from tests.rows_as_graphs import RowsClassifier, RowsEmbedding, RowsKernel, RowsRegressor
+from retgk import (
+    GraphletKernel,
+    Laplacian,
+    RetGKClassifier,
+    RetGKEmbedding,
+    RetGKKernel,
+    RetGKRegressor,
+    ShortestPathKernel,
+    WeisfeilerLehmanKernel,
+)
+from tests.rows_as_graphs import (
+    RowsClassifier,
+    RowsEmbedding,
+    RowsGraphlets,
+    RowsKernel,
+    RowsPaths,
+    RowsRegressor,
+    RowsSubtrees,
+)
 
 # A row with one number is a graph with one node, for which no bandwidth can be found.
 FIXED = {"structure_kernel": Laplacian(1.0), "n_steps": 4, "random_state": 0, "n_jobs": 1}
@@ -19,6 +36,9 @@ QUICK = {"C": (1, 100), "p": 1, "scale": 1, "cv": 3, "depth": (0, 1), "scale_att
 ESTIMATORS = [
     RowsKernel(**FIXED),
     RowsEmbedding(**FIXED, n_components=20),
+    RowsSubtrees(n_jobs=1),
+    RowsPaths(n_jobs=1, attribute_kernel=Laplacian(1.0)),
+    RowsGraphlets(3, n_jobs=1),
     RowsClassifier(**FIXED, **QUICK),
     RowsClassifier(**FIXED, **QUICK, approximate=True, n_components=200),
     RowsRegressor(**FIXED, **QUICK),
@@ -47,7 +67,17 @@ def test_scikit_learn(estimator, check):
 
 
 @pytest.mark.parametrize(
-    "estimator", [RetGKKernel(), RetGKEmbedding(), RetGKClassifier(), RetGKRegressor()], ids=str
+    "estimator",
+    [
+        RetGKKernel(),
+        RetGKEmbedding(),
+        RetGKClassifier(),
+        RetGKRegressor(),
+        WeisfeilerLehmanKernel(),
+        ShortestPathKernel(),
+        GraphletKernel(),
+    ],
+    ids=str,
 )
 def test_what_is_left_for_estimators_of_graphs(estimator):
     """Parameters, tags and cloning; the rest needs arrays, as scikit-learn says itself."""

@@ -65,6 +65,12 @@ if TYPE_CHECKING:
     from retgk.kernels.node_kernels import Laplacian as Laplacian
     from retgk.kernels.node_kernels import Polynomial as Polynomial
     from retgk.learning.group_folds import scaffold_folds as scaffold_folds
+    from retgk.peer_kernels.graphlets import GraphletKernel as GraphletKernel
+    from retgk.peer_kernels.graphlets import graphlet_counts as graphlet_counts
+    from retgk.peer_kernels.shortest_path import ShortestPathKernel as ShortestPathKernel
+    from retgk.peer_kernels.weisfeiler_lehman import (
+        WeisfeilerLehmanKernel as WeisfeilerLehmanKernel,
+    )
     from retgk.persistence.model_files import load_model as load_model
     from retgk.persistence.model_files import save_model as save_model
     from retgk.populations.population_tests import association_test as association_test
@@ -86,6 +92,7 @@ _MODULE_OF = {
     "GraphBatch": "retgk.graphs.batch",
     "GraphDataset": "retgk.io.graph_dataset",
     "GraphIndex": "retgk.search.graph_index",
+    "GraphletKernel": "retgk.peer_kernels.graphlets",
     "InvalidInputError": "retgk.errors",
     "Laplacian": "retgk.kernels.node_kernels",
     "Polynomial": "retgk.kernels.node_kernels",
@@ -94,6 +101,8 @@ _MODULE_OF = {
     "RetGKEmbedding": "retgk.estimators.embedding",
     "RetGKKernel": "retgk.estimators.kernel",
     "RetGKRegressor": "retgk.estimators.regressor",
+    "ShortestPathKernel": "retgk.peer_kernels.shortest_path",
+    "WeisfeilerLehmanKernel": "retgk.peer_kernels.weisfeiler_lehman",
     "as_batch": "retgk.io.converters",
     "association_test": "retgk.populations.population_tests",
     "distance": "retgk.estimators.comparisons",
@@ -111,6 +120,7 @@ _MODULE_OF = {
     "from_rdkit": "retgk.io.converters",
     "from_scipy": "retgk.io.converters",
     "from_smiles": "retgk.io.converters",
+    "graphlet_counts": "retgk.peer_kernels.graphlets",
     "iter_parquet": "retgk.io.formats.parquet",
     "iter_smiles": "retgk.io.converters",
     "k_sample_test": "retgk.populations.population_tests",

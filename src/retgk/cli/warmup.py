@@ -122,10 +122,32 @@ def _compile_embedding() -> None:
             embedding_gram(model.fit_transform(graphs), kernel=ExponentialGraphKernel())
 
 
+def _compile_peers() -> None:
+    from retgk.kernels.node_kernels import Laplacian
+    from retgk.peer_kernels.graphlets import GraphletKernel
+    from retgk.peer_kernels.peer_kernel import PeerKernel
+    from retgk.peer_kernels.shortest_path import ShortestPathKernel
+    from retgk.peer_kernels.weisfeiler_lehman import WeisfeilerLehmanKernel
+
+    kernels: list[PeerKernel] = [
+        WeisfeilerLehmanKernel(2),
+        WeisfeilerLehmanKernel(2, base="optimal-assignment"),
+        ShortestPathKernel(),
+        GraphletKernel(3),
+        GraphletKernel(5, n_samples=9, random_state=0),
+    ]
+    for graphs in _kinds_of_graphs():
+        own = [ShortestPathKernel(attribute_kernel=Laplacian(1.0))] if graphs.n_attributes else []
+        for kernel in (*kernels, *own):
+            kernel.fit_transform(graphs)
+            kernel.transform(graphs)
+
+
 COMPILE_PART: dict[str, Callable[[], None]] = {
     "kernel": _compile_kernel,
     "embedding": _compile_embedding,
     "walks": _compile_walks,
+    "peers": _compile_peers,
     "probabilities": _compile_probabilities,
     "reading": _compile_reading,
 }

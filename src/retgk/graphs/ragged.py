@@ -8,7 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Ints
 
-__all__ = ["BLOCK_ENTRIES", "chunks", "first_of_run", "gather_runs", "graph_of", "offsets"]
+__all__ = [
+    "BLOCK_ENTRIES",
+    "chunks",
+    "compact",
+    "first_of_run",
+    "gather_runs",
+    "graph_of",
+    "offsets",
+]
 
 BLOCK_ENTRIES = 1 << 18
 """Entries that are worked on at a time: enough that the overhead of a block does not count."""
@@ -27,6 +35,11 @@ def offsets(counts: ArrayLike) -> Ints:
     ptr = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=ptr[1:])
     return ptr
+
+
+def compact(values: Ints) -> NDArray[Any]:
+    """Give the same numbers, none of them negative, in 32 bits if they fit."""
+    return values.astype(np.int32) if values.max(initial=0) <= np.iinfo(np.int32).max else values
 
 
 def graph_of(node_ptr: Ints, node: int) -> int:

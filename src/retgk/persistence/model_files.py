@@ -16,16 +16,21 @@ from retgk.estimators.classifier import RetGKClassifier
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.kernel import RetGKKernel
 from retgk.estimators.regressor import RetGKRegressor
+from retgk.peer_kernels.graphlets import GraphletKernel
+from retgk.peer_kernels.shortest_path import ShortestPathKernel
+from retgk.peer_kernels.weisfeiler_lehman import WeisfeilerLehmanKernel
 from retgk.persistence.container import read_container, write_container
 from retgk.persistence.json_values import from_json, to_json
 from retgk.persistence.model_states import (
     classifier_state,
     embedding_state,
     kernel_state,
+    peer_state,
     regressor_state,
     restore_classifier,
     restore_embedding,
     restore_kernel,
+    restore_peer,
     restore_regressor,
 )
 from retgk.persistence.stored_parameters import (
@@ -58,6 +63,10 @@ _SAVABLE = {
         _SavableModel(RetGKRegressor, regressor_state, restore_regressor),
         _SavableModel(RetGKKernel, kernel_state, restore_kernel),
         _SavableModel(RetGKEmbedding, embedding_state, restore_embedding),
+        *(
+            _SavableModel(kernel, peer_state, restore_peer)
+            for kernel in (WeisfeilerLehmanKernel, ShortestPathKernel, GraphletKernel)
+        ),
     )
 }
 
@@ -71,7 +80,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : RetGKClassifier, RetGKRegressor, RetGKKernel or RetGKEmbedding
+    model : RetGKClassifier, RetGKRegressor, RetGKKernel, RetGKEmbedding or a kernel of others
         A fitted model.
     path : path-like
         The file, by custom ``something.retgk``; one that is there is replaced.
@@ -117,7 +126,7 @@ def load_model(
 
     Returns
     -------
-    RetGKClassifier, RetGKRegressor, RetGKKernel or RetGKEmbedding
+    RetGKClassifier, RetGKRegressor, RetGKKernel, RetGKEmbedding or a kernel of others
         The fitted model.
 
     Examples

@@ -14,6 +14,7 @@ from retgk.estimators.graph_intake import GraphIntake, restored_intake
 from retgk.estimators.kernel import RetGKKernel, set_fitted_kernel
 from retgk.estimators.predictor import GraphPredictor
 from retgk.estimators.regressor import RetGKRegressor
+from retgk.peer_kernels.peer_kernel import PeerKernel
 from retgk.runtime.seeds import MAX_SEED
 from retgk.walks.return_probabilities import Walks
 
@@ -21,10 +22,12 @@ __all__ = [
     "classifier_state",
     "embedding_state",
     "kernel_state",
+    "peer_state",
     "regressor_state",
     "restore_classifier",
     "restore_embedding",
     "restore_kernel",
+    "restore_peer",
     "restore_regressor",
 ]
 
@@ -60,6 +63,20 @@ def restore_embedding(embedding: RetGKEmbedding, stored: FittedState) -> None:
     engine = embedding_engine(embedding).restore(stored, walks.n_steps)
     intake = restored_intake(stored, engine.n_attributes)
     set_fitted_embedding(embedding, engine, walks, intake)
+
+
+def peer_state(kernel: PeerKernel) -> FittedState:
+    """Everything that `transform` needs; the kernel matrix of the fitted graphs is not kept."""
+    state = _with_intake(kernel.engine_.state(), kernel.intake_)
+    state.values["n_attributes"] = kernel.n_attributes_
+    return state
+
+
+def restore_peer(kernel: PeerKernel, stored: FittedState) -> None:
+    """Make a kernel of other authors fitted with a state that is checked."""
+    n_attributes = stored.take_attribute_count()
+    engine = kernel.new_engine().restore(stored)
+    kernel.set_fitted(engine, restored_intake(stored, n_attributes), n_attributes)
 
 
 def _with_intake(state: FittedState, intake: GraphIntake) -> FittedState:

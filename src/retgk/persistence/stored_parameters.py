@@ -20,6 +20,7 @@ DEFAULT_MAX_STEPS = 1 << 12
 _MANY = 1 << 20
 _WALKS_PER_NODE = 1 << 12  # of the most steps; the default is 200 walks
 _MAX_JOBS = 1 << 10
+_MAX_SAMPLES = 1 << 26  # sets of nodes of a graph: seconds
 _MAX_SEED = (1 << 64) - 1
 
 
@@ -149,5 +150,6 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "impute_attributes": lambda value: value in (None, *get_args(Imputation)),
     "tol": lambda value: _is_not_negative(value) and value < 1,
     "method": lambda value: value in get_args(Method),
+    "n_samples": lambda value: value is None or _is_whole(value, 1, _MAX_SAMPLES),
     "sparse_output": lambda value: type(value) is bool,
 }

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retgk.array_types import Codes, Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.labels import recode
-from retgk.graphs.ragged import BLOCK_ENTRIES, chunks
+from retgk.graphs.ragged import BLOCK_ENTRIES, chunks, compact
 from retgk.graphs.slicing import read_only
 from retgk.refinement.neighbourhoods import (
     EDGE_BITS,
@@ -30,19 +31,41 @@ class NeighbourhoodTable:
     """
     Neighbourhoods that were seen in one round, in the order of the colours that they stand for.
 
+    There may be as many as nodes, and they are kept for new graphs alone: they take the fewest
+    bytes, and are made `Rows` when they are needed.
+
     Attributes
     ----------
-    rows : Rows
-        One for each colour.
-    hashes : ndarray of uint64, shape (n_colours,)
-        Of the rows, by which they are found.
+    own : ndarray of int32 or int64, shape (n_colours,)
+        Own colour of every row.
+    ptr : ndarray of int32 or int64, shape (n_colours + 1,)
+        First entry of every row.
+    entries : ndarray of int32 or int64
+        Entries of the rows; colours alone, if no edge has a label.
+    has_edges : bool
+        Whether labels of edges are in the entries.
     """
 
-    rows: Rows
-    hashes: Any
+    own: NDArray[Any]
+    ptr: NDArray[Any]
+    entries: NDArray[Any]
+    has_edges: bool
 
     def __len__(self) -> int:
-        return len(self.hashes)
+        return len(self.own)
+
+    @classmethod
+    def of_rows(cls, rows: Rows) -> "NeighbourhoodTable":
+        """Keep rows, one for each colour."""
+        has_edges = bool((rows.entries & ((1 << EDGE_BITS) - 1)).any())
+        entries = rows.entries if has_edges else rows.entries >> EDGE_BITS
+        return cls(compact(rows.own), compact(rows.ptr), compact(entries), has_edges)
+
+    @property
+    def rows(self) -> Rows:
+        """The rows, one for each colour."""
+        own, ptr, entries = (part.astype(np.int64) for part in (self.own, self.ptr, self.entries))
+        return Rows(own, ptr, entries if self.has_edges else entries << EDGE_BITS)
 
     @classmethod
     def checked(cls, own: Ints, ptr: Ints, entries: Ints, n_colours: int) -> "NeighbourhoodTable":
@@ -52,14 +75,12 @@ class NeighbourhoodTable:
         for what, colours in (("own", own), ("neighbouring", entries >> EDGE_BITS)):
             if len(colours) and not 0 <= colours.min() <= colours.max() < n_colours:
                 raise ValueError(f"{what} colours are not among {n_colours}")
-        hashes = np.empty(len(own), np.uint64)
-        hash_rows(own, ptr, entries, hashes)
-        return cls(Rows(own, ptr, entries), hashes)
+        return cls.of_rows(Rows(own, ptr, entries))
 
     @classmethod
     def empty(cls) -> "NeighbourhoodTable":
         """Without any neighbourhood."""
-        return cls(Rows.none(), np.empty(0, np.uint64))
+        return cls.of_rows(Rows.none())
 
 
 @dataclass
@@ -113,7 +134,7 @@ class LabelRefinement:
         """Labels of edges in the vocabulary of the fitted graphs, continued by others."""
         if batch.edge_label_names == self.edge_names:
             return batch.edge_labels
-        if not len(batch.indices) or not any(len(table.rows.entries) for table in self.tables):
+        if not len(batch.indices) or not any(len(table.entries) for table in self.tables):
             return batch.edge_labels  # without any edge on one side, none can agree
         check_edges_alike(batch.has_edge_labels, bool(self.edge_names))
         known = set(self.edge_names)
@@ -153,6 +174,7 @@ def _refined(
     run_tasks(work, ranges, costs, n_jobs, "neighbourhoods")
     rows = Rows(colours, batch.indptr, entries)
     numbers, firsts = np.empty(batch.n_nodes, np.int64), np.empty(batch.n_nodes, np.int64)
-    n_new = number_rows(tuple(known.rows), known.hashes, tuple(rows), hashes, numbers, firsts)
-    new = firsts[:n_new]
-    return numbers, NeighbourhoodTable(rows_at(rows, new), hashes[new])
+    seen, seen_hashes = known.rows, np.empty(len(known), np.uint64)
+    hash_rows(*seen, seen_hashes)
+    n_new = number_rows(tuple(seen), seen_hashes, tuple(rows), hashes, numbers, firsts)
+    return numbers, NeighbourhoodTable.of_rows(rows_at(rows, firsts[:n_new]))

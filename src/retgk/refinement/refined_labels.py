@@ -1,18 +1,14 @@
 """`refined_labels`: what nodes and their neighbourhoods look like, as numbers."""
 
-from typing import Any, Literal
-
 import numpy as np
 
-from retgk.array_types import Codes, Ints
+from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import GraphsLike, as_batch
+from retgk.refinement.first_colours import FirstColours, Start
 from retgk.refinement.label_refinement import LabelRefinement
 
-__all__ = ["Start", "refined_labels"]
-
-Start = Literal["labels", "degrees", "none"]
+__all__ = ["refined_labels"]
 
 
 def refined_labels(
@@ -63,37 +59,9 @@ def refined_labels(
     if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 0:
         raise InvalidInputError(f"depth must be a whole number of at least 0, got {depth!r}")
     batch = as_batch(graphs)
-    refinement = LabelRefinement(int(depth))
+    refinement, first = LabelRefinement(int(depth)), FirstColours(start)
     if like is None:
-        first, _ = _numbered(_first_colours(batch, start), {})
-        return np.stack(refinement.fit(batch, first, n_jobs), axis=1)
+        return np.stack(refinement.fit(batch, first.fit(batch), n_jobs), axis=1)
     fitted = as_batch(like)
-    known, numbers = _numbered(_first_colours(fitted, start), {})
-    refinement.fit(fitted, known, n_jobs)
-    first, _ = _numbered(_first_colours(batch, start), numbers)
-    return np.stack(refinement.colours(batch, first, n_jobs), axis=1)
-
-
-def _first_colours(batch: GraphBatch, start: str) -> tuple[Ints, list[Any]]:
-    """Codes of the first colours, and what they stand for."""
-    if start == "degrees":
-        values, codes = np.unique(np.diff(batch.indptr), return_inverse=True)
-        return codes.astype(np.int64), values.tolist()
-    if start not in ("labels", "none"):
-        raise InvalidInputError(f"start must be 'labels', 'degrees' or 'none', got {start!r}")
-    if start == "none" or not batch.has_labels:
-        return np.zeros(batch.n_nodes, np.int64), [None]
-    return batch.labels.astype(np.int64), list(batch.label_names)
-
-
-def _numbered(
-    colours: tuple[Ints, list[Any]], numbers: dict[Any, int]
-) -> tuple[Codes, dict[Any, int]]:
-    """Number colours that have no number yet in order of appearance."""
-    codes, names = colours
-    used, first = np.unique(codes, return_index=True)
-    known = dict(numbers)
-    table = np.zeros(len(names), np.int32)
-    for code in used[np.argsort(first)]:
-        table[code] = known.setdefault(names[code], len(known))
-    return table[codes], known
+    refinement.fit(fitted, first.fit(fitted), n_jobs)
+    return np.stack(refinement.colours(batch, first.colours(batch), n_jobs), axis=1)
