@@ -11,8 +11,7 @@ from retgk.runtime.compiling import njit
 
 __all__ = [
     "add_dense_minima",
-    "add_minima",
-    "add_products",
+    "add_shared",
     "count_runs",
     "fill_columns",
     "fill_postings",
@@ -134,8 +133,12 @@ def row_costs(rows, post_ptr, is_dense, costs):
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
-def add_products(first, last, rows, postings, is_dense, is_lower, out):
-    """Add products of counts over sparse columns; to graphs up to the row's own if `is_lower`."""
+def add_shared(first, last, rows, postings, is_dense, is_minimum, is_lower, out):
+    """
+    Add products of counts over sparse columns, or the smaller of two counts if `is_minimum`.
+
+    With `is_lower`, to graphs up to the row's own alone.
+    """
     ptr, columns, values = rows
     post_ptr, graphs, counts = postings
     for g in range(first, last):
@@ -149,26 +152,7 @@ def add_products(first, last, rows, postings, is_dense, is_lower, out):
                 other = graphs[p]
                 if is_lower and other > g:
                     break
-                row[other] += value * counts[p]
-
-
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
-def add_minima(first, last, rows, postings, is_dense, is_lower, out):
-    """Add the smaller of two counts over sparse columns; the rest is as in `add_products`."""
-    ptr, columns, values = rows
-    post_ptr, graphs, counts = postings
-    for g in range(first, last):
-        row = out[g]
-        for i in range(ptr[g], ptr[g + 1]):
-            c = columns[i]
-            if c >= len(is_dense) or is_dense[c]:
-                continue
-            value = values[i]
-            for p in range(post_ptr[c], post_ptr[c + 1]):
-                other = graphs[p]
-                if is_lower and other > g:
-                    break
-                row[other] += min(value, counts[p])
+                row[other] += min(value, counts[p]) if is_minimum else value * counts[p]
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)

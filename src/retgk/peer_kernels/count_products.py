@@ -16,8 +16,7 @@ from retgk.errors import Remedy
 from retgk.graphs.ragged import chunks, offsets
 from retgk.peer_kernels.count_loops import (
     add_dense_minima,
-    add_minima,
-    add_products,
+    add_shared,
     fill_columns,
     finish_tile,
     row_costs,
@@ -101,10 +100,10 @@ def _add_all(
         _add_dense(rows, postings, columns, summand, is_lower, n_jobs, out)
     costs = np.empty(len(rows), np.int64)
     row_costs(rows.arrays, postings.ptr, is_dense, costs)
-    add = add_products if summand == "products" else add_minima
+    how = (is_dense, summand != "products", is_lower)
 
     def work(first: int, last: int) -> None:
-        add(first, last, rows.arrays, postings.arrays, is_dense, is_lower, out)
+        add_shared(first, last, rows.arrays, postings.arrays, *how, out)
 
     _run_over_rows(work, costs, _TASK_POSTINGS, n_jobs)
 

@@ -1,5 +1,6 @@
 """What kernels of other authors share: a scikit-learn transformer from graphs to kernel values."""
 
+from abc import ABC, abstractmethod
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -45,7 +46,7 @@ class PeerEngine(Protocol):
         """Make what `state` described, after checking it."""
 
 
-class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """
     Base of the kernels of other authors; their docstrings describe the parameters.
 
@@ -57,9 +58,9 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[
     engine_: PeerEngine
     n_attributes_: int
 
+    @abstractmethod
     def new_engine(self) -> PeerEngine:
         """Check the parameters, and make an engine that is not fitted."""
-        raise NotImplementedError
 
     def fit(self, X: GraphsLike, y: object = None, **options: Any) -> Self:  # noqa: ARG002
         """
