@@ -64,7 +64,7 @@ def test_batches_threads_and_all_nodes_change_no_bit() -> None:
 def test_errors_cover_what_they_say(feature_map: Any, options: dict[str, Any]) -> None:
     """Over many draws of nodes and walks, deviations from the exact vector are as stated."""
     graph = scale_free(400, labels=True)
-    width: Any = 4 if feature_map == "tensor" else 20
+    width: Any = {"tensor": 4, "joint": 20, "phases": 40}[feature_map]  # of 20 frequencies, or 4
     common = {"feature_map": feature_map, "n_components": width, "random_state": 0}
     exact = RetGKEmbedding(12, **common).fit(graph)
     truth = exact.transform(graph)[0]

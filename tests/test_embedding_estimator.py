@@ -51,7 +51,7 @@ def test_feature_names():
     assert joint.tolist() == [
         f"label{name}:omega{i}" for name in ("=C", "=N", "?") for i in range(3)
     ]
-    plain = embedding_of().fit(path(3)).get_feature_names_out()
+    plain = embedding_of(feature_map="joint").fit(path(3)).get_feature_names_out()
     assert plain.tolist() == ["omega0", "omega1", "omega2"]
 
 

@@ -16,6 +16,7 @@ from retgk import (
 )
 from retgk.refinement.label_keys import keys_of_names
 
+RIGHT = np.pi / 2
 KERNELS = {"structure_kernel": Laplacian(5.0), "attribute_kernel": Laplacian(0.7)}
 
 
@@ -43,36 +44,38 @@ def phases(graphs, seed=0, **parameters):
     return RetGKEmbedding(**(options | parameters)).fit(graphs)
 
 
+@pytest.mark.parametrize("n_components", [70, 71, 1])
 @pytest.mark.parametrize("depth", [0, 2])
-def test_formula(graphs, depth):
-    """Every feature is a mean of cosines, written out."""
-    model = phases(graphs, n_components=70, depth=depth)
+def test_formula(graphs, depth, n_components):
+    """Every feature is a mean of cosines or of sines of the same angles, written out."""
+    model = phases(graphs, n_components=n_components, depth=depth)
     found = model.transform(graphs)
     keys, shares = model.engine_.phases.keys(graphs, None)
     points = np.hstack([return_probabilities(graphs, 6), graphs.attributes])
     (fourier,) = model.maps_
     angles = points @ fourier.frequencies + fourier.phases
-    nodes = np.zeros_like(angles)
-    for own, share in zip(keys, shares, strict=True):
-        turns = np.stack([quarter_turns(int(key), 70) for key in own])
-        nodes += share * np.cos(angles + turns * np.pi / 2)
-    nodes *= np.sqrt(2 / 70)
+    nodes = np.zeros((len(angles), n_components))
+    for own, share in zip(keys.T, shares, strict=True):
+        turned = angles + np.stack([quarter_turns(int(key), len(angles.T)) for key in own]) * RIGHT
+        nodes += share * np.hstack([np.cos(turned), np.sin(turned)])[:, :n_components]
+    nodes *= np.sqrt(2 / n_components)
     expected = np.add.reduceat(nodes, graphs.node_ptr[:-1]) / np.diff(graphs.node_ptr)[:, None]
-    assert found.shape == (len(graphs), 70)
+    assert len(angles.T) == -(-n_components // 2)
+    assert found.shape == (len(graphs), n_components)
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    single = phases(graphs, n_components=70, depth=depth, dtype=np.float32).transform(graphs)
-    np.testing.assert_allclose(single, expected, atol=1e-5)
+    single = phases(graphs, n_components=n_components, depth=depth, dtype=np.float32)
+    np.testing.assert_allclose(single.transform(graphs), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("depth", [0, 2])
-@pytest.mark.parametrize("has_labels", [True, False])
-def test_unbiased(graphs, depth, has_labels):
+@pytest.mark.parametrize(("has_labels", "n_components"), [(True, 32), (False, 32), (True, 3)])
+def test_unbiased(graphs, depth, has_labels, n_components):
     """Over 200 seeds the mean of inner products is that of the exact kernel."""
     batch = graphs if has_labels else graphs.without_labels()
     exact = mean_embedding_gram(batch, n_steps=6, depth=depth, tol=0, **KERNELS)
     found = []
     for seed in range(200):
-        vectors = phases(batch, seed, n_components=32, depth=depth).transform(batch)
+        vectors = phases(batch, seed, n_components=n_components, depth=depth).transform(batch)
         found.append(vectors @ vectors.T)
     errors = np.std(found, axis=0, ddof=1) / np.sqrt(len(found))
     assert (np.abs(np.mean(found, axis=0) - exact) <= 4.5 * errors).all()
@@ -141,4 +144,4 @@ def test_depth_needs_phases(graphs):
 
 def test_names_of_columns(graphs):
     model = phases(graphs, n_components=3)
-    assert model.get_feature_names_out().tolist() == ["omega0", "omega1", "omega2"]
+    assert model.get_feature_names_out().tolist() == ["omega0:cos", "omega1:cos", "omega0:sin"]

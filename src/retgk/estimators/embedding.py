@@ -17,7 +17,7 @@ from retgk.engine.embedded.embedded_engine import (
     UnknownLabels,
 )
 from retgk.engine.embedded.fourier_maps import Draw, FourierKernel
-from retgk.engine.embedded.label_columns import feature_names
+from retgk.engine.embedded.label_columns import feature_names, wave_names
 from retgk.engine.embedded.vector_errors import vectors_with_errors
 from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
@@ -69,8 +69,9 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
     impute_attributes : {"mean", "median"} or None, default=None
         What fills in missing attributes (NaN), over nodes of fitted graphs; None is an error.
     feature_map : {"phases", "joint", "tensor"}, default="phases"
-        "phases" has D features, whatever the labels: the label of a node turns each feature by a
-        quarter of a turn or more, at random, so that terms of unequal labels vanish in the mean.
+        "phases" has D features, whatever the labels: the cosines and sines of D / 2 angles, which
+        the label of a node turns by quarters of a turn, at random, so that terms of unequal labels
+        vanish in the mean.
         Labels that `fit` did not see have turns of their own. "tensor" is the paper's, with
         D0 x Dc features a label; "joint" has D a label. Those two differ only if there are
         attributes.
@@ -310,7 +311,10 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:  # noqa: ARG002
         """
-        Names of the columns, such as "label=C:omega17" or, for a tensor, "label=C:omega17:nu4".
+        Names of the columns.
+
+        With "phases" they are "omega17:cos" and, after all cosines, "omega17:sin"; for a joint map
+        "label=C:omega17", and for a tensor "label=C:omega17:nu4".
 
         Parameters
         ----------
@@ -325,8 +329,9 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         """
         check_is_fitted(self, "maps_")
         widths = [len(fourier.phases) for fourier in self.maps_]
-        names = None if self.engine_.feature_map == "phases" else self.label_names_
-        return feature_names(names, self.engine_.unknown_labels, widths)
+        if self.engine_.feature_map == "phases":
+            return wave_names(widths[0])[: self.n_features_out_]
+        return feature_names(self.label_names_, self.engine_.unknown_labels, widths)
 
     @property
     def n_features_out_(self) -> int:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from retgk.array_types import Ints
 from retgk.runtime.compiling import njit
 
-__all__ = ["DistinctNodes", "LabelGroups", "distinct_nodes", "label_groups"]
+__all__ = ["DistinctNodes", "LabelGroups", "distinct_nodes", "label_groups", "same_row"]
 
 
 _UNSEEN = -1
@@ -97,7 +97,7 @@ def _grouped(node_ptr, labels, n_labels):
 
 
 def distinct_nodes(
-    node_ptr: Ints, groups: LabelGroups, blocks: tuple[Any, Any], first: int, last: int
+    node_ptr: Ints, groups: LabelGroups, blocks: tuple[Any, ...], first: int, last: int
 ) -> DistinctNodes:
     """
     Merge nodes of graphs `first` to `last` - 1 that are alike to the bit.
@@ -108,24 +108,22 @@ def distinct_nodes(
         First node of every graph.
     groups : LabelGroups
         Groups of the nodes.
-    blocks : pair of ndarray of float64, shape (n_nodes, n_columns)
-        Return probabilities and attributes.
+    blocks : tuple of ndarray of 64 bits, shape (n_nodes, n_columns)
+        What else nodes are compared by: return probabilities, attributes, keys of labels.
     first, last : int
         Range of graphs.
 
     Returns
     -------
     DistinctNodes
-        Nodes that differ in their group, return probabilities or attributes.
+        Nodes that differ in their group or in a block.
     """
-    probabilities, attributes = blocks
-    bits = (probabilities.view(np.uint64), attributes.view(np.uint64))
-    merged = _merged(node_ptr, groups.ptr, groups.of_node, *bits, first, last)
-    return DistinctNodes(*merged)
+    bits = tuple(block.view(np.uint64) for block in blocks)
+    return DistinctNodes(*_merged(node_ptr, groups.ptr, groups.of_node, bits, first, last))
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
-def _merged(node_ptr, group_ptr, group_of, probabilities, attributes, first, last):
+def _merged(node_ptr, group_ptr, group_of, blocks, first, last):
     n_nodes = node_ptr[last] - node_ptr[first]
     nodes = np.empty(n_nodes, np.int64)
     weights = np.empty(n_nodes)
@@ -144,8 +142,7 @@ def _merged(node_ptr, group_ptr, group_of, probabilities, attributes, first, las
     for graph in range(first, last):
         begin = end
         graph_nodes = (node_ptr[graph], node_ptr[graph + 1])
-        features = (group_of, probabilities, attributes)
-        n = _find_leaders(graph_nodes, features, table, leaders, counts)
+        n = _find_leaders(graph_nodes, group_of, blocks, table, leaders, counts)
         end = begin + n
         out = (nodes[begin:end], weights[begin:end], groups[begin:end])
         own = (group_ptr[graph], group_ptr[graph + 1])
@@ -154,7 +151,7 @@ def _merged(node_ptr, group_ptr, group_of, probabilities, attributes, first, las
 
 
 @njit(nogil=True, inline="always")
-def _find_leaders(graph_nodes, features, table, leaders, counts):
+def _find_leaders(graph_nodes, group_of, blocks, table, leaders, counts):
     """List the first node of each kind, and how many there are; give the number of kinds."""
     begin, end = graph_nodes
     size = 4
@@ -163,10 +160,10 @@ def _find_leaders(graph_nodes, features, table, leaders, counts):
     table[:size] = _UNSEEN
     n = 0
     for node in range(begin, end):
-        if features[0][node] < 0:
+        if group_of[node] < 0:
             continue
-        slot = np.int64(_hashed(features, node) & np.uint64(size - 1))
-        while table[slot] != _UNSEEN and not _alike(features, leaders[table[slot]], node):
+        slot = np.int64(_hashed(group_of, blocks, node) & np.uint64(size - 1))
+        while table[slot] != _UNSEEN and not _alike(group_of, blocks, leaders[table[slot]], node):
             slot = (slot + 1) & (size - 1)
         if table[slot] == _UNSEEN:
             table[slot] = n
@@ -177,11 +174,12 @@ def _find_leaders(graph_nodes, features, table, leaders, counts):
 
 
 @njit(nogil=True, inline="always")
-def _hashed(features, node):
+def _hashed(group_of, blocks, node):
     """Hash of the group and of a few columns; nodes that agree in them are compared in full."""
-    groups, probabilities, attributes = features
-    value = _hashed_row(np.uint64(groups[node]), probabilities, node)
-    return _hashed_row(value, attributes, node)
+    value = np.uint64(group_of[node])
+    for block in blocks:
+        value = _hashed_row(value, block, node)
+    return value
 
 
 @njit(nogil=True, inline="always")
@@ -195,14 +193,16 @@ def _hashed_row(value, block, node):
 
 
 @njit(nogil=True, inline="always")
-def _alike(features, i, j):
-    groups, probabilities, attributes = features
-    same = groups[i] == groups[j] and _same_row(probabilities, i, j)
-    return same and _same_row(attributes, i, j)
+def _alike(group_of, blocks, i, j):
+    same = group_of[i] == group_of[j]
+    for block in blocks:
+        same = same and same_row(block, i, j)
+    return same
 
 
 @njit(nogil=True, inline="always")
-def _same_row(block, i, j):
+def same_row(block, i, j):
+    """Whether two rows agree in all columns."""
     column = 0
     while column < block.shape[1] and block[i, column] == block[j, column]:
         column += 1

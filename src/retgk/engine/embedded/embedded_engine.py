@@ -146,8 +146,8 @@ class EmbeddedEngine:
             factors.append((self.attribute_kernel_, used.n_attributes))
         parts = [[factor] for factor in factors] if self.feature_map == "tensor" else [factors]
         self.maps = tuple(
-            draw_fourier_map(part, width, self.frequencies, rng)
-            for part, width in zip(parts, self._widths(), strict=False)
+            draw_fourier_map(part, n_drawn, self.frequencies, rng)
+            for part, n_drawn in zip(parts, self._frequency_counts(), strict=False)
         )
         levels = (self.depth, self.level_weights)
         self.phases = LabelPhases.fitted(batch, int(self.seed) >> 1, *levels)
@@ -174,7 +174,7 @@ class EmbeddedEngine:
     @property
     def block_width(self) -> int:
         """Number of features a label."""
-        return int(np.prod([len(fourier.phases) for fourier in self.maps]))
+        return int(np.prod(self._widths()[: len(self.maps)]))
 
     @property
     def n_features(self) -> int:
@@ -218,8 +218,8 @@ class EmbeddedEngine:
         codes = known_codes(batch, self.label_names, self.unknown_labels, first_graph)
         if self.feature_map == "phases":
             keys, shares = self.phases.keys(batch, piece.n_jobs)
-            options = {"compiled": compiled, "n_jobs": piece.n_jobs}
-            return phase_vectors(node_ptr, blocks, keys[:, own], shares, self.maps[0], **options)
+            options = {"width": self.block_width, "compiled": compiled, "n_jobs": piece.n_jobs}
+            return phase_vectors(node_ptr, blocks, keys[own], shares, self.maps[0], **options)
         return graph_vectors(
             node_ptr,
             blocks,
@@ -314,7 +314,7 @@ class EmbeddedEngine:
 
     def restore(self, state: FittedState, n_steps: int) -> Self:
         """Take the state of a fitted engine with the same parameters, after checking all of it."""
-        widths = self._widths()
+        counts = self._frequency_counts()
         self.structure_kernel_ = take_fourier_kernel(state, "structure_kernel")
         self.n_attributes = state.take_attribute_count()
         self.scaling = AttributeScaling.restored(state, self.n_attributes)
@@ -335,10 +335,10 @@ class EmbeddedEngine:
             self.phases = LabelPhases.restored(state, self.depth, self.level_weights)
         self.maps = tuple(
             FourierMap(
-                state.take_array(f"frequencies_{m}", np.float64, (n, width)),
-                state.take_array(f"phases_{m}", np.float64, (width,)),
+                state.take_array(f"frequencies_{m}", np.float64, (n, count)),
+                state.take_array(f"phases_{m}", np.float64, (count,)),
             )
-            for m, (n, width) in enumerate(zip(n_inputs, widths, strict=False))
+            for m, (n, count) in enumerate(zip(n_inputs, counts, strict=False))
         )
         self.vectors = bsr_array((0, self.n_features), blocksize=(1, self.block_width))
         return self.restore_vectors(state) if "support_ptr" in state.arrays else self
@@ -375,6 +375,11 @@ class EmbeddedEngine:
                 f"batch_size must be None or at least 1, got {self.batch_size!r}"
             )
         return checked_widths(self.n_components, self.feature_map)
+
+    def _frequency_counts(self) -> tuple[int, ...]:
+        """Numbers of frequencies; with phases, the cosine and the sine of an angle are features."""
+        widths = self._widths()
+        return ((widths[0] + 1) // 2,) if self.feature_map == "phases" else widths
 
 
 def _check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:

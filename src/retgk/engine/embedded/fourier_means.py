@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from retgk.engine.embedded.distinct_nodes import DistinctNodes
+from retgk.engine.embedded.distinct_nodes import DistinctNodes, same_row
 from retgk.runtime.compiling import njit
 from retgk.simd import SOURCE
 from retgk.simd.cosine import cosine_in_place
@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 _BLOCK = 64
+_TURNS_PER_WORD = 32
 
 
 def fill_joint_means(
@@ -60,32 +61,28 @@ def fill_tensor_means(
 
 
 def fill_phase_means(
-    node_ptr: Any,
-    span: tuple[int, int],
-    keys: Any,
-    shares: Any,
-    blocks: tuple[Any, Any],
-    fourier: Any,
-    out: Any,
+    distinct: DistinctNodes, keys: Any, shares: Any, blocks: tuple[Any, Any], fourier: Any, out: Any
 ) -> None:
     """
-    Write ``sqrt(2 / D) / n sum_i sum_h s_h cos(2 pi (omega^T [p_i, a_i] + b + q_h(i) / 4))``.
+    Write means of cosines, ``sqrt(2 / D) sum_i w_i sum_h s_h cos(2 pi (t_i + q_h(i) / 4))``.
+
+    Here ``t_i = omega^T [p_i, a_i] + b``; the means of the sines of the same angles come after
+    those of the cosines.
 
     Parameters
     ----------
-    node_ptr : ndarray of int64, shape (n_graphs + 1,)
-        First node of every graph.
-    span : tuple of int
-        First and last graph.
-    keys : ndarray of uint64, shape (n_levels, n_nodes)
+    distinct : DistinctNodes
+        Nodes with their weights w; the groups are graphs.
+    keys : ndarray of uint64, shape (n_nodes, n_levels)
         Keys of the labels of every level; the phases q are two bits of a hash of them each.
     shares : ndarray of float64, shape (n_levels,)
         The s: roots of the weights of the levels.
     blocks, fourier : as in `fill_joint_means`
     out : ndarray, shape (n_graphs, D)
-        Only rows of these graphs are written.
+        Only rows of the graphs of these nodes are written. There are as many sines as cosines, or
+        one less if D is odd.
     """
-    _fill_phases(node_ptr, *span, keys, shares, *blocks, fourier, out)
+    _fill_phases(*distinct, keys, shares, *blocks, fourier, out)
 
 
 def fill_phase_values(
@@ -179,9 +176,9 @@ def _mixed_word(key, word):
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath={"contract"})
 def _fill_phases(
-    node_ptr,
-    first_graph,
-    last_graph,
+    nodes,
+    weights,
+    groups,
     keys,
     shares,
     probabilities,
@@ -193,44 +190,64 @@ def _fill_phases(
     n_panels, n_columns, width = fourier.shape
     n_padded = n_panels * width
     points = np.zeros((_BLOCK, n_columns), out.dtype)
-    cosines = np.empty(_BLOCK * n_padded, out.dtype)
-    sines = np.empty(_BLOCK * n_padded, out.dtype)
-    nodes = np.empty(_BLOCK, np.int64)
-    sums = np.zeros(n_padded)
-    n_turns = -(-n_padded // 32) * 32
-    along, across = np.empty(n_turns, out.dtype), np.empty(n_turns, out.dtype)
-    g = first_graph
-    # blocks run on over the borders of graphs, which may be of one node each
-    for begin in range(node_ptr[first_graph], node_ptr[last_graph], _BLOCK):
-        n = min(_BLOCK, node_ptr[last_graph] - begin)
-        _write_waves(begin, n, probabilities, attributes, fourier, nodes, points, cosines, sines)
-        for i in range(n):
-            _write_turns(keys, begin + i, shares, along, across)
-            first = i * n_padded
-            for k in range(n_padded):
-                sums[k] += along[k] * cosines[first + k] + across[k] * sines[first + k]
-            if begin + i + 1 == node_ptr[g + 1]:
-                scale = np.sqrt(2.0 / out.shape[1]) / (node_ptr[g + 1] - node_ptr[g])
-                own = out[g]
-                for k in range(len(own)):
-                    own[k] = scale * sums[k]
+    waves = np.empty((2, _BLOCK * n_padded), out.dtype)
+    turns = np.empty((2, -(-n_padded // _TURNS_PER_WORD) * _TURNS_PER_WORD))
+    run, sums = np.zeros((2, n_padded)), np.zeros((2, n_padded))
+    for begin in range(0, len(nodes), _BLOCK):
+        end = min(begin + _BLOCK, len(nodes))
+        _load_points(nodes[begin:end], probabilities, attributes, points)
+        _write_waves(points, end - begin, fourier, waves)
+        for i in range(begin, end):
+            own = slice((i - begin) * n_padded, (i - begin + 1) * n_padded)
+            _add_weighted(weights[i], waves[0, own], run[0])
+            _add_weighted(weights[i], waves[1, own], run[1])
+            is_last = i + 1 == len(nodes) or groups[i + 1] != groups[i]
+            # nodes of the same labels that follow each other are turned together
+            if is_last or not same_row(keys, nodes[i], nodes[i + 1]):
+                _write_turns(keys[nodes[i]], shares, turns)
+                _add_turned(turns[0], turns[1], run[0], run[1], sums[0], sums[1])
+                run[:] = 0.0
+            if is_last:
+                _write_halves(sums, out[groups[i]])
                 sums[:] = 0.0
-                g += 1
+
+
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath={"contract"})
+def _add_weighted(weight, wave, total):
+    for k in range(len(total)):
+        total[k] += weight * wave[k]
+
+
+@njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath={"contract"})
+def _add_turned(along, across, cosines, sines, sums, sine_sums):
+    for k in range(len(cosines)):
+        sums[k] += along[k] * cosines[k] + across[k] * sines[k]
+    for k in range(len(cosines)):
+        sine_sums[k] += along[k] * sines[k] - across[k] * cosines[k]
 
 
 @njit(nogil=True, inline="always")
-def _write_waves(begin, n, probabilities, attributes, fourier, nodes, points, cosines, sines):
-    """Write cosines and sines of the angles of a block of nodes."""
+def _write_halves(sums, out):
+    """Write the cosines, then the sines, to their place."""
+    scale = np.sqrt(2.0 / len(out))
+    half = (len(out) + 1) // 2
+    for k in range(half):
+        out[k] = scale * sums[0, k]
+    for k in range(len(out) - half):
+        out[half + k] = scale * sums[1, k]
+
+
+@njit(nogil=True, inline="always")
+def _write_waves(points, n, fourier, waves):
+    """Write cosines and sines of the angles of a block of points."""
     n_panels, _, width = fourier.shape
     n_padded = n_panels * width
-    for i in range(n):
-        nodes[i] = begin + i
-    _load_points(nodes[:n], probabilities, attributes, points)
-    _write_angles(points, n, fourier, (width, n_padded), cosines)
+    cosines, sines = waves[0, : n * n_padded], waves[1, : n * n_padded]
+    _write_angles(points, n, fourier, (width, n_padded), waves[0])
     for k in range(n * n_padded):
-        sines[k] = cosines[k] - cosines.dtype.type(0.25)
-    cosine_in_place(cosines[: n * n_padded])
-    cosine_in_place(sines[: n * n_padded])
+        sines[k] = cosines[k] - sines.dtype.type(0.25)
+    cosine_in_place(cosines)
+    cosine_in_place(sines)
 
 
 # "reassoc" lets the sum over features be taken in several lanes, the same for every node
@@ -250,37 +267,39 @@ def _fill_phase_values(
 ):
     n_panels, n_columns, width = fourier.shape
     n_padded, n_features = n_panels * width, directions.shape[1]
+    half = (n_features + 1) // 2
     points = np.zeros((_BLOCK, n_columns), directions.dtype)
-    cosines = np.empty(_BLOCK * n_padded, directions.dtype)
-    sines = np.empty(_BLOCK * n_padded, directions.dtype)
-    nodes = np.empty(_BLOCK, np.int64)
-    n_turns = -(-n_padded // 32) * 32
-    along, across = np.empty(n_turns, directions.dtype), np.empty(n_turns, directions.dtype)
+    waves = np.empty((2, _BLOCK * n_padded), directions.dtype)
+    turns = np.empty((2, -(-n_padded // _TURNS_PER_WORD) * _TURNS_PER_WORD))
     scale = np.sqrt(2.0 / n_features)
     for begin in range(first_node, last_node, _BLOCK):
-        n = min(_BLOCK, last_node - begin)
-        _write_waves(begin, n, probabilities, attributes, fourier, nodes, points, cosines, sines)
-        for i in range(n):
-            _write_turns(keys, begin + i, shares, along, across)
-            first, own, total = i * n_padded, directions[graphs[begin + i]], 0.0
-            for k in range(n_features):
-                wave = along[k] * cosines[first + k] + across[k] * sines[first + k]
+        nodes = np.arange(begin, min(begin + _BLOCK, last_node))
+        _load_points(nodes, probabilities, attributes, points)
+        _write_waves(points, len(nodes), fourier, waves)
+        for node in nodes:
+            _write_turns(keys[node], shares, turns)
+            first, own, total = (node - begin) * n_padded, directions[graphs[node]], 0.0
+            for k in range(half):
+                wave = turns[0, k] * waves[0, first + k] + turns[1, k] * waves[1, first + k]
                 total += wave * own[k]
-            values[begin + i] = scale * total
+            for k in range(n_features - half):
+                wave = turns[0, k] * waves[1, first + k] - turns[1, k] * waves[0, first + k]
+                total += wave * own[half + k]
+            values[node] = scale * total
 
 
 @njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _write_turns(keys, node, shares, along, across):
+def _write_turns(keys, shares, turns):
     """
-    Write what cosines and sines of a node are multiplied by: sums over levels of its quarter turns.
+    Write what turns a pair of a cosine and a sine: sums over levels of quarter turns.
 
-    ``cos(a + q / 4 turn)`` is cos a, -sin a, -cos a, sin a for q = 0, 1, 2, 3.
+    ``cos(a + q / 4 turn)`` is cos a, -sin a, -cos a, sin a for q = 0, 1, 2, 3: the cosine times
+    ``turns[0]`` and the sine times ``turns[1]``.
     """
-    along[:] = 0
-    across[:] = 0
+    turns[:] = 0
     for level in range(len(shares)):
-        share, key = shares[level], keys[level, node]
-        for word in range(len(along) // 32):
+        share, key = shares[level], keys[level]
+        for word in range(turns.shape[1] // _TURNS_PER_WORD):
             bits = _mixed_word(key, word)
             for half in range(2):
                 part = np.uint32(bits >> np.uint64(32 * half))
@@ -289,8 +308,8 @@ def _write_turns(keys, node, shares, along, across):
                     code = np.int32(part >> np.uint32(2 * k)) & np.int32(3)
                     odd = code & np.int32(1)
                     sign = np.int32(1) - (np.int32(2) * ((code >> np.int32(1)) ^ odd))
-                    along[first + k] += share * ((np.int32(1) - odd) * sign)
-                    across[first + k] += share * (odd * sign)
+                    turns[0, first + k] += share * ((np.int32(1) - odd) * sign)
+                    turns[1, first + k] += share * (odd * sign)
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)

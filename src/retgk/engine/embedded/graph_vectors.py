@@ -114,27 +114,28 @@ def phase_vectors(
     shares: NDArray[np.float64],
     fourier: FourierMap,
     *,
+    width: int,
     compiled: CompiledMaps,
     n_jobs: int | None = None,
 ) -> bsr_array:
     """
     Vectors of fixed width: labels turn the phases of the features instead of having blocks.
 
-    `keys`, of shape (n_levels, n_nodes), and `shares` are as in `fill_phase_means`; the other
-    parameters are those of `graph_vectors`. Every graph has one block.
+    `keys` and `shares` are as in `fill_phase_means`, and `width` is the number of features, cosines
+    and sines; the other parameters are those of `graph_vectors`. Every graph has one block.
     """
     _check_range(blocks, [fourier], compiled[0].dtype)
     blocks = (_read_only(blocks[0]), _read_only(blocks[1]))
-    n_graphs, width = len(node_ptr) - 1, len(fourier.phases)
+    keys, n_graphs = _read_only(keys), len(node_ptr) - 1
     values = np.empty((n_graphs, width), compiled[0].dtype)
-    n_products = compiled[0].size + 4 * width * len(shares)
-    cuts = _cuts(node_ptr, n_products / _PRODUCTS_PER_NANOSECOND, n_threads(n_jobs))
+    cuts = _cuts(node_ptr, _phase_cost(compiled[0], width), n_threads(n_jobs))
+    groups = label_groups(node_ptr, None)
     tasks = [
-        (node_ptr, (int(first), int(last)), keys, shares, blocks, compiled[0], values)
+        (node_ptr, groups, blocks, int(first), int(last), (keys, shares), compiled[0], values)
         for first, last in pairwise(cuts)
     ]
     costs = np.diff(node_ptr[cuts]).tolist()
-    run_tasks(fill_phase_means, tasks, costs, n_jobs, "embedding graphs")
+    run_tasks(_fill_turned, tasks, costs, n_jobs, "embedding graphs")
     ptr = np.arange(n_graphs + 1, dtype=np.int32)
     blocks_of = (values.reshape(-1, 1, width), np.zeros(n_graphs, np.int32), ptr)
     return bsr_array(blocks_of, shape=(n_graphs, width))
@@ -159,8 +160,9 @@ def phase_values(
     graphs = np.repeat(np.arange(len(node_ptr) - 1), np.diff(node_ptr))
     _check_range(blocks, [fourier], directions.dtype)
     blocks = (_read_only(blocks[0]), _read_only(blocks[1]))
-    compiled, values = compiled_maps([fourier], directions.dtype)[0], np.empty(len(graphs))
-    node_cost = (compiled.size + 4 * len(fourier.phases) * len(shares)) / _PRODUCTS_PER_NANOSECOND
+    keys, values = _read_only(keys), np.empty(len(graphs))
+    compiled = compiled_maps([fourier], directions.dtype)[0]
+    node_cost = _phase_cost(compiled, directions.shape[1])
     cuts = _cuts(np.arange(len(graphs) + 1), node_cost, n_threads(n_jobs))
     tasks = [
         ((int(first), int(last)), keys, shares, blocks, compiled, directions, graphs, values)
@@ -168,6 +170,11 @@ def phase_values(
     ]
     run_tasks(fill_phase_values, tasks, np.diff(cuts).tolist(), n_jobs, "values of nodes")
     return values
+
+
+def _phase_cost(compiled: NDArray[Any], width: int) -> float:
+    """Nanoseconds for a node: the product, cosines and sines, turns."""
+    return (compiled.size + 12 * width) / _PRODUCTS_PER_NANOSECOND
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -188,6 +195,22 @@ def _fill(
 ) -> None:
     """Embed the graphs `first` to `last` - 1."""
     fill(distinct_nodes(node_ptr, groups, blocks, first, last), blocks, fourier, values)
+
+
+def _fill_turned(
+    node_ptr: Ints,
+    groups: LabelGroups,
+    blocks: tuple[Any, Any],
+    first: int,
+    last: int,
+    turns: tuple[Any, Any],
+    fourier: Any,
+    values: NDArray[Any],
+) -> None:
+    """Embed the graphs `first` to `last` - 1 where labels, by keys and shares, turn features."""
+    keys, shares = turns
+    distinct = distinct_nodes(node_ptr, groups, (*blocks, keys), first, last)
+    fill_phase_means(distinct, keys, shares, blocks, fourier, values)
 
 
 def _cuts(node_ptr: Ints, node_cost: float, n_workers: int) -> Ints:

@@ -12,7 +12,7 @@ from retgk.graphs.batch import GraphBatch
 from retgk.graphs.labels import recode
 from retgk.graphs.ragged import graph_of
 
-__all__ = ["feature_names", "known_codes", "names_in_use"]
+__all__ = ["feature_names", "known_codes", "names_in_use", "wave_names"]
 
 
 def names_in_use(batch: GraphBatch) -> tuple[Hashable, ...] | None:
@@ -70,3 +70,9 @@ def feature_names(
         return np.array(features, dtype=object)
     labels = [f"label={name}:" for name in names] + ["label?:"] * (unknown == "column")
     return np.array([label + feature for label in labels for feature in features], dtype=object)
+
+
+def wave_names(n_frequencies: int) -> NDArray[Any]:
+    """Names of the columns in which labels turn phases: all cosines, then all sines."""
+    names = [f"omega{i}:{wave}" for wave in ("cos", "sin") for i in range(n_frequencies)]
+    return np.array(names, dtype=object)

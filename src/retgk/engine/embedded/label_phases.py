@@ -53,7 +53,7 @@ class LabelPhases:
         """
         Keys of the labels of nodes at all levels that count, and roots of the levels' weights.
 
-        Nodes without labels have the same key.
+        Keys are of shape (n_nodes, n_levels); nodes without labels have the same.
         """
         if self.depth and self.edge_labels is not None and len(batch.indices):
             check_edges_alike(batch.has_edge_labels, self.edge_labels)
@@ -63,8 +63,8 @@ class LabelPhases:
         levels = np.flatnonzero(shares)
         found = colour_keys(batch, labels, self.depth, self.seed, n_jobs)
         with np.errstate(over="ignore"):
-            keys = np.stack([found[level] + np.uint64(level) * _LEVEL_STEP for level in levels])
-        return keys, shares[levels]
+            keys = [found[level] + np.uint64(level) * _LEVEL_STEP for level in levels]
+        return np.column_stack(keys), shares[levels]
 
     def state(self) -> dict[str, Any]:
         """Give what parameters do not tell, as plain values."""

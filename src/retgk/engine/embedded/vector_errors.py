@@ -145,9 +145,10 @@ class _NodeVectors(NamedTuple):
             vectors = phase_vectors(
                 np.arange(len(rows) + 1),
                 (probabilities, attributes),
-                keys[:, rows],
+                keys[rows],
                 shares,
                 maps[0],
+                width=self.engine.block_width,
                 compiled=compiled_maps(maps, np.float64),
                 n_jobs=self.n_jobs,
             )
