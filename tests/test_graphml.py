@@ -4,7 +4,14 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from retgk import GraphBatch, InvalidInputError, read_graphml, write_graphml
+from retgk import (
+    GraphBatch,
+    InvalidInputError,
+    make_graph_classification,
+    read_graphml,
+    write_graphml,
+)
+from retgk.io.formats import graphml
 
 
 def graphs(weights=None, **values):
@@ -92,3 +99,16 @@ def test_an_earlier_longer_series_is_not_mixed_in(tmp_path):
 def test_no_files_at_all():
     with pytest.raises(InvalidInputError, match="there are no files to read"):
         read_graphml([])
+
+
+def test_processes_read_the_same(tmp_path, monkeypatch):
+    """Graphs come in the order of the files, and errors name theirs, whoever parses."""
+    monkeypatch.setattr(graphml, "_PIECE_BYTES", 1)  # every file is a piece
+    graphs = make_graph_classification(n_graphs=9, n_labels=3, n_nodes=(5, 9), random_state=0)
+    files = write_graphml(graphs.graphs, tmp_path)
+    assert read_graphml(tmp_path, label="label", n_jobs=2) == graphs.graphs
+    files[7].write_text("<graphml><graph/></graphml>")
+    with pytest.raises(InvalidInputError, match=r"graph-7.graphml holds a graph without nodes"):
+        read_graphml(tmp_path, label="label", n_jobs=2)
+    with pytest.raises(InvalidInputError, match="max_bytes"):
+        read_graphml(tmp_path, label="label", n_jobs=2, max_bytes=2000)

@@ -128,8 +128,9 @@ def read_graphs(
         256 MiB or, for larger files, 512 times the size on disk up to 4 GiB, and 64 times the size
         in any case.
     n_jobs : int, optional
-        SMILES: processes that read them, where there are more than 20,000; None for one, -1 for
-        all cores. It changes no result. Inside workers of joblib there is one in any case.
+        SMILES and GraphML: processes that read them, where there are more than 20,000 molecules or
+        some megabytes of files; None for one, -1 for all cores. It changes no result. Inside
+        workers of joblib there is one in any case.
 
     Returns
     -------
@@ -174,7 +175,7 @@ def read_graphs(
     elif form == "parquet":
         dataset = source.read_parquet(max_bytes)
     elif form == "graphml":
-        dataset = source.read_graphml(values, max_bytes)
+        dataset = source.read_graphml(values, max_bytes, n_jobs)
     elif form == "json":
         dataset = source.read_json(values, table_column, max_bytes)
     elif form == "edges":
@@ -224,11 +225,13 @@ class _Source:
 
         return without_empty_targets(read_parquet(self.path, max_bytes=max_bytes))
 
-    def read_graphml(self, values: dict[str, Any], max_bytes: int | None) -> GraphDataset:
+    def read_graphml(
+        self, values: dict[str, Any], max_bytes: int | None, n_jobs: int | None
+    ) -> GraphDataset:
         from retgk.io.formats.graphml import read_graphml
 
         paths = paths_to_read(self.path, *ENDINGS_IN_FOLDER["graphml"])
-        graphs = read_graphml(paths, max_bytes=max_bytes, **values)
+        graphs = read_graphml(paths, max_bytes=max_bytes, n_jobs=n_jobs, **values)
         names = [text_of_name(file.stem) for file in paths]
         return GraphDataset(graphs, None, self.name, graph_names=names)
 
