@@ -29,7 +29,7 @@ test: lint types ## Set up, and run lint, types and all tests
 LOWEST := .venv-lowest
 $(LOWEST)/.installed: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv --clear $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[igraph,index,networkx,rdkit]' hypothesis pandas pytest pytest-xdist
+	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[dask,igraph,index,networkx,rdkit]' hypothesis pandas pytest pytest-xdist
 	$(LOWEST)/bin/python -m pip check
 	@touch $@
 

@@ -59,7 +59,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many tests ran on real data."""
     stats = terminalreporter.stats
     real = [
-        sum("real_data" in report.keywords for report in stats.get(outcome, []))
+        sum("real_data" in getattr(report, "keywords", ()) for report in stats.get(outcome, []))
         for outcome in ("passed", "failed", "skipped")
     ]
     terminalreporter.write_line(

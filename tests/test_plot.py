@@ -25,8 +25,8 @@ def _headless():
     import matplotlib.pyplot as plt
 
     with mpl.rc_context():
-        plt.switch_backend("Agg")
         plt.close("all")
+        plt.switch_backend("Agg")
         yield
         plt.close("all")
 
