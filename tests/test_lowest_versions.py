@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-TESTED_EXTRAS = ("networkx", "igraph", "rdkit", "index")
+TESTED_EXTRAS = ("networkx", "igraph", "rdkit", "index", "dask")
 TEST_TOOLS = ("hypothesis", "pandas", "pytest", "pytest-xdist")
 
 

@@ -90,6 +90,7 @@ Components = Annotated[
     ),
 ]
 DEFAULT_COMPONENTS = 1024
+_VECTOR_COMPONENTS = 512
 SCALING_REMEDY = {"scale_attributes": "use --scale-attributes standard to give all the same weight"}
 ScaleAttributes = Annotated[
     Scaling,
@@ -185,7 +186,7 @@ class KernelOptions:
 class EmbeddingOptions:
     """How graphs become vectors."""
 
-    n_components: Components = DEFAULT_COMPONENTS
+    n_components: Components = _VECTOR_COMPONENTS
     feature_map: Annotated[
         Literal["phases", "joint", "tensor"],
         _embedding(

@@ -75,9 +75,9 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         Labels that `fit` did not see have turns of their own. "tensor" is the paper's, with
         D0 x Dc features a label; "joint" has D a label. Those two differ only if there are
         attributes.
-    n_components : int or pair of int, default=1024
-        Number D of features, or (D0, Dc) for a tensor (one number there means both). With one
-        block a label, fewer serve: 200 in the paper.
+    n_components : int or pair of int, default=512
+        Number D of features, or (D0, Dc) for a tensor (one number there means both). Inner products
+        are off by about 1 / sqrt(D). With one block a label, fewer serve: 200 in the paper.
     structure_kernel : Gaussian, Laplacian or None, default=None
         Kernel of return probabilities. None is ``Laplacian(5.0)``, that of `similarity` and
         `most_similar`. The paper's frequencies ``g N(0, 1)`` are those of
@@ -161,7 +161,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         self_loop: SelfLoop = "mean",
         impute_attributes: Imputation | None = None,
         feature_map: FeatureMap = "phases",
-        n_components: int | tuple[int, int] = 1024,
+        n_components: int | tuple[int, int] = 512,
         structure_kernel: FourierKernel | None = None,
         attribute_kernel: FourierKernel | None = None,
         scale_attributes: Scaling = "raw",

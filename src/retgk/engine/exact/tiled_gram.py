@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from retgk.engine.exact.tile_layout import (
     shared_buckets,
     tile_factors,
 )
+from retgk.graphs.ragged import offsets
 from retgk.runtime.parallel import n_threads, run_tasks
 from retgk.runtime.progress import progress_bar
 
@@ -28,6 +29,7 @@ _TASK_VALUES = 1 << 22  # kernel values; fixed, so that sums do not depend on th
 # threads. A band has enough tasks to keep threads busy, and not many more products than this.
 _BAND_TASKS = 16
 _BAND_PRODUCTS = 1 << 22
+_TASKS_PER_THREAD = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +91,8 @@ def tiled_gram(
         for task in split_into_tasks(bucket, is_symmetric)
     ]
     compiled = tile_factors(kernel)
-    for band, products in _filled_bands(work, compiled, is_symmetric, n_jobs):
-        _add_band(band, products, gram, n_jobs)
+    for band in _filled_bands(work, compiled, is_symmetric, n_jobs):
+        _add_band(band, gram, n_jobs)
     add_rare(rare_rows(x, is_rare), y, kernel, gram, is_symmetric, n_jobs)
     return _plus_transpose(gram) if is_symmetric else gram
 
@@ -106,8 +108,8 @@ def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: in
 
     work, first_rows = _row_tasks(rows, columns)
 
-    def add(band: list[Task], found: list[Floats], start: int, stop: int) -> None:
-        for task, products in zip(band, found, strict=True):
+    def add(band: _Band, start: int, stop: int) -> None:
+        for task, products in band.found():
             column_graphs = task.bucket.column_graphs
             first, last = np.searchsorted(column_graphs, [start, stop])
             row = first_rows[id(task.bucket)] + task.start
@@ -117,8 +119,8 @@ def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: in
     spans = _spans(gram.shape[1], n_jobs)
     costs = [b - a for a, b in spans]
     compiled = tile_factors(columns.kernel)
-    for filled in _filled_bands(work, compiled, False, n_jobs):
-        run_tasks(add, [(*filled, *span) for span in spans], costs, n_jobs, lambda _: None)
+    for band in _filled_bands(work, compiled, False, n_jobs):
+        run_tasks(add, [(band, *span) for span in spans], costs, n_jobs, lambda _: None)
 
 
 def entry_values(
@@ -151,9 +153,9 @@ def entry_values(
         write_entry_values(products, entries, task.bucket.column_graphs, weights, values)
 
     compiled = tile_factors(columns.kernel)
-    for band, found in _filled_bands(work, compiled, False, n_jobs):
-        costs = [float(products.size) for products in found]
-        tasks = list(zip(band, found, strict=True))
+    for band in _filled_bands(work, compiled, False, n_jobs):
+        tasks = band.found()
+        costs = [float(products.size) for _, products in tasks]
         run_tasks(write, tasks, costs, n_jobs, lambda _: None)
     return values
 
@@ -190,19 +192,28 @@ def _bands(work: Sequence[Task]) -> list[list[Task]]:
     return bands
 
 
-def _views(buffer: Floats, band: Sequence[Task]) -> list[Floats]:
-    """One piece of the buffer for the products of each task."""
-    ends = np.cumsum([np.prod(task.shape) for task in band])
-    return [
-        buffer[start:end].reshape(task.shape)
-        for task, start, end in zip(band, np.append(0, ends), ends, strict=False)
-    ]
+class _Band(NamedTuple):
+    """Some tasks, and room for the products of the graphs of their rows with all others."""
+
+    tasks: Sequence[Task]
+    products: Floats
+
+    def starts(self) -> Ints:
+        """First product of every task."""
+        return offsets([int(np.prod(task.shape)) for task in self.tasks])
+
+    def found(self) -> list[tuple[Task, Floats]]:
+        """Every task with its products."""
+        return [
+            (task, self.products[first:last].reshape(task.shape))
+            for task, (first, last) in zip(self.tasks, pairwise(self.starts()), strict=True)
+        ]
 
 
 def _filled_bands(
     work: Sequence[Task], compiled: Any, is_symmetric: bool, n_jobs: int | None
-) -> Iterator[tuple[list[Task], list[Floats]]]:
-    """Bands of tasks with, for each, the products of the graphs of its rows with all others."""
+) -> Iterator[_Band]:
+    """Bands of tasks with their products, for which there is room for one band at a time."""
     from retgk.engine.exact.tiles import fill_products
 
     def fill(task: Task, out: Floats) -> None:
@@ -214,28 +225,43 @@ def _filled_bands(
     sizes = (sum(int(np.prod(task.shape)) for task in band) for band in bands)
     buffer = np.empty(max(sizes, default=0))
     with progress_bar("inner products", sum(task.cost for task in work)) as advance:
-        for band in bands:
-            products = _views(buffer, band)
-            costs = [task.cost for task in band]
-            run_tasks(fill, list(zip(band, products, strict=True)), costs, n_jobs, advance)
-            yield band, products
+        for tasks in bands:
+            band = _Band(tasks, buffer)
+            run_tasks(fill, band.found(), [task.cost for task in tasks], n_jobs, advance)
+            yield band
 
 
-def _add_band(
-    band: Sequence[Task], products: Sequence[Floats], gram: Floats, n_jobs: int | None
-) -> None:
-    """Add up what was found; each piece of work has columns of the matrix to itself."""
-    from retgk.engine.exact.tiles import add_at
+def _add_band(band: _Band, gram: Floats, n_jobs: int | None) -> None:
+    """Add up what was found, row by row of the matrix, in the order of the tasks."""
+    from retgk.engine.exact.tiles import add_pieces
 
-    def work(start: int, stop: int) -> None:
-        for task, found in zip(band, products, strict=True):
-            column_graphs = task.bucket.column_graphs
-            first, last = np.searchsorted(column_graphs, [start, stop])
-            span = (max(int(first), task.lowest), int(last))
-            add_at(found, task.row_graphs, column_graphs, span, gram)
+    columns = {id(task.bucket): task.bucket.column_graphs for task in band.tasks}
+    first_column = dict(zip(columns, offsets([len(c) for c in columns.values()]), strict=False))
+    parts = []
+    for task, start in zip(band.tasks, band.starts(), strict=False):
+        n_rows, n_columns = task.shape
+        part = np.empty((n_rows, 4), np.int64)
+        part[:, 0] = task.row_graphs
+        part[:, 1] = start + task.lowest + n_columns * np.arange(n_rows)
+        part[:, 2] = first_column[id(task.bucket)] + task.lowest
+        part[:, 3] = n_columns - task.lowest
+        parts.append(part)
+    pieces = np.concatenate(parts)
+    pieces = pieces[np.argsort(pieces[:, 0], kind="stable")]
+    shared = (band.products, np.concatenate(list(columns.values())))
+    cuts = _row_cuts(pieces, _TASKS_PER_THREAD * n_threads(n_jobs))
+    tasks = [(*shared, pieces[first:last], gram) for first, last in pairwise(cuts)]
+    costs = [float(pieces[first:last, 3].sum()) for first, last in pairwise(cuts)]
+    run_tasks(add_pieces, tasks, costs, n_jobs, lambda _: None)
 
-    spans = _spans(gram.shape[1], n_jobs)
-    run_tasks(work, spans, [b - a for a, b in spans], n_jobs, lambda _: None)
+
+def _row_cuts(pieces: Ints, n_parts: int) -> Ints:
+    """Where to cut sorted pieces into parts of about the same size, with rows left whole."""
+    ends = np.cumsum(pieces[:, 3])
+    starts_of_rows = np.flatnonzero(np.diff(pieces[:, 0], prepend=-1))
+    wanted = np.searchsorted(ends, np.linspace(0, ends[-1], n_parts + 1)[1:-1], side="right")
+    whole = starts_of_rows[np.searchsorted(starts_of_rows, wanted, side="right") - 1]
+    return np.unique([0, *whole, len(pieces)])
 
 
 def _spans(n_columns: int, n_jobs: int | None) -> list[tuple[int, int]]:

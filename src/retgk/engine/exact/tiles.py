@@ -24,7 +24,7 @@ __all__ = [
     "Columns",
     "Factors",
     "Rows",
-    "add_at",
+    "add_pieces",
     "add_rows",
     "fill_products",
     "write_entry_values",
@@ -169,12 +169,18 @@ def fill_products(rows, columns, factors, task, numbers, products, simd=SOURCE):
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
-def add_at(products, row_graphs, column_graphs, span, gram):
-    """Add products to the columns of a matrix that lie in a span of theirs."""
-    for i in range(len(row_graphs)):
-        row = row_graphs[i]
-        for j in range(span[0], span[1]):
-            gram[row, column_graphs[j]] += products[i, j]
+def add_pieces(products, columns, pieces, gram):
+    """
+    Add pieces of rows to a matrix.
+
+    A piece is the row of the matrix, first product, first column number and their number. Pieces of
+    one row follow each other, so that it stays in the cache.
+    """
+    for piece in range(len(pieces)):
+        row, first, column, n = pieces[piece]
+        own = gram[row]
+        for j in range(n):
+            own[columns[column + j]] += products[first + j]
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
