@@ -148,18 +148,20 @@ bench-classifier: $(STAMP) ## Measure RetGKClassifier() as it comes (DATA=folder
 
 # Hours from nothing; it goes on from the stored records, and after a kill.
 SPLITS ?= $(DATA)/../splits
-PAPER_RUN = $(BIN)/retgk paper run --data $(DATA) --records paper-records.jsonl
+MNIST ?= $(DATA)/../mnist
+PAPER_RUN = $(BIN)/retgk paper run --data $(DATA) --mnist $(MNIST) --records paper-records.jsonl
 .PHONY: paper
-paper: $(STAMP) ## Compute the paper's tables and figures, and report (DATA=folder of the sets, SPLITS=folder of folds)
+paper: $(STAMP) ## Compute the paper's tables and figures, and report (DATA=folder of the sets, SPLITS=folder of folds, MNIST=folder of images)
 	test -e paper-records.jsonl || gunzip -c docs/paper/records.jsonl.gz > paper-records.jsonl
 	$(PAPER_RUN) --protocol time --repetitions 1
-	$(PAPER_RUN) --limit-seconds 300
+	$(PAPER_RUN) --limit-seconds 3600 --repetitions 3
+	$(PAPER_RUN) --limit-seconds 3600
 	$(PAPER_RUN) --variations --repetitions 3
 	$(PAPER_RUN) --protocol nested --table 1,2,3,4 --repetitions 3
 	$(PAPER_RUN) --protocol fair --splits $(SPLITS) --limit-seconds 300
 	$(PAPER_RUN) --deduplicate --table 1 --dataset IMDB-BINARY,IMDB-MULTI,COLLAB --method RetGK_I,RetGK_II --repetitions 3
 	$(PAPER_RUN) --deduplicate --table 2 --method RetGK_I,RetGK_II --repetitions 3
-	$(BIN)/python -m benchmarks.bench_paper $(DATA)
+	$(BIN)/python -m benchmarks.bench_paper $(DATA) --mnist $(MNIST)
 	$(MAKE) paper-report
 
 .PHONY: paper-report

@@ -1,6 +1,6 @@
 """The published method in plain NumPy against retgk, on a sample of every set of the tables.
 
-    python -m benchmarks.bench_paper FOLDER [--seconds 5] [--table 1 ...]
+    python -m benchmarks.bench_paper FOLDER [--mnist FOLDER] [--seconds 5] [--table 1 ...]
 
 From graphs to inner products, both in turn on the same random graphs; medians of three runs of each
 where a run takes less than five seconds, one run of each otherwise. The published method has one
@@ -27,7 +27,8 @@ from benchmarks.published import (
 )
 from benchmarks.records import add_record
 from retgk.kernels.node_kernels import median_distance
-from retgk.paper.paper_graphs import load_paper_set
+from retgk.paper.frankenstein import REBUILT
+from retgk.paper.paper_graphs import Sources, load_paper_set
 from retgk.paper.table_cells import TABLES, table_cells
 from retgk.paper.timed_matrices import embedding_matrix, exact_matrix
 
@@ -146,10 +147,10 @@ def runs_in_turn(published, ours):
     return times, plain, matrix
 
 
-def record_of(cell, folder, seconds, pool, scratch):
+def record_of(cell, sources, seconds, pool, scratch):
     settings = cell.settings
     uses = {use: settings[use] for use in ("uses_labels", "uses_attributes")}
-    graphs = load_paper_set(cell.dataset, folder, **uses).graphs
+    graphs = load_paper_set(cell.dataset, sources, **uses).graphs
     sample = sample_of(graphs, settings["kind"], seconds)
     is_exact = settings["kind"] == "exact"
     times, plain, matrix = runs_in_turn(
@@ -187,6 +188,7 @@ def record_of(cell, folder, seconds, pool, scratch):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--mnist", type=Path, help="without it, FRANKENSTEIN is left out")
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--table", type=int, nargs="+", default=list(TABLES))
     parser.add_argument("--set", nargs="+")
@@ -197,11 +199,13 @@ def main():
         for cell in table_cells(table)
         if cell.method in ("RetGK_I", "RetGK_II")
         and (not options.set or cell.dataset in options.set)
+        and (options.mnist or cell.dataset != REBUILT)
     ]
+    sources = Sources(options.folder, options.mnist)
     with Parallel(n_jobs=-1) as pool, tempfile.TemporaryDirectory() as scratch:
         warm_up(pool)
         for cell in cells:
-            record = record_of(cell, options.folder, options.seconds, pool, Path(scratch))
+            record = record_of(cell, sources, options.seconds, pool, Path(scratch))
             add_record("paper", record, "table", "set", "method")
 
 

@@ -17,6 +17,7 @@ import warnings
 
 import numpy as np
 
+from benchmarks.grakel_graphs import grakel_graphs
 from benchmarks.records import add_record, best_time
 from benchmarks.settings import load_setting
 
@@ -76,8 +77,6 @@ def best_of_a_second(function):
 
 
 def beside_grakel(folder, kind, setting):
-    from retgk.paper.peer_process import grakel_graphs
-
     data, graphs = loaded(folder, setting)
     native(kind, graphs).fit_transform(graphs[:3])  # compiles
     seconds = best_of_a_second(lambda: native(kind, graphs).fit_transform(graphs))

@@ -8,7 +8,7 @@ import pytest
 
 import retgk
 from retgk import GraphBatch
-from retgk.paper.paper_graphs import PaperSet
+from retgk.paper.paper_graphs import PaperSet, Sources
 from retgk.paper.records import code_digest, provenance, source_digest
 from retgk.paper.runner import Runner
 from retgk.paper.table_cells import table_cells, variation_cells
@@ -54,7 +54,7 @@ def test_another_edition_of_a_set_has_a_matrix_of_its_own(tmp_path):
         folder = tmp_path / edition
         folder.mkdir()
         write_set(folder, "MUTAG", n_graphs=n_graphs)
-        runner = Runner(folder, tmp_path / "cache")
+        runner = Runner(Sources(folder), tmp_path / "cache")
         found.append(len(runner.matrix(cell, runner.load(cell)).products))
     assert found == [40, 30]
 
@@ -73,8 +73,8 @@ def test_records_name_their_code():
 
 
 PRESENTING_PACKAGES = ("cli", "persistence", "plot")
-PRESENTING_MODULES = {"figures", "report", "report_fair", "report_tables", "report_text",
-                      "report_times", "table_results"}  # fmt: skip
+PRESENTING_MODULES = {"figures", "report", "report_fair", "report_peers", "report_tables",
+                      "report_text", "report_times", "table_results"}  # fmt: skip
 
 
 def is_presenting(name):

@@ -1,7 +1,5 @@
 """``retgk paper`` as people call it."""
 
-import sys
-
 import pytest
 from typer.testing import CliRunner
 
@@ -41,18 +39,18 @@ def test_times(tmp_path):
     assert "peak memory" in done.stderr
 
 
-def test_peers_that_are_missing(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "grakel", None)  # as if it were not installed
-    write_set(tmp_path, "MUTAG", 20)
-    options = ("run", "--table", 2, "--dataset", "MUTAG", "--repetitions", 1, "--data", tmp_path,
+def test_frankenstein_without_images(tmp_path):
+    write_set(tmp_path, "PROTEINS", 20)
+    options = ("run", "--table", 3, "--method", "RetGK_II", "--repetitions", 1, "--data", tmp_path,
                "--records", tmp_path / "r", "--cache", tmp_path)  # fmt: skip
-    done = call(*options)
+    done = call(*options, "--dataset", "PROTEINS,FRANKENSTEIN_rebuilt")
     assert done.exit_code == 0, done.output
-    assert "4 cells of its kernels are left out; pip install 'retgk[bench]'" in done.stderr
-    asked = call(*options, "--method", "WL")
+    left_out = "no images for FRANKENSTEIN; cells left out: 1; give --mnist FOLDER"
+    assert left_out in done.stderr
+    assert "1 records added" in done.stdout
+    asked = call(*options, "--dataset", "FRANKENSTEIN_rebuilt")
     assert asked.exit_code == 1
-    assert asked.stderr.splitlines()[-1].startswith("retgk: ")
-    assert "retgk[bench]" in asked.stderr.splitlines()[-1]
+    assert asked.stderr == "retgk: no images for FRANKENSTEIN; give --mnist FOLDER\n"
 
 
 def test_lists_with_commas(tmp_path):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import GraphBatch, as_batch
-from retgk.paper.paper_graphs import find_copies, load_paper_set
+from retgk.paper.paper_graphs import Sources, find_copies, load_paper_set
 
 
 def random_graph(rng, n_nodes, n_labels=2, n_attributes=0):
@@ -82,7 +82,7 @@ def test_counts_of_what_is_dropped():
 @pytest.mark.real_data
 def test_copies_in_a_real_set(data_folder):
     data = load_paper_set(
-        "MUTAG", data_folder, uses_labels=True, uses_attributes=False, deduplicate=True
+        "MUTAG", Sources(data_folder), uses_labels=True, uses_attributes=False, deduplicate=True
     )
     assert data.as_record() == {
         "n_graphs": 175, "n_classes": 2, "n_dropped": 13, "n_dropped_of_other_target": 0,

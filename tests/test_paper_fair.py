@@ -23,7 +23,7 @@ from retgk import (
 from retgk.cli.commands_paper import paper_app
 from retgk.paper.fair_folds import folds_digest, read_fair_folds
 from retgk.paper.fair_methods import FAIR_KINDS, FairWork
-from retgk.paper.paper_graphs import PaperSet
+from retgk.paper.paper_graphs import PaperSet, Sources
 from retgk.paper.records import read_records
 from retgk.paper.report import write_report
 from retgk.paper.report_fair import best_network, fair_results
@@ -70,7 +70,7 @@ def cell_of(dataset, method):
 
 
 def runner_of(folder, splits, **options):
-    return Runner(folder, folder / "cache", 1, splits=splits, **options)
+    return Runner(Sources(folder), folder / "cache", 1, splits=splits, **options)
 
 
 # Folds
@@ -264,8 +264,7 @@ class Kernel:
         if order["settings"]["n_iter"] >= {stop}:
             raise MemoryError("no memory")
         return np.eye(40) + 1
-peer_process.grakel_graphs = lambda graphs: graphs
-peer_process.grakel_kernel = lambda *_: Kernel()
+peer_process.peer_kernel = lambda *_: Kernel()
 peer_process.main(sys.argv[1])
 """
 

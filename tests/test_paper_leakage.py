@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from retgk import GraphBatch, GraphDataset, load_tudataset, save_tudataset
+from retgk.paper.paper_graphs import Sources
 from retgk.paper.protocols import stratified_folds
 from retgk.paper.runner import Runner
 from retgk.paper.table_cells import protocol_settings
@@ -54,7 +55,7 @@ def test_other_test_graphs_do_not_change_what_is_chosen(tmp_path, monkeypatch, m
     write_changed_set(original, changed)
     cell = cell_of(2, "MUTAG", method, "nested")
     before, after = (
-        choices_of(Runner(folder, folder / "cache").record(cell, 0))
+        choices_of(Runner(Sources(folder), folder / "cache").record(cell, 0))
         for folder in (original, changed)
     )
     assert before[FOLD] == after[FOLD]

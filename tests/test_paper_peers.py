@@ -1,4 +1,4 @@
-"""Kernels of GraKeL in processes that can be stopped."""
+"""Kernels of other authors in processes that can be stopped."""
 
 import json
 import os
@@ -6,12 +6,21 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from importlib.util import find_spec
 from textwrap import indent
 
 import numpy as np
 import pytest
 
+from retgk import (
+    GraphletKernel,
+    InvalidInputError,
+    Laplacian,
+    ShortestPathKernel,
+    WeisfeilerLehmanKernel,
+    load_tudataset,
+)
+from retgk.paper.paper_graphs import Sources
+from retgk.paper.peer_methods import peer_kernel
 from retgk.paper.peers import READY, Limits, PeerFailure, peer_matrix
 from retgk.paper.records import read_records
 from retgk.paper.runner import Runner
@@ -22,8 +31,6 @@ from .paper_sets import write_set
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of processes")
 
-needs_grakel = pytest.mark.skipif(find_spec("grakel") is None, reason="needs GraKeL")
-
 STAND_IN = """
 import fcntl, os, re, signal, sys, time
 from types import SimpleNamespace
@@ -33,18 +40,21 @@ from retgk.paper import peer_process
 
 class Kernel:
     def fit_transform(self, graphs):
+        if len(graphs) == 3:  # which compiles
+            return
 {kernel}
-        return 4 * np.eye(20)
+        return np.eye(20)
 
-def convert(graphs):
-{conversion}
+def load(order):
+{loading}
+    return list(range(20)), None
 
 {first}
-peer_process.grakel_graphs = convert
-peer_process.grakel_kernel = lambda *_: Kernel()
+peer_process.load_graphs = load
+peer_process.peer_kernel = lambda *_: Kernel()
 peer_process.main(sys.argv[1])
 """
-"""The program of a peer with another conversion and another kernel in place of GraKeL's."""
+"""The program of a peer with other graphs and another kernel."""
 
 
 @pytest.fixture(scope="module")
@@ -58,19 +68,21 @@ def cells_of(method):
     return [cell for cell in table_cells(2) if (cell.dataset, cell.method) == ("MUTAG", method)]
 
 
-def spec_of(sets, method="CSM"):
+def spec_of(sets, method="WL"):
     return {
         "dataset": "MUTAG",
         "deduplicate": False,
         "graphs": "digest",
         "settings": dict(cells_of(method)[0].settings),
-        "data_home": str(sets),
+        "sources": [str(sets), None],
+        "seed": 0,
+        "n_jobs": 1,
     }
 
 
-def program(*, first="", conversion="pass", kernel="pass"):
+def program(*, first="", loading="pass", kernel="pass"):
     code = STAND_IN.format(
-        first=first, conversion=indent(conversion, " " * 4), kernel=indent(kernel, " " * 8)
+        first=first, loading=indent(loading, " " * 4), kernel=indent(kernel, " " * 8)
     )
     return (sys.executable, "-c", code)
 
@@ -79,22 +91,36 @@ def quiet(*_):
     pass
 
 
-@needs_grakel
-@pytest.mark.parametrize("method", ["WL", "SP"])
+@pytest.mark.parametrize("method", ["WL", "SP", "GK"])
 def test_matrix_of_a_peer(sets, tmp_path, method):
-    matrix = peer_matrix(spec_of(sets, method), tmp_path, Limits(60, 8000))
-    assert matrix.products.shape == (20, 20)
-    assert np.allclose(matrix.products.diagonal(), 1)
+    spec = spec_of(sets, method)
+    matrix = peer_matrix(spec, tmp_path, Limits(60, 8000))
+    graphs = load_tudataset("MUTAG", sets, download=False).graphs.without_attributes()
+    kernels = {
+        "WL": WeisfeilerLehmanKernel(5),
+        "SP": ShortestPathKernel(),
+        "GK": GraphletKernel(5, random_state=0),
+    }
+    assert np.array_equal(matrix.products, kernels[method].fit_transform(graphs))
     assert matrix.seconds["gram"] > 0
 
 
-def test_seconds_are_those_of_the_kernel_in_one_thread(sets, tmp_path):
+def test_what_is_drawn_depends_on_the_seed(sets, tmp_path):
+    """In the matrix of a record too; kernels that draw nothing are computed once."""
+    runner = Runner(Sources(sets), tmp_path)
+    for method, n_matrices in (("GK", 2), ("WL", 1)):
+        (cell,) = cells_of(method)
+        one, two = (runner.matrix(cell, runner.load(cell), seed).products for seed in (0, 1))
+        assert np.array_equal(one, two) == (n_matrices == 1)
+        assert len(list(tmp_path.glob(f"MUTAG-{method}-*.npy"))) == n_matrices
+
+
+def test_seconds_are_those_of_the_kernel_alone(sets, tmp_path):
     clock = "now = [0.0]; peer_process.time = SimpleNamespace(perf_counter=lambda: now[0])"
-    peer = program(first=clock, conversion="now[0] += 5", kernel="now[0] += 2")
+    peer = program(first=clock, loading="now[0] += 5", kernel="now[0] += 2")
     matrix = peer_matrix(spec_of(sets), tmp_path, Limits(60, 8000), peer)
     assert np.array_equal(matrix.products, np.eye(20))
     assert matrix.seconds == {"rpf": 0.0, "gram": 2.0}
-    assert matrix.facts["n_jobs"] == 1
     assert matrix.facts["peak_mb"] > 1
 
 
@@ -114,11 +140,10 @@ def test_limits_are_raised_if_one_is_higher_and_none_lower(now, is_raised):
     assert Limits(*now).are_raised([600.0, 8000.0]) is is_raised
 
 
-@needs_grakel
 def test_peer_is_stopped_by_time_and_that_is_remembered(sets, tmp_path):
     spec = spec_of(sets)
     with pytest.raises(PeerFailure, match="did not finish in 0 s"):
-        peer_matrix(spec, tmp_path, Limits(0.01, 8000))
+        peer_matrix(spec, tmp_path, Limits(0.01, 8000), program(kernel="time.sleep(60)"))
     again = program(kernel="raise ValueError('tried again')")
     for limits in (Limits(0.01, 8000), Limits(5, 7999)):
         with pytest.raises(PeerFailure, match="did not finish in 0 s"):
@@ -127,14 +152,13 @@ def test_peer_is_stopped_by_time_and_that_is_remembered(sets, tmp_path):
         peer_matrix(spec, tmp_path, Limits(5, 8000), again)
 
 
-@needs_grakel
 def test_peer_is_stopped_by_memory(sets, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONDEVMODE", raising=False)  # its allocator aborts where memory ends
     with pytest.raises(PeerFailure, match="did not fit into 10 MB"):
-        peer_matrix(spec_of(sets, "WL"), tmp_path, Limits(60, 10))
+        peer_matrix(spec_of(sets), tmp_path, Limits(60, 10))
 
 
-@pytest.mark.parametrize("part", ["conversion", "kernel"])
+@pytest.mark.parametrize("part", ["loading", "kernel"])
 def test_memory_is_limited_from_the_start(sets, tmp_path, part):
     peer = program(**{part: "bytearray(3 * 2**30)"})
     with pytest.raises(PeerFailure, match="did not fit into 3000 MB"):
@@ -150,25 +174,25 @@ def test_files_called_memory_are_no_sign_of_it(sets, tmp_path):
         peer_matrix(spec_of(sets), tmp_path, Limits(20, 8000), peer)
 
 
-def test_conversion_has_a_limit_of_its_own(sets, tmp_path):
-    limits = Limits(0.01, 8000, least_conversion_seconds=0.05)
-    with pytest.raises(PeerFailure, match="its graphs were not loaded and converted in 0 s"):
-        peer_matrix(spec_of(sets), tmp_path, limits, program(conversion="time.sleep(60)"))
-    assert limits.conversion_seconds == 0.05
-    assert Limits(600, 8000).conversion_seconds == 600
-    assert Limits(20, 8000).conversion_seconds == 300
+def test_loading_has_a_limit_of_its_own(sets, tmp_path):
+    limits = Limits(0.01, 8000, least_preparation_seconds=0.05)
+    with pytest.raises(PeerFailure, match="its graphs were not loaded in 0 s"):
+        peer_matrix(spec_of(sets), tmp_path, limits, program(loading="time.sleep(60)"))
+    assert limits.preparation_seconds == 0.05
+    assert Limits(600, 8000).preparation_seconds == 600
+    assert Limits(20, 8000).preparation_seconds == 300
 
 
 @pytest.mark.parametrize(
     ("says", "message"),
     [
-        ("nothing", "its graphs were not loaded and converted in 0 s"),
+        ("nothing", "its graphs were not loaded in 0 s"),
         (READY, "did not finish in 0 s"),
     ],
 )
 def test_peer_that_cannot_stop_itself_is_stopped(sets, tmp_path, says, message):
     code = f"import time; print({says!r}, flush=True); time.sleep(60)"  # no limit of its own
-    limits = Limits(0.01, 8000, least_conversion_seconds=0.05, grace_seconds=3.0)
+    limits = Limits(0.01, 8000, least_preparation_seconds=0.05, grace_seconds=3.0)
     start = time.monotonic()
     with pytest.raises(PeerFailure, match=message):
         peer_matrix(spec_of(sets), tmp_path, limits, (sys.executable, "-c", code))
@@ -244,20 +268,20 @@ def is_locked(path):
 
 def runner_of(sets, folder, seconds, kernel):
     limits, peer = Limits(seconds, 8000), program(kernel=kernel)
-    return Runner(sets, folder / "cache", limits=limits, peer_program=peer)
+    return Runner(Sources(sets), folder / "cache", limits=limits, peer_program=peer)
 
 
 def test_failure_is_a_record_and_is_not_tried_again(sets, tmp_path):
-    path, tasks = tmp_path / "records.jsonl", ordered_tasks(cells_of("CSM"), 3)
+    path, tasks = tmp_path / "records.jsonl", ordered_tasks(cells_of("WL"), 3)
     slow, said = runner_of(sets, tmp_path, 0.01, "time.sleep(60)"), []
     assert run_tasks_into(path, tasks, slow, lambda text, *_: said.append(text)) == 1
     assert said == [
-        "[1/3] table 2, MUTAG, CSM, protocol paper, repetition 1", "    did not finish in 0 s",
+        "[1/3] table 2, MUTAG, WL, protocol paper, repetition 1", "    did not finish in 0 s",
     ]  # fmt: skip
     said.clear()
     assert run_tasks_into(path, tasks, slow, lambda text, *_: said.append(text)) == 0
     assert said == [
-        "[1/3] table 2, MUTAG, CSM, protocol paper, repetition 1",
+        "[1/3] table 2, MUTAG, WL, protocol paper, repetition 1",
         "    not tried again: did not finish in 0 s",
     ]
     for protocol in ("nested", "time"):  # they need the same matrix
@@ -273,7 +297,7 @@ def test_failure_is_a_record_and_is_not_tried_again(sets, tmp_path):
 
 def test_success_with_raised_limits_makes_up_for_a_failure(sets, tmp_path):
     """Repetitions that are wanted later are computed, from the matrix that is there."""
-    path, cells = tmp_path / "records.jsonl", cells_of("CSM")
+    path, cells = tmp_path / "records.jsonl", cells_of("WL")
     low, high = (runner_of(sets, tmp_path, seconds, "time.sleep(1)") for seconds in (0.01, 60))
     assert run_tasks_into(path, ordered_tasks(cells, 2), low, quiet) == 1
     assert run_tasks_into(path, ordered_tasks(cells, 2), high, quiet) == 2
@@ -282,16 +306,13 @@ def test_success_with_raised_limits_makes_up_for_a_failure(sets, tmp_path):
     assert failures == ["did not finish in 0 s", None, None, None, None]
 
 
-def test_graphs_of_grakel():
-    pytest.importorskip("grakel")
-    from retgk import GraphBatch
-    from retgk.paper.peer_process import grakel_graphs, normalize
-
-    path = GraphBatch.from_edges(3, [[0, 1], [1, 2]], symmetrize=True)
-    (graph,) = grakel_graphs(path)
-    assert graph.get_labels(purpose="dictionary") == {0: 1, 1: 2, 2: 1}
-    labelled = path.with_labels(["C", "N", "C"]).with_attributes([[0.5], [1.5], [2.5]])
-    (graph,) = grakel_graphs(labelled)
-    codes = [labelled.labels[0], labelled.labels[1]]
-    assert graph.get_labels(purpose="dictionary")[1] == (codes[1], (1.5,))
-    assert np.array_equal(normalize(np.diag([4.0, 0.0])), np.diag([1.0, 0.0]))
+def test_settings_are_parameters_of_the_class(sets):
+    graphs = load_tudataset("MUTAG", sets, download=False).graphs
+    settings = dict(cells_of("WL")[0].settings)
+    assert peer_kernel(settings, graphs).get_params()["start"] == "labels"
+    assert peer_kernel(settings, graphs.without_labels()).get_params()["start"] == "degrees"
+    assert peer_kernel({**settings, "start": "none"}, graphs).get_params()["start"] == "none"
+    with_attributes = {**cells_of("SP")[0].settings, "attribute_kernel": {"Laplacian": 2}}
+    assert peer_kernel(with_attributes, graphs).attribute_kernel == Laplacian(2)
+    with pytest.raises(InvalidInputError, match="WeisfeilerLehmanKernel has no parameter 'depth'"):
+        peer_kernel({**settings, "depth": 3}, graphs)

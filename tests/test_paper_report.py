@@ -8,10 +8,12 @@ from html.parser import HTMLParser
 import pytest
 
 from retgk import InvalidInputError
+from retgk.paper.peer_methods import METHODS
 from retgk.paper.report import write_report
+from retgk.paper.report_peers import peers_note
 from retgk.paper.report_tables import Entry, Grid
 from retgk.paper.report_times import seconds_text
-from retgk.paper.table_cells import figure_cells, read_settings
+from retgk.paper.table_cells import TABLES, figure_cells, read_settings
 from tests.paper_records import MUTAG, cell_of, made_up, write
 
 
@@ -22,7 +24,7 @@ def full(tmp_path_factory):
     records.append(made_up(cell_of(2, "MUTAG", "RetGK_II"), accuracy=0.80))
     records.append(made_up(cell_of(2, "MUTAG", "RetGK_I", "nested"), accuracy=0.88))
     records.append(made_up(cell_of(2, "MUTAG", "RetGK_I", deduplicate=True), accuracy=0.87))
-    stopped = made_up(cell_of(2, "MUTAG", "CSM"), failure="did not finish in 600 s")
+    stopped = made_up(cell_of(2, "MUTAG", "SP"), failure="did not finish in 600 s")
     del stopped["accuracies"], stopped["seconds"]
     records.append(stopped)
     records += [
@@ -44,17 +46,19 @@ def test_markdown(folder):
     text = (folder / "report.md").read_text("utf-8")
     assert "91.0 (1.0)<br>paper 90.3 (1.1), +0.6 sd" in text
     assert "**80.0 ▼**<br>paper 90.1 (1.0), -10.1 sd" in text
-    assert "did not finish in 600 s; paper 85.4 (1.2)" in text
-    assert "FRANKENSTEIN stays open: its 780 attributes are not to be had." in text
+    assert "did not finish in 600 s; paper 85.2 (2.3)" in text
+    assert (
+        "FRANKENSTEIN_rebuilt: FRANKENSTEIN's own 780 attributes are not to be had; it is" in text
+    )
     assert "| Table 2 | 18 | 1 | 0 | 2 | 15 | 1 to 3 |" in text
     assert "| MUTAG | RetGK_I | Table 2 | 90.3 (1.1) | 91.0 (1.0) | 88.0 | -3.0 | 3, 1 |" in text
     assert "| 91.0 (1.0) | 87.0 | -4.0 | 3 (1) |" in text
     assert "| RetGK_I | 38m4s | 3.5 s† | 1 s | 2 s | 0.5 s | MUTAG | 1 of 9, MUTAG only |" in text
-    assert "| MUTAG | CSM | Table 2 |  | did not finish in 600 s |  |  |" in text
+    assert "| MUTAG | SP | Table 2 |  | did not finish in 600 s |  |  |" in text
     assert "S=5: +10.0" in text
-    assert "| *paper 87.4 (2.7)* |" in text
+    assert "paper 87.4 (2.7)" in text
     assert "| not run<br>paper >24h |" in text
-    assert "| no data<br>paper 76.4 (0.3) |" in text
+    assert "| FRANKENSTEIN_rebuilt | not run<br>paper 76.4 (0.3) |" in text
     assert "## Cells outside the tolerance\n" in text
     assert "Fewer than 10 repetitions: MUTAG RetGK_I (3), MUTAG RetGK_II (1)" in text
     times = text[text.index("## Total time of kernel computation\n") :].partition("\n## ")[0]
@@ -78,25 +82,52 @@ def test_legend_explains_the_marks_that_a_form_has(folder):
 
 
 def test_peers_are_not_judged(tmp_path):
-    """Their settings are not the paper's."""
+    """The paper does not state their settings; those that are far off are listed."""
     path = write(tmp_path / "r", [made_up(cell_of(2, "MUTAG", "WL"), r) for r in range(10)])
     write_report([path], tmp_path)
     text = (tmp_path / "report.md").read_text("utf-8")
     assert "| 50.0 (0.0)<br>paper 84.4 (1.5), -22.9 sd |" in text
     assert "Fewer than" not in text
     assert "There are none." in text
+    section = text[text.index("## Methods of other authors: over three deviations") :]
+    section = section.partition("\n## ")[0]
+    assert "| MUTAG | WL | Table 2 | 84.4 (1.5) | 50.0 (0.0) | -22.9 | Here n_iter = 5" in section
+    assert "1 of the 1 cells of other authors" in section
 
 
-def test_what_peers_see_of_each_table(folder):
-    text = (folder / "report.md").read_text("utf-8")
-    notes = re.findall("GraKeL's kernels: (.*)\\.", text)
+def test_peers_within_three_deviations_are_not_listed(tmp_path):
+    near = [made_up(cell_of(2, "MUTAG", "WL"), r, 0.844 - 0.04) for r in range(10)]
+    write_report([write(tmp_path / "r", near)], tmp_path)
+    text = (tmp_path / "report.md").read_text("utf-8")
+    assert "0 of the 1 cells of other authors" in text
+    assert "| MUTAG | WL | Table 2 | 84.4" not in text
+
+
+def test_records_of_grakel_are_left_out_and_counted(tmp_path):
+    cell = cell_of(2, "MUTAG", "WL")
+    old = made_up(cell, 1, 0.1, settings={**cell.settings, "kind": "grakel"})
+    other = made_up(cell, 1, 0.2, settings={**cell.settings, "n_iter": 3})
+    write_report([write(tmp_path / "r", [made_up(cell, 0, 0.84), old, other])], tmp_path)
+    text = (tmp_path / "report.md").read_text("utf-8")
+    assert "| 84.0<br>paper 84.4 (1.5), -0.3 sd |" in text
+    assert "Left out, of no cell of this version: 1 record." in text
+    assert "Left out, of GraKeL's kernels, in whose place native ones stand: 1 record." in text
+
+
+def test_what_peers_see_of_each_table(monkeypatch):
+    for method in set(METHODS) - {"WL", "SP", "GK"}:
+        monkeypatch.delitem(METHODS, method)
+    notes = [peers_note(table).removeprefix("Methods of other authors: ") for table in TABLES]
     degrees = "see node degrees in place of labels"
-    graphlets = "GK (k=5, n_samples=100) sees edges alone, no labels"
+    graphlets = "GK (k=5) sees edges alone, no labels"
+    trained = "batch_size={}, learning_rate=0.001)"
+    pscn = f"PSCN (k=10, n_epochs=50, {trained.format(32)}"
+    dgcnn = f"DGCNN (n_epochs=100, {trained.format(50)}"
     assert notes == [
-        f"WL (n_iter=5) and SP {degrees}; {graphlets}",
-        f"SP, WL (n_iter=5) and CSM (k=5) see labels; {graphlets}",
-        f"WL (n_iter=5) and SP {degrees}, no attributes",
-        "CSM (k=5) sees labels and attributes; WL (n_iter=5) and SP see labels, no attributes",
+        f"WL (n_iter=5), SP and {pscn} {degrees}; {graphlets}.",
+        f"SP, WL (n_iter=5), {pscn} and {dgcnn} see labels; {graphlets}.",
+        f"WL (n_iter=5) and SP {degrees}, no attributes.",
+        "WL (n_iter=5) and SP see labels, no attributes.",
     ]
 
 
@@ -129,7 +160,7 @@ def test_cells_as_numbers(folder):
     assert rows["2", "MUTAG", "RetGK_I", "nested", "0"]["mean"] == "88.0"
     assert rows["2", "MUTAG", "RetGK_I", "nested", "0"]["verdict"] == ""
     assert rows["2", "MUTAG", "RetGK_I", "paper", "1"]["mean"] == "87.0"
-    assert rows["2", "MUTAG", "CSM", "paper", "0"]["failure"] == "did not finish in 600 s"
+    assert rows["2", "MUTAG", "SP", "paper", "0"]["failure"] == "did not finish in 600 s"
     quoted = rows["2", "MUTAG", "DGK", "paper", "0"]
     assert (quoted["mean"], quoted["n"], quoted["published"]) == ("", "0", "87.4")
 
@@ -245,11 +276,11 @@ def test_times_that_were_taken_beside_accuracies_are_marked(tmp_path):
 
 
 def test_totals_name_the_sets_that_they_lack(tmp_path):
-    sets = [name for name in read_settings("table_3")["sets"] if name != "FRANKENSTEIN"]
+    sets = [name for name in read_settings("table_3")["sets"] if name != "FRANKENSTEIN_rebuilt"]
     records = [made_up(cell_of(3, name, "RetGK_I")) for name in sets]
     write_report([write(tmp_path / "r", records)], tmp_path)
     text = (tmp_path / "report.md").read_text("utf-8")
-    assert "| all | 4 of 5, without FRANKENSTEIN |" in text
+    assert "| all | 4 of 5, without FRANKENSTEIN_rebuilt |" in text
 
 
 def test_times_of_machines_are_medians_with_their_threads(tmp_path):

@@ -4,18 +4,19 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from retgk import RetGKEmbedding, RetGKKernel, load_tudataset
+from retgk import InvalidInputError, RetGKEmbedding, RetGKKernel, load_tudataset
+from retgk.paper.frankenstein import REBUILT
+from retgk.paper.paper_graphs import Sources
 from retgk.paper.records import read_records
 from retgk.paper.runner import Runner
 from retgk.paper.table_cells import chosen_cells
-from retgk.paper.tasks import ordered_tasks, run_tasks_into, without_missing_peers
+from retgk.paper.tasks import lacks, ordered_tasks, run_tasks_into
 from retgk.paper.timed_matrices import exact_matrix, matrix_path
 
 from .paper_records import cell_of
@@ -34,7 +35,7 @@ def sets(tmp_path_factory):
 
 @pytest.fixture
 def runner(sets, tmp_path):
-    return Runner(sets, tmp_path / "cache")
+    return Runner(Sources(sets), tmp_path / "cache")
 
 
 def quiet(*_):
@@ -142,7 +143,7 @@ def test_copies_are_dropped_and_counted(tmp_path):
     twice = GraphBatch.concatenate([data.graphs, data.graphs[:5]])
     targets = np.concatenate([data.targets, data.targets[:4], 1 - data.targets[4:5]])
     save_tudataset(GraphDataset(twice, targets, "MUTAG"), tmp_path)
-    runner = Runner(tmp_path, tmp_path / "cache")
+    runner = Runner(Sources(tmp_path), tmp_path / "cache")
     record = runner.record(cell_of(2, "MUTAG", "RetGK_II", deduplicate=True), 0)
     assert record["deduplicate"] is True
     assert (record["n_graphs"], record["n_dropped"]) == (30, 5)
@@ -171,12 +172,18 @@ def test_cheap_work_comes_first_and_nothing_twice():
     assert tasks[-1].cell.dataset == "REDDIT-MULTI-12K"
 
 
-def test_without_grakel_its_cells_are_left_out(monkeypatch):
-    cells = chosen_cells(tables=[2], sets=["MUTAG"])
-    monkeypatch.setitem(sys.modules, "grakel", None)  # as if it were not installed
-    possible, n_left_out = without_missing_peers(cells)
-    assert {cell.method for cell in possible} == {"RetGK_I", "RetGK_II"}
-    assert n_left_out == 4
+def test_what_cells_lack(tmp_path):
+    cells = chosen_cells(tables=[3])
+    (images,) = [lack for lack in lacks(Sources(tmp_path)) if "images" in lack.what]
+    assert {cell.dataset for cell in cells if images.is_needed(cell)} == {REBUILT}
+    assert not any("images" in lack.what for lack in lacks(Sources(tmp_path, tmp_path)))
+
+
+def test_an_incomplete_synthie_is_refused(tmp_path):
+    write_set(tmp_path, "Synthie")
+    runner = Runner(Sources(tmp_path), tmp_path / "cache")
+    with pytest.raises(InvalidInputError, match=r"Synthie has [\d,]+ nodes here, 38,000 in full"):
+        runner.load(cell_of(3, "Synthie", "RetGK_I"))
 
 
 def test_times_are_measured_from_scratch(runner):

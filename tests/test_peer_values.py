@@ -247,7 +247,7 @@ def test_large_graphs_ask_for_samples():
 
 
 def grakel_matrix(kernel, graphs):
-    from retgk.paper.peer_process import grakel_graphs
+    from benchmarks.grakel_graphs import grakel_graphs
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # GraKeL's own

@@ -13,6 +13,7 @@ from retgk.cli.options import Debugging, FileRole
 from retgk.cli.terminal import print_line, print_warning, visible
 
 if TYPE_CHECKING:
+    from retgk.paper.paper_graphs import Sources
     from retgk.paper.table_cells import Cell
 
 __all__ = ["paper_app"]
@@ -71,6 +72,11 @@ def run_cells(
     data: Annotated[
         Path | None, typer.Option(help="Folder of the sets; default: download them.")
     ] = None,
+    mnist: Annotated[
+        Path | None,
+        FileRole.READ,
+        typer.Option(help="Folder of MNIST's training images, of which FRANKENSTEIN is rebuilt."),
+    ] = None,
     splits: Annotated[
         Path | None,
         FileRole.READ,
@@ -79,11 +85,14 @@ def run_cells(
     cache: Annotated[
         Path | None, typer.Option(help="Folder for matrices; default: the user's cache folder.")
     ] = None,
-    limit_seconds: Annotated[float, typer.Option(help="For the matrix of a peer.")] = 600.0,
-    limit_megabytes: Annotated[float, typer.Option(help="For the matrix of a peer.")] = 8000.0,
+    limit_seconds: Annotated[
+        float, typer.Option(help="For the matrix of a peer, or all folds of a network.")
+    ] = 600.0,
+    limit_megabytes: Annotated[float, typer.Option(help="For the same.")] = 8000.0,
     n_jobs: Annotated[int | None, typer.Option(help="Threads; default: all cores.")] = None,
 ) -> None:
     """Compute what the records lack; it may be killed, and goes on when called again."""
+    from retgk.paper.paper_graphs import Sources
     from retgk.paper.peers import Limits
     from retgk.paper.runner import Runner
     from retgk.paper.table_cells import Protocol, chosen_cells
@@ -102,9 +111,10 @@ def run_cells(
         protocols=protocols,
         deduplicate=deduplicate,
     )
-    cells = _cells_with_packages(cells, asked=method is not None)
+    sources = Sources(data, mnist)
+    cells = _possible_cells(cells, sources, is_asked=bool(method or dataset))
     limits = Limits(limit_seconds, limit_megabytes)
-    runner = Runner(data, cache or default_cache(), n_jobs, limits, splits=splits)
+    runner = Runner(sources, cache or default_cache(), n_jobs, limits, splits=splits)
     with _progress_lines() as say:
         n_written = run_tasks_into(records, ordered_tasks(cells, repetitions), runner, say)
     print_line(f"{n_written} records added to {records}")
@@ -131,7 +141,29 @@ def write_paper_report(
     print_line(str(write_report(records or [DEFAULT_RECORDS], output, baseline)))
 
 
-for _each in (run_cells, write_paper_report):
+@command(
+    name="frankenstein", examples=["retgk paper frankenstein --data sets --mnist mnist --seed 1"]
+)
+def rebuild_frankenstein(
+    common: Debugging,  # noqa: ARG001
+    mnist: Annotated[
+        Path, FileRole.READ, typer.Option(help="Folder of MNIST's training images and labels.")
+    ],
+    data: Annotated[
+        Path | None, FileRole.READ, typer.Option(help="Folder that has FRANKENSTEIN_atoms.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the images that are drawn.")] = 0,
+    output: Annotated[
+        Path, typer.Option(help="Folder for the new one, FRANKENSTEIN_rebuilt_SEED.")
+    ] = Path(),
+) -> None:
+    """Rebuild FRANKENSTEIN by its recipe, from molecules and MNIST; it is not the original."""
+    from retgk.paper.frankenstein import write_rebuilt
+
+    print_line(str(write_rebuilt(data, mnist, seed, output)))
+
+
+for _each in (run_cells, write_paper_report, rebuild_frankenstein):
     _each.add_to(paper_app)
 
 
@@ -150,20 +182,20 @@ def _numbers(option: str, values: list[str] | None) -> list[int] | None:
     return [int(part) for part in parts]
 
 
-def _cells_with_packages(cells: "list[Cell]", asked: bool) -> "list[Cell]":
-    """Leave out cells whose packages are missing; an error if the user asked for them."""
-    from retgk.paper.tasks import without_missing_peers
-    from retgk.runtime.optional_packages import optional_module
+def _possible_cells(cells: "list[Cell]", sources: "Sources", is_asked: bool) -> "list[Cell]":
+    """Leave out cells that lack something; an error if the user asked for nothing else."""
+    from retgk.errors import InvalidInputError
+    from retgk.paper.tasks import lacks
 
-    possible, n_left_out = without_missing_peers(cells)
-    if n_left_out and asked:
-        optional_module("grakel", "bench")
-    if n_left_out:
-        print_warning(
-            f"GraKeL is not installed: {n_left_out} cells of its kernels are left out; "
-            "pip install 'retgk[bench]'"
-        )
-    return possible
+    for lack in lacks(sources):
+        possible = [cell for cell in cells if not lack.is_needed(cell)]
+        n_left_out = len(cells) - len(possible)
+        if n_left_out and not possible and is_asked:
+            raise InvalidInputError(f"{lack.what}; {lack.remedy}")
+        if n_left_out:
+            print_warning(f"{lack.what}; cells left out: {n_left_out}; {lack.remedy}")
+        cells = possible
+    return cells
 
 
 @contextmanager

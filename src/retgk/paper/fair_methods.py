@@ -209,7 +209,7 @@ def _compile_phases(work: FairWork, features: NodeFeatures) -> None:
     _phase_products(work, features)
 
 
-# Kernels of GraKeL
+# Kernels of other authors
 
 
 def _peer_options(work: FairWork, _known: Ints) -> list[Option]:
@@ -271,6 +271,6 @@ class FairKind:
 FAIR_KINDS = {
     "levels": FairKind(_level_options, _compile_levels),
     "phases": FairKind(_phase_options, _compile_phases),
-    "grakel": FairKind(_peer_options),
+    "native": FairKind(_peer_options),
 }
 """By the `kind` of a method in ``settings/fair.toml``, but for the classifier."""

@@ -1,6 +1,7 @@
 """The graphs of a cell: a set with what a table uses of it, with or without copies of graphs."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Codes, Floats, Ints
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.io.datasets.tudataset import load_tudataset
+from retgk.io.graph_dataset import GraphDataset
+from retgk.paper.frankenstein import ATOMS, REBUILT, digit_images, rebuilt_frankenstein
 from retgk.walks.return_probabilities import return_probabilities
 
-__all__ = ["Copies", "PaperSet", "find_copies", "load_paper_set"]
+__all__ = ["Copies", "PaperSet", "Sources", "find_copies", "load_paper_set"]
 
 _N_PROJECTIONS = 3
 _TOLERANCE = 1e-9
@@ -55,21 +59,38 @@ class PaperSet:
         }
 
 
+class Sources(NamedTuple):
+    """Where sets come from: a folder of them, None to download, and one of MNIST's images."""
+
+    data_home: Path | None = None
+    mnist: Path | None = None
+
+    def as_text(self) -> list[str | None]:
+        """Give both as JSON has them."""
+        return [None if path is None else str(path) for path in self]
+
+    @classmethod
+    def from_text(cls, texts: Iterable[str | None]) -> "Sources":
+        """Make it from what `as_text` gave."""
+        return cls(*(None if text is None else Path(text) for text in texts))
+
+
 def load_paper_set(
     name: str,
-    data_home: Path | None,
+    sources: Sources,
     *,
     uses_labels: bool,
     uses_attributes: bool,
     deduplicate: bool = False,
+    seed: int = 0,
 ) -> PaperSet:
     """
     Load a set with what a table uses of it.
 
-    Nothing is downloaded into a `data_home` that is given. `deduplicate` drops copies of graphs;
-    labels and attributes tell graphs apart only if they are used.
+    Nothing is downloaded into a folder of sets that is given. `deduplicate` drops copies of graphs;
+    labels and attributes tell graphs apart only if they are used. The `seed` draws what is rebuilt.
     """
-    data = load_tudataset(name, data_home, download=data_home is None)
+    data = _rebuilt(sources, seed) if name == REBUILT else _stored(name, sources.data_home)
     assert data.targets is not None
     graphs = data.graphs
     graphs = graphs if uses_labels else graphs.without_labels()
@@ -83,6 +104,19 @@ def load_paper_set(
         copies.n_dropped(),
         copies.n_of_other_target(data.targets),
     )
+
+
+def _stored(name: str, data_home: Path | None) -> GraphDataset:
+    return load_tudataset(name, data_home, download=data_home is None)
+
+
+def _rebuilt(sources: Sources, seed: int) -> GraphDataset:
+    if sources.mnist is None:
+        raise InvalidInputError(
+            f"{REBUILT} is made of molecules and of MNIST's images; give their folder (--mnist)"
+        )
+    atoms = load_tudataset(ATOMS, sources.data_home, download=False)
+    return rebuilt_frankenstein(atoms, digit_images(sources.mnist), seed)
 
 
 class Copies(NamedTuple):

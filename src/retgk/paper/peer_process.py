@@ -1,4 +1,5 @@
-"""One kernel of GraKeL on one set: ``python -m retgk.paper.peer_process ORDER``.
+"""
+One method of other authors on one set: ``python -m retgk.paper.peer_process ORDER``.
 
 A process of its own, so that it can be stopped. The order is JSON, see `retgk.paper.peers`. A line
 of the output says when the kernel begins; the last is JSON with the seconds that it took.
@@ -12,100 +13,28 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from retgk.array_types import Floats
 from retgk.graphs.batch import GraphBatch
-from retgk.paper.paper_graphs import load_paper_set
+from retgk.paper.paper_graphs import Sources, load_paper_set
+from retgk.paper.peer_methods import peer_kernel
 from retgk.paper.peers import READY
+from retgk.paper.svm import Targets
 from retgk.runtime.memory import peak_megabytes
-from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.storage import atomic_path
 
-__all__ = ["GRAKEL_KERNELS", "grakel_graphs", "grakel_kernel", "main", "normalize"]
+__all__ = ["load_graphs", "main"]
+
+_N_WARM = 3
 
 _STANDARD_INPUT = 0
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
-
-
-def grakel_graphs(graphs: GraphBatch) -> list[Any]:
-    """
-    Graphs of GraKeL; node degrees are the labels where there are none.
-
-    With attributes, the label of a node is the pair of its label and its attributes.
-    """
-    grakel = optional_module("grakel", "bench")
-    labels = (graphs.labels if graphs.has_labels else np.diff(graphs.indptr)).tolist()
-    if graphs.n_attributes:
-        labels = list(zip(labels, map(tuple, graphs.attributes.tolist()), strict=True))
-    converted = []
-    for graph, first in zip(graphs, graphs.node_ptr, strict=False):
-        neighbours = np.split(graph.indices, graph.indptr[1:-1])
-        edges = {i: dict.fromkeys(map(int, js), 1.0) for i, js in enumerate(neighbours)}
-        own = dict(enumerate(labels[first : first + graph.n_nodes]))
-        alike = {(i, j): 0 for i, ends in edges.items() for j in ends}  # for those that want some
-        converted.append(grakel.Graph(edges, node_labels=own, edge_labels=alike))
-    return converted
-
-
-def grakel_kernel(settings: Mapping[str, Any], n_attributes: int = 0) -> Any:
-    """Kernel of GraKeL, not fitted; `kernel` in the settings is a name of `GRAKEL_KERNELS`."""
-    grakel = optional_module("grakel", "bench")
-    return GRAKEL_KERNELS[settings["kernel"]](grakel, settings, n_attributes)
-
-
-def _weisfeiler_lehman(grakel: Any, settings: Mapping[str, Any], _n_attributes: int) -> Any:
-    base = grakel.VertexHistogram
-    return grakel.WeisfeilerLehman(n_iter=settings["n_iter"], base_graph_kernel=base)
-
-
-def _shortest_path(grakel: Any, _settings: Mapping[str, Any], _n_attributes: int) -> Any:
-    return grakel.ShortestPath()
-
-
-def _graphlets(grakel: Any, settings: Mapping[str, Any], _n_attributes: int) -> Any:
-    sampling = {"n_samples": settings["n_samples"]}
-    return grakel.GraphletSampling(k=settings["k"], sampling=sampling, random_state=0)
-
-
-def _subgraph_matching(grakel: Any, settings: Mapping[str, Any], n_attributes: int) -> Any:
-    return grakel.SubgraphMatching(k=settings["k"], kv=_NodeKernel(n_attributes), lw="uniform")
-
-
-GRAKEL_KERNELS: dict[str, Callable[[Any, Mapping[str, Any], int], Any]] = {
-    "WL": _weisfeiler_lehman,
-    "SP": _shortest_path,
-    "GK": _graphlets,
-    "CSM": _subgraph_matching,
-}
-"""Makers of kernels, by the names of columns of the tables."""
-
-
-class _NodeKernel:
-    """Equality of labels, times a Laplacian of attributes where there are any."""
-
-    def __init__(self, n_attributes: int) -> None:
-        self.n_attributes = n_attributes
-
-    def __call__(self, x: Any, y: Any) -> float:
-        if not self.n_attributes:
-            return float(x == y)
-        if x[0] != y[0]:
-            return 0.0
-        distance = np.linalg.norm(np.subtract(x[1], y[1]))
-        return float(np.exp(-distance / np.sqrt(self.n_attributes)))
-
-
-def normalize(matrix: Floats) -> Floats:
-    """Scale to ``K(G, H) / sqrt(K(G, G) K(H, H))``; a graph whose kernel is zero stays zero."""
-    diagonal = matrix.diagonal()
-    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    return matrix * scale[:, None] * scale
 
 
 def _end_with_parent() -> None:
@@ -135,40 +64,64 @@ def _time_limit(seconds: float) -> Iterator[None]:
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _graphs_and_kernel(order: Mapping[str, Any]) -> tuple[list[Any], Any]:
-    """Graphs and kernel of GraKeL that are ordered."""
-    settings, home = order["settings"], order["data_home"]
+def load_graphs(order: Mapping[str, Any]) -> tuple[GraphBatch, Targets]:
+    """Load the graphs that are ordered, and their classes; labels of edges have no part."""
+    settings = order["settings"]
     data = load_paper_set(
         order["dataset"],
-        None if home is None else Path(home),
+        Sources.from_text(order["sources"]),
         uses_labels=settings["uses_labels"],
         uses_attributes=settings["uses_attributes"],
         deduplicate=order["deduplicate"],
+        seed=order["seed"],
     )
-    return grakel_graphs(data.graphs), grakel_kernel(settings, data.graphs.n_attributes)
+    return data.graphs.without_edge_labels(), data.targets
 
 
 def main(text: str) -> None:
     """
-    Make the matrix that is ordered, and print what it took.
+    Do what is ordered, and print what it took.
 
-    The order is JSON of the `spec` of `retgk.paper.peers.peer_matrix` with a `path` and the limits.
+    The order is JSON of the `spec` of `retgk.paper.peers.peer_report` with a `path` and the limits.
     """
-    warnings.simplefilter("ignore")  # GraKeL's own
+    warnings.simplefilter("ignore")  # of attributes, which are the paper's
     order = json.loads(text)
     _end_with_parent()
     _limit_memory(order["megabytes"])
-    with _time_limit(order["conversion_seconds"]):
-        graphs, kernel = _graphs_and_kernel(order)
+    is_network = order["settings"]["kind"] == "network"
+    report = _network_report(order) if is_network else _matrix_report(order)
+    print(json.dumps({**report, "peak_mb": round(peak_megabytes(), 1)}))
+
+
+def _matrix_report(order: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the matrix of a kernel, and give the seconds that it took."""
+    with _time_limit(order["preparation_seconds"]):
+        graphs, _ = load_graphs(order)
+        kernel = peer_kernel(order["settings"], graphs, order["seed"], order["n_jobs"])
+        kernel.fit_transform(graphs[:_N_WARM])  # compiles
     print(READY, flush=True)
     with _time_limit(order["seconds"]):
         start = time.perf_counter()
         matrix = np.asarray(kernel.fit_transform(graphs), dtype=np.float64)
         seconds = time.perf_counter() - start
     with atomic_path(Path(order["path"])) as unfinished, unfinished.open("wb") as file:
-        np.save(file, normalize(matrix))
-    report = {"seconds": {"rpf": 0.0, "gram": seconds}, "peak_mb": round(peak_megabytes(), 1)}
-    print(json.dumps(report))
+        np.save(file, matrix)
+    return {"seconds": {"rpf": 0.0, "gram": seconds}}
+
+
+def _network_report(order: Mapping[str, Any]) -> dict[str, Any]:
+    """Accuracies of a network on all folds, and the seconds that it took."""
+    from retgk.paper.networks.training import network_results
+
+    with _time_limit(order["preparation_seconds"]):
+        graphs, targets = load_graphs(order)
+    print(READY, flush=True)
+    with _time_limit(order["seconds"]):
+        start = time.perf_counter()
+        settings, seed = order["settings"], order["seed"]
+        folds = network_results(graphs, targets, settings, seed, order["n_jobs"])
+        seconds = time.perf_counter() - start
+    return {"folds": [asdict(fold) for fold in folds], "seconds": {"training": seconds}}
 
 
 if __name__ == "__main__":

@@ -49,7 +49,8 @@ class FoldResult:
     """Accuracy on one test fold, and what was chosen for it."""
 
     accuracy: float
-    c: float
+    c: float | None
+    """None for networks, which have none."""
     n_test: int
     n_unfinished: int = 0
     choice: Mapping[str, Any] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class Outcome:
         """Columns over the folds, for a record."""
         return {
             "accuracies": [round(fold.accuracy, 6) for fold in self.folds],
-            "chosen_c": [fold.c for fold in self.folds],
+            "chosen_c": [fold.c for fold in self.folds if fold.c is not None],
             "choices": [dict(fold.choice) for fold in self.folds if fold.choice],
             "n_test": [fold.n_test for fold in self.folds],
             "n_unfinished": sum(fold.n_unfinished for fold in self.folds),

@@ -172,12 +172,12 @@ def cpu_name() -> str:
 
 @cache
 def package_versions() -> dict[str, str]:
-    """Versions of Python and of the packages that numbers come from; GraKeL's if it is there."""
+    """Versions of Python and of the packages that numbers come from; PyTorch's if it is there."""
     from retgk import __version__
 
     versions = {package: version(package) for package in _PACKAGES}
-    if find_spec("grakel"):
-        versions["grakel"] = version("grakel")
+    if find_spec("torch"):
+        versions["torch"] = version("torch")
     return {"retgk": __version__, "python": platform.python_version(), **versions}
 
 

@@ -35,6 +35,7 @@ from retgk.paper.report_fair import (
     fair_pictures,
     fair_results,
 )
+from retgk.paper.report_peers import peers_grid, peers_note
 from retgk.paper.report_tables import (
     OURS,
     Grid,
@@ -60,6 +61,7 @@ from retgk.paper.table_results import (
     CellSummary,
     Row,
     Variation,
+    n_grakel_records,
     n_unknown_records,
     records_by_cell,
     table_rows,
@@ -97,7 +99,9 @@ def write_report(
     grids = _grids(rows, curves, tried, measurements, fair)
     pictures = [figure_1_picture(), *figure_2_pictures(curves), *fair_pictures(fair)]
     still_open = open_sentence(cells, has_baseline=bool(measurements))
-    sentences = provenance_sentences(found, n_unknown_records(cells), still_open)
+    sentences = provenance_sentences(
+        found, n_unknown_records(cells), n_grakel_records(cells), still_open
+    )
     texts = csv_files(rows, curves, tried, measurements, fair)
     texts["report.md"] = _markdown(grids, pictures, [legend(is_page=False), *sentences])
     texts["report.html"] = _html(grids, pictures, [legend(is_page=True), *sentences])
@@ -148,7 +152,10 @@ def _grids(
     fair: Sequence[FairResult],
 ) -> list[Grid]:
     """All tables; those that depend on records of some kind only if they have rows."""
-    tables = [accuracy_grid(table, [row for row in rows if row.table == table]) for table in TABLES]
+    tables = [
+        accuracy_grid(table, [row for row in rows if row.table == table], peers_note(table))
+        for table in TABLES
+    ]
     others = [
         tried_grid(rows, tried),
         fair_grid(fair),
@@ -161,7 +168,7 @@ def _grids(
         plateau_grid(curves),
     ]
     filled = [grid for grid in others if grid.rows]
-    return [summary_grid(rows), *tables, outside_grid(rows, tried), *filled]
+    return [summary_grid(rows), *tables, outside_grid(rows, tried), peers_grid(rows), *filled]
 
 
 def _markdown(grids: Sequence[Grid], pictures: Sequence[Picture], sentences: Sequence[str]) -> str:

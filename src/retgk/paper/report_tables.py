@@ -1,14 +1,14 @@
 """Tables of the report, as Markdown and HTML; and those of accuracies, from records."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
-from retgk.paper.table_cells import TABLES, read_settings
+from retgk.paper.table_cells import TABLES, computed_methods, read_settings
 from retgk.paper.table_results import (
     N_REPETITIONS,
     CellSummary,
@@ -34,7 +34,9 @@ __all__ = [
     "is_computed",
     "list_text",
     "outside_grid",
+    "published_text",
     "summary_grid",
+    "summary_text",
     "tried_grid",
 ]
 
@@ -133,11 +135,12 @@ def _accuracy_text(accuracy: float, deviation: float) -> str:
     return f"{accuracy:.1f}" if np.isnan(deviation) else f"{accuracy:.1f} ({deviation:.1f})"
 
 
-def _published_text(published: PublishedAccuracy | None) -> str:
+def published_text(published: PublishedAccuracy | None) -> str:
+    """What the paper states, or nothing."""
     return _accuracy_text(*published) if published else ""
 
 
-def _summary_text(summary: CellSummary | None) -> str:
+def summary_text(summary: CellSummary | None) -> str:
     """What was computed, or why it was not."""
     if summary is None or summary.failure:
         return "" if summary is None else summary.failure
@@ -147,18 +150,21 @@ def _summary_text(summary: CellSummary | None) -> str:
 # The tables of the paper
 
 
-def accuracy_grid(table: int, rows: Sequence[Row]) -> Grid:
-    """A table of the paper, sets by methods: what was computed, and below it what is published."""
+def accuracy_grid(table: int, rows: Sequence[Row], note: str = "") -> Grid:
+    """
+    A table of the paper, sets by methods: what was computed, and below it what is published.
+
+    The `note` says what methods of other authors see.
+    """
     settings = read_settings(f"table_{table}")
-    methods = _columns(table, list(settings["methods"]))
+    methods = _columns(table, computed_methods(table))
     found = {(row.dataset, row.method): row for row in rows}
     lines = [
         [Entry(name), *(_accuracy_entry(found[name, method]) for method in methods)]
         for name in settings["sets"]
     ]
     notes = [f"{name}: {text}." for name, text in settings.get("notes", {}).items()]
-    notes += [f"{name} stays open: {text}." for name, text in settings.get("missing", {}).items()]
-    notes += [_peers_note(settings), *_repetition_notes(rows)]
+    notes += [*filter(None, [note]), *_repetition_notes(rows)]
     title = f"Table {table}: {settings['title']}, accuracy in %"
     return Grid(f"table_{table}", title, ["set", *methods], lines, notes)
 
@@ -171,45 +177,18 @@ def _columns(table: int, computed: list[str]) -> list[str]:
 
 def _accuracy_entry(row: Row) -> Entry:
     words = published_words(row.table).get((row.dataset, row.method), "")
-    stated = f"paper {_published_text(row.published) or words}" if row.published or words else ""
+    stated = f"paper {published_text(row.published) or words}" if row.published or words else ""
     if row.is_quoted:
         return Entry("", stated, "quoted")
     if row.paper is None:
-        return Entry("no data" if row.is_missing else "not run", stated, "open")
+        return Entry("not run", stated, "open")
     if row.paper.failure:
         return Entry("", "; ".join(filter(None, [row.paper.failure, stated])), "failed")
     if row.deviations_off is not None:
         stated += f", {row.deviations_off:+.1f} sd"
-    # the settings of others are not the paper's, so that a difference says nothing
+    # the paper states few settings of others, so that a difference does not speak for or against us
     verdict = row.verdict if row.method in OURS else ""
-    return Entry(_summary_text(row.paper) + _SIGNS[verdict], stated, verdict)
-
-
-_NO_PARAMETERS = ("kind", "uses_labels", "uses_attributes")
-
-
-def _peers_note(table: Mapping[str, Any]) -> str:
-    """What GraKeL's kernels see of the graphs of a table, and their parameters."""
-    seeing: dict[str, list[str]] = {}
-    for name, own in table["methods"].items():
-        if own["kind"] == "grakel":
-            values = [f"{key}={own[key]}" for key in own if key not in _NO_PARAMETERS]
-            text = f"{name} ({', '.join(values)})" if values else name
-            seeing.setdefault(_inputs_text(name, {**table, **own}, table), []).append(text)
-    parts = [
-        f"{list_text(names)} see{'' if names[1:] else 's'} {what}" for what, names in seeing.items()
-    ]
-    return f"GraKeL's kernels: {'; '.join(parts)}."
-
-
-def _inputs_text(name: str, used: Mapping[str, Any], table: Mapping[str, Any]) -> str:
-    """What a kernel of GraKeL sees besides edges."""
-    if name == "GK":
-        return "edges alone, no labels"  # graphlets of GraKeL have none
-    labels = "labels" if used["uses_labels"] else "node degrees in place of labels"
-    if used["uses_attributes"]:
-        return f"{labels} and attributes"
-    return f"{labels}, no attributes" if table["uses_attributes"] else labels
+    return Entry(summary_text(row.paper) + _SIGNS[verdict], stated, verdict)
 
 
 def _repetition_notes(rows: Iterable[Row]) -> list[str]:
@@ -274,7 +253,7 @@ def summary_grid(rows: Sequence[Row]) -> Grid:
     note = (
         "Cells of RetGK_I, RetGK_II and RetGK_II(MC). Within: at most two published standard "
         "deviations, or 1.0 point where that is larger, from the published accuracy. Open: not "
-        "run yet, or the set is not to be had."
+        "run yet."
     )
     return grid_of_lines("summary", "Agreement with the paper", lines, [note])
 
@@ -288,8 +267,8 @@ def outside_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
             continue
         remark = remarks.get(str(row.table), {}).get(row.dataset, {}).get(row.method, "")
         texts = [
-            row.dataset, row.method, f"Table {row.table}", _published_text(row.published),
-            _summary_text(row.paper) + _SIGNS[row.verdict], f"{row.deviations_off:+.1f}",
+            row.dataset, row.method, f"Table {row.table}", published_text(row.published),
+            summary_text(row.paper) + _SIGNS[row.verdict], f"{row.deviations_off:+.1f}",
         ]  # fmt: skip
         text = " ".join(filter(None, [_outcome_of_changes(row, tried), remark]))
         lines.append([*map(Entry, texts), Entry(text, kind="text")])
@@ -332,9 +311,9 @@ def tried_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
             "method": each.method,
             "table": f"Table {each.table}",
             "change": each.change,
-            "here, as in the table": (_summary_text(row.paper) if row else "") or "not run",
-            "paper": _published_text(each.published),
-            "here, changed": _summary_text(each.summary),
+            "here, as in the table": (summary_text(row.paper) if row else "") or "not run",
+            "paper": published_text(each.published),
+            "here, changed": summary_text(each.summary),
             "repetitions": str(each.summary.n_repetitions),
             "verdict": Entry(each.verdict + _SIGNS[each.verdict], kind=each.verdict),
         }
@@ -361,9 +340,9 @@ def both_protocols_grid(rows: Iterable[Row]) -> Grid:
             "set": row.dataset,
             "method": row.method,
             "table": f"Table {row.table}",
-            "paper": _published_text(row.published),
-            "paper's protocol": _summary_text(row.paper),
-            "nested protocol": _summary_text(row.nested),
+            "paper": published_text(row.published),
+            "paper's protocol": summary_text(row.paper),
+            "nested protocol": summary_text(row.nested),
             "difference": f"{row.nested.accuracy - row.paper.accuracy:+.1f}",
             "repetitions": f"{row.paper.n_repetitions}, {row.nested.n_repetitions}",
         }
@@ -382,8 +361,8 @@ def copies_grid(rows: Iterable[Row]) -> Grid:
             "set": row.dataset,
             "method": row.method,
             "table": f"Table {row.table}",
-            "all graphs": _summary_text(row.paper),
-            "without copies": _summary_text(other),
+            "all graphs": summary_text(row.paper),
+            "without copies": summary_text(other),
             "difference": f"{other.accuracy - row.paper.accuracy:+.1f}",
             "dropped (of another class)": (
                 f"{other.n_dropped} ({other.n_dropped_of_other_target})"

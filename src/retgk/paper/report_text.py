@@ -27,7 +27,7 @@ _PACKAGES = {
     "scipy": "SciPy",
     "numba": "numba",
     "scikit-learn": "scikit-learn",
-    "grakel": "GraKeL",
+    "torch": "PyTorch",
     "retgk": "retgk",
 }
 
@@ -39,13 +39,16 @@ def legend(*, is_page: bool) -> str:
         "In a field: the mean accuracy over repetitions here, with its standard deviation over "
         "them in brackets, and below it that of the paper; the difference is in published standard "
         f"deviations (sd). {above}: above the tolerance, {below}: below it. In italics: quoted "
-        "from the paper, not computed here. Empty: in neither. WL, SP, GK and CSM are GraKeL's; "
-        "their settings are not the paper's, so that they are not judged."
+        "from the paper, not computed here. Empty: in neither. Methods of other authors are "
+        "computed by the same protocol, but the paper states few of their settings, so that they "
+        "are not judged; a table lists those that differ by more than three deviations."
     )
 
 
-def provenance_sentences(records: Sequence[Record], n_unknown: int, still_open: str) -> list[str]:
-    """Where the numbers come from; `n_unknown` of the records belong to no cell."""
+def provenance_sentences(
+    records: Sequence[Record], n_unknown: int, n_of_grakel: int, still_open: str
+) -> list[str]:
+    """Where the numbers come from; `n_unknown` and `n_of_grakel` of the records are not shown."""
     days = sorted({record["time"][:10] for record in records})
     period = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     found = [
@@ -62,6 +65,11 @@ def provenance_sentences(records: Sequence[Record], n_unknown: int, still_open: 
         found.append(f"{machines} hit the limit of iterations.")
     if n_unknown:
         found.append(f"Left out, of no cell of this version: {count_text(n_unknown, 'record')}.")
+    if n_of_grakel:
+        found.append(
+            f"Left out, of GraKeL's kernels, in whose place native ones stand: "
+            f"{count_text(n_of_grakel, 'record')}."
+        )
     return [sentence for sentence in found if sentence]
 
 
@@ -114,7 +122,7 @@ def open_sentence(records: RecordsByCell, *, has_baseline: bool = True) -> str:
     """
     Say which cells have no records, or fewer repetitions than wanted; empty if there are none.
 
-    Cells of peers that were stopped are not open, nor are those of sets that are not to be had.
+    Cells of peers that were stopped are not open.
     `has_baseline` says whether there are records of the published method in plain NumPy.
     """
     parts = [text for protocol in _N_WANTED for text in _open_by_protocol(protocol, records)]
@@ -244,7 +252,7 @@ def _paper_texts(rules: Rules) -> dict[str, str]:
         "graphs are the authors' choices for each set. Bandwidth of attributes: 1 / "
         "sqrt(dimension).",
         "RetGK_II": "The scales of the frequencies, p and S are the authors' choices for each set.",
-        "WL, SP": "C alone is chosen; their other settings are fixed.",
+        "others": "C alone is chosen; their other settings are fixed.",
         "cells": "All methods that are computed here, all sets.",
     }
 
@@ -267,7 +275,7 @@ def _nested_texts(rules: Rules) -> dict[str, str]:
         "RetGK_II": f"Chosen: the scale of frequencies from {_set_text(rules['structure_scale'])}, "
         f"that of attributes from {_set_text(rules['attribute_scale'])}; p from {powers}; C. "
         f"Fixed: {fixed}, and the widths of the tables.",
-        "WL, SP": "C alone is chosen; their other settings are fixed.",
+        "others": "C alone is chosen; their other settings are fixed.",
         "cells": f"{', '.join(rules['methods'])}; sets of at most {rules['max_graphs']:,} graphs.",
     }
 
@@ -292,7 +300,7 @@ def _fair_texts(rules: Rules) -> dict[str, str]:
         "validation graphs, and chooses by its own cross-validation among them.",
         "RetGK_II": f'Feature map "phases" of {wide["n_components"]} columns and the default '
         "kernels; chosen as with depth above.",
-        "WL, SP": f"WL: n_iter from {_set_text(n_iter)}, as far as limits of time and memory "
+        "others": f"WL: n_iter from {_set_text(n_iter)}, as far as limits of time and memory "
         "allow, and C. It sees labels, or node degrees where there are none; no attributes.",
         "cells": f"{len(fair['sets'])} sets with all labels and attributes that they have.",
     }

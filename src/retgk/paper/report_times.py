@@ -86,7 +86,9 @@ def total_times(rows: Sequence[Row]) -> list[TotalTime]:
     """Time of kernel computation of whole tables, for every table and method that has times."""
     found = []
     for table in TABLES:
-        for method in read_settings(f"table_{table}")["methods"]:
+        for method, settings in read_settings(f"table_{table}")["methods"].items():
+            if settings["kind"] == "network":
+                continue  # which has no kernel
             own = [row for row in rows if (row.table, row.method) == (table, method)]
             done = [(row, row.times) for row in own if is_computed(row.times)]
             if done:
@@ -123,8 +125,7 @@ def total_times_grid(rows: Sequence[Row]) -> Grid:
         lines.append(line)
     notes = [
         "The paper's times are from another machine (an Intel i7-7820HQ; MATLAB and C++) and are "
-        "for all sets of a table. Both without support vector machines. RetGK runs in "
-        "parallel, kernels of GraKeL in one thread."
+        "for all sets of a table. Both without support vector machines. All run in parallel here."
     ]
     notes += [_BESIDE_NOTE] if is_marked else []
     return grid_of_lines("times", "Total time of kernel computation", lines, notes)
@@ -146,8 +147,8 @@ def set_times_grid(rows: Iterable[Row]) -> Grid:
         for row, times in done
     ]
     notes = [
-        "RetGK runs in parallel, kernels of GraKeL in one thread. Support vector machines: medians "
-        "over repetitions of the runs for accuracies; times with other threads do not compare."
+        "Kernels run in parallel. Support vector machines: medians over repetitions of the runs "
+        "for accuracies; times with other threads do not compare."
     ]
     is_any_beside = any(not row.is_timed and not times.failure for row, times in done)
     notes += [_BESIDE_NOTE] if is_any_beside else []

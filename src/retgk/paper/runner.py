@@ -15,6 +15,7 @@ import numpy as np
 
 from retgk.array_types import Ints
 from retgk.engine.node_features import NodeFeatures
+from retgk.errors import InvalidInputError
 from retgk.kernels.graph_kernels import (
     ExponentialGraphKernel,
     GraphKernel,
@@ -22,9 +23,11 @@ from retgk.kernels.graph_kernels import (
 )
 from retgk.paper.fair_folds import read_fair_folds
 from retgk.paper.fair_methods import FairWork, fair_outcome
-from retgk.paper.paper_graphs import PaperSet, load_paper_set
-from retgk.paper.peers import PROGRAM, Limits, PeerFailure, peer_matrix
+from retgk.paper.frankenstein import REBUILT
+from retgk.paper.paper_graphs import PaperSet, Sources, load_paper_set
+from retgk.paper.peers import PROGRAM, Limits, PeerFailure, peer_matrix, peer_report
 from retgk.paper.protocols import (
+    FoldResult,
     Option,
     Outcome,
     nested_outcome,
@@ -42,7 +45,7 @@ from retgk.paper.timed_matrices import (
 )
 from retgk.walks.return_probabilities import Walks
 
-__all__ = ["METHOD_KINDS", "MethodKind", "Runner", "method_cost"]
+__all__ = ["METHOD_KINDS", "MethodKind", "Runner", "graph_seed", "method_cost"]
 
 Settings = Mapping[str, Any]
 Choice = dict[str, float]
@@ -53,12 +56,12 @@ class Runner:
     """
     Computes records of cells.
 
-    `data_home` is the folder of the sets, None to download them, and `cache` that of matrices that
-    are kept. `limits` are for peers, which run as `peer_program`. `splits` is the folder of the
-    folds of the fair protocol.
+    `sources` say where the sets are, and `cache` is the folder of matrices that are kept. `limits`
+    are for peers, which run as `peer_program`. `splits` is the folder of the folds of the fair
+    protocol.
     """
 
-    data_home: Path | None
+    sources: Sources
     cache: Path
     n_jobs: int | None = None
     limits: Limits = field(default_factory=Limits)
@@ -73,7 +76,7 @@ class Runner:
 
         The record of a peer that was stopped has a `failure`.
         """
-        data = self.load(cell)
+        data = self.load(cell, repetition)
         record: Record = {
             "key": cell.key(repetition),
             "place": cell.place,
@@ -96,16 +99,22 @@ class Runner:
             record["limits"] = [self.limits.seconds, self.limits.megabytes]
         return {**record, "failure": failure, **provenance(self.n_jobs)}
 
-    def load(self, cell: Cell) -> PaperSet:
-        """Load the graphs of a cell; those of the last one are kept in memory."""
+    def load(self, cell: Cell, repetition: int = 0) -> PaperSet:
+        """
+        Load the graphs of a cell; those of the last one are kept in memory.
+
+        A set that is rebuilt is another one for each repetition, so that what was drawn for it has
+        its part in the deviation.
+        """
         uses = {use: cell.settings[use] for use in ("uses_labels", "uses_attributes")}
-        key = key_of({"dataset": cell.dataset, "deduplicate": cell.deduplicate, **uses})
+        uses |= {"deduplicate": cell.deduplicate, "seed": graph_seed(cell, repetition)}
+        key = key_of({"dataset": cell.dataset, **uses})
         if key not in self._sets:
             self._sets.clear()
             self._features.clear()
-            self._sets[key] = load_paper_set(
-                cell.dataset, self.data_home, deduplicate=cell.deduplicate, **uses
-            )
+            data = load_paper_set(cell.dataset, self.sources, **uses)
+            _check_edition(cell, data)
+            self._sets[key] = data
         return self._sets[key]
 
     def matrix(self, cell: Cell, data: PaperSet, seed: int = 0) -> Matrix:
@@ -116,6 +125,18 @@ class Runner:
         seed too.
         """
         return METHOD_KINDS[cell.settings["kind"]].matrix(self, cell, data, seed)
+
+    def peer_spec(self, cell: Cell, data: PaperSet, seed: int) -> dict[str, Any]:
+        """What the process of a peer has to know."""
+        return {
+            "dataset": cell.dataset,
+            "deduplicate": cell.deduplicate,
+            "sources": self.sources.as_text(),
+            "graphs": data.digest,
+            "seed": seed,
+            "settings": dict(cell.settings),
+            "n_jobs": self.n_jobs,
+        }
 
     def median_gamma(self, data: PaperSet, train: Ints, n_steps: int) -> float:
         """One over the median distance of nodes of training graphs."""
@@ -129,6 +150,8 @@ class Runner:
             return self._nested_outcome(cell, data, seed, matrices)
         if cell.protocol == "fair":
             return self._fair_outcome(cell, data, seed, matrices)
+        if cell.settings["kind"] == "network":
+            return self._network_outcome(cell, data, seed, matrices)
         kernel = _graph_kernel(cell.settings, cell.settings.get("p"))
         if cell.protocol == "time":
             with self._without_kept_matrices() as fresh:
@@ -138,6 +161,18 @@ class Runner:
         rules = protocol_settings("paper")
         products = matrices[0].products
         return paper_outcome(products, data.targets, kernel, seed, rules, self.n_jobs)
+
+    def _network_outcome(
+        self, cell: Cell, data: PaperSet, seed: int, matrices: list[Matrix]
+    ) -> Outcome:
+        """Folds of a network, which has no matrix; its training stands where machines stand."""
+        spec = self.peer_spec(cell, data, seed)
+        spec["settings"] |= {"folds": protocol_settings("paper")["folds"]}
+        facts, _ = peer_report(spec, self.cache, self.limits, self.peer_program)
+        no_matrix = np.empty((0, 0))
+        matrices.append(Matrix(no_matrix, {"rpf": 0.0, "gram": 0.0}, {"peak_mb": facts["peak_mb"]}))
+        folds = [FoldResult(**fold) for fold in facts["folds"]]
+        return Outcome(folds, {"kernel": 0.0, "svm": facts["seconds"]["training"]})
 
     def _nested_outcome(
         self, cell: Cell, data: PaperSet, seed: int, matrices: list[Matrix]
@@ -199,6 +234,20 @@ class Runner:
             for path in folder.glob(f"*{suffix}"):
                 path.replace(self.cache / path.name)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def graph_seed(cell: Cell, repetition: int) -> int:
+    """Seed of the graphs of a cell: that of the repetition where attributes are drawn for it."""
+    return repetition if cell.dataset == REBUILT and cell.settings["uses_attributes"] else 0
+
+
+def _check_edition(cell: Cell, data: PaperSet) -> None:
+    """Raise if a set is not the edition that its settings state."""
+    n_nodes, n_found = cell.settings.get("n_nodes"), data.graphs.n_nodes
+    if n_nodes is not None and n_found != n_nodes and not cell.deduplicate:
+        raise InvalidInputError(
+            f"{cell.dataset} has {n_found:,} nodes here, {n_nodes:,} in full: get a complete copy"
+        )
 
 
 def _graph_kernel(settings: Settings, p: float | None) -> GraphKernel:
@@ -264,14 +313,9 @@ def _embedding_cost(settings: Settings, n_graphs: int, n_nodes: float) -> float:
     return float(n_graphs * n_nodes * n_walks * settings["n_steps"] / 1e8)
 
 
-def _grakel_matrix(runner: Runner, cell: Cell, data: PaperSet, _seed: int) -> Matrix:
-    spec = {
-        "dataset": cell.dataset,
-        "deduplicate": cell.deduplicate,
-        "graphs": data.digest,
-        "settings": dict(cell.settings),
-        "data_home": None if runner.data_home is None else str(runner.data_home),
-    }
+def _native_matrix(runner: Runner, cell: Cell, data: PaperSet, seed: int) -> Matrix:
+    own_seed = seed if cell.settings.get("draws") else graph_seed(cell, seed)
+    spec = runner.peer_spec(cell, data, own_seed)
     return peer_matrix(spec, runner.cache, runner.limits, runner.peer_program)
 
 
@@ -279,14 +323,23 @@ def _no_choices(*_: object) -> list[Choice]:
     return [{}]
 
 
-def _grakel_cost(_settings: Settings, n_graphs: int, n_nodes: float) -> float:
-    return 20.0 * n_graphs * n_nodes / 1e4
+def _native_cost(_settings: Settings, n_graphs: int, n_nodes: float) -> float:
+    return 2.0 + n_graphs * n_nodes / 1e4
+
+
+def _no_matrix(*_: object) -> Matrix:
+    raise NotImplementedError("networks have no matrix")
+
+
+def _network_cost(settings: Settings, n_graphs: int, n_nodes: float) -> float:
+    return float(settings["n_epochs"] * n_graphs * (50 + n_nodes) / 1e4)
 
 
 METHOD_KINDS = {
     "exact": MethodKind(_exact_matrix, _exact_choices, _exact_cost),
     "embedding": MethodKind(_embedding_matrix, _embedding_choices, _embedding_cost),
-    "grakel": MethodKind(_grakel_matrix, _no_choices, _grakel_cost),
+    "native": MethodKind(_native_matrix, _no_choices, _native_cost),
+    "network": MethodKind(_no_matrix, _no_choices, _network_cost),
 }
 """By the `kind` of a method in the settings of the tables."""
 

@@ -13,6 +13,7 @@ from importlib import resources
 from typing import Any, Literal
 
 from retgk.errors import InvalidInputError
+from retgk.paper.peer_methods import METHODS
 from retgk.paper.records import key_of
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Protocol",
     "cell_key",
     "chosen_cells",
+    "computed_methods",
     "fair_cells",
     "figure_cells",
     "n_repetitions",
@@ -118,22 +120,29 @@ def table_cells(
             deduplicate,
         )
         for name in settings["sets"]
-        if name not in settings.get("missing", {})
-        for method in settings["methods"]
+        for method in computed_methods(table)
     ]
     return [cell for cell in cells if _has_protocol(cell)]
+
+
+def computed_methods(table: int) -> list[str]:
+    """Methods of a table that this version computes, in the order of its settings."""
+    methods = read_settings(f"table_{table}")["methods"]
+    return [name for name, own in methods.items() if own["kind"] != "native" or name in METHODS]
 
 
 def _cell_settings(table: Settings, name: str, method: str) -> dict[str, Any]:
     overrides = table.get("overrides", {}).get(name, {}).get(method, {})
     used = {use: table[use] for use in ("uses_labels", "uses_attributes")}
     chosen = {**table["methods"][method], **overrides}
-    if chosen["kind"] == "grakel":
+    if chosen["kind"] in ("native", "network"):
         chosen["kernel"] = method
-    return {**used, **chosen}
+    return {**used, **table.get("editions", {}).get(name, {}), **chosen}
 
 
 def _has_protocol(cell: Cell) -> bool:
+    if cell.settings["kind"] == "network":  # days by the nested protocol, and no kernel to time
+        return cell.protocol == "paper"
     choice = read_settings("protocols")[cell.protocol]
     if cell.method not in choice.get("methods", [cell.method]):
         return False
@@ -292,7 +301,6 @@ def chosen_cells(
         cells += [cell for figure in figures or () for cell in figure_cells(figure)]
     cells += variation_cells() if variations else []
     known_sets = {cell.dataset for cell in cells}
-    _check_not_missing(sets, known_sets)
     _check_names("set", sets, known_sets)
     _check_names("method", methods, {cell.method for cell in cells})
     return [
@@ -314,16 +322,6 @@ def _check_fair(
         raise InvalidInputError(
             "the fair protocol has a table of its own; leave the numbers of tables out"
         )
-
-
-def _check_not_missing(wanted: Sequence[str] | None, known: set[str]) -> None:
-    unknown = set(wanted or ()) - known
-    for table in TABLES:
-        for name, reason in read_settings(f"table_{table}").get("missing", {}).items():
-            if name in unknown:
-                raise InvalidInputError(
-                    f"{name} of table {table} cannot be computed: {reason}; leave it out"
-                )
 
 
 def _check_names(what: str, wanted: Sequence[str] | None, known: set[str]) -> None:

@@ -9,12 +9,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from retgk.paper.frankenstein import REBUILT
 from retgk.paper.records import Record
 from retgk.paper.table_cells import (
     TABLES,
     Cell,
     Protocol,
     cell_key,
+    computed_methods,
     fair_cells,
     figure_cells,
     read_settings,
@@ -29,6 +31,7 @@ __all__ = [
     "Row",
     "Variation",
     "Verdict",
+    "n_grakel_records",
     "n_unknown_records",
     "published_accuracies",
     "published_methods",
@@ -67,13 +70,20 @@ def _read_csv(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text("utf-8").splitlines()))
 
 
+_STANDS_FOR = {"FRANKENSTEIN": REBUILT}
+"""Sets that are not to be had, and those that stand in their rows, beside their numbers."""
+
+
+def _place(row: Mapping[str, str]) -> tuple[str, str]:
+    """Set and method of a published number."""
+    return _STANDS_FOR.get(row["dataset"], row["dataset"]), row["method"]
+
+
 @cache
 def published_accuracies(table: int) -> dict[tuple[str, str], PublishedAccuracy]:
     """Accuracies of a table, by set and method."""
     return {
-        (row["dataset"], row["method"]): PublishedAccuracy(
-            float(row["accuracy"]), float(row["std"])
-        )
+        _place(row): PublishedAccuracy(float(row["accuracy"]), float(row["std"]))
         for row in _read_csv("accuracies")
         if int(row["table"]) == table and row["std"]
     }
@@ -83,7 +93,7 @@ def published_accuracies(table: int) -> dict[tuple[str, str], PublishedAccuracy]
 def published_words(table: int) -> dict[tuple[str, str], str]:
     """What stands in a table in place of an accuracy, by set and method."""
     return {
-        (row["dataset"], row["method"]): row["accuracy"]
+        _place(row): row["accuracy"]
         for row in _read_csv("accuracies")
         if int(row["table"]) == table and not row["std"]
     }
@@ -204,7 +214,7 @@ def _median_seconds(records: Sequence[Record]) -> dict[str, float]:
 
 
 def n_unknown_records(records: RecordsByCell) -> int:
-    """Number of records that belong to no cell of the settings of this version."""
+    """Number of records of no cell of the settings of this version, without those of GraKeL."""
     protocols: tuple[Protocol, ...] = ("paper", "nested", "time")
     cells = [
         cell
@@ -215,7 +225,18 @@ def n_unknown_records(records: RecordsByCell) -> int:
     ]
     cells += figure_cells(2) + fair_cells()
     known = {cell_key(cell.identity()) for cell in cells}
-    return sum(len(own) for key, own in records.items() if key not in known)
+    n_unknown = sum(len(own) for key, own in records.items() if key not in known)
+    return n_unknown - n_grakel_records(records)
+
+
+def n_grakel_records(records: RecordsByCell) -> int:
+    """
+    Number of records of GraKeL's kernels, which earlier versions had in the place of native ones.
+
+    The `kind` of a record says which implementation made it; tables show native ones alone.
+    """
+    kinds = [record["settings"].get("kind") for own in records.values() for record in own.values()]
+    return kinds.count("grakel")
 
 
 # Both beside each other
@@ -256,8 +277,6 @@ class Row:
     """Times from a run for times; those beside accuracies otherwise, see `times`."""
     is_quoted: bool = False
     """Whether the method is not computed here."""
-    is_missing: bool = False
-    """Whether the set is not to be had."""
 
     @property
     def verdict(self) -> Verdict:
@@ -299,7 +318,7 @@ def table_rows(table: int, records: RecordsByCell) -> list[Row]:
     places = [
         (dataset, method)
         for dataset in settings["sets"]
-        for method in dict.fromkeys(published_methods(table) + list(settings["methods"]))
+        for method in dict.fromkeys(published_methods(table) + computed_methods(table))
     ]
     return [
         Row(
@@ -310,8 +329,7 @@ def table_rows(table: int, records: RecordsByCell) -> list[Row]:
             nested.get(place),
             deduplicated.get(place),
             timed.get(place),
-            is_quoted=place[1] not in settings["methods"],
-            is_missing=place[0] in settings.get("missing", {}),
+            is_quoted=place[1] not in computed_methods(table),
         )
         for place in places
     ]

@@ -5,17 +5,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from retgk.paper.frankenstein import REBUILT
+from retgk.paper.paper_graphs import Sources
 from retgk.paper.peers import Limits
 from retgk.paper.protocols import compile_graph_kernels
 from retgk.paper.records import Record, key_of, read_records, record_writer
 from retgk.paper.runner import Runner, method_cost
 from retgk.paper.table_cells import Cell, n_repetitions, set_sizes
 
-__all__ = ["Task", "ordered_tasks", "run_tasks_into", "without_missing_peers"]
+__all__ = ["Lack", "Task", "lacks", "ordered_tasks", "run_tasks_into"]
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,32 @@ def ordered_tasks(cells: Iterable[Cell], repetitions: int) -> list[Task]:
     return sorted(tasks.values(), key=lambda task: task.cost)
 
 
-def without_missing_peers(cells: Sequence[Cell]) -> tuple[list[Cell], int]:
-    """Cells that can be computed with the packages that are here, and the number of the others."""
-    if find_spec("grakel"):
-        return list(cells), 0
-    possible = [cell for cell in cells if cell.settings["kind"] != "grakel"]
-    return possible, len(cells) - len(possible)
+class Lack(NamedTuple):
+    """Something that cells need and that is not there."""
+
+    what: str
+    """As a sentence begins."""
+    remedy: str
+    is_needed: Callable[[Cell], bool]
+
+
+def lacks(sources: Sources) -> list[Lack]:
+    """What some cells need and is not there."""
+    found = []
+    if sources.mnist is None:
+        found.append(Lack("no images for FRANKENSTEIN", "give --mnist FOLDER", _is_rebuilt))
+    if find_spec("torch") is None:
+        remedy = "pip install 'retgk[networks]'"
+        found.append(Lack("PyTorch is not installed", remedy, _is_network))
+    return found
+
+
+def _is_network(cell: Cell) -> bool:
+    return bool(cell.settings["kind"] == "network")
+
+
+def _is_rebuilt(cell: Cell) -> bool:
+    return cell.dataset == REBUILT
 
 
 def run_tasks_into(

@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.array_types import Ints
+from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import first_of_run
 from retgk.io.formats.written_labels import label_remedy
 from retgk.io.graph_dataset import GraphDataset
+from retgk.runtime.progress import progress_bar
 
-__all__ = ["write_archive"]
+__all__ = ["write_archive", "write_folder"]
 
 _BLOCK_GRAPHS = 256
+_BLOCK_ROWS = 1 << 13
 _LARGEST = 10**18 - 1
 
 
@@ -29,6 +31,18 @@ def write_archive(dataset: GraphDataset, path: Path) -> None:
             member = f"{dataset.name}/{dataset.name}_{kind}.txt"
             with archive.open(member, "w", force_zip64=True) as stream:
                 _write_blocks(blocks, stream)
+
+
+def write_folder(dataset: GraphDataset, folder: Path) -> None:
+    """Write the same files into a folder that is there; equal collections give equal bytes."""
+    files = dict(_files(dataset))
+    n_attributes = dataset.graphs.n_nodes * dataset.graphs.n_attributes
+    with progress_bar("writing", n_attributes) as advance:
+        for kind, blocks in files.items():
+            with (folder / f"{dataset.name}_{kind}.txt").open("wb") as stream:
+                for block in blocks:
+                    _write_blocks([block], stream)
+                    advance(block.size if kind == "node_attributes" else 0)
 
 
 def _files(dataset: GraphDataset) -> Iterator[tuple[str, Iterable[NDArray[Any]]]]:
@@ -55,12 +69,18 @@ def _files(dataset: GraphDataset) -> Iterator[tuple[str, Iterable[NDArray[Any]]]
     if graphs.has_labels:
         yield "node_labels", [_integer_names(graphs.label_names, "labels")[graphs.labels]]
     if graphs.n_attributes:
-        yield "node_attributes", [graphs.attributes]
+        yield "node_attributes", _row_blocks(graphs.attributes)
     if graphs.has_edge_labels:
         names = _integer_names(graphs.edge_label_names, "edge labels").astype(np.int64)
         yield "edge_labels", [names[graphs.edge_labels]]
     if graphs.is_weighted:
         yield "edge_attributes", [graphs.weights]
+
+
+def _row_blocks(values: Floats) -> Iterator[Floats]:
+    """Some rows at a time, since columns are copied on their way to text."""
+    for first in range(0, len(values), _BLOCK_ROWS):
+        yield values[first : first + _BLOCK_ROWS]
 
 
 def _integer_names(vocabulary: Sequence[Hashable], what: str) -> Ints:
