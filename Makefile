@@ -189,6 +189,41 @@ bench-cluster: $(STAMP) ## Measure work on dask workers, and kill some (DATA=fol
 trace-files: $(STAMP) ## Count the files and functions that fit, predict and cv enter (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.trace_files $(DATA)
 
+# The site: docs/_build/html/index.html. Recipes are executed; warnings are errors; no network.
+$(VENV)/.docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+.PHONY: docs
+docs: $(VENV)/.docs ## Build the documentation into docs/_build/html, with its recipes executed
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet --builder html docs docs/_build/html
+
+# Wheel and source distribution, and both as others would meet them: in environments of their own.
+$(VENV)/.release: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[release]'
+	@touch $@
+
+.PHONY: dist
+dist: $(VENV)/.release ## Build wheel and sdist into dist, and check them
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+
+.PHONY: test-wheel
+test-wheel: dist ## Install the wheel in a clean environment; the program and the README's example must run
+	rm -rf .venv-wheel && $(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
+	cd .venv-wheel && bin/retgk --version && bin/retgk --help > help.txt
+	sed 's/^```.*//' README.md > .venv-wheel/readme.txt
+	cd .venv-wheel && bin/python -m doctest readme.txt && echo "the README's example gives what it says"
+
+.PHONY: test-sdist
+test-sdist: dist ## Run all tests from the unpacked sdist, in a clean environment (TESTS=some of them)
+	rm -rf .venv-sdist && $(PYTHON) -m venv .venv-sdist
+	mkdir .venv-sdist/source && tar -xzf dist/*.tar.gz -C .venv-sdist/source --strip-components 1
+	.venv-sdist/bin/python -m pip install --quiet --constraint constraints.txt --editable '.venv-sdist/source[dev]'
+	cd .venv-sdist/source && ../bin/python -m pytest --numprocesses auto $(TESTS)
+
 .PHONY: constraints
 constraints: $(STAMP) ## Write the installed versions to constraints.txt
 	$(BIN)/python -m pip freeze --exclude-editable --quiet | sed -E 's/ @ .*//; s/\+cpu$$//' > constraints.tmp
@@ -196,7 +231,9 @@ constraints: $(STAMP) ## Write the installed versions to constraints.txt
 
 .PHONY: clean
 clean: ## Remove the environment and everything made
-	rm -rf $(VENV) $(LOWEST) demo-output paper-records.jsonl* dist fuzz-failures .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) .venv-sdist .venv-wheel demo-output paper-records.jsonl* dist fuzz-failures
+	rm -rf docs/_build docs/_drawings docs/recipes docs/reference/generated docs/reference/*.rst docs/command_line.md
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .PHONY: kills
 kills: $(STAMP) ## Kill the program 200 times while it writes, and look at what it leaves

@@ -1,4 +1,4 @@
-"""Write the tables of the README and of docs/benchmarks.md from the stored records.
+"""Write the tables of the documentation, and the README's list of numbers, from the stored records.
 
 python -m benchmarks.report [--check]
 """
@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.bench_retgk2 import LIMIT as RETGK2_LIMIT
+from benchmarks.guide_tables import exact_or_vectors, fit_memory
+from benchmarks.highlights import highlights
 from benchmarks.molecule_sets import SETS as MOLECULE_SETS
 from benchmarks.population_tables import PARTS as POPULATION_PARTS
 from benchmarks.records import FOLDER, read_records
@@ -24,7 +26,15 @@ from retgk.paper.table_results import records_by_cell, table_rows
 ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("benchmarks", "similarity_search")),
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in (
+            "benchmarks",
+            "similarity_search",
+            "guide/exact_or_vectors",
+            "guide/performance",
+        )
+    ),
 ]
 PAPER_RECORDS = ROOT / "docs" / "paper" / "records.jsonl.gz"
 PAPER_BASELINE = ROOT / "benchmarks" / "records" / "paper.jsonl"
@@ -385,6 +395,12 @@ def explanations_tables():
     return "\n\n".join([*tables, run_line(records[0])])
 
 
+def paper_highlights():
+    cells = records_by_cell(read_paper_records(PAPER_RECORDS))
+    found = [row for number in PAPER_TABLES for row in table_rows(number, cells)]
+    return highlights([agreement(number, found) for number in PAPER_TABLES])
+
+
 def paper_table():
     """How many cells agree, total kernel times beside the published ones, and if more is open."""
     cells = records_by_cell(read_paper_records(PAPER_RECORDS))
@@ -482,10 +498,18 @@ def population_table(name):
     return f"{table(header, rows)}\n\n{run_line(read_records(name)[-1])}"
 
 
+def guide_table(record_name, rows_of):
+    header, rows = rows_of()
+    return f"{table(header, rows)}\n\n{run_line(read_records(record_name)[0])}"
+
+
 TABLES = {
     **{f"index-{step}": partial(index_table, step) for step in INDEX_COLUMNS},
     "classifier": classifier_table,
+    "exact-or-vectors": partial(guide_table, "retgk1", exact_or_vectors),
     "explanations": explanations_tables,
+    "fit-memory": partial(guide_table, "fit_memory", fit_memory),
+    "highlights": paper_highlights,
     "joint": joint_table,
     "large_graph": large_graph_table,
     "molecules": molecules_table,

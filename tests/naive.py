@@ -67,7 +67,7 @@ def gaussian(x, y, gamma):
 
 
 def fourier_features(x, frequencies, phases):
-    """sqrt(2/D) cos(omega^T x + b), one omega after the other (section 4.2)."""
+    """sqrt(2/D) cos(omega^T x + b), one omega after the other (section 5.1)."""
     scale = np.sqrt(2 / len(phases))
     return np.array(
         [
@@ -78,7 +78,7 @@ def fourier_features(x, frequencies, phases):
 
 
 def tensor_embedding(graph, n_labels, maps):
-    """m_hat_G = 1/n sum_i e(label_i) o phi_0(p_i) o phi_1(a_i), by numpy.kron (equation 9).
+    """m_hat_G = 1/n sum_i e(label_i) o phi_0(p_i) o phi_1(a_i), by numpy.kron (equation 10).
 
     A label of -1 has no one-hot vector: its node adds nothing.
     """

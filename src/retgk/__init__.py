@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from retgk.walks.return_probabilities import return_probabilities as return_probabilities
     from retgk.walks.sampling import sample_nodes as sample_nodes
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _MODULE_OF = {
     "Delta": "retgk.kernels.node_kernels",

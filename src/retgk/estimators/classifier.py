@@ -45,7 +45,7 @@ __all__ = ["RetGKClassifier"]
 
 class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     r"""
-    Classify graphs by a support vector machine on the RetGK kernel (section 5 of the paper).
+    Classify graphs by a support vector machine on the RetGK kernel (section 6 of the paper).
 
     The graph kernel is :math:`\exp(-(MMD / (scale \cdot median))^p)`. Every parameter marked
     (candidates) takes one value or a list of values, of which cross-validation on the training

@@ -35,7 +35,7 @@ __all__ = ["RetGKEmbedding"]
 
 class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""
-    Vectors of graphs whose inner products approximate the RetGK kernel (section 4 of the paper).
+    Vectors of graphs whose inner products approximate the RetGK kernel (section 5 of the paper).
 
     With e the one-hot vector of the label of a node, p its return probabilities, a its attributes
     and :math:`\varphi(x) = \sqrt{2/D} \cos(\omega^T x + b)` random Fourier features of a kernel,
@@ -262,7 +262,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
 
         Returns
         -------
-        ndarray or bsr_array, shape (n_graphs, n_features_out_)
+        ndarray or bsr_array, shape (n_graphs, n_features_out)
             As from `transform`.
         """
         batch = as_batch(X)
@@ -280,7 +280,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
 
         Returns
         -------
-        ndarray or bsr_array, shape (n_graphs, n_features_out_)
+        ndarray or bsr_array, shape (n_graphs, n_features_out)
             One row per graph. For an iterator: an iterator of these, one for each item.
         """
         check_is_fitted(self, "maps_")
@@ -300,9 +300,9 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
 
         Returns
         -------
-        vectors : ndarray, shape (n_graphs, n_features_out_)
+        vectors : ndarray, shape (n_graphs, n_features_out)
             Those of `transform`, dense.
-        errors : ndarray of float64, shape (n_graphs, n_features_out_)
+        errors : ndarray of float64, shape (n_graphs, n_features_out)
             Standard error of every number; the root of the sum of the squares of a row is that of
             its vector. `vector_errors` in ``engine/embedded`` has the formula and its limits.
         """
@@ -323,7 +323,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
 
         Returns
         -------
-        ndarray of str, shape (n_features_out_,)
+        ndarray of str, shape (n_features_out,)
             A block for each label in the order of `label_names_`, the unknown ones last; within
             a block omega after omega and, within an omega of a tensor, nu after nu.
         """

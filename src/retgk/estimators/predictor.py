@@ -118,8 +118,8 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
         (Sundararajan, Taly and Yan, 2017) along the straight line from the mean :math:`m_0` of the
         support graphs to :math:`m_G` give node v the share
 
-        .. math:: \frac{1}{n} \Big\langle \phi(v) - m_0,
-            \int_0^1 \nabla f(m_0 + t (m_G - m_0)) \, dt \Big\rangle .
+        .. math:: \frac{1}{n} \left\langle \phi(v) - m_0,
+            \int_0^1 \nabla f(m_0 + t (m_G - m_0)) \, dt \right\rangle .
 
         The integral is a sum of mean embeddings whose coefficients are found in closed form, or by
         quadrature where p is not 2 (`retgk.kernels.line_gradients`). Therefore

@@ -62,7 +62,7 @@ def squared_mmd_within(products: Floats) -> Floats:
 @dataclass(frozen=True)
 class PolynomialGraphKernel:
     """
-    ``K_1(G, H) = (c + <m_G, m_H>)^d`` (equation 7a of the paper).
+    ``K_1(G, H) = (c + <m_G, m_H>)^d`` (equation 8a of the paper).
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class PolynomialGraphKernel:
 @dataclass(frozen=True)
 class ExponentialGraphKernel:
     r"""
-    ``K_2(G, H) = exp(-gamma MMD(G, H)^p)`` (equation 7b of the paper).
+    ``K_2(G, H) = exp(-gamma MMD(G, H)^p)`` (equation 8b of the paper).
 
     Parameters
     ----------

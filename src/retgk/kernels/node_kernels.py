@@ -99,7 +99,7 @@ class Laplacian(_Scaled):
     ----------
     gamma : float, "median" or "dimension", default="median"
         "median" is one over the median distance of nodes, "dimension" is one over the root of
-        the number of coordinates (section 5 of the paper: RPF and attributes).
+        the number of coordinates (section 6.2 of the paper: RPF and attributes).
 
     Examples
     --------

@@ -47,7 +47,7 @@ _NODES_FOR_MEDIAN = 5
 @dataclass(frozen=True, eq=False)
 class FourierMap:
     """
-    Feature map ``phi(x) = sqrt(2 / D) cos(omega^T x + b)`` (section 4.2 of the paper).
+    Feature map ``phi(x) = sqrt(2 / D) cos(omega^T x + b)`` (section 5.1 of the paper).
 
     Attributes
     ----------

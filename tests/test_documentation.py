@@ -1,0 +1,120 @@
+"""Pages say what is true: their examples run, and every public name has a page with an example."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+from benchmarks import report
+from docs import reference_groups
+
+from tests.architecture_rules import missing_paths
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    path
+    for path in [ROOT / "README.md", *DOCS.rglob("*.md")]
+    if not {"_build", "recipes"} & set(path.relative_to(ROOT).parts)
+)
+WITH_EXAMPLES = [path for path in PAGES if ">>> " in path.read_text("utf-8")]
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def ran(text, name):
+    """Number of examples that were run, and that failed."""
+    text = text.replace("```\n", "\n")
+    test = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
+    return doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test)
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name_of)
+def test_examples(page, tmp_path, monkeypatch):
+    text = page.read_text("utf-8")
+    for package in ("networkx", "rdkit", *(["grakel"] if "from grakel" in text else [])):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    result = ran(text, name_of(page))
+    assert result.attempted >= 3
+    assert result.failed == 0
+
+
+def test_wrong_examples_are_seen():
+    assert ran("```python\n>>> 1 + 1\n3\n```\n", "toy").failed == 1
+
+
+def test_every_page_with_examples_is_there():
+    assert {"README.md", "docs/get_started.md"} <= {name_of(page) for page in WITH_EXAMPLES}
+
+
+@pytest.mark.parametrize("page", report.PAGES, ids=lambda page: page.name)
+def test_tables_come_from_the_records(page):
+    text = page.read_text()
+    assert report.with_tables(text) == text
+
+
+def test_every_table_has_a_page():
+    text = "".join(page.read_text("utf-8") for page in report.PAGES)
+    assert [name for name in report.TABLES if f"<!-- table: {name} -->" not in text] == []
+
+
+def test_public_names_have_one_group_and_an_example():
+    names = reference_groups.public_names()
+    assert {"RetGKClassifier", "plot.gram_heat_map"} <= set(names)
+    assert reference_groups.grouping_faults(reference_groups.GROUPS, names) == []
+    assert reference_groups.example_faults(names) == []
+
+
+def test_reference_has_a_page_for_every_group(tmp_path):
+    assert reference_groups.write_reference(tmp_path) == len(reference_groups.public_names())
+    contents = (tmp_path / "index.rst").read_text("utf-8")
+    for title, (_, names) in reference_groups.GROUPS.items():
+        page = (tmp_path / f"{reference_groups.page_name(title)}.rst").read_text("utf-8")
+        assert f"   {reference_groups.page_name(title)}\n" in contents
+        assert all(
+            f"   ~retgk.{name}\n" in page and f"   ~retgk.{name}\n" in contents for name in names
+        )
+
+
+def test_the_reference_is_not_written_with_faults(tmp_path, monkeypatch):
+    monkeypatch.setattr(reference_groups, "public_names", lambda: ["RetGKClassifier", "new_name"])
+    monkeypatch.setattr(reference_groups, "example_faults", lambda _: [])
+    with pytest.raises(SystemExit, match="new_name: in no group of docs"):
+        reference_groups.write_reference(tmp_path)
+
+
+def test_faults_of_groups_are_seen():
+    groups = {"one": ("", ["f", "g"]), "two": ("", ["g", "old"])}
+    assert reference_groups.grouping_faults(groups, ["f", "g", "new"]) == [
+        "new: in no group of docs/reference_groups.py",
+        "g: in 2 groups",
+        "old: not a public name",
+    ]
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "background").glob("*.md")), ids=name_of)
+def test_named_tests_and_files_are_there(page):
+    text = page.read_text("utf-8")
+    for file, name in re.findall(r"`(?:tests/)?(test_\w+\.py)(?:::(\w+))?`", text):
+        assert not name or f"def {name}(" in (ROOT / "tests" / file).read_text("utf-8"), name
+        assert (ROOT / "tests" / file).exists(), file
+    assert missing_paths(re.sub(r"`test_\w+\.py`", "", text), [ROOT / "src" / "retgk", ROOT]) == []
+
+
+def test_readme_is_short():
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    assert len(lines) <= 120
+    assert [line.split()[:2] for line in lines[4:6]] == [["make", "demo"], ["make", "test"]]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    """Files that a page links to are there, but for those that the build makes."""
+    made = ("recipes/", "command_line.md", "_drawings/", "reference/")
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8")):
+        if "://" in target or any(part in target for part in made):
+            continue
+        assert (page.parent / target).exists(), target
