@@ -14,15 +14,20 @@ from pathlib import Path
 import numpy as np
 
 from retgk import (
+    Bridge,
+    DeepGraphKernel,
     Gaussian,
     GraphBatch,
+    GraphInvariantKernel,
     GraphletKernel,
+    HashGraphKernel,
     Laplacian,
     RetGKClassifier,
     RetGKEmbedding,
     RetGKKernel,
     RetGKRegressor,
     ShortestPathKernel,
+    SubgraphMatchingKernel,
     WeisfeilerLehmanKernel,
     make_graph_classification,
     save_model,
@@ -71,6 +76,16 @@ MAKERS = {
         train
     ),
     "graphlets": lambda train, _: GraphletKernel(5, n_samples=50, random_state=0).fit(train),
+    "matchings": lambda train, _: SubgraphMatchingKernel(3).fit(train),
+    "attribute matchings": lambda train, _: SubgraphMatchingKernel(
+        3, attribute_kernel=Bridge(2.0), edge_kernel=Bridge(1.0)
+    ).fit(train),
+    "hashes": lambda train, _: HashGraphKernel(2, n_iter=1, random_state=0).fit(train),
+    "hashed paths": lambda train, _: HashGraphKernel(2, base="sp", random_state=0).fit(train),
+    "invariants": lambda train, _: GraphInvariantKernel(1, n_iter=1).fit(train),
+    "plain invariants": lambda train, _: GraphInvariantKernel(1, attribute_kernel=None).fit(train),
+    "deep": lambda train, _: DeepGraphKernel(n_iter=1, n_components=5, random_state=0).fit(train),
+    "deep graphlets": lambda train, _: DeepGraphKernel("graphlet", random_state=0).fit(train),
     "approximate regressor": lambda train, _: RetGKRegressor(**APPROXIMATE).fit(
         train, np.stack([train.node_counts, train.edge_counts], axis=1)
     ),

@@ -1,6 +1,8 @@
 """The paper, slowly and obviously: the oracle for everything. Shares no code with the package."""
 
 from collections import Counter
+from itertools import combinations, permutations
+from math import prod
 
 import numpy as np
 
@@ -165,3 +167,160 @@ def shortest_path_gram(batch, node_kernel):
         )
 
     return np.array([[kernel(g, h) for h in paths] for g in paths], float)
+
+
+def is_connected(adjacency):
+    """Whether every node is reached from the first."""
+    return bool(
+        (np.linalg.matrix_power(np.eye(len(adjacency)) + adjacency, len(adjacency))[0] > 0).all()
+    )
+
+
+def subgraph_matching_gram(batch, k, node_kernel, edge_kernel, connected=True, size_weights=None):
+    """Sum over all one-to-one maps from up to k nodes of one graph to nodes of another.
+
+    `edge_kernel` takes the weights of two edges and their labels.
+    """
+    graphs = [range(a, b) for a, b in zip(batch.node_ptr[:-1], batch.node_ptr[1:], strict=True)]
+    matrices = [dense_adjacency(batch, g) for g in range(len(graphs))]
+    labels = [edge_label_matrix(batch, g) for g in range(len(graphs))]
+    weights = np.ones(k) if size_weights is None else size_weights
+
+    def value(g, h, own, others):
+        pairs = list(combinations(range(len(own)), 2))
+        total = prod(
+            node_kernel(graphs[g][u], graphs[h][x]) for u, x in zip(own, others, strict=True)
+        )
+        for i, j in pairs:
+            edge, other = (own[i], own[j]), (others[i], others[j])
+            if (matrices[g][edge] > 0) != (matrices[h][other] > 0):
+                return 0.0
+            if matrices[g][edge] > 0:
+                values = (
+                    (m[g][edge] for m in (matrices, labels)),
+                    (m[h][other] for m in (matrices, labels)),
+                )
+                total *= edge_kernel(*values[0], *values[1])
+        return total
+
+    def kernel(g, h):
+        total = 0.0
+        for size in range(1, k + 1):
+            for own in combinations(range(len(graphs[g])), size):
+                if connected and not is_connected(matrices[g][np.ix_(own, own)] > 0):
+                    continue
+                maps = permutations(range(len(graphs[h])), size)
+                total += weights[size - 1] * sum(value(g, h, own, others) for others in maps)
+        return total
+
+    return np.array([[kernel(g, h) for h in range(len(graphs))] for g in range(len(graphs))])
+
+
+def edge_label_matrix(batch, graph):
+    """Labels of the edges of one graph of a batch, -1 where there is none."""
+    first, last = batch.node_ptr[graph], batch.node_ptr[graph + 1]
+    matrix = np.full((last - first, last - first), -1)
+    for node in range(first, last):
+        for entry in range(batch.indptr[node], batch.indptr[node + 1]):
+            matrix[node - first, batch.indices[entry]] = batch.edge_labels[entry]
+    return matrix
+
+
+def hash_graph_gram(batch, base, hashes, bin_width, means, deviations):
+    """Mean over hash functions (a, b) of a base kernel of graphs labelled by floor((a x + b) / w).
+
+    `base` takes graphs and gives a kernel matrix; hashes stand beside the labels of nodes.
+    """
+    grams = []
+    for direction, shift in hashes:
+        labels = []
+        for node in range(batch.n_nodes):
+            point = (batch.attributes[node] - means) / deviations
+            own = batch.label_names[batch.labels[node]] if batch.has_labels else None
+            labels.append((own, int(np.floor((np.dot(direction, point) + shift) / bin_width))))
+        grams.append(base(batch.with_labels(labels)))
+    return np.mean(grams, axis=0)
+
+
+def local_colours(batch, graph, radius, depth, first_colours, is_local):
+    """For every node of a graph: 1 / size and colours, of the neighbourhoods that it is in."""
+    adjacency, labels = dense_adjacency(batch, graph) > 0, edge_label_matrix(batch, graph)
+    steps = path_lengths(adjacency.astype(float))
+    found = [[] for _ in range(len(adjacency))]
+    for root in range(len(adjacency)):
+        inside = [node for node in range(len(adjacency)) if steps[root, node] <= radius]
+        seen = inside if is_local else range(len(adjacency))
+        colours = [{node: first_colours[batch.node_ptr[graph] + node] for node in seen}]
+        for _ in range(depth):
+            before = colours[-1]
+            colours.append(
+                {
+                    v: (
+                        before[v],
+                        tuple(sorted((labels[v, u], before[u]) for u in seen if adjacency[v, u])),
+                    )
+                    for v in seen
+                }
+            )
+        for node in inside:
+            found[node].append((1 / len(inside), [own[node] for own in colours]))
+    return found
+
+
+def graph_invariant_gram(batch, radius, depth, first_colours, node_kernel, is_local):
+    """Sum over nodes v, v' and their neighbourhoods g, g' of k(v, v') matches / (|g| |g'|)."""
+    graphs = [
+        local_colours(batch, g, radius, depth, first_colours, is_local) for g in range(len(batch))
+    ]
+
+    def weight(v, w):
+        return sum(
+            a * b * sum(x == y for x, y in zip(own, others, strict=True))
+            for a, own in v
+            for b, others in w
+        )
+
+    def kernel(g, h):
+        return sum(
+            node_kernel(batch.node_ptr[g] + i, batch.node_ptr[h] + j) * weight(v, w)
+            for i, v in enumerate(graphs[g])
+            for j, w in enumerate(graphs[h])
+        )
+
+    return np.array([[kernel(g, h) for h in range(len(batch))] for g in range(len(batch))])
+
+
+def shifted_pmi_gram(counts, pairs, n_components, n_negatives):
+    """phi M phi^T with M the nearest matrix of that rank to the shifted positive PMI of pairs."""
+    n = pairs.sum()
+    matrix = np.zeros(pairs.shape)
+    for i, j in zip(*np.nonzero(pairs), strict=True):
+        pmi = np.log(pairs[i, j] * n / (pairs[i].sum() * pairs[j].sum()))
+        matrix[i, j] = max(0.0, pmi - np.log(n_negatives))
+    values, vectors = np.linalg.eigh(matrix)
+    last = sorted(values)[-min(n_components, len(values))]
+    largest = [v for v in range(len(values)) if values[v] > max(last - 1e-8, 1e-8)]
+    similarity = (vectors[:, largest] * values[largest]) @ vectors[:, largest].T
+    return counts @ similarity @ counts.T
+
+
+def colour_pairs(batch, depth, least_graphs):
+    """Counts of colours of all rounds in each graph, and of pairs in a graph and a round."""
+    levels = refined_labels(batch, depth)
+    graphs = [range(a, b) for a, b in zip(batch.node_ptr[:-1], batch.node_ptr[1:], strict=True)]
+    names = sorted({(h, c) for h, level in enumerate(levels) for c in level}, key=repr)
+    place = {name: i for i, name in enumerate(names)}
+    counts, pairs = np.zeros((len(graphs), len(names))), np.zeros((len(names), len(names)))
+    for g, nodes in enumerate(graphs):
+        for h, level in enumerate(levels):
+            for u in nodes:
+                counts[g, place[h, level[u]]] += 1
+    rare = (counts > 0).sum(axis=0) < least_graphs
+    for nodes in graphs:
+        for h, level in enumerate(levels):
+            for u in nodes:
+                for v in nodes:
+                    a, b = place[h, level[u]], place[h, level[v]]
+                    if u != v and not rare[a] and not rare[b]:
+                        pairs[a, b] += 1
+    return counts, pairs

@@ -6,13 +6,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from retgk import (
+    DeepGraphKernel,
     GraphBatch,
+    GraphInvariantKernel,
     GraphletKernel,
+    HashGraphKernel,
     RetGKClassifier,
     RetGKEmbedding,
     RetGKKernel,
     RetGKRegressor,
     ShortestPathKernel,
+    SubgraphMatchingKernel,
     WeisfeilerLehmanKernel,
 )
 
@@ -81,6 +85,22 @@ class RowsPaths(RowsTransformer, ShortestPathKernel):
 
 class RowsGraphlets(RowsTransformer, GraphletKernel):
     """`GraphletKernel` of rows."""
+
+
+class RowsMatchings(RowsTransformer, SubgraphMatchingKernel):
+    """`SubgraphMatchingKernel` of rows."""
+
+
+class RowsHashes(RowsTransformer, HashGraphKernel):
+    """`HashGraphKernel` of rows."""
+
+
+class RowsInvariants(RowsTransformer, GraphInvariantKernel):
+    """`GraphInvariantKernel` of rows."""
+
+
+class RowsDeep(RowsTransformer, DeepGraphKernel):
+    """`DeepGraphKernel` of rows."""
 
 
 class RowsEmbedding(RowsTransformer, RetGKEmbedding):

@@ -60,14 +60,21 @@ if TYPE_CHECKING:
     from retgk.io.read_graphs import read_graphs as read_graphs
     from retgk.kernels.graph_kernels import ExponentialGraphKernel as ExponentialGraphKernel
     from retgk.kernels.graph_kernels import PolynomialGraphKernel as PolynomialGraphKernel
+    from retgk.kernels.node_kernels import Bridge as Bridge
     from retgk.kernels.node_kernels import Delta as Delta
     from retgk.kernels.node_kernels import Gaussian as Gaussian
     from retgk.kernels.node_kernels import Laplacian as Laplacian
     from retgk.kernels.node_kernels import Polynomial as Polynomial
     from retgk.learning.group_folds import scaffold_folds as scaffold_folds
+    from retgk.peer_kernels.deep_graph import DeepGraphKernel as DeepGraphKernel
+    from retgk.peer_kernels.graph_invariant import GraphInvariantKernel as GraphInvariantKernel
     from retgk.peer_kernels.graphlets import GraphletKernel as GraphletKernel
     from retgk.peer_kernels.graphlets import graphlet_counts as graphlet_counts
+    from retgk.peer_kernels.hash_graph import HashGraphKernel as HashGraphKernel
     from retgk.peer_kernels.shortest_path import ShortestPathKernel as ShortestPathKernel
+    from retgk.peer_kernels.subgraph_matching import (
+        SubgraphMatchingKernel as SubgraphMatchingKernel,
+    )
     from retgk.peer_kernels.weisfeiler_lehman import (
         WeisfeilerLehmanKernel as WeisfeilerLehmanKernel,
     )
@@ -85,6 +92,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULE_OF = {
+    "Bridge": "retgk.kernels.node_kernels",
+    "DeepGraphKernel": "retgk.peer_kernels.deep_graph",
     "Delta": "retgk.kernels.node_kernels",
     "Explanation": "retgk.estimators.explanation",
     "ExponentialGraphKernel": "retgk.kernels.graph_kernels",
@@ -92,7 +101,9 @@ _MODULE_OF = {
     "GraphBatch": "retgk.graphs.batch",
     "GraphDataset": "retgk.io.graph_dataset",
     "GraphIndex": "retgk.search.graph_index",
+    "GraphInvariantKernel": "retgk.peer_kernels.graph_invariant",
     "GraphletKernel": "retgk.peer_kernels.graphlets",
+    "HashGraphKernel": "retgk.peer_kernels.hash_graph",
     "InvalidInputError": "retgk.errors",
     "Laplacian": "retgk.kernels.node_kernels",
     "Polynomial": "retgk.kernels.node_kernels",
@@ -102,6 +113,7 @@ _MODULE_OF = {
     "RetGKKernel": "retgk.estimators.kernel",
     "RetGKRegressor": "retgk.estimators.regressor",
     "ShortestPathKernel": "retgk.peer_kernels.shortest_path",
+    "SubgraphMatchingKernel": "retgk.peer_kernels.subgraph_matching",
     "WeisfeilerLehmanKernel": "retgk.peer_kernels.weisfeiler_lehman",
     "as_batch": "retgk.io.converters",
     "association_test": "retgk.populations.population_tests",

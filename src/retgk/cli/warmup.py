@@ -123,10 +123,13 @@ def _compile_embedding() -> None:
 
 
 def _compile_peers() -> None:
-    from retgk.kernels.node_kernels import Laplacian
+    from retgk.kernels.node_kernels import Bridge, Laplacian
+    from retgk.peer_kernels.deep_graph import DeepGraphKernel
+    from retgk.peer_kernels.graph_invariant import GraphInvariantKernel
     from retgk.peer_kernels.graphlets import GraphletKernel
     from retgk.peer_kernels.peer_kernel import PeerKernel
     from retgk.peer_kernels.shortest_path import ShortestPathKernel
+    from retgk.peer_kernels.subgraph_matching import SubgraphMatchingKernel
     from retgk.peer_kernels.weisfeiler_lehman import WeisfeilerLehmanKernel
 
     kernels: list[PeerKernel] = [
@@ -135,9 +138,17 @@ def _compile_peers() -> None:
         ShortestPathKernel(),
         GraphletKernel(3),
         GraphletKernel(5, n_samples=9, random_state=0),
+        SubgraphMatchingKernel(3),
+        GraphInvariantKernel(1, attribute_kernel=None),
+        DeepGraphKernel("graphlet", n_samples=9, random_state=0),
+    ]
+    with_attributes: list[PeerKernel] = [
+        ShortestPathKernel(attribute_kernel=Laplacian(1.0)),
+        SubgraphMatchingKernel(3, attribute_kernel=Bridge(1.0)),
+        GraphInvariantKernel(1),
     ]
     for graphs in _kinds_of_graphs():
-        own = [ShortestPathKernel(attribute_kernel=Laplacian(1.0))] if graphs.n_attributes else []
+        own = with_attributes if graphs.n_attributes else []
         for kernel in (*kernels, *own):
             kernel.fit_transform(graphs)
             kernel.transform(graphs)

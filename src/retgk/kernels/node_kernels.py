@@ -13,6 +13,7 @@ __all__ = [
     "ATTRIBUTE_KERNEL",
     "COMPARISON_KERNEL",
     "Bandwidth",
+    "Bridge",
     "Delta",
     "Gaussian",
     "Laplacian",
@@ -217,6 +218,50 @@ class Delta:
         """Give the matrix of kernel values between labels x and labels y."""
         equal: NDArray[np.bool_] = np.asarray(x)[:, None] == np.asarray(y)[None, :]
         return equal.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """
+    Brownian bridge kernel ``k(x, y) = prod_i max(0, 1 - |x_i - y_i| / width)``.
+
+    It is zero for values that are far apart. `SubgraphMatchingKernel` alone takes it.
+
+    Parameters
+    ----------
+    width : float, default=1.0
+        Difference of one coordinate from which on the kernel is zero.
+
+    Examples
+    --------
+    >>> Bridge(width=2.0)([[0.0]], [[0.0], [1.0], [5.0]])
+    array([[1. , 0.5, 0. ]])
+    """
+
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.width, (int, float, np.number)) and 0 < self.width < np.inf):
+            raise InvalidInputError(
+                f"Bridge: width must be positive and finite, got {self.width!r}"
+            )
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
+        """Give the matrix of kernel values between rows of x and rows of y."""
+        first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
+        values = np.ones((len(first), len(second)))
+        for own, other in zip(first.T, second.T, strict=True):
+            values *= np.maximum(0.0, 1.0 - np.abs(own[:, None] - other) / self.width)
+        return values
+
+    def fitted(
+        self,
+        points: Floats,  # noqa: ARG002
+        node_ptr: NDArray[np.int64],  # noqa: ARG002
+        random_state: Any = None,  # noqa: ARG002
+    ) -> Self:
+        """Give the kernel itself: there is nothing to find."""
+        return self
 
 
 NodeKernel = Laplacian | Gaussian | Polynomial

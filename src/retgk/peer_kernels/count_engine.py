@@ -16,7 +16,7 @@ from retgk.peer_kernels.count_products import (
 )
 from retgk.peer_kernels.graph_counts import GraphCounts, Postings, restored_postings
 
-__all__ = ["CountEngine", "Counter"]
+__all__ = ["CountEngine", "Counter", "is_of_counts"]
 
 
 class Counter(Protocol):
@@ -33,6 +33,11 @@ class Counter(Protocol):
 
     def restore(self, state: FittedState) -> int:
         """Take the vocabulary out of a state, after checking it; gives the number of columns."""
+
+
+def is_of_counts(state: FittedState) -> bool:
+    """Whether a state is that of a `CountEngine`."""
+    return "summand" in state.values
 
 
 @dataclass

@@ -4,7 +4,13 @@ import numpy as np
 
 from retgk.runtime.compiling import njit
 
-__all__ = ["CUBIC_SUMS", "QUARTIC_SUMS", "count_subgraphs", "sample_graphlets"]
+__all__ = [
+    "CUBIC_SUMS",
+    "QUARTIC_SUMS",
+    "count_subgraphs",
+    "sample_graphlet_pairs",
+    "sample_graphlets",
+]
 
 CUBIC_SUMS = ((), ((0, 1),), ((0, 1), (1, 2)), ((0, 1), (1, 2), (0, 2)))
 """Edges of the subgraphs of three nodes, in the order in which `count_subgraphs` counts them."""
@@ -299,3 +305,33 @@ def sample_graphlets(first_graph, last_graph, node_ptr, indptr, indices, table, 
             elif sample:
                 _next_subset(nodes, k, n)
             counts[g, table[_mask(nodes, k, indptr, indices, first, bits)]] += 1
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def sample_graphlet_pairs(first_graph, last_graph, node_ptr, indptr, indices, table, draws, counts):
+    """
+    Count pairs of types of drawn sets of nodes and of the same sets with one node replaced.
+
+    Parameters are those of `sample_graphlets`, but for `counts`, of shape (n_types, n_types), to
+    which pairs of all these graphs are added, both ways. Graphs of k nodes or fewer have none.
+    """
+    k, n_samples, seeds = draws
+    nodes, other = np.empty(k, np.int64), np.empty(1 + k, np.int64)
+    for g in range(first_graph, last_graph):
+        first, n = node_ptr[g], node_ptr[g + 1] - node_ptr[g]
+        if n <= k:
+            continue
+        n_words = (n + 63) // 64 if n <= _MAX_BIT_NODES else 0
+        bits = np.empty((n if n_words else 0, n_words), np.uint64)
+        if n_words:
+            _fill_bits(indptr, indices, first, n, bits)
+        state = seeds[g]
+        for _ in range(n_samples):
+            # of k + 1 different nodes in random order, the first and the last take turns
+            state = _draw_subset(other, k + 1, n, state)
+            nodes[:] = other[:k]
+            before = table[_mask(nodes, k, indptr, indices, first, bits)]
+            nodes[0] = other[k]
+            after = table[_mask(nodes, k, indptr, indices, first, bits)]
+            counts[before, after] += 1
+            counts[after, before] += 1

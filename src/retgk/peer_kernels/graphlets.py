@@ -17,6 +17,7 @@ from retgk.peer_kernels.graphlet_loops import (
     CUBIC_SUMS,
     QUARTIC_SUMS,
     count_subgraphs,
+    sample_graphlet_pairs,
     sample_graphlets,
 )
 from retgk.peer_kernels.graphlet_types import GraphletTypes, graphlet_types
@@ -25,13 +26,14 @@ from retgk.runtime.parallel import run_tasks
 from retgk.runtime.seeds import MAX_SEED, RandomState, whole_seed
 from retgk.walks.random_walks import graph_hashes
 
-__all__ = ["GraphletCounter", "GraphletKernel", "graphlet_counts"]
+__all__ = ["DEFAULT_SAMPLES", "GraphletCounter", "GraphletKernel", "graphlet_counts"]
 
 _TASK_COST = 1 << 24
 _MAX_SAMPLES = 1 << 26
+_PAIR_GRAPHS = 64  # of a task
 _MAX_NODES = {3: 2_000_000, 4: 65_536}  # counts of larger graphs do not fit into 64 bits
 
-_SAMPLES = 5174
+DEFAULT_SAMPLES = 5174
 """Sets of five nodes by which the frequencies of 34 types are off by less than 0.1, summed over all
 types, with probability 0.9 (Shervashidze et al., 2009, theorem 6)."""
 
@@ -116,7 +118,7 @@ class GraphletKernel(PeerKernel):
         if n_samples is not None:
             n_samples = check_whole(n_samples, "n_samples", 1, _MAX_SAMPLES)
         elif k == 5:
-            n_samples = _SAMPLES
+            n_samples = DEFAULT_SAMPLES
         counter = GraphletCounter(k, bool(self.connected), n_samples, self.random_state)
         return CountEngine(counter, "products", self.normalize)
 
@@ -246,6 +248,21 @@ class GraphletCounter:
         work = np.full(len(batch), 10 * (self.n_samples or 0)) + batch.node_counts
         _run_over_graphs(draw, work, n_jobs)
         return found
+
+    def pairs(self, batch: GraphBatch, n_pairs: int, seed: int, n_jobs: int | None) -> Ints:
+        """Count pairs of types of drawn sets of nodes that differ in one node, over all graphs."""
+        shape = (len(self.types), len(self.types))
+        draws = (self.k, n_pairs, graph_hashes(batch) ^ np.uint64(seed))
+        ranges = list(chunks(batch.node_ptr, None, _PAIR_GRAPHS))
+        found = np.zeros((len(ranges), *shape), np.int64)
+
+        def draw(place: int, first: int, last: int) -> None:
+            arrays = (batch.node_ptr, batch.indptr, batch.indices, self.types.type_of_mask)
+            sample_graphlet_pairs(first, last, *arrays, draws, found[place])
+
+        tasks = [(place, *own) for place, own in enumerate(ranges)]
+        run_tasks(draw, tasks, [float(last - first) for first, last in ranges], n_jobs, "graphlets")
+        return np.asarray(found.sum(axis=0)[np.ix_(self.is_kept, self.is_kept)])
 
     def state(self) -> FittedState:
         """Give the seed."""

@@ -32,9 +32,12 @@ class PathCounter:
     ----------
     start : {"labels", "degrees", "none"}
         What the colours are.
+    warns : bool, default=True
+        Whether to warn of new graphs without a known label; not where labels are hashes.
     """
 
     start: Start
+    warns: bool = True
     first: FirstColours = field(init=False)
     lengths: Floats = field(init=False)
     """Lengths of paths of the fitted graphs, rising."""
@@ -54,7 +57,7 @@ class PathCounter:
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
         """Count in new graphs; what no fitted graph has comes after all columns."""
         codes = self.first.colours(batch)
-        if self.start == "labels":
+        if self.start == "labels" and self.warns:
             warn_of_unknown_labels(batch.label_names, self.first.names)
         n_known = len(self.first.names)
         bits = _bits_of(max(n_known, int(codes.max(initial=0)) + 1))

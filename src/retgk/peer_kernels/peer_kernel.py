@@ -62,6 +62,15 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
     def new_engine(self) -> PeerEngine:
         """Check the parameters, and make an engine that is not fitted."""
 
+    def stored_engine(self, state: FittedState) -> PeerEngine:  # noqa: ARG002
+        """
+        Make an engine of the kind that a state is of, not yet restored.
+
+        Kernels with engines of several kinds tell it by the state: parameters may have been changed
+        after the model was fitted.
+        """
+        return self.new_engine()
+
     def fit(self, X: GraphsLike, y: object = None, **options: Any) -> Self:  # noqa: ARG002
         """
         Take in the graphs that others will be compared with.

@@ -1,9 +1,10 @@
 """The shortest-path kernel."""
 
 from retgk.engine.exact.node_points import check_node_kernel
+from retgk.engine.fitted_state import FittedState
 from retgk.kernels.node_kernels import NodeKernel
 from retgk.peer_kernels.attribute_paths import AttributePathEngine
-from retgk.peer_kernels.count_engine import CountEngine
+from retgk.peer_kernels.count_engine import CountEngine, is_of_counts
 from retgk.peer_kernels.path_counter import PathCounter
 from retgk.peer_kernels.peer_kernel import PeerEngine, PeerKernel
 from retgk.refinement.first_colours import Start, check_start
@@ -90,3 +91,9 @@ class ShortestPathKernel(PeerKernel):
         return AttributePathEngine(
             self.attribute_kernel, self.start, self.normalize, self.random_state
         )
+
+    def stored_engine(self, state: FittedState) -> PeerEngine:
+        """Make an engine of the kind that a state is of; the state has all that it needs."""
+        if is_of_counts(state):
+            return CountEngine(PathCounter("none"), "products", self.normalize)
+        return AttributePathEngine(None, "none", self.normalize)

@@ -114,10 +114,13 @@ class ColourCounter:
         Rounds of refinement.
     start : {"labels", "degrees", "none"}
         Colours before the first.
+    warns : bool, default=True
+        Whether to warn of new graphs without a known label; not where labels are hashes.
     """
 
     n_rounds: int
     start: Start
+    warns: bool = True
     first: FirstColours = field(init=False)
     levels: LabelLevels = field(init=False)
 
@@ -133,7 +136,7 @@ class ColourCounter:
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
         """Count colours of new graphs; those of no fitted graph come after all others."""
         codes = self.first.colours(batch)
-        if self.start == "labels":
+        if self.start == "labels" and self.warns:
             warn_of_unknown_labels(batch.label_names, self.first.names)
         colours = self.levels.refinement.colours(batch, codes, n_jobs)
         return self._counted(batch.node_ptr, colours, n_jobs)

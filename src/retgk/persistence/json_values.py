@@ -9,7 +9,7 @@ import numpy as np
 
 from retgk.errors import InvalidInputError
 from retgk.kernels.graph_kernels import ExponentialGraphKernel, PolynomialGraphKernel
-from retgk.kernels.node_kernels import Delta, Gaussian, Laplacian, Polynomial
+from retgk.kernels.node_kernels import Bridge, Delta, Gaussian, Laplacian, Polynomial
 
 __all__ = ["from_json", "to_json"]
 
@@ -19,6 +19,7 @@ _KERNELS = {
         Laplacian,
         Gaussian,
         Polynomial,
+        Bridge,
         Delta,
         PolynomialGraphKernel,
         ExponentialGraphKernel,

@@ -16,8 +16,12 @@ from retgk.estimators.classifier import RetGKClassifier
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.kernel import RetGKKernel
 from retgk.estimators.regressor import RetGKRegressor
+from retgk.peer_kernels.deep_graph import DeepGraphKernel
+from retgk.peer_kernels.graph_invariant import GraphInvariantKernel
 from retgk.peer_kernels.graphlets import GraphletKernel
+from retgk.peer_kernels.hash_graph import HashGraphKernel
 from retgk.peer_kernels.shortest_path import ShortestPathKernel
+from retgk.peer_kernels.subgraph_matching import SubgraphMatchingKernel
 from retgk.peer_kernels.weisfeiler_lehman import WeisfeilerLehmanKernel
 from retgk.persistence.container import read_container, write_container
 from retgk.persistence.json_values import from_json, to_json
@@ -65,7 +69,15 @@ _SAVABLE = {
         _SavableModel(RetGKEmbedding, embedding_state, restore_embedding),
         *(
             _SavableModel(kernel, peer_state, restore_peer)
-            for kernel in (WeisfeilerLehmanKernel, ShortestPathKernel, GraphletKernel)
+            for kernel in (
+                WeisfeilerLehmanKernel,
+                ShortestPathKernel,
+                GraphletKernel,
+                SubgraphMatchingKernel,
+                HashGraphKernel,
+                GraphInvariantKernel,
+                DeepGraphKernel,
+            )
         ),
     )
 }

@@ -75,7 +75,7 @@ def peer_state(kernel: PeerKernel) -> FittedState:
 def restore_peer(kernel: PeerKernel, stored: FittedState) -> None:
     """Make a kernel of other authors fitted with a state that is checked."""
     n_attributes = stored.take_attribute_count()
-    engine = kernel.new_engine().restore(stored)
+    engine = kernel.stored_engine(stored).restore(stored)
     kernel.set_fitted(engine, restored_intake(stored, n_attributes), n_attributes)
 
 

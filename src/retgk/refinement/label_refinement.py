@@ -23,7 +23,7 @@ from retgk.refinement.neighbourhoods import (
 )
 from retgk.runtime.parallel import run_tasks
 
-__all__ = ["LabelRefinement", "NeighbourhoodTable", "check_edges_alike"]
+__all__ = ["LabelRefinement", "NeighbourhoodTable", "check_edges_alike", "known_edge_codes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,14 +132,19 @@ class LabelRefinement:
 
     def _edge_codes(self, batch: GraphBatch) -> Codes:
         """Labels of edges in the vocabulary of the fitted graphs, continued by others."""
-        if batch.edge_label_names == self.edge_names:
-            return batch.edge_labels
-        if not len(batch.indices) or not any(len(table.entries) for table in self.tables):
+        if not any(len(table.entries) for table in self.tables):
             return batch.edge_labels  # without any edge on one side, none can agree
-        check_edges_alike(batch.has_edge_labels, bool(self.edge_names))
-        known = set(self.edge_names)
-        unseen = [name for name in batch.edge_label_names if name not in known]
-        return recode(batch.edge_labels, batch.edge_label_names, [*self.edge_names, *unseen])
+        return known_edge_codes(batch, self.edge_names)
+
+
+def known_edge_codes(batch: GraphBatch, names: tuple[Hashable, ...]) -> Codes:
+    """Labels of edges in the vocabulary of the fitted graphs, continued by others."""
+    if batch.edge_label_names == names or not len(batch.indices):
+        return batch.edge_labels
+    check_edges_alike(batch.has_edge_labels, bool(names))
+    known = set(names)
+    unseen = [name for name in batch.edge_label_names if name not in known]
+    return recode(batch.edge_labels, batch.edge_label_names, [*names, *unseen])
 
 
 def check_edges_alike(graphs_have: bool, fitted_have: bool) -> None:

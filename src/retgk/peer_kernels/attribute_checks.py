@@ -1,0 +1,14 @@
+"""Checks of attributes that kernels of other authors compute with."""
+
+from retgk.engine.node_features import NodeFeatures
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.missing_values import check_numbers
+from retgk.walks.return_probabilities import Walks
+
+__all__ = ["check_attributes"]
+
+
+def check_attributes(batch: GraphBatch) -> None:
+    """Raise where attributes are missing, or too large to compute with."""
+    check_numbers(batch.attributes, batch.node_ptr)
+    NodeFeatures(batch, Walks(1)).check_attributes()

@@ -1,0 +1,235 @@
+"""Small induced subgraphs with labels of nodes and edges, and their types up to isomorphism."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import permutations
+from typing import NamedTuple
+
+import numpy as np
+
+from retgk.array_types import Codes, Ints
+from retgk.engine.fitted_state import FittedState
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.ragged import chunks, offsets
+from retgk.graphs.slicing import read_only
+from retgk.peer_kernels.matchings import MAX_SUBGRAPH, Matchings, restored_matchings
+from retgk.peer_kernels.subgraph_loops import count_subgraph_types, fill_automorphisms
+from retgk.refinement.label_refinement import known_edge_codes
+from retgk.runtime.parallel import run_tasks
+
+__all__ = ["FoundSubgraphs", "SubgraphTypes"]
+
+_TASK_COST = 1 << 22
+_MOST_ORDERS = 120  # of five nodes
+
+_Part = tuple[Ints, Ints, Ints, Codes]
+"""Types, types of graphs, how often they have them, and sets of nodes with their types."""
+
+
+class FoundSubgraphs(NamedTuple):
+    """Subgraphs of graphs, by their type."""
+
+    ptr: Ints
+    """First entry of every graph, shape (n_graphs + 1,)."""
+    columns: Ints
+    """Type of every entry, rising within a graph, shape (n_entries,)."""
+    counts: Ints
+    """How many such subgraphs the graph has, shape (n_entries,)."""
+    types: Ints
+    """Words and number of automorphisms of every column, shape (n_columns, 3)."""
+    nodes: Codes
+    """Nodes of every subgraph, entry after entry, shape (n_subgraphs, k); or none."""
+
+
+@dataclass
+class SubgraphTypes:
+    """
+    Types of induced subgraphs of up to k nodes, with a vocabulary of those of the fitted graphs.
+
+    Parameters
+    ----------
+    matchings : Matchings
+        Which subgraphs count: how large ones, connected ones alone, with or without edge labels.
+    """
+
+    matchings: Matchings
+    edge_names: tuple[Hashable, ...] = field(init=False, default=())
+    known: Ints = field(init=False)
+    """Words of every type of the fitted graphs, rising, and its automorphisms; shape (n, 3)."""
+
+    @property
+    def bits(self) -> tuple[int, int]:
+        """Bits of a label of a node and of an edge in their words."""
+        k = self.matchings.k
+        return 63 // k, min(63 // max(k * (k - 1) // 2, 1), 31)
+
+    def fit(
+        self, batch: GraphBatch, codes: Codes, n_jobs: int | None, keeps: bool = False
+    ) -> FoundSubgraphs:
+        """
+        Find the subgraphs of the fitted graphs, whose nodes have these labels.
+
+        Nodes of every subgraph come with them if it `keeps` these.
+        """
+        self.known = np.empty((0, 3), np.int64)
+        self.edge_names = batch.edge_label_names if self.matchings.uses_edge_labels else ()
+        found = self._found(batch, codes, batch.edge_labels, keeps, n_jobs)
+        self.known = found.types
+        return found
+
+    def find(
+        self, batch: GraphBatch, codes: Codes, n_jobs: int | None, keeps: bool = False
+    ) -> FoundSubgraphs:
+        """Find the subgraphs of new graphs; types of no fitted graph come after all others."""
+        uses_edges = self.matchings.uses_edge_labels
+        edges = known_edge_codes(batch, self.edge_names) if uses_edges else batch.edge_labels
+        return self._found(batch, codes, edges, keeps, n_jobs)
+
+    def _found(
+        self, batch: GraphBatch, codes: Codes, edges: Codes, keeps: bool, n_jobs: int | None
+    ) -> FoundSubgraphs:
+        """Number types after the known ones, and put entries and subgraphs in their order."""
+        has_edge_labels = self.matchings.uses_edge_labels and batch.has_edge_labels
+        own_edges = read_only(edges if has_edge_labels else np.empty(0, np.int32))
+        self._check_bits(codes, own_edges)
+        sizes, parts = self._counted(batch, codes, own_edges, keeps, n_jobs)
+        places = offsets([len(part[0]) for part in parts])
+        entries, n_sets, sets = (
+            np.concatenate([part[1] + at for part, at in zip(parts, places, strict=False)]),
+            np.concatenate([part[2] for part in parts]),
+            np.concatenate([part[3] for part in parts]),
+        )
+        of_sets = np.concatenate(
+            [part[3][:, 0] + at for part, at in zip(parts, places, strict=False)]
+        )
+        types, columns = _with_known(self.known, np.concatenate([part[0] for part in parts]))
+        graphs = np.repeat(np.arange(len(batch)), sizes)
+        order = np.lexsort((columns[entries], graphs))
+        if keeps:
+            in_graphs = np.bincount(graphs, n_sets, len(batch)).astype(np.int64)
+            sets = sets[np.lexsort((columns[of_sets], np.repeat(np.arange(len(batch)), in_graphs)))]
+        nodes = np.ascontiguousarray(sets[:, 1:])
+        return FoundSubgraphs(offsets(sizes), columns[entries][order], n_sets[order], types, nodes)
+
+    def _counted(
+        self, batch: GraphBatch, codes: Codes, edges: Codes, keeps: bool, n_jobs: int | None
+    ) -> tuple[Ints, list[_Part]]:
+        """Number of entries of every graph, and what every task found."""
+        k, connected = self.matchings.k, self.matchings.connected
+        graph, how = (batch.indptr, batch.indices, edges), (k, *self.bits, connected, keeps)
+        costs = _steps(batch, k, connected)
+        ranges = list(chunks(offsets(costs), _TASK_COST))
+        sizes = np.empty(len(batch), np.int64)
+        parts: list[_Part] = [_NOTHING] * len(ranges)
+
+        def work(place: int, first: int, last: int) -> None:
+            parts[place] = count_subgraph_types(
+                first, last, batch.node_ptr, graph, codes, how, _orders(), sizes
+            )
+
+        tasks = [(place, *own) for place, own in enumerate(ranges)]
+        of_ranges = [float(costs[first:last].sum()) for first, last in ranges]
+        run_tasks(work, tasks, of_ranges, n_jobs, "subgraphs")
+        return sizes, parts
+
+    def sizes(self, types: Ints) -> Ints:
+        """Number of nodes of types."""
+        found = np.zeros(len(types), np.int64)
+        for place in range(MAX_SUBGRAPH):
+            found += (types[:, 0] >> min(self.bits[0] * place, 63)) > 0
+        return found
+
+    def automorphisms(self, types: Ints) -> tuple[Ints, Codes]:
+        """Orders of nodes that leave each type as it is, and where those of each begin."""
+        ptr = offsets(types[:, 2])
+        found = np.zeros((int(ptr[-1]), MAX_SUBGRAPH), np.int32)
+        fill_automorphisms(types, self.bits, _orders(), ptr, found)
+        return ptr, found
+
+    def _check_bits(self, codes: Codes, edges: Codes) -> None:
+        """Raise if there are more labels than their bits can tell apart."""
+        for what, found, bits in zip(("nodes", "edges"), (codes, edges), self.bits, strict=True):
+            n_labels = int(found.max(initial=-1)) + 1
+            if n_labels >= 1 << bits:
+                other = "start='none'" if what == "nodes" else "edge_kernel=None"
+                raise InvalidInputError(
+                    f"there are {n_labels} labels of {what}; matchings of up to "
+                    f"{self.matchings.k} nodes take {(1 << bits) - 1}: use fewer labels, a smaller "
+                    f"k, or {other}"
+                )
+
+    def state(self) -> FittedState:
+        """Give labels of edges and types."""
+        state = self.matchings.state()
+        state.values["edge_label_names"] = self.edge_names
+        state.arrays["subgraph_types"] = self.known
+        return state
+
+    def restore(self, state: FittedState) -> None:
+        """Take them out of a state, after checking them."""
+        self.matchings = restored_matchings(state)
+        self.edge_names = state.take_names("edge_label_names")
+        self.known = known = state.take_array("subgraph_types", np.int64, (None, 3))
+        if len(known) and (known[:, 0].min() < 1 or known.min() < 0):
+            raise InvalidInputError("'subgraph_types' has subgraphs without nodes")
+        if (self.sizes(known) > self.matchings.k).any():
+            raise InvalidInputError("'subgraph_types' has subgraphs of too many nodes")
+        if not 1 <= known[:, 2].min(initial=1) <= known[:, 2].max(initial=1) <= _MOST_ORDERS:
+            raise InvalidInputError("'subgraph_types' has impossible numbers of automorphisms")
+        if len(_distinct_rows(known)[0]) < len(known):
+            raise InvalidInputError("'subgraph_types' has a type twice")
+
+
+_NOTHING = (
+    np.empty((0, 3), np.int64),
+    np.empty(0, np.int64),
+    np.empty(0, np.int64),
+    np.empty((0, 1), np.int32),
+)
+
+
+@cache
+def _orders() -> tuple[Codes, Ints]:
+    """All orders of 0, 1, 2, .. nodes, and where those of each size begin."""
+    sizes = range(MAX_SUBGRAPH + 1)
+    rows = [
+        [*order, *[0] * (MAX_SUBGRAPH - size)]
+        for size in sizes
+        for order in permutations(range(size))
+    ]
+    n_orders = [sum(1 for _ in permutations(range(size))) for size in sizes]
+    return np.array(rows, np.int32), offsets(n_orders)
+
+
+def _with_known(known: Ints, found: Ints) -> tuple[Ints, Ints]:
+    """
+    Types after those that are known, in the order of their words, and the place of all found ones.
+
+    The same type may be found several times, by several tasks.
+    """
+    firsts, numbers = _distinct_rows(np.concatenate([known, found]))
+    is_new = firsts >= len(known)
+    places = np.where(is_new, len(known) + np.cumsum(is_new) - 1, firsts)
+    new = found[firsts[is_new] - len(known)]
+    return np.concatenate([known, new]), places[numbers[len(known) :]]
+
+
+def _distinct_rows(types: Ints) -> tuple[Ints, Ints]:
+    """First row of each pair of words, in the order of words, and the pair of every row."""
+    words = [np.unique(types[:, place], return_inverse=True)[1] for place in (0, 1)]
+    pairs = words[0] * np.int64(words[1].max(initial=0) + 1) + words[1]
+    _, firsts, numbers = np.unique(pairs, return_index=True, return_inverse=True)
+    return firsts, numbers
+
+
+def _steps(batch: GraphBatch, k: int, connected: bool) -> Ints:
+    """Rough number of sets of nodes of every graph, for cutting the work into tasks."""
+    n = batch.node_counts.astype(np.float64)
+    if connected:
+        degrees = np.add.reduceat(np.square(np.diff(batch.indptr)), batch.node_ptr[:-1]) / n
+        steps = n * np.minimum(np.maximum(degrees, 1), n) ** ((k - 1) / 2)
+    else:
+        steps = n**k / (k + 1)
+    return np.minimum(steps + n, 1e15).astype(np.int64)

@@ -1,0 +1,117 @@
+"""Vectors of substructures from how often they occur together: shifted PMI, factorised."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from retgk.array_types import Floats
+from retgk.errors import Remedy
+from retgk.peer_kernels.graph_counts import GraphCounts
+from retgk.runtime.memory import check_room
+from retgk.runtime.parallel import single_threaded_blas
+
+__all__ = ["pairs_in_graphs", "substructure_vectors"]
+
+_DENSE_COLUMNS = 1024  # up to here all eigenvalues are found at once
+_MORE = 16  # eigenvalues that are looked at beyond the last one, which may be equal to it
+_TIE = 1e-9  # of the largest eigenvalue
+
+
+def pairs_in_graphs(counts: GraphCounts, ends: Any, least_graphs: int) -> Any:
+    """
+    Count pairs of substructures in the same graph, within runs of columns.
+
+    Parameters
+    ----------
+    counts : GraphCounts
+        Whole counts of fitted graphs.
+    ends : sequence of int
+        First column of every run, and the number of columns; pairs of two runs do not count.
+    least_graphs : int
+        Columns that fewer graphs have are left out.
+
+    Returns
+    -------
+    csr_array of float64, shape (n_columns, n_columns)
+        Ordered pairs of different occurrences.
+    """
+    from scipy.sparse import block_diag, csr_array, diags_array
+
+    matrix = counts.sparse()
+    n_graphs = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    kept = n_graphs[matrix.indices] >= least_graphs
+    ptr = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
+    parts = (matrix.data[kept], matrix.indices[kept], ptr)
+    matrix = csr_array(parts, shape=matrix.shape).tocsc()
+    blocks = [matrix[:, start:stop] for start, stop in pairwise(ends)]
+    n_pairs = sum(int(np.square(np.diff(block.tocsr().indptr)).sum()) for block in blocks)
+    remedy = Remedy("fewer_graphs", "use a smaller n_iter, or fit fewer graphs")
+    check_room(16 * n_pairs, "the table of substructures that occur together", remedy)
+    found = [
+        (block.T @ block - diags_array(np.asarray(block.sum(axis=0)).ravel())) for block in blocks
+    ]
+    return csr_array(block_diag(found))
+
+
+def substructure_vectors(pairs: Any, n_components: int, n_negatives: float, seed: int) -> Floats:
+    r"""
+    Vectors whose inner products are nearest to the shifted, positive PMI of pairs.
+
+    With :math:`S_{ij} = \max(0, \log \frac{n_{ij} n}{n_i n_j} - \log k)` for k negatives, vectors
+    are the rows of :math:`U \Lambda^{1/2}`, of the largest positive eigenvalues of S.
+
+    Parameters
+    ----------
+    pairs : array or sparse array, shape (n, n)
+        How often substructures occur together; symmetric.
+    n_components : int
+        Most coordinates; more where several eigenvalues are equal to the last one, as it would be a
+        matter of chance which of their vectors were kept.
+    n_negatives : float
+        Negative samples k of skip-gram that the shift stands for.
+    seed : int
+        Draws where the search for eigenvectors starts.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_components), or fewer where there are fewer positive eigenvalues
+        Rows of zeros for what occurs with nothing more often than by chance.
+    """
+    from scipy.sparse import coo_array
+
+    entries = coo_array(pairs, dtype=np.float64)
+    entries.eliminate_zeros()
+    rows, columns = entries.coords
+    totals = np.asarray(entries.sum(axis=0)).ravel()
+    ratios = entries.data * totals.sum() / (totals[rows] * totals[columns])
+    values = np.log(ratios) - np.log(n_negatives)
+    kept = values > 0
+    used, places = np.unique(rows[kept], return_inverse=True)
+    vectors = np.zeros((len(totals), 0))
+    if len(used):
+        shape = (len(used), len(used))
+        place_of_column = np.searchsorted(used, columns[kept])  # symmetric: the same are used
+        matrix = coo_array((values[kept], (places, place_of_column)), shape=shape).tocsr()
+        own = _factor(matrix, n_components, seed)
+        vectors = np.zeros((len(totals), own.shape[1]))
+        vectors[used] = own
+    return vectors
+
+
+def _factor(matrix: Any, n_components: int, seed: int) -> Floats:
+    """Eigenvectors of the largest positive eigenvalues, times the roots of these."""
+    n = matrix.shape[0]
+    with single_threaded_blas():
+        if n <= max(_DENSE_COLUMNS, 2 * n_components + _MORE):
+            values, vectors = np.linalg.eigh(matrix.toarray())
+        else:
+            from scipy.sparse.linalg import eigsh
+
+            start = np.random.default_rng(seed).normal(size=n)
+            values, vectors = eigsh(matrix, n_components + _MORE, which="LA", v0=start)
+    order = np.argsort(-values, kind="stable")
+    values, vectors = values[order], vectors[:, order]
+    tie = _TIE * max(values[0], 0.0)
+    n_kept = int((values > max(tie, values[min(n_components, len(values)) - 1] - tie)).sum())
+    return np.ascontiguousarray(vectors[:, :n_kept] * np.sqrt(values[:n_kept]))

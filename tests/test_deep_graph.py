@@ -1,0 +1,107 @@
+"""The deep graph kernel against a slow and obvious version."""
+
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from retgk import DeepGraphKernel, GraphletKernel, as_batch
+from retgk.peer_kernels import graphlets, substructure_vectors
+from tests import naive
+from tests.kernel_graphs import graphs_of_kind
+
+
+@pytest.fixture(params=["all eigenvalues", "the largest"])
+def search(request, monkeypatch):
+    """Eigenvalues by a dense solver, or by the iterative one."""
+    if request.param == "the largest":
+        monkeypatch.setattr(substructure_vectors, "_DENSE_COLUMNS", 0)
+
+
+@pytest.mark.usefixtures("search")
+@pytest.mark.parametrize("kind", ["labels", "structure"])
+@pytest.mark.parametrize("n_iter", [1, 2])
+@pytest.mark.parametrize(("n_components", "n_negatives"), [(4, 1.0), (6, 1.5), (10_000, 1.0)])
+def test_colours(kind, n_iter, n_components, n_negatives):
+    graphs = graphs_of_kind(kind, 12)
+    for min_graphs in (1, 3):
+        counts, pairs = naive.colour_pairs(graphs, n_iter, min_graphs)
+        expected = naive.shifted_pmi_gram(counts, pairs, n_components, n_negatives)
+        kernel = DeepGraphKernel(
+            n_iter=n_iter,
+            n_components=n_components,
+            n_negatives=n_negatives,
+            min_graphs=min_graphs,
+            normalize=False,
+            random_state=0,
+        )
+        rounding = 1e-10 * np.abs(expected).max()
+        np.testing.assert_allclose(kernel.fit_transform(graphs), expected, atol=rounding)
+        np.testing.assert_allclose(kernel.transform(graphs), expected, atol=rounding)
+
+
+def graphlet_pairs(graph, k, types):
+    """Ordered pairs of sets of k nodes that share all but one, by their types."""
+    found = np.zeros((len(types), len(types)))
+    sets = list(combinations(range(len(graph)), k))
+
+    def type_of(nodes):
+        own = graph.subgraph(nodes)
+        return [nx.is_isomorphic(own, nx.from_numpy_array(one)) for one in types].index(True)
+
+    kinds = [type_of(nodes) for nodes in sets]
+    for i, j in combinations(range(len(sets)), 2):
+        if len(set(sets[i]) & set(sets[j])) == k - 1:
+            found[kinds[i], kinds[j]] += 1
+            found[kinds[j], kinds[i]] += 1
+    return found
+
+
+def test_drawn_pairs_are_unbiased():
+    graph = nx.gnp_random_graph(8, 0.4, seed=3)
+    counter = graphlets.GraphletCounter(3, False, None)
+    n_pairs = 40_000
+    found = counter.pairs(as_batch(graph), n_pairs, 1, None)
+    assert found.sum() == 2 * n_pairs
+    expected = graphlet_pairs(graph, 3, counter.types.adjacency)
+    shares = expected / expected.sum()
+    deviations = np.sqrt(2 * shares * (1 - shares) / n_pairs)  # a pair counts both ways
+    assert (np.abs(found / found.sum() - shares) <= 4.5 * deviations).all()
+
+
+def test_graphlets():
+    graphs = [nx.gnp_random_graph(6 + n % 7, 0.3 + 0.02 * n, seed=n) for n in range(20)]
+    kernel = DeepGraphKernel("graphlet", k=4, n_components=5, normalize=False, random_state=4)
+    found = kernel.fit_transform(graphs)
+    counter = graphlets.GraphletCounter(4, False, None)
+    pairs = counter.pairs(as_batch(graphs), 1000, 4, None)
+    shares = GraphletKernel(4).fit(graphs).features(graphs).toarray()
+    expected = naive.shifted_pmi_gram(shares, pairs, 5, 1.0)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_equal_eigenvalues_at_the_end_stay_together():
+    """Which vectors of a space of equal eigenvalues are kept would be a matter of chance."""
+    block = np.array([[0, 4, 4], [4, 0, 4], [4, 4, 0]])
+    pairs = np.kron(np.eye(3), block) + 1e-3
+    for n_components in (1, 2, 3):
+        found = substructure_vectors.substructure_vectors(pairs, n_components, 1.0, 0)
+        assert found.shape == (9, 3)
+
+
+def test_seeds():
+    graphs = graphs_of_kind("labels", 12)
+    same = [
+        DeepGraphKernel("graphlet", k=k, random_state=seed).fit_transform(graphs)
+        for k, seed in [(4, 0), (4, 0), (4, 1)]
+    ]
+    np.testing.assert_array_equal(same[0], same[1])
+    assert (same[0] != same[2]).any()
+
+
+def test_nothing_to_learn():
+    for kernel in (DeepGraphKernel(n_iter=0), DeepGraphKernel("graphlet")):
+        with pytest.warns(UserWarning, match=r"nothing to learn, and the kernel is zero; use more"):
+            found = kernel.fit_transform([nx.path_graph(4), nx.path_graph(3)])
+        np.testing.assert_array_equal(found, np.zeros((2, 2)))

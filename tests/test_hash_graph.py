@@ -1,0 +1,82 @@
+"""The hash graph kernel against a slow and obvious version."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from retgk import HashGraphKernel, InvalidInputError, as_batch
+from tests import naive
+from tests.kernel_graphs import graphs_of_kind
+from tests.labelled_edges import random_graphs
+
+BASES = {
+    "wl": lambda graphs: naive.weisfeiler_lehman_gram(graphs, 2, False),
+    "sp": lambda graphs: naive.shortest_path_gram(
+        graphs, lambda u, v: graphs.labels[u] == graphs.labels[v]
+    ),
+}
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_values(base, labelled, standardize):
+    for seed in range(4):
+        graphs = random_graphs(seed, labelled=labelled, n_attributes=2)
+        kernel = HashGraphKernel(
+            3,
+            base=base,
+            n_iter=2,
+            bin_width=0.8,
+            standardize=standardize,
+            normalize=False,
+            random_state=seed,
+        )
+        found = kernel.fit_transform(graphs)
+        counter = kernel.engine_.counter
+        deviations = graphs.attributes.std(axis=0)
+        expected = naive.hash_graph_gram(
+            graphs,
+            BASES[base],
+            list(zip(counter.directions, counter.shifts, strict=True)),
+            0.8,
+            graphs.attributes.mean(axis=0) if standardize else 0.0,
+            np.where(deviations > 0, deviations, 1) if standardize else 1.0,
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+        np.testing.assert_allclose(kernel.transform(graphs), expected, rtol=1e-14)
+        np.testing.assert_allclose(kernel.diagonal(graphs), expected.diagonal(), rtol=1e-14)
+
+
+def test_hashes_are_two_stable():
+    """Points at distance d share a bin as often as the formula of Datar et al. (2004) says."""
+    from scipy.stats import norm
+
+    distance, width = 1.5, 2.0
+    graphs = as_batch([nx.empty_graph(1), nx.empty_graph(1)]).with_attributes([[0, 0], [0.9, 1.2]])
+    kernel = HashGraphKernel(
+        4000, n_iter=0, bin_width=width, standardize=False, normalize=False, random_state=0
+    )
+    share = kernel.fit_transform(graphs)[0, 1]
+    ratio = width / distance
+    density = 2 / (np.sqrt(2 * np.pi) * ratio) * (1 - np.exp(-(ratio**2) / 2))
+    expected = 1 - 2 * norm.cdf(-ratio) - density
+    assert abs(share - expected) < 4 * np.sqrt(expected * (1 - expected) / 4000)
+
+
+def test_seeds():
+    graphs = graphs_of_kind("attributes", 12)
+    kernels = [HashGraphKernel(4, random_state=seed) for seed in (0, 0, 1)]
+    same, again, other = (kernel.fit_transform(graphs) for kernel in kernels)
+    np.testing.assert_array_equal(same, again)
+    assert (same != other).any()
+
+
+def test_errors():
+    graphs = graphs_of_kind("attributes")
+    with pytest.raises(InvalidInputError, match=r"no attributes to hash; .*WeisfeilerLehmanKernel"):
+        HashGraphKernel().fit(graphs_of_kind("labels"))
+    with pytest.raises(InvalidInputError, match=r"the graphs have 0 attributes a node, the fitted"):
+        HashGraphKernel(2).fit(graphs).transform(graphs.without_attributes())
+    with pytest.raises(InvalidInputError, match=r"bin_width=1e-12 is too small"):
+        HashGraphKernel(2, bin_width=1e-12).fit(graphs)

@@ -1,0 +1,178 @@
+"""The subgraph matching kernel against a slow and obvious version, and against GraKeL."""
+
+import warnings
+from importlib.util import find_spec
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retgk import (
+    Bridge,
+    Gaussian,
+    GraphBatch,
+    InvalidInputError,
+    Laplacian,
+    Polynomial,
+    SubgraphMatchingKernel,
+    as_batch,
+    load_tudataset,
+)
+from retgk.peer_kernels import subgraph_loops, subgraph_types
+from tests import naive
+from tests.kernel_graphs import graphs_of_kind
+from tests.labelled_edges import random_graphs
+
+needs_grakel = pytest.mark.skipif(find_spec("grakel") is None, reason="needs GraKeL")
+
+
+def expected_gram(graphs, kernel):
+    """The kernel by its definition, with the parameters of the estimator."""
+    same = graphs.labels[:, None] == graphs.labels
+    if kernel.attribute_kernel is not None:
+        same = same * kernel.attribute_kernel(graphs.attributes, graphs.attributes)
+
+    def edge_kernel(weight, label, other_weight, other_label):
+        if kernel.edge_kernel is None:
+            return 1.0
+        width = getattr(kernel.edge_kernel, "width", np.inf)
+        return (label == other_label) * max(0.0, 1 - abs(weight - other_weight) / width)
+
+    return naive.subgraph_matching_gram(
+        graphs,
+        kernel.k,
+        lambda u, x: same[u, x],
+        edge_kernel,
+        kernel.connected,
+        kernel.size_weights,
+    )
+
+
+def assert_values(graphs, kernel):
+    expected = expected_gram(graphs, kernel)
+    np.testing.assert_allclose(kernel.fit_transform(graphs), expected, rtol=1e-12)
+    half = len(graphs) // 2
+    found = kernel.fit(graphs[half:]).transform(graphs)
+    np.testing.assert_allclose(found, expected[:, half:], rtol=1e-12)
+    np.testing.assert_allclose(kernel.diagonal(graphs), expected.diagonal(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("connected", [True, False])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_counted_matchings(k, connected, labelled):
+    for seed in range(4):
+        graphs = random_graphs(seed, labelled=labelled, n_attributes=1)
+        for edge_kernel in ("labels", None):
+            assert_values(
+                graphs,
+                SubgraphMatchingKernel(
+                    k, connected=connected, edge_kernel=edge_kernel, normalize=False
+                ),
+            )
+
+
+KERNELS = [Bridge(0.6), Laplacian(0.7), Gaussian(0.2), Polynomial(0.5)]
+
+
+@pytest.mark.parametrize("connected", [True, False])
+@pytest.mark.parametrize("attribute_kernel", [None, *KERNELS], ids=repr)
+@pytest.mark.parametrize("edge_kernel", ["labels", Bridge(0.9), None], ids=repr)
+def test_weighted_matchings(attribute_kernel, edge_kernel, connected):
+    for seed in range(2):
+        graphs = random_graphs(seed, weighted=True, n_attributes=2)
+        kernel = SubgraphMatchingKernel(
+            3 + seed,
+            connected=connected,
+            attribute_kernel=attribute_kernel,
+            edge_kernel=edge_kernel,
+            size_weights=[0.5, 1, 0, 2][: 3 + seed],
+            normalize=False,
+        )
+        assert_values(graphs, kernel)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([None, Bridge(1.0)]))
+def test_any_graphs(seed, connected, attribute_kernel):
+    graphs = random_graphs(seed, names=("a", "b"), n_attributes=1)
+    kernel = SubgraphMatchingKernel(
+        4, connected=connected, attribute_kernel=attribute_kernel, normalize=False
+    )
+    assert_values(graphs, kernel)
+
+
+def test_large_graphs_look_up_their_edges():
+    """Beyond some size there is no matrix of edges."""
+    size = subgraph_loops._MAX_DENSE_NODES + 1
+    graphs = [nx.path_graph(size), nx.star_graph(60)]
+    found = SubgraphMatchingKernel(4, normalize=False).fit_transform(graphs)
+    paths = [size, *(2 * (size - s) for s in range(1, 4))]  # ordered, of 1 to 4 nodes
+    assert found[0, 0] == pytest.approx(size**2 + sum(2 * (size - s) ** 2 for s in range(1, 4)))
+    assert found[0, 1] == pytest.approx(size * 61 + paths[1] * 60 + paths[2] * 60 * 59 / 2)
+
+
+def test_many_tasks_give_the_same(monkeypatch):
+    graphs = graphs_of_kind("both", 20)
+    expected = [
+        SubgraphMatchingKernel(4, attribute_kernel=kernel).fit_transform(graphs)
+        for kernel in (None, Bridge(1.0))
+    ]
+    monkeypatch.setattr(subgraph_types, "_TASK_COST", 1)
+    for kernel, values in zip((None, Bridge(1.0)), expected, strict=True):
+        found = SubgraphMatchingKernel(4, attribute_kernel=kernel).fit_transform(graphs)
+        np.testing.assert_array_equal(found, values)
+
+
+def test_too_many_labels():
+    graph = as_batch(nx.path_graph(5000))
+    labelled = graph.with_labels(np.arange(5000))
+    with pytest.raises(InvalidInputError, match=r"5000 labels of nodes; .*take 4095: use fewer"):
+        SubgraphMatchingKernel().fit(labelled)
+    SubgraphMatchingKernel(3).fit(labelled)
+    pairs = np.stack([np.arange(99), np.arange(1, 100)], axis=1)
+    many = GraphBatch.from_edges(100, pairs, edge_labels=np.arange(99), symmetrize=True)
+    with pytest.raises(InvalidInputError, match=r"99 labels of edges; .* or edge_kernel=None"):
+        SubgraphMatchingKernel().fit(many)
+
+
+def grakel_matrix(graphs, k, attribute_kernel=None):
+    import grakel
+
+    from retgk.paper.peer_process import grakel_graphs
+
+    def node_kernel(x, y):
+        if attribute_kernel is None:
+            return float(x == y)
+        return float(x[0] == y[0]) * float(attribute_kernel([x[1]], [y[1]])[0, 0])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = grakel.SubgraphMatching(k=k, kv=node_kernel, ke=None)
+        return model.fit_transform(grakel_graphs(graphs))
+
+
+@needs_grakel
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("attribute_kernel", [None, Bridge(1.0)], ids=repr)
+def test_as_grakel(k, attribute_kernel):
+    graphs = graphs_of_kind("both" if attribute_kernel else "labels", 8)
+    kernel = SubgraphMatchingKernel(k, attribute_kernel=attribute_kernel, normalize=False)
+    expected = grakel_matrix(graphs, k, attribute_kernel)
+    np.testing.assert_allclose(kernel.fit_transform(graphs), expected, rtol=1e-12)
+
+
+@pytest.mark.real_data
+@needs_grakel
+@pytest.mark.parametrize("name", ["MUTAG", "PTC_MR", "ENZYMES", "PROTEINS", "NCI1", "DHFR"])
+def test_as_grakel_on_real_sets(name, data_folder):
+    graphs = (
+        load_tudataset(name, data_home=data_folder, download=False)
+        .graphs.without_attributes()
+        .without_edge_labels()
+    )
+    few = graphs[np.flatnonzero(graphs.node_counts < 25)[:6]]
+    found = SubgraphMatchingKernel(4, normalize=False).fit_transform(few)
+    np.testing.assert_allclose(found, grakel_matrix(few, 4), rtol=1e-9)
