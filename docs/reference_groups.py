@@ -32,7 +32,10 @@ GROUPS = {
     ),
     "Kernels of other authors": (
         "What RetGK is compared with, native, in the same form.",
-        ["WeisfeilerLehmanKernel", "ShortestPathKernel", "GraphletKernel", "graphlet_counts"],
+        [
+            "WeisfeilerLehmanKernel", "ShortestPathKernel", "GraphletKernel", "graphlet_counts",
+            "SubgraphMatchingKernel", "HashGraphKernel", "GraphInvariantKernel", "DeepGraphKernel",
+        ],
     ),
     "Features of nodes": (
         "Return probabilities and refined labels, for your own models.",
@@ -41,7 +44,7 @@ GROUPS = {
     "Parts of the formula": (
         "Kernels between nodes, and kernels between graphs.",
         [
-            "Laplacian", "Gaussian", "Polynomial", "Delta",
+            "Laplacian", "Gaussian", "Polynomial", "Delta", "Bridge",
             "ExponentialGraphKernel", "PolynomialGraphKernel",
         ],
     ),
