@@ -36,10 +36,10 @@ from retgk import (
     write_parquet,
 )
 from retgk.cli.cross_validation import nested_answers
-from retgk.cli.splits import OuterFold
 from retgk.cluster.connections import LOCAL_SETTINGS
 from retgk.estimators import gram_file
 from retgk.estimators.engines_of_parameters import kernel_engine, kernel_features
+from retgk.learning.outer_folds import OuterFold
 
 TURNS = 3
 SPEED_SET, SPEED_COPIES = "DD", 3

@@ -19,6 +19,10 @@ GROUPS = {
             "mean_embedding_gram", "write_mean_embedding_gram", "embed_files",
         ],
     ),
+    "Compare methods": (
+        "Which method is best on these graphs: the same folds for all, in processes with limits.",
+        ["compare", "Comparison"],
+    ),
     "Compare and search": (
         "Similarities, distances and neighbours, of two graphs or of millions.",
         [

@@ -45,6 +45,7 @@ LAYERS = (
     "cluster",
     "search",
     "plot",
+    "comparison",
     "paper",
     "cli",
     "__main__",

@@ -8,8 +8,8 @@ import pytest
 from sklearn import metrics as reference
 
 from retgk import RetGKClassifier, RetGKRegressor, make_graph_classification
-from retgk.cli.cross_validation import is_regression
-from retgk.cli.metrics import (
+from retgk.errors import InputWarning, InvalidInputError
+from retgk.learning.metrics import (
     Outcome,
     check_metric_names,
     chosen_metrics,
@@ -17,8 +17,7 @@ from retgk.cli.metrics import (
     selecting_model,
     selection_metric,
 )
-from retgk.cli.model_options import Learning
-from retgk.errors import InputWarning, InvalidInputError
+from retgk.learning.task_kinds import is_regression
 from tests.cli_calls import DATA, N_GRAPHS, assert_fails, invoke, printed, record, rows_of
 
 CLASS_NAMES = "accuracy balanced_accuracy roc_auc average_precision f1 matthews_corrcoef log_loss"
@@ -139,7 +138,7 @@ def test_cv_shows_what_its_table_holds(graphs_file: Path, tmp_path: Path) -> Non
 def test_cv_answers_as_predict_and_predict_proba_do(graphs_file: Path, tmp_path: Path) -> None:
     """Decision values are computed once; all else follows from them as in the classifier."""
     from retgk.cli.cross_validation import nested_answers
-    from retgk.cli.splits import OuterFold
+    from retgk.learning.outer_folds import OuterFold
 
     del graphs_file, tmp_path
     data = make_graph_classification(60, n_classes=3, n_nodes=(6, 12), random_state=0)
@@ -209,8 +208,8 @@ def test_whole_numbers_are_asked_about(graphs_file: Path, tmp_path: Path) -> Non
     path = tmp_path / "sizes.txt"
     path.write_text("".join(f"{3 * number}\n" for number in range(N_GRAPHS)))
     message = (
-        "targets are 40 different whole numbers for 40 graphs: --task regression takes them for "
-        "values, --task classification for classes; give one of them"
+        "targets are 40 different whole numbers for 40 graphs; give --task regression if they "
+        "are values, or --task classification if they are classes"
     )
     assert_fails(invoke("cv", graphs_file, "--targets", path), message)
     assert_fails(invoke("fit", graphs_file, "--targets", path, "-o", tmp_path / "m"), message)
@@ -220,12 +219,12 @@ def test_whole_numbers_are_asked_about(graphs_file: Path, tmp_path: Path) -> Non
 
 def test_many_classes_are_taken_for_classes_with_a_warning() -> None:
     many = np.repeat(np.arange(25), 10)
-    with pytest.warns(InputWarning, match="25 different whole numbers for 250 .*, as is done here"):
-        assert not is_regression(Learning(), many)
-    assert not is_regression(Learning(task="classification"), many)
-    assert not is_regression(Learning(), np.arange(5))
-    assert not is_regression(Learning(), many.astype(str))
-    assert not is_regression(Learning(), DATA.targets.astype(float))
+    with pytest.warns(InputWarning, match="whole numbers for 250 graphs, taken for classes"):
+        assert not is_regression("auto", many)
+    assert not is_regression("classification", many)
+    assert not is_regression("auto", np.arange(5))
+    assert not is_regression("auto", many.astype(str))
+    assert not is_regression("auto", DATA.targets.astype(float))
 
 
 def test_one_common_class_is_said(graphs_file: Path, tmp_path: Path) -> None:

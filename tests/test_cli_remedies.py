@@ -22,6 +22,7 @@ from retgk import (
     write_json,
     write_parquet,
 )
+from retgk.cli.commands_compare import compare
 from retgk.cli.commands_cv import cv
 from retgk.cli.commands_data import convert, info
 from retgk.cli.commands_matrices import kernel
@@ -133,6 +134,22 @@ COMMANDS = {
         "embed gap.graphml --attribute-name v --missing nan -o -",
         "; fill it in, or give --missing nan and --impute-attributes mean or median to fit",
     ),
+    "task": (
+        "cv small.parquet --targets many.txt",
+        "; give --task regression if they are values, or --task classification if they are classes",
+    ),
+    "metric": (
+        "cv small.parquet --metric rmse",
+        "matthews_corrcoef, log_loss; or give --task regression if they are values",
+    ),
+    "probabilities": (
+        "cv small.parquet --protocol paper --folds 3 --C 1 --metric log_loss",
+        "; leave it out, or use --protocol nested and at least two graphs of every class in every",
+    ),
+    "journal": (
+        "compare small.parquet --methods majority --folds 3 --journal other.jsonl",
+        "is no journal of a comparison; give another file with --journal, or remove this one",
+    ),
     "model_file": (
         "predict packed.retgk small.parquet",
         "is compressed; give a file as `retgk fit` wrote it",
@@ -176,6 +193,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_parquet(lonely, folder / "lonely.parquet")
     texts = {
         "mol.csv": "smiles,y\nCCO,1\nCCN,0\n",
+        "many.txt": "".join(f"{number}\n" for number in range(len(DATA.targets))),
+        "other.jsonl": '{"format": 1}\n',
         "large.txt": f"1\n{10**18}\n",
         "bad.smi": "CCO\nC(C\n",
         "bad.txt": "CCO\nC(C\n",
@@ -249,9 +268,8 @@ def test_remedy_for_little_memory(
 
 def test_every_remedy_of_every_command_is_tested() -> None:
     tested = {*COMMANDS, *(key for key, *_ in MEMORY_COMMANDS), *OTHERS}
-    words = [
-        each.remedies for each in (info, convert, embed, kernel, cv, fit, predict, population_test)
-    ]
+    commands = (info, convert, embed, kernel, cv, compare, fit, predict, population_test)
+    words = [each.remedies for each in commands]
     assert set().union(*words, DATA_HOME_REMEDY) <= tested
 
 

@@ -11,7 +11,7 @@ import pytest
 from retgk import GraphDataset, RetGKClassifier, scaffold_folds
 from retgk.cli.cross_validation import nested_answers
 from retgk.cli.split_files import read_split
-from retgk.cli.splits import OuterFold
+from retgk.learning.outer_folds import OuterFold
 from tests.cli_calls import DATA, N_GRAPHS, assert_fails, invoke, record, rows_of
 
 FIXED = ["--C", 10, "--p", 1, "--scale", 1]
@@ -237,8 +237,8 @@ def test_a_file_says_what_the_folds_are(graphs_file: Path, tmp_path: Path) -> No
 
 def test_too_few_groups(table: Path) -> None:
     given = ["cv", table, "--target-column", "active", "--skip-invalid"]
-    assert_fails(invoke(*given, "--groups", "site"), "5 groups do not fill 10 folds; give fewer -")
-    message = "4 scaffolds do not fill 10 folds; give fewer --folds"
+    assert_fails(invoke(*given, "--groups", "site"), "5 groups do not fill 10 folds; give fewer f")
+    message = "4 scaffolds do not fill 10 folds; give fewer folds"
     assert_fails(invoke(*given, "--split", "scaffold"), message)
 
 

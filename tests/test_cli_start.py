@@ -18,6 +18,7 @@ COMMANDS = [
     "embed",
     "kernel",
     "cv",
+    "compare",
     "fit",
     "predict",
     "similar",

@@ -23,6 +23,7 @@ def python_blocks(page):
         ("gallery.md", "kernel.png"),
         ("model_files.md", "model.retgk"),
         ("population_tests.md", "permutations.png"),
+        ("comparing.md", "comparison.html"),
     ],
 )
 def test_code_of_the_documentation(page, writes, tmp_path, monkeypatch):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from retgk import GraphBatch, GraphDataset, load_tudataset, save_tudataset
+from retgk.learning.outer_folds import stratified_folds
 from retgk.paper.paper_graphs import Sources
-from retgk.paper.protocols import stratified_folds
 from retgk.paper.runner import Runner
 from retgk.paper.table_cells import protocol_settings
 

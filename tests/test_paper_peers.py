@@ -37,6 +37,7 @@ from types import SimpleNamespace
 from unittest.mock import MagicMock
 import numpy as np
 from retgk.paper import peer_process
+from retgk.runtime import limited_processes
 
 class Kernel:
     def fit_transform(self, graphs):
@@ -215,7 +216,7 @@ def test_what_ended_a_peer_is_said(sets, tmp_path, kernel, message):
 
 IN_C = "re.match('(a+)+b', 'a' * 60)"  # for years, and no other thread of Python runs meanwhile
 IN_PYTHON = "time.sleep(60)"
-WITHOUT_PRCTL = "peer_process.ctypes = MagicMock()"
+WITHOUT_PRCTL = "limited_processes.ctypes = MagicMock()"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from retgk.cluster.embedded_files import embed_files as embed_files
+    from retgk.comparison.compare_methods import compare as compare
+    from retgk.comparison.comparison_table import Comparison as Comparison
     from retgk.engine.embedded.embedding_gram import embedding_gram as embedding_gram
     from retgk.engine.embedded.embedding_gram import embedding_products as embedding_products
     from retgk.errors import InvalidInputError as InvalidInputError
@@ -93,6 +95,7 @@ __version__ = "0.1.0"
 
 _MODULE_OF = {
     "Bridge": "retgk.kernels.node_kernels",
+    "Comparison": "retgk.comparison.comparison_table",
     "DeepGraphKernel": "retgk.peer_kernels.deep_graph",
     "Delta": "retgk.kernels.node_kernels",
     "Explanation": "retgk.estimators.explanation",
@@ -117,6 +120,7 @@ _MODULE_OF = {
     "WeisfeilerLehmanKernel": "retgk.peer_kernels.weisfeiler_lehman",
     "as_batch": "retgk.io.converters",
     "association_test": "retgk.populations.population_tests",
+    "compare": "retgk.comparison.compare_methods",
     "distance": "retgk.estimators.comparisons",
     "duplicate_groups": "retgk.search.duplicates",
     "embed_files": "retgk.cluster.embedded_files",

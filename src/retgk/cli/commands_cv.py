@@ -9,15 +9,12 @@ import typer
 from retgk.cli.cluster_options import ClusterOptions
 from retgk.cli.command import command
 from retgk.cli.cross_validation import (
-    FoldAnswer,
     check_paper_options,
-    is_regression,
     nested_answers,
     new_model,
     paper_answers,
     paper_rules,
 )
-from retgk.cli.metrics import Metric, check_metric_names, chosen_metrics, selecting_model
 from retgk.cli.model_options import DEFAULT_COMPONENTS, Components, Learning, Walks
 from retgk.cli.options import Common, OptionalOutput, Reading, Source
 from retgk.cli.outputs import Table, check_output, write_table
@@ -32,6 +29,9 @@ from retgk.cli.terminal import (
     print_warning,
 )
 from retgk.errors import InvalidInputError
+from retgk.learning.fold_answers import FoldAnswer
+from retgk.learning.metrics import Metric, check_metric_names, chosen_metrics, selecting_model
+from retgk.learning.task_kinds import is_regression
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,7 +93,7 @@ def cv(
     with watch.timing("read"):
         collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
         targets = required_targets(collection)
-        regression = is_regression(learning, targets)
+        regression = is_regression(learning.task, targets)
         metrics = chosen_metrics(learning.metric, regression)
     graphs = collection.graphs
     seeds = range(walks.seed, walks.seed + splitting.repetitions)

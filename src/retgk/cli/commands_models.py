@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from retgk.cli.command import command
-from retgk.cli.cross_validation import chosen_parameters, is_regression, new_model, scores
-from retgk.cli.metrics import check_metric_names, selecting_model, selection_metric
+from retgk.cli.cross_validation import new_model, scores
 from retgk.cli.model_options import DEFAULT_COMPONENTS, Components, Learning, Walks
 from retgk.cli.model_reading import (
     MODEL_REMEDIES,
@@ -28,6 +27,9 @@ from retgk.cli.terminal import (
     print_warning,
 )
 from retgk.errors import InvalidInputError
+from retgk.learning.fold_answers import chosen_parameters
+from retgk.learning.metrics import check_metric_names, selecting_model, selection_metric
+from retgk.learning.task_kinds import is_regression
 
 if TYPE_CHECKING:
     from retgk.io.graph_dataset import GraphDataset
@@ -67,12 +69,16 @@ def fit(
     Its parameters are chosen by cross-validation among the candidates.
     """
     check_new_file(output)
-    check_metric_names(learning.metric, at_most=1)
+    check_metric_names(learning.metric)
+    if len(learning.metric or ()) > 1:
+        raise InvalidInputError(
+            "a model chooses by one metric; give one --metric, and see several with `retgk cv`"
+        )
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
         targets = required_targets(collection)
-        regression = is_regression(learning, targets)
+        regression = is_regression(learning.task, targets)
     with watch.timing("fit"):
         model = new_model(learning, walks, n_components, regression)
         model = selecting_model(model, learning.metric, targets)

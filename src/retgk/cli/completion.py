@@ -4,10 +4,18 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from retgk.comparison.methods import METHODS
 from retgk.io.datasets.download import TUDATASETS
 from retgk.io.formats.graph_files import READABLE
 
-__all__ = ["METRIC_NAMES", "data_set_names", "metric_names", "model_files", "source_names"]
+__all__ = [
+    "METRIC_NAMES",
+    "data_set_names",
+    "method_names",
+    "metric_names",
+    "model_files",
+    "source_names",
+]
 
 METRIC_NAMES = (
     "accuracy", "balanced_accuracy", "roc_auc", "average_precision", "f1", "matthews_corrcoef",
@@ -30,6 +38,12 @@ def source_names(incomplete: str) -> list[str]:
 def metric_names(incomplete: str) -> list[str]:
     """Names of metrics."""
     return [name for name in METRIC_NAMES if name.startswith(incomplete.lower())]
+
+
+def method_names(incomplete: str) -> list[str]:
+    """Names of methods to compare, the last of several with commas."""
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in METHODS if name.startswith(last.lower())]
 
 
 def model_files(incomplete: str) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from retgk import __version__
+from retgk.cli.commands_compare import compare
 from retgk.cli.commands_cv import cv
 from retgk.cli.commands_data import convert, datasets_app, info
 from retgk.cli.commands_explain import explain
@@ -45,6 +46,7 @@ for _each in (
     embed,
     kernel,
     cv,
+    compare,
     fit,
     predict,
     explain,

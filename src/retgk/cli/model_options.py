@@ -13,12 +13,15 @@ from retgk.cli.options import in_panel
 __all__ = [
     "DEFAULT_COMPONENTS",
     "SCALING_REMEDY",
+    "TASK_REMEDIES",
     "Components",
     "Depth",
     "EmbeddingOptions",
     "KernelOptions",
     "Learning",
+    "Metrics",
     "ScaleAttributes",
+    "Task",
     "Tolerance",
     "Walks",
 ]
@@ -91,6 +94,13 @@ Components = Annotated[
 ]
 DEFAULT_COMPONENTS = 1024
 _VECTOR_COMPONENTS = 512
+TASK_REMEDIES = {
+    "task": "give --task regression if they are values, or --task classification if they are "
+    "classes",
+    "metric": "or give --task {value}",
+    "probabilities": "leave it out, or use --protocol nested and at least two graphs of every "
+    "class in every training part",
+}
 SCALING_REMEDY = {"scale_attributes": "use --scale-attributes standard to give all the same weight"}
 ScaleAttributes = Annotated[
     Scaling,
@@ -214,6 +224,24 @@ class EmbeddingOptions:
         return dict(vars(self))
 
 
+Metrics = Annotated[
+    list[str] | None,
+    _learning(
+        "--metric",
+        metavar="NAME",
+        help="What is shown, by scikit-learn's name of the scorer; repeatable. By the first, "
+        "the model chooses. For classes accuracy, balanced_accuracy, roc_auc (or auc), "
+        "average_precision (ap), f1, matthews_corrcoef (mcc), log_loss; for values r2, rmse, "
+        "mae, spearman.",
+        autocompletion=metric_names,
+    ),
+]
+Task = Annotated[
+    Literal["auto", "classification", "regression"],
+    _learning("--task", help="By the targets: numbers with fractions are regressed on."),
+]
+
+
 @dataclass(frozen=True)
 class Learning:
     """How a model is chosen."""
@@ -223,25 +251,12 @@ class Learning:
         "fewer_candidates": "give fewer candidates, such as --C 10 --p 1 --scale 1",
         "n_components": "give a smaller --n-components",
         "n_landmarks": "give a smaller --n-landmarks",
+        **TASK_REMEDIES,
         **SCALING_REMEDY,
     }
 
-    metric: Annotated[
-        list[str] | None,
-        _learning(
-            "--metric",
-            metavar="NAME",
-            help="What is shown, by scikit-learn's name of the scorer; repeatable. By the first, "
-            "the model chooses. For classes accuracy, balanced_accuracy, roc_auc (or auc), "
-            "average_precision (ap), f1, matthews_corrcoef (mcc), log_loss; for values r2, rmse, "
-            "mae, spearman.",
-            autocompletion=metric_names,
-        ),
-    ] = None
-    task: Annotated[
-        Literal["auto", "classification", "regression"],
-        _learning("--task", help="By the targets: numbers with fractions are regressed on."),
-    ] = "auto"
+    metric: Metrics = None
+    task: Task = "auto"
     approximate: Annotated[
         Literal["auto", "yes", "no"],
         _learning("--approximate", help="Random features and a linear model; by size."),

@@ -13,7 +13,6 @@ from retgk.io.formats.graph_files import ENDINGS, Format
 
 __all__ = [
     "DATA_HOME_REMEDY",
-    "MIN_FOLDS",
     "SOURCE_HELP",
     "Common",
     "DataHome",
@@ -103,7 +102,6 @@ Output = Annotated[
 OptionalOutput = Annotated[
     str | None, FileRole.WRITTEN, typer.Option("--output", "-o", metavar="FILE", help=TABLE_HELP)
 ]
-MIN_FOLDS = 3
 Debug = Annotated[bool, _common("--debug", help="Show a traceback when it fails.")]
 
 

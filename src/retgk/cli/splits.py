@@ -1,18 +1,25 @@
-"""Folds of `retgk cv`: random ones, by groups, by scaffold, or from a file."""
+"""Folds of `retgk cv` and `retgk compare`: random ones, by groups, by scaffold, or from a file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from retgk.cli.options import MIN_FOLDS, FileRole, Reading
+from retgk.cli.options import FileRole, Reading
 from retgk.cli.sources import column_values, source_smiles
 from retgk.cli.split_files import read_split
 from retgk.errors import InvalidInputError
+from retgk.learning.outer_folds import (
+    MIN_FOLDS,
+    OuterFold,
+    check_enough_graphs,
+    deal_groups,
+    repeated_folds,
+)
 from retgk.runtime.near_names import near_names
 
 if TYPE_CHECKING:
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
 
     from retgk.io.graph_dataset import GraphDataset
 
-__all__ = ["DEFAULT_FOLDS", "OuterFold", "Splitting", "check_enough_graphs", "outer_folds"]
+__all__ = ["DEFAULT_FOLDS", "Splitting", "outer_folds"]
 
 DEFAULT_FOLDS = 10
 _KINDS = ("random", "scaffold")
@@ -105,15 +112,6 @@ class Splitting:
             )
 
 
-class OuterFold(NamedTuple):
-    """Graphs to train on and to test; what the model's own folds are to be, or to respect."""
-
-    train: NDArray[Any]
-    test: NDArray[Any]
-    inner: list[tuple[NDArray[Any], NDArray[Any]]] | None = None
-    groups: NDArray[Any] | None = None
-
-
 def outer_folds(
     collection: GraphDataset,
     source: str,
@@ -128,23 +126,15 @@ def outer_folds(
     if splitting.is_file:
         return [read_split(Path(splitting.split), collection, OuterFold, reading.max_bytes)]
     groups = _group_codes(collection, source, reading, splitting)
-    check_enough_graphs(targets, splitting.n_folds)
-    if groups is None:
-        found = [_random_folds(targets, splitting.n_folds, seed, regression) for seed in seeds]
-    elif splitting.split == "scaffold":
-        # the first repetition is the one that others have too, for any seed
-        ties = [None, *seeds[1:]]
-        found = [_folds_of_groups(groups, splitting.n_folds, seed, "scaffolds") for seed in ties]
-    elif regression:
-        found = [_folds_of_groups(groups, splitting.n_folds, seed, "groups") for seed in seeds]
-    else:
-        found = [_class_group_folds(targets, groups, splitting.n_folds, seed) for seed in seeds]
+    n_folds = splitting.n_folds
+    if splitting.split != "scaffold" or groups is None:
+        return repeated_folds(targets, n_folds, seeds, regression=regression, groups=groups)
+    check_enough_graphs(targets, n_folds)
+    # the first repetition is the one that others have too, for any seed
+    ties = [None, *seeds[1:]]
+    dealt = [deal_groups(groups, n_folds, seed, "scaffolds") for seed in ties]
     return [
-        [
-            OuterFold(train, test, None, None if groups is None else groups[train])
-            for train, test in folds
-        ]
-        for folds in found
+        [OuterFold(train, test, None, groups[train]) for train, test in folds] for folds in dealt
     ]
 
 
@@ -165,65 +155,3 @@ def _group_codes(
     # numbers in the order in which groups begin, by which ties are dealt
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return np.array([numbers[name] for name in names])
-
-
-def _random_folds(targets: NDArray[Any], n_folds: int, seed: int, regression: bool) -> Any:
-    """Shuffled folds, stratified for classes."""
-    from sklearn.model_selection import KFold
-
-    from retgk.paper.protocols import stratified_folds
-
-    if regression:
-        return list(KFold(n_folds, shuffle=True, random_state=seed).split(targets))
-    _check_enough_of_every_class(targets, n_folds)
-    return list(stratified_folds(targets, seed, n_folds))
-
-
-def _folds_of_groups(groups: NDArray[Any], n_folds: int, seed: int | None, what: str) -> Any:
-    from retgk.learning.group_folds import group_folds
-
-    _check_enough_groups(groups, n_folds, what)
-    return group_folds(groups, n_folds, seed)
-
-
-def _class_group_folds(targets: NDArray[Any], groups: NDArray[Any], n_folds: int, seed: int) -> Any:
-    """Folds that keep groups together, and shares of classes as near as that allows."""
-    from sklearn.model_selection import StratifiedGroupKFold
-
-    _check_enough_groups(groups, n_folds, "groups")
-    _check_enough_of_every_class(targets, n_folds)
-    splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-    return list(splitter.split(targets, targets, groups))
-
-
-def _check_enough_groups(groups: NDArray[Any], n_folds: int, what: str) -> None:
-    n_groups = int(groups.max()) + 1
-    if n_groups < n_folds:
-        raise InvalidInputError(
-            f"{n_groups} {what} do not fill {n_folds} folds; give fewer --folds"
-        )
-
-
-def check_enough_graphs(targets: NDArray[Any], n_folds: int) -> None:
-    """Raise if there are fewer graphs than folds."""
-    if len(targets) < n_folds:
-        raise InvalidInputError(
-            f"{len(targets)} graphs do not fill {n_folds} folds; give fewer --folds"
-        )
-
-
-def _check_enough_of_every_class(targets: NDArray[Any], n_folds: int) -> None:
-    import numpy as np
-
-    names, counts = np.unique(targets, return_counts=True)
-    name, count = names[counts.argmin()], counts.min()
-    if count >= n_folds:
-        return
-    remedies = ["fewer --folds"] if count >= MIN_FOLDS else []
-    remedies.append("more graphs of it")
-    if targets.dtype.kind in "iuf":
-        remedies.append("--task regression if these are values")
-    graphs = "graph" if count == 1 else "graphs"
-    raise InvalidInputError(
-        f"class {name} has {count} {graphs} for {n_folds} folds; give {', or '.join(remedies)}"
-    )

@@ -29,7 +29,7 @@ from retgk.learning.candidates import Score
 from retgk.learning.folds import FoldMaker, real_folds
 from retgk.learning.landmark_ridge import LandmarkRidge, landmarks_of
 from retgk.learning.outcomes import ValueOutcomes
-from retgk.learning.scoring import Scoring, Trial, fold_scorer
+from retgk.learning.scoring import Scoring, Trial, fold_scorer, mean_r2
 from retgk.learning.targets import real_targets, targets_of
 from retgk.learning.training_set import TrainingSet, training_set
 from retgk.runtime.seeds import RandomState, whole_seed
@@ -271,18 +271,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         """By what candidates are chosen."""
         if self.scoring is not None:
             return fold_scorer(self.scoring, self, trial)
-        data, _, columns, folds = trial
-
-        def score(decisions: Sequence[Floats]) -> Floats:
-            from sklearn.metrics import r2_score
-
-            pairs = [
-                (columns[test], found, data.weights_of(test))
-                for found, (_, test) in zip(decisions, folds, strict=True)
-            ]
-            return np.array([r2_score(y, found, sample_weight=w) for y, found, w in pairs])
-
-        return score
+        return mean_r2(trial)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,7 +16,7 @@ import numpy as np
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.kernels.graph_kernels import ExponentialGraphKernel
+from retgk.kernels.graph_kernels import GraphKernel
 from retgk.learning.folds import Fold
 from retgk.learning.solver import GraphProducts, Machine
 from retgk.runtime.parallel import run_tasks, single_threaded_blas
@@ -67,9 +67,7 @@ class LandmarkRidge:
         self.targets = targets
         self.weights = weights
 
-    def train(
-        self, products: GraphProducts, kernel: ExponentialGraphKernel, penalty: float
-    ) -> Machine:
+    def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
         """Train on all graphs, with a number for gamma of the kernel and C as penalty."""
         with single_threaded_blas():
             source = _Features(products, kernel, _basis(products, kernel))
@@ -81,7 +79,7 @@ class LandmarkRidge:
     def out_of_fold(
         self,
         products: GraphProducts,
-        kernels: Sequence[ExponentialGraphKernel],
+        kernels: Sequence[GraphKernel],
         folds: Sequence[Fold],
         penalties: Sequence[float],
         n_jobs: int | None,
@@ -166,7 +164,7 @@ def _parts_of(folds: Sequence[Fold], n_graphs: int) -> tuple[list[Ints], list[In
     return parts, [np.flatnonzero(used) for used in patterns.T]
 
 
-def _basis(products: GraphProducts, kernel: ExponentialGraphKernel) -> Floats:
+def _basis(products: GraphProducts, kernel: GraphKernel) -> Floats:
     """Matrix that makes explicit features from kernel values with the landmarks."""
     from scipy.linalg import eigh
 
@@ -181,7 +179,7 @@ class _Features:
     """Explicit features of graphs, found when they are asked for."""
 
     products: GraphProducts
-    kernel: ExponentialGraphKernel
+    kernel: GraphKernel
     basis: Floats
 
     def kernel_rows(self, graphs: Ints) -> Floats:

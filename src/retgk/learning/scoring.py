@@ -16,7 +16,15 @@ from retgk.learning.folds import Fold
 from retgk.learning.outcomes import Discrete, ValueOutcomes
 from retgk.learning.training_set import TrainingSet
 
-__all__ = ["FoldScorer", "Scoring", "Trial", "checked_scorer", "fold_scorer", "mean_hits"]
+__all__ = [
+    "FoldScorer",
+    "Scoring",
+    "Trial",
+    "checked_scorer",
+    "fold_scorer",
+    "mean_hits",
+    "mean_r2",
+]
 
 Scoring = str | Callable[..., float] | None
 """Name of a scorer of scikit-learn, or a callable with (estimator, X, y)."""
@@ -99,6 +107,34 @@ def mean_hits(trial: Trial, weights: Floats) -> Callable[[Sequence[Floats]], Flo
         pairs = zip(decisions, [test for _, test in folds], strict=True)
         hits = [(outcomes.predict(found) == targets[test], test) for found, test in pairs]
         return np.array([np.average(right, weights=factors[test]) for right, test in hits])
+
+    return score
+
+
+def mean_r2(trial: Trial) -> Callable[[Sequence[Floats]], Floats]:
+    """
+    Coefficient of determination of values, with the weights of graphs.
+
+    Parameters
+    ----------
+    trial : Trial
+        Graphs, values and folds.
+
+    Returns
+    -------
+    callable
+        Gives the score of every fold.
+    """
+    data, _, columns, folds = trial
+
+    def score(decisions: Sequence[Floats]) -> Floats:
+        from sklearn.metrics import r2_score
+
+        pairs = [
+            (columns[test], found, data.weights_of(test))
+            for found, (_, test) in zip(decisions, folds, strict=True)
+        ]
+        return np.array([r2_score(y, found, sample_weight=w) for y, found, w in pairs])
 
     return score
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from retgk.array_types import Floats
-from retgk.kernels.graph_kernels import ExponentialGraphKernel
+from retgk.kernels.graph_kernels import GraphKernel
 from retgk.learning.folds import Fold
 from retgk.learning.solver import GraphProducts, Machine, Solver
 
@@ -27,9 +27,7 @@ class OneForEach:
         self.name = solvers[0].name
         self.n_machines = len(solvers)
 
-    def train(
-        self, products: GraphProducts, kernel: ExponentialGraphKernel, penalty: float
-    ) -> Machine:
+    def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
         """Train on all graphs; the support is that of any output."""
         found = [solver.train(products, kernel, penalty) for solver in self.solvers]
         support = np.unique(np.concatenate([machine.support for machine in found]))
@@ -41,7 +39,7 @@ class OneForEach:
     def out_of_fold(
         self,
         products: GraphProducts,
-        kernels: Sequence[ExponentialGraphKernel],
+        kernels: Sequence[GraphKernel],
         folds: Sequence[Fold],
         penalties: Sequence[float],
         n_jobs: int | None,

@@ -9,7 +9,7 @@ import numpy as np
 from retgk.array_types import Floats, Ints
 from retgk.engine.node_features import NodeFeatures
 from retgk.engine.protocol import Engine
-from retgk.kernels.graph_kernels import ExponentialGraphKernel
+from retgk.kernels.graph_kernels import ExponentialGraphKernel, GraphKernel
 from retgk.learning.folds import Fold
 
 __all__ = ["GraphProducts", "Machine", "Solver", "fit_products"]
@@ -50,7 +50,7 @@ class GraphProducts:
         squared = typical_squared_mmd(square, weights=weights)
         return [kernel.fitted(squared) for kernel in kernels]
 
-    def kernel(self, graph_kernel: ExponentialGraphKernel, rows: Ints, columns: Ints) -> Floats:
+    def kernel(self, graph_kernel: GraphKernel, rows: Ints, columns: Ints) -> Floats:
         """Kernel values of some graphs with some of the columns, in memory of their own."""
         values = np.empty((len(rows), len(columns)))
         norms = self.norms[self.columns[columns]]
@@ -104,15 +104,13 @@ class Solver(Protocol):
 
     name: str
 
-    def train(
-        self, products: GraphProducts, kernel: ExponentialGraphKernel, penalty: float
-    ) -> Machine:
+    def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
         """Train on all graphs."""
 
     def out_of_fold(
         self,
         products: GraphProducts,
-        kernels: Sequence[ExponentialGraphKernel],
+        kernels: Sequence[GraphKernel],
         folds: Sequence[Fold],
         penalties: Sequence[float],
         n_jobs: int | None,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Floats, Ints
-from retgk.kernels.graph_kernels import ExponentialGraphKernel
+from retgk.kernels.graph_kernels import GraphKernel
 from retgk.learning.folds import Fold
 from retgk.learning.solver import GraphProducts, Machine
 from retgk.runtime.parallel import run_tasks, single_threaded_blas
@@ -30,9 +30,7 @@ _TOL = 1e-3  # LIBSVM's
 class _SharedGram:
     """Kernel matrix of all graphs, made by the first fold that needs it, dropped by the last."""
 
-    def __init__(
-        self, products: GraphProducts, kernel: ExponentialGraphKernel, n_folds: int
-    ) -> None:
+    def __init__(self, products: GraphProducts, kernel: GraphKernel, n_folds: int) -> None:
         self.products, self.kernel, self.n_left = products, kernel, n_folds
         self.gram: Floats | None = None
         self.lock = Lock()
@@ -73,9 +71,7 @@ class SupportVectors:
         self.weights = weights
         self._has_warned, self._lock = False, Lock()
 
-    def train(
-        self, products: GraphProducts, kernel: ExponentialGraphKernel, penalty: float
-    ) -> Machine:
+    def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
         """Train on all graphs, with a number for gamma of the kernel and C as penalty."""
         if (self.codes == self.codes[0]).all():  # a label that all training graphs have, or none
             sign = 1.0 if self.codes[0] else -1.0
@@ -87,7 +83,7 @@ class SupportVectors:
     def out_of_fold(
         self,
         products: GraphProducts,
-        kernels: Sequence[ExponentialGraphKernel],
+        kernels: Sequence[GraphKernel],
         folds: Sequence[Fold],
         penalties: Sequence[float],
         n_jobs: int | None,

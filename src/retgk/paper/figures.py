@@ -1,13 +1,9 @@
 """Figures 1 and 2 of the paper: the graph of the first, the curves of the second, and pictures."""
 
-import base64
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from math import hypot, isnan
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,69 +11,17 @@ from retgk.graphs.batch import GraphBatch
 from retgk.paper.report_tables import Entry, Grid, Line, grid_of_lines
 from retgk.paper.table_cells import figure_cells, read_settings, table_cells
 from retgk.paper.table_results import CellSummary, RecordsByCell, summary_of
-from retgk.runtime.storage import atomic_path
+from retgk.plot.figure_files import Picture, new_figure, save_figure
 
 __all__ = [
     "N_STEPS",
     "Curve",
-    "Picture",
     "figure_1_picture",
     "figure_2_curves",
     "figure_2_pictures",
-    "new_figure",
     "plateau_grid",
-    "save_figure",
     "toy_graph",
 ]
-
-
-class Picture(NamedTuple):
-    """A drawing: its name, what it shows, and its PNG and SVG files."""
-
-    name: str
-    caption: str
-    png: bytes
-    svg: bytes
-
-    def save(self, folder: Path) -> Path:
-        """Write the PNG file into a folder."""
-        path = folder / f"{self.name}.png"
-        with atomic_path(path) as unfinished:
-            unfinished.write_bytes(self.png)
-        return path
-
-    def markdown(self) -> str:
-        """The drawing, from the file beside the text, with its caption."""
-        return f"![{self.caption}]({self.name}.png)\n\n{self.caption}\n"
-
-    def html(self) -> str:
-        """The drawing with its caption, inline."""
-        data = base64.b64encode(self.svg).decode()
-        return (
-            f'<figure><img alt="{escape(self.caption)}" src="data:image/svg+xml;base64,{data}">'
-            f"<figcaption>{escape(self.caption)}</figcaption></figure>"
-        )
-
-
-def save_figure(name: str, caption: str, figure: Any) -> Picture:
-    """Picture with both files of a figure, the same to the bit whenever they are made."""
-    from matplotlib import rc_context
-
-    files = []
-    for form, options in (("png", {"dpi": 150}), ("svg", {"metadata": {"Date": None}})):
-        buffer = io.BytesIO()
-        with rc_context({"svg.hashsalt": name}):  # or else names inside the file are random
-            figure.savefig(buffer, format=form, **options)
-        files.append(buffer.getvalue())
-    return Picture(name, caption, *files)
-
-
-def new_figure(size: tuple[float, float]) -> tuple[Any, Any]:
-    """A figure apart from pyplot, whose backend and state belong to the user."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    return figure, figure.subplots()
 
 
 # Figure 1

@@ -1,6 +1,5 @@
 """The graphs of a cell: a set with what a table uses of it, with or without copies of graphs."""
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.graph_digests import graphs_digest
 from retgk.io.datasets.tudataset import load_tudataset
 from retgk.io.graph_dataset import GraphDataset
 from retgk.paper.frankenstein import ATOMS, REBUILT, digit_images, rebuilt_frankenstein
@@ -37,17 +37,7 @@ class PaperSet:
     @cached_property
     def digest(self) -> str:
         """Digest of the graphs, so that other editions of a set do not share kept matrices."""
-        graphs = self.graphs
-        arrays: list[NDArray[Any]] = [graphs.node_ptr, graphs.indptr, graphs.indices]
-        arrays += [graphs.weights] if graphs.is_weighted else []
-        arrays += [graphs.labels] if graphs.has_labels else []
-        arrays += [graphs.edge_labels] if graphs.has_edge_labels else []
-        arrays += [graphs.attributes] if graphs.n_attributes else []
-        digest = hashlib.sha256()
-        for array in arrays:
-            digest.update(str((array.dtype, array.shape)).encode())
-            digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()[:20]
+        return graphs_digest(self.graphs)
 
     def as_record(self) -> dict[str, int]:
         """Numbers for a record."""

@@ -5,16 +5,11 @@ A process of its own, so that it can be stopped. The order is JSON, see `retgk.p
 of the output says when the kernel begins; the last is JSON with the seconds that it took.
 """
 
-import ctypes
 import json
-import os
-import signal
 import sys
-import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,42 +21,13 @@ from retgk.paper.paper_graphs import Sources, load_paper_set
 from retgk.paper.peer_methods import peer_kernel
 from retgk.paper.peers import READY
 from retgk.paper.svm import Targets
+from retgk.runtime.limited_processes import end_with_parent, limit_memory, time_limit
 from retgk.runtime.memory import peak_megabytes
 from retgk.runtime.storage import atomic_path
 
 __all__ = ["load_graphs", "main"]
 
 _N_WARM = 3
-
-_STANDARD_INPUT = 0
-_PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
-
-
-def _end_with_parent() -> None:
-    """End this process when the one that started it ends, even if that one is killed."""
-    if sys.platform == "linux":  # at once, even while compiled code keeps the thread from running
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    threading.Thread(target=_exit_at_end_of_input, daemon=True).start()
-
-
-def _exit_at_end_of_input() -> None:
-    os.read(_STANDARD_INPUT, 1)
-    os._exit(1)
-
-
-def _limit_memory(megabytes: float) -> None:
-    import resource
-
-    size = int(megabytes * 2**20)
-    resource.setrlimit(resource.RLIMIT_AS, (size, size))
-
-
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Let the system stop this process if the block takes longer."""
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def load_graphs(order: Mapping[str, Any]) -> tuple[GraphBatch, Targets]:
@@ -86,8 +52,8 @@ def main(text: str) -> None:
     """
     warnings.simplefilter("ignore")  # of attributes, which are the paper's
     order = json.loads(text)
-    _end_with_parent()
-    _limit_memory(order["megabytes"])
+    end_with_parent()
+    limit_memory(order["megabytes"])
     is_network = order["settings"]["kind"] == "network"
     report = _network_report(order) if is_network else _matrix_report(order)
     print(json.dumps({**report, "peak_mb": round(peak_megabytes(), 1)}))
@@ -95,12 +61,12 @@ def main(text: str) -> None:
 
 def _matrix_report(order: Mapping[str, Any]) -> dict[str, Any]:
     """Write the matrix of a kernel, and give the seconds that it took."""
-    with _time_limit(order["preparation_seconds"]):
+    with time_limit(order["preparation_seconds"]):
         graphs, _ = load_graphs(order)
         kernel = peer_kernel(order["settings"], graphs, order["seed"], order["n_jobs"])
         kernel.fit_transform(graphs[:_N_WARM])  # compiles
     print(READY, flush=True)
-    with _time_limit(order["seconds"]):
+    with time_limit(order["seconds"]):
         start = time.perf_counter()
         matrix = np.asarray(kernel.fit_transform(graphs), dtype=np.float64)
         seconds = time.perf_counter() - start
@@ -113,10 +79,10 @@ def _network_report(order: Mapping[str, Any]) -> dict[str, Any]:
     """Accuracies of a network on all folds, and the seconds that it took."""
     from retgk.paper.networks.training import network_results
 
-    with _time_limit(order["preparation_seconds"]):
+    with time_limit(order["preparation_seconds"]):
         graphs, targets = load_graphs(order)
     print(READY, flush=True)
-    with _time_limit(order["seconds"]):
+    with time_limit(order["seconds"]):
         start = time.perf_counter()
         settings, seed = order["settings"], order["seed"]
         folds = network_results(graphs, targets, settings, seed, order["n_jobs"])

@@ -20,6 +20,7 @@ from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.kernels.graph_kernels import ExponentialGraphKernel, GraphKernel
 from retgk.kernels.medians import typical_squared_mmd
+from retgk.learning.outer_folds import stratified_folds
 from retgk.paper.svm import KernelPart, Targets, accuracies_over_c, accuracy_at_c
 from retgk.runtime.parallel import n_threads
 
@@ -36,7 +37,6 @@ __all__ = [
     "nested_outcome",
     "paper_folds",
     "paper_outcome",
-    "stratified_folds",
     "time_outcome",
 ]
 
@@ -202,14 +202,6 @@ class SplitFold(NamedTuple):
     test: Ints
     inner: Sequence[tuple[Ints, Ints]]
     """Places among the training graphs: to train on, and to choose by."""
-
-
-def stratified_folds(targets: Targets, seed: int, n_folds: int) -> list[tuple[Ints, Ints]]:
-    """Shuffled folds with about the same share of every class: training and test graphs."""
-    from sklearn.model_selection import StratifiedKFold
-
-    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    return list(splitter.split(targets, targets))
 
 
 def nested_outcome(

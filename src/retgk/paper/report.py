@@ -21,7 +21,6 @@ import numpy as np
 from retgk.errors import InvalidInputError
 from retgk.paper.figures import (
     Curve,
-    Picture,
     figure_1_picture,
     figure_2_curves,
     figure_2_pictures,
@@ -67,6 +66,7 @@ from retgk.paper.table_results import (
     table_rows,
     variations,
 )
+from retgk.plot.figure_files import Picture
 from retgk.runtime.storage import atomic_path
 
 __all__ = ["csv_files", "published_seconds", "write_report"]

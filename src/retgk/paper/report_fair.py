@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from retgk.paper.figures import Picture, new_figure, save_figure
 from retgk.paper.records import Record
 from retgk.paper.report_tables import Entry, Grid, count_text
 from retgk.paper.report_times import seconds_text
 from retgk.paper.table_cells import cell_key, fair_cells, read_settings
 from retgk.paper.table_results import PublishedAccuracy, RecordsByCell, published_networks
+from retgk.plot.figure_files import Picture, new_figure, save_figure
 
 __all__ = [
     "FairResult",

@@ -1,7 +1,6 @@
 """Explanations as one page of HTML that needs nothing else: no scripts, no network, no fonts."""
 
 import base64
-import hashlib
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from retgk.errors import InvalidInputError
 from retgk.estimators.explanation import Explanation
 from retgk.graphs.batch import GraphBatch
 from retgk.plot.graph_drawing import node_positions
+from retgk.plot.html_pages import html_page
 from retgk.plot.molecule_drawing import explained_molecule
 from retgk.plot.share_colours import AGAINST_AND_FOR, share_colour
 
@@ -80,22 +80,8 @@ def explanation_page(
     parts = [np.abs(explanation.of(i)).max(initial=0.0) for i in shown]
     limit = float(max(parts, default=0.0)) or 1.0
     articles = [_article(graphs[i], explanation, i, limit, classes or {}) for i in shown]
-    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'"
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
-            f"<h1>{escape(title)}</h1>",
-            f'<p class="note">{escape(note)}</p>' if note else "",
-            _legend(limit),
-            *articles,
-            "</body></html>\n",
-        ]
-    )
+    intro = f'<p class="note">{escape(note)}</p>' if note else ""
+    return html_page(title, _STYLE, [intro, _legend(limit), *articles])
 
 
 def _legend(limit: float) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from retgk.errors import InvalidInputError, Remedy
 
-__all__ = ["available_bytes", "check_room", "peak_megabytes"]
+__all__ = ["available_bytes", "check_room", "peak_megabytes", "physical_megabytes"]
 
 
 def available_bytes() -> int | None:
@@ -28,6 +28,17 @@ def check_room(n_bytes: int, what: str, remedy: Remedy) -> None:
             "memory are free",
             remedy,
         )
+
+
+def physical_megabytes() -> float:
+    """Memory that the machine has, free or not; a large number where it does not tell."""
+    kilobytes = _kilobytes(Path("/proc/meminfo"), "MemTotal:")
+    if kilobytes is not None:
+        return kilobytes / 1024
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**20
+    except (AttributeError, OSError, ValueError):
+        return float(1 << 20)
 
 
 def peak_megabytes() -> float:

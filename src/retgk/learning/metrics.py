@@ -1,4 +1,4 @@
-"""Metrics that `retgk cv` and `retgk fit` show, by the names of scikit-learn's scorers."""
+"""Metrics of test graphs, by the names of scikit-learn's scorers, and what models choose by."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from retgk.cli.completion import METRIC_NAMES
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.runtime.near_names import name_advice
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ __all__ = [
     "Outcome",
     "check_metric_names",
     "chosen_metrics",
+    "metrics_of",
     "scorer_name",
     "selecting_model",
     "selection_metric",
@@ -135,8 +135,11 @@ def _n_classes(found: Outcome) -> int:
 def _known(values: NDArray[Any] | None, name: str) -> NDArray[Any]:
     if values is None:
         raise InvalidInputError(
-            f"{name} needs probabilities, which these models do not have; leave it out, or use "
-            "--protocol nested and at least two graphs of every class in every training part"
+            f"{name} needs probabilities, which these models do not have",
+            Remedy(
+                "probabilities",
+                "leave it out, or have at least two graphs of every class in every training part",
+            ),
         )
     return values
 
@@ -198,22 +201,25 @@ _BY_DEFAULT = {False: ("accuracy",), True: ("r2", "rmse", "mae")}
 _SEVERAL_CLASSES = {"roc_auc": "roc_auc_ovr", "f1": "f1_macro"}
 
 
-def check_metric_names(names: Sequence[str] | None, at_most: int | None = None) -> None:
+def check_metric_names(names: Sequence[str] | None) -> None:
     """Raise at a name that no metric has, before anything is read."""
-    known = [*_known_names(_CLASS_METRICS), *_known_names(_VALUE_METRICS)]
+    every = (*_CLASS_METRICS, *_VALUE_METRICS)
+    known = _known_names(every)
     for name in names or ():
         if _plain(name) not in known:
-            advice = name_advice(_plain(name), METRIC_NAMES, "choose from")
+            choice = [metric.name for metric in every]
+            advice = name_advice(_plain(name), choice, "choose from")
             raise InvalidInputError(f"there is no metric {name!r}; {advice}")
-    if at_most is not None and len(names or ()) > at_most:
-        raise InvalidInputError(
-            "a model chooses by one metric; give one --metric, and see several with `retgk cv`"
-        )
+
+
+def metrics_of(regression: bool) -> tuple[Metric, ...]:
+    """Give all metrics of classes, or all of values."""
+    return _VALUE_METRICS if regression else _CLASS_METRICS
 
 
 def chosen_metrics(names: Sequence[str] | None, regression: bool) -> list[Metric]:
     """Metrics of some names, or those that are shown by default; others are an error."""
-    own = _VALUE_METRICS if regression else _CLASS_METRICS
+    own = metrics_of(regression)
     known = _known_names(own)
     wanted = [_plain(name) for name in names or _BY_DEFAULT[regression]]
     for name in wanted:
@@ -221,10 +227,15 @@ def chosen_metrics(names: Sequence[str] | None, regression: bool) -> list[Metric
             meant, got, task = ("classes", "values", "classification")
             if not regression:
                 meant, got, task = ("values", "classes", "regression")
+            choice = ", ".join(metric.name for metric in own)
             raise InvalidInputError(
                 f"the metric {name} is for {meant}, but these targets are {got}; choose from "
-                f"{', '.join(metric.name for metric in own)}, or give --task {task} if they are "
-                f"{meant}"
+                f"{choice}",
+                Remedy(
+                    "metric",
+                    f"or pass task={task!r} if they are {meant}",
+                    f"{task} if they are {meant}",
+                ),
             )
     return list(dict.fromkeys(known[name] for name in wanted))
 
@@ -271,7 +282,7 @@ def selection_metric(model: Any) -> Metric:
     """Metric that a model has chosen by: that of its scorer, or its own."""
     from sklearn.base import is_regressor
 
-    own = _VALUE_METRICS if is_regressor(model) else _CLASS_METRICS
+    own = metrics_of(is_regressor(model))
     name = model.get_params().get("scoring")
     plain = {several: one for one, several in _SEVERAL_CLASSES.items()}.get(name, name)
     return next((metric for metric in own if metric.scorer == plain), own[0])

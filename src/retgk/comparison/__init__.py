@@ -1,0 +1,1 @@
+"""Methods side by side on one collection: the same folds, processes with limits, one table."""

@@ -1,0 +1,158 @@
+"""What a model that was trained on a fold says of its test graphs."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from retgk.errors import InvalidInputError
+from retgk.learning.metrics import Outcome
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from retgk.graphs.batch import GraphBatch
+    from retgk.learning.outer_folds import OuterFold
+
+__all__ = ["FoldAnswer", "chosen_parameters", "fold_answer"]
+
+
+class FoldAnswer(NamedTuple):
+    """
+    Test graphs of a fold, what was predicted for them, and the parameters chosen.
+
+    Decision values have one column for two classes, else one for each of all classes;
+    probabilities have one for each. Values have neither, and the paper's machines no probabilities.
+    """
+
+    test: NDArray[Any]
+    predictions: NDArray[Any]
+    chosen: dict[str, Any]
+    decisions: NDArray[Any] | None = None
+    probabilities: NDArray[Any] | None = None
+
+    def outcome(self, targets: NDArray[Any], classes: NDArray[Any] | None) -> Outcome:
+        """What metrics are found from; classes as their places in the order of all of them."""
+        import numpy as np
+
+        found = targets[self.test], self.predictions
+        if classes is not None:
+            found = np.searchsorted(classes, found[0]), np.searchsorted(classes, found[1])
+        return Outcome(*found, self.decisions, self.probabilities)
+
+
+def fold_answer(
+    model: Any, graphs: GraphBatch, targets: NDArray[Any], fold: OuterFold, number: int
+) -> FoldAnswer:
+    """
+    Train a model on a fold, and ask it.
+
+    Parameters
+    ----------
+    model : estimator
+        Not fitted; of this package, or one of scikit-learn's kind that takes graphs.
+    graphs : GraphBatch
+        All graphs.
+    targets : ndarray, shape (n,)
+        Their targets.
+    fold : OuterFold
+        What to train on and what to predict. The model's own folds are those that it has, or keep
+        to its groups.
+    number : int
+        Of the fold, for errors.
+
+    Returns
+    -------
+    FoldAnswer
+        Predictions, and decision values and probabilities where the model has them.
+    """
+    import numpy as np
+
+    fitted = _fitted(model, graphs, targets, fold, number)
+    return _answer(fitted, graphs[fold.test], fold.test, np.unique(targets))
+
+
+def chosen_parameters(model: Any) -> dict[str, Any]:
+    """Parameters that a fitted model chose, without those left at their default."""
+    chosen = getattr(model, "best_params_", {})
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _fitted(
+    model: Any, graphs: GraphBatch, targets: NDArray[Any], fold: OuterFold, number: int
+) -> Any:
+    """Fit on the training part; the model's own folds keep to the groups, or are those given."""
+    options = {}
+    if fold.inner is not None and "cv" in model.get_params():
+        model.set_params(cv=fold.inner)
+    elif fold.groups is not None and "groups" in signature(model.fit).parameters:
+        options["groups"] = fold.groups
+    try:
+        return model.fit(graphs[fold.train], targets[fold.train], **options)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"fold {number}: {error.problem}", error.remedy) from error
+
+
+def _answer(
+    model: Any, graphs: GraphBatch, test: NDArray[Any], classes: NDArray[Any]
+) -> FoldAnswer:
+    """Predict; for classes, all from decision values that are computed once."""
+    import numpy as np
+
+    chosen = chosen_parameters(model)
+    if not hasattr(model, "classes_"):
+        return FoldAnswer(test, model.predict(graphs), chosen)
+    columns, probabilities, predictions = _class_values(model, graphs)
+    if columns is None:
+        return FoldAnswer(test, predictions, chosen)
+    if len(model.classes_) < len(classes):  # some are in no training part of these folds
+        own = np.searchsorted(classes, model.classes_)
+        columns = columns if columns.shape[1] > 1 else np.hstack([-columns, columns])
+        columns = _in_columns(columns, own, len(classes), columns.min() - 1)
+        if probabilities is not None:
+            probabilities = _in_columns(probabilities, own, len(classes), 0.0)
+    decisions = columns[:, 0] if columns.shape[1] == 1 else columns
+    return FoldAnswer(test, predictions, chosen, decisions, probabilities)
+
+
+def _class_values(model: Any, graphs: GraphBatch) -> Any:
+    """Decision values in columns, probabilities, and predictions; the first two if there are."""
+    import numpy as np
+
+    if not hasattr(model, "calibration_coef_"):  # a model of others
+        return _values_of_others(model, graphs)
+    from retgk.learning.calibration import class_probabilities
+
+    decisions = model.decision_function(graphs)
+    columns = decisions[:, None] if decisions.ndim == 1 else decisions
+    places = columns.argmax(axis=1) if decisions.ndim > 1 else (decisions > 0).astype(np.int64)
+    probabilities = None
+    if model.calibration_coef_ is not None:
+        probabilities = class_probabilities(
+            columns, model.calibration_coef_, model.calibration_intercept_
+        )
+    return columns, probabilities, model.classes_[places]
+
+
+def _values_of_others(model: Any, graphs: GraphBatch) -> Any:
+    """Ask a model for what it has; probabilities stand for decision values that it has not."""
+    import numpy as np
+
+    predictions = np.asarray(model.predict(graphs))
+    probabilities = model.predict_proba(graphs) if hasattr(model, "predict_proba") else None
+    if hasattr(model, "decision_function"):
+        decisions = np.asarray(model.decision_function(graphs))
+        return decisions.reshape(len(decisions), -1), probabilities, predictions
+    if probabilities is None:
+        return None, None, predictions
+    columns = probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
+    return columns, probabilities, predictions
+
+
+def _in_columns(values: NDArray[Any], own: NDArray[Any], n_columns: int, other: float) -> Any:
+    """Spread columns over more of them; the others hold one value."""
+    import numpy as np
+
+    spread = np.full((len(values), n_columns), other)
+    spread[:, own] = values
+    return spread
