@@ -287,7 +287,7 @@ def test_embedding_of_other_width(tmp_path):
     data = with_document(
         path.read_bytes(), lambda d: d["model"]["parameters"].update(n_components=7)
     )
-    assert_refused(data, r"'frequencies_0' is float64 of shape \(7, 6\), but the model", tmp_path)
+    assert_refused(data, r"'frequencies_0' is float64 of shape \(7, 3\), but the model", tmp_path)
 
 
 def fitted_values(document):
