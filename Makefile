@@ -21,8 +21,20 @@ install: $(STAMP) ## Set up the environment in .venv
 demo: $(STAMP) ## Set up, and run the main job on data that needs no download
 	$(BIN)/python examples/demo.py
 
+# Tests of pages drive the Chromium of the system; it is installed where this user may do that.
+.PHONY: browser
+browser: ## Install Chromium for the tests of pages, if it is missing and that is allowed
+	@command -v chromium || command -v chromium-browser || command -v google-chrome \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	       && apt-get install -y -qq --no-install-recommends chromium; } \
+	  || echo "NO CHROMIUM: tests of pages will be SKIPPED; install it (apt-get install chromium)"
+
+.PHONY: explorer
+explorer: ## Build the page of retgk explore from explorer/src (needs Node.js; the built file is kept)
+	cd explorer && npm ci --ignore-scripts --no-audit --no-fund && npm run build
+
 .PHONY: test
-test: lint types ## Set up, and run lint, types and all tests
+test: lint types browser ## Set up, and run lint, types and all tests
 	$(BIN)/python -m pytest --numprocesses auto
 
 # The lowest versions that pyproject.toml allows, in an environment of their own (Python 3.11).
@@ -120,6 +132,11 @@ bench-index: $(STAMP) ## Measure an index of all molecules of a file (SMILES=fil
 .PHONY: bench-explanations
 bench-explanations: $(STAMP) ## Measure explanations (DATA=folder of the sets, MOLECULES=folder of tables)
 	$(BIN)/python -m benchmarks.bench_explanations $(DATA) $(MOLECULES)
+	$(BIN)/python -m benchmarks.report
+
+.PHONY: bench-explorer
+bench-explorer: $(STAMP) browser ## Measure pages of retgk explore (DATA=folder of the sets, MOLECULES=folder of tables)
+	$(BIN)/python -m benchmarks.bench_explorer $(DATA) $(MOLECULES)
 	$(BIN)/python -m benchmarks.report
 
 # PEERS is an interpreter that has hyppo and graspologic, which ask for other versions than ours.
@@ -233,7 +250,7 @@ constraints: $(STAMP) ## Write the installed versions to constraints.txt
 clean: ## Remove the environment and everything made
 	rm -rf $(VENV) $(LOWEST) .venv-sdist .venv-wheel demo-output paper-records.jsonl* dist fuzz-failures
 	rm -rf docs/_build docs/_drawings docs/recipes docs/reference/generated docs/reference/*.rst docs/command_line.md
-	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf explorer/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .PHONY: kills
 kills: $(STAMP) ## Kill the program 200 times while it writes, and look at what it leaves

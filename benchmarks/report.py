@@ -354,6 +354,46 @@ def molecules_cell(record, metric):
     return f"{mean:.3f} ({deviation:.3f})" if values[1:] else f"{mean:.3f}"
 
 
+def explorer_tables():
+    """Pages of collections: what they weigh, how quick they are, and which neighbours maps keep."""
+    records = read_records("explorer")
+    pages = [
+        [r["set"], f"{r['graphs']:,}", f"{r['drawn']:,}", f"{r['megabytes']:.2f}",
+         f"{r['seconds_to_write']:.1f}", processor_seconds(r),
+         f"{r['seconds_until_interactive']:.2f}",
+         f"{r['frames_per_second']:.0f} ({r['idle_frames_per_second']:.0f})",
+         f"{r['script_milliseconds_per_frame']:.1f}", f"{r['tab_megabytes']:.0f}"]
+        for r in records
+    ]  # fmt: skip
+    kept = [
+        [r["set"], r["neighbours_by"], f"{r['kept_by_tsne']:.2f}", f"{r['kept_by_pca']:.2f}",
+         f"{r['tsne_seconds']:.1f}", f"{r['pca_seconds']:.1f}"]
+        for r in records
+    ]  # fmt: skip
+    return "\n\n".join(
+        [
+            table(
+                ["page", "graphs", "drawn", "MB", "s to write", "of processors",
+                 "s until interactive",
+                 "frames/s (idle)", "ms of script per frame", "MB of the tab"],
+                pages,
+            ),
+            table(
+                ["page", "ten nearest by", "kept by t-SNE", "kept by kernel PCA", "s of t-SNE",
+                 "s of PCA"],
+                kept,
+            ),
+            run_line(records[-1]),
+        ]
+    )  # fmt: skip
+
+
+def processor_seconds(record):
+    """Seconds of all cores together: the same on a busy machine."""
+    found = record.get("processor_seconds_to_write")
+    return "" if found is None else f"{found:.1f}"
+
+
 def explanations_tables():
     """Known motifs, removed nodes, other ways and cost, one table each."""
     records = read_records("explanations")
@@ -508,6 +548,7 @@ TABLES = {
     "classifier": classifier_table,
     "exact-or-vectors": partial(guide_table, "retgk1", exact_or_vectors),
     "explanations": explanations_tables,
+    "explorer": explorer_tables,
     "fit-memory": partial(guide_table, "fit_memory", fit_memory),
     "highlights": paper_highlights,
     "joint": joint_table,

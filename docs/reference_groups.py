@@ -74,6 +74,10 @@ GROUPS = {
         ["load_digit_graphs", "make_graph_classification", "make_synthetic", "make_synthie"],
     ),
     "Model files": ("Arrays and JSON, no pickle.", ["save_model", "load_model"]),
+    "One page of a collection": (
+        "A map, drawings, neighbours and what a model says, in one HTML file.",
+        ["explore", "CollectionPage"],
+    ),
     "Pictures": (
         "`retgk.plot`, on Matplotlib.",
         [

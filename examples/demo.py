@@ -20,6 +20,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from retgk import (
     RetGKClassifier,
     RetGKKernel,
+    explore,
     load_digit_graphs,
     load_model,
     most_similar,
@@ -49,6 +50,7 @@ def main(output=OUTPUT, n_graphs=None):
     output.mkdir(parents=True, exist_ok=True)
     show_model(model, graphs[test], targets[test], output / "digits.retgk")
     draw(graphs, targets, predicted, output)
+    write_page(graphs, targets, predicted, model, output / "digits.html")
     console.print(f"\n{time.perf_counter() - start:.0f} seconds. Next: README.md, docs/gallery.md")
 
 
@@ -129,6 +131,22 @@ def draw(graphs, targets, predicted, output):
         axes.figure.savefig(output / name, dpi=120)
         plt.close(axes.figure)
     console.print(f"\n[bold]figures[/] in {output}: {', '.join(pictures)}")
+
+
+def write_page(graphs, targets, predicted, model, path):
+    """One interactive page: map, drawings, neighbours, predictions, shares of nodes."""
+    page = explore(
+        graphs,
+        targets,
+        model=model,
+        predicted=predicted,
+        positions=graphs.attributes[:, [2, 1]],
+        title="Handwritten digits as graphs",
+    ).save(path)
+    console.print(
+        f"\n[bold]the collection to look at[/]: open {page.resolve()} in a browser "
+        f"({page.stat().st_size / 1e6:.1f} MB, needs no network)"
+    )
 
 
 if __name__ == "__main__":

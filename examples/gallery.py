@@ -1,4 +1,4 @@
-"""Pictures of retgk.plot for docs/gallery.md.
+"""Pictures of retgk.plot, and of a page of retgk.explore, for docs/gallery.md.
 
     python -m examples.gallery [folder]
 
@@ -7,6 +7,7 @@ Takes some seconds; needs no download.
 
 import io
 import sys
+import tempfile
 from itertools import chain
 from pathlib import Path
 
@@ -16,12 +17,14 @@ import numpy as np
 from PIL import Image
 from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
+from tests.browser_pages import HAS_BROWSER, chromium
 
 from retgk import (
     ExponentialGraphKernel,
     GraphBatch,
     RetGKClassifier,
     RetGKKernel,
+    explore,
     load_digit_graphs,
     plot,
     two_sample_test,
@@ -84,14 +87,33 @@ def picture_of_a_test():
     yield "permutations", plot.permutation_distribution(result)
 
 
+def save_explorer(path):
+    """Write the page of the digits, as a browser shows it."""
+    digits = load_digit_graphs()
+    model = RetGKClassifier(random_state=0).fit(digits.graphs[::2], digits.targets[::2])
+    places = digits.graphs.attributes[:, [2, 1]]
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        file = explore(digits, model=model, positions=places).save(Path(folder) / "digits.html")
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(f"{file.as_uri()}#graph-1553")
+        page.wait_for_selector("html[data-ready]")
+        page.wait_for_timeout(500)
+        save_quantized(page.screenshot(), path)
+
+
 def save_small(axes, path):
-    """Write a picture with 200 colours, a third of the size."""
+    """Write a picture of Matplotlib."""
     buffer = io.BytesIO()
     axes.figure.savefig(buffer, format="png", dpi=100)
     plt.close(axes.figure)
-    Image.open(buffer).convert("RGB").quantize(200, dither=Image.Dither.NONE).save(
-        path, optimize=True
-    )
+    save_quantized(buffer.getvalue(), path)
+
+
+def save_quantized(picture, path):
+    """Write a picture with 200 colours, a third of the size."""
+    with Image.open(io.BytesIO(picture)) as image:
+        few = image.convert("RGB").quantize(200, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
 
 
 def main(folder=FOLDER):
@@ -99,6 +121,10 @@ def main(folder=FOLDER):
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, axes in chain(pictures_of_graphs(), pictures_of_a_collection(), picture_of_a_test()):
         save_small(axes, Path(folder) / f"{name}.png")
+    if HAS_BROWSER:
+        save_explorer(Path(folder) / "explorer.png")
+    else:
+        print("explorer.png is not drawn: that needs Chromium and playwright (make browser)")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from hypothesis import settings
 DATA_VARIABLE = "RETGK_TEST_DATA"
 CACHE_VARIABLE = "RETGK_CACHE_HOME"
 NO_DATA = f"set {DATA_VARIABLE} to the folder of the benchmark sets to run this test"
+NO_BROWSER = "install Chromium and playwright to run this test: make browser"
 
 # Asserts of the modules that tests import: said in full, and checked under python -O too.
 _MODULES = {path.stem for path in Path(__file__).parent.glob("[a-z]*.py")} - {"conftest"}
@@ -56,13 +57,17 @@ def graphs_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say how many tests ran on real data."""
+    """Say how many tests ran on real data, and in a browser."""
     stats = terminalreporter.stats
-    real = [
-        sum("real_data" in getattr(report, "keywords", ()) for report in stats.get(outcome, []))
-        for outcome in ("passed", "failed", "skipped")
-    ]
-    terminalreporter.write_line(
-        f"tests on real data: {real[0]} passed, {real[1]} failed, {real[2]} skipped"
-        + (f" ({NO_DATA})" if real[2] else "")
-    )
+    for mark, what, advice in (
+        ("real_data", "on real data", NO_DATA),
+        ("browser", "in a browser", NO_BROWSER),
+    ):
+        counts = [
+            sum(mark in getattr(report, "keywords", ()) for report in stats.get(outcome, []))
+            for outcome in ("passed", "failed", "skipped")
+        ]
+        terminalreporter.write_line(
+            f"tests {what}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped"
+            + (f" ({advice})" if counts[2] else "")
+        )

@@ -46,6 +46,7 @@ LAYERS = (
     "search",
     "plot",
     "comparison",
+    "explorer",
     "paper",
     "cli",
     "__main__",

@@ -289,7 +289,7 @@ def test_warmup_runs_all_parts() -> None:
     """In this process, where most is compiled already."""
     from retgk.cli.warmup import COMPILE_PART
 
-    parts = ["kernel", "embedding", "walks", "peers", "probabilities", "reading"]
+    parts = ["kernel", "embedding", "walks", "peers", "probabilities", "reading", "drawings"]
     assert list(COMPILE_PART) == parts
     for run in COMPILE_PART.values():
         run()

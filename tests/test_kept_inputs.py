@@ -12,6 +12,7 @@ import pytest
 from retgk import GraphDataset, save_tudataset, write_graphml
 from retgk.cli.commands_cv import cv
 from retgk.cli.commands_data import convert, info
+from retgk.cli.commands_explore import explore
 from retgk.cli.commands_matrices import kernel, similar
 from retgk.cli.commands_models import fit, predict
 from retgk.cli.commands_paper import paper_app
@@ -139,7 +140,7 @@ def test_what_holds_no_records_gets_none(name: str, folder: Path) -> None:
     assert contents(folder) == {**before, str(folder / "one"): b"one line"}
 
 
-COMMANDS = [info, convert, embed, features, kernel, similar, cv, fit, predict]
+COMMANDS = [info, convert, embed, features, kernel, similar, cv, fit, predict, explore]
 NEITHER = {"data_home", "data", "cache"}  # folders where things are found or made by their names
 BOTH = {"run.records"}  # records are added to those that are there
 

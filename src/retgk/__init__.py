@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from retgk.estimators.gram_file import write_mean_embedding_gram as write_mean_embedding_gram
     from retgk.estimators.kernel import RetGKKernel as RetGKKernel
     from retgk.estimators.regressor import RetGKRegressor as RetGKRegressor
+    from retgk.explorer.collection_page import CollectionPage as CollectionPage
+    from retgk.explorer.exploring import explore as explore
     from retgk.graphs.batch import GraphBatch as GraphBatch
     from retgk.io.converters import as_batch as as_batch
     from retgk.io.converters import from_dataframe as from_dataframe
@@ -95,6 +97,7 @@ __version__ = "0.1.0"
 
 _MODULE_OF = {
     "Bridge": "retgk.kernels.node_kernels",
+    "CollectionPage": "retgk.explorer.collection_page",
     "Comparison": "retgk.comparison.comparison_table",
     "DeepGraphKernel": "retgk.peer_kernels.deep_graph",
     "Delta": "retgk.kernels.node_kernels",
@@ -126,6 +129,7 @@ _MODULE_OF = {
     "embed_files": "retgk.cluster.embedded_files",
     "embedding_gram": "retgk.engine.embedded.embedding_gram",
     "embedding_products": "retgk.engine.embedded.embedding_gram",
+    "explore": "retgk.explorer.exploring",
     "from_dataframe": "retgk.io.converters",
     "from_edge_lists": "retgk.io.converters",
     "from_grakel": "retgk.io.converters",

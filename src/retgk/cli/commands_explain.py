@@ -17,7 +17,7 @@ from retgk.cli.model_reading import (
 )
 from retgk.cli.options import Common, FileRole, ModelFile, Reading, Source
 from retgk.cli.outputs import Table, check_new_file, check_output, report_output, write_table
-from retgk.cli.sources import key_columns, source_smiles
+from retgk.cli.sources import key_columns, known_smiles
 from retgk.cli.terminal import Stopwatch, note, print_record
 from retgk.errors import InvalidInputError
 from retgk.runtime.storage import atomic_path
@@ -97,7 +97,8 @@ def explain(
         report_output(table, output, common, watch, graphs=len(collection))
         return
     with watch.timing("write"):
-        smiles = _smiles_of(source, collection, as_fitted(reading, model.reading_, source))
+        known = known_smiles(source, collection, as_fitted(reading, model.reading_, source))
+        smiles: list[str | None] = [None] * len(collection) if known is None else [*known]
         _write_page(Path(output), model, collection, found, smiles[:limit])
     shown = min(limit, len(collection))
     if common.json:
@@ -147,17 +148,6 @@ def _node_table(collection: GraphDataset, found: Explanation) -> Table:
         keys["prediction"] = found.predictions[rows]
     keys["decision"], keys["baseline"] = found.decisions[rows], found.baseline[rows]
     return Table(keys)
-
-
-def _smiles_of(source: str, collection: GraphDataset, reading: Reading) -> list[str | None]:
-    """SMILES of the graphs where they came from a file of SMILES, else None for each."""
-    read = collection.graphs.reading
-    if read is not None and read.kind == "molecules":
-        try:
-            return list(source_smiles(source, collection, reading))
-        except InvalidInputError:  # from standard input, or in another form
-            pass
-    return [None] * len(collection)
 
 
 def _write_page(

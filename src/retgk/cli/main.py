@@ -10,6 +10,7 @@ from retgk.cli.commands_compare import compare
 from retgk.cli.commands_cv import cv
 from retgk.cli.commands_data import convert, datasets_app, info
 from retgk.cli.commands_explain import explain
+from retgk.cli.commands_explore import explore
 from retgk.cli.commands_index import index_app
 from retgk.cli.commands_matrices import kernel, similar
 from retgk.cli.commands_models import fit, predict
@@ -50,6 +51,7 @@ for _each in (
     fit,
     predict,
     explain,
+    explore,
     similar,
     population_test,
     warmup,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "column_values",
     "key_columns",
+    "known_smiles",
     "left_out_as_note",
     "molecule_file",
     "molecule_graphs",
@@ -182,7 +183,9 @@ def key_columns(dataset: GraphDataset) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def column_values(source: str, dataset: GraphDataset, reading: Reading, name: str) -> list[str]:
+def column_values(
+    source: str, dataset: GraphDataset, reading: Reading, name: str, option: str = "groups"
+) -> list[str]:
     """One text for each graph: of a column of the table that was read, or of a text file."""
     if Path(name).is_file():
         return _lines_from(Path(name), len(dataset), reading.max_bytes, "a group")
@@ -192,9 +195,9 @@ def column_values(source: str, dataset: GraphDataset, reading: Reading, name: st
     if path is None or not {".csv", ".tsv"} & set(path.suffixes):
         raise InvalidInputError(
             f"{source} is no table with a column {name!r}; give a text file of one line per graph "
-            "with --groups"
+            f"with --{option}"
         )
-    texts = table_column(path, name, "groups", reading.max_bytes)
+    texts = table_column(path, name, option, reading.max_bytes)
     return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
 
 
@@ -211,6 +214,17 @@ def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[
     columns = SmilesReading(reading.smiles_column, reading.target_column)
     texts = smiles_texts(path, columns, reading.max_bytes)
     return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
+
+
+def known_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str] | None:
+    """SMILES of graphs that came from a file of such; None where others did, or from a pipe."""
+    read = dataset.graphs.reading
+    if read is None or read.kind != "molecules":
+        return None
+    try:
+        return source_smiles(source, dataset, reading)
+    except InvalidInputError:  # from standard input, or in another form
+        return None
 
 
 def molecule_file(source: str, reading: Reading) -> Path | None:

@@ -154,6 +154,12 @@ def _compile_peers() -> None:
             kernel.transform(graphs)
 
 
+def _compile_drawings() -> None:
+    from retgk.explorer.node_layouts import batch_positions
+
+    batch_positions(_kinds_of_graphs()[0])
+
+
 COMPILE_PART: dict[str, Callable[[], None]] = {
     "kernel": _compile_kernel,
     "embedding": _compile_embedding,
@@ -161,6 +167,7 @@ COMPILE_PART: dict[str, Callable[[], None]] = {
     "peers": _compile_peers,
     "probabilities": _compile_probabilities,
     "reading": _compile_reading,
+    "drawings": _compile_drawings,
 }
 """Runs that compile the parts, the longest first."""
 

@@ -1,0 +1,178 @@
+"""Drawings of a page: nodes, edges, labels and places of graphs, or of as many as it can hold."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.array_types import Floats, Ints
+from retgk.explorer.node_layouts import batch_positions
+from retgk.explorer.page_arrays import PageArrays
+from retgk.explorer.structural_formulas import Formula, structural_formulas
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.ragged import offsets
+from retgk.runtime.seeds import RandomState, seed_from
+from retgk.walks.weight_units import with_mean_weight_one
+
+__all__ = ["LARGEST_DRAWN", "MOST_ATTRIBUTES", "drawn_graphs", "pack_drawings"]
+
+LARGEST_DRAWN = 1000
+"""Nodes of the largest graphs that are drawn."""
+
+_FINE_FROM = 80  # nodes from which 256 places along an axis are too few
+MOST_ATTRIBUTES = 8
+"""Attributes of nodes that a page holds, the first ones."""
+
+
+def drawn_graphs(batch: GraphBatch, max_nodes: int, random_state: RandomState) -> Ints:
+    """
+    Graphs that are drawn: all of up to 1,000 nodes, or a random sample with `max_nodes` in all.
+
+    The sample depends on the seed, and a larger one holds the smaller.
+    """
+    sizes = batch.node_counts
+    fitting = np.flatnonzero(sizes <= LARGEST_DRAWN)
+    if sizes[fitting].sum() <= max_nodes:
+        return fitting
+    order = np.random.default_rng(int(seed_from(random_state))).permutation(fitting)
+    return np.sort(order[np.cumsum(sizes[order]) <= max_nodes])
+
+
+def pack_drawings(
+    batch: GraphBatch,
+    drawn: Ints,
+    arrays: PageArrays,
+    *,
+    smiles: Sequence[str] | None = None,
+    positions: Floats | None = None,
+    n_jobs: int | None = None,
+) -> dict[str, Any]:
+    """
+    Put drawings into the arrays of a page; what is given back is for its header.
+
+    `drawn` are the graphs that are drawn, in rising order; `positions`, of all nodes, replace the
+    places that are computed.
+    """
+    chosen = batch[drawn]
+    ends, edge_ptr, weights = _edges(chosen)
+    if len(drawn) < len(batch):
+        arrays.add_codes("drawn", drawn)
+    arrays.add_codes("nodeCounts", chosen.node_counts)
+    arrays.add_codes("edgeCounts", np.diff(edge_ptr))
+    arrays.add_codes("ends", ends)
+    if weights is not None:
+        arrays.add("weights", weights.astype(np.float32))
+    formulas: list[Formula | None] = [None] * len(drawn)
+    if smiles is not None and len(drawn):
+        own = [smiles[graph] for graph in drawn]
+        formulas = structural_formulas(chosen, ends, edge_ptr.tolist(), own)
+    places = _places(batch, chosen, drawn, formulas, positions, n_jobs)
+    arrays.add("places", _scaled_places(places, chosen))
+    header: dict[str, Any] = {"labels": _pack_labels(chosen, arrays)}
+    header["attributes"] = _pack_attributes(chosen, arrays)
+    header["texts"] = _pack_formulas(chosen, edge_ptr, formulas, arrays)
+    return header
+
+
+def _edges(batch: GraphBatch) -> tuple[NDArray[np.int32], Ints, Floats | None]:
+    """Ends of every edge once, numbered within their graph; first edges of graphs; weights."""
+    local = np.arange(batch.n_nodes) - np.repeat(batch.node_ptr[:-1], batch.node_counts)
+    sources = np.repeat(local, np.diff(batch.indptr)).astype(np.int32)
+    once = sources <= batch.indices  # with loops
+    ends = np.stack([sources[once], batch.indices[once]], axis=1)
+    weights = with_mean_weight_one(batch).weights[once] if batch.is_weighted else None
+    return ends, offsets(batch.edge_counts), weights
+
+
+def _places(
+    batch: GraphBatch,
+    chosen: GraphBatch,
+    drawn: Ints,
+    formulas: Sequence[Formula | None],
+    positions: Floats | None,
+    n_jobs: int | None,
+) -> Floats:
+    """Places of the nodes of all drawn graphs: given, of formulas, or computed."""
+    if positions is not None:
+        rows = np.repeat(batch.node_ptr[drawn], chosen.node_counts)
+        rows += np.arange(chosen.n_nodes) - np.repeat(chosen.node_ptr[:-1], chosen.node_counts)
+        return positions[rows]
+    plain = np.array([place for place, own in enumerate(formulas) if own is None], np.int64)
+    places = np.zeros((chosen.n_nodes, 2))
+    if len(plain):
+        found = batch_positions(chosen[plain], n_jobs)
+        at = 0
+        for graph in plain:
+            start, stop = chosen.node_ptr[graph], chosen.node_ptr[graph + 1]
+            places[start:stop] = found[at : at + stop - start]
+            at += stop - start
+    for graph, own in enumerate(formulas):
+        if own is not None:
+            places[chosen.node_ptr[graph] : chosen.node_ptr[graph + 1]] = own.places
+    return places
+
+
+def _scaled_places(places: Floats, batch: GraphBatch) -> NDArray[Any]:
+    """Places as whole numbers, of every graph from 0 to the largest, in the same unit both ways."""
+    if not len(batch):
+        return np.empty((0, 2), np.uint8)
+    dtype = np.uint8 if batch.node_counts.max() < _FINE_FROM else np.uint16
+    starts = batch.node_ptr[:-1]
+    low, high = np.minimum.reduceat(places, starts), np.maximum.reduceat(places, starts)
+    spread = (high - low).max(axis=1)
+    unit = np.iinfo(dtype).max / np.where(spread > 0, spread, 1.0)
+    # the shorter side stands in the middle
+    shift = (spread[:, None] - (high - low)) / 2
+    rows = np.repeat(np.arange(len(batch)), batch.node_counts)
+    scaled: NDArray[Any] = np.rint((places - low[rows] + shift[rows]) * unit[rows, None])
+    return scaled.astype(dtype)
+
+
+def _pack_labels(batch: GraphBatch, arrays: PageArrays) -> list[str] | None:
+    if not batch.has_labels:
+        return None
+    used, codes = np.unique(batch.labels, return_inverse=True)
+    arrays.add_codes("labels", codes.reshape(-1))
+    return [str(batch.label_names[code]) for code in used]
+
+
+def _pack_attributes(batch: GraphBatch, arrays: PageArrays) -> list[dict[str, Any]]:
+    """Pack the attributes of nodes, or the first of many."""
+    header = []
+    names = _attribute_names(batch)
+    for place in range(min(batch.n_attributes, MOST_ATTRIBUTES)):
+        key = f"attribute{place}"
+        scale = arrays.add_scaled(key, batch.attributes[:, place])
+        header.append({"key": key, "name": names[place], **scale})
+    return header
+
+
+def _attribute_names(batch: GraphBatch) -> list[str]:
+    """Names of attributes where they were read by name, else their numbers."""
+    plain = [f"attribute {place + 1}" for place in range(batch.n_attributes)]
+    known = batch.reading.options.get("attributes") if batch.reading is not None else None
+    if isinstance(known, list | tuple) and len(known) == batch.n_attributes:
+        return [str(name) for name in known]
+    return plain
+
+
+def _pack_formulas(
+    batch: GraphBatch, edge_ptr: Ints, formulas: Sequence[Formula | None], arrays: PageArrays
+) -> list[str] | None:
+    """Pack which graphs are formulas, texts at their atoms and orders of their bonds."""
+    if not any(own is not None for own in formulas):
+        return None
+    orders = np.zeros(int(edge_ptr[-1]), np.uint8)
+    codes = np.zeros(batch.n_nodes, np.int64)
+    names: dict[str, int] = {"": 0}
+    for graph, own in enumerate(formulas):
+        if own is not None:
+            orders[edge_ptr[graph] : edge_ptr[graph + 1]] = own.orders
+            start = int(batch.node_ptr[graph])
+            for atom, text in enumerate(own.texts, start):
+                codes[atom] = names.setdefault(text, len(names))
+    arrays.add("formulas", np.array([own is not None for own in formulas], np.uint8))
+    arrays.add("orders", orders)
+    arrays.add_codes("texts", codes)
+    return list(names)
