@@ -44,7 +44,7 @@ def writers(source: Path, folder: Path) -> Iterator[tuple[str, Callable[[], Any]
     data = make_graph_classification(N_GRAPHS, n_attributes=5, random_state=0)
     graphs = data.graphs
     write_parquet(GraphDataset(graphs, data.targets, "many"), source / "many.parquet")
-    model = RetGKEmbedding(5, n_components=400, random_state=0).fit(graphs)
+    model = RetGKEmbedding(5, n_components=800, random_state=0).fit(graphs)
     yield "write_parquet", lambda: write_parquet(data, folder / "out.parquet")
     yield "save_model", lambda: save_model(model, folder / "out.retgk")
     yield "save_tudataset", lambda: save_tudataset(data, folder)

@@ -27,6 +27,8 @@ RUNS = {
     "fit": "fit grün --targets tärgets.txt --n-steps 3 -o grün.retgk",
     "predict": "predict grün.retgk grün -o -",
     "explain": "explain grün.retgk grün -o grün.html",
+    "explore": "explore grün -o grün.html",
+    "compare": "compare grün --targets tärgets.txt --methods majority --folds 3 -o grün.csv",
     "similar": "similar grün --index 3 -k 9",
     "index": "index build grün -o verzeichnis-grün",
     "test": "test grün --targets tärgets.txt --n-steps 3 --permutations 19",

@@ -91,7 +91,7 @@ def test_cv_prints_a_confusion_matrix(graphs_file: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--folds", 30], "class 0 has 20 graphs for 30 folds; give fewer folds"),
+        (["--folds", 30], "class 0 has 20 graphs for 30 folds; give fewer --folds"),
         (["--protocol", "paper", "--p", 1, "--p", 2], "the paper's protocol takes one --p"),
         (
             ["--protocol", "paper", *["--scale-attributes", "raw", "--scale-attributes", "drop"]],
@@ -110,13 +110,17 @@ def test_cv_errors(graphs_file: Path, options: list[object], message: str) -> No
     [
         (
             ["7"],
-            "class 7 has 1 graph for 10 folds; give more graphs of it, or the task regression if",
+            "class 7 has 1 graph for 10 folds; give more graphs of it, or --task regression if",
         ),
         (
             ["7"] * 3,
-            "class 7 has 3 graphs for 10 folds; give fewer folds, or more graphs of it, or",
+            "class 7 has 3 graphs for 10 folds; give fewer --folds, or more graphs of it, or",
         ),
         (["x"], "class x has 1 graph for 10 folds; give more graphs of it\n"),
+        (
+            ["x"] * 3,
+            "class x has 3 graphs for 10 folds; give fewer --folds, or more graphs of it\n",
+        ),
     ],
 )
 def test_rare_classes(graphs_file: Path, tmp_path: Path, rare: list[str], message: str) -> None:
@@ -134,7 +138,7 @@ def test_rare_classes(graphs_file: Path, tmp_path: Path, rare: list[str], messag
         (["--n-landmarks", 20], "--n-landmarks is for --protocol nested"),
         (["--C", -1], "C must be positive and finite, got -1.0"),
         (["--C", "nan"], "C must be positive and finite, got nan"),
-        (["--folds", 50], "40 graphs do not fill 50 folds; give fewer folds"),
+        (["--folds", 50], "40 graphs do not fill 50 folds; give fewer --folds"),
         (["--scale", 0], "scale must be positive and finite, got 0"),
     ],
 )

@@ -169,10 +169,14 @@ MEMORY_COMMANDS = [
 OTHERS = {
     "bond_orders",
     "categories",
+    "class_or_folds_or_size",  # these and "folds": tests/test_cli_models.py
+    "class_or_folds_or_size_or_values",
+    "class_or_size_or_values",
     "data_home",
     "edge_values",
     "fewer_candidates",
     "fewer_kernels",
+    "folds",
     "monte_carlo",
     "n_components",
     "n_landmarks",

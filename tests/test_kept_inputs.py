@@ -142,7 +142,8 @@ def test_what_holds_no_records_gets_none(name: str, folder: Path) -> None:
 
 COMMANDS = [info, convert, embed, features, kernel, similar, cv, fit, predict, explore]
 NEITHER = {"data_home", "data", "cache"}  # folders where things are found or made by their names
-BOTH = {"run.records"}  # records are added to those that are there
+# records are added to those that are there, and a folder is made by its name in the other
+BOTH = {"run.records", "frankenstein.output"}
 
 
 def test_every_option_that_is_a_file_says_what_is_done_with_it() -> None:

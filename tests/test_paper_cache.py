@@ -72,7 +72,7 @@ def test_records_name_their_code():
     assert len(found) == 12
 
 
-PRESENTING_PACKAGES = ("cli", "persistence", "plot")
+PRESENTING_PACKAGES = ("cli", "comparison", "explorer", "persistence", "plot")
 PRESENTING_MODULES = {"figures", "report", "report_fair", "report_peers", "report_tables",
                       "report_text", "report_times", "table_results"}  # fmt: skip
 

@@ -54,7 +54,7 @@ ESTIMATORS = [
     RowsInvariants(1, n_jobs=1),
     RowsDeep(n_jobs=1, n_iter=1, random_state=0),
     RowsClassifier(**FIXED, **QUICK),
-    RowsClassifier(**FIXED, **QUICK, approximate=True, n_components=200),
+    RowsClassifier(**FIXED, **QUICK, approximate=True, n_components=400),
     RowsRegressor(**FIXED, **QUICK),
     # with bandwidths from nodes drawn at random, repeated graphs would have other ones
     RowsRegressor(

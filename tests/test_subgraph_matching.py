@@ -140,8 +140,7 @@ def test_too_many_labels():
 
 def grakel_matrix(graphs, k, attribute_kernel=None):
     import grakel
-
-    from retgk.paper.peer_process import grakel_graphs
+    from benchmarks.grakel_graphs import grakel_graphs
 
     def node_kernel(x, y):
         if attribute_kernel is None:

@@ -95,6 +95,11 @@ Components = Annotated[
 DEFAULT_COMPONENTS = 1024
 _VECTOR_COMPONENTS = 512
 TASK_REMEDIES = {
+    "folds": "give fewer --folds",
+    "class_or_folds_or_size": "give fewer --folds, or more graphs of it",
+    "class_or_folds_or_size_or_values": "give fewer --folds, or more graphs of it, or --task "
+    "regression if these are values",
+    "class_or_size_or_values": "give more graphs of it, or --task regression if these are values",
     "task": "give --task regression if they are values, or --task classification if they are "
     "classes",
     "metric": "or give --task {value}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +21,8 @@ __all__ = [
 
 MIN_FOLDS = 3
 """Two folds would train on half of the graphs, which says little of a model of all."""
+
+_FEWER_FOLDS = Remedy("folds", "give fewer folds")
 
 Pairs = list[tuple[Any, Any]]
 """Training and test graphs of every fold."""
@@ -113,15 +115,13 @@ def deal_groups(groups: NDArray[Any], n_folds: int, seed: int | None, what: str)
 def _check_enough_groups(groups: NDArray[Any], n_folds: int, what: str) -> None:
     n_groups = len(set(groups.tolist()))
     if n_groups < n_folds:
-        raise InvalidInputError(f"{n_groups} {what} do not fill {n_folds} folds; give fewer folds")
+        raise InvalidInputError(f"{n_groups} {what} do not fill {n_folds} folds", _FEWER_FOLDS)
 
 
 def check_enough_graphs(targets: NDArray[Any], n_folds: int) -> None:
     """Raise if there are fewer graphs than folds."""
     if len(targets) < n_folds:
-        raise InvalidInputError(
-            f"{len(targets)} graphs do not fill {n_folds} folds; give fewer folds"
-        )
+        raise InvalidInputError(f"{len(targets)} graphs do not fill {n_folds} folds", _FEWER_FOLDS)
 
 
 def _check_enough_of_every_class(targets: NDArray[Any], n_folds: int) -> None:
@@ -131,11 +131,10 @@ def _check_enough_of_every_class(targets: NDArray[Any], n_folds: int) -> None:
     name, count = names[counts.argmin()], counts.min()
     if count >= n_folds:
         return
-    remedies = ["fewer folds"] if count >= MIN_FOLDS else []
-    remedies.append("more graphs of it")
+    ways = {"folds": "fewer folds"} if count >= MIN_FOLDS else {}
+    ways["size"] = "more graphs of it"
     if targets.dtype.kind in "iuf":
-        remedies.append("the task regression if these are values")
+        ways["values"] = "the task regression if these are values"
     graphs = "graph" if count == 1 else "graphs"
-    raise InvalidInputError(
-        f"class {name} has {count} {graphs} for {n_folds} folds; give {', or '.join(remedies)}"
-    )
+    remedy = Remedy("_or_".join(["class", *ways]), f"give {', or '.join(ways.values())}")
+    raise InvalidInputError(f"class {name} has {count} {graphs} for {n_folds} folds", remedy)

@@ -41,8 +41,8 @@ __all__ = [
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 _NOT_COMPUTING = (
-    "cli/*", "comparison/*", "persistence/*", "plot/*", "paper/figures.py", "paper/report*.py",
-    "paper/table_results.py",
+    "cli/*", "comparison/*", "explorer/*", "persistence/*", "plot/*", "paper/figures.py",
+    "paper/report*.py", "paper/table_results.py",
 )  # fmt: skip
 """Modules that no accuracy depends on."""
 
