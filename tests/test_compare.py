@@ -28,6 +28,7 @@ from retgk.comparison.comparison_table import comparison_of
 from retgk.comparison.kernel_machines import KernelClassifier, KernelRegressor
 from retgk.comparison.methods import METHODS, new_estimators
 from retgk.comparison.resampled_t_test import corrected_t_test
+from retgk.learning.fold_answers import FoldAnswer
 from retgk.learning.outer_folds import repeated_folds
 
 DATA = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), random_state=0)
@@ -112,9 +113,7 @@ def test_values_are_regressed_on() -> None:
 
 @pytest.mark.parametrize("regression", [False, True])
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_can_be_made_and_changed_parameters_change_its_key(
-    name: str, regression: bool
-) -> None:
+def test_every_method_can_be_made_and_has_the_same_key_again(name: str, regression: bool) -> None:
     made, again = (new_estimators([name], regression)[name] for _ in range(2))
     assert estimator_key(made) == estimator_key(again)
     assert hasattr(made, "predict")
@@ -131,6 +130,21 @@ def test_keys_of_methods_depend_on_parameters_but_not_on_threads() -> None:
     assert estimator_key(model) != estimator_key(RetGKClassifier(C=3))
     deep = [KernelClassifier(WeisfeilerLehmanKernel(n)) for n in (1, 2)]
     assert estimator_key(deep[0]) != estimator_key(deep[1])
+
+
+@pytest.mark.parametrize("change", [1.0, 1e-12])
+def test_all_of_an_array_is_in_the_key_of_a_method(change: float) -> None:
+    values = np.ones(2000)
+    values[1000] += change
+    one, other = (KernelClassifier(WeisfeilerLehmanKernel(), C=C) for C in (np.ones(2000), values))
+    assert estimator_key(one) != estimator_key(other)
+
+
+def test_predictions_that_are_no_class_are_an_error() -> None:
+    """They would count as the class whose place they fall on."""
+    answer = FoldAnswer(np.arange(2), np.array([-1, 1]), {})
+    with pytest.raises(InvalidInputError, match=r"predicts .*-1.*, which is no class here"):
+        answer.outcome(np.array([0, 1]), np.array([0, 1]))
 
 
 # The table, without processes

@@ -8,6 +8,7 @@ import pytest
 
 from retgk import DeepGraphKernel, GraphletKernel, as_batch
 from retgk.peer_kernels import graphlets, substructure_vectors
+from retgk.peer_kernels.graph_counts import GraphCounts
 from tests import naive
 from tests.kernel_graphs import graphs_of_kind
 
@@ -105,3 +106,18 @@ def test_nothing_to_learn():
         with pytest.warns(UserWarning, match=r"nothing to learn, and the kernel is zero; use more"):
             found = kernel.fit_transform([nx.path_graph(4), nx.path_graph(3)])
         np.testing.assert_array_equal(found, np.zeros((2, 2)))
+
+
+def test_room_for_pairs_of_very_many_colours(monkeypatch):
+    """The square of their number does not fit into 32 bits."""
+    n, asked = 50_000, []
+
+    def check_room(n_bytes, *_):
+        asked.append(n_bytes)
+        raise MemoryError
+
+    monkeypatch.setattr(substructure_vectors, "check_room", check_room)
+    counts = GraphCounts(np.array([0, n]), np.arange(n, dtype=np.int32), np.ones(n), n)
+    with pytest.raises(MemoryError):
+        substructure_vectors.pairs_in_graphs(counts, [0, n], 1)
+    assert asked == [16 * n * n]

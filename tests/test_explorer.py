@@ -27,8 +27,10 @@ from retgk import (
 )
 from retgk.explorer import projection
 from retgk.explorer.collection_page import built_file, page_text
+from retgk.explorer.model_views import Predictions, prediction_columns
 from retgk.explorer.node_layouts import batch_positions
 from retgk.explorer.page_arrays import PageArrays
+from retgk.explorer.page_columns import text_of
 from retgk.explorer.projection import map_places, nearest_graphs
 from retgk.plot import node_positions
 from tests.cli_calls import DATA, assert_fails, invoke, record
@@ -236,9 +238,35 @@ def test_columns() -> None:
         "nodes": "number", "edges": "number", "mean degree": "number",
     }  # fmt: skip
     assert np.isnan(arrays[found["number"]["key"]][3])
-    assert found["few"]["names"] == ["None", "a"] or "missing" in found["few"]["names"]
+    assert found["few"]["names"] == ["a", "missing"]
     targets = np.array(found["target"]["names"])[arrays[found["target"]["key"]]]
     assert targets.tolist() == [str(value) for value in DATA.targets]
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ([1, True], ["1", "True"]),
+        ([np.inf, 2.0], ["2", "inf"]),
+        ([[1], [2]], ["[1]", "[2]"]),
+        ([10, 9], ["9", "10"]),
+    ],
+)
+def test_columns_of_any_objects(values: list[Any], names: list[str]) -> None:
+    column = np.empty(len(DATA), object)
+    column[:] = values * (len(DATA) // 2)
+    header, arrays = unpacked(explore(DATA, columns={"any": column}, projection="pca").text)
+    found = next(column for column in header["columns"] if column["name"] == "any")
+    assert found["names"] == names
+    shown = [found["names"][code] for code in arrays[found["key"]]]
+    assert shown[:2] == [text_of(value) for value in values]
+
+
+def test_classes_may_be_floating_point_numbers() -> None:
+    given = Predictions(np.array([0.0, 1.0]), np.array([0.9, 0.8]), "a classifier")
+    columns = prediction_columns(given, np.array([0.0, 0.0]))
+    assert [column.role for column in columns] == ["predicted", "confidence", "correct"]
+    assert columns[-1].values.tolist() == ["right", "wrong"]
 
 
 def test_a_classifier() -> None:
@@ -317,6 +345,12 @@ def test_nothing_is_asked_of_the_network() -> None:
     script = text.rpartition("<script>")[2].partition("</script>")[0]
     known = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{known}'" in policy[1]
+
+
+def test_a_title_that_utf8_cannot_hold(tmp_path: Path) -> None:
+    page = explore(DATA[:5], title="a\udcffb")
+    assert "<title>a?b</title>" in page.save(tmp_path / "page.html").read_text("utf-8")
+    assert unpacked(page.text)[0]["title"] == "a\udcffb"
 
 
 def test_a_notebook_shows_it() -> None:

@@ -1,5 +1,7 @@
 """Negative and directed weights: every choice gives the graphs that it says, and is remembered."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -16,6 +18,7 @@ from retgk import (
     read_graphs,
     save_model,
 )
+from retgk.errors import InputWarning
 from tests.cli_calls import assert_fails, invoke, record
 
 SIGNED = np.array(
@@ -217,3 +220,18 @@ def test_models_remember_directions(tmp_path):
     again = load_model(tmp_path / "model.retgk")
     assert again.reading_.form["symmetrize"] == "sum"
     assert np.array_equal(again.transform(stack), kernel.transform(graphs))
+
+
+def test_ones_on_the_diagonal_are_a_warning():
+    """Correlations as NumPy gives them have self-loops that nobody means."""
+    correlations = np.corrcoef(np.random.default_rng(0).normal(size=(4, 30)))
+    with pytest.warns(InputWarning, match="ones on the diagonal, as correlations do"):
+        from_numpy([correlations, correlations], negative="absolute")
+    with pytest.warns(InputWarning, match="ones on the diagonal"):
+        from_scipy(csr_array(correlations), negative="absolute")
+    plain = [np.ones((3, 3)), correlations - np.diag(np.diag(correlations)), 2 * correlations]
+    plain.append(np.diag([1.0, 1.0, 0.5]) + 0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for matrix in plain:
+            from_numpy(matrix, negative="absolute")

@@ -123,6 +123,6 @@ with tempfile.TemporaryDirectory() as home:
 # %%
 # The same on the command line::
 #
-#     retgk cv BBBP.csv --target-column p_np --bond-types --split scaffold --metric roc_auc
-#     retgk fit BBBP.csv --target-column p_np --bond-types -o bbb.retgk
+#     retgk cv BBBP.csv --target-column p_np --skip-invalid --bond-types --split scaffold --metric roc_auc
+#     retgk fit BBBP.csv --target-column p_np --skip-invalid --bond-types -o bbb.retgk
 #     retgk explain bbb.retgk new.smi -o page.html

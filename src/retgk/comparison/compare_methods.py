@@ -62,8 +62,9 @@ def compare(
         Classes or values; may be left out for a data set, which has its own.
     methods : sequence of str, or mapping of str to str or estimator
         Names: "retgk" (as `RetGKClassifier` and `RetGKRegressor` come), "retgk-exact",
-        "retgk-embedding", "wl", "wl-oa", "sp", "graphlet", each a kernel with a support vector
-        machine or, for values, kernel ridge regression; "size" (numbers of nodes and edges alone)
+        "retgk-embedding"; "wl", "wl-oa", "sp", "graphlet", "csm", "dgk" and, for attributes, "hgk"
+        and "gik", each a kernel with a support vector machine or, for values, kernel ridge
+        regression; "size" (numbers of nodes and edges alone)
         and "majority" (the most frequent class, or the mean). A mapping gives names to them, or to
         estimators of your own that take graphs.
     task : {"auto", "classification", "regression"}, default="auto"

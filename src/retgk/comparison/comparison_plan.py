@@ -1,6 +1,7 @@
 """What is compared on what: graphs, targets and folds, the same for all methods."""
 
 import hashlib
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -127,11 +128,12 @@ def estimator_key(estimator: Any) -> str:
     """Digest of a class and its parameters: a method that was changed is another one."""
     params: Mapping[str, Any] = estimator.get_params(deep=True)
     kind = type(estimator)
-    told = {
-        name: repr(value)
-        for name, value in params.items()
-        if name.rpartition("__")[2] not in _SET_BY_RUNS
-    }
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # arrays in full
+        told = {
+            name: repr(value)
+            for name, value in params.items()
+            if name.rpartition("__")[2] not in _SET_BY_RUNS
+        }
     return key_of({"class": f"{kind.__module__}.{kind.__qualname__}", **told})
 
 

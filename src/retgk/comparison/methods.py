@@ -96,19 +96,16 @@ METHODS: dict[str, Method] = {
         "deep graph kernel of Weisfeiler-Lehman subtrees",
         f"{_PEERS}.deep_graph:DeepGraphKernel",
         {"n_iter": (1, 2, 3)},
-        {"random_state": 0},
     ),
     "hgk": KernelMethod(
         "hash graph kernel, for attributes",
         f"{_PEERS}.hash_graph:HashGraphKernel",
         {"base": ("wl", "sp")},
-        {"random_state": 0},
     ),
     "gik": KernelMethod(
         "graph invariant kernel, for attributes",
         f"{_PEERS}.graph_invariant:GraphInvariantKernel",
         {"radius": (1, 2)},
-        {"random_state": 0},
     ),
     "size": ModelMethod(
         "a random forest of the numbers of nodes and edges",

@@ -84,7 +84,7 @@ def page_text(title: str, data: str) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             '<link rel="icon" href="data:,">',
-            f"<title>{escape(title[:200])}</title>",
+            f"<title>{escape(_writable(title[:200]))}</title>",
             f"<style>{style}</style></head><body>",
             '<main id="app"><p>Unpacking the collection.</p></main>',
             "<noscript>This page draws its graphs with JavaScript, which is off.</noscript>",
@@ -98,6 +98,11 @@ def page_text(title: str, data: str) -> str:
 def built_file(name: str) -> str:
     """Script or style, as `make explorer` built it from the sources in the folder explorer."""
     return (files("retgk.explorer") / "built" / name).read_text("utf-8")
+
+
+def _writable(text: str) -> str:
+    """Text without lone surrogates, which names of files may hold and UTF-8 does not."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _digest(text: str) -> str:

@@ -43,6 +43,7 @@ from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import GraphsLike, as_batch
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.memory import check_room
+from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.seeds import RandomState, whole_seed
 
 __all__ = ["explore"]
@@ -132,6 +133,8 @@ def explore(
     places = None if positions is None else _checked_positions(positions, batch.n_nodes)
     rows = None if vectors is None else _checked_vectors(vectors, n_graphs)
     given = None if predicted is None else checked_column("predicted", predicted, n_graphs)
+    if own_smiles is not None:
+        optional_module("rdkit.Chem", "rdkit")
     # all is checked; from here on it is work
     predictions = _predictions(model, given, batch)
     if predictions is not None:

@@ -60,7 +60,8 @@ def prediction_columns(predictions: Predictions, truth: NDArray[Any] | None) -> 
         columns.append(Column("probability", predictions.confidence, "confidence"))
     if truth is None:
         return columns
-    if values.dtype.kind == "f" and truth.dtype.kind in "iuf":
+    are_classes = predictions.confidence is not None  # which may be floating-point numbers too
+    if not are_classes and values.dtype.kind == "f" and truth.dtype.kind in "iuf":
         return [*columns, Column("error", np.asarray(values - truth, np.float64), "error")]
     pairs = zip(values.tolist(), truth.tolist(), strict=True)
     right = [text_of(one) == text_of(other) for one, other in pairs]

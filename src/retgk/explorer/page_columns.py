@@ -84,12 +84,11 @@ def _pack(column: Column, key: str, arrays: PageArrays) -> dict[str, Any]:
 
 def _class_names(values: NDArray[Any]) -> list[str]:
     """Different values in their order, numbers as numbers, as texts."""
-    distinct = list(dict.fromkeys(values.tolist()))
+    distinct = {text_of(value): value for value in values.tolist()}  # 1 and True have two texts
     try:
-        distinct.sort()
+        return sorted(distinct, key=lambda text: distinct[text])
     except TypeError:
-        distinct.sort(key=str)
-    return list(dict.fromkeys(text_of(value) for value in distinct))
+        return sorted(distinct)
 
 
 def _are_classes(values: NDArray[Any]) -> bool:
@@ -106,7 +105,7 @@ def text_of(value: Any) -> str:
         return "missing"
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    if isinstance(value, float) and value == int(value) and abs(value) < 1e15:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
 

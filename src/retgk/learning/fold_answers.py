@@ -37,6 +37,11 @@ class FoldAnswer(NamedTuple):
 
         found = targets[self.test], self.predictions
         if classes is not None:
+            other = ~np.isin(self.predictions, classes)
+            if other.any():
+                raise InvalidInputError(
+                    f"the model predicts {self.predictions[other][0]!r}, which is no class here"
+                )
             found = np.searchsorted(classes, found[0]), np.searchsorted(classes, found[1])
         return Outcome(*found, self.decisions, self.probabilities)
 

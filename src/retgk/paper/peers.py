@@ -19,8 +19,8 @@ __all__ = ["PROGRAM", "READY", "Limits", "PeerFailure", "peer_matrix", "peer_rep
 READY = "ready"
 """What the process says when its graphs are loaded and the time of the kernel begins."""
 
-PROGRAM = (sys.executable, "-m", "retgk.paper.peer_process")
-"""Command of the process; it gets its order as one more argument."""
+PROGRAM = (sys.executable, "-P", "-m", "retgk.paper.peer_process")
+"""Command of the process, without modules of the current folder; gets its order as an argument."""
 
 
 @dataclass(frozen=True)

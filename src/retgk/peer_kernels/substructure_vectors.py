@@ -45,7 +45,8 @@ def pairs_in_graphs(counts: GraphCounts, ends: Any, least_graphs: int) -> Any:
     parts = (matrix.data[kept], matrix.indices[kept], ptr)
     matrix = csr_array(parts, shape=matrix.shape).tocsc()
     blocks = [matrix[:, start:stop] for start, stop in pairwise(ends)]
-    n_pairs = sum(int(np.square(np.diff(block.tocsr().indptr)).sum()) for block in blocks)
+    # as floating-point numbers: squares of 32-bit numbers run over from 46,341 colours on
+    n_pairs = sum(int(np.square(np.diff(b.tocsr().indptr).astype(float)).sum()) for b in blocks)
     remedy = Remedy("fewer_graphs", "use a smaller n_iter, or fit fewer graphs")
     check_room(16 * n_pairs, "the table of substructures that occur together", remedy)
     found = [

@@ -34,6 +34,7 @@ _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
 _SIGNS_OF_MEMORY = ("memory", "bad_alloc", "failed to map segment", "can't start new thread")
 _LONGEST_MESSAGE = 200
 _LOOK_SECONDS = 1.0
+_LAST_LINES_SECONDS = 10.0  # for lines of a process that has ended; they are there at once
 
 
 @dataclass(frozen=True)
@@ -173,9 +174,12 @@ def run_to_end(
         finally:
             _kill(process)
             process.wait()
-            reader.join()
-        while (line := coming.get()) is not None:  # what was still on its way
-            take(line)
+            reader.join(_LAST_LINES_SECONDS)
+            if reader.is_alive():  # something that left the session keeps the output open
+                process.stdout = None  # the reader's: closing it would wait for that
+        with suppress(Empty):
+            while (line := coming.get_nowait()) is not None:  # what was still on its way
+                take(line)
         errors.seek(0)
         text = errors.read().decode("utf-8", "backslashreplace")
     return ProcessEnd(process.returncode, lines, text, is_late)
@@ -190,14 +194,16 @@ def _follow(
     """Take lines until a process ends; give whether patience ended before."""
     heard = time.monotonic()
     while time.monotonic() - heard < patience:
-        with suppress(Empty):
+        try:
             line = coming.get(timeout=min(patience, _LOOK_SECONDS))
+        except Empty:
+            pass
+        else:
             if line is None:
                 coming.put(None)
                 break
             take(line)
             heard = time.monotonic()
-            continue
         if process.poll() is not None:  # something that it started may keep the output open
             return False
     try:
@@ -213,10 +219,13 @@ def _read_in_thread(
     """Give a queue of the lines that a process writes, None after the last, and who fills it."""
     coming: SimpleQueue[str | None] = SimpleQueue()
 
+    output = process.stdout
+    assert output is not None
+
     def read() -> None:
-        assert process.stdout is not None
-        for line in process.stdout:
-            coming.put(line.rstrip("\n"))
+        with output:
+            for line in output:
+                coming.put(line.rstrip("\n"))
         coming.put(None)
 
     reader = threading.Thread(target=read, daemon=True)
@@ -255,6 +264,13 @@ def limit_memory(megabytes: float) -> None:
     except ImportError:  # Windows
         return
     size = int(megabytes * 2**20)
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY:  # set from outside, as batch systems do: it can only fall
+        size = min(size, most)
+    if sys.platform == "darwin":  # which has the limit, but takes no value for it
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (size, size))
+        return
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
@@ -265,5 +281,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
         return
     signal.setitimer(signal.ITIMER_REAL, seconds)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)

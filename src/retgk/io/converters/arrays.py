@@ -31,6 +31,7 @@ from retgk.io.converters.signed_weights import (
     signed_labels,
     unsigned_edges,
     unsigned_rows,
+    warn_of_unit_diagonals,
 )
 
 __all__ = ["from_edge_lists", "from_numpy", "from_scipy"]
@@ -175,6 +176,7 @@ def _batch_of_rows(
     attributes = stack_attributes(node_values[1], sizes, missing)
     if negative == "split":
         labels, attributes = signed_labels(labels, sizes), doubled_attributes(attributes, sizes)
+    warn_of_unit_diagonals(rows)
     rows = unsigned_rows(rows, negative)
     return GraphBatch(
         offsets(rows.sizes),

@@ -1,5 +1,6 @@
 """Negative weights, such as those of correlations: what becomes of them, before graphs are made."""
 
+import warnings
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Floats, Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InputWarning, InvalidInputError
 from retgk.graphs.ragged import offsets
 from retgk.io.converters.local_edges import LocalEdges
 
@@ -20,12 +21,15 @@ __all__ = [
     "unsigned_edges",
     "unsigned_rows",
     "unsigned_weights",
+    "warn_of_unit_diagonals",
 ]
 
 Negative = Literal["error", "absolute", "positive", "split"]
 """What becomes of negative weights: an error, their absolute values, no edges, a second part."""
 
 SIGNS = ("+", "-")
+
+_ROUNDING = 1e-9
 
 
 class SignedRows(NamedTuple):
@@ -42,6 +46,29 @@ def check_negative(negative: object) -> None:
     if negative not in get_args(Negative):
         raise InvalidInputError(
             f"negative must be one of {', '.join(get_args(Negative))}, got {negative!r}"
+        )
+
+
+def warn_of_unit_diagonals(rows: SignedRows) -> None:
+    """
+    Warn where matrices look like correlations with their ones left on the diagonal.
+
+    These would be self-loops as strong as the strongest edge, which hide what the others say.
+    """
+    if len(rows.weights) == 0 or np.abs(rows.weights).max() > 1 + _ROUNDING:
+        return
+    within = np.concatenate([np.arange(size) for size in rows.sizes])
+    is_own = np.repeat(within, rows.degrees) == rows.columns
+    own, others = rows.weights[is_own], rows.weights[~is_own]
+    is_unit = len(own) == len(within) and (np.abs(own - 1) <= _ROUNDING).all()
+    if is_unit and (np.abs(others) < 1 - _ROUNDING).any():
+        warnings.warn(
+            InputWarning(
+                "all matrices have ones on the diagonal, as correlations do: they are self-loops, "
+                "stronger than any edge. Set the diagonal to zero (np.fill_diagonal(matrix, 0)) "
+                "unless they mean something"
+            ),
+            stacklevel=5,  # who calls the converter
         )
 
 
