@@ -262,6 +262,13 @@ def test_columns_of_any_objects(values: list[Any], names: list[str]) -> None:
     assert shown[:2] == [text_of(value) for value in values]
 
 
+def test_whole_numbers_are_more_classes_as_targets_than_as_columns() -> None:
+    numbers = np.arange(len(DATA)) % 20
+    page = explore(DATA.graphs, numbers, columns={"twenty": numbers}, projection="pca")
+    kinds = {column["name"]: column["kind"] for column in unpacked(page.text)[0]["columns"]}
+    assert (kinds["target"], kinds["twenty"]) == ("class", "number")
+
+
 def test_classes_may_be_floating_point_numbers() -> None:
     given = Predictions(np.array([0.0, 1.0]), np.array([0.9, 0.8]), "a classifier")
     columns = prediction_columns(given, np.array([0.0, 0.0]))

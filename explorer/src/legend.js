@@ -74,7 +74,8 @@ function numberLegend(column, state) {
     type: "range", min: 0, max: 1000, value: high > low ? Math.round((1000 * (value - low)) / (high - low)) : 0,
     "aria-label": `Show ${clipped(column.name)} ${name}`, oninput: () => change(),
   }));
-  const valueOf = (input) => low + ((high - low) * Number(input.value)) / 1000;
+  // the end itself, not a number an ulp below it that would hide the largest graph
+  const valueOf = ({ value }) => (Number(value) === 1000 ? high : low + ((high - low) * Number(value)) / 1000);
   function say(a, b) {
     shown.textContent = `Shown: ${number(a)} to ${number(b)}`;
   }

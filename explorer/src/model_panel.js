@@ -13,7 +13,7 @@ export function modelPanel(collection, state) {
   const fill = () => {
     if (error) replace(body, errors(collection, state, truth, error));
     else if (truth && truth.kind === "class" && predicted.kind === "class") replace(body, classes(collection, state, truth, predicted));
-    else replace(body, h("p", { class: "hint" }, "The true values of these graphs are not known; colour the map by what is predicted."));
+    else replace(body, h("p", { class: "hint" }, truth ? "There are too many classes for a table of them; colour the map by what is predicted." : "The true values of these graphs are not known; colour the map by what is predicted."));
   };
   state.listen((changes) => {
     if ("cell" in changes || "theme" in changes) fill();

@@ -22,6 +22,7 @@ __all__ = [
 _MOST_CLASSES = 30  # different values that are shown as classes
 _NUMBERS = ("size", "confidence", "error")  # roles of columns that are never classes
 _WHOLE_NUMBERS = 12  # different whole numbers that are shown as classes
+_TARGETS = ("class", "predicted")  # roles of columns whose whole numbers may be more classes
 
 
 class Column(NamedTuple):
@@ -69,7 +70,8 @@ def _pack(column: Column, key: str, arrays: PageArrays) -> dict[str, Any]:
     values = column.values
     header = {"key": key, "name": column.name, "role": column.role}
     is_number = values.dtype.kind in "iuf"
-    if is_number and (column.role in _NUMBERS or not _are_classes(values)):
+    most = _MOST_CLASSES if column.role in _TARGETS else _WHOLE_NUMBERS
+    if is_number and (column.role in _NUMBERS or not _are_classes(values, most)):
         numbers = values.astype(np.float32)
         arrays.add(key, np.where(np.isfinite(numbers), numbers, np.nan))
         return {**header, "kind": "number"}
@@ -91,12 +93,12 @@ def _class_names(values: NDArray[Any]) -> list[str]:
         return sorted(distinct)
 
 
-def _are_classes(values: NDArray[Any]) -> bool:
+def _are_classes(values: NDArray[Any], most: int) -> bool:
     """Whether numbers stand for classes: whole ones, of which there are few."""
     finite: Flags = np.isfinite(values)
     if not finite.all() or not np.array_equal(values, np.round(values)):
         return False
-    return len(np.unique(values)) <= _WHOLE_NUMBERS
+    return len(np.unique(values)) <= most
 
 
 def text_of(value: Any) -> str:
