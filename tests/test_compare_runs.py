@@ -203,7 +203,7 @@ def test_the_command(graphs_file: Path, tmp_path: Path, monkeypatch: pytest.Monk
         (["--methods", "retgk,wwl"], "there is no method 'wwl'; did you mean wl"),
         (["--metric", "rmse"], "or give --task regression if they are values"),
         (["-o", "x.doc"], "cannot tell from 'x.doc' what to write; end the name in one of .csv"),
-        (["--folds", 30], "class 0 has 20 graphs for 30 folds; give fewer folds"),
+        (["--folds", 30], "class 0 has 20 graphs for 30 folds; give fewer --folds"),
         (["--journal", "-"], "give a name instead of -"),
         (["--cluster", "remote"], "there is no cluster 'remote'"),
         (["--split", "scafold"], "there is no split or file 'scafold'; did you mean scaffold"),

@@ -16,6 +16,9 @@ from tests.batch_views import dense, names
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
 VALUES = st.sampled_from([0, 0, 1, 0.5, 2])
 
+# matrices at random may look like correlations
+pytestmark = pytest.mark.filterwarnings("ignore:all matrices have ones on the diagonal")
+
 
 @st.composite
 def matrices(draw: st.DrawFn) -> np.ndarray:
