@@ -101,7 +101,7 @@ def compare(
         `to_html`, `to_pandas`, `plot` and `save` give other forms. p-values are those of the
         corrected resampled t-test (Nadeau and Bengio, 2003) against the best method:
 
-        .. math:: t = \bar d \Big/ \sqrt{(1/J + n_{test} / n_{train})\, s^2}
+        .. math:: t = \bar d / \sqrt{(1/J + n_{test} / n_{train})\, s^2}
 
         for the J differences over all folds, with variance :math:`s^2`.
 
