@@ -50,17 +50,14 @@ test-lowest: $(LOWEST)/.installed ## Run all tests with the lowest versions that
 	@echo "without GraKeL and NetLSD, whose tests are skipped: they ask for other versions"
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/python -m pytest --numprocesses auto
 
-# What users may have set, one after the other; programs that the tests start have it too.
+# What users may have set; programs that the tests start have it too. Settings that do not touch each other share a run.
 MODE_TESTS = $(BIN)/python -m pytest --numprocesses auto
 .PHONY: test-modes
-test-modes: $(STAMP) ## Run all tests with warnings as errors, in development mode, optimised, in the C locale, without a home
-	PYTHONWARNINGS=error $(MODE_TESTS)
-	PYTHONDEVMODE=1 $(MODE_TESTS)
-	PYTHONOPTIMIZE=1 $(MODE_TESTS) -W ignore::pytest.PytestConfigWarning
-	LC_ALL=C $(MODE_TESTS)
-	LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 $(MODE_TESTS) tests/test_cli_encodings.py tests/test_cli_start.py
+test-modes: $(STAMP) ## Run all tests in development mode with warnings as errors, then optimised in the C locale without a home
+	PYTHONDEVMODE=1 PYTHONWARNINGS=error $(MODE_TESTS)
 	@# a folder below a file cannot be made or written to, not even by root
-	HOME=$(CURDIR)/Makefile/home $(MODE_TESTS)
+	PYTHONOPTIMIZE=1 LC_ALL=C HOME=$(CURDIR)/Makefile/home $(MODE_TESTS) -W ignore::pytest.PytestConfigWarning
+	LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 $(MODE_TESTS) tests/test_cli_encodings.py tests/test_cli_start.py
 
 # Inputs depend on SEED alone; failing ones are shown with their numbers and kept in fuzz-failures.
 SECONDS ?= 1800
