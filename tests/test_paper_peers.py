@@ -246,7 +246,7 @@ peer_matrix({spec_of(sets)!r}, Path({str(tmp_path)!r}), Limits(60, 8000), progra
         wait_until(lambda: lock.exists() and lock.read_text() == "held")
         assert is_locked(lock)
         parent.kill()
-    wait_until(lambda: not is_locked(lock), seconds=10)
+    wait_until(lambda: not is_locked(lock))
 
 
 def wait_until(is_so, seconds=60.0):
