@@ -91,6 +91,47 @@ def test_designs(folder: Path, options: list[str], design: str, is_apart: bool) 
     assert record("test", *sources, *targets, *given, *FAST)["design"] == design
 
 
+@pytest.fixture(scope="module")
+def scans(folder: Path) -> Path:
+    """One file for each graph, and a table of them in another order."""
+    scans = folder / "scans"
+    scans.mkdir()
+    for number, matrix in enumerate(np.load(folder / "all.npy")):
+        np.savetxt(scans / f"scan{number:02d}.csv", matrix, delimiter=",", fmt="%g")
+    known = {
+        name: (folder / f"{name}.txt").read_text().split() for name in ("group", "site", "pair")
+    }
+    rows = list(zip(range(16), *known.values(), strict=True))
+    lines = [f"scan{number:02d}.csv,{group},{site},{pair}" for number, group, site, pair in rows]
+    (folder / "subjects.csv").write_text("\n".join(["file,group,site,pair", *lines[::-1]]) + "\n")
+    return scans
+
+
+@pytest.mark.parametrize("option", ["--groups", "--pairs"])
+def test_columns_of_the_table_of_targets(folder: Path, scans: Path, option: str) -> None:
+    name = {"--groups": "site", "--pairs": "pair"}[option]
+    targets = ("--targets", folder / "subjects.csv", "--target-column", "group")
+    by_column = record("test", scans, *targets, option, name, *FAST)
+    by_lines = ("--targets", folder / "group.txt", option, folder / f"{name}.txt")
+    assert by_column["p_value"] == record("test", scans, *by_lines, *FAST)["p_value"]
+    assert by_column["design"] == {"--groups": "blocks", "--pairs": "pairs"}[option]
+
+
+def test_columns_that_no_table_has(folder: Path, scans: Path) -> None:
+    table = folder / "subjects.csv"
+    given = ("--targets", table, "--target-column", "group")
+    result = invoke("test", scans, *given, "--groups", "sight", *FAST)
+    assert_fails(
+        result,
+        "has no column 'sight'; did you mean site? name one of file, group, site, pair with --gr",
+    )
+    result = invoke("test", scans, *given, "--groups", table, *FAST)
+    assert_fails(result, "may hold the groups; name one of group, site, pair with --groups")
+    listed = ("--targets", folder / "group.txt")
+    result = invoke("test", scans, *listed, "--groups", "site", *FAST)
+    assert_fails(result, "or the table that has this column with --targets")
+
+
 def test_files_that_are_written(folder: Path, tmp_path: Path) -> None:
     graphs, nodes, figure = (tmp_path / name for name in ("g.csv", "n.csv", "f.svg"))
     sources = (folder / "sparse.npy", folder / "dense.npy")

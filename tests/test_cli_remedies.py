@@ -182,6 +182,7 @@ OTHERS = {
     "n_landmarks",
     "node_values",
     "nodes",  # tests/test_drawn_nodes.py
+    "pairs",  # and columns of "groups": tests/test_cli_populations.py
     "scale_attributes",
     "weights",
 }

@@ -23,9 +23,10 @@ from retgk import (
     make_graph_classification,
 )
 from retgk.comparison import method_runs
-from retgk.comparison.comparison_plan import estimator_key, new_plan
+from retgk.comparison.comparison_plan import new_plan
 from retgk.comparison.comparison_table import comparison_of
 from retgk.comparison.kernel_machines import KernelClassifier, KernelRegressor
+from retgk.comparison.method_keys import estimator_key
 from retgk.comparison.methods import METHODS, new_estimators
 from retgk.comparison.resampled_t_test import corrected_t_test
 from retgk.learning.fold_answers import FoldAnswer

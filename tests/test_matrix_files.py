@@ -192,6 +192,8 @@ def test_symmetrize(tmp_path):
         ("0,1,0,0\n1,0,0,0\n0,0,0,1\n0,0,1,0\n", "matrices"),
         ("smiles,y\nCCO,1\n", "smiles"),
         ("a,b,c\n0,1,2\n", "smiles"),
+        ("a,b,c\n0,1,2\n1,0,3\n2,3,0\n", "matrices"),
+        ("name,a,b\na,0,1\nb,1,0\n", "matrices"),
     ],
 )
 def test_tables_by_their_content(text, form, tmp_path):
@@ -202,12 +204,16 @@ def test_tables_by_their_content(text, form, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0,1,x\n", "line 1, column 3: 'x' is not a number; a file of a matrix has numbers alone"),
-        (",a\na,0\n", "line 1, column 1: '' is not a number"),
+        ("0,1,x\n", "line 1, column 3: 'x' is not a number; a file of a matrix has numbers, and"),
         ("0,1\n1\n", "line 2 has 1 columns, the first one has 2"),
         ("0,1_0\n", "column 2: '1_0' is not a number"),
         ("# nothing\n", "holds no numbers"),
-        ("0 1 2\n1 0 2\n", r"square, got shape \(2, 3\)"),
+        (
+            "0 1 2\n1 0 2\n",
+            "has 2 rows of 3 numbers, and an adjacency matrix is square; if one row",
+        ),
+        ("0,1,2\n0,3,5\n3,0,4\n5,4,0\n", "has 4 rows of 3 numbers, and an adjacency"),
+        ("0 1 2 3 4\n", r"square, got shape \(1, 5\)"),
     ],
 )
 def test_bad_tables(text, message, tmp_path):

@@ -19,8 +19,10 @@ from sklearn.ensemble import (
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
+    KFold,
     TunedThresholdClassifierCV,
     cross_val_predict,
+    cross_val_score,
     learning_curve,
     permutation_test_score,
     validation_curve,
@@ -123,3 +125,16 @@ def test_a_column_is_the_same_graphs():
     column[:, 0] = [nx.path_graph(n) for n in (2, 3, 4)]
     assert as_batch(column).node_counts.tolist() == [2, 3, 4]
     assert as_batch(np.asarray(GRAPHS)[:, None]) == GRAPHS
+
+
+def test_a_data_set_beside_its_targets_is_its_graphs() -> None:
+    data = GraphDataset(GRAPHS, CLASSES, "d")
+    given = cross_val_score(CLASSIFIER, data, CLASSES, scoring="roc_auc", cv=2)
+    alone = cross_val_score(CLASSIFIER, GRAPHS, CLASSES, scoring="roc_auc", cv=2)
+    np.testing.assert_array_equal(given, alone)
+
+
+def test_a_data_set_brings_its_targets_where_no_scorer_is_given() -> None:
+    data = GraphDataset(GRAPHS, CLASSES, "d")
+    own = cross_val_score(CLASSIFIER, data, cv=KFold(3))
+    np.testing.assert_array_equal(own, cross_val_score(CLASSIFIER, GRAPHS, CLASSES, cv=KFold(3)))

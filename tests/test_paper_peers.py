@@ -153,6 +153,24 @@ def test_peer_is_stopped_by_time_and_that_is_remembered(sets, tmp_path):
         peer_matrix(spec, tmp_path, Limits(5, 8000), again)
 
 
+KILLED = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+
+
+def test_a_peer_that_was_killed_from_outside_is_tried_again(sets, tmp_path):
+    spec, limits = spec_of(sets), Limits(60, 8000)
+    with pytest.raises(PeerFailure, match="was killed from outside"):
+        peer_matrix(spec, tmp_path, limits, program(kernel=KILLED))
+    assert np.array_equal(peer_matrix(spec, tmp_path, limits, program()).products, np.eye(20))
+
+
+def test_a_killed_method_is_tried_once_in_every_run(sets, tmp_path):
+    path, tasks = tmp_path / "records.jsonl", ordered_tasks(cells_of("WL"), 3)
+    for n_records in (1, 2):
+        assert run_tasks_into(path, tasks, runner_of(sets, tmp_path, 60, KILLED), quiet) == 1
+        assert len(read_records(path)) == n_records
+    assert run_tasks_into(path, tasks, runner_of(sets, tmp_path, 60, "pass"), quiet) == 3
+
+
 def test_peer_is_stopped_by_memory(sets, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONDEVMODE", raising=False)  # its allocator aborts where memory ends
     with pytest.raises(PeerFailure, match="did not fit into 10 MB"):

@@ -1,11 +1,19 @@
 """What bad input raises or warns of: the problem, and what to do about it."""
 
+import inspect
+import re
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
-__all__ = ["InputWarning", "InvalidInputError", "Remedy", "warn_of"]
+__all__ = ["InputWarning", "InvalidInputError", "Remedy", "warn_of", "warn_user"]
+
+# A warning belongs to the line that called these: folds, pipelines and threads are theirs.
+_NOT_THE_USER = {"retgk", "sklearn", "joblib", "contextlib", "functools", "threading", "concurrent"}
+_FRACTION = re.compile(r"\d+(\.\d+)?e[+-]?\d+|\d+\.\d+")
+_told: set[tuple[Any, ...]] = set()
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,49 @@ class InputWarning(_WithRemedy, UserWarning):
     """Input that is probably not what the user means, with the same two parts of its message."""
 
 
-def warn_of(notes: Iterable[str], stacklevel: int) -> None:
-    """Warn of input, once for each note; `stacklevel` counts from the caller of this function."""
+def warn_user(warning: Warning) -> None:
+    """
+    Warn at the line of the user's code, once for the same text.
+
+    Python's own memory of what was shown is lost whenever filters of warnings change, as
+    scikit-learn and joblib change them for every fold. Texts that differ in measured numbers alone
+    are the same. Filters of the user count: "always" and "error" are heeded each time.
+    """
+    frame = _users_frame()
+    place = (frame.f_code.co_filename, frame.f_lineno)
+    module = str(frame.f_globals.get("__name__", ""))
+    key = (*place, type(warning), _FRACTION.sub("#", str(warning)))
+    if key in _told and _action(warning, module, frame.f_lineno) in ("default", "module"):
+        return
+    _told.add(key)
+    warnings.warn_explicit(warning, type(warning), *place, module=module)
+
+
+def _users_frame() -> FrameType:
+    """Innermost call outside of this library and of those that call it; else the outermost."""
+    frame = inspect.currentframe()
+    assert frame is not None
+    while frame.f_back is not None and _package(frame) in _NOT_THE_USER:
+        frame = frame.f_back
+    return frame
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _action(warning: Warning, module: str, line: int) -> str:
+    """What the filters of warnings say of a warning."""
+    filters: Any = warnings.filters
+    for action, text, category, modules, at in filters:
+        is_meant = isinstance(warning, category) and at in (0, line)
+        is_meant &= text is None or bool(text.match(str(warning)))
+        if is_meant and (modules is None or modules.match(module)):
+            return str(action)
+    return "default"
+
+
+def warn_of(notes: Iterable[str]) -> None:
+    """Warn of input, once for each note."""
     for note in notes:
-        warnings.warn(InputWarning(note), stacklevel=stacklevel + 1)
+        warn_user(InputWarning(note))

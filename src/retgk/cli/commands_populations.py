@@ -64,6 +64,8 @@ class Testing:
 
     __test__: ClassVar[bool] = False
     remedies: ClassVar[Mapping[str, str]] = {
+        "groups": "{value} with --groups",
+        "pairs": "{value} with --pairs",
         "fewer_kernels": "give fewer --bandwidth and --depth",
         "fewer_permutations": "give a smaller --permutations",
         **SCALING_REMEDY,
@@ -90,8 +92,8 @@ class Testing:
         _test(
             "--groups",
             metavar="COLUMN|FILE",
-            help="Column of the table, or text file of one line per graph: labels are permuted "
-            "within these groups.",
+            help="Column of the table of GRAPHS or --targets, or text file of one line per graph: "
+            "labels are permuted within these groups.",
         ),
     ] = None
     paired: Annotated[
@@ -103,7 +105,8 @@ class Testing:
         _test(
             "--pairs",
             metavar="COLUMN|FILE",
-            help="Column of the table, or text file of one line per graph: names of pairs.",
+            help="Column of the table of GRAPHS or --targets, or text file of one line per graph: "
+            "names of pairs.",
         ),
     ] = None
     nodes_correspond: Annotated[
@@ -141,6 +144,7 @@ class Testing:
         "retgk test patients.npy controls.npy --negative absolute --nodes-correspond",
         "retgk test before/ after/ --paired",
         "retgk test scans.npz --targets group.txt --groups site.txt --figure test.png",
+        "retgk test scans/ --targets subjects.csv --target-column diagnosis --groups site",
         "retgk test PTC_MR --json",
         "retgk test molecules.csv --target-column solubility --association",
     ],
@@ -250,7 +254,7 @@ def _run(
     )
 
     settings = {**walks.parameters(), **testing.parameters()}
-    groups = _values_of(testing.groups, parts, reading)
+    groups = _values_of(testing.groups, parts, reading, "groups")
     if len(parts) == 2:
         if testing.association:
             raise InvalidInputError("--association is for the targets of one source")
@@ -285,7 +289,7 @@ def _pairs(testing: Testing, parts: list[tuple[str, GraphDataset]], reading: Rea
     """Names of pairs, True where they are in order, None where there are none."""
     if testing.paired and testing.pairs is not None:
         raise InvalidInputError("--paired and --pairs both say what pairs are; leave out one")
-    return testing.paired or _values_of(testing.pairs, parts, reading)
+    return testing.paired or _values_of(testing.pairs, parts, reading, "pairs")
 
 
 def _names_of_parts(parts: list[tuple[str, GraphDataset]]) -> list[str]:
@@ -295,20 +299,22 @@ def _names_of_parts(parts: list[tuple[str, GraphDataset]]) -> list[str]:
 
 
 def _values_of(
-    name: str | None, parts: list[tuple[str, GraphDataset]], reading: Reading
+    name: str | None, parts: list[tuple[str, GraphDataset]], reading: Reading, option: str
 ) -> list[str] | None:
     """One text for each graph of all sources, from columns of tables or from one text file."""
     if name is None:
         return None
     if len(parts) == 1 or not Path(name).is_file():
         return [
-            value for source, data in parts for value in column_values(source, data, reading, name)
+            value
+            for source, data in parts
+            for value in column_values(source, data, reading, name, option)
         ]
     from retgk.graphs.batch import GraphBatch
     from retgk.io.graph_dataset import GraphDataset
 
     both = GraphBatch.concatenate([data.graphs for _, data in parts])
-    return column_values(parts[0][0], GraphDataset(both, None, "both"), reading, name)
+    return column_values(parts[0][0], GraphDataset(both, None, "both"), reading, name, option)
 
 
 def _draw(result: PopulationTest, figure: Path) -> None:

@@ -186,19 +186,37 @@ def key_columns(dataset: GraphDataset) -> dict[str, NDArray[Any]]:
 def column_values(
     source: str, dataset: GraphDataset, reading: Reading, name: str, option: str = "groups"
 ) -> list[str]:
-    """One text for each graph: of a column of the table that was read, or of a text file."""
+    """
+    One text for each graph: of a column of the table that was read, or of that of the targets.
+
+    Where there is a file of that name, it has the texts, in one of the forms of --targets.
+    """
     if Path(name).is_file():
-        return _lines_from(Path(name), len(dataset), reading.max_bytes, "a group")
+        return _texts_of_file(dataset, Path(name), None, option, reading)
     from retgk.io.formats.smiles_files import table_column
+    from retgk.io.formats.target_tables import is_table
 
     path = molecule_file(source, reading)
-    if path is None or not {".csv", ".tsv"} & set(path.suffixes):
-        raise InvalidInputError(
-            f"{source} is no table with a column {name!r}; give a text file of one line per graph "
-            f"with --{option}"
-        )
-    texts = table_column(path, name, option, reading.max_bytes)
-    return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
+    if path is not None and is_table(path):
+        texts = table_column(path, name, option, reading.max_bytes)
+        return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
+    if reading.targets is not None and is_table(reading.targets):
+        return _texts_of_file(dataset, reading.targets, name, option, reading)
+    raise InvalidInputError(
+        f"{source} is no table with a column {name!r}; give a text file of one line per graph "
+        f"with --{option}, or the table that has this column with --targets"
+    )
+
+
+def _texts_of_file(
+    dataset: GraphDataset, path: Path, column: str | None, option: str, reading: Reading
+) -> list[str]:
+    """One text for each graph, of a file as those of targets are."""
+    from retgk.io.formats.target_tables import What, texts_of_graphs
+    from retgk.runtime.parse_budget import ParseBudget
+
+    budget = ParseBudget.of_files(path, [path], reading.max_bytes)
+    return texts_of_graphs(dataset, path, column, budget, What("group", option))
 
 
 def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str]:
@@ -328,23 +346,6 @@ def _with_targets(dataset: GraphDataset, reading: Reading) -> GraphDataset:
     if reading.targets is None:
         return dataset
     return with_targets(dataset, reading.targets, reading.target_column, reading.max_bytes)
-
-
-def _lines_from(path: Path, n_graphs: int, max_bytes: int | None, what: str) -> list[str]:
-    """Lines of a text file, one per graph, none of them empty."""
-    from retgk.io.formats.text_lines import text_lines
-    from retgk.runtime.parse_budget import ParseBudget
-
-    texts = []
-    for number, line in text_lines(path, ParseBudget.of_files(path, [path], max_bytes)):
-        texts.append(line.strip())
-        if not texts[-1]:
-            raise InvalidInputError(f"{path}, line {number} is empty; give {what} for each graph")
-    if len(texts) != n_graphs:
-        raise InvalidInputError(
-            f"{path} has {len(texts)} lines for {n_graphs} graphs; give one line for each graph"
-        )
-    return texts
 
 
 @contextmanager

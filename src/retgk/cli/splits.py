@@ -77,8 +77,8 @@ class Splitting:
         typer.Option(
             "--groups",
             metavar="COLUMN|FILE",
-            help="Column of the table, or text file of one line per graph: graphs of a group are "
-            "never in two folds.",
+            help="Column of the table of GRAPHS or --targets, or text file of one line per graph: "
+            "graphs of a group are never in two folds.",
             rich_help_panel="Folds",
         ),
     ] = None

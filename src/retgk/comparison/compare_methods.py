@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retgk.comparison.comparison_plan import ComparisonPlan, estimator_key, new_plan
+from retgk.comparison.comparison_plan import ComparisonPlan, new_plan
 from retgk.comparison.comparison_table import Comparison, comparison_of
 from retgk.comparison.fold_journal import fold_journal
+from retgk.comparison.method_keys import check_can_resume, estimator_key
 from retgk.comparison.method_runs import run_methods
 from retgk.comparison.methods import DEFAULT_METHODS, new_estimators
 from retgk.errors import InvalidInputError
@@ -159,6 +160,9 @@ def comparison_on_folds(
         name: plan.with_settings(estimator)
         for name, estimator in new_estimators(methods, plan.regression).items()
     }
+    if journal is not None:
+        for name, estimator in estimators.items():
+            check_can_resume(name, estimator)
     keys = {name: estimator_key(estimator) for name, estimator in estimators.items()}
     with fold_journal(journal, plan) as found:
         run_methods(plan, estimators, found, limits, n_jobs, client)

@@ -1,8 +1,7 @@
 """What is compared on what: graphs, targets and folds, the same for all methods."""
 
 import hashlib
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,14 +16,12 @@ from retgk.learning.metrics import Metric, chosen_metrics, scorer_name
 from retgk.learning.outer_folds import OuterFold
 from retgk.runtime.record_files import Record, key_of
 
-__all__ = ["ComparisonPlan", "Place", "estimator_key", "new_plan"]
+__all__ = ["ComparisonPlan", "Place", "new_plan"]
 
 Place = tuple[int, int]
 """Numbers of a repetition and of a fold in it."""
 
 _SHOWN = {False: ("accuracy", "balanced_accuracy", "roc_auc"), True: ("r2", "rmse", "mae")}
-_SET_BY_RUNS = ("n_jobs", "verbose")
-"""Parameters that change no answer."""
 
 
 @dataclass(frozen=True)
@@ -122,19 +119,6 @@ class ComparisonPlan:
         return estimator.set_params(
             **{name: value for name, value in own.items() if known[name] is None}
         )
-
-
-def estimator_key(estimator: Any) -> str:
-    """Digest of a class and its parameters: a method that was changed is another one."""
-    params: Mapping[str, Any] = estimator.get_params(deep=True)
-    kind = type(estimator)
-    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # arrays in full
-        told = {
-            name: repr(value)
-            for name, value in params.items()
-            if name.rpartition("__")[2] not in _SET_BY_RUNS
-        }
-    return key_of({"class": f"{kind.__module__}.{kind.__qualname__}", **told})
 
 
 def new_plan(

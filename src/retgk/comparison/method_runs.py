@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from retgk.comparison.comparison_plan import ComparisonPlan, Place, estimator_key
+from retgk.comparison.comparison_plan import ComparisonPlan, Place
 from retgk.comparison.fold_journal import FoldJournal
+from retgk.comparison.method_keys import estimator_key
 from retgk.graphs.batch import GraphBatch
 from retgk.learning.outer_folds import OuterFold
 from retgk.runtime.cluster_tasks import results_in_order

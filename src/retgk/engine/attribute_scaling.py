@@ -1,6 +1,5 @@
 """How attributes of nodes enter: as they are, standardised on the fitted graphs, or not at all."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -10,7 +9,7 @@ import numpy as np
 from retgk.array_types import Floats, Ints
 from retgk.engine.fitted_state import FittedState
 from retgk.engine.node_features import NodeFeatures
-from retgk.errors import InputWarning, InvalidInputError, Remedy
+from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
 from retgk.graphs.batch import GraphBatch
 
 __all__ = [
@@ -132,7 +131,7 @@ def warn_of_uneven_attributes(batch: GraphBatch, rule: ScaleAttributes, kernel: 
     else:
         return
     advice = "use scale_attributes='standard' to give all the same weight"
-    warnings.warn(InputWarning(told, Remedy("scale_attributes", advice)), stacklevel=3)
+    warn_user(InputWarning(told, Remedy("scale_attributes", advice)))
 
 
 def check_scaling(rule: Any, blocks: Sequence[str]) -> None:

@@ -16,7 +16,6 @@ from retgk.engine.exact.node_points import AttributeKernel
 from retgk.errors import InvalidInputError
 from retgk.estimators.attribute_imputation import Imputation
 from retgk.estimators.graph_intake import check_fit_keywords
-from retgk.estimators.input_kinds import kind_in_words
 from retgk.estimators.predictor import (
     MAX_EXACT_GRAPHS,
     GraphPredictor,
@@ -268,7 +267,6 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         check_fit_keywords(self, options)
         with unchanged_on_failure(self):
             self._fit(training_set(X, y, sample_weight, groups))
-            self.input_kind_ = kind_in_words(X)
         return self
 
     def _fit(self, data: TrainingSet) -> None:

@@ -11,7 +11,6 @@ from retgk.array_types import Flags, Floats, Ints
 from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
 from retgk.estimators.explanation import Explanation
-from retgk.estimators.input_kinds import new_graphs
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import warn_of_unknown_labels
 from retgk.io.converters import GraphsLike
@@ -35,7 +34,7 @@ def explanation(model: Any, X: GraphsLike, target: Any, n_training: int) -> Expl
     if n_training < 0:
         raise InvalidInputError(f"n_training must be at least 0, got {n_training}")
     outputs = _outputs_of(model)
-    batch = new_graphs(X, model.input_kind_, model.intake_.new_batch)
+    batch = model.intake_.new_batch(X)
     wanted = outputs.codes_of(target, len(batch))
     warn_of_unknown_labels(batch.label_names, model.engine_.label_names)
     baseline = _Baseline(model.engine_.mean_products(), model.engine_.squared_norms())

@@ -7,14 +7,13 @@ one of two; below a second they mean nothing. Graphs of many equal nodes come ou
 that are hard to tell apart slower.
 """
 
-import warnings
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from retgk.errors import InputWarning, Remedy
+from retgk.errors import InputWarning, Remedy, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.learning.candidates import NodeCandidate
 from retgk.learning.fit_log import FitLog
@@ -223,10 +222,10 @@ def announce(
             f"fitting takes about {found.n_bytes / 2**30:.1f} GiB of memory, but only "
             f"{available / 2**30:.1f} GiB are free"
         )
-        warnings.warn(InputWarning(problem, _memory_remedy(size)), stacklevel=2)
+        warn_user(InputWarning(problem, _memory_remedy(size)))
     elif found.seconds > LONG_SECONDS >= found.walks:
         problem = f"fitting takes about {_in_words(found.seconds)} on this machine"
-        warnings.warn(InputWarning(problem, _time_remedy(found, len(nodes), kind)), stacklevel=2)
+        warn_user(InputWarning(problem, _time_remedy(found, len(nodes), kind)))
     return found
 
 

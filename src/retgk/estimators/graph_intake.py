@@ -1,11 +1,12 @@
 """How a fitted model takes in new graphs: read and completed as the training graphs were."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from retgk.engine.fitted_state import FittedState
-from retgk.errors import InputWarning, InvalidInputError, Remedy
+from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
 from retgk.estimators.attribute_imputation import AttributeImputation, fit_imputation
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.reading import Reading, checked_reading
@@ -46,9 +47,21 @@ class GraphIntake:
         A batch that was read with others is an error; weights where the fitted graphs had none,
         or none where they had some, are a warning.
         """
+        self._check_not_table(graphs)
         batch = batch_like(graphs, self.reading)
         self._warn_of_weights(batch)
         return self.completed(batch)
+
+    def _check_not_table(self, graphs: GraphsLike) -> None:
+        """Raise for a table of numbers where the fitted graphs were none: it may be features."""
+        if self.reading is None or self.reading.kind == "arrays":
+            return
+        if isinstance(graphs, np.ndarray) and graphs.ndim == 2 and graphs.dtype.kind in "biuf":
+            raise InvalidInputError(
+                f"got one array of numbers of shape {graphs.shape}, the fitted ones were "
+                f"{self.reading.in_words}; give graphs like those, or a list [matrix] if it is the "
+                "adjacency matrix of one graph"
+            )
 
     def _warn_of_weights(self, batch: GraphBatch) -> None:
         if self.is_weighted in (None, batch.is_weighted) or not len(batch.indices):
@@ -58,12 +71,11 @@ class GraphIntake:
         if self.is_weighted and own is not None and is_alike and own.tells_weights:
             return  # as single bonds alone, where bonds weigh their order
         words = ("weights", "none") if batch.is_weighted else ("no weights", "some")
-        warnings.warn(
+        warn_user(
             InputWarning(
                 "edges of the graphs have {}, those of the fitted graphs had {}".format(*words),
                 Remedy("weights", "convert all graphs in the same way, with or without weights"),
-            ),
-            stacklevel=5,
+            )
         )
 
     def state(self) -> FittedState:
@@ -87,7 +99,7 @@ def _storable(reading: Reading | None) -> dict[str, Any] | None:
     except InvalidInputError as error:
         note = f"a model file cannot hold how the graphs were read: {error}"
         remedy = Remedy("reading_of_file", "convert new graphs in the same way by hand")
-        warnings.warn(InputWarning(note, remedy), stacklevel=5)
+        warn_user(InputWarning(note, remedy))
         return None
     return reading.as_dict()
 

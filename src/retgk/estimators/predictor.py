@@ -22,7 +22,6 @@ from retgk.estimators.explanation import Explanation
 from retgk.estimators.fit_estimate import FitSize, announce
 from retgk.estimators.fitted_embedding import embedding_of_engine
 from retgk.estimators.graph_intake import TakesGraphs, fit_intake
-from retgk.estimators.input_kinds import new_graphs
 from retgk.estimators.kernel import RetGKKernel, kernel_of_engine
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import warn_of_unknown_labels
@@ -78,7 +77,6 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
 
     engine_: Engine
     walks_: Walks
-    input_kind_: str | None
     graph_kernel_: GraphKernel
     support_: Ints
     support_codes_: Ints | None
@@ -351,7 +349,7 @@ def _fit_depths(run: Sequence[_Candidate], columns: Ints) -> Iterator[_Fitted]:
 def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:
     """Values of the machine for new graphs, some thousand graphs at a time."""
     check_is_fitted(model, "dual_coef_")
-    batch = new_graphs(X, model.input_kind_, model.intake_.new_batch)
+    batch = model.intake_.new_batch(X)
     warn_of_unknown_labels(batch.label_names, model.engine_.label_names)
     machine = Machine(model.support_, model.dual_coef_, model.intercept_)
     norms = model.engine_.squared_norms()

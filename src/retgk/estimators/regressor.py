@@ -15,7 +15,6 @@ from retgk.engine.exact.node_points import AttributeKernel
 from retgk.errors import InvalidInputError
 from retgk.estimators.attribute_imputation import Imputation
 from retgk.estimators.graph_intake import check_fit_keywords
-from retgk.estimators.input_kinds import kind_in_words
 from retgk.estimators.predictor import (
     GraphPredictor,
     decision_values,
@@ -249,7 +248,6 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         check_fit_keywords(self, options)
         with unchanged_on_failure(self):
             self._fit(training_set(X, y, sample_weight, groups))
-            self.input_kind_ = kind_in_words(X)
         return self
 
     def _fit(self, data: TrainingSet) -> None:

@@ -40,6 +40,18 @@ _KINDS = {
     "edges": _Names(("weighted",), ("delimiter",)),
     "tu": _Names(("weight_column",), ("symmetrize",)),
 }
+_IN_WORDS = {
+    "molecules": "molecules or SMILES strings",
+    "networkx": "networkx graphs",
+    "igraph": "igraph graphs",
+    "pyg": "PyTorch Geometric Data",
+    "dataframe": "tables of edges",
+    "grakel": "GraKeL graphs",
+    "arrays": "adjacency matrices or arrays of edges",
+    "json": "graphs of JSON files",
+    "edges": "graphs of files of edges",
+    "tu": "graphs of a TU data set",
+}
 _SURE_WEIGHTS = ("molecules", "edges", "tu")
 _FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "weighted")
 _LISTED = ("attributes", "edge_label")  # None is the empty list, with which nothing warns again
@@ -97,6 +109,11 @@ class Reading:
     def as_dict(self) -> dict[str, Any]:
         """Give plain values, of which `checked_reading` makes an equal one."""
         return dict(vars(self))
+
+    @property
+    def in_words(self) -> str:
+        """What the graphs were before they were read, for messages."""
+        return _IN_WORDS[self.kind]
 
     @property
     def tells_weights(self) -> bool:

@@ -1,6 +1,5 @@
 """Checks of what a GraphBatch is built from; nothing checks it again afterwards."""
 
-import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set, Sized
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError, Remedy, warn_user
 from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.labels import encode_labels
 from retgk.graphs.missing_values import (
@@ -53,23 +52,30 @@ def check_alike(
 
     `batch_has` and `others_have` are how the message speaks of the two.
     """
+    came_from = "" if batch.reading is None else f" (read from {batch.reading.in_words})"
     if batch.n_attributes != n_attributes:
         raise InvalidInputError(
-            f"{batch_has} {batch.n_attributes} attributes a node, {others_have} {n_attributes}",
+            f"{batch_has} {batch.n_attributes} attributes a node{came_from}, {others_have} "
+            f"{n_attributes}",
             Remedy(
                 "attributes",
                 "give all the same with as_batch(graphs, attributes=...) or "
                 "as_batch(graphs).without_attributes()",
             ),
         )
-    if batch.has_labels != has_labels:
+    if batch.has_labels and not has_labels:
         raise InvalidInputError(
-            f"{batch_has} {'labels' if batch.has_labels else 'no labels'}, {others_have} "
-            f"{'some' if has_labels else 'none'}",
+            f"{batch_has} labels{came_from}, {others_have} none",
+            Remedy("label", "take them away with as_batch(graphs).without_labels()"),
+        )
+    if has_labels and not batch.has_labels:
+        raise InvalidInputError(
+            f"{batch_has} no labels{came_from}, {others_have} some",
             Remedy(
                 "label",
-                "give all the same with as_batch(graphs, label=...) or "
-                "as_batch(graphs).without_labels()",
+                "name them with as_batch(graphs, label=...), set them with "
+                "as_batch(graphs).with_labels(...), or take those of the others away with "
+                "as_batch(others).without_labels()",
             ),
         )
 
@@ -100,11 +106,11 @@ def warn_of_unknown_labels(
 ) -> None:
     """Warn if graphs have labels, but none of those that the fitted graphs had."""
     if names and known and set(names).isdisjoint(known):
-        warnings.warn(
+        note = (
             f"no node label of the graphs is known: they have {_with_types(names)}, the fitted "
-            f"ones {_with_types(known)}; give labels the names and the type that they had there",
-            stacklevel=3,
+            f"ones {_with_types(known)}; give labels the names and the type that they had there"
         )
+        warn_user(UserWarning(note))
 
 
 def _with_types(names: Sequence[Hashable]) -> str:

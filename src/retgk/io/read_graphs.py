@@ -68,9 +68,9 @@ def read_graphs(
         them; a ``.graphml`` file, or a folder of them; a ``.json`` or ``.jsonl`` file as
         `read_json` describes it, or a folder of them; a file of edges, or a folder of ``.edges``
         and ``.edges.gz`` files; adjacency matrices (``.npy``, a matrix or a stack; ``.npz``;
-        ``.mat``, version 7 or earlier; ``.csv`` or ``.tsv`` of numbers alone, one matrix), or a
-        folder of them; a list of SMILES strings, or a table with a column of them. Text may be
-        compressed by gzip.
+        ``.mat``, version 7 or earlier; ``.csv`` or ``.tsv`` of numbers, one matrix, with or
+        without names of rows and columns as pandas and R write them), or a folder of them; a list
+        of SMILES strings, or a table with a column of them. Text may be compressed by gzip.
     format : {"tu", "parquet", "graphml", "json", "edges", "matrices", "smiles"}, optional
         What it is, where name and content do not tell. A table of numbers without a header is a
         matrix if it has as many lines as columns, and three or more.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from retgk.array_types import Floats
-from retgk.errors import InputWarning, InvalidInputError
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.learning.folds import Fold
 from retgk.learning.outcomes import Discrete, ValueOutcomes
 from retgk.learning.training_set import TrainingSet
@@ -220,7 +220,7 @@ class FoldScorer:
                 f"scoring={self.name} is not defined in fold {names} of cv, whose test graphs are "
                 f"of too few classes; means are over the other {len(folds) - len(lost)} folds"
             )
-            warnings.warn(InputWarning(note), stacklevel=2)
+            warn_user(InputWarning(note))
 
 
 def fold_scorer(scoring: Any, model: Any, trial: Trial) -> FoldScorer:

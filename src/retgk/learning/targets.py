@@ -1,12 +1,11 @@
 """Graphs with their targets, checked before any work is done."""
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.errors import InputWarning, InvalidInputError
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters import as_batch
 from retgk.io.graph_dataset import GraphDataset, missing_targets, target_array
@@ -160,7 +159,7 @@ def label_targets(targets: NDArray[Any]) -> NDArray[np.int64]:
     if is_constant.any():
         names = ", ".join(map(str, np.flatnonzero(is_constant)[:5]))
         note = f"label {names} is the same for all {len(labels):,} graphs, and so is its prediction"
-        warnings.warn(InputWarning(note), stacklevel=2)
+        warn_user(InputWarning(note))
     return labels
 
 

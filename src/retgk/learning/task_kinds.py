@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from retgk.errors import InputWarning, InvalidInputError, Remedy
+from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,4 +57,4 @@ def _ask_if_classes(targets: NDArray[Any]) -> None:
     if n_distinct > max(_FEW_CLASSES, len(targets) / 3):
         raise InvalidInputError(problem, _SAY_WHICH)
     if n_distinct > _MANY_CLASSES:
-        warnings.warn(InputWarning(f"{problem}, taken for classes", _SAY_WHICH), stacklevel=3)
+        warn_user(InputWarning(f"{problem}, taken for classes", _SAY_WHICH))

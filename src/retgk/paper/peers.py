@@ -46,7 +46,11 @@ class Limits(ProcessLimits):
 
 
 class PeerFailure(Exception):  # noqa: N818
-    """A peer was stopped, or failed by itself; the message says which."""
+    """A peer was stopped, by a limit or not, or failed by itself; the message says which."""
+
+    def __init__(self, reason: str, by_limit: bool) -> None:
+        super().__init__(reason)
+        self.by_limit = by_limit
 
 
 def peer_matrix(
@@ -61,7 +65,7 @@ def peer_matrix(
         `dataset`, `deduplicate`, `sources` (in text), the digest of the `graphs` that these give, a
         `seed`, the `settings` of a method of kind "native", and `n_jobs`.
     folder : Path
-        Where matrices are kept; failures too, until limits are raised.
+        Where matrices are kept; failures by a limit too, until limits are raised.
     limits : Limits
         When to stop.
     program : sequence of str
@@ -85,14 +89,19 @@ def peer_report(
     path = folder / f"{spec['dataset']}-{spec['settings']['kernel']}-{key}.npy"
     facts_path = path.with_suffix(".json")
     facts = json.loads(facts_path.read_text()) if facts_path.exists() else None
-    if facts is None or (facts["failure"] and limits.are_raised(facts["limits"])):
+    if facts is None or (facts["failure"] and _is_worth_trying(facts, limits)):
         folder.mkdir(parents=True, exist_ok=True)
         facts = _new_report(spec, path, limits, program)
         with atomic_path(facts_path) as unfinished:
             unfinished.write_text(json.dumps(facts))
     if facts["failure"]:
-        raise PeerFailure(facts["failure"])
+        raise PeerFailure(facts["failure"], facts["by_limit"])
     return facts, path
+
+
+def _is_worth_trying(facts: Mapping[str, Any], limits: Limits) -> bool:
+    """Whether limits are higher now, or the failure may have been bad luck, such as a kill."""
+    return not facts.get("by_limit", False) or limits.are_raised(facts["limits"])
 
 
 _OF_NO_EFFECT = ("dataset", "deduplicate", "sources", "n_jobs")
@@ -117,4 +126,8 @@ def _new_report(
     reason = end.reason(limits)
     if end.is_out_of_time and READY not in end.lines:
         reason = f"its graphs were not loaded in {limits.preparation_seconds:.0f} s"
-    return {"failure": reason, "limits": [limits.seconds, limits.megabytes]}
+    return {
+        "failure": reason,
+        "by_limit": end.is_out_of_time or end.is_out_of_memory,
+        "limits": [limits.seconds, limits.megabytes],
+    }

@@ -96,6 +96,7 @@ class Runner:
             record["facts"] = dict(matrices[0].facts)
         except PeerFailure as error:
             failure = str(error)
+            record["by_limit"] = error.by_limit
             record["limits"] = [self.limits.seconds, self.limits.megabytes]
         return {**record, "failure": failure, **provenance(self.n_jobs)}
 
@@ -124,7 +125,9 @@ class Runner:
         They depend on the settings of the cell, not on its protocol; random feature maps on the
         seed too.
         """
-        return METHOD_KINDS[cell.settings["kind"]].matrix(self, cell, data, seed)
+        matrix = METHOD_KINDS[cell.settings["kind"]].matrix
+        assert matrix is not None, "a network has none"
+        return matrix(self, cell, data, seed)
 
     def peer_spec(self, cell: Cell, data: PaperSet, seed: int) -> dict[str, Any]:
         """What the process of a peer has to know."""
@@ -150,7 +153,7 @@ class Runner:
             return self._nested_outcome(cell, data, seed, matrices)
         if cell.protocol == "fair":
             return self._fair_outcome(cell, data, seed, matrices)
-        if cell.settings["kind"] == "network":
+        if METHOD_KINDS[cell.settings["kind"]].matrix is None:
             return self._network_outcome(cell, data, seed, matrices)
         kernel = _graph_kernel(cell.settings, cell.settings.get("p"))
         if cell.protocol == "time":
@@ -267,8 +270,8 @@ def _total_seconds(matrices: Sequence[Matrix]) -> dict[str, float]:
 class MethodKind(NamedTuple):
     """What is computed for methods of a kind."""
 
-    matrix: Callable[[Runner, Cell, PaperSet, int], Matrix]
-    """Inner products of all graphs, from a cell, its graphs and a seed."""
+    matrix: Callable[[Runner, Cell, PaperSet, int], Matrix] | None
+    """Inner products of all graphs, from a cell, its graphs and a seed; None for networks."""
     choices: Callable[[Runner, Cell, PaperSet, Ints, Settings], list[Choice]]
     """Settings of nodes that the nested protocol chooses from, for some training graphs."""
     cost: Callable[[Settings, int, float], float]
@@ -327,10 +330,6 @@ def _native_cost(_settings: Settings, n_graphs: int, n_nodes: float) -> float:
     return 2.0 + n_graphs * n_nodes / 1e4
 
 
-def _no_matrix(*_: object) -> Matrix:
-    raise NotImplementedError("networks have no matrix")
-
-
 def _network_cost(settings: Settings, n_graphs: int, n_nodes: float) -> float:
     return float(settings["n_epochs"] * n_graphs * (50 + n_nodes) / 1e4)
 
@@ -339,7 +338,7 @@ METHOD_KINDS = {
     "exact": MethodKind(_exact_matrix, _exact_choices, _exact_cost),
     "embedding": MethodKind(_embedding_matrix, _embedding_choices, _embedding_cost),
     "native": MethodKind(_native_matrix, _no_choices, _native_cost),
-    "network": MethodKind(_no_matrix, _no_choices, _network_cost),
+    "network": MethodKind(None, _no_choices, _network_cost),
 }
 """By the `kind` of a method in the settings of the tables."""
 

@@ -107,7 +107,12 @@ def run_tasks_into(
     with record_writer(path) as writer:
         there = read_records(path)
         done = {record["key"] for record in there if not record["failure"]}
-        failed = _failed_kernels(there)
+        # what ended without a limit may have been bad luck, and is tried once in every run
+        failed = {
+            kernel: record
+            for kernel, record in _failed_kernels(there).items()
+            if record.get("by_limit", True)
+        }
         unsaid = set(failed)
         n_written, spent = 0, 0.0
         total = sum(task.cost for task in tasks)

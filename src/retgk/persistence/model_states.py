@@ -164,7 +164,6 @@ def _shared_state(model: GraphPredictor) -> FittedState:
         "n_splits": model.n_splits_,
         "solver": model.solver_,
         "graph_kernel": model.graph_kernel_,
-        "input_kind": model.input_kind_,
     }
     arrays = {
         "support": model.support_,
@@ -183,9 +182,8 @@ def _restore_shared(model: GraphPredictor, stored: FittedState, n_outputs: int |
     model.best_index_ = stored.take_count("best_index", _MAX_CANDIDATES)
     model.cv_results_ = stored.take_value("cv_results", dict)
     model.n_splits_ = stored.take_count("n_splits", _MAX_CANDIDATES)
-    model.input_kind_ = None
-    if "input_kind" in stored.values:  # not in older files
-        model.input_kind_ = stored.take_value("input_kind", str, type(None))
+    if "input_kind" in stored.values:  # in files of 0.1.0; the reading says more
+        stored.take_value("input_kind", str, type(None))
     model.graph_kernel_ = stored.take_graph_kernel("graph_kernel")
     model.support_ = stored.take_array("support", np.int64, (None,))
     if (model.support_ < 0).any():

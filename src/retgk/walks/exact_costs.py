@@ -1,13 +1,12 @@
 """What exact return probabilities cost: which way is quicker, and a word before long work."""
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Floats, Ints
-from retgk.errors import InputWarning, Remedy
+from retgk.errors import InputWarning, Remedy, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import gather_runs
 from retgk.runtime.parallel import n_threads
@@ -104,7 +103,7 @@ def is_long(nanoseconds: float, n_jobs: int | None) -> bool:
 
 def warn_of_time(nanoseconds: float, n_nodes: int, n_jobs: int | None) -> None:
     """Warn, before the work, of how long it takes."""
-    warnings.warn(
+    warn_user(
         InputWarning(
             f"exact return probabilities of {n_nodes:,} nodes take about "
             f"{_in_words(_seconds(nanoseconds, n_jobs))} on this machine, or longer",
@@ -113,8 +112,7 @@ def warn_of_time(nanoseconds: float, n_nodes: int, n_jobs: int | None) -> None:
                 'method="monte-carlo" estimates them in a fraction of that, and nodes=..., of '
                 "return_probabilities and RetGKEmbedding, describes some nodes only",
             ),
-        ),
-        stacklevel=2,
+        )
     )
 
 

@@ -1,12 +1,14 @@
 """`as_batch`, which finds the converter for whatever holds the graphs."""
 
-from collections.abc import Callable, Iterable, Mapping, Set
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.reading import Reading, check_same_reading
 from retgk.io.converters.arrays import from_edge_lists, from_numpy, from_scipy
@@ -26,6 +28,7 @@ from retgk.io.converters.networkx_graphs import from_networkx
 from retgk.io.converters.pyg_data import from_pyg
 from retgk.io.converters.rdkit_molecules import from_rdkit
 from retgk.io.converters.smiles_strings import from_smiles
+from retgk.io.formats.graph_files import READABLE
 from retgk.io.graph_dataset import GraphDataset
 
 __all__ = ["CONVERT_FIRST", "GraphLike", "GraphsLike", "as_batch", "batch_like"]
@@ -106,18 +109,30 @@ def batch_like(
         batch = as_batch(graphs)
         check_same_reading(batch.reading, reading, others_were=others_were)
         return batch
-    kind, found = _kind_and_graphs(graphs)
+    others = f"{others_were} were {reading.in_words}"
+    with _told_beside(others):
+        kind, found = _kind_and_graphs(graphs)
     if kind.reading is None:  # several batches or data sets
         for part in found if isinstance(found, list) else [found]:
             check_same_reading(as_batch(part).reading, reading, others_were=others_were)
     if kind.reading != reading.kind:
-        return kind.convert(found)
+        with _told_beside(others):
+            return kind.convert(found)
     options = {**reading.options, **reading.form}
     names = kind.options()
     batch = kind.convert(found, **{name: options[name] for name in options if name in names})
     batch = batch if reading.labels else batch.without_labels()
     batch = batch if reading.edge_labels else batch.without_edge_labels()
     return batch if reading.attributes else batch.without_attributes()
+
+
+@contextmanager
+def _told_beside(others: str) -> Iterator[None]:
+    """Say in errors what the graphs were that these are to be compared with."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error.problem} ({others})", error.remedy) from error
 
 
 def _concatenate(batches: Any, **options: Any) -> GraphBatch:
@@ -196,11 +211,24 @@ def _kind_and_graphs(graphs: Any) -> tuple[_Kind, Any]:
     """Find the converter, and give it what it takes: one graph, or a list of graphs of its kind."""
     if isinstance(graphs, np.ndarray) and graphs.ndim == 3 and graphs.dtype.kind != "O":
         return _STACK, graphs
+    _check_not_path(graphs)
     kind = _kind_of(graphs)
     if kind is not None:
         return kind, graphs
     found = _list_any(graphs)
+    _check_not_path(found[0])
     return _kind_of_all(found), found
+
+
+def _check_not_path(graph: Any) -> None:
+    """Raise for the path of a file; no SMILES string ends as files of graphs do."""
+    is_named_so = isinstance(graph, str) and graph.lower().endswith(READABLE)
+    if is_named_so or isinstance(graph, os.PathLike):
+        name = os.fspath(graph)
+        raise InvalidInputError(
+            f"{name!r:.200} is the path of a file, not a graph",
+            Remedy("read_file", f"read the file first: read_graphs({name!r:.200})"),
+        )
 
 
 def _kind_of(graph: Any) -> _Kind | None:

@@ -1,11 +1,10 @@
 """Which values of edges are read by name: the label of an edge, and what is said of the others."""
 
-import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retgk.errors import InputWarning, InvalidInputError, Remedy
+from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
 from retgk.graphs.missing_values import KEPT_LABELS, Missing, is_missing
 from retgk.io.converters.node_values import short_repr
 
@@ -15,7 +14,6 @@ EdgeLabelName = Hashable | list[Any] | None
 """Name of the label of edges, several that make one, or None; an empty list is a quiet None."""
 
 _MOST_NAMES = 5
-_STACKLEVEL = 5  # of the user who calls what remembers options, then a converter, then this
 _NO_LABELS = ("id", "key", "source", "target", "weight")
 
 
@@ -84,16 +82,14 @@ class EdgeNames:
                     "label; labels must be hashable"
                 ) from None
 
-    def warn_if_unused(
-        self, names: Iterable[Any], weight: Any, stacklevel: int = _STACKLEVEL
-    ) -> None:
+    def warn_if_unused(self, names: Iterable[Any], weight: Any) -> None:
         """Warn of values that edges have beside weights; no weight means to read none."""
         if self.parts or self.is_silent or weight is None:
             return
         found = [name for name in dict.fromkeys(names) if name not in (*_NO_LABELS, weight)]
         if found:
             shown = ", ".join(map(repr, found[:_MOST_NAMES])) + ", ..." * (len(found) > _MOST_NAMES)
-            warnings.warn(
+            warn_user(
                 InputWarning(
                     f"edges have {shown}, which {'is' if len(found) == 1 else 'are'} not used",
                     Remedy(
@@ -102,8 +98,7 @@ class EdgeNames:
                         "depth above zero, weight=... reads weights, edge_label=[] leaves them out "
                         "without this warning",
                     ),
-                ),
-                stacklevel=stacklevel,
+                )
             )
 
 

@@ -1,6 +1,5 @@
 """Which values of nodes are read, and what becomes of them: labels, numbers, categories."""
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -8,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retgk.array_types import Floats
-from retgk.errors import InputWarning, InvalidInputError, Remedy
+from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
 from retgk.graphs.labels import union_of_names
 from retgk.graphs.missing_values import KEPT_LABELS, KEPT_NUMBERS, Missing, is_missing
 from retgk.io.converters.node_values import (
@@ -26,7 +25,6 @@ Categorical = Hashable | list[Any] | Mapping[Any, Sequence[Any]]
 """One name, names, or names with the values that each may have."""
 
 _MOST_VALUES = 20
-_STACKLEVEL = 6  # of the user who calls what remembers options, then a converter, then `arrays`
 _ABSENT = -2  # code of a missing value
 
 
@@ -78,7 +76,7 @@ class NodeColumns:
     def warn_if_unused(self, names: Any, attributes: Any) -> None:
         """Warn of values that nodes have, where none is read and that was not asked for."""
         if attributes is None and not self.names:
-            warn_of_unused_values(dict.fromkeys(names), stacklevel=5)
+            warn_of_unused_values(dict.fromkeys(names))
 
     def arrays(self, values: Sequence[Sequence[Any]], node_name: NodeName) -> NodeArrays:
         """
@@ -184,7 +182,7 @@ def _listed(names: Sequence[Any]) -> str:
 
 def _warn_of_found_categories(name: Any, names: Sequence[Any]) -> None:
     """Say what the columns are: graphs that are converted apart may have other values."""
-    warnings.warn(
+    warn_user(
         InputWarning(
             f"{name!r} became {len(names)} columns of zeros and ones, for the values found: "
             f"{_listed(names)}",
@@ -194,6 +192,5 @@ def _warn_of_found_categories(name: Any, names: Sequence[Any]) -> None:
                 f"categorical={{{name!r}: [...]}} lists them",
                 value=str(name),
             ),
-        ),
-        stacklevel=_STACKLEVEL,
+        )
     )

@@ -1,7 +1,6 @@
 """Labels and attributes of nodes: from values of each node or graph to flat arrays."""
 
 import math
-import warnings
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from itertools import chain
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Floats
-from retgk.errors import InputWarning, InvalidInputError, Remedy
+from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
 from retgk.graphs.missing_values import KEPT_NUMBERS, Missing, check_not_masked, is_missing
 
 __all__ = [
@@ -52,16 +51,12 @@ def attribute_names(attributes: Any) -> list[Any]:
     return list(attributes) if isinstance(attributes, list | tuple) else [attributes]
 
 
-def warn_of_unused_values(names: Iterable[Any], stacklevel: int = 4) -> None:
-    """
-    Warn that nodes have values which are not read, if they have some.
-
-    By default a converter calls this, which is called by what remembers its options.
-    """
+def warn_of_unused_values(names: Iterable[Any]) -> None:
+    """Warn that nodes have values which are not read, if they have some."""
     found = list(map(repr, names))
     if found:
         shown = ", ".join(found[:_MOST_NAMES]) + ", ..." * (len(found) > _MOST_NAMES)
-        warnings.warn(
+        warn_user(
             InputWarning(
                 f"nodes have {shown}, which are not used",
                 Remedy(
@@ -69,8 +64,7 @@ def warn_of_unused_values(names: Iterable[Any], stacklevel: int = 4) -> None:
                     "as_batch(graphs, label=..., attributes=...) reads them, "
                     "as_batch(graphs, attributes=[]) leaves them out without this warning",
                 ),
-            ),
-            stacklevel=stacklevel,
+            )
         )
 
 

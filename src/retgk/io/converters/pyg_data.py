@@ -1,6 +1,5 @@
 """Data of PyTorch Geometric, by its fields alone: torch is never imported."""
 
-import warnings
 from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.errors import InputWarning, InvalidInputError, Remedy
+from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.missing_values import Missing
@@ -122,7 +121,7 @@ def _warn_of_edge_values(graphs: list[Any], weight: str | None, names: EdgeNames
         return
     if getattr(first, "edge_attr", None) is None:
         return
-    warnings.warn(
+    warn_user(
         InputWarning(
             "edges have 'edge_attr', which is not used",
             Remedy(
@@ -131,8 +130,7 @@ def _warn_of_edge_values(graphs: list[Any], weight: str | None, names: EdgeNames
                 'for each edge, edge_label="edge_attr" as labels of edges, which count with depth '
                 "above zero, weight=None leaves edges unweighted without this warning",
             ),
-        ),
-        stacklevel=5,
+        )
     )
 
 

@@ -1,6 +1,5 @@
 """Negative weights, such as those of correlations: what becomes of them, before graphs are made."""
 
-import warnings
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -8,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Floats, Ints
-from retgk.errors import InputWarning, InvalidInputError
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.ragged import offsets
 from retgk.io.converters.local_edges import LocalEdges
 
@@ -62,13 +61,12 @@ def warn_of_unit_diagonals(rows: SignedRows) -> None:
     own, others = rows.weights[is_own], rows.weights[~is_own]
     is_unit = len(own) == len(within) and (np.abs(own - 1) <= _ROUNDING).all()
     if is_unit and (np.abs(others) < 1 - _ROUNDING).any():
-        warnings.warn(
+        warn_user(
             InputWarning(
                 "all matrices have ones on the diagonal, as correlations do: they are self-loops, "
                 "stronger than any edge. Set the diagonal to zero (np.fill_diagonal(matrix, 0)) "
                 "unless they mean something"
-            ),
-            stacklevel=5,  # who calls the converter
+            )
         )
 
 

@@ -1,11 +1,10 @@
 """Graphs of retgk as graphs of other packages."""
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retgk.errors import InputWarning, InvalidInputError, Remedy
+from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters.dispatch import GraphsLike, as_batch
 from retgk.io.converters.networkx_graphs import networkx_graph
@@ -117,10 +116,7 @@ def to_grakel(graphs: GraphsLike, *, as_attributes: bool = False) -> list[list[A
         raise InvalidInputError("the graphs have no attributes; leave out as_attributes=True")
     if batch.n_attributes and not as_attributes:
         note = "attributes were left out, as GraKeL has room for labels or attributes"
-        warnings.warn(
-            InputWarning(note, Remedy("as_attributes", "as_attributes=True takes them")),
-            stacklevel=2,
-        )
+        warn_user(InputWarning(note, Remedy("as_attributes", "as_attributes=True takes them")))
     return [_grakel_graph(graph, as_attributes) for graph in batch]
 
 

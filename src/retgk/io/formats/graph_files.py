@@ -11,6 +11,13 @@ from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
 from retgk.errors import InvalidInputError, Remedy
+from retgk.io.formats.matrix_names import (
+    cells_of,
+    delimiter_in,
+    has_row_name,
+    is_heading,
+    is_number,
+)
 from retgk.runtime.storage import atomic_path
 
 __all__ = [
@@ -62,6 +69,7 @@ _PACKED_THEMSELVES = (".zip", ".parquet", ".npy", ".npz", ".mat")
 READABLE = (*ENDINGS, *(f"{end}.gz" for end in ENDINGS if end not in _PACKED_THEMSELVES))
 """Endings of all files that can be read."""
 
+_EDGE_COLUMNS = {"source", "target", "from", "to", "src", "dst"}
 _TABLES_IN_FOLDER = (*_TABLES, *(f"{ending}.gz" for ending in _TABLES))
 _FORMAT_OF_ENDING = {ending: form for form, endings in _ENDINGS.items() for ending in endings}
 _HEAD_BYTES = 4096
@@ -84,6 +92,8 @@ def format_of(path: Path, is_table: bool = False) -> Format:
         return _format_of_folder(path)
     ending = _ending(path)
     if ending in _TABLES:
+        if not is_table and _is_named_matrix(path):
+            return "matrices"
         return _format_of_table(path) or _format_of_content(path, is_table=True)
     return _FORMAT_OF_ENDING.get(ending) or _format_of_content(path, is_table)
 
@@ -173,7 +183,7 @@ def _format_of_table(path: Path) -> Format | None:
     lines = _first_lines(path)
     first = next(lines, "")
     cells = first.replace(",", " ").replace(";", " ").split()
-    if len(cells) < 3 or not all(map(_is_number, cells)):
+    if len(cells) < 3 or not all(map(is_number, cells)):
         return None
     others = list(islice(lines, len(cells)))
     if len(others) + 1 != len(cells):
@@ -185,6 +195,26 @@ def _format_of_table(path: Path) -> Format | None:
     return "matrices" if rows == columns else "edges"
 
 
+def _is_named_matrix(path: Path) -> bool:
+    """Whether a table is a square of numbers below names of columns, and no table of edges."""
+    lines = _first_lines(path)
+    first = next(lines, "")
+    delimiter = delimiter_in(first)
+    heading = cells_of(first, delimiter)
+    names = {name.strip().lower() for name in heading}
+    if not is_heading(heading) or "smiles" in names or names & _EDGE_COLUMNS:
+        return False
+    rows = [cells_of(line, delimiter) for line in islice(lines, len(heading) + 2)]
+    if not rows:
+        return False
+    is_named = has_row_name(heading, rows[0])
+    n_numbers = len(rows[0]) - is_named
+    if len(rows) != n_numbers or n_numbers < 2 or not all(map(is_number, rows[0][is_named:])):
+        return False
+    has_corner = is_named and len(heading) == len(rows[0]) and heading[0].strip() != ""
+    return not has_corner or rows[0][0].strip().lower() in names
+
+
 def _first_lines(path: Path) -> Iterator[str]:
     """Lines of a text file that are neither blank nor comments; long ones are cut off."""
     with _damage_named(path), gzip.open(path) if is_gzip(path) else path.open("rb") as stream:
@@ -192,14 +222,6 @@ def _first_lines(path: Path) -> Iterator[str]:
             text = line.decode("utf-8-sig", "replace").strip()
             if text and not text.startswith("#"):
                 yield text
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_edge(line: str) -> bool:

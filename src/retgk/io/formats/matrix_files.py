@@ -1,13 +1,11 @@
-"""Adjacency matrices from files: NumPy's, MATLAB's and tables of numbers."""
+"""Adjacency matrices from files of NumPy and MATLAB, and from tables of numbers."""
 
 import math
-from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
 from retgk.errors import InvalidInputError, Remedy
@@ -19,14 +17,13 @@ from retgk.io.formats.graph_files import bare_name, is_gzip
 from retgk.io.formats.mat_variables import mat_variables
 from retgk.io.formats.npy_arrays import npy_array, npz_arrays
 from retgk.io.formats.sparse_arrays import is_sparse_form, sparse_matrix
-from retgk.io.formats.text_lines import text_lines
+from retgk.io.formats.text_matrices import text_matrix
 from retgk.runtime.parse_budget import ParseBudget
 
 __all__ = ["read_matrices"]
 
 _PER_ENTRY = 40  # bytes of memory: entries that are there, in both directions, with their checks
 _PER_NODE = 100
-_MOST_SHOWN = 40
 _MOST_NAMES = 5
 _ROUNDING = 1e-10  # as a GraphBatch allows it
 
@@ -70,7 +67,7 @@ def _matrices_of(path: Path, variable: str | None, budget: ParseBudget) -> Itera
     if kind == "npy":
         yield _Matrices(npy_array(path, budget), str(path), stem)
     elif kind == "text":
-        yield _Matrices(_text_matrix(path, budget), str(path), stem)
+        yield _Matrices(text_matrix(path, budget), str(path), stem)
     else:
         read = _npz_variables if kind == "npz" else mat_variables
         yield from _chosen(read(path, budget, variable), path, variable, stem)
@@ -202,54 +199,3 @@ def _raise_at(
     raise InvalidInputError(
         f"{place}: the entry in row {row}, column {column} (from 0) {problem}", remedy
     )
-
-
-# Tables of numbers
-
-
-def _text_matrix(path: Path, budget: ParseBudget) -> NDArray[np.float64]:
-    """Read one row of numbers per line, between commas, semicolons, tabs or white space."""
-    values, n_rows, width, delimiter = array("d"), 0, None, None
-    for number, line in text_lines(path, budget):
-        text = line.strip(" \r\n")
-        if not text or text.startswith("#"):
-            continue
-        if width is None:
-            delimiter = next((mark for mark in "\t;," if mark in text), None)
-        cells = text.split(delimiter)
-        budget.charge(16 * len(cells), f"line {number}")
-        values.extend(_numbers(cells, path, number))
-        n_rows, width = n_rows + 1, width or len(cells)
-        if len(cells) != width:
-            raise InvalidInputError(
-                f"{path}, line {number} has {len(cells)} columns, the first one has {width}"
-            )
-    if width is None:
-        raise InvalidInputError(f"{path} holds no numbers")
-    return np.array(values).reshape(n_rows, width)
-
-
-def _numbers(cells: list[str], path: Path, line: int) -> list[float]:
-    try:
-        return [_number(cell) for cell in cells]
-    except ValueError:
-        column = next(at for at, cell in enumerate(cells) if not _is_number(cell))
-        shown = ascii(cells[column].strip()[:_MOST_SHOWN])
-        raise InvalidInputError(
-            f"{path}, line {line}, column {column + 1}: {shown} is not a number; a file of a "
-            "matrix has numbers alone, without names of rows and columns"
-        ) from None
-
-
-def _number(cell: str) -> float:
-    if "_" in cell:
-        raise ValueError(cell)  # Python alone would take 1_0 for 10
-    return float(cell)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        _number(cell)
-    except ValueError:
-        return False
-    return True

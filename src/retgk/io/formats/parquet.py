@@ -376,7 +376,7 @@ def _warn_of_misspelt(names: list[str], path: Path) -> None:
         near = difflib.get_close_matches(name.lower(), COLUMNS.keys() - names, n=1, cutoff=0.8)
         if name not in COLUMNS and near:
             note = f"{path}: the column {name!r} was not read; if it is meant as {near[0]}, rename"
-            warn_of([f"{note} it, or else take it out"], stacklevel=5)
+            warn_of([f"{note} it, or else take it out"])
 
 
 def _description(

@@ -120,7 +120,7 @@ def load_cached(path: Path, mark: str) -> GraphDataset | None:
         notes = [str(note) for note in header["notes"]]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
-    warn_of(notes, stacklevel=3)
+    warn_of(notes)
     return dataset
 
 

@@ -90,7 +90,7 @@ def read_tudataset(
     values = checked_attributes(attributes, node_ptr)
     arrays = FlatGraphs(node_ptr, adjacency, codes, names, values, edge_labels=edge_labels)
     notes = _notes_of_unread(files)
-    warn_of(notes, stacklevel=4)
+    warn_of(notes)
     description = _description(files, options)
     return GraphDataset(trusted_batch(arrays), targets, files.name, description), notes
 
