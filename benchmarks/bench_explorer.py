@@ -1,14 +1,15 @@
 """Pages of `explore`: size, time to write, time until interactive, frames, memory, neighbours kept.
 
-    python -m benchmarks.bench_explorer FOLDER TABLES [--set NAME] [--pages FOLDER] [--queries 1000]
+    python -m benchmarks.bench_explorer FOLDER TABLES [--set NAME] [--pages FOLDER] [--queries 2000]
 
 FOLDER holds the benchmark sets, TABLES the tables of molecules. Sets: digits and MUTAG (with a
 model fitted on half of them), IMDB-BINARY, BBBP (structural formulas), and `molecules` (100,000 of
 MOSES).
-Pages are opened from files in headless Chromium; frames are those drawn while the map moves for
-three seconds, by software where the machine has no graphics card. Neighbours are the ten nearest by
-the exact kernel (`pairwise_distances`; of `molecules`, by the vectors, for some queries), and what
-share of them is among the ten nearest on the map, beside kernel PCA.
+Pages are opened from files in headless Chromium, which draws as it does where there is no graphics
+card; frames are those drawn while the map is dragged, and zoomed, for three seconds each, beside
+those of the same page at rest. Neighbours are the ten nearest by the exact kernel
+(`pairwise_distances`; of `molecules`, by the vectors), of some graphs among all, and what share of
+them is among the ten nearest on the map of the page, beside kernel PCA.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from tests.browser_pages import chromium
+from tests.unpacked_pages import unpacked
 
 from benchmarks.molecule_sets import load_set
 from benchmarks.records import add_record
@@ -32,25 +34,25 @@ from retgk import (
     pairwise_distances,
 )
 from retgk.explorer.projection import map_places
+from retgk.explorer.smallest_in_rows import smallest_in_rows
 from retgk.runtime.memory import peak_megabytes
 
 MANY = 100_000
-PANNING = """async (isDrawn) => {
+MOVING = """async (how) => {
   const { map } = retgkExplorer;
   const [times, costs] = [[], []];
   const start = performance.now();
   for (let now = start; now < start + 3000; ) {
-    map.x += 6 * Math.sin((now - start) / 300);
-    map.isMoving = true;
     const before = performance.now();
-    if (isDrawn) map.draw();
+    if (how === "drag") map.x += 6 * Math.sin((now - start) / 300);
+    if (how === "zoom") map.zoomBy(1 + 0.02 * Math.cos((now - start) / 300));
+    if (how !== "rest") map.draw();
     costs.push(performance.now() - before);
     now = await new Promise(requestAnimationFrame);
     times.push(now);
   }
-  const gaps = times.slice(1).map((time, k) => time - times[k]).sort((a, b) => a - b);
   costs.sort((a, b) => a - b);
-  return [1000 * gaps.length / (times.at(-1) - times[0]), costs[costs.length >> 1]];
+  return [1000 * (times.length - 1) / (times.at(-1) - times[0]), costs[costs.length >> 1]];
 }"""
 
 
@@ -88,18 +90,19 @@ def in_browser(file):
         page.goto(file.resolve().as_uri())
         page.wait_for_selector("html[data-ready]")
         ready = page.evaluate("performance.getEntriesByName('interactive')[0].startTime") / 1000
-        idle, _ = page.evaluate(PANNING, False)
-        frames, cost = page.evaluate(PANNING, True)
+        idle, _ = page.evaluate(MOVING, "rest")
+        frames, cost = page.evaluate(MOVING, "drag")
+        zoom_frames, zoom_cost = page.evaluate(MOVING, "zoom")
         peak = max(peak_of(process) for process in set(renderers()) | before)
-        kind = page.evaluate("document.documentElement.dataset.ready")
         page.close()
     return {
         "seconds_until_interactive": ready,
         "frames_per_second": frames,
         "idle_frames_per_second": idle,  # what the machine manages with nothing to draw
         "script_milliseconds_per_frame": cost,
+        "zoom_frames_per_second": zoom_frames,
+        "zoom_script_milliseconds_per_frame": zoom_cost,
         "tab_megabytes": peak,
-        "drawn_by": kind,
     }
 
 
@@ -121,41 +124,38 @@ def peak_of(process):
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
 
 
-def neighbours_kept(graphs, n_queries):
+def neighbours_kept(graphs, places, n_queries):
     """Share of the ten nearest graphs that are among the ten nearest on the map."""
     is_small = len(graphs) <= 3000
-    width = 4096 if is_small else 1024
-    vectors = RetGKEmbedding(n_components=width, dtype=np.float32, random_state=0)
+    vectors = RetGKEmbedding(
+        n_components=4096 if is_small else 1024, dtype=np.float32, random_state=0
+    )
     vectors = np.asarray(vectors.fit_transform(graphs), np.float32)
-    queries = np.arange(len(graphs))
-    if is_small:
-        gaps = pairwise_distances(graphs)
-    else:
-        queries = np.random.default_rng(0).choice(len(graphs), n_queries, replace=False)
-        norms = np.einsum("ij,ij->i", vectors, vectors)
-        gaps = norms - 2 * vectors[queries] @ vectors.T
+    rng = np.random.default_rng(0)
+    queries = rng.choice(len(graphs), min(n_queries, len(graphs)), replace=False)
+    gaps = pairwise_distances(graphs[queries], graphs) if is_small else squared(vectors, queries)
     known = ten_nearest(gaps, queries)
-    found = {}
-    for name, projection in (("tsne", "tsne"), ("pca", "pca")):
-        start = time.perf_counter()
-        places = map_places(vectors, projection, 0).places
-        found[f"{name}_seconds"] = time.perf_counter() - start
-        on_map = np.concatenate(
-            [nearest_places(places, piece) for piece in np.array_split(queries, 20)]
-        )
-        pairs = zip(known, on_map, strict=True)
-        found[f"kept_by_{name}"] = float(np.mean([len(set(a) & set(b)) / 10 for a, b in pairs]))
-    return {**found, "neighbours_by": "exact kernel" if is_small else "vectors"}
+    flat = map_places(vectors, "pca", 0).places
+    return {
+        "kept_by_tsne": share_kept(known, places, queries),
+        "kept_by_pca": share_kept(known, flat, queries),
+        "neighbours_by": "exact kernel" if is_small else "vectors",
+    }
 
 
-def nearest_places(places, queries):
-    gaps = ((places[queries, None] - places[None]) ** 2).sum(axis=2)
-    return ten_nearest(gaps, queries)
+def share_kept(known, places, queries):
+    pairs = zip(known, ten_nearest(squared(places, queries), queries), strict=True)
+    return float(np.mean([len(set(a) & set(b)) / 10 for a, b in pairs]))
+
+
+def squared(points, queries):
+    """Squared distances of some points to all, less a number for each of the former."""
+    return np.einsum("ij,ij->i", points, points) - 2 * points[queries] @ points.T
 
 
 def ten_nearest(gaps, queries):
     gaps[np.arange(len(queries)), queries] = np.inf
-    return np.argsort(gaps, axis=1, kind="stable")[:, :10]
+    return smallest_in_rows(gaps, 10)
 
 
 def measure(name, folder, tables, pages, n_queries):
@@ -176,7 +176,8 @@ def measure(name, folder, tables, pages, n_queries):
         **in_browser(file),
     }
     batch = from_smiles(graphs) if isinstance(graphs, list) else graphs.graphs
-    record |= neighbours_kept(batch, n_queries)
+    _, arrays = unpacked(page.text)
+    record |= neighbours_kept(batch, arrays["map"].reshape(-1, 2).astype(float), n_queries)
     print(
         {
             key: round(value, 3) if isinstance(value, float) else value
@@ -195,7 +196,7 @@ def main():
     parser.add_argument("tables")
     parser.add_argument("--set", choices=SETS, action="append")
     parser.add_argument("--pages", type=Path, help="folder to keep the pages in")
-    parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--queries", type=int, default=2000)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         pages = given.pages or Path(temporary)

@@ -12,8 +12,6 @@ CHROMIUM = next(filter(None, map(shutil.which, PROGRAMS)), None)
 HAS_BROWSER = CHROMIUM is not None and find_spec("playwright") is not None
 FLAGS = [
     "--no-sandbox",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",  # WebGL without a graphics card
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",

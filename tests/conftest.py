@@ -56,6 +56,34 @@ def graphs_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_parquet(GraphDataset(DATA.graphs, DATA.targets, "small"), folder / "small.parquet")
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Headless Chromium; tests that need it are skipped, and counted, where there is none."""
+    from tests.browser_pages import HAS_BROWSER, chromium
+
+    if not HAS_BROWSER:
+        pytest.skip(NO_BROWSER)
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The page of `explore` that tests look at."""
+    from tests.shown_page import shown_page
+
+    return shown_page(tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture
+def page(browser: Any, shown: Any) -> Iterator[Any]:
+    """That page, opened, which may say nothing on the console and ask for nothing."""
+    from tests.browser_pages import opened
+
+    with opened(browser, shown.file) as own:
+        yield own
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many tests ran on real data, and in a browser."""
     stats = terminalreporter.stats

@@ -87,8 +87,9 @@ function drawFormula(svg, graph, places, { length, colours, titles, ink, paper }
   const font = 0.46 * unit;
   svg.append(s("path", { d: bonds(graph, places, unit).join(""), fill: "none", stroke: ink, "stroke-width": Math.max(0.8, unit / 17).toFixed(2), "stroke-linecap": "round" }));
   const texts = s("g", { "font-family": "Helvetica, Arial, sans-serif", "font-size": font.toFixed(1), fill: ink });
+  const near = neighboursOf(graph);
   places.forEach((place, node) => {
-    if (graph.texts[node]) texts.append(atomText(graph, places, node, font, colours ? null : paper));
+    if (graph.texts[node]) texts.append(atomText(graph, places, near, node, font, colours ? null : paper));
   });
   svg.append(texts);
 }
@@ -99,7 +100,8 @@ function bonds(graph, places, unit) {
   const gap = 0.13 * unit;
   for (let edge = 0; edge < graph.orders.length; edge++) {
     const [i, j] = [graph.ends[2 * edge], graph.ends[2 * edge + 1]];
-    const [a, b] = shortened(places[i], places[j], graph.texts[i] ? 0.3 * unit : 0, graph.texts[j] ? 0.3 * unit : 0);
+    const across = (places[j][0] - places[i][0]) / unit;
+    const [a, b] = shortened(places[i], places[j], unit * room(graph, places, near, i, across), unit * room(graph, places, near, j, -across));
     const [dx, dy] = [b[0] - a[0], b[1] - a[1]];
     const size = Math.hypot(dx, dy) || 1;
     const normal = [(-dy / size) * gap, (dx / size) * gap];
@@ -117,6 +119,19 @@ function bonds(graph, places, unit) {
     }
   }
   return lines;
+}
+
+// How far from an atom a bond to the right (or left, less than zero) starts: beyond its letters.
+function room(graph, places, near, node, across) {
+  if (!graph.texts[node]) return 0;
+  const side = graph.texts[node].includes("H") ? hydrogenSide(places, near, node) : 0;
+  return 0.3 + 0.24 * Math.max(0, Math.min(1, across * side));
+}
+
+// Hydrogens stand on the left of an atom (-1) if its bonds go to the right.
+function hydrogenSide(places, near, node) {
+  const pull = near[node].reduce((sum, other) => sum + places[other][0] - places[node][0], 0);
+  return pull > 0 ? -1 : 1;
 }
 
 // Side on which most neighbours of a bond lie: the second line of a double bond goes there.
@@ -147,12 +162,10 @@ function shortened(a, b, atFirst, atSecond) {
 }
 
 // Element with its hydrogens on the side that has no bonds; numbers stand low, charges high.
-function atomText(graph, places, node, font, paper) {
+function atomText(graph, places, near, node, font, paper) {
   const [x, y] = places[node];
   const [, isotope, symbol, hydrogens, charge] = /^(\d*)([A-Z*][a-z]?)(H\d*)?(.*)$/.exec(graph.texts[node]) ?? [null, "", graph.texts[node], "", ""];
-  let pull = 0;
-  for (const other of neighboursOf(graph)[node]) pull += places[other][0] - x;
-  const isTurned = pull > 0 && Boolean(hydrogens);
+  const isTurned = Boolean(hydrogens) && hydrogenSide(places, near, node) < 0;
   const letter = (symbol.length > 1 ? 1.05 : 0.72) * font;
   const text = s("text", {
     x: (isTurned ? x + letter / 2 : x - letter / 2).toFixed(1), y: (y + 0.36 * font).toFixed(1),

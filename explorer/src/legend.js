@@ -3,7 +3,7 @@
 import { classColour, classShape, extent, rampStops } from "./colours.js";
 import { clipped, h, number, own, plural, replace, s, whole } from "./dom.js";
 import { bar } from "./node_colours.js";
-import { outline } from "./point_layer.js";
+import { outline } from "./point_masks.js";
 import { saveCsv } from "./saving.js";
 
 export function legendPanel(collection, state) {

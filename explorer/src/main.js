@@ -44,7 +44,7 @@ async function start() {
   if (state.current === null) state.select(collection.arrays.drawn?.[0] ?? 0);
   // for tests and benchmarks, and for the curious at the console
   window.retgkExplorer = { collection, state, map };
-  document.documentElement.dataset.ready = map.layer.kind;
+  document.documentElement.dataset.ready = "";
   performance.mark("interactive");
 }
 
@@ -61,7 +61,7 @@ function mapPanel(collection, map) {
   const lasso = h("button", { type: "button", "aria-pressed": "false", title: "Or hold Shift and drag", onclick: () => {
     map.isLasso = !map.isLasso;
     lasso.setAttribute("aria-pressed", String(map.isLasso));
-    map.overlay.classList.toggle("lasso", map.isLasso);
+    map.canvas.classList.toggle("lasso", map.isLasso);
   } }, "Lasso");
   const tools = [["−", "Zoom out", () => map.zoomBy(1 / 1.6)], ["+", "Zoom in", () => map.zoomBy(1.6)]];
   return h("section", { class: "panel map", "aria-label": "Map" },

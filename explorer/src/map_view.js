@@ -2,11 +2,13 @@
 
 import { classColour, classShape, extent, inks, part, rampColour, rgb } from "./colours.js";
 import { h, plural } from "./dom.js";
-import { pointLayer } from "./point_layer.js";
+import { PointGrid } from "./point_grid.js";
+import { PointLayer, pixelOf } from "./point_layer.js";
+import { reachOf } from "./point_masks.js";
 
 const REACH = 14; // pixels within which a point is hit
-const CELLS = 128; // of the grid along each side
 const MARGIN = 28;
+const LARGEST = 18; // pixels that a point is wide
 
 const KEYS_HELP =
   "Arrow keys go to the next graph in a direction, N and P to the next and previous by number, " +
@@ -16,15 +18,15 @@ export class MapView {
   constructor(collection, state) {
     Object.assign(this, { collection, state, isLasso: false, zoom: 1, x: 0, y: 0, hover: -1, path: [] });
     this.pointers = new Map();
-    this.grid = new Grid(collection.places);
+    this.grid = new PointGrid(collection.places);
     this.box = boxOf(collection.places);
-    this.layer = pointLayer(collection.places);
-    this.overlay = h("canvas", {
-      class: "overlay", tabindex: 0, role: "application", "aria-roledescription": "map of graphs",
+    this.layer = new PointLayer(collection.places, {
+      tabindex: 0, role: "application", "aria-roledescription": "map of graphs",
       "aria-label": `Map of ${plural(collection.n, "graph")}`, "aria-describedby": "map-keys",
     });
+    this.canvas = this.layer.canvas;
     this.tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
-    this.element = h("div", { class: "stage" }, this.layer.canvas, this.overlay, this.tip,
+    this.element = h("div", { class: "stage" }, this.canvas, this.tip,
       h("p", { id: "map-keys", class: "hidden-text" }, KEYS_HELP));
     this.repaint();
     this.listen();
@@ -32,18 +34,18 @@ export class MapView {
   }
 
   listen() {
-    const { overlay } = this;
+    const { canvas } = this;
     new ResizeObserver(() => this.resize()).observe(this.element);
-    overlay.addEventListener("pointerdown", (event) => this.onDown(event));
-    overlay.addEventListener("pointermove", (event) => this.onMove(event));
-    for (const name of ["pointerup", "pointercancel"]) overlay.addEventListener(name, (event) => this.onUp(event));
-    overlay.addEventListener("pointerleave", () => this.showTip(-1));
-    overlay.addEventListener("dblclick", (event) => this.zoomAt(this.point(event), 2));
-    overlay.addEventListener("wheel", (event) => {
+    canvas.addEventListener("pointerdown", (event) => this.onDown(event));
+    canvas.addEventListener("pointermove", (event) => this.onMove(event));
+    for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, (event) => this.onUp(event));
+    canvas.addEventListener("pointerleave", () => this.showTip(-1));
+    canvas.addEventListener("dblclick", (event) => this.zoomAt(this.point(event), 2));
+    canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
       this.zoomAt(this.point(event), Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0018)));
     }, { passive: false });
-    overlay.addEventListener("keydown", (event) => this.onKey(event));
+    canvas.addEventListener("keydown", (event) => this.onKey(event));
   }
 
   onChange(changes) {
@@ -57,34 +59,36 @@ export class MapView {
   repaint() {
     const { collection, state } = this;
     const { n } = collection;
-    const colours = new Uint8Array(4 * n);
+    const colours = new Uint32Array(n);
+    const strengths = new Uint8Array(n);
     const shapes = new Uint8Array(n);
     const table = this.colourTable();
-    const faint = rgb(inks().faint);
+    const faint = inkOf(inks().faint);
     const [back, middle, front] = [[], [], []];
     const hasSelection = state.selection.size > 0;
     for (let i = 0; i < n; i++) {
       const { colour, shape } = table(i);
       const isShown = state.shown[i] === 1;
       const isStrong = !hasSelection || state.selection.has(i);
-      colours.set(isShown ? colour : faint, 4 * i);
-      colours[4 * i + 3] = isShown ? (isStrong ? 225 : 60) : 45;
+      colours[i] = isShown ? colour : faint;
+      strengths[i] = isShown ? (isStrong ? 225 : 60) : 45;
       shapes[i] = shape;
       (isShown ? (isStrong ? front : middle) : back).push(i);
     }
-    this.layer.paint(colours, shapes, Uint32Array.from([...back, ...middle, ...front]));
+    const order = Uint32Array.from([...back, ...middle, ...front]);
+    this.layer.paint({ colours, strengths, shapes, order, paper: inkOf(inks().paper) });
     this.requestDraw();
   }
 
   colourTable() {
     const column = this.state.colourBy;
     if (column.kind === "class") {
-      const table = column.names.map((_, code) => ({ colour: rgb(classColour(code)), shape: classShape(code) }));
+      const table = column.names.map((_, code) => ({ colour: inkOf(classColour(code)), shape: classShape(code) }));
       return (graph) => table[column.values[graph]];
     }
     const range = extent(column.values);
-    const steps = Array.from({ length: 256 }, (_, k) => ({ colour: rgb(rampColour(k / 255)), shape: 0 }));
-    const missing = { colour: rgb(inks().faint), shape: 3 };
+    const steps = Array.from({ length: 256 }, (_, k) => ({ colour: inkOf(rampColour(k / 255)), shape: 0 }));
+    const missing = { colour: inkOf(inks().faint), shape: 3 };
     return (graph) => {
       const value = column.values[graph];
       return Number.isFinite(value) ? steps[Math.round(255 * part(value, range))] : missing;
@@ -97,12 +101,10 @@ export class MapView {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (!width || !height) return;
     const ratio = window.devicePixelRatio || 1;
-    for (const canvas of [this.layer.canvas, this.overlay]) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(height * ratio);
-    }
+    this.layer.resize(Math.round(width * ratio), Math.round(height * ratio), reachOf((LARGEST / 2) * ratio));
     Object.assign(this, { width, height, ratio });
     this.fit();
+    this.draw(); // at once: a canvas of a new size is black
   }
 
   // The whole map, as large as it fits.
@@ -122,7 +124,7 @@ export class MapView {
 
   get size() {
     const room = Math.sqrt((this.width * this.height) / this.collection.n);
-    return Math.min(18, Math.max(2.5, Math.min(9, room * 0.33)) * this.zoom ** 0.4);
+    return Math.min(LARGEST, Math.max(2.5, Math.min(9, room * 0.33)) * this.zoom ** 0.4);
   }
 
   // Place of a graph on the canvas, in pixels of the page.
@@ -132,7 +134,7 @@ export class MapView {
   }
 
   point(event) {
-    const box = this.overlay.getBoundingClientRect();
+    const box = this.canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
@@ -142,7 +144,7 @@ export class MapView {
     this.x = px - (px - this.x) * by;
     this.y = py - (py - this.y) * by;
     this.zoom = zoom;
-    this.move();
+    this.requestDraw();
   }
 
   zoomBy(factor) {
@@ -159,7 +161,7 @@ export class MapView {
   // ---- pointers
 
   onDown(event) {
-    this.overlay.setPointerCapture(event.pointerId);
+    this.canvas.setPointerCapture(event.pointerId);
     const at = this.point(event);
     this.pointers.set(event.pointerId, at);
     this.travel = 0;
@@ -181,7 +183,7 @@ export class MapView {
       this.y += at[1] - before[1];
     }
     this.pointers.set(event.pointerId, at);
-    this.move();
+    this.requestDraw();
   }
 
   pinch(id, at) {
@@ -223,7 +225,7 @@ export class MapView {
       this.hover = graph;
       this.tip.hidden = graph < 0;
       if (graph >= 0) this.tip.textContent = this.collection.sentence(graph);
-      this.overlay.classList.toggle("over-point", graph >= 0);
+      this.canvas.classList.toggle("over-point", graph >= 0);
       this.requestDraw();
     }
     if (graph >= 0) {
@@ -282,16 +284,6 @@ export class MapView {
 
   // ---- drawing
 
-  move() {
-    this.isMoving = true;
-    clearTimeout(this.rest);
-    this.rest = setTimeout(() => {
-      this.isMoving = false;
-      this.requestDraw();
-    }, 120);
-    this.requestDraw();
-  }
-
   requestDraw() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
@@ -300,14 +292,12 @@ export class MapView {
   }
 
   draw() {
-    const { width, height, ratio, unit, x, y, size, isMoving } = this;
-    this.layer.draw({ width, height, ratio, unit, x, y, size, isMoving });
-    const context = this.overlay.getContext("2d");
+    const { ratio, unit, x, y, size } = this;
+    this.layer.draw({ x: x * ratio, y: y * ratio, unit: unit * ratio, size: size * ratio });
+    const { context } = this.layer;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
     this.drawMarks(context);
     this.drawLasso(context);
-    this.frames = (this.frames ?? 0) + 1;
   }
 
   drawMarks(context) {
@@ -356,6 +346,8 @@ export class MapView {
   }
 }
 
+const inkOf = (colour) => pixelOf(rgb(colour));
+
 function boxOf(places) {
   const box = { low: [1, 1], high: [0, 0] };
   places.forEach((value, k) => {
@@ -372,38 +364,4 @@ function isInside([x, y], path) {
     if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) found = !found;
   }
   return found;
-}
-
-// Points in square cells, so that a pointer is compared with few of them.
-class Grid {
-  constructor(places) {
-    this.places = places;
-    const n = places.length / 2;
-    this.ptr = new Uint32Array(CELLS * CELLS + 1);
-    const cells = Uint16Array.from({ length: n }, (_, i) => this.cell(places[2 * i]) + CELLS * this.cell(places[2 * i + 1]));
-    for (const cell of cells) this.ptr[cell + 1]++;
-    for (let cell = 0; cell < CELLS * CELLS; cell++) this.ptr[cell + 1] += this.ptr[cell];
-    const next = this.ptr.slice();
-    this.members = new Uint32Array(n);
-    cells.forEach((cell, i) => (this.members[next[cell]++] = i));
-  }
-
-  cell(value) {
-    return Math.max(0, Math.min(CELLS - 1, Math.floor((value / 65536) * CELLS)));
-  }
-
-  nearest([x, y], reach, isWanted) {
-    let [best, least] = [-1, reach * reach];
-    for (let row = this.cell(y - reach); row <= this.cell(y + reach); row++) {
-      for (let column = this.cell(x - reach); column <= this.cell(x + reach); column++) {
-        const cell = column + CELLS * row;
-        for (let k = this.ptr[cell]; k < this.ptr[cell + 1]; k++) {
-          const i = this.members[k];
-          const gap = (this.places[2 * i] - x) ** 2 + (this.places[2 * i + 1] - y) ** 2;
-          if (gap < least && isWanted(i)) [best, least] = [i, gap];
-        }
-      }
-    }
-    return best;
-  }
 }

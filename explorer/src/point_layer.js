@@ -1,167 +1,125 @@
-// Points of the map: one buffer and one shader of WebGL, or a plain canvas where there is none.
+// Points of the map, written into pixels by the script: as quick where WebGL is missing or emulated as
+// where it is not. While the map is dragged its pixels move, and only what comes into view is written.
 
 import { h } from "./dom.js";
+import { Masks, PARTS } from "./point_masks.js";
 
-const VERTEX = `
-attribute vec2 place; attribute vec4 colour; attribute float shape;
-uniform vec2 scale; uniform vec2 shift; uniform mediump float size;
-varying vec4 tint; varying float kind;
-void main() {
-  gl_Position = vec4(place * scale + shift, 0.0, 1.0);
-  gl_PointSize = size * (shape > 0.5 ? 1.12 : 1.0);
-  tint = colour; kind = shape;
-}`;
-const FRAGMENT = `
-precision mediump float;
-varying vec4 tint; varying float kind; uniform mediump float size;
-void main() {
-  vec2 p = 2.0 * gl_PointCoord - 1.0;
-  float d = length(p) - 0.92;
-  if (kind > 2.5) d = max(abs(p.x), abs(p.y)) - 0.74;
-  else if (kind > 1.5) d = max(p.y - 0.72, (1.8 * abs(p.x) - p.y - 1.0) / 2.06);
-  else if (kind > 0.5) d = abs(p.x) + abs(p.y) - 0.95;
-  float cover = tint.a * (1.0 - smoothstep(-2.0 / size, 2.0 / size, d));
-  if (cover < 0.01) discard;
-  gl_FragColor = vec4(tint.rgb * cover, cover);
-}`;
+const LEAST_RADIUS = 1; // pixels of the canvas
 
-// A layer with a canvas of its own: one that has had WebGL cannot be drawn on in another way.
-export function pointLayer(places) {
-  return WebGLPoints.on(newCanvas(), places) ?? new PlainPoints(newCanvas(), places);
-}
-
-function newCanvas() {
-  return h("canvas", { class: "points", "aria-hidden": "true" });
-}
-
-class WebGLPoints {
-  static on(canvas, places) {
-    const gl = canvas.getContext("webgl", { antialias: false, premultipliedAlpha: true });
-    const isEnough = gl !== null && gl.getExtension("OES_element_index_uint") !== null;
-    const found = isEnough ? new WebGLPoints(gl, places) : null;
-    return found?.isUsable ? found : null;
-  }
-
-  constructor(gl, places) {
-    this.gl = gl;
-    this.canvas = gl.canvas;
-    this.kind = "WebGL";
-    this.data = { places };
-    this.start();
-    gl.canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
-    gl.canvas.addEventListener("webglcontextrestored", () => {
-      this.start();
-      if (this.data.colours) this.paint(this.data.colours, this.data.shapes, this.data.order);
-      if (this.view) this.draw(this.view);
-    });
-  }
-
-  start() {
-    const { gl } = this;
-    const program = gl.createProgram();
-    for (const [type, text] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
-      const shader = gl.createShader(type);
-      gl.shaderSource(shader, text);
-      gl.compileShader(shader);
-      gl.attachShader(program, shader);
-    }
-    gl.linkProgram(program);
-    this.isUsable = gl.getProgramParameter(program, gl.LINK_STATUS);
-    if (!this.isUsable) return;
-    gl.useProgram(program);
-    this.uniforms = Object.fromEntries(["scale", "shift", "size"].map((name) => [name, gl.getUniformLocation(program, name)]));
-    this.buffers = { place: gl.createBuffer(), colour: gl.createBuffer(), shape: gl.createBuffer(), order: gl.createBuffer() };
-    this.count = 0;
-    gl.getExtension("OES_element_index_uint");
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    this.fill(program, "place", this.data.places, 2, gl.UNSIGNED_SHORT, true);
-    this.program = program;
-  }
-
-  fill(program, name, values, size, type, isNormalised) {
-    const { gl } = this;
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[name]);
-    gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
-    const at = gl.getAttribLocation(program, name);
-    gl.enableVertexAttribArray(at);
-    gl.vertexAttribPointer(at, size, type, isNormalised, 0, 0);
-  }
-
-  // Colours as four bytes each, shapes as one, and the order in which points are drawn.
-  paint(colours, shapes, order) {
-    const { gl } = this;
-    Object.assign(this.data, { colours, shapes, order });
-    this.fill(this.program, "colour", colours, 4, gl.UNSIGNED_BYTE, true);
-    this.fill(this.program, "shape", shapes, 1, gl.UNSIGNED_BYTE, false);
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.buffers.order);
-    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, order, gl.DYNAMIC_DRAW);
-    this.count = order.length;
-  }
-
-  draw(view) {
-    const { gl, uniforms } = this;
-    this.view = view;
-    const { width, height, ratio, unit, x, y, size } = view;
-    gl.viewport(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight);
-    gl.clearColor(0, 0, 0, 0);
-    gl.clear(gl.COLOR_BUFFER_BIT);
-    gl.uniform2f(uniforms.scale, (2 * unit) / width, (-2 * unit) / height);
-    gl.uniform2f(uniforms.shift, (2 * x) / width - 1, 1 - (2 * y) / height);
-    gl.uniform1f(uniforms.size, Math.max(2, size * ratio));
-    gl.drawElements(gl.POINTS, this.count, gl.UNSIGNED_INT, 0);
-  }
-}
-
-const MOST_PLAIN = 20000; // points of a frame while the map moves
-
-class PlainPoints {
-  constructor(canvas, places) {
-    this.canvas = canvas;
-    this.context = canvas.getContext("2d");
-    this.kind = "canvas";
+export class PointLayer {
+  constructor(places, attributes) {
     this.places = places;
+    this.canvas = h("canvas", attributes);
+    this.context = this.canvas.getContext("2d", { alpha: false });
   }
 
-  paint(colours, shapes, order) {
-    Object.assign(this, { colours, shapes, order });
+  // `reach`: how many pixels the largest point may take to each side.
+  resize(width, height, reach) {
+    Object.assign(this.canvas, { width, height });
+    this.reach = reach;
+    this.pixels = new Pixels(width, height, reach);
+    this.drawn = null; // the view that the pixels show
   }
 
-  draw({ ratio, unit, x, y, size, width, height, isMoving }) {
-    const { context, colours, order, places } = this;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
-    const step = isMoving ? Math.max(1, Math.ceil(order.length / MOST_PLAIN)) : 1;
-    for (let k = 0; k < order.length; k += step) {
+  // Colours and paper are pixels, strengths and shapes bytes; `order` is the order in which points are drawn.
+  paint(look) {
+    this.look = look;
+    this.drawn = null;
+  }
+
+  // `x` and `y` of the corner of the map, its width and the size of a point, in pixels of the canvas.
+  draw({ x, y, unit, size }) {
+    const { drawn } = this;
+    const radius = Math.max(LEAST_RADIUS, Math.round(2 * size) / 4); // in quarters, so that masks serve for many frames
+    const view = { x: Math.round(x), y: Math.round(y), unit, radius };
+    if (this.masks?.radius !== radius) this.masks = new Masks(radius);
+    if (drawn?.unit === unit && drawn.radius === radius) this.move(view.x - drawn.x, view.y - drawn.y, view);
+    else this.write(this.pixels, view);
+    this.drawn = view;
+    this.pixels.show(this.context);
+  }
+
+  move(right, down, view) {
+    const { pixels } = this;
+    const { width, height } = this.canvas;
+    if (Math.abs(right) >= width || Math.abs(down) >= height) return this.write(pixels, view);
+    pixels.shift(right, down);
+    this.renew(view, right > 0 ? 0 : width + right, 0, Math.abs(right), height);
+    this.renew(view, 0, down > 0 ? 0 : height + down, width, Math.abs(down));
+  }
+
+  renew(view, x, y, width, height) {
+    if (!width || !height) return;
+    const strip = new Pixels(width, height, this.reach);
+    this.write(strip, { ...view, x: view.x - x, y: view.y - y });
+    this.pixels.insert(strip, x, y);
+  }
+
+  write({ values, width, height, margin }, { x, y, unit }) {
+    const { places } = this;
+    const { colours, strengths, shapes, order, paper } = this.look;
+    const { reach } = this.masks;
+    const masks = this.masks.offsets(width);
+    const scale = (unit * PARTS) / 65535;
+    const left = (x + margin) * PARTS + 0.5;
+    const top = (y + margin) * PARTS + 0.5;
+    values.fill(paper);
+    for (let k = 0; k < order.length; k++) {
       const i = order[k];
-      const [px, py] = [(places[2 * i] / 65535) * unit + x, (places[2 * i + 1] / 65535) * unit + y];
-      if (px < -size || py < -size || px > width + size || py > height + size) continue;
-      const [r, g, b, a] = colours.subarray(4 * i, 4 * i + 4);
-      context.fillStyle = `rgba(${r},${g},${b},${a / 255})`;
-      if (size < 5) {
-        context.fillRect(px - size / 2, py - size / 2, size, size); // several times as quick as a path
-        continue;
+      const across = Math.floor(places[2 * i] * scale + left);
+      const down = Math.floor(places[2 * i + 1] * scale + top);
+      const column = Math.floor(across / PARTS);
+      const row = Math.floor(down / PARTS);
+      if (column < reach || row < reach || column >= width - reach || row >= height - reach) continue;
+      const { offsets, covers } = masks(shapes[i], across & (PARTS - 1), down & (PARTS - 1));
+      const middle = row * width + column;
+      const strength = strengths[i];
+      const redBlue = colours[i] & 0xff00ff;
+      const green = colours[i] & 0xff00;
+      for (let m = 0; m < offsets.length; m++) {
+        const at = middle + offsets[m];
+        const below = values[at];
+        const cover = (covers[m] * strength) >> 8; // of 256
+        const rest = 256 - cover;
+        // red and blue at once: the byte between them takes what overflows
+        const mixed = ((Math.imul(below & 0xff00ff, rest) + Math.imul(redBlue, cover)) >>> 8) & 0xff00ff;
+        values[at] = 0xff000000 | mixed | (((Math.imul(below & 0xff00, rest) + Math.imul(green, cover)) >>> 8) & 0xff00);
       }
-      tracePoint(context, px, py, size / 2, this.shapes[i]);
-      context.fill();
     }
   }
 }
 
-function tracePoint(context, x, y, r, shape) {
-  context.beginPath();
-  if (shape === 0) context.arc(x, y, r, 0, 2 * Math.PI);
-  for (const [k, [dx, dy]] of outline(shape).entries()) {
-    if (k === 0) context.moveTo(x + dx * r, y + dy * r);
-    else context.lineTo(x + dx * r, y + dy * r);
+// Pixels with a margin on all sides that is not shown, so that no point has to be cut.
+class Pixels {
+  constructor(width, height, reach) {
+    this.margin = 2 * reach; // a point outside of what is shown may reach into it
+    this.width = width + 2 * this.margin;
+    this.height = height + 2 * this.margin;
+    this.values = new Uint32Array(this.width * this.height);
   }
-  context.closePath();
+
+  // What comes in from the margin is not to be shown before it is written.
+  shift(right, down) {
+    const by = down * this.width + right;
+    if (by > 0) this.values.copyWithin(by, 0);
+    else this.values.copyWithin(0, -by);
+  }
+
+  // Puts other pixels, without their margin, where x and y say.
+  insert({ values, width, height, margin }, x, y) {
+    for (let row = margin; row < height - margin; row++) {
+      const inner = values.subarray(row * width + margin, (row + 1) * width - margin);
+      this.values.set(inner, (y + row) * this.width + x + this.margin);
+    }
+  }
+
+  show(context) {
+    this.image ??= new ImageData(new Uint8ClampedArray(this.values.buffer), this.width, this.height);
+    context.putImageData(this.image, -this.margin, -this.margin);
+  }
 }
 
-// Corners of a shape around the origin, within a circle of radius one.
-export function outline(shape) {
-  if (shape === 1) return [[0, -1.1], [1.1, 0], [0, 1.1], [-1.1, 0]];
-  if (shape === 2) return [[0, -1.05], [1, 0.75], [-1, 0.75]];
-  if (shape === 3) return [[-0.85, -0.85], [0.85, -0.85], [0.85, 0.85], [-0.85, 0.85]];
-  return [];
+// Red, green and blue as one pixel; its bytes lie in this order on all machines of today.
+export function pixelOf([red, green, blue]) {
+  return 0xff000000 | (blue << 16) | (green << 8) | red;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,7 +19,7 @@ from retgk.cli.model_reading import (
 )
 from retgk.cli.options import Common, FileRole, Reading, Source
 from retgk.cli.outputs import check_new_file
-from retgk.cli.sources import column_values, known_smiles, read_collection
+from retgk.cli.sources import column_values, key_columns, known_smiles, read_collection
 from retgk.cli.terminal import Stopwatch, note, print_record
 from retgk.errors import InvalidInputError
 
@@ -41,6 +42,16 @@ OptionalModel = Annotated[
         metavar="MODEL",
         help="File that `retgk fit` wrote: show its predictions, and shares of nodes in them.",
         autocompletion=model_files,
+    ),
+]
+Predicted = Annotated[
+    str | None,
+    FileRole.READ,
+    typer.Option(
+        "--predicted",
+        metavar="COLUMN|FILE",
+        help="Predictions made elsewhere, shown in place of the model's: a CSV that `retgk cv` or "
+        "`retgk predict` wrote, a text file of one line per graph, or a column of the table.",
     ),
 ]
 MoreColumns = Annotated[
@@ -91,6 +102,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything ran
         "retgk explore MUTAG -o mutag.html",
         "retgk explore digits --position-attributes 2,1 -o digits.html",
         "retgk explore new.csv --model model.retgk --target-column active -o collection.html",
+        "retgk cv MUTAG -o out.csv && retgk explore MUTAG --predicted out.csv -o mutag.html",
     ],
     remedies=MODEL_REMEDIES,
 )
@@ -100,6 +112,7 @@ def explore(
     common: Common,
     output: PageFile,
     model_file: OptionalModel = None,
+    predicted: Predicted = None,
     column: MoreColumns = None,
     name_column: NameColumn = None,
     position_attributes: PositionAttributes = None,
@@ -132,6 +145,7 @@ def explore(
             reading = as_fitted(reading, model.reading_, source)
         known = (source, collection, reading)
         columns = {name: _typed(column_values(*known, name, "column")) for name in column or ()}
+        given = None if predicted is None else _predictions(*known, predicted)
         names = column_values(*known, name_column, "name-column") if name_column else None
         smiles = known_smiles(source, collection, reading)
         positions = _positions(position_attributes, collection)
@@ -139,6 +153,7 @@ def explore(
         page = page_of(
             collection,
             model=model,
+            predicted=given,
             names=names,
             columns=columns,
             smiles=smiles,
@@ -163,13 +178,45 @@ def explore(
 
 
 def _typed(texts: list[str]) -> Any:
-    """Numbers where all texts are such, with gaps, else the texts."""
+    """Numbers where all texts are such, with gaps unless all are whole, else the texts."""
     import numpy as np
 
-    try:
-        return np.array([float(text) if text.strip() else np.nan for text in texts])
-    except ValueError:
-        return np.array(texts, dtype=object)
+    for numbers in (int, lambda text: float(text) if text.strip() else np.nan):
+        try:
+            return np.array([numbers(text) for text in texts])
+        except (ValueError, OverflowError):
+            continue
+    return np.array(texts, dtype=object)
+
+
+def _predictions(source: str, collection: GraphDataset, reading: Reading, given: str) -> Any:
+    """Predictions of all graphs: from a table by the numbers of graphs, or one after the other."""
+    path = Path(given)
+    if path.is_file() and path.suffix.lower() in (".csv", ".tsv"):
+        return _typed(_predictions_in_table(path, collection, reading.max_bytes))
+    return _typed(column_values(source, collection, reading, given, "predicted"))
+
+
+def _predictions_in_table(path: Path, collection: GraphDataset, max_bytes: int | None) -> list[str]:
+    from retgk.io.formats.smiles_files import table_column
+
+    graphs = table_column(path, "graph", "predicted", max_bytes)
+    predictions = table_column(path, "prediction", "predicted", max_bytes)
+    found = dict(zip(graphs, predictions, strict=True))
+    if len(found) < len(graphs):
+        twice = Counter(graphs).most_common(1)[0][0]
+        raise InvalidInputError(
+            f"{path} predicts graph {twice} more than once; keep one row for each graph"
+        )
+    wanted = [str(graph) for graph in key_columns(collection)["graph"]]
+    missing = next((graph for graph in wanted if graph not in found), None)
+    if missing is not None or len(found) > len(wanted):
+        first = f"; graph {missing} has none" if missing is not None else ""
+        raise InvalidInputError(
+            f"{path} has predictions of {len(found):,} graphs for {len(wanted):,}{first}; give "
+            "those of the same graphs"
+        )
+    return [found[graph] for graph in wanted]
 
 
 def _positions(text: str | None, collection: GraphDataset) -> Floats | None:

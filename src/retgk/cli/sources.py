@@ -216,7 +216,9 @@ def _texts_of_file(
     from retgk.runtime.parse_budget import ParseBudget
 
     budget = ParseBudget.of_files(path, [path], reading.max_bytes)
-    return texts_of_graphs(dataset, path, column, budget, What("group", option))
+    return texts_of_graphs(
+        dataset, path, column, budget, What("group" if option == "groups" else "value", option)
+    )
 
 
 def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str]:

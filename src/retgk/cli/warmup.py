@@ -155,9 +155,13 @@ def _compile_peers() -> None:
 
 
 def _compile_drawings() -> None:
+    import numpy as np
+
     from retgk.explorer.node_layouts import batch_positions
+    from retgk.explorer.projection import nearest_graphs
 
     batch_positions(_kinds_of_graphs()[0])
+    nearest_graphs(np.zeros((3, 2), np.float32), 1)
 
 
 COMPILE_PART: dict[str, Callable[[], None]] = {

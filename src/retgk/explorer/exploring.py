@@ -195,7 +195,7 @@ def _target_columns(graphs: Any, y: ArrayLike | None, n_graphs: int) -> list[Col
 
 def _predictions(model: Any, predicted: Column | None, batch: GraphBatch) -> Predictions | None:
     if predicted is not None:
-        return Predictions(predicted.values, None, "the predictions that were given")
+        return Predictions(predicted.values, "the predictions that were given")
     return None if model is None else predictions_of(model, batch)
 
 

@@ -11,6 +11,7 @@ from retgk.errors import InvalidInputError
 from retgk.explorer.page_arrays import PageArrays
 from retgk.explorer.page_columns import Column, text_of
 from retgk.graphs.batch import GraphBatch
+from retgk.learning.outcomes import ClassOutcomes
 
 __all__ = ["Predictions", "check_model", "pack_shares", "prediction_columns", "predictions_of"]
 
@@ -19,10 +20,12 @@ class Predictions(NamedTuple):
     """What a model says of every graph."""
 
     values: NDArray[Any]
-    confidence: Floats | None
-    """Probability of the class that is predicted, where there is one."""
     by: str
     """Whose predictions they are."""
+    are_classes: bool = False
+    """Whether they are known to be classes, which may be floating-point numbers too."""
+    confidence: Floats | None = None
+    """Probability of the class that is predicted, where there is one."""
 
 
 def check_model(model: Any) -> None:
@@ -40,16 +43,20 @@ def check_model(model: Any) -> None:
 
 
 def predictions_of(model: Any, batch: GraphBatch) -> Predictions:
-    """Predictions of a model for all graphs."""
+    """Predictions of a model for all graphs, and probabilities, from one look at them."""
     by = f"a {type(model).__name__}"
     if not hasattr(model, "classes_"):
-        return Predictions(model.predict(batch), None, by)
-    probabilities = model.predict_proba(batch)
+        return Predictions(model.predict(batch), by)
+    outcomes = ClassOutcomes(model.classes_)
+    scores = model.decision_function(batch).reshape(len(batch), -1)
     # the class that predict gives, which need not be the most probable one
-    predicted = model.predict(batch)
-    places = {name: place for place, name in enumerate(model.classes_.tolist())}
-    own = np.array([places[name] for name in predicted.tolist()])
-    return Predictions(predicted, probabilities[np.arange(len(own)), own], by)
+    codes = outcomes.codes(scores)
+    predicted = model.classes_[codes]
+    if model.calibration_coef_ is None:
+        return Predictions(predicted, by, are_classes=True)
+    calibration = (model.calibration_coef_, model.calibration_intercept_)
+    probabilities = outcomes.probabilities(scores, calibration)
+    return Predictions(predicted, by, True, probabilities[np.arange(len(codes)), codes])
 
 
 def prediction_columns(predictions: Predictions, truth: NDArray[Any] | None) -> list[Column]:
@@ -60,8 +67,7 @@ def prediction_columns(predictions: Predictions, truth: NDArray[Any] | None) -> 
         columns.append(Column("probability", predictions.confidence, "confidence"))
     if truth is None:
         return columns
-    are_classes = predictions.confidence is not None  # which may be floating-point numbers too
-    if not are_classes and values.dtype.kind == "f" and truth.dtype.kind in "iuf":
+    if not predictions.are_classes and values.dtype.kind == "f" and truth.dtype.kind in "iuf":
         return [*columns, Column("error", np.asarray(values - truth, np.float64), "error")]
     pairs = zip(values.tolist(), truth.tolist(), strict=True)
     right = [text_of(one) == text_of(other) for one, other in pairs]

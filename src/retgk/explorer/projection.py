@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
 from retgk.array_types import Floats, Ints
+from retgk.explorer.smallest_in_rows import smallest_in_rows
 from retgk.runtime.parallel import n_threads, run_tasks, single_threaded_blas
 from retgk.runtime.progress import progress_bar
 from retgk.runtime.seeds import RandomState, whole_seed
@@ -37,7 +38,7 @@ _THREADS_FROM = 4_000  # points from which threads of openTSNE take longer to wo
 _FOURIER_FROM = 10_000  # points from which openTSNE's interpolation is quicker than its tree
 _SEARCHED_DIMENSIONS = 96
 _SEARCHED_WHOLE = 8_000  # graphs up to which all coordinates are searched
-_CANDIDATES = 4  # times as many neighbours, to be ranked by all coordinates
+_CANDIDATES = 2  # times as many neighbours, to be ranked by all coordinates
 _ROWS_AT_A_TIME = 512
 _CALLED_EVERY = 25  # rounds of t-SNE
 _SAMPLE = 20_000  # rows that principal axes are found on
@@ -70,7 +71,7 @@ def nearest_graphs(vectors: Vectors, k: int, n_jobs: int | None = None) -> Neigh
     Find the k nearest rows of every row.
 
     Among many rows, candidates come from the principal coordinates and are then ranked by all of
-    them: a nearest graph is missed only where it is not among four times as many by those.
+    them: a nearest graph is missed only where it is not among twice as many by those.
     """
     n_graphs = len(vectors)
     k = min(k, n_graphs - 1)
@@ -102,13 +103,13 @@ def _pieces(n_rows: int) -> list[tuple[int, int]]:
 
 
 def _candidates(searched: Vectors, norms: Vectors, rows: slice, count: int) -> Ints:
-    """Nearest rows by a product of matrices, in no order; never the row itself."""
-    gaps = norms[None, :] - 2.0 * (searched[rows] @ searched.T)
+    """Nearest rows by a product of matrices; never the row itself."""
+    gaps = searched[rows] @ searched.T
+    gaps *= -2.0
+    gaps += norms
     own = np.arange(rows.start, rows.stop)
     gaps[np.arange(len(own)), own] = np.inf
-    if count >= gaps.shape[1] - 1:
-        return np.asarray(np.argsort(gaps, axis=1, kind="stable")[:, :count])
-    return np.asarray(np.argpartition(gaps, count, axis=1)[:, :count])
+    return np.asarray(smallest_in_rows(gaps, count))
 
 
 def _distances(vectors: Vectors, rows: Ints, found: Ints) -> Vectors:
