@@ -86,6 +86,9 @@ MAKERS = {
     "plain invariants": lambda train, _: GraphInvariantKernel(1, attribute_kernel=None).fit(train),
     "deep": lambda train, _: DeepGraphKernel(n_iter=1, n_components=5, random_state=0).fit(train),
     "deep graphlets": lambda train, _: DeepGraphKernel("graphlet", random_state=0).fit(train),
+    "deep paths": lambda train, _: DeepGraphKernel(
+        "shortest-path", similarity="vectors", n_components=5, random_state=0
+    ).fit(train),
     "approximate regressor": lambda train, _: RetGKRegressor(**APPROXIMATE).fit(
         train, np.stack([train.node_counts, train.edge_counts], axis=1)
     ),

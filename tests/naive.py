@@ -290,18 +290,28 @@ def graph_invariant_gram(batch, radius, depth, first_colours, node_kernel, is_lo
     return np.array([[kernel(g, h) for h in range(len(batch))] for g in range(len(batch))])
 
 
-def shifted_pmi_gram(counts, pairs, n_components, n_negatives):
-    """phi M phi^T with M the nearest matrix of that rank to the shifted positive PMI of pairs."""
+def shifted_pmi_gram(counts, pairs, n_components, n_negatives, similarity="vectors"):
+    """phi M phi^T, from vectors nearest to the shifted positive PMI, weighted by counts."""
     n = pairs.sum()
+    shares = pairs.sum(axis=0) / n
+    used = [i for i in range(len(pairs)) if shares[i] > 0]
     matrix = np.zeros(pairs.shape)
     for i, j in zip(*np.nonzero(pairs), strict=True):
-        pmi = np.log(pairs[i, j] * n / (pairs[i].sum() * pairs[j].sum()))
+        pmi = np.log(pairs[i, j] / n / (shares[i] * shares[j]))
         matrix[i, j] = max(0.0, pmi - np.log(n_negatives))
-    values, vectors = np.linalg.eigh(matrix)
+    used = [i for i in used if matrix[i].any()]
+    total = sum(shares[i] for i in used)
+    roots = np.diag([np.sqrt(shares[i] / total) for i in used])
+    values, vectors = np.linalg.eigh(roots @ matrix[np.ix_(used, used)] @ roots)
     last = sorted(values)[-min(n_components, len(values))]
-    largest = [v for v in range(len(values)) if values[v] > max(last - 1e-8, 1e-8)]
-    similarity = (vectors[:, largest] * values[largest]) @ vectors[:, largest].T
-    return counts @ similarity @ counts.T
+    tie = 1e-9 * max(values)
+    largest = [v for v in range(len(values)) if values[v] > max(last - tie, tie)]
+    found = np.zeros((len(pairs), len(largest)))
+    found[used] = np.linalg.inv(roots) @ vectors[:, largest] @ np.diag(np.sqrt(values[largest]))
+    weights = found @ found.T
+    if similarity == "lengths":
+        weights = np.diag([np.sqrt(weights[i, i]) for i in range(len(weights))])
+    return counts @ weights @ counts.T
 
 
 def colour_pairs(batch, depth, least_graphs):
@@ -323,4 +333,29 @@ def colour_pairs(batch, depth, least_graphs):
                     a, b = place[h, level[u]], place[h, level[v]]
                     if u != v and not rare[a] and not rare[b]:
                         pairs[a, b] += 1
+    return counts, pairs
+
+
+def path_pairs(batch, least_graphs):
+    """Counts of paths in each graph, by labels of ends and length, and of pairs in a graph."""
+    found = []
+    for g, first in enumerate(batch.node_ptr[:-1]):
+        lengths = path_lengths(dense_adjacency(batch, g))
+        labels = batch.labels[first:]
+        found.append(
+            [
+                (int(labels[u]), int(labels[v]), lengths[u, v])
+                for u, v in permutations(range(len(lengths)), 2)
+                if np.isfinite(lengths[u, v])
+            ]
+        )
+    names = sorted({path for paths in found for path in paths})
+    counts = np.array([[paths.count(name) for name in names] for paths in found], float)
+    rare = (counts > 0).sum(axis=0) < least_graphs
+    pairs = np.zeros((len(names), len(names)))
+    for own in counts:
+        for a in range(len(names)):
+            for b in range(len(names)):
+                if not rare[a] and not rare[b]:
+                    pairs[a, b] += own[a] * (own[b] - (a == b))
     return counts, pairs

@@ -20,6 +20,17 @@ def search(request, monkeypatch):
         monkeypatch.setattr(substructure_vectors, "_DENSE_COLUMNS", 0)
 
 
+def assert_is_gram(kernel, graphs, counts, pairs):
+    """Both similarities, for graphs as fitted ones and as new ones."""
+    for similarity in ("lengths", "vectors"):
+        kernel.set_params(similarity=similarity, normalize=False)
+        how = (kernel.n_components, kernel.n_negatives, similarity)
+        expected = naive.shifted_pmi_gram(counts, pairs, *how)
+        rounding = 1e-9 * np.abs(expected).max()
+        np.testing.assert_allclose(kernel.fit_transform(graphs), expected, atol=rounding)
+        np.testing.assert_allclose(kernel.transform(graphs), expected, atol=rounding)
+
+
 @pytest.mark.usefixtures("search")
 @pytest.mark.parametrize("kind", ["labels", "structure"])
 @pytest.mark.parametrize("n_iter", [1, 2])
@@ -28,18 +39,31 @@ def test_colours(kind, n_iter, n_components, n_negatives):
     graphs = graphs_of_kind(kind, 12)
     for min_graphs in (1, 3):
         counts, pairs = naive.colour_pairs(graphs, n_iter, min_graphs)
-        expected = naive.shifted_pmi_gram(counts, pairs, n_components, n_negatives)
-        kernel = DeepGraphKernel(
-            n_iter=n_iter,
-            n_components=n_components,
-            n_negatives=n_negatives,
-            min_graphs=min_graphs,
-            normalize=False,
-            random_state=0,
-        )
-        rounding = 1e-10 * np.abs(expected).max()
-        np.testing.assert_allclose(kernel.fit_transform(graphs), expected, atol=rounding)
-        np.testing.assert_allclose(kernel.transform(graphs), expected, atol=rounding)
+        how = {"n_components": n_components, "n_negatives": n_negatives, "min_graphs": min_graphs}
+        kernel = DeepGraphKernel(n_iter=n_iter, random_state=0, **how)
+        assert_is_gram(kernel, graphs, counts, pairs)
+
+
+@pytest.mark.usefixtures("search")
+@pytest.mark.parametrize("kind", ["labels", "structure"])
+@pytest.mark.parametrize("n_components", [3, 10_000])
+def test_paths(kind, n_components):
+    graphs = graphs_of_kind(kind, 12)
+    for min_graphs in (1, 3):
+        how = {"n_components": n_components, "min_graphs": min_graphs}
+        kernel = DeepGraphKernel("shortest-path", random_state=0, **how)
+        assert_is_gram(kernel, graphs, *naive.path_pairs(graphs, min_graphs))
+
+
+def test_rare_colours_of_a_large_graph_take_no_coordinates():
+    """Vectors are fitted where substructures occur often, as skip-gram does."""
+    common = np.array([[0, 9, 1], [9, 0, 1], [1, 1, 30]]) * 1000
+    rare = np.ones((40, 40)) - np.eye(40)
+    pairs = np.block([[common, np.zeros((3, 40))], [np.zeros((40, 3)), rare]])
+    found = substructure_vectors.substructure_vectors(pairs, 2, 1.0, 0)
+    lengths = np.linalg.norm(found, axis=1)
+    assert lengths[:3].min() > 0.1
+    assert lengths[3:].max() < 1e-6
 
 
 def graphlet_pairs(graph, k, types):
@@ -73,13 +97,11 @@ def test_drawn_pairs_are_unbiased():
 
 def test_graphlets():
     graphs = [nx.gnp_random_graph(6 + n % 7, 0.3 + 0.02 * n, seed=n) for n in range(20)]
-    kernel = DeepGraphKernel("graphlet", k=4, n_components=5, normalize=False, random_state=4)
-    found = kernel.fit_transform(graphs)
+    kernel = DeepGraphKernel("graphlet", k=4, n_components=5, random_state=4)
     counter = graphlets.GraphletCounter(4, False, None)
     pairs = counter.pairs(as_batch(graphs), 1000, 4, None)
     shares = GraphletKernel(4).fit(graphs).features(graphs).toarray()
-    expected = naive.shifted_pmi_gram(shares, pairs, 5, 1.0)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert_is_gram(kernel, graphs, shares, pairs)
 
 
 def test_equal_eigenvalues_at_the_end_stay_together():
@@ -102,7 +124,7 @@ def test_seeds():
 
 
 def test_nothing_to_learn():
-    for kernel in (DeepGraphKernel(n_iter=0), DeepGraphKernel("graphlet")):
+    for kernel in (DeepGraphKernel(n_iter=0), DeepGraphKernel("graphlet", similarity="vectors")):
         with pytest.warns(UserWarning, match=r"nothing to learn, and the kernel is zero; use more"):
             found = kernel.fit_transform([nx.path_graph(4), nx.path_graph(3)])
         np.testing.assert_array_equal(found, np.zeros((2, 2)))

@@ -1,11 +1,14 @@
 """The graph invariant kernel against a slow and obvious version."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import Gaussian, GraphInvariantKernel, InvalidInputError, Laplacian, Polynomial
+from retgk.peer_kernels import node_invariants
+from retgk.runtime import memory
 from tests import naive
 from tests.kernel_graphs import graphs_of_kind
 from tests.labelled_edges import random_graphs
@@ -87,3 +90,18 @@ def test_errors():
     missing[3] = np.nan
     with pytest.raises(InvalidInputError, match=r"attribute 0 of node 3 is nan"):
         GraphInvariantKernel().fit(graphs.with_attributes(missing, missing="nan"))
+
+
+def test_no_room_for_colours(monkeypatch):
+    """More rounds take more room, which is asked for before the work."""
+    asked = []
+    monkeypatch.setattr(node_invariants, "check_room", lambda n_bytes, *_: asked.append(n_bytes))
+    graphs = [nx.path_graph(4)]
+    for n_iter in (0, 3):
+        GraphInvariantKernel(1, n_iter=n_iter, attribute_kernel=None).fit(graphs)
+    n_members = 2 + 3 + 3 + 2
+    assert asked[1] - asked[0] == 3 * 72 * n_members
+    monkeypatch.undo()
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+    with pytest.raises(InvalidInputError, match=r"neighbourhoods takes.*; use a smaller radius"):
+        GraphInvariantKernel(1, attribute_kernel=None).fit(graphs)

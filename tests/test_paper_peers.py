@@ -335,3 +335,27 @@ def test_settings_are_parameters_of_the_class(sets):
     assert peer_kernel(with_attributes, graphs).attribute_kernel == Laplacian(2)
     with pytest.raises(InvalidInputError, match="WeisfeilerLehmanKernel has no parameter 'depth'"):
         peer_kernel({**settings, "depth": 3}, graphs)
+
+
+def test_settings_to_choose_from(sets, tmp_path):
+    """The validation part chooses among matrices; one that limits stop is no choice."""
+    (cell,) = cells_of("WL")
+    chosen = replace(cell, settings={**cell.settings, "choose": [{"n_iter": 1}, {"n_iter": 2}]})
+    runner = Runner(Sources(sets), tmp_path, n_jobs=1)
+    record = runner.record(chosen, 0)
+    assert len(record["accuracies"]) == len(record["choices"]) == 10
+    assert {choice["n_iter"] for choice in record["choices"]} <= {1, 2}
+    assert len(list(tmp_path.glob("MUTAG-WL-*.npy"))) == 2
+    only = replace(cell, settings={**cell.settings, "choose": [{"n_iter": 5}]})
+    assert runner.record(only, 0)["accuracies"] == runner.record(cell, 0)["accuracies"]
+
+    def stopped(spec, *_):
+        if spec["settings"]["n_iter"] == 1:
+            raise PeerFailure("did not finish")
+        return peer_matrix(spec, tmp_path, Limits(60, 8000))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("retgk.paper.runner.peer_matrix", stopped)
+        record = runner.record(chosen, 0)
+    assert record["facts"]["stopped"] == "{'n_iter': 1}: did not finish"
+    assert {choice["n_iter"] for choice in record["choices"]} == {2}

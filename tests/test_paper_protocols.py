@@ -11,10 +11,12 @@ from sklearn.svm import SVC
 from retgk import ExponentialGraphKernel, InvalidInputError, PolynomialGraphKernel
 from retgk.paper.protocols import (
     Option,
+    chosen_outcome,
     fit_graph_kernel,
     nested_outcome,
     paper_folds,
     paper_outcome,
+    paper_splits,
     stratified_folds,
 )
 from retgk.paper.svm import accuracies_over_c, accuracy_at_c
@@ -125,6 +127,25 @@ def test_paper_outcome_is_the_plain_statement():
     record = outcome.as_record()
     assert record["n_test"] == [8] * 10
     assert record["choices"] == []
+
+
+def test_paper_outcome_with_a_choice():
+    """The validation part chooses; with nothing to choose from, it is the protocol as it was."""
+    points, targets = points_and_targets(n_points=83)
+    products, kernel = points @ points.T, PolynomialGraphKernel()
+    folds = paper_splits(len(targets), 5)
+    noise = np.random.default_rng(0).standard_normal((83, 4))
+    options = [Option({"n_iter": 0}, noise @ noise.T), Option({"n_iter": 1}, products)]
+
+    def accuracies(own):
+        found = chosen_outcome(lambda _: own, targets, [kernel], folds, RULES["c"]).folds
+        return [fold.accuracy for fold in found], [fold.choice for fold in found]
+
+    plain = paper_outcome(products, targets, kernel, 5, RULES)
+    assert accuracies(options[1:])[0] == [fold.accuracy for fold in plain.folds]
+    both, choices = accuracies(options)
+    assert {"n_iter": 1} in choices
+    assert np.mean(both) > np.mean(accuracies(options[:1])[0])
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])

@@ -46,11 +46,15 @@ KERNELS = {
     "invariants": GraphInvariantKernel(1, attribute_kernel=None),
     "invariants, attributes": GraphInvariantKernel(2, n_iter=2, attribute_kernel=Gaussian(0.5)),
     "deep": DeepGraphKernel(n_iter=1, n_components=1000, random_state=0),
+    "deep vectors": DeepGraphKernel(
+        n_iter=1, similarity="vectors", n_components=1000, random_state=0
+    ),
+    "deep paths": DeepGraphKernel("shortest-path", n_components=1000, random_state=0),
     "deep graphlets": DeepGraphKernel("graphlet", n_components=4, random_state=0),
 }
 every_kernel = pytest.mark.parametrize("name", KERNELS)
 IS_DRAWN = ("graphlets, drawn", "deep graphlets")
-LEARNS = ("deep", "deep graphlets", "hashes", "hashes, paths")
+LEARNS = ("deep", "deep vectors", "deep paths", "deep graphlets", "hashes", "hashes, paths")
 """Kernels that fit more than a vocabulary, so that values depend on which graphs are fitted."""
 
 
@@ -164,7 +168,7 @@ def test_what_no_fitted_graph_has(name):
     np.testing.assert_array_equal(found[:6], usual[:6])
     if uses_labels:
         assert not found[6:].any()
-        own = [1.0] * 6 + [float(name != "deep")] * 6  # what has no vector has no norm
+        own = [1.0] * 6 + [float("deep" not in name)] * 6  # what has no vector has no norm
         np.testing.assert_array_equal(kernel.diagonal(strange), own)
         with pytest.warns(UserWarning, match="no node label of the graphs is known"):
             kernel.transform(graphs.with_labels(["?"] * graphs.n_nodes))
@@ -203,6 +207,7 @@ def test_parameters_after_fit_change_nothing(name, tmp_path):
     others |= {"attribute_kernel": Laplacian(2.0), "edge_kernel": None, "size_weights": [1, 2, 3]}
     others |= {"n_hashes": 1, "bin_width": 0.1, "standardize": False, "radius": 0}
     others |= {"scope": "global", "n_components": 1, "n_negatives": 2.0, "min_graphs": 9}
+    others |= {"similarity": "vectors"}
     graphs = many_graphs()[:40]
     kernel = fresh(name).fit(graphs)
     expected = kernel.transform(graphs)
@@ -255,6 +260,7 @@ def test_fit_that_fails_leaves_the_kernel_as_it_was(name):
         (GraphInvariantKernel(scope="all"), "scope must be one of .*, got 'all'"),
         (GraphInvariantKernel(attribute_kernel=Bridge()), "attribute_kernel must be a Laplacian"),
         (DeepGraphKernel("sp"), "base must be one of .*, got 'sp'"),
+        (DeepGraphKernel(similarity="x"), "similarity must be one of .*, got 'x'"),
         (DeepGraphKernel(n_components=0), "n_components must be a whole number between 1 and"),
         (DeepGraphKernel(n_negatives=0), "n_negatives must be positive and finite, got 0"),
         (DeepGraphKernel(min_graphs=0), "min_graphs must be a whole number between 1 and"),

@@ -175,3 +175,19 @@ def test_as_grakel_on_real_sets(name, data_folder):
     few = graphs[np.flatnonzero(graphs.node_counts < 25)[:6]]
     found = SubgraphMatchingKernel(4, normalize=False).fit_transform(few)
     np.testing.assert_allclose(found, grakel_matrix(few, 4), rtol=1e-9)
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_no_room_for_subgraphs(connected, monkeypatch):
+    """Tables of types stop growing where memory ends, and the error names the graph."""
+    small, large = nx.path_graph(3), nx.gnp_random_graph(20, 0.5, seed=0)
+    nx.set_node_attributes(large, {node: node for node in large}, "label")
+    nx.set_node_attributes(small, 0, "label")
+    graphs = as_batch([small, large], label="label")
+    kernel = SubgraphMatchingKernel(4, connected=connected, n_jobs=1)
+    kernel.fit(graphs)
+    monkeypatch.setattr(subgraph_types, "available_bytes", lambda: 128 * 1000)
+    advice = "use a smaller k" if connected else "connected=True, or use a smaller k"
+    with pytest.raises(InvalidInputError, match=rf"graph 1 has so many subgraphs.*; {advice}"):
+        kernel.transform(graphs)
+    assert kernel.transform(graphs[:1]).shape == (1, 2)

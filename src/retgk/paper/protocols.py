@@ -37,6 +37,7 @@ __all__ = [
     "nested_outcome",
     "paper_folds",
     "paper_outcome",
+    "paper_splits",
     "time_outcome",
 ]
 
@@ -202,6 +203,27 @@ class SplitFold(NamedTuple):
     test: Ints
     inner: Sequence[tuple[Ints, Ints]]
     """Places among the training graphs: to train on, and to choose by."""
+
+
+def paper_splits(n_graphs: int, seed: int, n_folds: int = 10) -> list[SplitFold]:
+    """
+    The authors' folds, for methods with more to choose than C.
+
+    Training and validation graphs together train for the test, as in `paper_outcome`.
+    """
+    return [
+        SplitFold(
+            np.concatenate([fold.train, fold.validation]),
+            fold.test,
+            [
+                (
+                    np.arange(len(fold.train)),
+                    len(fold.train) + np.arange(len(fold.validation)),
+                )
+            ],
+        )
+        for fold in paper_folds(n_graphs, seed, n_folds)
+    ]
 
 
 def nested_outcome(

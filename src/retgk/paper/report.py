@@ -168,7 +168,8 @@ def _grids(
         plateau_grid(curves),
     ]
     filled = [grid for grid in others if grid.rows]
-    return [summary_grid(rows), *tables, outside_grid(rows, tried), peers_grid(rows), *filled]
+    off = [outside_grid(rows, tried), peers_grid(rows, tried)]
+    return [summary_grid(rows), *tables, *off, *filled]
 
 
 def _markdown(grids: Sequence[Grid], pictures: Sequence[Picture], sentences: Sequence[str]) -> str:

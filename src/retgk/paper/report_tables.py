@@ -33,6 +33,7 @@ __all__ = [
     "grid_of_lines",
     "is_computed",
     "list_text",
+    "outcome_of_changes",
     "outside_grid",
     "published_text",
     "summary_grid",
@@ -270,14 +271,14 @@ def outside_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
             row.dataset, row.method, f"Table {row.table}", published_text(row.published),
             summary_text(row.paper) + _SIGNS[row.verdict], f"{row.deviations_off:+.1f}",
         ]  # fmt: skip
-        text = " ".join(filter(None, [_outcome_of_changes(row, tried), remark]))
+        text = " ".join(filter(None, [outcome_of_changes(row, tried), remark]))
         lines.append([*map(Entry, texts), Entry(text, kind="text")])
     header = ["set", "method", "table", "paper", "here", "difference in published sd", "remark"]
     notes = [] if lines else ["There are none."]
     return Grid("outside", "Cells outside the tolerance", header, lines, notes)
 
 
-def _outcome_of_changes(row: Row, tried: Iterable[Variation]) -> str:
+def outcome_of_changes(row: Row, tried: Iterable[Variation]) -> str:
     """Which changes bring a cell within the tolerance; nothing where none was tried."""
     place = (row.table, row.dataset, row.method)
     own = [each for each in tried if (each.table, each.dataset, each.method) == place]

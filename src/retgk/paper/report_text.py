@@ -252,7 +252,8 @@ def _paper_texts(rules: Rules) -> dict[str, str]:
         "graphs are the authors' choices for each set. Bandwidth of attributes: 1 / "
         "sqrt(dimension).",
         "RetGK_II": "The scales of the frequencies, p and S are the authors' choices for each set.",
-        "others": "C alone is chosen; their other settings are fixed.",
+        "others": "C is chosen, together with what the notes of the tables call chosen (rounds of "
+        "HGK(WL)); their other settings are fixed.",
         "cells": "All methods that are computed here, all sets.",
     }
 

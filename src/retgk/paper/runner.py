@@ -30,8 +30,10 @@ from retgk.paper.protocols import (
     FoldResult,
     Option,
     Outcome,
+    chosen_outcome,
     nested_outcome,
     paper_outcome,
+    paper_splits,
     time_outcome,
 )
 from retgk.paper.records import Record, key_of, provenance
@@ -158,12 +160,37 @@ class Runner:
         kernel = _graph_kernel(cell.settings, cell.settings.get("p"))
         if cell.protocol == "time":
             with self._without_kept_matrices() as fresh:
-                matrices.append(fresh.matrix(cell, data, seed))
+                matrices.extend(fresh.matrix(own, data, seed) for _, own in _candidates(cell))
                 return time_outcome(matrices[0].products, kernel)
-        matrices.append(self.matrix(cell, data, seed))
         rules = protocol_settings("paper")
+        if "choose" in cell.settings:
+            options = self._options(cell, data, seed, matrices)
+            folds = paper_splits(len(data.targets), seed, rules["folds"])
+            return chosen_outcome(
+                lambda _: options, data.targets, [kernel], folds, rules["c"], self.n_jobs
+            )
+        matrices.append(self.matrix(cell, data, seed))
         products = matrices[0].products
         return paper_outcome(products, data.targets, kernel, seed, rules, self.n_jobs)
+
+    def _options(
+        self, cell: Cell, data: PaperSet, seed: int, matrices: list[Matrix]
+    ) -> list[Option]:
+        """Matrices of the settings to choose from; those that limits stop are no choice."""
+        options, stopped = [], []
+        for change, own in _candidates(cell):
+            try:
+                matrices.append(self.matrix(own, data, seed))
+            except PeerFailure as failure:
+                stopped.append(f"{change}: {failure}")
+            else:
+                options.append(Option(change, np.asarray(matrices[-1].products)))
+        if not options:
+            raise PeerFailure("; ".join(stopped))
+        if stopped:
+            facts = {**matrices[0].facts, "stopped": "; ".join(stopped)}
+            matrices[0] = replace(matrices[0], facts=facts)
+        return options
 
     def _network_outcome(
         self, cell: Cell, data: PaperSet, seed: int, matrices: list[Matrix]
@@ -258,6 +285,13 @@ def _graph_kernel(settings: Settings, p: float | None) -> GraphKernel:
     if p is None:
         return PolynomialGraphKernel()
     return ExponentialGraphKernel(p=p, scale=settings["median_scale"])
+
+
+def _candidates(cell: Cell) -> list[tuple[Settings, Cell]]:
+    """What `choose` of a method lists, and the cell with each of these settings."""
+    fixed = {name: value for name, value in cell.settings.items() if name != "choose"}
+    changes = cell.settings.get("choose", [{}])
+    return [(change, replace(cell, settings={**fixed, **change})) for change in changes]
 
 
 def _total_seconds(matrices: Sequence[Matrix]) -> dict[str, float]:

@@ -262,7 +262,11 @@ def _changes() -> Iterator[tuple[int, str, str, list[dict[str, Any]]]]:
 
 
 def _change_text(change: Settings) -> str:
-    return ", ".join(f"{name}={value}" for name, value in change.items())
+    """Settings and their values; of `choose` what there is to choose from."""
+    return ", ".join(
+        " or ".join(map(_change_text, value)) if name == "choose" else f"{name}={value}"
+        for name, value in change.items()
+    )
 
 
 def chosen_cells(

@@ -28,6 +28,7 @@ Scope = Literal["local", "global"]
 _TASK_NODES = 1 << 14
 _MAX_ROUNDS = 64
 _MAX_RADIUS = 64
+_BYTES_OF_COLOUR = 72  # of a node in a round: its colour and, while rows are summed, eight numbers
 
 
 class NodeProfiles(NamedTuple):
@@ -87,7 +88,7 @@ class NodeInvariants:
         self, batch: GraphBatch, codes: Codes, colour: Any, n_jobs: int | None
     ) -> NodeProfiles:
         """Collect, for every node, its colour in each neighbourhood that it is in."""
-        around, members = _neighbourhoods(batch, self.radius, n_jobs)
+        around, members = _neighbourhoods(batch, self.radius, self.n_iter + 1, n_jobs)
         if self.scope == "local":
             colours = colour(around, codes[members], n_jobs)
         else:
@@ -140,8 +141,14 @@ def _summed(rows: Ints, columns: NDArray[Any], values: Floats, n_rows: int) -> N
     return NodeProfiles(ptr, columns[starts].astype(np.int32), sums)
 
 
-def _neighbourhoods(batch: GraphBatch, radius: int, n_jobs: int | None) -> tuple[GraphBatch, Ints]:
-    """Neighbourhood of every node as a graph, and which node each of their nodes is."""
+def _neighbourhoods(
+    batch: GraphBatch, radius: int, n_levels: int, n_jobs: int | None
+) -> tuple[GraphBatch, Ints]:
+    """
+    Neighbourhood of every node as a graph, and which node each of their nodes is.
+
+    There must be room for so many levels of colours of all of their nodes, too.
+    """
     sizes, n_entries = np.empty(batch.n_nodes, np.int64), np.empty(batch.n_nodes, np.int64)
     ranges = list(chunks(batch.node_ptr, _TASK_NODES))
     costs = [float(batch.node_ptr[last] - batch.node_ptr[first]) for first, last in ranges]
@@ -153,8 +160,11 @@ def _neighbourhoods(batch: GraphBatch, radius: int, n_jobs: int | None) -> tuple
     run_tasks(count, ranges, costs, n_jobs, "neighbourhoods")
     ptrs = offsets(sizes), offsets(n_entries)
     n_nodes, total = int(ptrs[0][-1]), int(ptrs[1][-1])
-    remedy = Remedy("fewer_graphs", "use a smaller radius, or give fewer graphs")
-    check_room(100 * n_nodes + 12 * total, "the neighbourhoods of nodes", remedy)
+    advice = "use a smaller radius, fewer rounds (n_iter), or give fewer graphs"
+    n_bytes = (100 + _BYTES_OF_COLOUR * n_levels) * n_nodes + 12 * total
+    check_room(
+        n_bytes, "the colours of nodes in all neighbourhoods", Remedy("fewer_graphs", advice)
+    )
     members, indptr = np.empty(n_nodes, np.int64), np.full(n_nodes + 1, total)
     indices, entries = np.empty(total, np.int32), np.empty(total, np.int64)
 

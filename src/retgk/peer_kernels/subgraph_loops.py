@@ -265,13 +265,14 @@ def count_subgraph_types(first_graph, last_graph, node_ptr, graph, labels, how, 
         Neighbours, and labels of edges; `codes` is empty if these are all alike.
     labels : ndarray of int32, shape (n_nodes,)
         Labels of nodes.
-    how : tuple of (k, node_bits, edge_bits, is_connected, is_kept)
-        Most nodes, bits of an entry of the two words, whether connected subgraphs alone count, and
-        whether the sets of nodes are kept.
+    how : tuple of (k, node_bits, edge_bits, is_connected, is_kept, most_rows)
+        Most nodes, bits of an entry of the two words, whether connected subgraphs alone count,
+        whether the sets of nodes are kept, and how many rows of all tables there is room for.
     orders : tuple of (orders, order_ptr)
         All orders of one node, of two nodes and so on.
     sizes : ndarray of int64, shape (n_graphs,)
-        Filled with the number of different types of every graph.
+        Filled with the number of different types of every graph; -1 for a graph at which the
+        tables had no more room, and nothing is returned.
 
     Returns
     -------
@@ -280,7 +281,7 @@ def count_subgraph_types(first_graph, last_graph, node_ptr, graph, labels, how, 
         graph, and how often it has them; type and nodes of every set, shape (n_sets, 1 + k), or
         none. Nodes are in an order that gives the words of the type.
     """
-    k, is_connected, is_kept = how[0], how[3], how[4]
+    k, is_connected, is_kept, most_rows = how[0], how[3], how[4], how[5]
     bits = (how[1], how[2])
     # words as they are met, with the number of their type and the order that gives its words
     met = (np.zeros((1024, 4), np.int64), np.zeros(2048, np.int32))
@@ -311,6 +312,9 @@ def count_subgraph_types(first_graph, last_graph, node_ptr, graph, labels, how, 
                 rows = _with_count(rows, n_used, own[2], types[0])
                 if is_kept:
                     sets = _with_set(sets, n_used, own[2], own[3], nodes, size)
+                if n_used.sum() > most_rows:
+                    sizes[g] = -1
+                    return types[0][:0, :3].copy(), rows[:0, 0].copy(), rows[:0, 1].copy(), sets[:0]
                 if size < k:
                     level += 1
                     row = first + node

@@ -10,19 +10,21 @@ import numpy as np
 
 from retgk.array_types import Codes, Ints
 from retgk.engine.fitted_state import FittedState
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import chunks, offsets
 from retgk.graphs.slicing import read_only
 from retgk.peer_kernels.matchings import MAX_SUBGRAPH, Matchings, restored_matchings
 from retgk.peer_kernels.subgraph_loops import count_subgraph_types, fill_automorphisms
 from retgk.refinement.label_refinement import known_edge_codes
-from retgk.runtime.parallel import run_tasks
+from retgk.runtime.memory import available_bytes
+from retgk.runtime.parallel import n_threads, run_tasks
 
 __all__ = ["FoundSubgraphs", "SubgraphTypes"]
 
 _TASK_COST = 1 << 22
 _MOST_ORDERS = 120  # of five nodes
+_BYTES_OF_ROW = 128  # 40 with its part of a hash table, three times while a table grows
 
 _Part = tuple[Ints, Ints, Ints, Codes]
 """Types, types of graphs, how often they have them, and sets of nodes with their types."""
@@ -118,16 +120,18 @@ class SubgraphTypes:
     ) -> tuple[Ints, list[_Part]]:
         """Number of entries of every graph, and what every task found."""
         k, connected = self.matchings.k, self.matchings.connected
-        graph, how = (batch.indptr, batch.indices, edges), (k, *self.bits, connected, keeps)
+        graph, most = (batch.indptr, batch.indices, edges), _room_for_rows(n_threads(n_jobs))
         costs = _steps(batch, k, connected)
         ranges = list(chunks(offsets(costs), _TASK_COST))
-        sizes = np.empty(len(batch), np.int64)
+        sizes = np.zeros(len(batch), np.int64)
         parts: list[_Part] = [_NOTHING] * len(ranges)
 
         def work(place: int, first: int, last: int) -> None:
+            how = (k, *self.bits, connected, keeps, most - sum(len(part[1]) for part in parts))
             parts[place] = count_subgraph_types(
                 first, last, batch.node_ptr, graph, codes, how, _orders(), sizes
             )
+            self._check_room(sizes[first:last], first)
 
         tasks = [(place, *own) for place, own in enumerate(ranges)]
         of_ranges = [float(costs[first:last].sum()) for first, last in ranges]
@@ -147,6 +151,18 @@ class SubgraphTypes:
         found = np.zeros((int(ptr[-1]), MAX_SUBGRAPH), np.int32)
         fill_automorphisms(types, self.bits, _orders(), ptr, found)
         return ptr, found
+
+    def _check_room(self, sizes: Ints, first: int) -> None:
+        """Raise if there was no room for the subgraphs of one of some graphs."""
+        if len(sizes) and sizes.min() < 0:
+            advice = "use a smaller k, or give fewer or smaller graphs"
+            if not self.matchings.connected:
+                advice = f"connected=True, or {advice}"
+            raise InvalidInputError(
+                f"graph {first + int(sizes.argmin())} has so many subgraphs of up to "
+                f"{self.matchings.k} nodes that their types do not fit into the free memory",
+                Remedy("fewer_graphs", advice),
+            )
 
     def _check_bits(self, codes: Codes, edges: Codes) -> None:
         """Raise if there are more labels than their bits can tell apart."""
@@ -188,6 +204,12 @@ _NOTHING = (
     np.empty(0, np.int64),
     np.empty((0, 1), np.int32),
 )
+
+
+def _room_for_rows(n_tasks: int) -> int:
+    """Rows of tables that each of so many tasks has room for."""
+    available = available_bytes()
+    return np.iinfo(np.int64).max if available is None else available // (_BYTES_OF_ROW * n_tasks)
 
 
 @cache

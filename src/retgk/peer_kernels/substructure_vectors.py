@@ -47,7 +47,8 @@ def pairs_in_graphs(counts: GraphCounts, ends: Any, least_graphs: int) -> Any:
     blocks = [matrix[:, start:stop] for start, stop in pairwise(ends)]
     # as floating-point numbers: squares of 32-bit numbers run over from 46,341 colours on
     n_pairs = sum(int(np.square(np.diff(b.tocsr().indptr).astype(float)).sum()) for b in blocks)
-    remedy = Remedy("fewer_graphs", "use a smaller n_iter, or fit fewer graphs")
+    advice = "use a larger min_graphs or a smaller n_iter, or fit fewer graphs"
+    remedy = Remedy("fewer_graphs", advice)
     check_room(16 * n_pairs, "the table of substructures that occur together", remedy)
     found = [
         (block.T @ block - diags_array(np.asarray(block.sum(axis=0)).ravel())) for block in blocks
@@ -59,8 +60,12 @@ def substructure_vectors(pairs: Any, n_components: int, n_negatives: float, seed
     r"""
     Vectors whose inner products are nearest to the shifted, positive PMI of pairs.
 
-    With :math:`S_{ij} = \max(0, \log \frac{n_{ij} n}{n_i n_j} - \log k)` for k negatives, vectors
-    are the rows of :math:`U \Lambda^{1/2}`, of the largest positive eigenvalues of S.
+    With :math:`S_{ij} = \max(0, \log \frac{n_{ij} n}{n_i n_j} - \log k)` for k negatives, they
+    minimise :math:`\sum_{ij} n_i n_j (S_{ij} - \langle e_i, e_j \rangle)^2`. Skip-gram meets a pair
+    as a negative sample with these weights: without them, most coordinates would be spent on the
+    rare substructures of a few large graphs. For :math:`N = \mathrm{diag}(n_i / n)` and the largest
+    positive eigenvalues of :math:`N^{1/2} S N^{1/2} = U \Lambda U^\top`, vectors are the rows of
+    :math:`N^{-1/2} U \Lambda^{1/2}`.
 
     Parameters
     ----------
@@ -93,8 +98,10 @@ def substructure_vectors(pairs: Any, n_components: int, n_negatives: float, seed
     if len(used):
         shape = (len(used), len(used))
         place_of_column = np.searchsorted(used, columns[kept])  # symmetric: the same are used
-        matrix = coo_array((values[kept], (places, place_of_column)), shape=shape).tocsr()
-        own = _factor(matrix, n_components, seed)
+        roots = np.sqrt(totals[used] / totals[used].sum())
+        weighted = values[kept] * roots[places] * roots[place_of_column]
+        matrix = coo_array((weighted, (places, place_of_column)), shape=shape).tocsr()
+        own = _factor(matrix, n_components, seed) / roots[:, np.newaxis]
         vectors = np.zeros((len(totals), own.shape[1]))
         vectors[used] = own
     return vectors
