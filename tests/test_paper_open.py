@@ -4,7 +4,7 @@ import gzip
 import json
 
 import pytest
-from benchmarks import report
+from benchmarks import paper_tables
 
 from retgk.paper.records import FORMAT
 from retgk.paper.report_text import open_sentence
@@ -119,8 +119,8 @@ def test_block_of_the_readme(everything, tmp_path, monkeypatch):
     lines = [json.dumps({"format": FORMAT, **record}) + "\n" for record in records]
     packed = tmp_path / "records.jsonl.gz"
     packed.write_bytes(gzip.compress("".join(lines).encode()))
-    monkeypatch.setattr(report, "PAPER_RECORDS", packed)
-    lines = report.paper_table().splitlines()
+    monkeypatch.setattr(paper_tables, "PAPER_RECORDS", packed)
+    lines = paper_tables.paper_table().splitlines()
     assert lines[3].startswith("| Table 2 | 18 |")
     assert lines[3].endswith("| 32 s† for 9 of 9 sets (paper, all: 49.9s) |")
     assert lines[-3].startswith("† taken beside accuracies: Table 1, RetGK_I on all; ")

@@ -351,7 +351,7 @@ def test_settings_to_choose_from(sets, tmp_path):
 
     def stopped(spec, *_):
         if spec["settings"]["n_iter"] == 1:
-            raise PeerFailure("did not finish")
+            raise PeerFailure("did not finish", by_limit=True)
         return peer_matrix(spec, tmp_path, Limits(60, 8000))
 
     with pytest.MonkeyPatch.context() as patch:

@@ -177,16 +177,17 @@ class Runner:
         self, cell: Cell, data: PaperSet, seed: int, matrices: list[Matrix]
     ) -> list[Option]:
         """Matrices of the settings to choose from; those that limits stop are no choice."""
-        options, stopped = [], []
+        options, stopped, by_limit = [], [], True
         for change, own in _candidates(cell):
             try:
                 matrices.append(self.matrix(own, data, seed))
             except PeerFailure as failure:
                 stopped.append(f"{change}: {failure}")
+                by_limit &= failure.by_limit
             else:
                 options.append(Option(change, np.asarray(matrices[-1].products)))
         if not options:
-            raise PeerFailure("; ".join(stopped))
+            raise PeerFailure("; ".join(stopped), by_limit)
         if stopped:
             facts = {**matrices[0].facts, "stopped": "; ".join(stopped)}
             matrices[0] = replace(matrices[0], facts=facts)
