@@ -363,7 +363,7 @@ BAD_BATCHES: list[tuple[Callable[[], Any], str]] = [
     (lambda: GraphBatch.concatenate([]), "there is no batch to concatenate"),
     (
         lambda: GraphBatch.concatenate([house(), house().without_labels()]),
-        r"batch 1 has no labels, batch 0 has some; give all the same with as_batch",
+        r"batch 1 has no labels, batch 0 has some; name them with as_batch",
     ),
     (
         lambda: GraphBatch.concatenate([house().without_labels(), house()]),

@@ -22,7 +22,7 @@ def stress(graph: GraphBatch, places: Any) -> float:
     import networkx as nx
 
     (made,) = to_networkx(graph)
-    steps = shortest_path(nx.to_scipy_sparse_array(made, weight=None), unweighted=True)
+    steps = shortest_path(nx.to_numpy_array(made, weight=None), unweighted=True)
     steps = np.where(np.isfinite(steps), steps, steps[np.isfinite(steps)].max() + 2)
     gaps = np.linalg.norm(places[:, None] - places[None], axis=2)
     off = ~np.eye(len(places), dtype=bool)

@@ -5,17 +5,14 @@ import re
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from retgk import (
     InvalidInputError,
     RetGKClassifier,
     RetGKRegressor,
-    load_model,
     load_tudataset,
     make_graph_classification,
-    save_model,
     to_networkx,
 )
 from retgk.errors import InputWarning
@@ -136,35 +133,6 @@ def test_estimates_beside_measured_times(name, approximate, seconds, data_folder
     model = RetGKClassifier(n_jobs=1)
     found = estimate(model, graphs, [NodeCandidate(50, None, None, "raw", 0)], size).seconds / 2
     assert seconds / 3 < found < 3 * seconds
-
-
-FITTED_KINDS = {
-    "a GraphBatch": DATA.graphs.without_labels(),
-    "a list of Graph objects of networkx": to_networkx(DATA.graphs.without_labels()),
-}
-TABLE = pd.DataFrame(np.zeros((5, 3)), columns=["a", "b", "c"])
-
-
-@pytest.mark.parametrize("kind", FITTED_KINDS)
-@pytest.mark.parametrize(
-    ("X", "came"),
-    [
-        (TABLE, r"a table of 3 columns: the table has 3 columns \('a', 'b', 'c'\)"),
-        (np.zeros((5, 3)), r"an array of numbers of shape \(5, 3\)"),
-        (np.zeros(5), r"an array of numbers of shape \(5,\)"),
-        ([[1.0, 2.0]], "a list of list objects"),
-        (None, "a NoneType"),
-    ],
-)
-def test_what_was_fitted_and_what_came(kind, X, came, tmp_path):
-    for make in (RetGKClassifier, RetGKRegressor):
-        model = make(**OPTIONS).fit(FITTED_KINDS[kind], DATA.targets)
-        save_model(model, tmp_path / "model.retgk")
-        for each in (model, load_model(tmp_path / "model.retgk")):
-            with pytest.raises(
-                InvalidInputError, match=f"was fitted on {kind}, but this is {came}"
-            ):
-                each.predict(X)
 
 
 def test_numbers_are_no_graphs_where_others_were_fitted():

@@ -88,7 +88,7 @@ def substructure_vectors(pairs: Any, n_components: int, n_negatives: float, seed
 
     entries = coo_array(pairs, dtype=np.float64)
     entries.eliminate_zeros()
-    rows, columns = entries.coords
+    rows, columns = entries.row, entries.col
     totals = np.asarray(entries.sum(axis=0)).ravel()
     ratios = entries.data * totals.sum() / (totals[rows] * totals[columns])
     values = np.log(ratios) - np.log(n_negatives)
