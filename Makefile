@@ -51,13 +51,13 @@ test-lowest: $(LOWEST)/.installed ## Run all tests with the lowest versions that
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/python -m pytest --numprocesses auto
 
 # What users may have set; programs that the tests start have it too. Settings that do not touch each other share a run.
+# test_cli_encodings.py starts programs in plain ASCII by itself.
 MODE_TESTS = $(BIN)/python -m pytest --numprocesses auto
 .PHONY: test-modes
 test-modes: $(STAMP) ## Run all tests in development mode with warnings as errors, then optimised in the C locale without a home
 	PYTHONDEVMODE=1 PYTHONWARNINGS=error $(MODE_TESTS)
 	@# a folder below a file cannot be made or written to, not even by root
 	PYTHONOPTIMIZE=1 LC_ALL=C HOME=$(CURDIR)/Makefile/home $(MODE_TESTS) -W ignore::pytest.PytestConfigWarning
-	LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 $(MODE_TESTS) tests/test_cli_encodings.py tests/test_cli_start.py
 
 # Inputs depend on SEED alone; failing ones are shown with their numbers and kept in fuzz-failures.
 SECONDS ?= 1800
