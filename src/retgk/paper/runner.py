@@ -60,7 +60,8 @@ class Runner:
 
     `sources` say where the sets are, and `cache` is the folder of matrices that are kept. `limits`
     are for peers, which run as `peer_program`. `splits` is the folder of the folds of the fair
-    protocol.
+    protocol. `last_set` has the graphs of the last cell, and `features_by_steps` their features; a
+    copy of a runner starts without them.
     """
 
     sources: Sources
@@ -68,9 +69,9 @@ class Runner:
     n_jobs: int | None = None
     limits: Limits = field(default_factory=Limits)
     peer_program: Sequence[str] = PROGRAM
-    _sets: dict[str, PaperSet] = field(default_factory=dict, repr=False)
     splits: Path | None = None
-    _features: dict[int, NodeFeatures] = field(default_factory=dict, repr=False)
+    last_set: dict[str, PaperSet] = field(default_factory=dict, init=False, repr=False)
+    features_by_steps: dict[int, NodeFeatures] = field(default_factory=dict, init=False, repr=False)
 
     def record(self, cell: Cell, repetition: int) -> Record:
         """
@@ -112,13 +113,13 @@ class Runner:
         uses = {use: cell.settings[use] for use in ("uses_labels", "uses_attributes")}
         uses |= {"deduplicate": cell.deduplicate, "seed": graph_seed(cell, repetition)}
         key = key_of({"dataset": cell.dataset, **uses})
-        if key not in self._sets:
-            self._sets.clear()
-            self._features.clear()
+        if key not in self.last_set:
+            self.last_set.clear()
+            self.features_by_steps.clear()
             data = load_paper_set(cell.dataset, self.sources, **uses)
             _check_edition(cell, data)
-            self._sets[key] = data
-        return self._sets[key]
+            self.last_set[key] = data
+        return self.last_set[key]
 
     def matrix(self, cell: Cell, data: PaperSet, seed: int = 0) -> Matrix:
         """
@@ -145,9 +146,9 @@ class Runner:
 
     def median_gamma(self, data: PaperSet, train: Ints, n_steps: int) -> float:
         """One over the median distance of nodes of training graphs."""
-        if n_steps not in self._features:
-            self._features[n_steps] = NodeFeatures(data.graphs, Walks(n_steps), self.n_jobs)
-        return median_gamma(self._features[n_steps], train)
+        if n_steps not in self.features_by_steps:
+            self.features_by_steps[n_steps] = NodeFeatures(data.graphs, Walks(n_steps), self.n_jobs)
+        return median_gamma(self.features_by_steps[n_steps], train)
 
     def _outcome(self, cell: Cell, data: PaperSet, seed: int, matrices: list[Matrix]) -> Outcome:
         """Folds of one repetition; the matrices that it took are added to a list."""
@@ -257,7 +258,7 @@ class Runner:
         """
         folder = self.cache / "timed"
         try:
-            yield replace(self, cache=folder, _sets={}, _features={})
+            yield replace(self, cache=folder)
         except PeerFailure:
             shutil.rmtree(folder, ignore_errors=True)
             raise
