@@ -85,14 +85,9 @@ def adjacency_of_blocks(
 
 def entries_of_edges(edges: Codes, node_ptr: Ints, adjacency: Adjacency) -> Ints:
     """Find the position of every edge, counted from 1, in ``adjacency.indices``."""
-    n_nodes = int(node_ptr[-1])
-    rows = np.repeat(np.arange(n_nodes), np.diff(adjacency.indptr))
-    keys = rows * n_nodes + (adjacency.indices + first_of_run(node_ptr)[rows])
-    sources, targets = edges.astype(np.int64) - 1
-    wanted = sources * n_nodes + targets
-    if np.array_equal(keys, wanted):  # as most files have it
-        return np.arange(len(keys))
-    entries: Ints = np.searchsorted(keys, wanted)
+    entries: Ints = _entries_of_edges(
+        edges[0], edges[1], first_of_run(node_ptr), adjacency.indptr, adjacency.indices
+    )
     return entries
 
 
@@ -173,6 +168,19 @@ def _first_misplaced_edge(
         if not first <= target < stop:
             return edge, graph, began
     return -1, graph, began
+
+
+@njit(cache=True, nogil=True)
+def _entries_of_edges(
+    sources: Any, targets: Any, first_nodes: Any, indptr: Any, indices: Any
+) -> Any:
+    entries = np.empty(len(sources), np.int64)
+    for edge in range(len(sources)):
+        source = sources[edge] - 1
+        target = targets[edge] - 1 - first_nodes[source]
+        start, end = indptr[source], indptr[source + 1]
+        entries[edge] = start + np.searchsorted(indices[start:end], target)
+    return entries
 
 
 @njit(cache=True, nogil=True)

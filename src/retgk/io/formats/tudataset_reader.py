@@ -210,7 +210,8 @@ def _adjacency(
         # Not grouped by graph, which is rare: read again, and sort.
     edges = _all_edges(file)
     # Stable, so that messages name the first line; ends out of range are reported below.
-    order = np.argsort(np.searchsorted(node_ptr, edges[0]), kind="stable")
+    first_nodes = first_of_run(node_ptr).take(edges[0] - 1, mode="clip")
+    order = np.argsort(first_nodes, kind="stable")
     sorted_file = file._replace(order=order)
     by_graph = edges.take(order, axis=1)  # in rows, as compiled code has it from files in order
     adjacency = adjacency_of_blocks([by_graph], node_ptr, sorted_file, bool(options.symmetrize))
