@@ -286,6 +286,16 @@ def test_the_figure_has_every_finished_method() -> None:
     assert ax.get_xscale() == "log"
 
 
+def test_numbers_of_numpy_are_numbers() -> None:
+    given = {"methods": ["size"], "groups": np.arange(40) // 4}
+    plain = compare(DATA, folds=2, repetitions=2, random_state=1, **given)
+    numpy = compare(
+        DATA, folds=np.int64(2), repetitions=np.int8(2), random_state=np.uint32(1), **given
+    )
+    assert numpy.facts == plain.facts
+    assert [fold["accuracy"] for fold in numpy.folds] == [fold["accuracy"] for fold in plain.folds]
+
+
 # Errors come before any work
 
 
@@ -307,7 +317,8 @@ def _no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"methods": {"mine": 3}}, "the method 'mine' is 3, which is no estimator"),
         ({"metrics": ["rmse"]}, "the metric rmse is for values.*pass task='regression'"),
         ({"metrics": ["acuracy"]}, "there is no metric 'acuracy'; did you mean accuracy"),
-        ({"folds": 1}, "folds=1 must be at least 2 folds"),
+        ({"folds": 1}, "folds must be a whole number from 2 on, got 1"),
+        ({"folds": []}, "folds has none"),
         ({"folds": 30}, "class 0 has 20 graphs for 30 folds; give fewer folds"),
         ({"folds": [([0, 1, 2], [2, 3])]}, "fold 0 trains on graph 2 and tests it"),
         ({"folds": [([0, 1], [99])]}, "the test part of fold 0 of cv names graph 99"),

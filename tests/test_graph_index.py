@@ -209,8 +209,9 @@ def test_a_graph_of_neighbours_is_extended(tmp_path: Path) -> None:
 
 def test_a_fitted_embedding_is_left_alone() -> None:
     before = EMBEDDING.maps_
-    assert new_index().fit(GRAPHS[:50]).embedding_ is EMBEDDING
+    index = new_index().fit(GRAPHS[:50])
     assert EMBEDDING.maps_ is before
+    np.testing.assert_array_equal(index.embedding_.transform(OTHERS), EMBEDDING.transform(OTHERS))
     unfitted = RetGKEmbedding(n_components=8, random_state=0)
     index = GraphIndex(unfitted).fit(GRAPHS[:50])
     assert not hasattr(unfitted, "maps_")
@@ -284,3 +285,13 @@ def test_a_folder_has_one_writer(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="is a file"):
         index.save(tmp_path / "file")
     assert os.listdir(tmp_path).count("manifest.json") == 0
+
+
+def test_the_given_embedding_may_be_used_for_other_things() -> None:
+    embedding = RetGKEmbedding(8, n_components=64, random_state=0).fit(GRAPHS[:60])
+    index = GraphIndex(embedding, keep_graphs=True).fit(GRAPHS[:60])
+    before = [index.query(OTHERS, 5, rerank=rerank).distances for rerank in (None, 9)]
+    embedding.set_params(n_steps=2, self_loop=5.0, depth=1).fit(OTHERS)
+    index.embedding_.set_params(n_steps=2, self_loop=5.0, depth=1)
+    after = [index.query(OTHERS, 5, rerank=rerank).distances for rerank in (None, 9)]
+    np.testing.assert_array_equal(after, before)

@@ -292,9 +292,11 @@ def test_labels_that_no_file_can_hold(tmp_path):
 
 
 def test_parameters_changed_after_fit(tmp_path):
-    model = RetGKKernel(8, random_state=0).fit(decorated_graphs()[0][:5]).set_params(n_steps=9)
-    with pytest.raises(InvalidInputError, match=r"cannot be saved.*'mean_0' is .*fit it again"):
-        save_model(model, tmp_path / "model.retgk")
+    model = RetGKKernel(8, random_state=0).fit(decorated_graphs()[0][:5])
+    save_model(model.set_params(n_steps=9), tmp_path / "model.retgk")
+    assert load_model(tmp_path / "model.retgk").n_steps == 8
+    with pytest.raises(InvalidInputError, match=r"cannot be saved.* n_jobs is 0; fit it again"):
+        save_model(model.set_params(n_jobs=0), tmp_path / "model.retgk")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from retgk import (
     ExponentialGraphKernel,
@@ -13,6 +14,8 @@ from retgk import (
     RetGKEmbedding,
     RetGKKernel,
     RetGKRegressor,
+    load_model,
+    save_model,
 )
 from retgk.engine.embedded.embedded_engine import EmbeddedEngine
 from retgk.engine.exact.exact_engine import ExactEngine
@@ -81,6 +84,22 @@ def test_every_parameter(name):
             model.set_params(**{parameter: value})
             for method, found in answers(model, graphs).items():
                 np.testing.assert_array_equal(found, expected[method], f"{parameter}={value}")
+        model.set_params(**{parameter: given[parameter]})
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_model_files_hold_what_was_fitted(name, tmp_path):
+    graphs = graphs_of_kind("both", 24)
+    model = clone(MODELS[name]).fit(graphs[:18], np.arange(18) % 2)
+    ask = model.predict if hasattr(model, "predict") else model.transform
+    expected, given = ask(graphs), model.get_params(deep=False)
+    for parameter in given.keys() & OTHER_VALUES.keys():
+        for value in OTHER_VALUES[parameter]:
+            model.set_params(**{parameter: value})
+            save_model(model, tmp_path / "model.retgk")
+            loaded = load_model(tmp_path / "model.retgk")
+            answer = getattr(loaded, ask.__name__)(graphs)
+            np.testing.assert_array_equal(answer, expected, f"{parameter}={value}")
         model.set_params(**{parameter: given[parameter]})
 
 

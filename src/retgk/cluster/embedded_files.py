@@ -20,7 +20,7 @@ from retgk.estimators.embedding import RetGKEmbedding
 from retgk.io.formats.graph_files import PathLike
 from retgk.persistence.container import array_digest
 from retgk.persistence.json_values import to_json
-from retgk.persistence.model_states import embedding_state
+from retgk.persistence.model_states import embedding_state, fitted_parameters
 from retgk.persistence.stored_parameters import parameters_to_json
 from retgk.runtime.cluster_tasks import check_client, results_in_order
 from retgk.runtime.file_locks import lock_at_once
@@ -162,7 +162,7 @@ def _description(
 ) -> dict[str, Any]:
     """What the vectors depend on: pieces that were begun with other things are not continued."""
     state = embedding_state(embedding)
-    parameters = parameters_to_json(embedding)
+    parameters = parameters_to_json(fitted_parameters(embedding))
     model = {
         "parameters": {
             name: parameters[name] for name in sorted(parameters.keys() - _SAME_VECTORS)

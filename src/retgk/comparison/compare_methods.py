@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -120,10 +121,7 @@ def compare(
     (['size', 'majority'], None)
     """
     check_metric_names(metrics)
-    if isinstance(random_state, bool) or not isinstance(random_state, int) or random_state < 0:
-        raise InvalidInputError(
-            f"random_state must be a whole number from 0 on, got {random_state!r}"
-        )
+    random_state = _whole("random_state", random_state, 0)
     data = training_set(graphs, y, None, groups)
     if data.targets.ndim != 1:
         raise InvalidInputError(
@@ -171,6 +169,12 @@ def comparison_on_folds(
     return comparison_of(plan, finished, failures)
 
 
+def _whole(name: str, value: Any, smallest: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < smallest:
+        raise InvalidInputError(f"{name} must be a whole number from {smallest} on, got {value!r}")
+    return int(value)
+
+
 def _outer_folds(
     targets: NDArray[Any],
     folds: Folds,
@@ -180,18 +184,15 @@ def _outer_folds(
     groups: NDArray[Any] | None,
 ) -> list[list[OuterFold]]:
     """Folds of every repetition, made or given."""
-    if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 1:
-        raise InvalidInputError(
-            f"repetitions must be a whole number from 1 on, got {repetitions!r}"
-        )
-    if isinstance(folds, int):
-        if isinstance(folds, bool) or folds < 2:
-            raise InvalidInputError(f"folds={folds!r} must be at least 2 folds")
-        seeds = range(seed, seed + repetitions)
-        return repeated_folds(targets, folds, seeds, regression=regression, groups=groups)
+    repetitions = _whole("repetitions", repetitions, 1)
+    if isinstance(folds, Integral):
+        n_folds, seeds = _whole("folds", folds, 2), range(seed, seed + repetitions)
+        return repeated_folds(targets, n_folds, seeds, regression=regression, groups=groups)
     if repetitions > 1:
         raise InvalidInputError("folds are given; leave out repetitions, or give their number")
     given = real_folds(folds, len(targets), seed)
+    if len(given) == 0:
+        raise InvalidInputError("folds has none; give a number of folds, or at least one")
     for number, (train, test) in enumerate(given):
         both = np.intersect1d(train, test)
         if len(both):

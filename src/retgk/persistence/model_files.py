@@ -28,6 +28,7 @@ from retgk.persistence.json_values import from_json, to_json
 from retgk.persistence.model_states import (
     classifier_state,
     embedding_state,
+    fitted_parameters,
     kernel_state,
     peer_state,
     regressor_state,
@@ -109,7 +110,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     description, arrays = _describe(model, "")
     with _context(f"the model cannot be saved to {path}", "fit it again with its parameters"):
-        _restore(description, dict(arrays), None)  # parameters that were changed after fit
+        _restore(description, dict(arrays), None)  # parameters may have become invalid since
     write_container(Path(path), {"retgk": __version__, "model": description}, arrays)
 
 
@@ -177,7 +178,7 @@ def _describe(model: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:
         arrays |= inner
     description = {
         "class": type(model).__name__,
-        "parameters": parameters_to_json(model),
+        "parameters": parameters_to_json(fitted_parameters(model)),
         "fitted": {name: to_json(value, name) for name, value in stored.values.items()},
         "output": getattr(model, "_sklearn_output_config", {}).get("transform"),
         "parts": parts,

@@ -1,5 +1,7 @@
 """The fitted state of every estimator, out of it and into it again."""
 
+from typing import Any
+
 import numpy as np
 
 from retgk.array_types import Ints
@@ -21,6 +23,7 @@ from retgk.walks.return_probabilities import Walks
 __all__ = [
     "classifier_state",
     "embedding_state",
+    "fitted_parameters",
     "kernel_state",
     "peer_state",
     "regressor_state",
@@ -32,6 +35,31 @@ __all__ = [
 ]
 
 _MAX_CANDIDATES = 1 << 30
+
+# Parameters that shape what is computed after `fit`, by the object that keeps them from then on.
+_OF_WALKS = ("n_steps", "method", "n_walks", "self_loop", "nodes")
+_OF_ENGINE = (
+    "structure_kernel",
+    "attribute_kernel",
+    "scale_attributes",
+    "depth",
+    "level_weights",
+    "tol",
+    "feature_map",
+    "n_components",
+    "frequencies",
+    "unknown_labels",
+    "dtype",
+)
+
+
+def fitted_parameters(model: Any) -> dict[str, Any]:
+    """Parameters of a model as it was fitted, whatever they were set to since."""
+    parameters: dict[str, Any] = model.get_params(deep=False)
+    if isinstance(model, RetGKKernel | RetGKEmbedding):
+        for keeper, names in ((model.walks_, _OF_WALKS), (model.engine_, _OF_ENGINE)):
+            parameters |= {name: getattr(keeper, name) for name in names if name in parameters}
+    return parameters
 
 
 def kernel_state(kernel: RetGKKernel) -> FittedState:

@@ -24,21 +24,20 @@ _MAX_SAMPLES = 1 << 26  # sets of nodes of a graph: seconds
 _MAX_SEED = (1 << 64) - 1
 
 
-def parameters_to_json(model: Any) -> dict[str, Any]:
+def parameters_to_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """
     Parameters of a model as JSON.
 
     Parameters
     ----------
-    model : estimator
-        The model.
+    parameters : mapping
+        By name.
 
     Returns
     -------
     dict
         By name, what `to_json` gives.
     """
-    parameters = model.get_params(deep=False)
     return {name: to_json(_storable(name, value), name) for name, value in parameters.items()}
 
 

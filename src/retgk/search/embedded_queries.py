@@ -1,5 +1,6 @@
 """What an index asks of an embedding: vectors of graphs, and exact distances of the same kernel."""
 
+from copy import deepcopy
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -42,7 +43,11 @@ def check_count(name: str, value: Any) -> None:
 def fitted_embedding(
     given: RetGKEmbedding | None, batch: GraphBatch, n_jobs: int | None, random_state: Any
 ) -> RetGKEmbedding:
-    """Embedding that was given, fitted if it is not yet; the default one if there is none."""
+    """
+    Embedding of an index: that which was given, fitted if it is not yet; else the default one.
+
+    It is a copy: what is done with the given one later changes no index.
+    """
     if given is None:
         given = RetGKEmbedding(
             feature_map="phases",
@@ -51,7 +56,7 @@ def fitted_embedding(
             n_jobs=n_jobs,
             random_state=random_state,
         )
-    fitted: RetGKEmbedding = given if hasattr(given, "maps_") else clone(given).fit(batch)
+    fitted: RetGKEmbedding = deepcopy(given) if hasattr(given, "maps_") else clone(given).fit(batch)
     if fitted.n_features_out_ > _MOST_FEATURES:
         raise InvalidInputError(
             f"the embedding has {fitted.n_features_out_} columns, more than the {_MOST_FEATURES} "
@@ -102,7 +107,7 @@ def check_rerank(embedding: RetGKEmbedding, k: int, rerank: Any, keep_graphs: bo
             "exact distances need the graphs, which this index does not hold; make it with "
             "keep_graphs=True"
         )
-    if embedding.n_attributes_ and embedding.scale_attributes == "standard":
+    if embedding.n_attributes_ and embedding.engine_.scale_attributes == "standard":
         raise InvalidInputError(
             'rerank knows attributes as they are; use scale_attributes="raw" or "drop" in the '
             "embedding"
@@ -117,9 +122,15 @@ def reranked(
     n_jobs: int | None,
 ) -> tuple[Floats, Ints]:
     """Exact distances of candidates, and the candidates, the nearest first."""
-    names = ("n_steps", "method", "n_walks", "self_loop", "scale_attributes", "depth")
-    options = {name: getattr(embedding, name) for name in (*names, "level_weights")}
-    options |= {
+    walks, engine = embedding.walks_, embedding.engine_
+    options = {
+        "n_steps": walks.n_steps,
+        "method": walks.method,
+        "n_walks": walks.n_walks,
+        "self_loop": walks.self_loop,
+        "scale_attributes": engine.scale_attributes,
+        "depth": engine.depth,
+        "level_weights": engine.level_weights,
         "structure_kernel": embedding.structure_kernel_,
         "attribute_kernel": embedding.attribute_kernel_,
         "n_jobs": n_jobs,
