@@ -287,6 +287,7 @@ def test_molecules_are_cut_between_lines(tmp_path: Path) -> None:
         ({"embedding": RetGKKernel()}, "must be a RetGKEmbedding, got RetGKKernel"),
         ({"piece_size": 0}, "piece_size must be a whole number"),
         ({"skip_invalid": True}, "skip_invalid cannot be given for files that are read in pieces"),
+        ({"bond_order": True}, "no option 'bond_order'; did you mean bond_orders"),
         ({"files": "missing.parquet"}, "there is no file .*missing"),
         ({"client": "tcp://host"}, "must be a dask.distributed.Client or None, got str"),
     ],

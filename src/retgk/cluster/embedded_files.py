@@ -17,7 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from retgk.cluster.file_pieces import FilePiece, file_pieces
 from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
+from retgk.io.converters.misplaced_keywords import check_keywords, keywords_of
 from retgk.io.formats.graph_files import PathLike
+from retgk.io.read_graphs import read_graphs
 from retgk.persistence.container import array_digest
 from retgk.persistence.json_values import to_json
 from retgk.persistence.model_states import embedding_state, fitted_parameters
@@ -93,6 +95,7 @@ def embed_files(
     (50, 8)
     """
     _check(embedding, piece_size)
+    check_keywords(options, keywords_of(read_graphs), "embed_files", {})
     check_client(client)
     target = Path(output)
     is_file = target.suffix == ".npy"
@@ -104,7 +107,7 @@ def embed_files(
     with _begun_folder(folder, _description(embedding, pieces, options)):
         parts = [folder / f"{number:05d}.npy" for number in range(len(pieces))]
         _write_missing(embedding, pieces, parts, (options, piece_size), client)
-        shape = (embedding.n_features_out_, np.dtype(embedding.dtype))
+        shape = (embedding.n_features_out_, np.dtype(embedding.engine_.dtype))
         n_rows = sum(len(_checked_part(part, *shape)) for part in parts)
         if is_file:
             _join(parts, target, n_rows, *shape)
