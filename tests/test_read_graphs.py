@@ -1,6 +1,7 @@
 """`read_graphs` reads every format that retgk writes or knows, and says what it cannot read."""
 
 import gzip
+import os
 import pickle
 import zipfile
 from pathlib import Path
@@ -203,3 +204,22 @@ def test_folders_without_or_with_too_many_graphs(tmp_path):
     message = "holds graphml and edges graphs; .*; say what it is with format="
     with pytest.raises(InvalidInputError, match=message):
         format_of(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+@pytest.mark.parametrize("ending", ["csv", "smi", "json", "parquet", "npy", "graphml", "zip", ""])
+def test_pipes_are_refused(tmp_path, ending):
+    """They would give their content to the first look at it, or never."""
+    pipe = tmp_path / f"graphs.{ending}"
+    os.mkfifo(pipe)
+    molecules = tmp_path / "molecules.smi"
+    molecules.write_text("CCO\nCCN\n")
+    held = os.open(pipe, os.O_RDWR)  # with somebody at the other end, opening does not wait
+    os.write(held, b"1\n2\n" * 4)
+    try:
+        with pytest.raises(InvalidInputError, match=r"is no regular file.*or give - for standard"):
+            read_graphs(pipe)
+        with pytest.raises(InvalidInputError, match="is no regular file"):
+            read_graphs(molecules, targets=pipe)
+    finally:
+        os.close(held)

@@ -15,6 +15,7 @@ from retgk.io.formats.graph_files import (
     ENDINGS_IN_FOLDER,
     Format,
     PathLike,
+    check_regular,
     format_of,
     matrix_paths,
     paths_to_read,
@@ -202,6 +203,7 @@ class _Source:
             raise InvalidInputError(
                 f"there is no file or folder {self.path}; load_tudataset loads collections by name"
             )
+        check_regular(self.path)
         if self.given_format not in (None, *get_args(Format)):
             raise InvalidInputError(
                 f"format must be one of {', '.join(get_args(Format))}, got {self.given_format!r}"

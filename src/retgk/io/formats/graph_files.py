@@ -25,6 +25,7 @@ __all__ = [
     "Format",
     "PathLike",
     "bare_name",
+    "check_regular",
     "format_of",
     "graph_files_in",
     "is_gzip",
@@ -246,8 +247,18 @@ def _may_be_smiles(line: str) -> bool:
     return _SMILES.fullmatch(text) is not None and _ATOM.search(text) is not None
 
 
+def check_regular(path: Path) -> None:
+    """Raise if a path is a pipe or a device: readers look at files more than once."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InvalidInputError(
+            f"{path} is no regular file, and would be read more than once; write it to a file "
+            "first, or give - for standard input where graphs are expected"
+        )
+
+
 def is_gzip(path: Path) -> bool:
     """Whether a file is compressed by gzip, whatever its name."""
+    check_regular(path)
     with path.open("rb") as stream:
         return stream.read(2) == b"\x1f\x8b"
 
