@@ -192,6 +192,15 @@ def test_constant_statistics_decide_nothing():
     assert found.p_value == 1.0
 
 
+def test_differences_up_to_rounding_are_ties():
+    statistics = np.array([[1 + 1e-9, 5.0], [1.0, 4.0], [1.0, 4.0], [2.0, 3.0]])
+    assert max_test(statistics).single.tolist() == [0.5, 0.25]
+    found = max_test(statistics, np.array([1e-8, 1e-8]))
+    assert found.single.tolist() == [1.0, 0.25]
+    assert found.p_value == found.adjusted.min()
+    assert max_test(statistics, 1.0).p_value == 1.0
+
+
 def test_adjusted_p_values_are_not_below_single_ones():
     statistics = np.random.default_rng(0).normal(size=(200, 5))
     found = max_test(statistics)

@@ -264,6 +264,10 @@ BAD = {
         lambda: two_sample_test(A, A, groups=[0] * 4 + [1] * 4),
         "nothing can be permuted within groups",
     ),
+    "groups of one pair": (
+        lambda: two_sample_test(A[:2], A[2:], groups=[0, 1, 0, 2]),
+        "too few graphs of different labels",
+    ),
     "permutations": (lambda: two_sample_test(A, A, n_permutations=0), "n_permutations must be"),
     "confidence": (lambda: two_sample_test(A, A, confidence=95), "confidence must be between"),
     "compare": (lambda: two_sample_test(A, A, compare="edges"), "compare must be one of both"),
@@ -280,6 +284,11 @@ BAD = {
     "y short": (lambda: association_test(A, [1.0]), "y must have one value for each of 4 graphs"),
     "y constant": (lambda: association_test(A, [1, 1, 1, 1]), "y is the same for all graphs"),
     "y infinite": (lambda: association_test(A, [1, 2, np.inf, 3]), "graph 2"),
+    "y too large": (
+        lambda: association_test(A, [1, 2, 3, 10**400], kind="number"),
+        "y must be numbers where kind='number'",
+    ),
+    "random state": (lambda: two_sample_test(A, A, random_state=-1), "random_state must be"),
     "y kind": (lambda: association_test(A, [1, 2, 3, 4], kind="ordinal"), "kind must be one of"),
     "few for y": (lambda: association_test(A[:3], [1, 2, 3]), "needs 4 or more"),
     "witness": (

@@ -9,13 +9,15 @@ from retgk.array_types import Floats
 from retgk.runtime.compiling import njit
 from retgk.runtime.parallel import run_tasks
 
-__all__ = ["median_squared_mmd", "typical_squared_mmd"]
+__all__ = ["ALIKE", "median_squared_mmd", "typical_squared_mmd"]
+
+ALIKE = 1e-12
+"""Share of the largest norm up to which squared distances of equal graphs are off by rounding."""
 
 
 SAMPLE_SIZE = 1 << 14
 SPREADS = (4.0, 16.0)  # standard deviations of a sample's ranks: wrong once in 10^4 times; never
 _ROWS_PER_TASK = 256
-_ALIKE = 1e-12  # of the largest norm: rounding, for graphs that are equal
 
 
 def typical_squared_mmd(
@@ -51,7 +53,7 @@ def typical_squared_mmd(
         median = median_squared_mmd(products, n_jobs)
     else:
         median = _weighted_median_squared_mmd(products, weights)
-    rounding = _ALIKE * norms.max(initial=0.0)
+    rounding = ALIKE * norms.max(initial=0.0)
     if median > rounding:
         return median
     rows, columns = np.tril_indices(len(norms), -1)

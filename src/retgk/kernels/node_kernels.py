@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
+from retgk.runtime.seeds import generator_from
 
 __all__ = [
     "ATTRIBUTE_KERNEL",
@@ -73,7 +74,7 @@ class _Scaled:
             Features of all nodes.
         node_ptr : ndarray of int64, shape (n_graphs + 1,)
             First node of every graph.
-        random_state : None, int or Generator
+        random_state : None, int, Generator or RandomState
             Draws the nodes for the median.
 
         Returns
@@ -282,7 +283,7 @@ def median_distance(points: Floats, node_ptr: NDArray[np.int64], random_state: A
         Features of all nodes.
     node_ptr : ndarray of int64, shape (n_graphs + 1,)
         First node of every graph.
-    random_state : None, int or Generator
+    random_state : None, int, Generator or RandomState
         Draws the nodes.
 
     Returns
@@ -295,7 +296,7 @@ def median_distance(points: Floats, node_ptr: NDArray[np.int64], random_state: A
     >>> median_distance(np.arange(6.0)[:, None], np.array([0, 6]), random_state=0)
     1.0
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator_from(random_state)
     sizes = np.diff(node_ptr)
     large = np.flatnonzero(sizes >= _NODES_PER_GRAPH)
     graphs = large if len(large) else np.arange(len(sizes))

@@ -11,6 +11,7 @@ from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.kernels.node_kernels import ATTRIBUTE_KERNEL, Delta, Laplacian
+from retgk.populations.effect_sizes import finite_or_none, squared_effect
 from retgk.populations.permutations import (
     Relabellings,
     check_room_for,
@@ -18,7 +19,7 @@ from retgk.populations.permutations import (
     permuted_statistics,
     step_down_p_values,
 )
-from retgk.populations.quadratic_forms import group_columns, group_form, within_variance
+from retgk.populations.quadratic_forms import group_columns, group_form
 from retgk.runtime.progress import progress_bar
 
 __all__ = ["NodeEvidence", "NodeTable", "affinities", "check_same_nodes", "node_table"]
@@ -108,7 +109,8 @@ class NodeTable:
     Attributes
     ----------
     effect : ndarray
-        Distance of the means of the groups at that node, in deviations within groups.
+        Distance of the means of the groups at that node, in deviations within groups; infinite
+        where groups differ and are each all alike.
     p_value : ndarray
         Of each node alone.
     corrected_p_value : ndarray
@@ -127,10 +129,10 @@ class NodeTable:
         return len(self.effect)
 
     def to_dict(self) -> dict[str, Any]:
-        """Columns as plain lists."""
+        """Columns as plain lists, for JSON: None stands for infinite effects."""
         return {
             "node": list(range(len(self))),
-            "effect": self.effect.tolist(),
+            "effect": [finite_or_none(value) for value in self.effect.tolist()],
             "p_value": self.p_value.tolist(),
             "corrected_p_value": self.corrected_p_value.tolist(),
             "mean_strengths": self.mean_strengths.tolist(),
@@ -164,10 +166,12 @@ def node_table(
             kernels = [_kernel_of_node(features, node) for node in nodes]
             forms = [group_form(kernel, codes, blocks) for kernel in kernels]
             statistics = permuted_statistics(forms, relabellings, n_jobs)
-            spreads = np.array([within_variance(kernel, codes) for kernel in kernels])
-            squared = np.maximum(statistics[0], 0.0) / np.where(spreads > 0, spreads, np.inf)
-            effects.append(np.sqrt(squared))
-            parts.append(max_test(statistics))
+            squared = [
+                squared_effect(form, kernel, codes)
+                for form, kernel in zip(forms, kernels, strict=True)
+            ]
+            effects.append(np.sqrt(np.maximum(squared, 0.0)))
+            parts.append(max_test(statistics, np.array([form.rounding for form in forms])))
             advance(len(nodes))
     standardised = np.hstack([part.standardised for part in parts])
     return NodeTable(

@@ -192,24 +192,29 @@ class MaxTest:
     adjusted: Floats
 
 
-def max_test(statistics: Floats) -> MaxTest:
+def max_test(statistics: Floats, rounding: Floats | float = 0.0) -> MaxTest:
     """
     Combine the columns of statistics, of which the first row is that of the data.
+
+    Statistics of a column that differ by no more than `rounding` are equal.
 
     Mean and deviation are those over all rows, the first among them, so that under exchangeable
     labels all rows are treated alike and the level of the combined test is kept.
     """
     spread = statistics.std(axis=0)
-    is_constant = spread <= _TIE * np.abs(statistics).max(axis=0, initial=0.0)
+    sizes = np.abs(statistics).max(axis=0, initial=0.0)
+    is_constant = spread <= np.maximum(rounding, _TIE * sizes)
+    spread = np.where(is_constant, 1.0, spread)
     centred = statistics - statistics.mean(axis=0)
-    standardised = np.where(is_constant, 0.0, centred / np.where(is_constant, 1.0, spread))
+    standardised = np.where(is_constant, 0.0, centred / spread)
+    least = standardised[0] - np.maximum(_TIE, rounding / spread)
     largest = standardised.max(axis=1)
     return MaxTest(
         standardised,
         largest,
-        float(np.mean(largest >= largest[0] - _TIE)),
-        np.mean(standardised >= standardised[0] - _TIE, axis=0),
-        np.mean(largest[:, None] >= standardised[0] - _TIE, axis=0),
+        float(np.mean(largest >= least.max())),
+        np.mean(standardised >= least, axis=0),
+        np.mean(largest[:, None] >= least, axis=0),
     )
 
 

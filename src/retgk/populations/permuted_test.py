@@ -120,7 +120,7 @@ class Work:
     ) -> PopulationTest:
         """Permute, and put together what was found."""
         statistics = permuted_statistics(forms, self.relabellings, self.settings.n_jobs)
-        test = max_test(statistics)
+        test = max_test(statistics, np.array([form.rounding for form in forms]))
         kernels = tuple(
             KernelResult(matrix.compare, matrix.bandwidth, matrix.depth, *map(float, numbers))
             for matrix, *numbers in zip(

@@ -13,9 +13,17 @@ from retgk.graphs.validation import check_alike
 from retgk.io.converters import GraphsLike, as_batch, batch_like
 from retgk.io.graph_dataset import missing_targets, target_array
 from retgk.kernels.node_kernels import Delta, Gaussian
-from retgk.populations.quadratic_forms import factor
+from retgk.populations.quadratic_forms import can_compare, factor
 
-__all__ = ["Blocks", "Grouping", "ValueKind", "blocks_of", "grouping_of", "value_columns"]
+__all__ = [
+    "Blocks",
+    "Grouping",
+    "ValueKind",
+    "blocks_of",
+    "check_comparable",
+    "grouping_of",
+    "value_columns",
+]
 
 ValueKind = Literal["auto", "number", "category"]
 
@@ -128,6 +136,15 @@ def blocks_of(groups: Any, pairs: Any, codes: Ints) -> Blocks:
     return Blocks("blocks", blocks)
 
 
+def check_comparable(codes: Ints, blocks: Blocks) -> None:
+    """Raise if blocks leave too few graphs side by side for a statistic of groups."""
+    if not can_compare(codes, blocks.codes):
+        raise InvalidInputError(
+            "blocks have too few graphs of different labels to see how much they vary; two labels "
+            "must meet in two blocks, or in one of three graphs or more"
+        )
+
+
 def _pairs(pairs: Any, codes: Ints) -> Ints:
     counts = np.bincount(codes)
     if len(counts) != 2:
@@ -178,6 +195,7 @@ def value_columns(y: Any, n_graphs: int, kind: Any) -> tuple[Floats, Ints]:
     if is_category:
         codes = np.unique(found[:, 0].astype(str), return_inverse=True)[1].reshape(-1)
     else:
+        found = _finite_numbers(found)
         codes = np.unique(found, axis=0, return_inverse=True)[1].reshape(-1)
     if codes.max() == 0:
         raise InvalidInputError("y is the same for all graphs; there is nothing to go with")
@@ -186,15 +204,21 @@ def value_columns(y: Any, n_graphs: int, kind: Any) -> tuple[Floats, Ints]:
     return factor(_number_kernel(found)), codes
 
 
-def _number_kernel(values: NDArray[Any]) -> Floats:
-    """Gaussian kernel of numbers at the median of their distances; columns are standardised."""
+def _finite_numbers(values: NDArray[Any]) -> Floats:
     try:
         numbers = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"y must be numbers where kind='number': {error}") from error
     if not np.isfinite(numbers).all():
         graph = int(np.argmax(~np.isfinite(numbers).all(axis=1)))
         raise InvalidInputError(f"y of graph {graph} is not finite; drop that graph")
+    return numbers
+
+
+def _number_kernel(numbers: Floats) -> Floats:
+    """Gaussian kernel of numbers at the median of their distances; columns are standardised."""
+    # exact, and squares of what it gives neither overflow nor vanish
+    numbers = np.ldexp(numbers, -np.frexp(np.abs(numbers).max(axis=0))[1])
     spread = numbers.std(axis=0)
     numbers = (numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     each = np.arange(len(numbers) + 1)

@@ -8,7 +8,7 @@ import numpy as np
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.populations.differences import NodeEvidence, NodeTable
-from retgk.populations.effect_sizes import EffectSize
+from retgk.populations.effect_sizes import EffectSize, finite_or_none
 
 __all__ = ["KernelResult", "PopulationTest"]
 
@@ -54,9 +54,9 @@ class PopulationTest:
     kernels : tuple of KernelResult
         What each kernel found.
     effect : EffectSize
-        Groups: distance of their means by the deviation of graphs within them. Association:
-        correlation of the kernels. With the mean of all kernels of graphs (of nodes, where only
-        those are compared), which is not chosen by the data.
+        Groups: distance of their means by the deviation of graphs within them, infinite if those
+        are all alike. Association: correlation of the kernels. With the mean of all kernels of
+        graphs (of nodes, where only those are compared), which is not chosen by the data.
     confidence : float or None
         Of the interval of the effect.
     compare : {"both", "graphs", "nodes"}
@@ -171,14 +171,15 @@ class PopulationTest:
         Returns
         -------
         dict
-            Everything but the statistics of all permutations.
+            Everything but the statistics of all permutations. JSON has no infinite numbers: an
+            infinite effect, or an infinite end of its interval, is None.
         """
         found: dict[str, Any] = {
             "kind": self.kind,
             "p_value": self.p_value,
             "statistic": self.statistic,
-            "effect": self.effect.value,
-            "effect_interval": [self.effect.low, self.effect.high],
+            "effect": finite_or_none(self.effect.value),
+            "effect_interval": [finite_or_none(self.effect.low), finite_or_none(self.effect.high)],
             "confidence": self.confidence,
             "compare": self.compare,
             "engine": self.engine,
@@ -231,6 +232,8 @@ class PopulationTest:
 
     def _effect_line(self) -> str:
         value, low, high = self.effect
+        if np.isinf(value):
+            return "The means differ, and graphs within groups are all alike: an infinite effect."
         if self.kind == "association":
             line = f"Correlation of the kernels {value:.3g}"
         else:

@@ -23,6 +23,7 @@ from retgk.populations.population_design import (
     Grouping,
     ValueKind,
     blocks_of,
+    check_comparable,
     grouping_of,
     value_columns,
 )
@@ -119,8 +120,9 @@ def two_sample_test(
     -----
     The effect is the distance of the two means by the deviation of graphs within populations, in
     the space of the mean of all kernels K_2 (of inner products, if only nodes are compared); its
-    interval comes from halves of the data. Return probabilities see neither the unit of weights
-    nor, on their own, the number of nodes.
+    interval comes from halves of the data. It is infinite where populations differ and the graphs
+    of each are all alike. Return probabilities see neither the unit of weights nor, on their own,
+    the number of nodes.
 
     Examples
     --------
@@ -230,7 +232,8 @@ def association_test(
     Parameters
     ----------
     graphs : GraphBatch or anything that `as_batch` takes
-        Four graphs or more.
+        Four graphs or more. The effect has an interval from eight on (with `groups`, eight in
+        each, or eight groups).
     y : array-like, shape (n_graphs,) or (n_graphs, n_values), optional
         Values; by default the targets of a data set.
     kind : {"auto", "number", "category"}, default="auto"
@@ -286,6 +289,7 @@ def _group_test(
     """Test groups of graphs; what can be wrong with them was checked."""
     if nodes_correspond:
         check_same_nodes(found.batch)
+    check_comparable(found.codes, blocks)
     work = Work.of(found.batch, found.codes, family, blocks, settings)
     forms = [group_form(kernel, found.codes, blocks.codes) for kernel in work.values]
     effect = group_effect(

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from retgk.array_types import Flags, Floats, Ints
+from retgk.kernels.medians import ALIKE
 
 __all__ = [
     "QuadraticForm",
     "association_form",
+    "can_compare",
     "factor",
     "group_columns",
     "group_form",
@@ -38,12 +40,16 @@ class QuadraticForm:
         What is relabelled.
     scale, offset : float
         Of the statistic.
+    rounding : float
+        How far off the statistic may be because the entries of the kernel are rounded; what does
+        not differ by more is equal.
     """
 
     matrix: Floats
     columns: Floats
     scale: float = 1.0
     offset: float = 0.0
+    rounding: float = 0.0
 
     def value(self) -> float:
         """Statistic of the labels as they are."""
@@ -70,9 +76,11 @@ def group_form(kernel: Floats, codes: Ints, blocks: Ints | None) -> QuadraticFor
     statistic of pairs.
     """
     columns = group_columns(codes)
+    rounding = _rounding(kernel)
     if blocks is not None:
         columns = columns[:, :1] if columns.shape[1] == 2 else columns  # the other is its negative
-        return _blocked_form(kernel, columns, blocks, 1.0 / _weight_of_blocks(columns, blocks))
+        scale = 1.0 / _weight_of_blocks(columns, blocks)
+        return _blocked_form(kernel, columns, blocks, scale, rounding)
     counts = columns.sum(axis=0)
     n = counts.sum()
     matrix = kernel.copy()
@@ -81,12 +89,29 @@ def group_form(kernel: Floats, codes: Ints, blocks: Ints | None) -> QuadraticFor
     weights = (n - 1) / (counts - 1)
     scale = 2.0 / (n**2 - (counts**2).sum())
     if len(counts) > 2:
-        return QuadraticForm(matrix, columns * np.sqrt(weights), scale, -scale * total)
-    # b = 1 - a and a^2 = a: both sums within groups are one form of a, which halves the work
-    diagonal = -2 * weights[1] * matrix.sum(axis=1)
+        return QuadraticForm(matrix, columns * np.sqrt(weights), scale, -scale * total, rounding)
+    # b = 1 - a and a^2 = a: both sums within groups are one form of a, which halves the work; a is
+    # the smaller group, else terms that cancel grow with the square of the number of graphs
+    smaller = int(counts.argmin())
+    weight = weights[1 - smaller]
+    diagonal = -2 * weight * matrix.sum(axis=1)
     matrix *= weights.sum()
     np.fill_diagonal(matrix, diagonal)
-    return QuadraticForm(matrix, columns[:, :1], scale, scale * (weights[1] - 1) * total)
+    offset = scale * (weight - 1) * total
+    return QuadraticForm(matrix, columns[:, [smaller]], scale, offset, rounding)
+
+
+def _rounding(kernel: Floats) -> float:
+    """Error of entries of a kernel, and of means of them."""
+    return ALIKE * float(max(kernel.max(), -kernel.min()))
+
+
+def can_compare(codes: Ints, blocks: Ints | None) -> bool:
+    """Whether there are graphs enough for the unbiased statistic of groups."""
+    columns = group_columns(codes)
+    if columns.sum(axis=0).min() < 2:
+        return False
+    return blocks is None or _weight_of_blocks(columns, blocks) > _NEGLIGIBLE
 
 
 def _weight_of_blocks(columns: Floats, blocks: Ints) -> float:
@@ -111,12 +136,15 @@ def association_form(kernel: Floats, columns: Floats, blocks: Ints | None) -> Qu
     centred within them, and the mean over all relabellings is taken off.
     """
     n = len(kernel)
+    rounding = _rounding(kernel) * float((columns**2).sum(axis=1).max())
     if blocks is not None:
-        return _blocked_form(kernel, columns, blocks, 1.0 / n**2)
-    return QuadraticForm(_u_centred(kernel), columns, 1.0 / (n * (n - 3)))
+        return _blocked_form(kernel, columns, blocks, 1.0 / n**2, rounding)
+    return QuadraticForm(_u_centred(kernel), columns, 1.0 / (n * (n - 3)), 0.0, rounding)
 
 
-def _blocked_form(kernel: Floats, columns: Floats, blocks: Ints, scale: float) -> QuadraticForm:
+def _blocked_form(
+    kernel: Floats, columns: Floats, blocks: Ints, scale: float, rounding: float
+) -> QuadraticForm:
     """Form of a kernel that is centred within blocks, less its mean over all relabellings."""
     matrix = _centred_columns(_centred_columns(kernel, blocks).T, blocks)
     matrix = (matrix + matrix.T) / 2
@@ -125,7 +153,7 @@ def _blocked_form(kernel: Floats, columns: Floats, blocks: Ints, scale: float) -
     # a block of one graph has a trace of zero, whatever it is divided by
     spreads = np.bincount(blocks, (_centred_columns(columns, blocks) * columns).sum(axis=1))
     mean = float((traces * spreads / np.maximum(counts - 1, 1)).sum())
-    return QuadraticForm(matrix, columns, scale, -scale * mean)
+    return QuadraticForm(matrix, columns, scale, -scale * mean, rounding)
 
 
 def _centred_columns(values: Floats, blocks: Ints) -> Floats:
@@ -164,14 +192,21 @@ def within_variance(kernel: Floats, codes: Ints) -> float:
 
 
 def kernel_correlation(kernel: Floats, columns: Floats, blocks: Ints | None) -> float:
-    """HSIC by the root of the HSIC of each side with itself; about 0 without an association."""
-    value = association_form(kernel, columns, blocks).value()
+    """
+    HSIC by the root of the HSIC of each side with itself; about 0 without an association.
+
+    It is 0 if either side is constant but for rounding.
+    """
+    form = association_form(kernel, columns, blocks)
+    other = columns @ columns.T
     if blocks is None:
-        sides = [_u_centred(matrix) for matrix in (kernel, columns @ columns.T)]
-        scale = 1.0 / (len(kernel) * (len(kernel) - 3))
+        own = _u_centred(other)
     else:
-        own = _centred_columns(columns, blocks)
-        form = association_form(kernel, columns, blocks)
-        sides, scale = [form.matrix, own @ own.T], form.scale
-    squared = float(np.vdot(sides[0], sides[0]) * np.vdot(sides[1], sides[1]))
-    return value / (scale * squared**0.5) if squared > 0 else 0.0
+        centred = _centred_columns(columns, blocks)
+        own = centred @ centred.T
+    norms = []
+    for side, given in ((form.matrix, kernel), (own, other)):
+        if np.abs(side).max() <= _rounding(given):
+            return 0.0
+        norms.append(float(np.linalg.norm(side)))
+    return form.value() / (form.scale * norms[0] * norms[1])

@@ -4,7 +4,9 @@ from numbers import Integral
 
 import numpy as np
 
-__all__ = ["MAX_SEED", "RandomState", "seed_from", "whole_seed"]
+from retgk.errors import InvalidInputError
+
+__all__ = ["MAX_SEED", "RandomState", "generator_from", "seed_from", "whole_seed"]
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 """What users pass as random_state."""
@@ -13,11 +15,24 @@ MAX_SEED = 2**63 - 1
 """Largest seed that estimators keep, and that model files hold."""
 
 
+def generator_from(random_state: RandomState) -> np.random.Generator:
+    """Generator of a seed or generator of any kind; anything else is an error."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(seed_from(random_state))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            "random_state must be an integer that is not negative, a Generator, a RandomState or "
+            f"None, got {random_state!r}"
+        ) from error
+
+
 def seed_from(random_state: RandomState) -> np.uint64:
     """Sixty-three random bits from a seed or generator of any kind."""
     if isinstance(random_state, np.random.RandomState):
         return np.uint64(random_state.randint(0, 2**63, dtype=np.int64))
-    return np.uint64(np.random.default_rng(random_state).integers(2**63))
+    return np.uint64(generator_from(random_state).integers(2**63))
 
 
 def whole_seed(random_state: RandomState, n_bits: int = 63) -> int:

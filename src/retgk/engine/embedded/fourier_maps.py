@@ -19,7 +19,7 @@ from retgk.kernels.node_kernels import (
     NodeKernel,
 )
 from retgk.runtime.parallel import single_threaded_blas
-from retgk.runtime.seeds import seed_from
+from retgk.runtime.seeds import generator_from, seed_from
 from retgk.walks.sampling import sample_nodes
 
 __all__ = [
@@ -135,7 +135,7 @@ def draw_fourier_map(
           coordinates, with independent lengths; each is still standard normal.
         - "quasi-random": z, :math:`z_0` and b from a scrambled Sobol sequence.
         All three are unbiased.
-    random_state : None, int or Generator
+    random_state : None, int, Generator or RandomState
         Seed.
 
     Returns
@@ -150,7 +150,7 @@ def draw_fourier_map(
     """
     if draw not in get_args(Draw):
         raise InvalidInputError(f"frequencies must be one of {get_args(Draw)}, got {draw!r}")
-    rng = np.random.default_rng(random_state)
+    rng = generator_from(random_state)
     dimension = sum(width for _, width in factors)
     is_laplacian = [isinstance(kernel, Laplacian) for kernel, _ in factors]
     normals, roots, turns = _SAMPLERS[draw](dimension, sum(is_laplacian), n_components, rng)

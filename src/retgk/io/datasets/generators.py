@@ -9,6 +9,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import offsets
 from retgk.io.graph_dataset import GraphDataset
+from retgk.runtime.seeds import RandomState, generator_from
 
 __all__ = [
     "FAMILIES",
@@ -117,7 +118,7 @@ def make_graph_classification(
     n_labels: int = 0,
     n_attributes: int = 0,
     n_nodes: tuple[int, int] = (20, 40),
-    random_state: int | np.random.Generator | None = None,
+    random_state: RandomState = None,
 ) -> GraphDataset:
     """
     Random graphs whose classes differ in structure, labels or attributes.
@@ -142,7 +143,7 @@ def make_graph_classification(
         Number of attributes per node.
     n_nodes : tuple of two ints, default=(20, 40)
         Least and largest number of nodes of a graph; at least 5.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Passed to :func:`numpy.random.default_rng`; an int gives the same graphs each time.
 
     Returns
@@ -158,7 +159,7 @@ def make_graph_classification(
     """
     _check_counts(n_nodes, n_labels=n_labels, n_attributes=n_attributes)
     _check_classes(n_graphs, n_classes, families, n_labels + n_attributes)
-    rng = np.random.default_rng(random_state)
+    rng = generator_from(random_state)
     targets = rng.permutation(np.arange(n_graphs) % n_classes)
     sizes = rng.integers(n_nodes[0], n_nodes[1], n_graphs, endpoint=True)
     pieces = [np.empty((0, 2), np.int64)]

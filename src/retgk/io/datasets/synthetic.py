@@ -8,6 +8,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.io.datasets.generators import Edges, connected_graph, distinct_edges, uniform_edges
 from retgk.io.graph_dataset import GraphDataset
+from retgk.runtime.seeds import RandomState, generator_from
 
 __all__ = ["make_synthetic", "make_synthie"]
 
@@ -31,7 +32,7 @@ def make_synthetic(
     n_graphs: int = 300,
     *,
     noise: float = 0.45,
-    random_state: int | np.random.Generator | None = None,
+    random_state: RandomState = None,
 ) -> GraphDataset:
     """
     Graphs by the recipe of SYNTHETIC (Feragen et al. 2013), as in SYNTHETICnew.
@@ -46,7 +47,7 @@ def make_synthetic(
         Number of graphs, half of them in each class.
     noise : float, default=0.45
         Standard deviation of the noise that is added to every attribute of every graph.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Passed to :func:`numpy.random.default_rng`; an int gives the same graphs each time.
 
     Returns
@@ -71,7 +72,7 @@ def make_synthetic(
     _check_n_graphs(n_graphs, 2)
     if not 0 <= noise < np.inf:
         raise InvalidInputError(f"noise must be a standard deviation, 0 or more, got {noise}")
-    rng = np.random.default_rng(random_state)
+    rng = generator_from(random_state)
     base = connected_graph(_BASE_NODES, _BASE_EDGES, rng)
     attributes = rng.normal(size=_BASE_NODES)
     by_class = np.stack([_permute_some(attributes, count, rng) for count in _N_PERMUTED])
@@ -88,9 +89,7 @@ def make_synthetic(
     return GraphDataset(graphs, targets, "synthetic", description)
 
 
-def make_synthie(
-    n_graphs: int = 400, *, random_state: int | np.random.Generator | None = None
-) -> GraphDataset:
+def make_synthie(n_graphs: int = 400, *, random_state: RandomState = None) -> GraphDataset:
     """
     Graphs by the recipe of Synthie (Morris et al. 2016).
 
@@ -105,7 +104,7 @@ def make_synthie(
     ----------
     n_graphs : int, default=400
         Number of graphs, a quarter of them in each class.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Passed to :func:`numpy.random.default_rng`; an int gives the same graphs each time.
 
     Returns
@@ -134,7 +133,7 @@ def make_synthie(
     15
     """
     _check_n_graphs(n_graphs, 4)
-    rng = np.random.default_rng(random_state)
+    rng = generator_from(random_state)
     variants = _seed_variants(rng)
     pools = _attribute_pools(rng)
     targets = rng.permutation(np.arange(n_graphs) % 4)
