@@ -78,5 +78,33 @@ def test_errors():
         HashGraphKernel().fit(graphs_of_kind("labels"))
     with pytest.raises(InvalidInputError, match=r"the graphs have 0 attributes a node, the fitted"):
         HashGraphKernel(2).fit(graphs).transform(graphs.without_attributes())
-    with pytest.raises(InvalidInputError, match=r"bin_width=1e-12 is too small"):
+    message = r"bin_width=1e-12 is too small .* bins; use a larger one"
+    with pytest.raises(InvalidInputError, match=f"{message}$"):
         HashGraphKernel(2, bin_width=1e-12).fit(graphs)
+    with pytest.raises(InvalidInputError, match=f"{message}, or standardize=True$"):
+        HashGraphKernel(2, bin_width=1e-12, standardize=False).fit(graphs)
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_a_constant_column_is_not_stretched(base):
+    """The mean of many 0.1 is not 0.1: rounding is no deviation to divide by."""
+    graphs = graphs_of_kind("structure", 30)
+    attributes = np.full((graphs.n_nodes, 1), 0.1)
+    assert attributes.std() > 0
+    kernel = HashGraphKernel(5, base=base, random_state=0).fit(graphs.with_attributes(attributes))
+    usual = kernel.transform(graphs.with_attributes(attributes))
+    near = kernel.transform(graphs.with_attributes(attributes + 1e-7))
+    np.testing.assert_array_equal(near, usual)
+    far = kernel.transform(graphs.with_attributes(attributes + 0.1))
+    assert 0.3 < far.diagonal().mean() <= 1.0
+
+
+def test_new_attributes_far_from_all():
+    graphs = graphs_of_kind("attributes")
+    small = graphs.with_attributes(1e-200 * graphs.attributes)
+    kernel = HashGraphKernel(2, random_state=0).fit(small)
+    with pytest.raises(InvalidInputError, match=r"bin_width=1.0 is too small .* a larger one$"):
+        kernel.transform(graphs.with_attributes(1e140 * graphs.attributes))
+    np.testing.assert_array_equal(
+        kernel.transform(small), HashGraphKernel(2, random_state=0).fit(graphs).transform(graphs)
+    )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from retgk import (
+    Gaussian,
     GraphBatch,
     InvalidInputError,
     Laplacian,
@@ -12,6 +13,7 @@ from retgk import (
     RetGKEmbedding,
     RetGKKernel,
     RetGKRegressor,
+    ShortestPathKernel,
     make_graph_classification,
 )
 from retgk.engine.node_features import NodeFeatures
@@ -79,6 +81,25 @@ def test_medians_take_any_scale(scale):
     expected = RetGKKernel(**options).fit_transform(DATA.graphs.with_attributes(NORMAL))
     found = RetGKKernel(**options).fit_transform(DATA.graphs.with_attributes(scale * NORMAL))
     np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-170, 1e-300])
+@pytest.mark.parametrize("kernel", [Gaussian("median"), Laplacian("median")])
+@pytest.mark.parametrize("model", [RetGKKernel, RetGKEmbedding, ShortestPathKernel])
+def test_medians_whose_squares_are_no_numbers(model, kernel, scale):
+    """They are neither zero, as of nodes that are all alike, nor an overflow."""
+    graphs = DATA.graphs.with_attributes(scale * NORMAL)
+    message = r"the median distance of nodes is .*e-\d+, whose square is too small .*; scale the"
+    with pytest.raises(InvalidInputError, match=message):
+        model(attribute_kernel=kernel, random_state=0).fit(graphs)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e140])
+def test_standardized_attributes_take_any_scale(scale):
+    options = {"random_state": 0, "scale_attributes": "standard", "tol": 0}
+    expected = RetGKKernel(**options).fit_transform(DATA.graphs.with_attributes(NORMAL))
+    found = RetGKKernel(**options).fit_transform(DATA.graphs.with_attributes(scale * NORMAL))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("tol", [0, 1e-6, 1e-4])

@@ -4,6 +4,7 @@ import warnings
 from functools import cache
 from importlib.util import find_spec
 from itertools import combinations, takewhile
+from math import comb
 
 import networkx as nx
 import numpy as np
@@ -123,18 +124,36 @@ def test_shortest_paths_with_attributes(labelled, weighted, kernel):
 
 
 @pytest.mark.parametrize("model", [ShortestPathKernel, None])
-def test_sums_in_another_order_are_the_same_length(model):
+@pytest.mark.parametrize("unit", [1.0, 1e-290, 1e-300, 1e-306, 1e300])
+def test_sums_in_another_order_are_the_same_length(model, unit):
     """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in binary."""
     edges = [[0, 1], [1, 2], [2, 3]]
     graphs = GraphBatch.from_edges(
         [4, 4],
         edges + [[i + 4, j + 4] for i, j in edges],
-        [0.1, 0.2, 0.3, 0.3, 0.2, 0.1],
+        unit * np.array([0.1, 0.2, 0.3, 0.3, 0.2, 0.1]),
         attributes=np.zeros((8, 1)),
         symmetrize=True,
     )
     kernel = ShortestPathKernel() if model else ShortestPathKernel(attribute_kernel=Laplacian(1.0))
     np.testing.assert_array_equal(kernel.fit_transform(graphs), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("model", [ShortestPathKernel, None])
+def test_lengths_next_to_powers_of_ten(model):
+    """What is a little less than a power of ten has another number of digits before the point."""
+    kernel = ShortestPathKernel() if model else ShortestPathKernel(attribute_kernel=Laplacian(1.0))
+    powers = 10.0 ** np.arange(-304.0, 300.0, 4.0)
+    n_graphs = 2 * len(powers)
+    graphs = GraphBatch.from_edges(
+        [2] * n_graphs,
+        np.arange(2 * n_graphs).reshape(-1, 2),
+        np.concatenate([powers, powers * (1 - 1e-13)]),
+        attributes=np.zeros((2 * n_graphs, 1)),
+        symmetrize=True,
+    )
+    found = kernel.fit_transform(graphs)
+    np.testing.assert_array_equal(found, np.tile(np.eye(len(powers)), (2, 2)))
 
 
 def test_median_of_attributes_needs_a_seed():
@@ -218,6 +237,17 @@ def test_few_sets_are_all_looked_at(k):
     counts = np.array([counted_by_hand(matrix, kernel.graphlets_) for matrix in matrices])
     expected = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     np.testing.assert_allclose(kernel.features(matrices).toarray(), expected, rtol=1e-14)
+
+
+def test_stars_cost_no_more_than_their_edges():
+    """With the square of the largest degree, the first of these would take hours."""
+    for n_leaves, k, place in ((1_000_000, 3, 2), (65_000, 4, 5)):
+        leaves = np.arange(1, n_leaves + 1)
+        edges = np.stack([np.zeros_like(leaves), leaves], axis=1)
+        found = graphlet_counts(GraphBatch.from_edges(n_leaves + 1, edges, symmetrize=True), k)[0]
+        assert found[0] == comb(n_leaves, k)
+        assert found[place] == comb(n_leaves, k - 1)
+        assert np.count_nonzero(found) == 2
 
 
 @pytest.mark.parametrize("n_nodes", [60, 2100])

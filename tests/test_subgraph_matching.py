@@ -191,3 +191,56 @@ def test_no_room_for_subgraphs(connected, monkeypatch):
     with pytest.raises(InvalidInputError, match=rf"graph 1 has so many subgraphs.*; {advice}"):
         kernel.transform(graphs)
     assert kernel.transform(graphs[:1]).shape == (1, 2)
+
+
+def star(n_leaves, loops=0):
+    edges = [[0, leaf] for leaf in range(1, n_leaves + 1)] + [[i, i] for i in range(loops)]
+    return GraphBatch.from_edges(n_leaves + 1, edges, symmetrize=True)
+
+
+@pytest.mark.parametrize("attribute_kernel", [None, Bridge(1.0)])
+def test_more_subgraphs_than_can_be_counted(attribute_kernel):
+    """One graph is one compiled call, which no key stops: it is refused before it begins."""
+    graphs = GraphBatch.concatenate([star(4), star(500), star(100)])
+    graphs = graphs.with_attributes(np.zeros((graphs.n_nodes, 1)))
+    kernel = SubgraphMatchingKernel(attribute_kernel=attribute_kernel)
+    message = r"graph 1 has at least 2.6e\+09 connected subgraphs of 5 nodes, which take about"
+    with pytest.raises(InvalidInputError, match=rf"{message}.*: use k=4, or leave the graph out"):
+        kernel.fit(graphs)
+    with pytest.raises(InvalidInputError, match=message):
+        kernel.fit(graphs[0]).transform(graphs)
+    kernel = SubgraphMatchingKernel(connected=False, attribute_kernel=attribute_kernel)
+    with pytest.raises(InvalidInputError, match=r"2.6e\+11 subgraphs of.*use connected=True, k=3,"):
+        kernel.fit(graphs)
+
+
+@pytest.mark.parametrize("connected", [True, False])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+def test_fewest_subgraphs_are_never_too_many(k, connected, monkeypatch):
+    """What is refused has so many subgraphs; of stars and complete graphs none is missed."""
+    complete = nx.to_numpy_array(nx.complete_graph(7))
+    extremes = [star(8), star(8, loops=9), as_batch([complete]), as_batch([complete + np.eye(7)])]
+    for graph in [*extremes, *random_graphs(0, labelled=False).without_edge_labels()]:
+        kernel = SubgraphMatchingKernel(k, connected=connected).fit(graph)
+        types, codes = kernel.engine_.counter.types, np.zeros(graph.n_nodes, np.int32)
+        counted = types.find(graph, codes, 1)
+        n_sets = counted.counts[types.sizes(counted.types)[counted.columns] == k].sum()
+        monkeypatch.setattr(subgraph_types, "_MOST_SUBGRAPHS", n_sets)
+        types.find(graph, codes, 1)
+        if any(graph is one for one in extremes):
+            monkeypatch.setattr(subgraph_types, "_MOST_SUBGRAPHS", n_sets - 1)
+            with pytest.raises(InvalidInputError, match="graph 0 has at least"):
+                types.find(graph, codes, 1)
+        monkeypatch.undo()
+
+
+def test_more_matchings_than_can_be_added_up():
+    graphs = GraphBatch.concatenate([star(4), star(40)])
+    graphs = graphs.with_attributes(np.zeros((graphs.n_nodes, 1)))
+    kernel = SubgraphMatchingKernel(attribute_kernel=Bridge(1.0))
+    message = r"graph 1 has 2e\+11 matchings of up to 5 nodes with itself, .* use a smaller k"
+    with pytest.raises(InvalidInputError, match=message):
+        kernel.fit(graphs)
+    with pytest.raises(InvalidInputError, match=message):
+        kernel.fit(graphs[0]).transform(graphs)
+    kernel.set_params(k=3).fit(graphs)

@@ -104,8 +104,10 @@ def column_spreads(attributes: Floats) -> Floats:
     """Standard deviation of every column; 0 where rounding is all that differs."""
     if len(attributes) == 0:
         return np.zeros(attributes.shape[1])
-    deviations = attributes.std(axis=0)
-    largest = np.abs(attributes).max(axis=0, initial=0.0)
+    largest = np.maximum(attributes.max(axis=0), -attributes.min(axis=0))
+    # powers of two change no digit, and squares of the smallest numbers are no longer zero
+    units = np.ldexp(1.0, np.minimum(-np.frexp(largest)[1], 1000))
+    deviations = (attributes * units).std(axis=0) / units
     return np.where(deviations > 1e-12 * largest, deviations, 0.0)
 
 

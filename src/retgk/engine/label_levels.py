@@ -11,11 +11,13 @@ from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import gather_runs
-from retgk.refinement.label_refinement import LabelRefinement, NeighbourhoodTable
+from retgk.refinement.label_refinement import (
+    LabelRefinement,
+    NeighbourhoodTable,
+    check_rounds,
+)
 
 __all__ = ["LabelLevels", "Levels", "check_depth"]
-
-DEPTHS = range(65)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,10 +138,7 @@ class LabelLevels:
 
 def check_depth(depth: Any, level_weights: Any) -> None:
     """Raise unless these are a depth of refinement and weights of its levels."""
-    if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth not in DEPTHS:
-        raise InvalidInputError(
-            f"depth must be a whole number between 0 and {DEPTHS[-1]}, got {depth!r}"
-        )
+    check_rounds(depth)
     if level_weights is None:
         return
     weights = np.asarray(level_weights, np.float64)

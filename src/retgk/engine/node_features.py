@@ -12,12 +12,13 @@ from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
 from retgk.graphs.missing_values import check_numbers
 from retgk.graphs.ragged import chunks, gather_runs, graph_of, offsets
+from retgk.kernels.node_kernels import Polynomial
 from retgk.walks.return_probabilities import Walks
 from retgk.walks.sampling import sample_nodes
 
-__all__ = ["MAX_ATTRIBUTE", "NodeFeatures", "largest_attribute"]
+__all__ = ["NodeFeatures", "check_polynomial", "largest_attribute"]
 
-MAX_ATTRIBUTE = 1e150
+_MAX_ATTRIBUTE = 1e150
 """Squares of differences of larger attributes, and sums of these, would not be numbers."""
 
 _PIECE_NODES = 1 << 17  # nodes whose probabilities are in memory at a time: 50 MB
@@ -67,7 +68,7 @@ class NodeFeatures:
     def check_attributes(self) -> None:
         """Raise where an attribute is so large that squares of differences are no numbers."""
         attributes = self.batch.attributes
-        if attributes.size and max(attributes.max(), -attributes.min()) > MAX_ATTRIBUTE:
+        if attributes.size and max(attributes.max(), -attributes.min()) > _MAX_ATTRIBUTE:
             raise InvalidInputError(
                 f"{largest_attribute(self.batch)}, which is too large to compute with; if it "
                 "stands for a missing value, fill it in, else scale the attributes"
@@ -176,3 +177,12 @@ def largest_attribute(batch: GraphBatch) -> str:
         f"graph {graph}: attribute {column} of node {node - batch.node_ptr[graph]} is "
         f"{batch.attributes[node, column]:g}"
     )
+
+
+def check_polynomial(kernel: object, points: Floats, batch: GraphBatch) -> None:
+    """Raise if a kernel is a polynomial that is too large for points of these nodes."""
+    if isinstance(kernel, Polynomial) and kernel.largest_value(points) > _MAX_ATTRIBUTE:
+        raise InvalidInputError(
+            f"{largest_attribute(batch)}, at which {kernel} is too large to compute with; scale "
+            "the attributes, or choose a smaller gamma or degree"
+        )

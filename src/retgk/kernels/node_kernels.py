@@ -27,6 +27,7 @@ Bandwidth = float | Literal["median", "dimension"]
 
 _NODES_PER_GRAPH = 5
 _MAX_SAMPLE = 4000
+_LEAST_DISTANCE = 1e-145  # its square has all digits
 _ALIKE = 1e-12  # of the largest coordinate: rounding, for nodes that are equal
 
 
@@ -89,7 +90,14 @@ class _Scaled:
         return self
 
     def _from_median(self, points: Floats, node_ptr: NDArray[np.int64], random_state: Any) -> float:
-        return 1.0 / median_distance(points, node_ptr, random_state)
+        distance = median_distance(points, node_ptr, random_state)
+        if distance < _LEAST_DISTANCE:
+            raise InvalidInputError(
+                f"{type(self).__name__}: the median distance of nodes is {distance:.3g}, whose "
+                "square is too small to compute with; scale the attributes, so that they are "
+                "closer to one"
+            )
+        return 1.0 / distance
 
 
 @dataclass(frozen=True)
@@ -317,7 +325,10 @@ def _median_of_pairs(points: Floats) -> float:
     n_points = len(points)
     if n_points == 1:
         return 1.0
-    squared = pdist(np.asarray(points, np.float64), "sqeuclidean")
+    # in a unit that is a power of two, which changes no digit: squares of any distance are numbers
+    exponent = np.frexp(np.abs(points).max())[1]
+    points = np.ldexp(np.asarray(points, np.float64), -exponent)
+    squared = pdist(points, "sqeuclidean")
     # sorted, the matrix has a zero for every point, and then each distance of a pair twice
     middle = np.array([(n_points**2 - 1) // 2, n_points**2 // 2])
     places = np.maximum(middle - n_points, 0) // 2
@@ -325,6 +336,6 @@ def _median_of_pairs(points: Floats) -> float:
     median = np.where(middle < n_points, 0.0, np.sqrt(squared[places])).mean()
     rounding = _ALIKE * np.abs(points).max()
     if median > rounding:
-        return float(median)
+        return float(np.ldexp(median, exponent))
     different = squared[squared > rounding**2]
-    return float(np.sqrt(np.median(different))) if len(different) else 1.0
+    return float(np.ldexp(np.sqrt(np.median(different)), exponent)) if len(different) else 1.0

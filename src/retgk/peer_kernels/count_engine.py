@@ -15,6 +15,7 @@ from retgk.peer_kernels.count_products import (
     self_products,
 )
 from retgk.peer_kernels.graph_counts import GraphCounts, Postings, restored_postings
+from retgk.peer_kernels.graph_norms import check_norms
 
 __all__ = ["CountEngine", "Counter", "is_of_counts"]
 
@@ -66,8 +67,14 @@ class CountEngine:
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> Self:
         """Keep the counts of the fitted graphs."""
         counts = self.counter.fit(batch, n_jobs)
-        self.norms, self.postings = self_products(counts, self.summand), counts.postings()
+        self.norms, self.postings = self._own_products(counts), counts.postings()
         return self
+
+    def _own_products(self, counts: GraphCounts) -> Floats:
+        """Kernel of every graph with itself, or an error if one is no number."""
+        norms = self_products(counts, self.summand)
+        check_norms(norms, self.normalize)
+        return norms
 
     def matrix(self, n_jobs: int | None) -> Floats:
         """Kernel matrix of the fitted graphs."""
@@ -76,14 +83,14 @@ class CountEngine:
     def compare(self, batch: GraphBatch, n_jobs: int | None) -> Floats:
         """Kernel matrix of new graphs, one row each, with the fitted ones."""
         rows = self.counter.counts(batch, n_jobs)
-        norms = self_products(rows, self.summand), self.norms
+        norms = self._own_products(rows), self.norms
         return new_products(rows, self.postings, norms, self.summand, self.normalize, n_jobs)
 
     def own_values(self, batch: GraphBatch | None, n_jobs: int | None) -> Floats:
         """Kernel of every graph with itself, before it is normalized; of fitted ones by default."""
         if batch is None:
             return self.norms.copy()
-        return self_products(self.counter.counts(batch, n_jobs), self.summand)
+        return self._own_products(self.counter.counts(batch, n_jobs))
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
         """Counts of graphs in the columns of the fitted ones, as a csr_array."""

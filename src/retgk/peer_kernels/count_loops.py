@@ -182,15 +182,16 @@ def add_dense_minima(first, last, dense_rows, dense, is_lower, out):
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
-def finish_tile(rows, columns, norms, is_normalized, out):
-    """Divide one tile on or below the diagonal by the norms, and mirror it."""
+def finish_tile(rows, columns, norms, parts, is_normalized, out):
+    """Divide one tile on or below the diagonal by the norms, whose parts are given; mirror it."""
+    units, rest = parts
     for g in range(rows[0], rows[1]):
         for h in range(columns[0], min(columns[1], g + 1)):
             value = out[g, h]
             if g == h:
                 value = norms[g]
             if is_normalized:
-                scale = np.sqrt(norms[g] * norms[h])
-                value = value / scale if scale > 0 else 0.0
+                scale = np.sqrt(rest[g] * rest[h])
+                value = value * units[g] * units[h] / scale if scale > 0 else 0.0
             out[g, h] = value
             out[h, g] = value

@@ -22,6 +22,7 @@ from retgk.peer_kernels.count_loops import (
     row_costs,
 )
 from retgk.peer_kernels.graph_counts import GraphCounts, Postings
+from retgk.peer_kernels.graph_norms import NormParts, divide_by_norms
 from retgk.runtime.memory import check_room
 from retgk.runtime.parallel import run_tasks, single_threaded_blas
 
@@ -41,7 +42,8 @@ _EXACT = 2.0**53
 def self_products(counts: GraphCounts, summand: Summand) -> Floats:
     """Kernel of every graph with itself, over all of its columns."""
     own = counts.counts
-    return counts.row_sums(np.square(own) if summand == "products" else own)
+    with np.errstate(over="ignore"):  # `check_norms` says it better
+        return counts.row_sums(np.square(own) if summand == "products" else own)
 
 
 def fitted_products(
@@ -54,10 +56,10 @@ def fitted_products(
     # what one graph alone has is in its norm
     _add_all(postings.rows(least_graphs=2), postings, norms, summand, True, n_jobs, out)
     borders = [*range(0, n_graphs, _ROWS), n_graphs]
-    tiles = list(pairwise(borders))
+    tiles, parts = list(pairwise(borders)), tuple(NormParts.of(norms))
 
     def finish(rows: tuple[int, int], columns: tuple[int, int]) -> None:
-        finish_tile(rows, columns, norms, normalize, out)
+        finish_tile(rows, columns, norms, parts, normalize, out)
 
     tasks = [(rows, columns) for rows in tiles for columns in tiles if columns <= rows]
     run_tasks(finish, tasks, [1.0] * len(tasks), n_jobs, "kernel values")
@@ -80,8 +82,7 @@ def new_products(
     largest = np.maximum(norms[0].max(initial=0.0), norms[1])
     _add_all(rows, postings, largest, summand, False, n_jobs, out)
     if normalize:
-        scale = np.sqrt(np.outer(*norms))
-        np.divide(out, scale, out=out, where=scale > 0)
+        divide_by_norms(out, *norms)
     return out
 
 

@@ -12,6 +12,7 @@ from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import offsets
 from retgk.peer_kernels.graph_counts import GraphCounts
+from retgk.peer_kernels.graph_norms import divide_by_norms
 from retgk.peer_kernels.graphlets import GraphletCounter
 from retgk.peer_kernels.path_counter import PathCounter
 from retgk.peer_kernels.substructure_vectors import pairs_in_graphs, substructure_vectors
@@ -182,10 +183,9 @@ class DeepEngine:
         check_room(8 * len(rows) * len(self.vectors), "the kernel matrix", remedy)
         # einsum in place of @: BLAS may give other last bits for other numbers of rows
         out: Floats = np.einsum("ic,jc->ij", rows, self.vectors)
-        if not self.normalize:
-            return out
-        scale = np.sqrt(np.outer(_squares(rows), _squares(self.vectors)))
-        return np.divide(out, scale, out=np.zeros_like(out), where=scale > 0)
+        if self.normalize:
+            divide_by_norms(out, _squares(rows), _squares(self.vectors))
+        return out
 
     def matrix(self, n_jobs: int | None) -> Floats:  # noqa: ARG002
         """Kernel matrix of the fitted graphs."""

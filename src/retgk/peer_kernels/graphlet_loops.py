@@ -43,15 +43,29 @@ def _n_set(word):
 
 
 @njit(nogil=True)
-def _larger_neighbours(u, first, indptr, indices, degrees, found):
-    """Neighbours of larger degree, or of a larger number where degrees are equal."""
+def _is_larger(v, u, degrees):
+    """Whether a node has the larger degree, or the larger number where degrees are equal."""
+    return degrees[v] > degrees[u] or (degrees[v] == degrees[u] and v > u)
+
+
+@njit(nogil=True)
+def _larger_neighbours(first, n, indptr, indices, degrees):
+    """
+    Larger neighbours of every node, each edge once, as offsets and nodes.
+
+    There are few, even of a node that has many neighbours: loops over them do not take the squares
+    of large degrees.
+    """
+    ptr = np.zeros(n + 1, np.int64)
+    found = np.empty(indptr[first + n] - indptr[first], np.int64)
     n_found = 0
-    for i in range(indptr[first + u], indptr[first + u + 1]):
-        v = indices[i]
-        if degrees[v] > degrees[u] or (degrees[v] == degrees[u] and v > u):
-            found[n_found] = v
-            n_found += 1
-    return found[:n_found]
+    for u in range(n):
+        for i in range(indptr[first + u], indptr[first + u + 1]):
+            if _is_larger(indices[i], u, degrees):
+                found[n_found] = indices[i]
+                n_found += 1
+        ptr[u + 1] = n_found
+    return ptr, found[:n_found]
 
 
 @njit(nogil=True)
@@ -67,18 +81,18 @@ def _n_triangles(bits, n_words):
 
 
 @njit(nogil=True)
-def _n_cliques(first, n_nodes, indptr, indices, degrees):
+def _n_cliques(n_nodes, ptr, larger):
     """
     Cliques of four nodes.
 
-    A clique is a triangle among the larger neighbours of its smallest node, which are few.
+    A clique is a triangle among the larger neighbours of its smallest node.
     """
-    place_of, found = np.full(n_nodes, -1, np.int64), np.empty(n_nodes, np.int64)
+    place_of = np.full(n_nodes, -1, np.int64)
     bits = np.empty((0, 0), np.uint64)
     total = 0
     for u in range(n_nodes):
-        larger = _larger_neighbours(u, first, indptr, indices, degrees, found)
-        width = len(larger)
+        own = larger[ptr[u] : ptr[u + 1]]
+        width = len(own)
         if width < 3:
             continue
         n_words = (width + 63) // 64
@@ -86,36 +100,63 @@ def _n_cliques(first, n_nodes, indptr, indices, degrees):
             bits = np.empty((2 * width, 2 * n_words), np.uint64)
         bits[:width, :n_words] = np.uint64(0)
         for a in range(width):
-            place_of[larger[a]] = a
+            place_of[own[a]] = a
         for a in range(width):
-            v = larger[a]
-            for i in range(indptr[first + v], indptr[first + v + 1]):
-                b = place_of[indices[i]]
-                if b > a:
-                    bits[a, b >> 6] |= np.uint64(1) << np.uint64(b & 63)
+            for i in range(ptr[own[a]], ptr[own[a] + 1]):
+                b = place_of[larger[i]]
+                if b >= 0:
+                    low, high = min(a, b), max(a, b)
+                    bits[low, high >> 6] |= np.uint64(1) << np.uint64(high & 63)
         total += _n_triangles(bits[:width], n_words)
         for a in range(width):
-            place_of[larger[a]] = -1
+            place_of[own[a]] = -1
     return total
 
 
 @njit(nogil=True)
-def _count_common(u, first, indptr, indices, shared, seen):
-    """Count the neighbours that a node has in common with others; gives those it has some with."""
-    n_seen = 0
-    for i in range(indptr[first + u], indptr[first + u + 1]):
-        v = indices[i]
-        if v == u:
-            continue
-        for j in range(indptr[first + v], indptr[first + v + 1]):
-            w = indices[j]
-            if w == v or w == u:  # noqa: PLR1714, SIM109
+def _count_triangles(n_nodes, ptr, larger, of_nodes, of_edges):
+    """Count the triangles of every node, and of every edge in the order of larger neighbours."""
+    place_of = np.full(n_nodes, -1, np.int64)
+    for u in range(n_nodes):
+        for i in range(ptr[u], ptr[u + 1]):
+            place_of[larger[i]] = i
+        for i in range(ptr[u], ptr[u + 1]):
+            v = larger[i]
+            for j in range(ptr[v], ptr[v + 1]):
+                third = place_of[larger[j]]
+                if third >= 0:
+                    of_edges[i] += 1
+                    of_edges[j] += 1
+                    of_edges[third] += 1
+                    of_nodes[u] += 1
+                    of_nodes[v] += 1
+                    of_nodes[larger[j]] += 1
+        for i in range(ptr[u], ptr[u + 1]):
+            place_of[larger[i]] = -1
+
+
+@njit(nogil=True)
+def _n_squares(first, n, indptr, indices, degrees):
+    """Cycles of four nodes, each from its largest one: two ways to the node opposite to it."""
+    shared, seen = np.zeros(n, np.int64), np.empty(n, np.int64)
+    total = 0
+    for u in range(n):
+        n_seen = 0
+        for i in range(indptr[first + u], indptr[first + u + 1]):
+            v = indices[i]
+            if not _is_larger(u, v, degrees):
                 continue
-            if shared[w] == 0:
-                seen[n_seen] = w
-                n_seen += 1
-            shared[w] += 1
-    return seen[:n_seen]
+            for j in range(indptr[first + v], indptr[first + v + 1]):
+                w = indices[j]
+                if w != v and _is_larger(u, w, degrees):
+                    if shared[w] == 0:
+                        seen[n_seen] = w
+                        n_seen += 1
+                    shared[w] += 1
+        for k in range(n_seen):
+            total += shared[seen[k]] * (shared[seen[k]] - 1) // 2
+            shared[seen[k]] = 0
+    return total
 
 
 @njit(nogil=True)
@@ -144,41 +185,35 @@ def count_subgraphs(first_graph, last_graph, node_ptr, indptr, indices, k, sums)
     Self-loops are left out.
     """
     for g in range(first_graph, last_graph):
-        first, n = node_ptr[g], node_ptr[g + 1] - node_ptr[g]
-        degrees, shared, seen = np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64)
+        first, n, own = node_ptr[g], node_ptr[g + 1] - node_ptr[g], sums[g]
+        degrees = np.zeros(n, np.int64)
         for u in range(n):
             for i in range(indptr[first + u], indptr[first + u + 1]):
                 degrees[u] += indices[i] != u
-        edges = wedges = triangles = claws = paths = paws = squares = diamonds = np.int64(0)
+        ptr, larger = _larger_neighbours(first, n, indptr, indices, degrees)
+        edges, of_nodes, of_edges = len(larger), np.zeros(n, np.int64), np.zeros_like(larger)
+        _count_triangles(n, ptr, larger, of_nodes, of_edges)
+        wedges = triangles = claws = paths = paws = diamonds = np.int64(0)
         for u in range(n):
-            d, at_node = degrees[u], 0
-            edges += d
+            d = degrees[u]
             wedges += d * (d - 1) // 2
             claws += d * (d - 1) * (d - 2) // 6
-            others = _count_common(u, first, indptr, indices, shared, seen)
-            for i in range(indptr[first + u], indptr[first + u + 1]):
-                v = indices[i]
-                if v != u:
-                    paths += (d - 1) * (degrees[v] - 1)
-                    at_node += shared[v]
-                    diamonds += shared[v] * (shared[v] - 1) // 2
-            triangles += at_node
-            paws += at_node // 2 * (d - 2)
-            for other in others:
-                squares += shared[other] * (shared[other] - 1) // 2
-                shared[other] = 0
-        # every one of these was met from each of its nodes, edges or corners
-        edges, triangles, own = edges // 2, triangles // 6, sums[g]
+            triangles += of_nodes[u]
+            paws += of_nodes[u] * (d - 2)
+            for i in range(ptr[u], ptr[u + 1]):
+                paths += (d - 1) * (degrees[larger[i]] - 1)
+                diamonds += of_edges[i] * (of_edges[i] - 1) // 2
+        triangles //= 3
         if k == 3:
             _fill_cubic(n, edges, wedges, triangles, own)
             continue
         _fill_quartic(n, edges, wedges, triangles, own)
         own[5] = claws
-        own[6] = paths // 2 - 3 * triangles
+        own[6] = paths - 3 * triangles
         own[7] = paws
-        own[8] = squares // 4
-        own[9] = diamonds // 2
-        own[10] = _n_cliques(first, n, indptr, indices, degrees) if triangles > 3 else 0
+        own[8] = _n_squares(first, n, indptr, indices, degrees)
+        own[9] = diamonds
+        own[10] = _n_cliques(n, ptr, larger) if triangles > 3 else 0
 
 
 @njit(nogil=True)

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from retgk.array_types import Codes, Floats, Ints
+from retgk.engine.attribute_scaling import column_spreads
 from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
@@ -90,7 +91,7 @@ class HashCounter:
         n_attributes = attributes.shape[1]
         self.means, self.deviations = np.zeros(n_attributes), np.ones(n_attributes)
         if self.standardize:
-            self.means, deviations = attributes.mean(axis=0), attributes.std(axis=0)
+            self.means, deviations = attributes.mean(axis=0), column_spreads(attributes)
             self.deviations = np.where(deviations > 0, deviations, 1.0)
         self.directions = rng.normal(size=(self.n_hashes, n_attributes))
         self.shifts = rng.uniform(0.0, self.bin_width, self.n_hashes)
@@ -104,7 +105,8 @@ class HashCounter:
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> GraphCounts:
         """Counts of all hash functions; each has a run of columns of its own."""
-        points = (batch.attributes - self.means) / self.deviations
+        with np.errstate(over="ignore"):  # no bin has such a number, which is an error below
+            points = (batch.attributes - self.means) / self.deviations
         plain, parts = batch.without_attributes(), []
         with progress_bar("hashed graphs", self.n_hashes) as advance:
             for place, counter in enumerate(self.counters):
@@ -127,12 +129,15 @@ class HashCounter:
     def _hashes(self, points: Floats, place: int, codes: Codes) -> Ints:
         """Labels of nodes: the hash of attributes and the label that they have."""
         # einsum in place of @: BLAS may give other last bits for other numbers of rows
-        projected = np.einsum("nd,d->n", points, self.directions[place])
-        bins = np.floor((projected + self.shifts[place]) / self.bin_width)
-        if np.abs(bins).max(initial=0.0) >= _MOST_BINS:
+        with np.errstate(over="ignore", invalid="ignore"):
+            projected = np.einsum("nd,d->n", points, self.directions[place])
+            bins = np.floor((projected + self.shifts[place]) / self.bin_width)
+        if not np.abs(bins).max(initial=0.0) < _MOST_BINS:
+            is_raw = (self.deviations == 1).all() and not self.means.any()
+            other = ", or standardize=True" if is_raw else ""
             raise InvalidInputError(
                 f"bin_width={self.bin_width} is too small for these attributes: they would fall "
-                f"into more than {_MOST_BINS} bins; use a larger one, or standardize=True"
+                f"into more than {_MOST_BINS} bins; use a larger one{other}"
             )
         return np.asarray(bins.astype(np.int64) * _MOST_BINS + codes)
 

@@ -12,10 +12,13 @@ from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import offsets
 from retgk.peer_kernels.matching_loops import fill_matchings
 from retgk.peer_kernels.pair_engine import ColouredNodes, PairEngine, taken_offsets
-from retgk.peer_kernels.subgraph_types import SubgraphTypes
+from retgk.peer_kernels.subgraph_types import FoundSubgraphs, SubgraphTypes
 from retgk.runtime.memory import check_room
 
 __all__ = ["MatchedGraphs", "MatchingEngine"]
+
+_MOST_MATCHINGS = 1e11  # of two graphs, which are one compiled call: nothing stops it but its end
+_PER_MINUTE = 6e9  # measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +83,9 @@ class MatchingEngine(PairEngine):
     ) -> MatchedGraphs:
         """Find the subgraphs; they are counted first, as they may be too many to keep."""
         find = self.types.fit if is_fit else self.types.find
-        n_subgraphs = int(find(batch, codes, n_jobs).counts.sum())
+        counted = find(batch, codes, n_jobs)
+        _check_matchings(counted, self.types.matchings.k)
+        n_subgraphs = int(counted.counts.sum())
         remedy = Remedy("fewer_graphs", f"{self.fewer}, or use a smaller k")
         check_room(16 * self.types.matchings.k * n_subgraphs, "the list of subgraphs", remedy)
         found = find(batch, codes, n_jobs, keeps=True)
@@ -138,6 +143,20 @@ class MatchingEngine(PairEngine):
         self.types.restore(state)
         self.graphs = _restored_graphs(state, nodes, self.types)
         return self
+
+
+def _check_matchings(found: FoundSubgraphs, k: int) -> None:
+    """Raise if a graph has more matchings with itself than can be added up in some minutes."""
+    graphs = np.repeat(np.arange(len(found.ptr) - 1), np.diff(found.ptr))
+    matchings = np.square(found.counts.astype(np.float64)) * found.types[found.columns, 2]
+    totals = np.bincount(graphs, matchings)
+    if totals.max(initial=0.0) > _MOST_MATCHINGS:
+        graph = int(totals.argmax())
+        raise InvalidInputError(
+            f"graph {graph} has {totals[graph]:.2g} matchings of up to {k} nodes with itself, "
+            f"which take about {totals[graph] / _PER_MINUTE:,.0f} minutes: use a smaller k, leave "
+            "attributes and weights of edges out, or leave the graph out"
+        )
 
 
 _ARRAYS = ("ptr", "columns", "set_ptr", "nodes", "indptr", "indices", "edge_weights")

@@ -8,12 +8,14 @@ import numpy as np
 
 from retgk.array_types import Codes, Floats, Ints
 from retgk.engine.fitted_state import FittedState
+from retgk.engine.node_features import check_polynomial
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import chunks
 from retgk.graphs.validation import check_alike, warn_of_unknown_labels
 from retgk.kernels.node_kernels import Bridge, NodeKernel
 from retgk.peer_kernels.attribute_checks import check_attributes
+from retgk.peer_kernels.graph_norms import check_norms, divide_by_norms
 from retgk.peer_kernels.stored_colours import colour_values, restored_colours
 from retgk.refinement.first_colours import FirstColours, Start
 from retgk.runtime.memory import check_room
@@ -119,6 +121,7 @@ class PairEngine(ABC):
         self.fitted_kernel = self.node_kernel and self.node_kernel.fitted(
             batch.attributes, batch.node_ptr, self.random_state
         )
+        check_polynomial(self.fitted_kernel, batch.attributes, batch)
         self.graphs = self.taken(batch, codes, True, n_jobs)
         self.norms = self._own_products(self.graphs, n_jobs)
         return self
@@ -148,7 +151,7 @@ class PairEngine(ABC):
         return out
 
     def _own_products(self, graphs: Any, n_jobs: int | None) -> Floats:
-        """Kernel of every graph with itself."""
+        """Kernel of every graph with itself, or an error if one is no number."""
         out = np.zeros(len(graphs))
 
         def work(graph: int) -> None:
@@ -156,6 +159,7 @@ class PairEngine(ABC):
 
         tasks = [(graph,) for graph in range(len(graphs))]
         run_tasks(work, tasks, np.diff(graphs.node_ptr).astype(float).tolist(), n_jobs, "norms")
+        check_norms(out, self.normalize)
         return out
 
     def matrix(self, n_jobs: int | None) -> Floats:
@@ -168,19 +172,19 @@ class PairEngine(ABC):
     def compare(self, batch: GraphBatch, n_jobs: int | None) -> Floats:
         """Kernel matrix of new graphs, one row each, with the fitted ones."""
         graphs = self._new_graphs(batch, n_jobs)
-        out = self._rows(graphs, self.graphs, False, n_jobs)
-        return self._normalized(out, self._own_products(graphs, n_jobs))
+        norms = self._own_products(graphs, n_jobs)
+        return self._normalized(self._rows(graphs, self.graphs, False, n_jobs), norms)
 
     def _normalized(self, out: Floats, norms: Floats) -> Floats:
-        if not self.normalize:
-            return out
-        scale = np.sqrt(np.outer(norms, self.norms))
-        return np.divide(out, scale, out=np.zeros_like(out), where=scale > 0)
+        if self.normalize:
+            divide_by_norms(out, norms, self.norms)
+        return out
 
     def _new_graphs(self, batch: GraphBatch, n_jobs: int | None) -> Any:
         if self.fitted_kernel is not None:
             check_alike(batch, batch.has_labels, self.graphs.attributes.shape[1])
             check_attributes(batch)
+            check_polynomial(self.fitted_kernel, batch.attributes, batch)
         codes = self.first.colours(batch)
         if self.start == "labels":
             warn_of_unknown_labels(batch.label_names, self.first.names)

@@ -74,7 +74,8 @@ class PathCounter:
         sizes = np.empty(len(batch), np.int64)
         costs = search_costs(batch)
         ranges = list(chunks(offsets(costs), _TASK_COST))
-        parts: list[tuple[Ints, Floats, Floats]] = [_NOTHING] * len(ranges)
+        # one at least: no graphs have no tasks
+        parts: list[tuple[Ints, Floats, Floats]] = [_NOTHING] * max(len(ranges), 1)
 
         def work(task: int, first: int, last: int) -> None:
             span = (first, last, batch.node_ptr, graph)

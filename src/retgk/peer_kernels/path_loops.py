@@ -87,13 +87,24 @@ def _empty_heap(indptr, first, n_nodes, is_weighted):
 
 
 @njit(nogil=True)
+def _powers_of_ten(exponent):
+    """Two numbers whose product is ten to some power, which may be too large for one number."""
+    over = 200.0 if exponent > 300.0 else 0.0
+    return 10.0**over, 10.0 ** (exponent - over)
+
+
+@njit(nogil=True)
 def _rounded(length):
     """Ten significant digits: sums of the same weights in another order are the same length."""
-    unit = 10.0 ** (9.0 - np.floor(np.log10(length)))
-    if unit == 0.0 or not np.isfinite(unit):
+    exponent = 9.0 - np.floor(np.log10(length))
+    if not np.isfinite(exponent):
         return length
-    value = np.rint(length * unit)
-    return value / unit
+    first, second = _powers_of_ten(exponent)
+    digits = np.rint(length * first * second)
+    if digits >= 1e10:  # as a number that is a little larger is written
+        digits = 1e9
+        first, second = _powers_of_ten(exponent - 1.0)
+    return digits / second / first
 
 
 @njit(nogil=True)

@@ -95,6 +95,8 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
         if not isinstance(engine.normalize, bool | np.bool_):
             raise InvalidInputError(f"normalize must be True or False, got {engine.normalize!r}")
         batch = as_batch(X)
+        if len(batch) == 0:
+            raise InvalidInputError("there are no graphs to fit; give at least one")
         engine.fit(batch, self.n_jobs)
         intake = GraphIntake(batch.reading, batch.is_weighted)
         return self.set_fitted(engine, intake, batch.n_attributes)

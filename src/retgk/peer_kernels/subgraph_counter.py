@@ -52,7 +52,8 @@ class SubgraphCounter:
     def _weighted(self, found: FoundSubgraphs) -> GraphCounts:
         """Counts that are weighted; those that weigh nothing are left out."""
         size_weights = self.types.matchings.size_weights[self.types.sizes(found.types) - 1]
-        scales: Floats = np.sqrt(found.types[:, 2] * size_weights)
+        with np.errstate(over="ignore"):  # `check_norms` says it better
+            scales: Floats = np.sqrt(found.types[:, 2] * size_weights)
         values = found.counts.astype(np.float64) * scales[found.columns]
         is_kept = values > 0
         columns = found.columns[is_kept].astype(np.int32)

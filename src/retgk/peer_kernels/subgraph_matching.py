@@ -72,7 +72,8 @@ class SubgraphMatchingKernel(PeerKernel):
     Where nodes and edges either agree or not, the sum over matchings of two graphs is a sum over
     types of subgraphs, of the product of both counts and the number of automorphisms. Subgraphs are
     then counted graph by graph: the cost grows with the number of graphs, and for each graph with
-    the number of its (connected) subgraphs, of which a node of degree d has about d^(k-1).
+    the number of its (connected) subgraphs, of which a node of degree d has about d^(k-1). A graph
+    with more than 1e9 of them, or 1e11 matchings of the kind below, is refused.
     `features` gives the counts, times the roots of automorphisms and weights, as a sparse matrix.
 
     With a kernel of attributes or weights, subgraphs of the same type are matched pair by pair: the

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from retgk.array_types import Codes, Ints
+from retgk.array_types import Codes, Floats, Ints
 from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.ragged import chunks, offsets
+from retgk.graphs.ragged import chunks, first_of_run, offsets
 from retgk.graphs.slicing import read_only
 from retgk.peer_kernels.matchings import MAX_SUBGRAPH, Matchings, restored_matchings
 from retgk.peer_kernels.subgraph_loops import count_subgraph_types, fill_automorphisms
@@ -24,6 +24,8 @@ __all__ = ["FoundSubgraphs", "SubgraphTypes"]
 
 _TASK_COST = 1 << 22
 _MOST_ORDERS = 120  # of five nodes
+_MOST_SUBGRAPHS = 1e9  # of a graph, which is one compiled call: nothing stops it but its end
+_PER_MINUTE = 1e8  # measured
 _BYTES_OF_ROW = 128  # 40 with its part of a hash table, three times while a table grows
 
 _Part = tuple[Ints, Ints, Ints, Codes]
@@ -96,6 +98,7 @@ class SubgraphTypes:
         has_edge_labels = self.matchings.uses_edge_labels and batch.has_edge_labels
         own_edges = read_only(edges if has_edge_labels else np.empty(0, np.int32))
         self._check_bits(codes, own_edges)
+        self._check_work(batch)
         sizes, parts = self._counted(batch, codes, own_edges, keeps, n_jobs)
         places = offsets([len(part[0]) for part in parts])
         entries, n_sets, sets = (
@@ -124,7 +127,8 @@ class SubgraphTypes:
         costs = _steps(batch, k, connected)
         ranges = list(chunks(offsets(costs), _TASK_COST))
         sizes = np.zeros(len(batch), np.int64)
-        parts: list[_Part] = [_NOTHING] * len(ranges)
+        # one at least: no graphs have no tasks
+        parts: list[_Part] = [_nothing(k)] * max(len(ranges), 1)
 
         def work(place: int, first: int, last: int) -> None:
             how = (k, *self.bits, connected, keeps, most - sum(len(part[1]) for part in parts))
@@ -164,6 +168,25 @@ class SubgraphTypes:
                 Remedy("fewer_graphs", advice),
             )
 
+    def _check_work(self, batch: GraphBatch) -> None:
+        """Raise if a graph has more subgraphs than can be counted in some minutes."""
+        k, connected = self.matchings.k, self.matchings.connected
+        fewest = _fewest_subgraphs(batch, k, connected)
+        if fewest.max(initial=0.0) <= _MOST_SUBGRAPHS:
+            return
+        smaller = [
+            size
+            for size in range(1, k)
+            if _fewest_subgraphs(batch, size, connected).max() <= _MOST_SUBGRAPHS
+        ]
+        graph, what = int(fewest.argmax()), "connected subgraphs" if connected else "subgraphs"
+        other = "" if connected else "connected=True, "
+        raise InvalidInputError(
+            f"graph {graph} has at least {fewest[graph]:.2g} {what} of {k} nodes, which take about "
+            f"{fewest[graph] / _PER_MINUTE:,.0f} minutes or more to count: use {other}"
+            f"k={max(smaller, default=1)}, or leave the graph out"
+        )
+
     def _check_bits(self, codes: Codes, edges: Codes) -> None:
         """Raise if there are more labels than their bits can tell apart."""
         for what, found, bits in zip(("nodes", "edges"), (codes, edges), self.bits, strict=True):
@@ -198,12 +221,10 @@ class SubgraphTypes:
             raise InvalidInputError("'subgraph_types' has a type twice")
 
 
-_NOTHING = (
-    np.empty((0, 3), np.int64),
-    np.empty(0, np.int64),
-    np.empty(0, np.int64),
-    np.empty((0, 1), np.int32),
-)
+def _nothing(k: int) -> _Part:
+    """What a task found that was not run."""
+    own = np.empty(0, np.int64)
+    return np.empty((0, 3), np.int64), own, own, np.empty((0, 1 + k), np.int32)
 
 
 def _room_for_rows(n_tasks: int) -> int:
@@ -255,3 +276,21 @@ def _steps(batch: GraphBatch, k: int, connected: bool) -> Ints:
     else:
         steps = n**k / (k + 1)
     return np.minimum(steps + n, 1e15).astype(np.int64)
+
+
+def _fewest_subgraphs(batch: GraphBatch, k: int, connected: bool) -> Floats:
+    """
+    Give a number of sets of k nodes that every graph has, or more.
+
+    A node and k - 1 of its neighbours are connected. Such a set is found from every one of its
+    nodes at most, and from a single node once.
+    """
+    from scipy.special import comb
+
+    if not connected:
+        return np.asarray(comb(batch.node_counts, k))
+    local = np.arange(batch.n_nodes) - first_of_run(batch.node_ptr)
+    rows = np.repeat(np.arange(batch.n_nodes), np.diff(batch.indptr))
+    degrees = np.bincount(rows[batch.indices != local[rows]], minlength=batch.n_nodes)
+    sets, firsts = comb(degrees, k - 1), batch.node_ptr[:-1]
+    return np.maximum(np.add.reduceat(sets, firsts) / k, np.maximum.reduceat(sets, firsts))

@@ -23,7 +23,24 @@ from retgk.refinement.neighbourhoods import (
 )
 from retgk.runtime.parallel import run_tasks
 
-__all__ = ["LabelRefinement", "NeighbourhoodTable", "check_edges_alike", "known_edge_codes"]
+__all__ = [
+    "LabelRefinement",
+    "NeighbourhoodTable",
+    "check_edges_alike",
+    "check_rounds",
+    "known_edge_codes",
+]
+
+_MAX_ROUNDS = 64
+
+
+def check_rounds(depth: Any) -> None:
+    """Raise unless this is a number of rounds that may be asked for."""
+    is_whole = isinstance(depth, int | np.integer) and not isinstance(depth, bool)
+    if not is_whole or not 0 <= depth <= _MAX_ROUNDS:
+        raise InvalidInputError(
+            f"depth must be a whole number between 0 and {_MAX_ROUNDS}, got {depth!r}"
+        )
 
 
 @dataclass(frozen=True, eq=False)

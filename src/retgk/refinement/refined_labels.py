@@ -3,10 +3,9 @@
 import numpy as np
 
 from retgk.array_types import Ints
-from retgk.errors import InvalidInputError
 from retgk.io.converters import GraphsLike, as_batch
 from retgk.refinement.first_colours import FirstColours, Start
-from retgk.refinement.label_refinement import LabelRefinement
+from retgk.refinement.label_refinement import LabelRefinement, check_rounds
 
 __all__ = ["refined_labels"]
 
@@ -31,7 +30,7 @@ def refined_labels(
     graphs : GraphBatch or anything that `as_batch` takes
         Graphs to be coloured.
     depth : int, default=3
-        Number of rounds.
+        Number of rounds, up to 64.
     like : GraphBatch or anything that `as_batch` takes, optional
         Graphs whose colours these get where they have the same ones; a neighbourhood that is not
         among them has a larger number than all of theirs. By default the graphs themselves.
@@ -56,8 +55,7 @@ def refined_labels(
            [0, 1, 1],
            [0, 0, 0]])
     """
-    if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 0:
-        raise InvalidInputError(f"depth must be a whole number of at least 0, got {depth!r}")
+    check_rounds(depth)
     batch = as_batch(graphs)
     refinement, first = LabelRefinement(int(depth)), FirstColours(start)
     if like is None:

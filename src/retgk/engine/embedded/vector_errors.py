@@ -47,14 +47,16 @@ def vectors_with_errors(
     engine: EmbeddedEngine, features: NodeFeatures
 ) -> tuple[NDArray[Any], Floats]:
     """Dense vectors of graphs, as ``engine.embed`` gives them, and the errors of all numbers."""
-    vectors, errors = [], []
-    for _, piece in features.pieces(engine.batch_size):
+    shape = (len(features.batch), engine.n_features)
+    vectors, errors = np.empty(shape, engine.dtype), np.empty(shape)
+    for first, piece in features.pieces(engine.batch_size):
+        rows = slice(first, first + len(piece.batch))
         drawn = piece.drawn_nodes()
         own = piece.of_nodes(drawn)
-        vectors.append(engine.embed(own, is_sparse=False))
+        vectors[rows] = engine.embed(own, is_sparse=False)
         again = _Again.of(piece, drawn, own.batch.node_ptr) if piece.walks.is_random else None
-        errors.append(_errors(engine, own, again, piece.batch.node_counts))
-    return np.concatenate(vectors), np.concatenate(errors)
+        errors[rows] = _errors(engine, own, again, piece.batch.node_counts)
+    return vectors, errors
 
 
 class _Again(NamedTuple):

@@ -25,12 +25,12 @@ from retgk.engine.exact.reduction import RoundingError
 from retgk.engine.exact.values_of_nodes import node_values
 from retgk.engine.fitted_state import FittedState
 from retgk.engine.label_levels import LabelLevels, check_depth
-from retgk.engine.node_features import MAX_ATTRIBUTE, NodeFeatures, largest_attribute
+from retgk.engine.node_features import NodeFeatures, check_polynomial, largest_attribute
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import offsets
 from retgk.graphs.validation import check_alike
-from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
+from retgk.kernels.node_kernels import Laplacian, NodeKernel
 from retgk.runtime.memory import check_room
 from retgk.runtime.parallel import n_threads
 from retgk.runtime.seeds import RandomState, whole_seed
@@ -185,11 +185,7 @@ class ExactEngine:
     def _check_polynomials(self, points: NodePoints, features: NodeFeatures) -> None:
         """Raise if a polynomial kernel is too large for its nodes to be a number."""
         for kernel, block in zip(self.kernels, points.blocks, strict=True):
-            if isinstance(kernel, Polynomial) and kernel.largest_value(block) > MAX_ATTRIBUTE:
-                raise InvalidInputError(
-                    f"{largest_attribute(features.batch)}, at which {kernel} is too large to "
-                    "compute with; scale the attributes, or choose a smaller gamma or degree"
-                )
+            check_polynomial(kernel, block, features.batch)
 
     @property
     def walk_seed(self) -> int:
