@@ -8,7 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retgk import GraphBatch, RetGKClassifier, RetGKRegressor, save_model, write_json
+from retgk import (
+    GraphBatch,
+    RetGKClassifier,
+    RetGKRegressor,
+    from_smiles,
+    save_model,
+    write_json,
+)
 from retgk.plot.explanation_page import PageGraph, explanation_page
 from tests.cli_calls import DATA, assert_fails, invoke, printed, record, rows_of
 from tests.walk_graphs import path, star
@@ -129,6 +136,15 @@ def test_page_of_values_and_large_graphs() -> None:
     text = explanation_page(HOSTILE, pages, model.explain(new), note=HOSTILE)
     assert_closed(text)
     assert "402 nodes are too many to draw" in text
+
+
+def test_large_molecules_are_drawn_as_graphs() -> None:
+    pytest.importorskip("rdkit")
+    graphs = from_smiles(["C" * length for length in (2, 3, 4, 5, 250, 251)])
+    model = RetGKRegressor(cv=2, n_steps=4, random_state=0).fit(graphs, np.arange(6.0))
+    pages = [PageGraph("", graphs[i : i + 1], "C" * (246 + i)) for i in (4, 5)]
+    text = explanation_page("", pages, model.explain(graphs[4:]))
+    assert (text.count("<img"), text.count("<circle")) == (1, 251)
 
 
 @pytest.mark.parametrize(

@@ -213,6 +213,23 @@ def test_errors_of_the_command(graphs_file: Path, options: list[Any], message: s
     assert_fails(invoke("compare", graphs_file, *options), message)
 
 
+def test_repetitions_have_an_end(graphs_file: Path) -> None:
+    for command in ("cv", "compare"):
+        result = invoke(command, graphs_file, "--repetitions", 10**9)
+        assert result.exit_code == 2
+        assert "1000" in result.stderr
+    for repetitions in (1_001, 10**9, 10**30):
+        with pytest.raises(InvalidInputError, match="at most 1,000 repetitions; give fewer"):
+            compare(DATA, methods=["size"], folds=3, repetitions=repetitions)
+
+
+def test_seeds_of_any_size(graphs_file: Path) -> None:
+    """The last of two repetitions has a seed of 33 bits."""
+    given = [graphs_file, "--folds", 3, "--repetitions", 2, "--seed", 2**32 - 1]
+    assert record("compare", *given, "--methods", "size")["rows"][0]["status"] == "done"
+    assert "accuracy" in printed("cv", *given)
+
+
 def test_the_input_is_not_written_over(graphs_file: Path) -> None:
     given = ["compare", graphs_file, "--methods", "size", "--journal", graphs_file]
     assert_fails(invoke(*given), "would be written over")

@@ -187,6 +187,7 @@ def test_large_attributes_are_an_error_not_nan(dtype):
         ({"unknown_labels": "drop"}, "unknown_labels must be one of ("),
         ({"frequencies": "halton"}, "frequencies must be one of ("),
         ({"n_components": 0}, "n_components must be a whole number of at least 1"),
+        ({"n_components": 10**20}, "n_components must be at most 16777216, got 1000"),
         ({"n_components": 2.5}, "n_components must be a whole number of at least 1"),
         ({"n_components": (2, 3)}, "n_components must be one number for feature_map='phases'"),
         ({"structure_kernel": "rbf"}, "structure_kernel must be Gaussian or Laplacian"),

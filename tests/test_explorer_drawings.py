@@ -93,6 +93,21 @@ def test_formulas() -> None:
     assert header["names"] == ["CC(=O)[O-]", "C[NH3+]", "c1ccccc1", "C#N"]
 
 
+def test_large_molecules_are_drawn_as_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    depictor = pytest.importorskip("rdkit.Chem.rdDepictor")
+    find, found = depictor.Compute2DCoords, []
+
+    def counted(molecule: Any) -> None:
+        found.append(molecule.GetNumAtoms())
+        find(molecule)
+
+    monkeypatch.setattr(depictor, "Compute2DCoords", counted)
+    _, arrays = unpacked(explore(["C1CC1" * 200, "CCO", "C" * 250, "C" * 251]).text)
+    assert found == [3, 250], "others take RDKit minutes"
+    assert arrays["formulas"].tolist() == [0, 1, 1, 0]
+    assert len(np.unique(arrays["places"].reshape(-1, 2)[:600], axis=0)) > 300
+
+
 def test_graphs_that_are_not_their_smiles_are_drawn_as_graphs() -> None:
     pytest.importorskip("rdkit")
     header, _ = unpacked(explore(DATA[:3], smiles=["CCO", "none", "C"]).text)

@@ -6,7 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retgk import GraphIndex, InvalidInputError, RetGKEmbedding, pairwise_distances
+from retgk import (
+    GraphIndex,
+    InvalidInputError,
+    RetGKEmbedding,
+    RetGKKernel,
+    pairwise_distances,
+)
 from retgk.io.converters import from_smiles
 from retgk.io.datasets.generators import make_graph_classification
 from retgk.search import row_store
@@ -273,6 +279,49 @@ def test_errors_say_what_to_do(index: GraphIndex, call: object, message: str) ->
         call(index)  # type: ignore[operator]
     assert len(index) == 600
     assert NAMES[0] in index
+
+
+def test_one_id_is_enough_to_remove_a_graph() -> None:
+    numbered, named = new_index().fit(GRAPHS[:30]), new_index().fit(GRAPHS[:30], NAMES[:30])
+    found = numbered.query(GRAPHS[7], 1).ids[0, 0]
+    assert type(found) is np.int64
+    numbered.remove(found)
+    numbered.remove(8)
+    numbered.remove(np.array([9, 10]))
+    numbered.remove([])
+    assert [number in numbered for number in (6, 7, 8, 9, 10, 11)] == [True, *[False] * 4, True]
+    named.remove(named.query(GRAPHS[7], 1).ids[0, 0])
+    assert (NAMES[7] in named, len(named)) == (False, 29)
+
+
+@pytest.mark.parametrize("ids", [b"x", bytearray(b"x"), None, 2.0, True, [1.0], [[1]], [b"x"]])
+def test_what_is_no_id_removes_nothing(ids: object) -> None:
+    index = new_index().fit(GRAPHS[:200])
+    with pytest.raises(InvalidInputError, match=r"whole numbers or (all|of) text"):
+        index.remove(ids)
+    with pytest.raises(InvalidInputError, match="whole numbers or of texts"):
+        index.remove(np.array([[1, 2]]))
+    assert len(index) == 200
+
+
+def test_what_cannot_be_an_id_is_in_no_index(index: GraphIndex) -> None:
+    numbered = new_index().fit(GRAPHS[:30])
+    assert np.int64(3) in numbered
+    for name in (10**30, -(10**30), np.uint64(2**64 - 1), "3", "\udcff", 3.0, True, None, b"x"):
+        assert name not in numbered
+        assert name not in index
+
+
+@pytest.mark.parametrize("ids", [5, "abc", b"abc"])
+def test_ids_that_are_no_list(ids: object) -> None:
+    with pytest.raises(InvalidInputError, match=r"3 graphs but 1 ids|a list of whole numbers"):
+        new_index().fit(GRAPHS[:3], ids)
+
+
+@pytest.mark.parametrize("embedding", [RetGKKernel(), 5, "phases", RetGKEmbedding])
+def test_an_embedding_is_one(embedding: object) -> None:
+    with pytest.raises(InvalidInputError, match="must be a RetGKEmbedding or None, got a "):
+        GraphIndex(embedding)  # type: ignore[arg-type]
 
 
 def test_a_folder_has_one_writer(tmp_path: Path) -> None:

@@ -59,6 +59,19 @@ def test_scaffolds_of_molecules():
         scaffold_folds(["C", "C(C", "CC"], 2)
 
 
+def test_large_molecules_have_no_scaffold(monkeypatch):
+    murcko = pytest.importorskip("rdkit.Chem.Scaffolds.MurckoScaffold")
+    found = molecule_scaffolds(["C" * 600, "C1CC1" + "C" * 497])
+    assert found == ["", "C1CC1"]
+
+    def never(**_):
+        raise AssertionError("this takes minutes")
+
+    monkeypatch.setattr(murcko, "MurckoScaffoldSmiles", never)
+    with pytest.raises(InvalidInputError, match=r"graph 1: a molecule of 4500 atoms; .*drop it"):
+        scaffold_folds(["C", "C1CC1" * 1500, "CC"], 2)
+
+
 def test_scaffold_folds_are_taken_as_cv():
     pytest.importorskip("rdkit")
     molecules = ["CCO", "CCN", "Cc1ccccc1", "Oc1ccccc1", "C1CCNCC1", "CC1CCNCC1", "CCC", "CCF"]

@@ -15,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from retgk import InvalidInputError, RetGKClassifier, RetGKRegressor, load_model, save_model
 from retgk.learning.folds import Grouping, class_folds, label_folds, real_folds
+from retgk.learning.outer_folds import repeated_folds
 from tests.classifier_graphs import three_classes
 
 DATA = three_classes()
@@ -65,6 +66,23 @@ def test_fit_hands_groups_on():
         RetGKClassifier(**{**OPTIONS, "cv": 9}).fit(GRAPHS, CLASSES, groups=GROUPS // 5).n_splits_
         == 3
     )
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_folds_of_large_seeds(regression):
+    targets, groups = np.arange(40) % 2, np.arange(40) // 2 % 7
+    for own in (None, groups):
+        seeds = [3, 2**32 - 1, 2**32, 2**32 + 3, 2**64 + 3]
+        found = repeated_folds(targets, 3, seeds, regression=regression, groups=own)
+        tests = [[fold.test.tolist() for fold in folds] for folds in found]
+        assert len({str(test) for test in tests}) == 5
+        again = repeated_folds(targets, 3, seeds[2:], regression=regression, groups=own)
+        assert [[fold.test.tolist() for fold in folds] for folds in again] == tests[2:]
+
+
+def test_large_seeds_of_models_with_groups():
+    model = RetGKClassifier(**{**OPTIONS, "random_state": 2**33})
+    assert model.fit(GRAPHS, CLASSES, groups=GROUPS).n_splits_ == 3
 
 
 def test_weight_zero_leaves_its_group():

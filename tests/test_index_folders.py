@@ -137,6 +137,15 @@ def test_wrong_manifests_are_refused(
         GraphIndex.load(folder)
 
 
+@pytest.mark.parametrize("take", [lambda piece: piece, lambda piece: {**piece, "rows": 300}])
+def test_a_piece_counts_once(folder: Path, take: Callable[[Any], Any]) -> None:
+    document = manifest_of(folder)
+    document["pieces"].append(take(document["pieces"][0]))
+    write_manifest(folder, document)
+    with pytest.raises(InvalidInputError, match=r"names [a-z_]+-\w+\.npy twice"):
+        GraphIndex.load(folder)
+
+
 def test_links_out_of_the_folder_are_refused(folder: Path, tmp_path: Path) -> None:
     path = folder / entry_at(manifest_of(folder), *VECTORS)["name"]
     path.rename(tmp_path / "elsewhere.npy")

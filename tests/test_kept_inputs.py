@@ -10,13 +10,18 @@ from typing import Any, get_args
 import pytest
 
 from retgk import GraphDataset, save_tudataset, write_graphml
+from retgk.cli.commands_compare import compare
 from retgk.cli.commands_cv import cv
 from retgk.cli.commands_data import convert, info
+from retgk.cli.commands_explain import explain
 from retgk.cli.commands_explore import explore
+from retgk.cli.commands_index import index_app
 from retgk.cli.commands_matrices import kernel, similar
 from retgk.cli.commands_models import fit, predict
 from retgk.cli.commands_paper import paper_app
+from retgk.cli.commands_populations import population_test
 from retgk.cli.commands_vectors import embed, features
+from retgk.cli.kept_inputs import check_inputs_kept
 from retgk.cli.options import FileRole
 from retgk.paper.records import record_writer
 from tests.cli_calls import DATA, assert_fails, invoke
@@ -140,7 +145,61 @@ def test_what_holds_no_records_gets_none(name: str, folder: Path) -> None:
     assert contents(folder) == {**before, str(folder / "one"): b"one line"}
 
 
-COMMANDS = [info, convert, embed, features, kernel, similar, cv, fit, predict, explore]
+@pytest.mark.parametrize(
+    "output",
+    ["index/manifest.json", "index/new.csv", "index/deep/new.csv", "link", "link-index/new.csv"],
+)
+@pytest.mark.parametrize("line", ["index query index mol.csv", "similar index --smiles CCO"])
+def test_nothing_is_written_into_an_index_that_is_asked(
+    line: str, output: str, folder: Path
+) -> None:
+    build = invoke("index", "build", "mol.csv", "-D", "8", "--ids", "numbers", "-o", "index")
+    assert build.exit_code == 0, build.output
+    (folder / "link").symlink_to("index/manifest.json")
+    (folder / "link-index").symlink_to("index")
+    os.link(folder / "index" / "manifest.json", folder / "hard.csv")
+    before = contents(folder)
+    assert_fails(invoke(*line.split(), "-o", output), "would be written into the index index, whi")
+    assert_fails(invoke(*line.split(), "-o", "hard.csv"), REFUSED)
+    assert contents(folder) == before
+    assert invoke(*line.split(), "-o", "beside.csv").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "test mol.csv graphs.parquet -o x.csv --nodes-output x.csv",
+        "test mol.csv graphs.parquet -o x.csv --nodes-output ./sub/../x.csv",
+        "test mol.csv graphs.parquet -o old.csv --nodes-output link-old.csv",
+        "test mol.csv graphs.parquet -o old.csv --nodes-output hard-old.csv",
+        "test mol.csv graphs.parquet -o x.csv --nodes-output dangling.csv",
+        "test mol.csv graphs.parquet -o x.svg --figure x.svg",
+        "compare graphs.parquet -o t.csv --journal t.csv",
+        "compare graphs.parquet -o t.csv -o ./t.csv",
+    ],
+)
+def test_two_outputs_are_two_files(line: str, folder: Path) -> None:
+    (folder / "sub").mkdir()
+    (folder / "old.csv").write_text("old")
+    (folder / "link-old.csv").symlink_to("old.csv")
+    os.link(folder / "old.csv", folder / "hard-old.csv")
+    (folder / "dangling.csv").symlink_to("x.csv")
+    before = contents(folder)
+    result = invoke(*line.split())
+    assert_fails(result, "are the same file; choose another name for one of these outputs")
+    assert len(result.stderr.splitlines()) == 1, "work was done before"
+    assert contents(folder) == before
+
+
+def test_pipes_take_several_outputs(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    check_inputs_kept(["pipe", "pipe", "-", "-"], ["mol.csv"], None)
+
+
+COMMANDS = [
+    *(info, convert, embed, features, kernel, similar, cv, fit, predict, explore, explain),
+    *(compare, population_test),
+]
 NEITHER = {"data_home", "data", "cache"}  # folders where things are found or made by their names
 # records are added to those that are there, and a folder is made by its name in the other
 BOTH = {"run.records", "frankenstein.output"}
@@ -149,6 +208,7 @@ BOTH = {"run.records", "frankenstein.output"}
 def test_every_option_that_is_a_file_says_what_is_done_with_it() -> None:
     runs: dict[str, Any] = {command.name: command.run for command in COMMANDS}
     runs |= {str(each.name): each.callback for each in paper_app.registered_commands}
+    runs |= {f"index {each.name}": each.callback for each in index_app.registered_commands}
     roles = {
         f"{name}.{option.name}": [role for role in FileRole if role in get_args(option.annotation)]
         for name, run in runs.items()
@@ -158,4 +218,5 @@ def test_every_option_that_is_a_file_says_what_is_done_with_it() -> None:
     }
     assert roles["predict.model_file"] == [FileRole.READ]
     assert roles["similar.output"] == [FileRole.WRITTEN]
+    assert roles["index query.folder"] == [FileRole.READ]
     assert {name for name, role in roles.items() if len(role) != 1} == BOTH

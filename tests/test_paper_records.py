@@ -55,12 +55,35 @@ def test_only_line_torn(tmp_path):
     assert [record["a"] for record in read_records(path)] == [1]
 
 
-@pytest.mark.parametrize("line", ["{", "3", "{}", '["format"]'])
+@pytest.mark.parametrize(
+    "line", ["{", "3", "{}", '["format"]', '{"format": NaN}', '{"format": 1, "a": ' + "[" * 10**5]
+)
 def test_damaged_line_is_named(tmp_path, line):
     path = tmp_path / "records.jsonl"
     path.write_text(f'{{"format": {FORMAT}}}\n{line}\n')
     with pytest.raises(InvalidInputError, match=r"records.jsonl, line 2: not a record; remove"):
         read_records(path)
+
+
+@pytest.mark.parametrize("record", [{"a": 0.1}, {"a": {"2": [1, None], "10": "\u00e9"}}])
+def test_changed_line_is_named(tmp_path, record):
+    path = tmp_path / "records.jsonl"
+    write(path, record, {"a": 0.5})
+    assert read_records(path)[0] == {"format": FORMAT, **record}
+    path.write_text(path.read_text().replace('"a": 0.5', '"a": 7.5'))
+    with pytest.raises(InvalidInputError, match=r"records.jsonl, line 2: not as it was written"):
+        read_records(path)
+
+
+def test_numbers_as_keys_are_read_as_text(tmp_path):
+    write(tmp_path / "records.jsonl", {"a": {2: 1, 10: 2}})
+    assert read_records(tmp_path / "records.jsonl") == [{"format": FORMAT, "a": {"2": 1, "10": 2}}]
+
+
+def test_lines_of_earlier_versions_have_no_digest(tmp_path):
+    (tmp_path / "records.jsonl").write_text('{"format": 1, "a": 1}\n')
+    write(tmp_path / "records.jsonl", {"a": 2})
+    assert [record["a"] for record in read_records(tmp_path / "records.jsonl")] == [1, 2]
 
 
 def test_unknown_form_is_refused(tmp_path):

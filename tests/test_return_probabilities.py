@@ -253,6 +253,8 @@ def test_generators_are_seeds():
         ({"n_jobs": 0}, "n_jobs=0 asks for no thread"),
         ({"n_jobs": "2"}, "n_jobs must be None or a whole number, got '2'"),
         ({"n_steps": 2.0}, "n_steps must be a whole number of at least 1, got 2.0"),
+        ({"n_steps": 10**20}, "n_steps must be at most 16777216, got 1000"),
+        ({"n_walks": 10**20, "method": "monte-carlo"}, "n_walks must be at most 2147483648, got"),
         ({"n_walks": 10.5}, "n_walks must be a whole number of at least 3, got 10.5"),
         ({"nodes": True}, "nodes=True is neither a count nor a share"),
         ({"method": "monte-carlo", "standard_error": np.nan}, "standard_error must be positive"),

@@ -44,7 +44,7 @@ def command(
     of options are written once. One of them, `common`, is `Common` or `Debugging`. What errors
     advise is said in the words of the groups' class variables `remedies`, by the key of the
     remedy; `remedies` of the command itself come before those. An option that is annotated as a
-    file to write may not name a file that another one reads.
+    file to write may not name a file that another one reads or writes.
     """
     epilog = "\n\n".join(["Examples:", *(f"  $ {example}" for example in examples)])
 

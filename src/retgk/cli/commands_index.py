@@ -29,7 +29,9 @@ index_app = typer.Typer(
 
 _index = in_panel("Index")
 IndexFolder = Annotated[
-    Path, typer.Argument(metavar="INDEX", help="Folder that `retgk index build` wrote.")
+    Path,
+    FileRole.READ,
+    typer.Argument(metavar="INDEX", help="Folder that `retgk index build` wrote."),
 ]
 NewIndex = Annotated[
     Path,
@@ -49,6 +51,7 @@ Rerank = Annotated[
         help="Compare so many candidates by the exact kernel; needs build --keep-graphs.",
     ),
 ]
+_MOST_COMPONENTS = 1 << 16  # columns of vectors that an index can store
 _REMEDIES = {"ids": "use --ids numbers"}
 
 
@@ -68,7 +71,14 @@ def build(
     common: Common,
     ids: IdsOption = None,
     n_components: Annotated[
-        int, _index("--n-components", "-D", min=1, help="Random features of the embedding.")
+        int,
+        _index(
+            "--n-components",
+            "-D",
+            min=1,
+            max=_MOST_COMPONENTS,
+            help="Random features of the embedding.",
+        ),
     ] = 2048,
     n_columns: Annotated[
         int, _index("--columns", min=1, help="Columns that are stored, of its principal axes.")

@@ -29,7 +29,7 @@ __all__ = [
 
 
 class FileRole(Enum):
-    """What a command does with the file that an option names; both at once is refused."""
+    """What a command does with the file that an option names; two uses of one file are refused."""
 
     READ = "read"
     WRITTEN = "written"

@@ -15,6 +15,7 @@ from retgk.cli.split_files import read_split
 from retgk.errors import InvalidInputError
 from retgk.learning.outer_folds import (
     MIN_FOLDS,
+    MOST_REPETITIONS,
     OuterFold,
     check_enough_graphs,
     deal_groups,
@@ -55,6 +56,7 @@ class Splitting:
             "--repetitions",
             "--repeats",
             min=1,
+            max=MOST_REPETITIONS,
             help="Times to do it, each with other folds.",
             rich_help_panel="Folds",
         ),

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -27,7 +28,7 @@ from retgk.persistence.stored_parameters import parameters_to_json
 from retgk.runtime.cluster_tasks import check_client, results_in_order
 from retgk.runtime.file_locks import lock_at_once
 from retgk.runtime.progress import progress_bar
-from retgk.runtime.storage import atomic_path, file_to_write
+from retgk.runtime.storage import atomic_path, file_to_write, has_own_file, open_own_file
 
 __all__ = ["embed_files"]
 
@@ -102,8 +103,10 @@ def embed_files(
     if is_file and target.exists():
         raise InvalidInputError(f"{target} exists; remove it or choose another name")
     target = file_to_write(target) if is_file else target
-    pieces = file_pieces(files, options, piece_size)
     folder = target.with_name(target.name + ".pieces") if is_file else target
+    if is_file and folder.is_symlink():
+        raise InvalidInputError(f"{folder} is a link; remove it, or choose another name")
+    pieces = file_pieces(files, options, piece_size)
     with _begun_folder(folder, _description(embedding, pieces, options)):
         parts = [folder / f"{number:05d}.npy" for number in range(len(pieces))]
         _write_missing(embedding, pieces, parts, (options, piece_size), client)
@@ -134,7 +137,7 @@ def _write_missing(
     client: Any,
 ) -> None:
     """Write the parts that are not there yet."""
-    missing = [number for number, part in enumerate(parts) if not part.exists()]
+    missing = [number for number, part in enumerate(parts) if not has_own_file(part)]
     tasks = [(pieces[number], *how) for number in missing]
     with (
         progress_bar("embedding", len(parts)) as advance,
@@ -142,7 +145,8 @@ def _write_missing(
     ):
         advance(len(parts) - len(missing))
         for number, vectors in zip(missing, found, strict=True):
-            with atomic_path(parts[number]) as unfinished, unfinished.open("wb") as stream:
+            part = atomic_path(parts[number], follow_links=False)
+            with part as unfinished, unfinished.open("wb") as stream:
                 np.save(stream, vectors, allow_pickle=False)
             advance(1)
 
@@ -191,13 +195,13 @@ def _begun_folder(folder: Path, description: dict[str, Any]) -> Iterator[None]:
     begun = folder / _BEGUN
     if folder.exists() and not folder.is_dir():
         raise InvalidInputError(f"{folder} is no folder; choose another name")
-    if not begun.exists():
+    if not has_own_file(begun):
         if folder.exists() and any(folder.iterdir()):
             raise InvalidInputError(f"{folder} holds other files; choose another name")
         folder.mkdir(parents=True, exist_ok=True)
-        with atomic_path(begun) as unfinished:
+        with atomic_path(begun, follow_links=False) as unfinished:
             unfinished.write_text(json.dumps(description, indent=1))
-    with begun.open("r+") as file:
+    with open(open_own_file(begun, os.O_RDWR), "r+") as file:
         if lock_at_once(file.fileno()) is False:
             raise InvalidInputError(
                 f"another run is writing to {folder}; wait for it, or choose another name"

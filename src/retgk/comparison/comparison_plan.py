@@ -15,6 +15,7 @@ from retgk.graphs.graph_digests import graphs_digest
 from retgk.learning.metrics import Metric, chosen_metrics, scorer_name
 from retgk.learning.outer_folds import OuterFold
 from retgk.runtime.record_files import Record, key_of
+from retgk.runtime.seeds import short_seed
 
 __all__ = ["ComparisonPlan", "Place", "new_plan"]
 
@@ -113,7 +114,9 @@ class ComparisonPlan:
         """Give an estimator the seed and the scorer of all methods, where it takes them."""
         known = estimator.get_params(deep=True)
         own: dict[str, Any] = {
-            name: self.seed for name in known if name.rpartition("__")[2] == "random_state"
+            name: short_seed(self.seed)
+            for name in known
+            if name.rpartition("__")[2] == "random_state"
         }
         own |= {"scoring": self.choose_by} if "scoring" in known else {}
         return estimator.set_params(

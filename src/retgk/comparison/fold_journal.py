@@ -2,10 +2,12 @@
 A journal of finished folds, from which a comparison that was stopped goes on.
 
 It is a file of records (`runtime/record_files.py`), or a list in memory. The first record says
-which comparison it is; all others are of one fold, with scores or with a failure.
+which comparison it is; all others are of one fold, with scores or with a failure. What is read is
+checked: a journal may come from elsewhere, or have been edited.
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 
 from retgk.comparison.comparison_plan import ComparisonPlan, Place
 from retgk.errors import InvalidInputError, Remedy
+from retgk.learning.metrics import metrics_of
 from retgk.runtime.limited_processes import ProcessLimits
 from retgk.runtime.record_files import Record, RecordWriter, read_records, record_writer
 
@@ -88,6 +91,7 @@ def fold_journal(
             writer.append({"comparison": plan.key, **plan.as_record()})
         else:
             _check_key(records[0], plan, Path(path))
+        _check_folds(records[1:], plan, Path(path))
         yield FoldJournal(records[1:], writer)
 
 
@@ -98,9 +102,64 @@ def _check_key(first: dict[str, Any], plan: ComparisonPlan, path: Path) -> None:
         what = "is no journal of a comparison"
     else:
         now = plan.as_record()
-        other = [f"{name} {first[name]}" for name in now if first.get(name) != now[name]]
+        other = [f"{name} {first.get(name)!s:.80}" for name in now if first.get(name) != now[name]]
         told = f" ({', '.join(other)})" if other else ""
         what = f"is the journal of another comparison{told}: other graphs, targets, folds or seed"
     raise InvalidInputError(
         f"{path} {what}", Remedy("journal", "give another file as journal, or remove this one")
     )
+
+
+def _check_folds(records: list[Record], plan: ComparisonPlan, path: Path) -> None:
+    """Raise at the first line that is no fold of the plan."""
+    places = set(plan.places)
+    for number, record in enumerate(records, start=2):
+        problem = _problem_of_place(record, places) or _problem_of_outcome(record, plan)
+        if problem:
+            raise InvalidInputError(
+                f"{path}, line {number}: {problem}; remove that line, and its fold is done again"
+            )
+
+
+def _problem_of_place(record: Record, places: set[Place]) -> str | None:
+    place = tuple(record.get(name) for name in ("repetition", "fold"))
+    if not all(type(number) is int for number in place) or place not in places:
+        return "there is no fold {1!r:.80} of repetition {0!r:.80}".format(*place)
+    key = record.get("method_key")
+    return None if isinstance(key, str) else f"method_key is {key!r:.80}"
+
+
+def _problem_of_outcome(record: Record, plan: ComparisonPlan) -> str | None:
+    """What is wrong with what became of a fold; None if nothing is."""
+    if "failure" not in record or not isinstance(record["failure"], str | None):
+        return f"failure is {record.get('failure', 'missing')!r:.80}"
+    if record["failure"] is None:
+        return _problem_of_scores(record, plan)
+    if type(record.get("by_limit")) is not bool:
+        return f"by_limit is {record.get('by_limit')!r:.80}"
+    limits = record.get("limits")
+    fits = isinstance(limits, list) and len(limits) == 2 and all(map(_is_amount, limits))
+    return None if fits else f"limits are {limits!r:.80}"
+
+
+def _problem_of_scores(record: Record, plan: ComparisonPlan) -> str | None:
+    for name in ("scores", "chosen"):
+        if not isinstance(record.get(name), dict):
+            return f"{name} are {record.get(name)!r:.80}"
+    for name in ("seconds", "peak_mb"):
+        if not _is_amount(record.get(name)):
+            return f"{name} is {record.get(name)!r:.80}"
+    scores = record["scores"]
+    for metric in metrics_of(plan.regression):
+        value = scores.get(metric.name, "missing")
+        if value is not None and not (_is_number(value) and metric.can_be(value)):
+            return f"{metric.name} is {value!r:.80}"
+    return None
+
+
+def _is_amount(value: Any) -> bool:
+    return _is_number(value) and value >= 0
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max

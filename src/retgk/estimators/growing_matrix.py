@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from errno import EINVAL, ENOSYS, EOPNOTSUPP
@@ -16,7 +15,7 @@ import numpy as np
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.runtime.file_locks import lock_at_once
-from retgk.runtime.storage import atomic_path, naming_errors
+from retgk.runtime.storage import atomic_path, has_own_file, naming_errors, open_own_file
 
 __all__ = [
     "GrowingMatrix",
@@ -41,14 +40,16 @@ def partial_path(target: Path) -> Path:
 def begun_seed(target: Path) -> int | None:
     """Seed of an unfinished matrix; None if there is none that can be continued."""
     partial = partial_path(target)
-    journal = _read_journal(partial) if partial.exists() else None
+    journal = _read_journal(partial) if has_own_file(partial) else None
     return None if journal is None else int(journal["seed"])
 
 
 def check_not_growing(target: Path) -> None:
     """Raise if another run is writing this matrix now."""
-    with suppress(FileNotFoundError), partial_path(target).open("r+b", buffering=0) as file:
-        _lock(file, target)
+    partial = partial_path(target)
+    if has_own_file(partial):
+        with open(open_own_file(partial, os.O_RDWR), "r+b", buffering=0) as file:
+            _lock(file, target)
 
 
 def remove_old_journal(target: Path) -> None:
@@ -68,8 +69,8 @@ def growing_matrix(
     against the journal, which has to have the same fingerprint.
     """
     partial = partial_path(target)
-    is_new = not partial.exists()
-    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    is_new = not has_own_file(partial)
+    descriptor = open_own_file(partial, os.O_RDWR | os.O_CREAT)
     with naming_errors(target), _closing(open(descriptor, "r+b", buffering=0)) as file:
         _lock(file, target)
         matrix = GrowingMatrix(file, partial, n_rows, seed, fingerprint)
@@ -179,7 +180,7 @@ class GrowingMatrix:
 
     def _note(self) -> None:
         state = {**self._facts, "rows": self.n_finished, "sha256": self._sum.hexdigest()}
-        with atomic_path(_journal(self._partial)) as unfinished:
+        with atomic_path(_journal(self._partial), follow_links=False) as unfinished:
             unfinished.write_text(json.dumps(state))
 
     def _offset(self, row: int) -> int:
@@ -217,8 +218,6 @@ def _allocate(descriptor: int, n_bytes: int) -> None:
 def _lock(file: io.FileIO, target: Path) -> None:
     """Raise if another run has the file, or had it when it was opened and has moved it since."""
     partial = partial_path(target)
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        raise InvalidInputError(f"{partial} is no file; remove it, or choose another name")
     is_free = lock_at_once(file.fileno()) is not False
     opened = os.fstat(file.fileno())
     if not (is_free and partial.exists() and os.path.samestat(opened, partial.stat())):
@@ -234,11 +233,11 @@ def _journal(partial: Path) -> Path:
 def _read_journal(partial: Path) -> dict[str, Any] | None:
     """What is known of an unfinished matrix; None if nothing is."""
     journal = _journal(partial)
+    if not has_own_file(journal):
+        return None
     try:
         found = json.loads(journal.read_text())
-    except FileNotFoundError:
-        return None
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if isinstance(found, dict) and "rows" in found and "format" not in found and "seed" in found:
         raise _not_usable(partial, "was begun by an earlier version of retgk")

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from retgk.array_types import Floats
 from retgk.graphs.batch import GraphBatch
+from retgk.io.converters.rdkit_molecules import LARGEST_FORMULA
 from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.progress import progress_bar
 
@@ -31,7 +32,7 @@ def structural_formulas(
     batch: GraphBatch, ends: NDArray[np.int32], edge_ptr: Sequence[int], smiles: Sequence[str]
 ) -> list[Formula | None]:
     """
-    Make formulas of molecules; None where the graph is not that of its SMILES.
+    Make formulas of molecules; None where the graph is large, or not that of its SMILES.
 
     `ends` are nodes of every edge, numbered within their graph, and `edge_ptr` the first edge of
     every graph.
@@ -53,7 +54,7 @@ def structural_formulas(
 def _formula(
     chem: Any, depictor: Any, text: str, n_nodes: int, ends: NDArray[np.int32]
 ) -> Formula | None:
-    molecule = chem.MolFromSmiles(text)
+    molecule = chem.MolFromSmiles(text) if n_nodes <= LARGEST_FORMULA else None
     if molecule is None:
         return None
     if molecule.GetNumAtoms() != n_nodes:

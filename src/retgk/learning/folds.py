@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
+from retgk.runtime.seeds import short_seed
 
 __all__ = ["Fold", "FoldMaker", "Grouping", "class_folds", "label_folds", "real_folds"]
 
@@ -184,7 +185,8 @@ def _group_splitter(name: str, cv: Integral, groups: NDArray[Any], seed: int) ->
             "more, or leave groups out"
         )
     n_folds = min(_checked_number(cv), n_groups)
-    made: Splitter = getattr(model_selection, name)(n_folds, shuffle=True, random_state=seed)
+    splitter = getattr(model_selection, name)
+    made: Splitter = splitter(n_folds, shuffle=True, random_state=short_seed(seed))
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ __all__ = [
 ]
 
 
+_ROUNDING = 1e-9
+
+
 class Outcome(NamedTuple):
     """
     What is known of test graphs: targets, predictions and, for classes, how sure they are.
@@ -44,7 +48,8 @@ class Metric:
     """
     A metric: its name here, that of scikit-learn's scorer, and how it is found.
 
-    `sign` is -1 where the scorer has the negative of the value, so that more is better.
+    `sign` is -1 where the scorer has the negative of the value, so that more is better. Values are
+    between `lowest` and `highest`.
     """
 
     name: str
@@ -52,6 +57,12 @@ class Metric:
     value: Callable[[Outcome], float]
     sign: int = 1
     is_share: bool = False
+    lowest: float = 0.0
+    highest: float = 1.0
+
+    def can_be(self, value: float) -> bool:
+        """Whether it can have a value, which rounding may have led out of its bounds."""
+        return self.lowest - _ROUNDING <= value <= self.highest + _ROUNDING
 
     def text(self, value: float) -> str:
         """Give a value for people; accuracy in per cent."""
@@ -181,14 +192,22 @@ _CLASS_METRICS = (
     Metric("roc_auc", "roc_auc", _of_ranks("roc_auc_score")),
     Metric("average_precision", "average_precision", _of_ranks("average_precision_score")),
     Metric("f1", "f1", _f1),
-    Metric("matthews_corrcoef", "matthews_corrcoef", _of_classes("matthews_corrcoef")),
-    Metric("log_loss", "neg_log_loss", _log_loss, -1),
+    Metric("matthews_corrcoef", "matthews_corrcoef", _of_classes("matthews_corrcoef"), lowest=-1),
+    Metric("log_loss", "neg_log_loss", _log_loss, -1, highest=math.inf),
 )
 _VALUE_METRICS = (
-    Metric("r2", "r2", _r2),
-    Metric("rmse", "neg_root_mean_squared_error", _of_values("root_mean_squared_error"), -1),
-    Metric("mae", "neg_mean_absolute_error", _of_values("mean_absolute_error"), -1),
-    Metric("spearman", "spearman", _spearman),
+    Metric("r2", "r2", _r2, lowest=-math.inf),
+    Metric(
+        "rmse",
+        "neg_root_mean_squared_error",
+        _of_values("root_mean_squared_error"),
+        -1,
+        highest=math.inf,
+    ),
+    Metric(
+        "mae", "neg_mean_absolute_error", _of_values("mean_absolute_error"), -1, highest=math.inf
+    ),
+    Metric("spearman", "spearman", _spearman, lowest=-1),
 )
 _ALIASES = {
     "auc": "roc_auc",

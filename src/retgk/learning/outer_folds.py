@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MIN_FOLDS",
+    "MOST_REPETITIONS",
     "OuterFold",
     "check_enough_graphs",
     "deal_groups",
@@ -21,6 +22,9 @@ __all__ = [
 
 MIN_FOLDS = 3
 """Two folds would train on half of the graphs, which says little of a model of all."""
+
+MOST_REPETITIONS = 1_000
+"""All folds of all repetitions are there before the first is worked on."""
 
 _FEWER_FOLDS = Remedy("folds", "give fewer folds")
 
@@ -67,6 +71,8 @@ def repeated_folds(
         Of every repetition, its folds.
     """
     check_enough_graphs(targets, n_folds)
+    if seeds[MOST_REPETITIONS:]:  # len of a range has a limit of its own
+        raise InvalidInputError(f"there are at most {MOST_REPETITIONS:,} repetitions; give fewer")
     found = [_folds(targets, n_folds, seed, regression, groups) for seed in seeds]
     return [
         [
@@ -82,17 +88,20 @@ def _folds(
 ) -> Pairs:
     from sklearn import model_selection
 
+    from retgk.runtime.seeds import short_seed
+
     if groups is not None and regression:
         return deal_groups(groups, n_folds, seed, "groups")
     if regression:
-        splitter = model_selection.KFold(n_folds, shuffle=True, random_state=seed)
+        splitter = model_selection.KFold(n_folds, shuffle=True, random_state=short_seed(seed))
         return list(splitter.split(targets))
     if groups is None:
         _check_enough_of_every_class(targets, n_folds)
         return stratified_folds(targets, seed, n_folds)
     _check_enough_groups(groups, n_folds, "groups")
     _check_enough_of_every_class(targets, n_folds)
-    splitter = model_selection.StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+    options = {"shuffle": True, "random_state": short_seed(seed)}
+    splitter = model_selection.StratifiedGroupKFold(n_folds, **options)
     return list(splitter.split(targets, targets, groups))
 
 
@@ -100,7 +109,9 @@ def stratified_folds(targets: NDArray[Any], seed: int, n_folds: int) -> Pairs:
     """Shuffled folds with about the same share of every class: training and test graphs."""
     from sklearn.model_selection import StratifiedKFold
 
-    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    from retgk.runtime.seeds import short_seed
+
+    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=short_seed(seed))
     return list(splitter.split(targets, targets))
 
 

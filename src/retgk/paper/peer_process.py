@@ -70,7 +70,8 @@ def _matrix_report(order: Mapping[str, Any]) -> dict[str, Any]:
         start = time.perf_counter()
         matrix = np.asarray(kernel.fit_transform(graphs), dtype=np.float64)
         seconds = time.perf_counter() - start
-    with atomic_path(Path(order["path"])) as unfinished, unfinished.open("wb") as file:
+    path = Path(order["path"])
+    with atomic_path(path, follow_links=False) as unfinished, unfinished.open("wb") as file:
         np.save(file, matrix)
     return {"seconds": {"rpf": 0.0, "gram": seconds}}
 

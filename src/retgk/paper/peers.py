@@ -92,7 +92,7 @@ def peer_report(
     if facts is None or (facts["failure"] and _is_worth_trying(facts, limits)):
         folder.mkdir(parents=True, exist_ok=True)
         facts = _new_report(spec, path, limits, program)
-        with atomic_path(facts_path) as unfinished:
+        with atomic_path(facts_path, follow_links=False) as unfinished:
             unfinished.write_text(json.dumps(facts))
     if facts["failure"]:
         raise PeerFailure(facts["failure"], facts["by_limit"])

@@ -134,7 +134,7 @@ def _read_some_records(path: Path) -> list[Record]:
 
 
 def _write(path: Path, text: str) -> None:
-    with atomic_path(path) as unfinished:
+    with atomic_path(path, follow_links=False) as unfinished:
         unfinished.write_text(text, "utf-8")
 
 

@@ -107,7 +107,7 @@ def exact_matrix(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)  # made, but killed before its facts were
         facts = _write_exact_matrix(graphs, settings, path, n_jobs)
-        with atomic_path(facts_path) as unfinished:
+        with atomic_path(facts_path, follow_links=False) as unfinished:
             unfinished.write_text(json.dumps(facts))
     facts = json.loads(facts_path.read_text())
     return Matrix(np.load(path, mmap_mode="r"), facts.pop("seconds"), facts)

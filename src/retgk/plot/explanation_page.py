@@ -11,6 +11,7 @@ from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.estimators.explanation import Explanation
 from retgk.graphs.batch import GraphBatch
+from retgk.io.converters.rdkit_molecules import LARGEST_FORMULA
 from retgk.plot.graph_drawing import node_positions
 from retgk.plot.html_pages import html_page
 from retgk.plot.molecule_drawing import explained_molecule
@@ -193,10 +194,10 @@ def _contrast(explanation: Explanation, i: int, classes: dict[int, Any]) -> str:
 
 
 def _drawing(own: PageGraph, shares: Floats, limit: float) -> str:
-    """Structural formula of a molecule, nodes and edges of another graph, or why there is none."""
+    """Structural formula of a molecule, nodes and edges of what is none, or why it is not drawn."""
     if own.graph.n_nodes > MOST_DRAWN:
         return f'<p class="note">{own.graph.n_nodes:,} nodes are too many to draw.</p>'
-    if own.smiles is not None:
+    if own.smiles is not None and own.graph.n_nodes <= LARGEST_FORMULA:
         try:
             svg = explained_molecule(own.smiles, shares, limit=limit, size=(_WIDTH, _HEIGHT))
         except InvalidInputError:

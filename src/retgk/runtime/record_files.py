@@ -1,7 +1,8 @@
 """
 Files of records: one JSON line each, only ever appended, and whole after any kill.
 
-A run that was killed reads what it had finished, and goes on.
+A run that was killed reads what it had finished, and goes on. A line ends with a digest, by which
+it is known that nobody has changed it; lines of earlier versions have none.
 """
 
 import gzip
@@ -26,6 +27,7 @@ FORMAT = 1
 Record = dict[str, Any]
 
 _LINE_START = b'{"format": '
+_DIGEST = "digest"
 
 
 def key_of(what: Mapping[str, Any]) -> str:
@@ -51,16 +53,26 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
 
 def _parse_record(line: bytes, path: Path, number: int) -> Record:
     try:
-        record: Record = json.loads(line)
+        record: Record = json.loads(line, parse_constant=_refuse)
         form = record["format"]
-    except (ValueError, KeyError, TypeError) as error:
+        digest = record.pop(_DIGEST, None)
+        is_changed = digest is not None and digest != key_of(record)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidInputError(f"{path}, line {number}: not a record; remove that line") from error
     if form != FORMAT:
         raise InvalidInputError(
-            f"{path}, line {number}: a record of form {form}, this version reads {FORMAT}; "
+            f"{path}, line {number}: a record of form {form!r:.20}, this version reads {FORMAT}; "
             "update retgk, or begin another file"
         )
+    if is_changed:
+        raise InvalidInputError(
+            f"{path}, line {number}: not as it was written; remove that line, or begin another file"
+        )
     return record
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 @contextmanager
@@ -95,7 +107,7 @@ class RecordWriter:
 
     def append(self, record: Record) -> None:
         """Write a record in one go, and return when it is on disk; all of it is there, or none."""
-        line = json.dumps({"format": FORMAT, **record}, allow_nan=False).encode() + b"\n"
+        line = _line_of(record)
         before = os.fstat(self._descriptor).st_size
         try:
             if os.write(self._descriptor, line) != len(line):
@@ -105,6 +117,11 @@ class RecordWriter:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, before)
             raise
+
+
+def _line_of(record: Record) -> bytes:
+    as_read = json.loads(json.dumps({"format": FORMAT, **record}, allow_nan=False))
+    return json.dumps({**as_read, _DIGEST: key_of(as_read)}).encode() + b"\n"
 
 
 def _remove_torn_line(descriptor: int, path: Path) -> None:

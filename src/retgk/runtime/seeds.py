@@ -6,7 +6,14 @@ import numpy as np
 
 from retgk.errors import InvalidInputError
 
-__all__ = ["MAX_SEED", "RandomState", "generator_from", "seed_from", "whole_seed"]
+__all__ = [
+    "MAX_SEED",
+    "RandomState",
+    "generator_from",
+    "seed_from",
+    "short_seed",
+    "whole_seed",
+]
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 """What users pass as random_state."""
@@ -44,3 +51,10 @@ def whole_seed(random_state: RandomState, n_bits: int = 63) -> int:
     if isinstance(random_state, Integral) and 0 <= int(random_state) <= MAX_SEED:
         return int(random_state)
     return int(seed_from(random_state)) >> (63 - n_bits)
+
+
+def short_seed(seed: int) -> int:
+    """Seed that scikit-learn takes: the same where it has 32 bits, or 32 that come of it."""
+    if seed < 2**32:
+        return seed
+    return int(np.random.SeedSequence(seed).generate_state(1, np.uint32)[0])

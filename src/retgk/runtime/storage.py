@@ -18,8 +18,10 @@ __all__ = [
     "cache_folder",
     "data_home_folder",
     "file_to_write",
+    "has_own_file",
     "is_stream",
     "naming_errors",
+    "open_own_file",
 ]
 
 HOME_VARIABLE = "RETGK_DATA_HOME"
@@ -59,14 +61,17 @@ def _platform_folder() -> Path:
 
 
 @contextmanager
-def atomic_path(path: Path, *, synced: bool = True) -> Iterator[Path]:
+def atomic_path(path: Path, *, synced: bool = True, follow_links: bool = True) -> Iterator[Path]:
     """
     Give a path to write to; the file moves to `path` when the block ends well.
 
     A link stays, and what it leads to is replaced; mode and owner stay too. What is no regular
     file is refused. The file is on disk before it gets its name, unless `synced` is False.
+    Without `follow_links`, for names that retgk chooses, links are refused as in `has_own_file`.
     """
-    target = file_to_write(path)
+    if not follow_links:
+        has_own_file(path)
+    target = file_to_write(path) if follow_links else path
     target.parent.mkdir(parents=True, exist_ok=True)
     # what is to be replaced may be secret: until the new file has its mode, it is too
     mode = 0o600 if target.exists() else 0o666
@@ -103,6 +108,42 @@ def file_to_write(path: Path) -> Path:
     if not (target.exists() and target.samefile(path)):  # such as a deleted file in /dev/fd
         raise InvalidInputError(f"{path} leads to a file without a name; give the name of a file")
     return target
+
+
+# Files whose names retgk chooses, in a folder that may be a stranger's
+
+
+def has_own_file(path: Path) -> bool:
+    """
+    Whether a file of retgk's own is there; anything else of its name is refused.
+
+    The user has not named it, so it was not the user who had a link lead elsewhere, or a pipe wait.
+    """
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    _check_regular(found, path)
+    return True
+
+
+def open_own_file(path: Path, flags: int) -> int:
+    """Open a file of retgk's own, as `os.open` does, but through no link and without a wait."""
+    has_own_file(path)
+    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # each is unknown to some system
+        flags |= getattr(os, name, 0)
+    descriptor = os.open(path, flags, 0o666)
+    try:
+        _check_regular(os.fstat(descriptor), path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check_regular(found: os.stat_result, path: Path) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise InvalidInputError(f"{path} is a link or no file; remove it, or choose another name")
 
 
 def is_stream(path: Path) -> bool:

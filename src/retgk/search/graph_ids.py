@@ -1,6 +1,6 @@
 """Ids of graphs: whole numbers or texts, each once, in flat arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
 
-__all__ = ["IdKind", "Ids", "checked_ids", "first_repeated", "ids_from_arrays", "rows_of_ids"]
+__all__ = [
+    "IdKind",
+    "Ids",
+    "checked_ids",
+    "first_repeated",
+    "given_ids",
+    "ids_from_arrays",
+    "is_id",
+    "rows_of_ids",
+]
 
 IdKind = Literal["int", "str"]
 
@@ -81,16 +90,26 @@ def checked_ids(ids: Any, n_graphs: int, first: int, kind: IdKind | None) -> Ids
     """
     Ids that a caller gives for new graphs; by default numbers of rows from `first` on.
 
-    All must be of the `kind` that the index has, if it has any yet, and each may come once.
+    They are checked as in `given_ids`, and there must be one for each graph.
     """
     if ids is None:
         if kind == "str":
             raise InvalidInputError("the ids of this index are texts; give ids= for new graphs too")
         return Ids({"values": np.arange(first, first + n_graphs, dtype=np.int64)})
-    found = _ids_of(ids)
+    found = given_ids(ids, kind)
     if len(found) != n_graphs:
         raise InvalidInputError(f"there are {n_graphs} graphs but {len(found)} ids; give one each")
-    if kind not in (None, found.kind):
+    return found
+
+
+def given_ids(ids: Any, kind: IdKind | None) -> Ids:
+    """
+    Ids that a caller gives, one or several.
+
+    All must be of the `kind` that the index has, if it has any yet, and each may come once.
+    """
+    found = _ids_of([ids] if is_id(ids) else ids)
+    if len(found) and kind not in (None, found.kind):
         words = {"int": "whole numbers", "str": "texts"}
         raise InvalidInputError(
             f"the ids of this index are {words[kind]}, not {words[found.kind]}; give ids of one "
@@ -103,19 +122,33 @@ def checked_ids(ids: Any, n_graphs: int, first: int, kind: IdKind | None) -> Ids
 
 
 def _ids_of(ids: Any) -> Ids:
-    values = list(ids) if not isinstance(ids, np.ndarray) else ids.tolist()
-    if all(type(value) is str for value in values):
+    values = _listed(ids)
+    if all(isinstance(value, str) for value in values):
         return _texts(values)
     for position, value in enumerate(values):
-        is_number = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not is_number:
+        if isinstance(value, str) or not is_id(value):
             raise InvalidInputError(
                 f"id {position} is {value!r:.80}; ids are all whole numbers or all text"
             )
     try:
-        return Ids({"values": np.array(values, np.int64)})
+        return Ids({"values": np.array([int(value) for value in values], np.int64)})
     except OverflowError as error:
         raise InvalidInputError("an id has more than 64 bits; give it as text") from error
+
+
+def is_id(value: object) -> bool:
+    """Whether this is one id: a whole number or a text."""
+    return isinstance(value, str | int | np.integer) and not isinstance(value, bool)
+
+
+def _listed(ids: Any) -> list[Any]:
+    """Give several ids as a list; bytes would be taken for numbers."""
+    is_one = isinstance(ids, bytes | bytearray | memoryview) or not isinstance(ids, Iterable)
+    if is_one or (isinstance(ids, np.ndarray) and ids.ndim != 1):
+        raise InvalidInputError(
+            f"ids are given as {ids!r:.80}; give a list of whole numbers or of texts"
+        )
+    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
 
 
 def _texts(values: list[str]) -> Ids:

@@ -25,7 +25,7 @@ from retgk.search.embedded_queries import (
     fitted_embedding,
     reranked,
 )
-from retgk.search.graph_ids import checked_ids
+from retgk.search.graph_ids import checked_ids, given_ids, is_id
 from retgk.search.index_storage import IndexState, read_index, write_index
 from retgk.search.row_store import RowStore
 from retgk.search.vector_codec import Storage, fit_codec
@@ -120,6 +120,9 @@ class GraphIndex:
         check_count("scan_below", scan_below)
         if storage not in (None, *get_args(Storage)):
             raise InvalidInputError(f"storage must be 'int8' or 'float16', got {storage!r}")
+        if not isinstance(embedding, RetGKEmbedding | None):
+            what = type(embedding).__name__
+            raise InvalidInputError(f"embedding must be a RetGKEmbedding or None, got a {what}")
         self.embedding = embedding
         self.n_columns = int(n_columns)
         self.storage = storage
@@ -220,14 +223,11 @@ class GraphIndex:
 
         Parameters
         ----------
-        ids : sequence of int or of str
+        ids : int, str, or sequence of them
             Their ids; one that is not there is an error, and then none is removed.
         """
         rows = self._fitted_rows()
-        wanted = list(ids) if not isinstance(ids, str | int) else [ids]
-        if not wanted:
-            return
-        names = checked_ids(wanted, len(wanted), 0, rows.id_kind)
+        names = given_ids(ids, rows.id_kind)
         found = rows.live_rows(names)
         if (found < 0).any():
             (name,) = names.taken(np.flatnonzero(found < 0)[:1])
@@ -301,11 +301,13 @@ class GraphIndex:
 
     def __contains__(self, name: object) -> bool:
         rows = self._rows
-        is_known = isinstance(name, str | int | np.integer) and not isinstance(name, bool)
-        if rows is None or not rows.pieces or not is_known:
+        if rows is None or not rows.pieces or not is_id(name):
             return False
-        ids = checked_ids([name], 1, 0, None)
-        return ids.kind == rows.id_kind and bool(rows.live_rows(ids)[0] >= 0)
+        try:
+            ids = given_ids(name, rows.id_kind)
+        except InvalidInputError:  # of another kind, or one that no graph can have
+            return False
+        return bool(rows.live_rows(ids)[0] >= 0)
 
     def facts(self) -> dict[str, Any]:
         """Numbers of graphs, removed ones, rows in graphs of neighbours; form of the vectors."""

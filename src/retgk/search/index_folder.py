@@ -12,6 +12,7 @@ import json
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError
 from retgk.runtime.file_locks import lock_at_once
-from retgk.runtime.storage import atomic_path
+from retgk.runtime.storage import atomic_path, has_own_file, open_own_file
 from retgk.runtime.unfinished_files import is_unfinished
 
 __all__ = [
@@ -73,6 +74,7 @@ class Folder:
         text = self._small_text(path)
         try:
             document = json.loads(text, parse_constant=_refuse)
+            names = list(_names_in(document))
         except (ValueError, RecursionError) as error:
             raise InvalidInputError(f"{path} is no manifest of an index: {error}") from error
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
@@ -83,6 +85,8 @@ class Folder:
                 f"{path} is of version {version!r:.20}; this retgk reads up to version {_VERSION}: "
                 "upgrade retgk"
             )
+        if twice := [name for name, count in Counter(names).items() if count > 1]:
+            raise InvalidInputError(f"{path} names {twice[0]} twice; copy the index again")
         return document
 
     def key(self) -> str | None:
@@ -90,17 +94,16 @@ class Folder:
         return _digest(self.path / MANIFEST) if self.has(MANIFEST) else None
 
     def has(self, name: str) -> bool:
-        """Whether there is a manifest of this name."""
-        return (self.path / name).is_file()
+        """Whether there is a manifest of this name; a link or a pipe in its place is refused."""
+        return has_own_file(self.path / name)
 
     def _small_text(self, path: Path) -> str:
-        if not path.exists():
+        if not has_own_file(path):
             raise InvalidInputError(
                 f"there is no index in {self.path}"
                 + ("; one is in the making: run its command again" if self.has(UNFINISHED) else "")
             )
-        found = path.lstat()
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_MANIFEST_BYTES:
+        if path.stat().st_size > _MAX_MANIFEST_BYTES:
             raise InvalidInputError(f"{path} is no manifest of an index; copy the index again")
         try:
             return path.read_text("utf-8")
@@ -167,12 +170,17 @@ class Folder:
     def writing(self) -> Iterator[None]:
         """Be the only writer for a while; another one is refused."""
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / _LOCK).open("a") as lock:
-            if lock_at_once(lock.fileno()) is False:
+        for name in (MANIFEST, UNFINISHED):
+            self.has(name)  # before any work, not when it is to be written
+        lock = open_own_file(self.path / _LOCK, os.O_RDWR | os.O_CREAT)
+        try:
+            if lock_at_once(lock) is False:
                 raise InvalidInputError(
                     f"another run is writing to {self.path}; wait for it, or stop it"
                 )
             yield
+        finally:
+            os.close(lock)
 
     def new_path(self, stem: str, ending: str) -> Path:
         """Path of a new file, with a name that no other file has."""
@@ -201,7 +209,7 @@ class Folder:
     def write_manifest(self, document: Mapping[str, Any], name: str = MANIFEST) -> None:
         """Make a state the one that counts."""
         text = json.dumps({"format": _FORMAT, "version": _VERSION, **document}, allow_nan=False)
-        with atomic_path(self.path / name) as part:
+        with atomic_path(self.path / name, follow_links=False) as part:
             part.write_text(text, "utf-8")
         if name == MANIFEST:
             (self.path / UNFINISHED).unlink(missing_ok=True)

@@ -10,6 +10,8 @@ from retgk.walks.weight_units import WEIGHT_RANGE
 
 __all__ = ["Method", "SelfLoop", "check_walk_parameters"]
 
+_MOST_STEPS, _MOST_WALKS = 1 << 24, 1 << 31  # far more than anyone could wait for
+
 Method = Literal["exact", "eigh", "monte-carlo", "monte-carlo-returns"]
 
 SelfLoop = float | Literal["mean"]
@@ -25,6 +27,9 @@ def check_walk_parameters(n_steps: Any, method: str, n_walks: Any, self_loop: An
     _check_self_loop(self_loop)
     if not isinstance(n_walks, Integral) or n_walks < 3:
         raise InvalidInputError(f"n_walks must be a whole number of at least 3, got {n_walks!r}")
+    for name, value, most in (("n_steps", n_steps, _MOST_STEPS), ("n_walks", n_walks, _MOST_WALKS)):
+        if int(value) > most:
+            raise InvalidInputError(f"{name} must be at most {most}, got {value!r}")
 
 
 def _check_self_loop(self_loop: Any) -> None:

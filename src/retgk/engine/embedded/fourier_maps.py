@@ -197,6 +197,8 @@ def _quasi_random(
     return normals[:, :dimension].copy(), normals[:, dimension:], points[:, -1]
 
 
+_MOST_COMPONENTS = 1 << 24
+
 _SAMPLERS = {"plain": _plain, "orthogonal": _orthogonal, "quasi-random": _quasi_random}
 
 
@@ -213,6 +215,10 @@ def checked_widths(n_components: Any, feature_map: str) -> tuple[int, ...]:
     if not all(is_whole(width) and width >= 1 for width in widths) or len(widths) not in (1, 2):
         raise InvalidInputError(
             f"n_components must be a whole number of at least 1, or two of them, got {n_components}"
+        )
+    if max(widths) > _MOST_COMPONENTS:
+        raise InvalidInputError(
+            f"n_components must be at most {_MOST_COMPONENTS}, got {max(widths)}"
         )
     if feature_map != "tensor":
         if len(widths) != 1:

@@ -24,7 +24,7 @@ from retgk.runtime.optional_packages import optional_module
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
 
-__all__ = ["ATOM_ATTRIBUTES", "MoleculeReader", "from_rdkit", "rdkit_chem"]
+__all__ = ["ATOM_ATTRIBUTES", "LARGEST_FORMULA", "MoleculeReader", "from_rdkit", "rdkit_chem"]
 
 ATOM_ATTRIBUTES = {
     "aromatic": "GetIsAromatic",
@@ -39,6 +39,9 @@ ATOM_ATTRIBUTES = {
     "valence": "GetTotalValence",
 }
 """Names of the attributes of atoms, and the methods of ``rdkit.Chem.Atom`` that give them."""
+
+LARGEST_FORMULA = 250
+"""Atoms up to which RDKit finds the places of a formula in a second; its time is cubic in rings."""
 
 LARGEST_DENSE = 512  # atoms up to which RDKit's adjacency matrix is quicker than its bonds
 

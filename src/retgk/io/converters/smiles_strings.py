@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.io.converters.graph_kinds import list_graphs
 from retgk.io.converters.rdkit_molecules import MoleculeReader, rdkit_chem
@@ -24,6 +24,7 @@ __all__ = [
 
 CHUNK = 10_000  # molecules held at a time: a million of RDKit's would take gigabytes
 CHUNK_LETTERS = 50 * CHUNK  # a kilobyte each
+LARGEST_SCAFFOLD = 500  # atoms with rings: half a second; RDKit's time grows with their cube
 MOST_SHOWN = 50  # positions of unreadable strings in a message
 
 _BLANK = re.compile(r"\s")
@@ -128,16 +129,33 @@ def iter_smiles(
 
 
 def molecule_scaffolds(smiles: Iterable[str]) -> list[str]:
-    """Bemis-Murcko scaffold of every molecule, as SMILES without chirality; empty without rings."""
+    """
+    Bemis-Murcko scaffold of every molecule, as SMILES without chirality; empty without rings.
+
+    A molecule of more than 500 atoms with rings among them is an error.
+    """
     parse = rdkit_chem().MolFromSmiles
     scaffold = optional_module("rdkit.Chem.Scaffolds.MurckoScaffold", "rdkit")
     found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
-    with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
-        molecules = map(parse, found)
-        return [
-            scaffold.MurckoScaffoldSmiles(mol=molecule, includeChirality=False)
-            for molecule in _readable(molecules, found, 0)
-        ]
+    texts = []
+    with (
+        optional_module("rdkit.rdBase", "rdkit").BlockLogs(),
+        progress_bar("scaffolds", len(found)) as advance,
+    ):
+        for number, molecule in enumerate(_readable(map(parse, found), found, 0)):
+            has_rings = molecule.GetRingInfo().NumRings() > 0
+            if has_rings and molecule.GetNumAtoms() > LARGEST_SCAFFOLD:
+                raise InvalidInputError(
+                    f"graph {number}: a molecule of {molecule.GetNumAtoms()} atoms; scaffolds are "
+                    f"found for up to {LARGEST_SCAFFOLD} atoms: drop it together with its target",
+                    Remedy(
+                        "groups", "or split by groups of your own", "or name groups of your own"
+                    ),
+                )
+            murcko = scaffold.MurckoScaffoldSmiles
+            texts.append(murcko(mol=molecule, includeChirality=False) if has_rings else "")
+            advance(1)
+    return texts
 
 
 class ParsedPiece(NamedTuple):

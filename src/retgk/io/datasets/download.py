@@ -62,7 +62,7 @@ def download_archive(name: str, data_home: Path) -> Path:
     for mirror in MIRRORS:
         url = mirror.format(name=name)
         try:
-            with atomic_path(target) as part:
+            with atomic_path(target, follow_links=False) as part:
                 _fetch(url, part, name)
                 keep_checksum(target, part)  # first, so that no archive is without one
             return target
@@ -76,7 +76,7 @@ def download_archive(name: str, data_home: Path) -> Path:
 
 def keep_checksum(archive: Path, content: Path) -> None:
     """Write the checksum of an archive beside it; `content` is the file that will become it."""
-    with atomic_path(_checksum_file(archive)) as part:
+    with atomic_path(_checksum_file(archive), follow_links=False) as part:
         part.write_text(f"{_sha256(content)}  {archive.name}\n", encoding="utf-8")
 
 

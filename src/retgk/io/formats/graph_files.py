@@ -344,7 +344,9 @@ def write_series(
     ]
     _check_none_beside(paths, Path(folder), stem, suffix)
     for graph, path in zip(graphs, paths, strict=True):
-        with atomic_path(path, synced=False) as part:  # to wait for each would take far longer
+        with atomic_path(
+            path, synced=False, follow_links=False
+        ) as part:  # to wait takes far longer
             write(graph, part)
     return paths
 

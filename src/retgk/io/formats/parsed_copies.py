@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import mmap
+import os
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.errors import warn_of
+from retgk.errors import InvalidInputError, warn_of
 from retgk.graphs.adjacency import Adjacency
 from retgk.graphs.batch import flat_arrays, trusted_batch, with_reading
 from retgk.graphs.edge_checks import Symmetrize
@@ -22,7 +23,7 @@ from retgk.graphs.reading import reading_of
 from retgk.graphs.slicing import FlatGraphs
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.parse_budget import ParseBudget
-from retgk.runtime.storage import atomic_path
+from retgk.runtime.storage import atomic_path, open_own_file
 
 __all__ = [
     "ReadOptions",
@@ -97,7 +98,7 @@ def store_cached(path: Path, dataset: GraphDataset, mark: str, notes: Sequence[s
         "edge_label_names": list(dataset.graphs.edge_label_names),
         "notes": list(notes),
     }
-    with suppress(OSError):
+    with suppress(OSError, InvalidInputError):  # the latter for a link in its place
         _write(path, header, {key: array for key, array in arrays.items() if array is not None})
 
 
@@ -197,7 +198,10 @@ def _write(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) 
         flat.append((little, padding))
     text = json.dumps({**header, "arrays": places, "n_bytes": offset}).encode()
     start = len(_MAGIC) + _LENGTH_BYTES + _DIGEST_BYTES + len(text)
-    with atomic_path(path, synced=False) as part, part.open("wb") as stream:
+    with (
+        atomic_path(path, synced=False, follow_links=False) as part,
+        part.open("wb") as stream,
+    ):
         stream.write(_MAGIC)
         stream.write(len(text).to_bytes(_LENGTH_BYTES, "little"))
         stream.write(hashlib.sha256(text).digest())
@@ -209,7 +213,7 @@ def _write(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) 
 
 def _read(path: Path, mark: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Map a file into memory; ValueError or KeyError where anything is not as written."""
-    with path.open("rb") as stream:
+    with open(open_own_file(path, os.O_RDONLY), "rb") as stream:
         content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     at = len(_MAGIC)
     if content[:at] != _MAGIC:

@@ -1,0 +1,184 @@
+"""Files whose names retgk chooses: a stranger's link or pipe in their place leads nowhere."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from retgk import (
+    GraphIndex,
+    InvalidInputError,
+    RetGKEmbedding,
+    embed_files,
+    load_tudataset,
+    make_graph_classification,
+    save_tudataset,
+    write_graphml,
+    write_mean_embedding_gram,
+    write_parquet,
+)
+from retgk.io.datasets import download
+from tests.cli_calls import assert_fails, invoke
+
+DATA = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), random_state=0)
+EMBEDDING = RetGKEmbedding(n_components=8, random_state=0).fit(DATA.graphs)
+REFUSED = "is a link or no file; remove it"
+
+Trap = Callable[[Path], None]
+
+
+def link_to_nothing(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to(outside(path) / "deep" / "evil.json")
+
+
+def link_to_a_file(path: Path) -> None:
+    """Lead to a copy of what is there, so that all would go well if the link were followed."""
+    kept = outside(path) / "kept"
+    kept.write_bytes(path.read_bytes() if path.exists() else b"")
+    path.unlink(missing_ok=True)
+    path.symlink_to(kept)
+
+
+def pipe(path: Path) -> None:
+    """Have whoever opens it wait for ever."""
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+TRAPS = [link_to_nothing, link_to_a_file, pipe]
+
+
+def outside(path: Path) -> Path:
+    folder = next(parent for parent in path.parents if parent.name == "inside").parent / "outside"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def waits_end() -> Iterator[None]:
+    """Make a failure of what would wait for ever."""
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.alarm(120)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+@pytest.fixture
+def inside(tmp_path: Path) -> Path:
+    (tmp_path / "inside").mkdir()
+    return tmp_path / "inside"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def assert_refused(call: Callable[[], Any], path: Path, trap: Trap) -> None:
+    """Set a trap, and see that the call names it, and that nothing outside has changed."""
+    trap(path)
+    before = contents(outside(path))
+    with pytest.raises(InvalidInputError, match=REFUSED) as caught:
+        call()
+    assert str(path) in str(caught.value)
+    assert contents(outside(path)) == before
+
+
+@pytest.fixture
+def molecules(tmp_path: Path) -> Path:
+    path = tmp_path / "m.smi"
+    path.write_text("\n".join(f"C{'C' * length}O" for length in range(20)) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+@pytest.mark.parametrize("name", ["manifest.json", "unfinished.json", "lock"])
+@pytest.mark.parametrize("verb", ["add", "build"])
+def test_index_commands(inside: Path, molecules: Path, verb: str, name: str, trap: Trap) -> None:
+    folder = inside / "index"
+    build = ("index", "build", molecules, "-D", "16", "--ids", "numbers", "-o", folder)
+    if verb == "add":
+        assert invoke(*build).exit_code == 0
+    folder.mkdir(exist_ok=True)
+    trap(folder / name)
+    before, there = contents(outside(folder)), set(folder.iterdir())
+    line = build if verb == "build" else ("index", "add", folder, molecules, "--ids", "numbers")
+    assert_fails(invoke(*line), f"{folder / name} {REFUSED}")
+    assert contents(outside(folder)) == before
+    assert set(folder.iterdir()) <= there | {folder / "lock"}
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+@pytest.mark.parametrize("name", ["manifest.json", "unfinished.json", "lock"])
+def test_saving_an_index(inside: Path, name: str, trap: Trap) -> None:
+    index = GraphIndex(EMBEDDING).fit(DATA.graphs)
+    index.save(inside / "index")
+    assert_refused(lambda: index.save(inside / "index"), inside / "index" / name, trap)
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+@pytest.mark.parametrize("name", ["gram.npy.partial", "gram.npy.partial.json"])
+def test_matrices_in_the_making(inside: Path, name: str, trap: Trap) -> None:
+    (inside / "gram.npy.partial").touch()
+    path = inside / "gram.npy"
+    assert_refused(lambda: write_mean_embedding_gram(path, DATA.graphs), inside / name, trap)
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+@pytest.mark.parametrize("name", ["pieces.json", "00001.npy"])
+def test_folders_of_pieces(inside: Path, name: str, trap: Trap) -> None:
+    for number in range(2):
+        write_parquet(DATA.graphs[20 * number :][:20], inside.parent / "in" / f"{number}.parquet")
+    call = lambda: embed_files(EMBEDDING, inside.parent / "in", inside / "vectors")  # noqa: E731
+    call()
+    assert_refused(call, inside / "vectors" / name, trap)
+
+
+def test_a_folder_of_pieces_beside_its_array(inside: Path) -> None:
+    graphs = write_parquet(DATA.graphs, inside.parent / "graphs.parquet")
+    elsewhere = outside(inside / "vectors.npy")
+    (inside / "vectors.npy.pieces").symlink_to(elsewhere)
+    with pytest.raises(InvalidInputError, match=r"vectors.npy.pieces is a link"):
+        embed_files(EMBEDDING, graphs, inside / "vectors.npy")
+    assert not list(elsewhere.iterdir())
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_parsed_copies(inside: Path, trap: Trap) -> None:
+    save_tudataset(DATA, inside.parent / "home")
+    name, home, cache = DATA.name, inside.parent / "home", inside / "cache"
+    expected = load_tudataset(name, home, cache=cache).graphs
+    (copy,) = cache.iterdir()
+    trap(copy)
+    before = contents(outside(copy))
+    assert load_tudataset(name, home, cache=cache).graphs == expected  # read anew
+    assert contents(outside(copy)) == before
+
+
+@pytest.mark.parametrize("name", ["TOY.zip", "TOY.zip.sha256"])
+def test_downloads(inside: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "_fetch", lambda *given: given[1].write_bytes(b"zip"))
+    call = lambda: download.download_archive("TOY", inside)  # noqa: E731
+    assert_refused(call, inside / name, link_to_nothing)
+    assert not (inside / "TOY.zip").exists()
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_series_of_files(inside: Path, trap: Trap) -> None:
+    call = lambda: write_graphml(DATA.graphs[:3], inside)  # noqa: E731
+    assert_refused(call, inside / "graph-1.graphml", trap)
+
+
+def test_links_that_the_user_names_are_followed(inside: Path) -> None:
+    (inside.parent / "real").mkdir()
+    (inside / "index").symlink_to(inside.parent / "real")
+    GraphIndex(EMBEDDING).fit(DATA.graphs).save(inside / "index")
+    assert len(GraphIndex.load(inside.parent / "real")) == 40
+    (inside / "gram.npy").symlink_to(inside.parent / "real" / "gram.npy")
+    write_mean_embedding_gram(inside / "gram.npy", DATA.graphs)
+    assert np.load(inside.parent / "real" / "gram.npy").shape == (40, 40)
