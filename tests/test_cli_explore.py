@@ -69,10 +69,16 @@ def test_predictions_of_cross_validation(graphs_file: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (["graph,prediction", "0,1", "0,1"], "predicts graph 0 more than once"),
-        (["graph,prediction", "0,1"], "has predictions of 1 graphs for 40; graph 1 has none"),
-        (["graph,guess", "0,1"], "'prediction'"),
-        (["graph,prediction", *(f"{graph},1" for graph in range(41))], "of 41 graphs for 40"),
+        (
+            ["graph,prediction", "0,1", "0,1"],
+            "line 3 names '0' a second time; keep",
+        ),
+        (["graph,prediction", "0,1"], "has no prediction for graphs (39): '1', '2', "),
+        (["graph,guess", "0,1"], "no column 'prediction'; call the column of predictions so"),
+        (
+            ["graph,prediction", *(f"{graph},1" for graph in range(41))],
+            "without a graph (1): '40'",
+        ),
     ],
 )
 def test_wrong_predictions(

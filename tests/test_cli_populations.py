@@ -126,7 +126,7 @@ def test_columns_that_no_table_has(folder: Path, scans: Path) -> None:
         "has no column 'sight'; did you mean site? name one of file, group, site, pair with --gr",
     )
     result = invoke("test", scans, *given, "--groups", table, *FAST)
-    assert_fails(result, "may hold the groups; name one of group, site, pair with --groups")
+    assert_fails(result, "may hold the groups; keep one of group, site, pair, beside the one that")
     listed = ("--targets", folder / "group.txt")
     result = invoke("test", scans, *listed, "--groups", "site", *FAST)
     assert_fails(result, "or the table that has this column with --targets")

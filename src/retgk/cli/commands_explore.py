@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,7 +18,7 @@ from retgk.cli.model_reading import (
 )
 from retgk.cli.options import Common, FileRole, Reading, Source
 from retgk.cli.outputs import check_new_file
-from retgk.cli.sources import column_values, key_columns, known_smiles, read_collection
+from retgk.cli.sources import column_values, known_smiles, read_collection, texts_of_file
 from retgk.cli.terminal import Stopwatch, note, print_record
 from retgk.errors import InvalidInputError
 
@@ -104,7 +103,10 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything ran
         "retgk explore new.csv --model model.retgk --target-column active -o collection.html",
         "retgk cv MUTAG -o out.csv && retgk explore MUTAG --predicted out.csv -o mutag.html",
     ],
-    remedies=MODEL_REMEDIES,
+    remedies={
+        **MODEL_REMEDIES,
+        **{key: f"{{value}} with --{key}" for key in ("column", "name-column", "predicted")},
+    },
 )
 def explore(
     source: Source,
@@ -181,42 +183,21 @@ def _typed(texts: list[str]) -> Any:
     """Numbers where all texts are such, with gaps unless all are whole, else the texts."""
     import numpy as np
 
-    for numbers in (int, lambda text: float(text) if text.strip() else np.nan):
-        try:
-            return np.array([numbers(text) for text in texts])
-        except (ValueError, OverflowError):
-            continue
-    return np.array(texts, dtype=object)
+    from retgk.io.formats.plain_numbers import numbers_in
+
+    numbers = numbers_in(texts, gaps=True)
+    return np.array(texts, dtype=object) if numbers is None else numbers
 
 
 def _predictions(source: str, collection: GraphDataset, reading: Reading, given: str) -> Any:
-    """Predictions of all graphs: from a table by the numbers of graphs, or one after the other."""
-    path = Path(given)
-    if path.is_file() and path.suffix.lower() in (".csv", ".tsv"):
-        return _typed(_predictions_in_table(path, collection, reading.max_bytes))
+    """Predictions of all graphs: of a table as commands write them, of a list, or of a column."""
+    from retgk.io.formats.graph_tables import is_table
+    from retgk.io.formats.target_tables import What
+
+    path, what = Path(given), What("prediction", "prediction")
+    if path.is_file() and is_table(path):
+        return _typed(texts_of_file(collection, path, what.heading, what, reading))
     return _typed(column_values(source, collection, reading, given, "predicted"))
-
-
-def _predictions_in_table(path: Path, collection: GraphDataset, max_bytes: int | None) -> list[str]:
-    from retgk.io.formats.smiles_files import table_column
-
-    graphs = table_column(path, "graph", "predicted", max_bytes)
-    predictions = table_column(path, "prediction", "predicted", max_bytes)
-    found = dict(zip(graphs, predictions, strict=True))
-    if len(found) < len(graphs):
-        twice = Counter(graphs).most_common(1)[0][0]
-        raise InvalidInputError(
-            f"{path} predicts graph {twice} more than once; keep one row for each graph"
-        )
-    wanted = [str(graph) for graph in key_columns(collection)["graph"]]
-    missing = next((graph for graph in wanted if graph not in found), None)
-    if missing is not None or len(found) > len(wanted):
-        first = f"; graph {missing} has none" if missing is not None else ""
-        raise InvalidInputError(
-            f"{path} has predictions of {len(found):,} graphs for {len(wanted):,}{first}; give "
-            "those of the same graphs"
-        )
-    return [found[graph] for graph in wanted]
 
 
 def _positions(text: str | None, collection: GraphDataset) -> Floats | None:

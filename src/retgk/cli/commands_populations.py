@@ -310,11 +310,10 @@ def _values_of(
             for source, data in parts
             for value in column_values(source, data, reading, name, option)
         ]
-    from retgk.graphs.batch import GraphBatch
-    from retgk.io.graph_dataset import GraphDataset
+    from retgk.io.graph_dataset import joined_datasets
 
-    both = GraphBatch.concatenate([data.graphs for _, data in parts])
-    return column_values(parts[0][0], GraphDataset(both, None, "both"), reading, name, option)
+    both = joined_datasets([data for _, data in parts], "both")
+    return column_values(parts[0][0], both, reading, name, option)
 
 
 def _draw(result: PopulationTest, figure: Path) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from retgk.graphs.batch import GraphBatch
     from retgk.io.formats.smiles_files import MoleculeStream, SmilesReading
+    from retgk.io.formats.target_tables import What
     from retgk.io.graph_dataset import GraphDataset
 
 __all__ = [
@@ -40,8 +41,11 @@ __all__ = [
     "required_targets",
     "smiles_reading",
     "source_smiles",
+    "texts_of_file",
     "used_graphs",
 ]
+
+_WORDS = {"groups": "group", "pairs": "pair", "predicted": "prediction"}
 
 STREAMED = 20_000
 """Molecules up to which a file is read as a whole."""
@@ -171,8 +175,9 @@ def key_columns(dataset: GraphDataset) -> dict[str, NDArray[Any]]:
     """
     import numpy as np
 
-    rows = np.arange(len(dataset)) if dataset.rows is None else dataset.rows
-    columns: dict[str, NDArray[Any]] = {"graph": rows}
+    from retgk.io.graph_dataset import graph_numbers
+
+    columns: dict[str, NDArray[Any]] = {"graph": graph_numbers(dataset)}
     if dataset.graph_names is not None:
         columns["name"] = np.array(dataset.graph_names, dtype=object)
     if dataset.targets is not None and dataset.targets.ndim == 1:
@@ -191,34 +196,35 @@ def column_values(
 
     Where there is a file of that name, it has the texts, in one of the forms of --targets.
     """
-    if Path(name).is_file():
-        return _texts_of_file(dataset, Path(name), None, option, reading)
+    from retgk.io.formats.graph_tables import is_table
     from retgk.io.formats.smiles_files import table_column
-    from retgk.io.formats.target_tables import is_table
+    from retgk.io.formats.target_tables import What
+
+    word = _WORDS.get(option, "value")
+    if Path(name).is_file():
+        return texts_of_file(dataset, Path(name), None, What(word, word), reading)
 
     path = molecule_file(source, reading)
     if path is not None and is_table(path):
         texts = table_column(path, name, option, reading.max_bytes)
         return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
     if reading.targets is not None and is_table(reading.targets):
-        return _texts_of_file(dataset, reading.targets, name, option, reading)
+        return texts_of_file(dataset, reading.targets, name, What(word, word, option), reading)
     raise InvalidInputError(
         f"{source} is no table with a column {name!r}; give a text file of one line per graph "
         f"with --{option}, or the table that has this column with --targets"
     )
 
 
-def _texts_of_file(
-    dataset: GraphDataset, path: Path, column: str | None, option: str, reading: Reading
+def texts_of_file(
+    dataset: GraphDataset, path: Path, column: str | None, what: What, reading: Reading
 ) -> list[str]:
     """One text for each graph, of a file as those of targets are."""
-    from retgk.io.formats.target_tables import What, texts_of_graphs
+    from retgk.io.formats.target_tables import texts_of_graphs
     from retgk.runtime.parse_budget import ParseBudget
 
     budget = ParseBudget.of_files(path, [path], reading.max_bytes)
-    return texts_of_graphs(
-        dataset, path, column, budget, What("group" if option == "groups" else "value", option)
-    )
+    return texts_of_graphs(dataset, path, column, budget, what)
 
 
 def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str]:

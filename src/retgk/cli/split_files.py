@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,9 @@ from retgk.runtime.near_names import name_advice
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from retgk.io.formats.graph_tables import GraphTable
     from retgk.io.graph_dataset import GraphDataset
+    from retgk.runtime.parse_budget import ParseBudget
 
 __all__ = ["read_split"]
 
@@ -37,14 +38,17 @@ def read_split(
     """
     import numpy as np
 
-    text = _text_of(path, max_bytes)
+    from retgk.io.formats.graph_tables import is_table, read_table
+    from retgk.runtime.parse_budget import ParseBudget
+
+    budget = ParseBudget.of_files(path, [path], max_bytes)
     places = _Places(collection)
-    if {".csv", ".tsv"} & set(path.suffixes):
-        parts = _table_parts(text, path, places)
+    if is_table(path):
+        parts = _table_parts(read_table(path, budget, collection, has_header=True), places)
         everything = np.arange(len(collection))
         return [fold_of(np.setdiff1d(everything, test), test) for test in parts]
     try:
-        folds = json.loads(text)
+        folds = json.loads(_text_of(path, budget))
     except (RecursionError, ValueError) as error:
         raise InvalidInputError(
             f"{path} is no JSON: {error}; a table of folds ends in .csv or .tsv"
@@ -52,11 +56,9 @@ def read_split(
     return _json_folds(folds, path, places, fold_of)
 
 
-def _text_of(path: Path, max_bytes: int | None) -> str:
+def _text_of(path: Path, budget: ParseBudget) -> str:
     from retgk.io.formats.text_lines import text_lines
-    from retgk.runtime.parse_budget import ParseBudget
 
-    budget = ParseBudget.of_files(path, [path], max_bytes)
     return "\n".join(line for _, line in text_lines(path, budget))
 
 
@@ -64,9 +66,9 @@ class _Places:
     """Positions of graphs that a file names by their number in the source."""
 
     def __init__(self, collection: GraphDataset) -> None:
-        import numpy as np
+        from retgk.io.graph_dataset import graph_numbers
 
-        rows = np.arange(len(collection)) if collection.rows is None else collection.rows
+        rows = graph_numbers(collection)
         self.n_graphs = len(collection)
         self.has_gaps = collection.rows is not None
         self.of_number = {int(row): place for place, row in enumerate(rows)}
@@ -170,23 +172,21 @@ def _within(pair: tuple[Any, Any], train: Any, where: str) -> tuple[Any, Any]:
 # Tables
 
 
-def _table_parts(text: str, path: Path, places: _Places) -> list[NDArray[Any]]:
+def _table_parts(table: GraphTable, places: _Places) -> list[NDArray[Any]]:
     """Graphs of every fold, which are tested in turn, or once if they are called train and test."""
-    from retgk.io.formats.smiles_files import delimiter_of
+    from retgk.io.formats.graph_tables import number_cells
 
-    lines = text.split("\n")
-    rows = [row for row in csv.reader(lines, delimiter=delimiter_of(lines[0])) if row]
-    names = [name.strip().lower() for name in rows[0]] if rows else []
-    at = next((names.index(name) for name in _FOLD_COLUMNS if name in names), None)
+    path = table.path
+    at = next(iter(table.headed(*_FOLD_COLUMNS)), None)
     if at is None:
         raise InvalidInputError(f'{path} has no column "fold"; call the column of folds so')
-    folds = [row[at].strip() if at < len(row) else "" for row in rows[1:]]
+    folds = table.cells(at)
     if not all(folds):
         raise InvalidInputError(f"{path}, row {folds.index('') + 1} has no fold; fill it in")
-    if "graph" in names:
-        numbers = _numbers([row[names.index("graph")] for row in rows[1:]], path)
+    if numbered := table.headed("graph"):
+        numbers = number_cells(table, numbered[0])
     else:
-        named = _named(rows[1:], at, path, places)
+        named = _named(table, at, places)
         numbers = list(range(len(folds))) if named is None else named
         if named is None and places.has_gaps and len(folds) <= max(places.of_number):
             raise InvalidInputError(
@@ -205,32 +205,23 @@ def _table_parts(text: str, path: Path, places: _Places) -> list[NDArray[Any]]:
     return [_filled(test, f"{path}, fold {name}") for name, test in tested.items()]
 
 
-def _named(rows: list[list[str]], fold_at: int, path: Path, places: _Places) -> list[int] | None:
+def _named(table: GraphTable, fold_at: int, places: _Places) -> list[int] | None:
     """Numbers of the graphs that rows name in a column; None where no column names any."""
-    for at in range(max(map(len, rows), default=0)):
-        cells = [row[at].strip() if at < len(row) else "" for row in rows]
+    for at in range(table.width):
+        cells = table.cells(at)
         known = [cell in places.of_name for cell in cells]
         if at == fold_at or not any(known) or len(set(cells)) < len(cells):
             continue
         if not all(known) and not places.has_gaps:
             unknown = cells[known.index(False)]
             raise InvalidInputError(
-                f"{path}, row {known.index(False) + 1}: there is no graph {unknown!r}; name graphs "
-                "as the source does"
+                f"{table.path}, row {known.index(False) + 1}: there is no graph {unknown!r}; name "
+                "graphs as the source does"
             )
         # rows of graphs that were left out get numbers that no graph has
         beyond = max(places.of_number) + 1
         return [places.of_name.get(cell, beyond + row) for row, cell in enumerate(cells)]
     return None
-
-
-def _numbers(texts: list[str], path: Path) -> list[int]:
-    try:
-        return [int(text) for text in texts]
-    except ValueError as error:
-        raise InvalidInputError(
-            f'{path}: the column "graph" must hold numbers of graphs, from 0: {error}'
-        ) from error
 
 
 def _tested(folds: list[str], path: Path) -> list[str]:

@@ -13,7 +13,14 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import checked_positions
 
-__all__ = ["GraphDataset", "missing_targets", "target_array", "without_empty_targets"]
+__all__ = [
+    "GraphDataset",
+    "graph_numbers",
+    "joined_datasets",
+    "missing_targets",
+    "target_array",
+    "without_empty_targets",
+]
 
 _NOT_AVAILABLE = ("NAType", "NaTType", "MaskedConstant")  # of pandas and NumPy
 
@@ -131,6 +138,24 @@ class GraphDataset:
     def __repr__(self) -> str:
         known = "no" if self.targets is None else f"{len(np.unique(self.targets))} distinct"
         return f"GraphDataset({self.name!r}, {self.graphs!r}, {known} targets)"
+
+
+def graph_numbers(dataset: GraphDataset) -> Ints:
+    """Number of every graph in its source, from 0."""
+    return np.arange(len(dataset)) if dataset.rows is None else dataset.rows
+
+
+def joined_datasets(parts: Sequence[GraphDataset], name: str) -> GraphDataset:
+    """Graphs of all parts one after the other, with their numbers, and names if all have some."""
+    graphs = GraphBatch.concatenate([data.graphs for data in parts])
+    names = [each for data in parts for each in data.graph_names or ()]
+    return GraphDataset(
+        graphs,
+        None,
+        name,
+        graph_names=names if len(names) == len(graphs) else None,
+        rows=np.concatenate([graph_numbers(data) for data in parts]),
+    )
 
 
 def target_array(targets: Any) -> NDArray[Any]:

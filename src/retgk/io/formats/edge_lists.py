@@ -20,6 +20,7 @@ from retgk.io.formats.graph_files import (
     write_series,
 )
 from retgk.io.formats.numbered_edges import numbered_graph
+from retgk.io.formats.plain_numbers import number_in, whole_number
 from retgk.io.formats.text_lines import text_lines
 from retgk.runtime.parse_budget import ParseBudget
 
@@ -243,11 +244,7 @@ def _check_packed(path: Path) -> None:
 
 
 def _is_int(name: str) -> bool:
-    try:
-        int(name)
-    except ValueError:
-        return False
-    return True
+    return whole_number(name) is not None
 
 
 class _BadLineError(Exception):
@@ -285,7 +282,7 @@ def _weight(others: list[str]) -> float:
     if len(others) != 1:
         raise _BadLineError(f"expected two nodes and a weight, found {2 + len(others)} columns")
     try:
-        weight = math.nan if "_" in others[0] else float(others[0])
+        weight = number_in(others[0])
     except ValueError:
         weight = math.nan
     if not 0 <= weight < math.inf:

@@ -16,8 +16,8 @@ from retgk.io.formats.matrix_names import (
     delimiter_in,
     has_row_name,
     is_heading,
-    is_number,
 )
+from retgk.io.formats.plain_numbers import is_number
 from retgk.runtime.storage import atomic_path
 
 __all__ = [

@@ -4,6 +4,7 @@ import csv
 import re
 
 from retgk.errors import InvalidInputError
+from retgk.io.formats.plain_numbers import is_number
 
 __all__ = [
     "cells_of",
@@ -12,8 +13,6 @@ __all__ = [
     "delimiter_in",
     "has_row_name",
     "is_heading",
-    "is_number",
-    "number_in",
 ]
 
 _MISSING = {"", "na", "n/a", "null", "none", "-", "."}
@@ -36,22 +35,6 @@ def cells_of(line: str, delimiter: str | None) -> list[str]:
         return next(reader)
     except csv.Error:
         return line.split(delimiter)  # an error names the cell that is no number
-
-
-def number_in(cell: str) -> float:
-    """Number of a cell; ValueError where it is none."""
-    if "_" in cell:
-        raise ValueError(cell)  # Python alone would take 1_0 for 10
-    return float(cell)
-
-
-def is_number(cell: str) -> bool:
-    """Whether a cell is a number as a matrix has them."""
-    try:
-        number_in(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def is_heading(cells: list[str]) -> bool:

@@ -17,6 +17,7 @@ from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.io.converters.rdkit_molecules import MoleculeReader, rdkit_chem
 from retgk.io.converters.smiles_strings import parsed_pieces, parsed_smiles
+from retgk.io.formats.plain_numbers import numbers_in
 from retgk.io.formats.text_lines import text_lines
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.near_names import name_advice
@@ -243,13 +244,8 @@ def _cost_of_length(molecule: _Molecule) -> int:
 
 def typed_targets(texts: Sequence[str], budget: ParseBudget | None = None) -> NDArray[Any]:
     """Convert to integers if all are whole numbers, else floats if all are numbers, else text."""
-    for kind in (int, float):
-        try:
-            values = np.array([kind(text) for text in texts])
-        except ValueError:
-            continue
-        if values.dtype.kind == "O":  # integers beyond 64 bits are names rather than numbers
-            break
+    values = numbers_in(texts)
+    if values is not None:
         if not np.isfinite(values).all():
             graph = int(np.isfinite(values).argmin())
             raise InvalidInputError(
@@ -347,12 +343,17 @@ def csv_rows(lines: _Lines, delimiter: str, budget: ParseBudget) -> Iterator[tup
 def column_position(names: Sequence[str], wanted: str, path: Path, argument: str) -> int:
     """Find a column by its name, or else by its name in other letter case."""
     found = [at for at, name in enumerate(names) if name == wanted]
-    found += [at for at, name in enumerate(names) if name.lower() == wanted.lower()]
+    if not found:
+        found = [at for at, name in enumerate(names) if name.lower() == wanted.lower()]
     if not found:
         advice = name_advice(wanted, names)
         raise InvalidInputError(
             f"{path} has no column {wanted!r}",
             Remedy(argument, f"{advice} with {argument}=", value=advice),
+        )
+    if len(found) > 1:
+        raise InvalidInputError(
+            f"{path} has {len(found)} columns {wanted!r}; give each a name of its own"
         )
     return found[0]
 

@@ -14,9 +14,8 @@ from retgk.io.formats.matrix_names import (
     delimiter_in,
     has_row_name,
     is_heading,
-    is_number,
-    number_in,
 )
+from retgk.io.formats.plain_numbers import is_number, number_in
 from retgk.io.formats.text_lines import text_lines
 from retgk.runtime.parse_budget import ParseBudget
 
