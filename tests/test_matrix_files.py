@@ -335,3 +335,15 @@ def test_tables_of_other_names_are_not_matched_by_order(tmp_path):
         table.write_text(rows)
         with pytest.raises(InvalidInputError, match="no cell names a graph; those of column 'subj"):
             read_graphs(tmp_path, targets=table)
+
+
+@pytest.mark.parametrize("dtype", [">f8", "<f2", ">i2"])
+def test_numbers_of_any_machine(tmp_path, dtype):
+    """SciPy knows neither halves of floats nor the other order of bytes."""
+    matrix = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]], dtype)
+    np.save(tmp_path / "good.npy", matrix)
+    assert read_graphs(tmp_path / "good.npy").graphs == from_numpy(matrix.astype(float))
+    matrix[0, 1] = 3
+    np.save(tmp_path / "bad.npy", matrix)
+    with pytest.raises(InvalidInputError, match=r"row 0, column 1 .* is 3, but the one in row 1"):
+        read_graphs(tmp_path / "bad.npy")

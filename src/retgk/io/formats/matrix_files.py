@@ -157,13 +157,14 @@ def _graphs(
         matrices = [values] if values.ndim == 2 else values
         for number, matrix in enumerate(matrices):
             where = place if values.ndim == 2 else f"{place}, matrix {number}"
-            _raise_bad_entry(coo_array(matrix), where, negative, symmetrize)
+            entries = coo_array(matrix.astype(np.float64))  # SciPy knows not all kinds of floats
+            _raise_bad_entry(entries, where, negative, symmetrize)
         raise
 
 
 def _raise_bad_entry(matrix: Any, place: str, negative: Negative, symmetrize: Symmetrize) -> None:
     """Raise for the first entry that is no weight, or has another one across the diagonal."""
-    weights = unsigned_weights(matrix.data.astype(np.float64), negative)
+    weights = unsigned_weights(matrix.data, negative)
     bad = ~((weights >= 0) & (weights < np.inf))
     bad &= ~((negative == "split") & (weights < 0) & (weights > -np.inf))
     if bad.any():
