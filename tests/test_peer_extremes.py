@@ -88,23 +88,24 @@ def test_kernels_that_are_no_numbers(normalize, attribute_kernel):
         kernel.fit(GRAPHS)
 
 
+def assert_refuses(kernel, graphs, message):
+    """Both as graphs to fit and as new ones."""
+    with pytest.raises(InvalidInputError, match=message):
+        kernel.fit(graphs)
+    kernel.fit(GRAPHS)
+    with pytest.raises(InvalidInputError, match=message):
+        kernel.transform(graphs)
+
+
 @pytest.mark.parametrize("model", [ShortestPathKernel, SubgraphMatchingKernel])
 def test_polynomials_that_are_no_numbers(model):
     kernel = model(attribute_kernel=Polynomial())
     message = r"graph \d+: attribute \d of node \d+ is .*e\+60, at which Polynomial\(.*is too large"
-    with pytest.raises(InvalidInputError, match=message):
-        kernel.fit(with_scale(1e60))
-    kernel.fit(GRAPHS)
-    with pytest.raises(InvalidInputError, match=message):
-        kernel.transform(with_scale(1e60))
+    assert_refuses(kernel, with_scale(1e60), message)
 
 
 def test_products_of_polynomials_that_are_no_numbers():
     """The kernel of two nodes is a number, the product of five such kernels is none."""
     kernel = SubgraphMatchingKernel(5, attribute_kernel=Polynomial(degree=4))
     message = r"graph \d+: its kernel with itself is too large .*; scale the attributes"
-    with pytest.raises(InvalidInputError, match=message):
-        kernel.fit(with_scale(1e10))
-    kernel.fit(GRAPHS)
-    with pytest.raises(InvalidInputError, match=message):
-        kernel.transform(with_scale(1e10))
+    assert_refuses(kernel, with_scale(1e10), message)

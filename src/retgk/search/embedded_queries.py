@@ -12,6 +12,7 @@ from retgk.errors import InvalidInputError
 from retgk.estimators.comparisons import pairwise_distances
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.graphs.batch import GraphBatch
+from retgk.persistence.model_states import fitted_parameters
 from retgk.runtime.progress import progress_bar
 from retgk.search.row_store import RowStore
 from retgk.search.vector_codec import VectorCodec
@@ -122,15 +123,10 @@ def reranked(
     n_jobs: int | None,
 ) -> tuple[Floats, Ints]:
     """Exact distances of candidates, and the candidates, the nearest first."""
-    walks, engine = embedding.walks_, embedding.engine_
-    options = {
-        "n_steps": walks.n_steps,
-        "method": walks.method,
-        "n_walks": walks.n_walks,
-        "self_loop": walks.self_loop,
-        "scale_attributes": engine.scale_attributes,
-        "depth": engine.depth,
-        "level_weights": engine.level_weights,
+    names = ("n_steps", "method", "n_walks", "self_loop", "scale_attributes", "depth")
+    fitted = fitted_parameters(embedding)
+    options = {name: fitted[name] for name in (*names, "level_weights")}
+    options |= {
         "structure_kernel": embedding.structure_kernel_,
         "attribute_kernel": embedding.attribute_kernel_,
         "n_jobs": n_jobs,

@@ -344,9 +344,8 @@ def write_series(
     ]
     _check_none_beside(paths, Path(folder), stem, suffix)
     for graph, path in zip(graphs, paths, strict=True):
-        with atomic_path(
-            path, synced=False, follow_links=False
-        ) as part:  # to wait takes far longer
+        # to wait for each to be on the disk would take far longer
+        with atomic_path(path, synced=False, follow_links=False) as part:
             write(graph, part)
     return paths
 
