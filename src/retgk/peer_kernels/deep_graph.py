@@ -20,11 +20,11 @@ from retgk.peer_kernels.path_counter import PathCounter
 from retgk.peer_kernels.peer_kernel import PeerEngine, PeerKernel, check_whole
 from retgk.peer_kernels.weisfeiler_lehman import ColourCounter
 from retgk.refinement.first_colours import Start, check_start
+from retgk.refinement.label_refinement import MAX_ROUNDS
 from retgk.runtime.seeds import RandomState
 
 __all__ = ["DeepGraphKernel"]
 
-_MAX_ROUNDS = 64
 _MAX_COMPONENTS = 1 << 14
 _MAX_SAMPLES = 1 << 26
 
@@ -156,7 +156,7 @@ class DeepGraphKernel(PeerKernel):
         return DeepEngine(counter, self.normalize)
 
     def _new_counter(self) -> BaseCounter:
-        n_iter = check_whole(self.n_iter, "n_iter", 0, _MAX_ROUNDS)
+        n_iter = check_whole(self.n_iter, "n_iter", 0, MAX_ROUNDS)
         k = check_whole(self.k, "k", 3, 5)
         check_start(self.start)
         for name, choices in (("base", DeepBase), ("similarity", Similarity)):

@@ -16,7 +16,7 @@ from retgk.graphs.edge_labels import EdgeLabels
 from retgk.graphs.ragged import chunks, offsets
 from retgk.graphs.slicing import FlatGraphs
 from retgk.peer_kernels.neighbourhood_loops import count_neighbourhoods, fill_neighbourhoods
-from retgk.refinement.label_refinement import LabelRefinement
+from retgk.refinement.label_refinement import MAX_ROUNDS, LabelRefinement
 from retgk.runtime.memory import check_room
 from retgk.runtime.parallel import run_tasks
 
@@ -26,7 +26,6 @@ Scope = Literal["local", "global"]
 """Where nodes are coloured: in each neighbourhood, or in the whole graph."""
 
 _TASK_NODES = 1 << 14
-_MAX_ROUNDS = 64
 _MAX_RADIUS = 64
 _BYTES_OF_COLOUR = 72  # of a node in a round: its colour and, while rows are summed, eight numbers
 
@@ -109,7 +108,7 @@ class NodeInvariants:
     def restore(self, state: FittedState, n_colours: int) -> int:
         """Take them out of a state, after checking them; gives the number of columns."""
         self.radius = state.take_count("radius", _MAX_RADIUS)
-        self.n_iter = state.take_count("n_iter", _MAX_ROUNDS)
+        self.n_iter = state.take_count("n_iter", MAX_ROUNDS)
         scope: Any = state.take_choice("scope", ("local", "global"))
         self.scope, self.levels = scope, LabelLevels(self.n_iter)
         if not self.n_iter:

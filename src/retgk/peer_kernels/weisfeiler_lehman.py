@@ -17,14 +17,12 @@ from retgk.peer_kernels.graph_counts import GraphCounts, counts_of_nodes
 from retgk.peer_kernels.peer_kernel import PeerKernel, check_whole
 from retgk.peer_kernels.stored_colours import colour_values, restored_colours
 from retgk.refinement.first_colours import FirstColours, Start, check_start
-from retgk.refinement.label_refinement import LabelRefinement
+from retgk.refinement.label_refinement import MAX_ROUNDS, LabelRefinement
 
 __all__ = ["Base", "ColourCounter", "WeisfeilerLehmanKernel"]
 
 Base = Literal["subtree", "optimal-assignment"]
 """How colours of two graphs are compared."""
-
-_MAX_ROUNDS = 64  # as many levels as `LabelLevels` takes
 
 
 class WeisfeilerLehmanKernel(PeerKernel):
@@ -95,7 +93,7 @@ class WeisfeilerLehmanKernel(PeerKernel):
 
     def new_engine(self) -> CountEngine:
         """Check the parameters, and make an engine that is not fitted."""
-        n_iter = check_whole(self.n_iter, "n_iter", 0, _MAX_ROUNDS)
+        n_iter = check_whole(self.n_iter, "n_iter", 0, MAX_ROUNDS)
         if self.base not in get_args(Base):
             raise InvalidInputError(f"base must be one of {get_args(Base)}, got {self.base!r}")
         check_start(self.start)
@@ -169,7 +167,7 @@ class ColourCounter:
     def restore(self, state: FittedState) -> int:
         """Take them out of a state, after checking them; gives the number of columns."""
         self.first = restored_colours(state)
-        self.start, self.n_rounds = self.first.start, state.take_count("n_rounds", _MAX_ROUNDS)
+        self.start, self.n_rounds = self.first.start, state.take_count("n_rounds", MAX_ROUNDS)
         self.levels = LabelLevels(self.n_rounds)
         self.levels.restore(state)
         if self.n_rounds and self.levels.n_labels != len(self.first.names):

@@ -24,6 +24,7 @@ from retgk.refinement.neighbourhoods import (
 from retgk.runtime.parallel import run_tasks
 
 __all__ = [
+    "MAX_ROUNDS",
     "LabelRefinement",
     "NeighbourhoodTable",
     "check_edges_alike",
@@ -31,15 +32,16 @@ __all__ = [
     "known_edge_codes",
 ]
 
-_MAX_ROUNDS = 64
+MAX_ROUNDS = 64
+"""Rounds that may be asked for, here and by the kernels that refine labels."""
 
 
 def check_rounds(depth: Any) -> None:
     """Raise unless this is a number of rounds that may be asked for."""
     is_whole = isinstance(depth, int | np.integer) and not isinstance(depth, bool)
-    if not is_whole or not 0 <= depth <= _MAX_ROUNDS:
+    if not is_whole or not 0 <= depth <= MAX_ROUNDS:
         raise InvalidInputError(
-            f"depth must be a whole number between 0 and {_MAX_ROUNDS}, got {depth!r}"
+            f"depth must be a whole number between 0 and {MAX_ROUNDS}, got {depth!r}"
         )
 
 
