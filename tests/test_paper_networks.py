@@ -41,13 +41,20 @@ def settings_of(network, **changes):
 
 
 def assert_same_inputs(one, two):
-    for name in ("node_ptr", "sources", "targets", "edge_ptr", "features"):
+    for name in ("node_ptr", "sources", "targets", "edge_ptr", "columns", "values", "n_features"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
 
 
 def test_part_of_inputs(graphs):
     chosen = np.array([7, 0, 29])
     assert_same_inputs(network_inputs(graphs).part(chosen), network_inputs(graphs[chosen]))
+
+
+def dense_features(inputs):
+    """Features of all nodes as a matrix."""
+    features = np.zeros((len(inputs.columns), inputs.n_features), np.float32)
+    features[np.arange(len(features)), inputs.columns] = inputs.values
+    return features
 
 
 def test_self_loops_are_left_out():
@@ -84,11 +91,43 @@ def test_receptive_fields_of_a_tree():
     inputs = network_inputs(GraphBatch.from_edges(5, edges, symmetrize=True))
     ranks = wl_ranks(inputs)
     assert ranks[1] < ranks[3] < min(ranks[[0, 2, 4]])
-    fields = receptive_fields(inputs, 0, ranks, (7, 4))
+    (fields,) = receptive_fields(inputs, ranks, 7, 4)
     assert fields[0].tolist() == [1, 3, 0, 2]
     assert fields[1].tolist()[:2] == [3, 1]
     assert (fields[5:] == -1).all()
-    assert (receptive_fields(inputs, 0, ranks, (1, 9))[0, 5:] == -1).all()
+    assert (receptive_fields(inputs, ranks, 1, 9)[0, 0, 5:] == -1).all()
+
+
+@pytest.mark.parametrize("k", [1, 4, 10])
+def test_receptive_fields_of_many_graphs(k):
+    """Rings around every root, each sorted by rank and number, one after the other."""
+    rng = np.random.default_rng(k)
+    stars = GraphBatch.from_edges(30, [[0, i] for i in range(1, 30)], symmetrize=True)
+    made = make_graph_classification(n_graphs=12, random_state=k).graphs
+    pairs = rng.integers(25, size=(60, 2))
+    many = GraphBatch.from_edges(25, pairs[pairs[:, 0] != pairs[:, 1]], symmetrize=True)
+    inputs = network_inputs(GraphBatch.concatenate([stars, made, many]))
+    ranks = wl_ranks(inputs)
+    found = receptive_fields(inputs, ranks, 20, k)
+    for graph, fields in enumerate(found):
+        nodes = range(*inputs.node_ptr[graph : graph + 2])
+        roots = sorted(nodes, key=lambda node: (ranks[node], node))[:20]
+        expected = [slow_field(inputs, root, ranks, k) for root in roots]
+        assert fields[: len(roots)].tolist() == expected
+        assert (fields[len(roots) :] == -1).all()
+
+
+def slow_field(inputs, root, ranks, k):
+    found, ring = [root], [root]
+    while ring and len(found) < k:
+        near = {
+            int(node)
+            for own in ring
+            for node in inputs.targets[inputs.edge_ptr[own] : inputs.edge_ptr[own + 1]]
+        }
+        ring = sorted(near - set(found), key=lambda node: (ranks[node], node))
+        found += ring
+    return (found + [-1] * k)[:k]
 
 
 def test_share_of_sorted_nodes():
@@ -109,23 +148,23 @@ def test_dgcnn_is_its_formula(graphs):
     inputs = network_inputs(graphs)
     model = DeepGraphCNN(inputs, 2)
     model.layers.eval()
-    convolutions, rest = model.layers
+    convolutions, over_nodes, rest = model.layers
     chosen = np.array([3, 11])
     with torch.no_grad():
         rows = [slow_sorted(inputs, graph, convolutions) for graph in chosen]
-        expected = rest(torch.stack(rows)[:, None])
+        expected = rest(over_nodes(torch.stack(rows)).transpose(1, 2))
         assert torch.allclose(model.scores(chosen), expected, atol=1e-5)
 
 
 def slow_sorted(inputs, graph, convolutions):
-    """Sorted outputs of the convolutions with dense matrices, as one row."""
+    """Sorted outputs of the convolutions with dense matrices."""
     import torch
 
     part = inputs.part(np.array([graph]))
-    n_nodes = len(part.features)
+    n_nodes = len(part.columns)
     matrix = torch.eye(n_nodes)
     matrix[part.sources, part.targets] = 1
-    values, found = torch.from_numpy(part.features), []
+    values, found = torch.from_numpy(dense_features(part)), []
     for layer in convolutions:
         values = torch.tanh((matrix @ values @ layer.weight.T) / matrix.sum(1, keepdim=True))
         found.append(values)
@@ -135,22 +174,24 @@ def slow_sorted(inputs, graph, convolutions):
     order = sorted(range(n_nodes), key=lambda node: -float(joined[node, -1]))[:n_kept]
     kept[: len(order)] = joined[order]
     assert all(kept[i, -1] >= kept[j, -1] for i, j in pairwise(range(len(order))))
-    return kept.ravel()
+    return kept
 
 
 @needs_torch
-def test_pscn_sees_fields_one_by_one(graphs):
+@pytest.mark.parametrize("has_labels", [True, False])
+def test_pscn_sees_fields_one_by_one(graphs, has_labels):
     """The first layer is a product with the features of each field, zeros where it has no node."""
     import torch
 
     torch.manual_seed(0)
-    inputs = patchy_inputs(network_inputs(graphs), {"k": 4})
+    seen = graphs if has_labels else graphs.without_labels()
+    inputs = patchy_inputs(network_inputs(seen), {"k": 4})
     model = PatchySan(inputs, 3)
     first, rest = model.layers[0], model.layers[1:]
     model.layers.eval()
     rows = np.zeros((*inputs.fields[5].shape, inputs.nodes.n_features), np.float32)
     is_node = inputs.fields[5] >= 0
-    rows[is_node] = inputs.nodes.features[inputs.fields[5][is_node]]
+    rows[is_node] = dense_features(inputs.nodes)[inputs.fields[5][is_node]]
     with torch.no_grad():
         weights = first.weight.permute(0, 2, 1)  # channels, places, features
         channels = torch.einsum("wkf,ckf->cw", torch.from_numpy(rows), weights)

@@ -10,10 +10,12 @@ degree.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, eye_array
 
 from retgk.array_types import Ints
 from retgk.paper.networks.network_inputs import NetworkInputs
@@ -70,8 +72,9 @@ class DeepGraphCNN:
         self._graph_layers = nn.ModuleList(
             nn.Linear(one, two, bias=False) for one, two in pairwise(widths)
         )
+        # over one node at a time, a convolution is a product
+        self._node_layer = nn.Linear(joined, _CHANNELS[0])
         self._sorted_layers = nn.Sequential(
-            nn.Conv1d(1, _CHANNELS[0], joined, stride=joined),
             nn.ReLU(),
             nn.MaxPool1d(2),
             nn.Conv1d(_CHANNELS[0], _CHANNELS[1], _LAST_FIELD),
@@ -82,26 +85,31 @@ class DeepGraphCNN:
             nn.Dropout(0.5),
             nn.Linear(_N_DENSE, n_classes),
         )
-        self.layers = nn.ModuleList([self._graph_layers, self._sorted_layers])
+        self.layers = nn.ModuleList([self._graph_layers, self._node_layer, self._sorted_layers])
 
     def scores(self, graphs: Ints) -> Any:
         """Scores of the classes for some graphs."""
         kept = self._sorted(self._node_values(graphs), self._inputs.sizes[graphs])
-        return self._sorted_layers(kept.reshape(len(graphs), 1, -1))
+        channels = self._node_layer(kept.unflatten(0, (len(graphs), -1)))
+        return self._sorted_layers(channels.transpose(1, 2))
 
     def _node_values(self, graphs: Ints) -> Any:
         """Joined outputs of the graph convolutions for all nodes of some graphs."""
         torch, part = self._torch, self._inputs.part(graphs)
-        sources, targets = torch.from_numpy(part.sources), torch.from_numpy(part.targets)
-        degrees = torch.from_numpy(part.degrees.astype(np.float32))[:, None]
-        values = torch.from_numpy(part.features)
-        found = []
-        for layer in self._graph_layers:
-            own = layer(values)
-            near = own.index_add(0, sources, own[targets])
-            values = torch.tanh(near / (degrees + 1))
-            found.append(values)
+        matrix = _matrix_with_loops(part)
+        divisors = torch.from_numpy(part.degrees.astype(np.float32) + 1)[:, None]
+        first, *others = self._graph_layers
+        # the features of a node are zero but for one, so that their product is a row of weights
+        own = torch.nn.functional.embedding(torch.from_numpy(part.columns), first.weight.T)
+        own = own * torch.from_numpy(part.values)[:, None]
+        found = [torch.tanh(self._sums_of_neighbours(own, matrix) / divisors)]
+        for layer in others:
+            near = self._sums_of_neighbours(layer(found[-1]), matrix)
+            found.append(torch.tanh(near / divisors))
         return torch.cat(found, dim=1)
+
+    def _sums_of_neighbours(self, values: Any, matrix: csr_array) -> Any:
+        return _symmetric_product(self._torch).apply(values, matrix)
 
     def _sorted(self, values: Any, sizes: Ints) -> Any:
         """First k nodes of every graph by their last value, the largest first; zeros for none."""
@@ -113,3 +121,28 @@ class DeepGraphCNN:
         is_kept = places < k
         kept = torch.zeros(len(sizes) * k, values.shape[1])
         return kept.index_copy(0, (graph * k + places)[is_kept], values[order][is_kept])
+
+
+def _matrix_with_loops(inputs: NetworkInputs) -> csr_array:
+    """A + I of all graphs."""
+    n_nodes = len(inputs.columns)
+    ones = np.ones(len(inputs.targets), np.float32)
+    matrix = csr_array((ones, inputs.targets, inputs.edge_ptr), shape=(n_nodes, n_nodes))
+    return (matrix + eye_array(n_nodes, dtype=np.float32, format="csr")).tocsr()
+
+
+@cache
+def _symmetric_product(torch: Any) -> Any:
+    """Product with a symmetric sparse matrix, whose gradient is the same product."""
+
+    class SymmetricProduct(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(context: Any, values: Any, matrix: csr_array) -> Any:
+            context.matrix = matrix
+            return torch.from_numpy(matrix @ values.detach().numpy())
+
+        @staticmethod
+        def backward(context: Any, gradient: Any) -> tuple[Any, None]:
+            return torch.from_numpy(context.matrix @ gradient.numpy()), None
+
+    return SymmetricProduct

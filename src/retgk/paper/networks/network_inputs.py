@@ -25,20 +25,21 @@ class NetworkInputs:
         Ends of every edge in both directions, by source; nodes are numbered over all graphs.
     edge_ptr : ndarray of int64
         First edge of every node, and the number of edges.
-    features : ndarray of float32, shape (n_nodes, n_features)
-        One column for each label; without labels, the degree over the largest of the graph.
+    columns : ndarray of int64
+        Of every node, the one of its features that is not zero: its label.
+    values : ndarray of float32
+        That feature: one; without labels, the degree over the largest of the graph.
+    n_features : int
+        Number of labels; without labels, one.
     """
 
     node_ptr: Ints
     sources: Ints
     targets: Ints
     edge_ptr: Ints
-    features: NDArray[np.float32]
-
-    @property
-    def n_features(self) -> int:
-        """Numbers of a node."""
-        return int(self.features.shape[1])
+    columns: Ints
+    values: NDArray[np.float32]
+    n_features: int
 
     @property
     def sizes(self) -> Ints:
@@ -60,7 +61,13 @@ class NetworkInputs:
         ends = gather_runs(self.targets, self.edge_ptr[nodes], degrees)
         sources = np.repeat(np.arange(len(nodes)), degrees)
         return NetworkInputs(
-            offsets(sizes), sources, place[ends], offsets(degrees), self.features[nodes]
+            offsets(sizes),
+            sources,
+            place[ends],
+            offsets(degrees),
+            self.columns[nodes],
+            self.values[nodes],
+            self.n_features,
         )
 
 
@@ -71,7 +78,7 @@ def network_inputs(graphs: GraphBatch) -> NetworkInputs:
     Examples
     --------
     >>> path = GraphBatch.from_edges(3, [[0, 1], [1, 2]], symmetrize=True)
-    >>> network_inputs(path).features.ravel()
+    >>> network_inputs(path).values
     array([0.5, 1. , 0.5], dtype=float32)
     """
     sources = np.repeat(np.arange(graphs.n_nodes), np.diff(graphs.indptr))
@@ -79,17 +86,18 @@ def network_inputs(graphs: GraphBatch) -> NetworkInputs:
     is_edge = sources != targets
     sources, targets = sources[is_edge], targets[is_edge]
     degrees = np.bincount(sources, minlength=graphs.n_nodes)
-    features = _one_hot(graphs) if graphs.has_labels else _degree_shares(graphs.node_ptr, degrees)
-    return NetworkInputs(graphs.node_ptr, sources, targets, offsets(degrees), features)
-
-
-def _one_hot(graphs: GraphBatch) -> NDArray[np.float32]:
-    features = np.zeros((graphs.n_nodes, len(graphs.label_names)), np.float32)
-    features[np.arange(graphs.n_nodes), graphs.labels] = 1
-    return features
+    if graphs.has_labels:
+        columns, n_features = graphs.labels.astype(np.int64), len(graphs.label_names)
+        values = np.ones(graphs.n_nodes, np.float32)
+    else:
+        columns, n_features = np.zeros(graphs.n_nodes, np.int64), 1
+        values = _degree_shares(graphs.node_ptr, degrees)
+    return NetworkInputs(
+        graphs.node_ptr, sources, targets, offsets(degrees), columns, values, n_features
+    )
 
 
 def _degree_shares(node_ptr: Ints, degrees: Ints) -> NDArray[np.float32]:
     largest = np.maximum.reduceat(degrees, node_ptr[:-1])
     shares = degrees / np.maximum(np.repeat(largest, np.diff(node_ptr)), 1)
-    return np.asarray(shares[:, None], np.float32)
+    return np.asarray(shares, np.float32)

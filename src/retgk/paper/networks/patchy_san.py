@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retgk.array_types import Ints
+from retgk.graphs.ragged import offsets
 from retgk.paper.networks.network_inputs import NetworkInputs
+from retgk.runtime.compiling import njit
 from retgk.runtime.optional_packages import optional_module
 
 __all__ = ["PatchyInputs", "PatchySan", "patchy_inputs", "receptive_fields", "wl_ranks"]
@@ -33,18 +36,14 @@ class PatchyInputs:
     """Inputs of the network: numbers of nodes, and the nodes of every field, -1 for none."""
 
     nodes: NetworkInputs
-    fields: Ints
+    fields: NDArray[np.int32]
     """Shape (n_graphs, w, k)."""
 
 
 def patchy_inputs(inputs: NetworkInputs, settings: Mapping[str, Any]) -> PatchyInputs:
     """Find the receptive fields of all graphs."""
     width = round(float(inputs.sizes.mean()))
-    ranks = wl_ranks(inputs)
-    fields = np.full((len(inputs.sizes), width, settings["k"]), -1)
-    for graph in range(len(fields)):
-        fields[graph] = receptive_fields(inputs, graph, ranks, fields.shape[1:])
-    return PatchyInputs(inputs, fields)
+    return PatchyInputs(inputs, receptive_fields(inputs, wl_ranks(inputs), width, settings["k"]))
 
 
 def wl_ranks(inputs: NetworkInputs) -> Ints:
@@ -87,37 +86,71 @@ def _dense_ranks(graph: Ints, *keys: Any) -> Ints:
     return np.asarray(ranks - numbers[starts])
 
 
-def receptive_fields(
-    inputs: NetworkInputs, graph: int, ranks: Ints, shape: tuple[int, ...]
-) -> Ints:
+def receptive_fields(inputs: NetworkInputs, ranks: Ints, width: int, k: int) -> NDArray[np.int32]:
     """
-    Nodes of the receptive fields of a graph, shape (w, k); -1 where there are not as many.
+    Nodes of the receptive fields of all graphs, shape (n_graphs, w, k); -1 where there are none.
 
-    Roots are the first w nodes by rank. A field has the k nodes that are nearest to its root; those
-    of one distance are in the order of their ranks.
+    Roots are the first w nodes of a graph by rank. A field has the k nodes that are nearest to its
+    root; those of one distance are in the order of their ranks. Equal ranks go by number.
     """
-    width, k = shape
-    first, last = inputs.node_ptr[graph : graph + 2]
-    roots = first + np.lexsort([np.arange(last - first), ranks[first:last]])[:width]
-    fields = np.full((width, k), -1)
-    for place, root in enumerate(roots.tolist()):
-        found = _nearest_nodes(inputs, root, ranks, k)
-        fields[place, : len(found)] = found
-    return fields
+    graph = np.repeat(np.arange(len(inputs.sizes)), inputs.sizes)
+    nodes = np.lexsort([ranks, graph])
+    places = np.empty_like(nodes)
+    places[nodes] = np.arange(len(nodes))
+    edges = np.lexsort([places[inputs.targets], places[inputs.sources]])
+    targets = places[inputs.targets[edges]]
+    fields = np.full((len(inputs.sizes), width, k), -1)
+    _fill_fields(fields, inputs.node_ptr, offsets(inputs.degrees[nodes]), targets)
+    return np.where(fields < 0, -1, nodes[fields]).astype(np.int32)
 
 
-def _nearest_nodes(inputs: NetworkInputs, root: int, ranks: Ints, k: int) -> list[int]:
-    found, ring, seen = [root], [root], {root}
-    while ring and len(found) < k:
-        near = {
-            node
-            for own in ring
-            for node in inputs.targets[inputs.edge_ptr[own] : inputs.edge_ptr[own + 1]].tolist()
-        }
-        ring = sorted(near - seen, key=lambda node: (ranks[node], node))
-        seen.update(ring)
-        found += ring
-    return found[:k]
+@njit(cache=True, nogil=True)
+def _fill_fields(fields: Ints, node_ptr: Ints, edge_ptr: Ints, targets: Ints) -> None:
+    """Fill in the fields of graphs whose nodes, and neighbours of a node, are in their order."""
+    for graph in range(len(fields)):
+        n_roots = min(fields.shape[1], node_ptr[graph + 1] - node_ptr[graph])
+        for place in range(n_roots):
+            _fill_field(fields[graph, place], node_ptr[graph] + place, edge_ptr, targets)
+
+
+@njit(cache=True, nogil=True)
+def _fill_field(field: Ints, root: int, edge_ptr: Ints, targets: Ints) -> None:
+    """
+    Fill in the first nodes around a root, ring by ring.
+
+    The nodes of a ring are inserted in order. A neighbour that comes after a full field ends the
+    list of its node, whose other neighbours come later still; so a hub costs no more than others.
+    """
+    k = len(field)
+    field[0] = root
+    first, last = 0, 1
+    while first < last < k:
+        end = last
+        for place in range(first, last):
+            for edge in range(edge_ptr[field[place]], edge_ptr[field[place] + 1]):
+                node = targets[edge]
+                if end == k and node > field[k - 1]:
+                    break
+                end = _insert(field, node, last, end)
+        first, last = last, end
+
+
+@njit(cache=True, nogil=True)
+def _insert(field: Ints, node: int, first: int, end: int) -> int:
+    """Insert a node into the ring from `first` on unless it is there; returns the new end."""
+    for place in range(first):
+        if field[place] == node:
+            return end
+    place = end
+    while place > first and field[place - 1] > node:
+        place -= 1
+    if place > first and field[place - 1] == node:
+        return end
+    end = min(end + 1, len(field))
+    for later in range(end - 1, place, -1):
+        field[later] = field[later - 1]
+    field[place] = node
+    return end
 
 
 class PatchySan:
@@ -133,7 +166,7 @@ class PatchySan:
     """
 
     def __init__(self, inputs: PatchyInputs, n_classes: int) -> None:
-        torch = optional_module("torch", "networks")
+        self._torch = torch = optional_module("torch", "networks")
         nn = torch.nn
         _, width, k = inputs.fields.shape
         second = min(_SECOND_FIELD, width)
@@ -150,10 +183,27 @@ class PatchySan:
             nn.Linear(_N_DENSE, n_classes),
         )
         self._fields = inputs.fields
-        nothing = np.zeros((1, inputs.nodes.n_features), np.float32)  # the row of "no node", -1
-        self._features = torch.from_numpy(np.concatenate([inputs.nodes.features, nothing]))
+        # the last row, which is that of -1, is no node
+        self._columns = torch.from_numpy(np.append(inputs.nodes.columns, 0))
+        self._values = torch.from_numpy(np.append(inputs.nodes.values, np.float32(0)))
 
     def scores(self, graphs: Ints) -> Any:
         """Scores of the classes for some graphs."""
-        own = self._features[self._fields[graphs].reshape(len(graphs), -1)]
-        return self.layers(own.transpose(1, 2))
+        fields = self._torch.from_numpy(self._fields[graphs]).long()
+        return self.layers[1:](self._first_channels(fields))
+
+    def _first_channels(self, fields: Any) -> Any:
+        """Give what the first convolution makes of fields, shape (n_graphs, channels, w)."""
+        first, values = self.layers[0], self._values[fields]
+        if first.in_channels == 1:
+            return first(values.flatten(1)[:, None])
+        # a node has one number that is not zero, so that its product is a row of the weights
+        _, n_columns, k = first.weight.shape
+        rows = self._columns[fields] + n_columns * self._torch.arange(k)
+        sums = self._torch.nn.functional.embedding_bag(
+            rows.flatten(0, 1),
+            first.weight.permute(2, 1, 0).flatten(0, 1),
+            mode="sum",
+            per_sample_weights=values.flatten(0, 1),
+        )
+        return (sums + first.bias).unflatten(0, fields.shape[:2]).transpose(1, 2)
