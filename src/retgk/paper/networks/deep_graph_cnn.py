@@ -135,7 +135,7 @@ def _matrix_with_loops(inputs: NetworkInputs) -> csr_array:
 def _symmetric_product(torch: Any) -> Any:
     """Product with a symmetric sparse matrix, whose gradient is the same product."""
 
-    class SymmetricProduct(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    class SymmetricProduct(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(context: Any, values: Any, matrix: csr_array) -> Any:
             context.matrix = matrix
