@@ -152,7 +152,8 @@ def peers_table():
     records = read_records("peers")
     rows = []
     for r in records:
-        own = [r["set"], r["kernel"]]
+        is_part = r["kernel"] == "CSM attributes"
+        own = [f"{r['set']}, {r['n_graphs']} graphs" if is_part else r["set"], r["kernel"]]
         if r["what"] == "grakel" and r["grakel_seconds"] is None:
             rows.append([*own, seconds(r["seconds"]), f"over {r['cap']:.0f} s", "", ""])
         elif r["what"] == "grakel":

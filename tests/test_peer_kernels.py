@@ -243,7 +243,7 @@ def test_fit_that_fails_leaves_the_kernel_as_it_was(name):
         (WeisfeilerLehmanKernel(start="names"), "start must be 'labels', 'degrees' or 'none'"),
         (ShortestPathKernel(start="names"), "start must be 'labels', 'degrees' or 'none'"),
         (ShortestPathKernel(attribute_kernel="rbf"), "attribute_kernel must be a Laplacian"),
-        (GraphletKernel(6), "k must be a whole number between 3 and 5, got 6"),
+        (GraphletKernel(8), "k must be a whole number between 3 and 7, got 8"),
         (GraphletKernel(n_samples=0), "n_samples must be a whole number between 1 and"),
         (GraphletKernel(connected=1), "connected must be True or False, got 1"),
         (SubgraphMatchingKernel(6), "k must be a whole number between 1 and 5, got 6"),

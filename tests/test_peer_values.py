@@ -239,6 +239,20 @@ def test_few_sets_are_all_looked_at(k):
     np.testing.assert_allclose(kernel.features(matrices).toarray(), expected, rtol=1e-14)
 
 
+@pytest.mark.parametrize("k", [5, 6, 7])
+def test_every_small_graph_has_its_own_graphlet(k):
+    """networkx has an atlas of all graphs of up to seven nodes, found by others."""
+    atlas = [graph for graph in nx.graph_atlas_g() if len(graph) == k]
+    kernel = GraphletKernel(k, random_state=0).fit(atlas)
+    rows, columns = kernel.features(atlas).nonzero()
+    assert rows.tolist() == list(range(len(atlas)))
+    assert sorted(columns) == list(range(len(atlas))) == list(range(len(kernel.graphlets_)))
+    for graph, place in zip(atlas, columns, strict=True):
+        assert nx.is_isomorphic(graph, nx.from_numpy_array(kernel.graphlets_[place]))
+    connected = GraphletKernel(k, connected=True, random_state=0).fit(atlas)
+    assert len(connected.graphlets_) == sum(map(nx.is_connected, atlas))
+
+
 def test_stars_cost_no_more_than_their_edges():
     """With the square of the largest degree, the first of these would take hours."""
     for n_leaves, k, place in ((1_000_000, 3, 2), (65_000, 4, 5)):

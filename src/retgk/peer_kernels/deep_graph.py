@@ -15,7 +15,7 @@ from retgk.peer_kernels.deep_engine import (
     Similarity,
     VectorRules,
 )
-from retgk.peer_kernels.graphlets import DEFAULT_SAMPLES, GraphletCounter
+from retgk.peer_kernels.graphlets import GraphletCounter, samples_for
 from retgk.peer_kernels.path_counter import PathCounter
 from retgk.peer_kernels.peer_kernel import PeerEngine, PeerKernel, check_whole
 from retgk.peer_kernels.weisfeiler_lehman import ColourCounter
@@ -163,7 +163,7 @@ class DeepGraphKernel(PeerKernel):
             if (value := getattr(self, name)) not in get_args(choices):
                 raise InvalidInputError(f"{name} must be one of {get_args(choices)}, got {value!r}")
         if self.base == "graphlet":
-            return GraphletCounter(k, False, None if k < 5 else DEFAULT_SAMPLES, self.random_state)
+            return GraphletCounter(k, False, None if k < 5 else samples_for(k), self.random_state)
         return ColourCounter(n_iter, self.start) if self.base == "wl" else PathCounter(self.start)
 
     def _rules(self) -> VectorRules:

@@ -1,10 +1,12 @@
-"""Graphs of three, four or five nodes up to isomorphism, and how often each is inside another."""
+"""Graphs of three to seven nodes up to isomorphism, and how often each is inside another."""
 
 from functools import cache
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from retgk.array_types import Codes, Flags, Ints
 
@@ -56,26 +58,39 @@ def graphlet_types(k: int) -> GraphletTypes:
     """
     Types of graphs of k nodes.
 
+    All orders of nodes come from two: that with the first two swapped, and that with all nodes
+    moved on by one. So types are the parts of the graph whose nodes are all masks, each linked with
+    what the two make of it.
+
     Examples
     --------
-    >>> [len(graphlet_types(k)) for k in (3, 4, 5)]
-    [4, 11, 34]
+    >>> [len(graphlet_types(k)) for k in (3, 4, 5, 6)]
+    [4, 11, 34, 156]
     """
     pairs = list(combinations(range(k), 2))
-    bit_of = {pair: bit for bit, pair in enumerate(pairs)}
     masks = np.arange(1 << len(pairs))
-    smallest = masks.copy()
-    for order in permutations(range(k)):
-        moved = np.zeros_like(masks)
-        for bit, (i, j) in enumerate(pairs):
-            target = bit_of[tuple(sorted((order[i], order[j])))]  # type: ignore[index]
-            moved |= ((masks >> bit) & 1) << target
-        np.minimum(smallest, moved, out=smallest)
-    own = sorted(np.unique(smallest).tolist(), key=lambda mask: _sort_key(mask, pairs, k))
-    table = {mask: place for place, mask in enumerate(own)}
-    types = np.array([table[mask] for mask in smallest.tolist()], np.int32)
-    connected = np.array([_is_connected(mask, pairs, k) for mask in own])
-    return GraphletTypes(k, np.array(own, np.int64), types, connected)
+    orders = ([1, 0, *range(2, k)], [*range(1, k), 0])
+    others = np.concatenate([_moved(masks, order, pairs) for order in orders])
+    ends = (np.tile(masks, len(orders)), others)
+    links = coo_array((np.ones(len(others), np.int8), ends), shape=(len(masks), len(masks)))
+    _, part = connected_components(links, directed=False)
+    _, smallest = np.unique(part, return_index=True)
+    order = sorted(range(len(smallest)), key=lambda i: _sort_key(int(smallest[i]), pairs, k))
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order))
+    own = smallest[order]
+    connected = np.array([_is_connected(mask, pairs, k) for mask in own.tolist()])
+    return GraphletTypes(k, own, place[part], connected)
+
+
+def _moved(masks: Ints, order: list[int], pairs: list[tuple[int, int]]) -> Ints:
+    """Masks of the same graphs with their nodes in another order."""
+    bit_of = {pair: bit for bit, pair in enumerate(pairs)}
+    moved = np.zeros_like(masks)
+    for bit, (i, j) in enumerate(pairs):
+        one, two = sorted((order[i], order[j]))
+        moved |= ((masks >> bit) & 1) << bit_of[one, two]
+    return moved
 
 
 def _edges(mask: int, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
