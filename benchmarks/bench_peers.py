@@ -4,8 +4,8 @@
 
 Each measure has a process of its own. Ours comes first, from a `GraphBatch`; then GraKeL's from its
 own graphs, which are made beforehand: in one thread and, where it has them, in all, of which the
-quicker counts. Subgraph matchings (CSM, up to five nodes) are compared with attributes too, on a few
-graphs. A kernel of GraKeL that does not finish within the cap is recorded as such.
+quicker counts. Subgraph matchings (CSM, up to five nodes) are compared with attributes too, on
+twelve graphs. A kernel of GraKeL that does not finish within the cap is recorded as such.
 """
 
 import argparse

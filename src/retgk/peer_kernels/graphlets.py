@@ -49,7 +49,7 @@ def samples_for(k: int) -> int:
     >>> [samples_for(k) for k in (5, 6, 7)]
     [5174, 22087, 145190]
     """
-    return math.ceil(2 * (np.log(2) * len(graphlet_types(k)) + np.log(10)) / 0.01)
+    return math.ceil(2 * (math.log(2) * len(graphlet_types(k)) + math.log(10)) / 0.01)
 
 
 class GraphletKernel(PeerKernel):
