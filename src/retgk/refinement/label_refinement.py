@@ -32,6 +32,8 @@ __all__ = [
     "known_edge_codes",
 ]
 
+_EDGE_MASK = (1 << EDGE_BITS) - 1
+
 MAX_ROUNDS = 64
 """Rounds that may be asked for, here and by the kernels that refine labels."""
 
@@ -74,9 +76,8 @@ class NeighbourhoodTable:
         return len(self.own)
 
     @classmethod
-    def of_rows(cls, rows: Rows) -> "NeighbourhoodTable":
+    def of_rows(cls, rows: Rows, has_edges: bool) -> "NeighbourhoodTable":
         """Keep rows, one for each colour."""
-        has_edges = bool((rows.entries & ((1 << EDGE_BITS) - 1)).any())
         entries = rows.entries if has_edges else rows.entries >> EDGE_BITS
         return cls(compact(rows.own), compact(rows.ptr), compact(entries), has_edges)
 
@@ -94,12 +95,12 @@ class NeighbourhoodTable:
         for what, colours in (("own", own), ("neighbouring", entries >> EDGE_BITS)):
             if len(colours) and not 0 <= colours.min() <= colours.max() < n_colours:
                 raise ValueError(f"{what} colours are not among {n_colours}")
-        return cls.of_rows(Rows(own, ptr, entries))
+        return cls.of_rows(Rows(own, ptr, entries), bool((entries & _EDGE_MASK).any()))
 
     @classmethod
     def empty(cls) -> "NeighbourhoodTable":
         """Without any neighbourhood."""
-        return cls.of_rows(Rows.none())
+        return cls.of_rows(Rows.none(), has_edges=False)
 
 
 @dataclass
@@ -134,9 +135,10 @@ class LabelRefinement:
                 f"{(1 << EDGE_BITS) - 1}"
             )
         colours = [start.astype(np.int64)]
+        entries = np.empty(len(batch.indices), np.int64)
         for _ in range(self.depth):
             none = NeighbourhoodTable.empty()
-            found, table = _refined(batch, colours[-1], batch.edge_labels, none, n_jobs)
+            found, table = _refined(batch, colours[-1], batch.edge_labels, none, entries, n_jobs)
             colours.append(found)
             self.tables.append(table)
         return colours
@@ -145,8 +147,9 @@ class LabelRefinement:
         """Colour graphs by the neighbourhoods of the fitted ones."""
         colours = [start.astype(np.int64)]
         edges = self._edge_codes(batch)
+        entries = np.empty(len(batch.indices), np.int64)
         for table in self.tables:
-            colours.append(_refined(batch, colours[-1], edges, table, n_jobs)[0])
+            colours.append(_refined(batch, colours[-1], edges, table, entries, n_jobs)[0])
         return colours
 
     def _edge_codes(self, batch: GraphBatch) -> Codes:
@@ -182,10 +185,16 @@ def _refined(
     colours: Ints,
     edges: Codes,
     known: NeighbourhoodTable,
+    entries: Ints,
     n_jobs: int | None,
 ) -> tuple[Ints, NeighbourhoodTable]:
-    """Colours after one round more, and the neighbourhoods that were not known."""
-    entries, hashes = np.empty(len(batch.indices), np.int64), np.empty(batch.n_nodes, np.uint64)
+    """
+    Colours after one round more, and the neighbourhoods that were not known.
+
+    `entries` has room for all neighbours, and is written over: new memory in each round would take
+    the system about as long as the rows themselves.
+    """
+    hashes = np.empty(batch.n_nodes, np.uint64)
     # read-only in any case, so that one type is compiled
     edge_codes = read_only(edges if batch.has_edge_labels else np.empty(0, np.int32))
     ranges = list(chunks(batch.indptr[batch.node_ptr], BLOCK_ENTRIES, 1 << 14))
@@ -201,4 +210,5 @@ def _refined(
     seen, seen_hashes = known.rows, np.empty(len(known), np.uint64)
     hash_rows(*seen, seen_hashes)
     n_new = number_rows(tuple(seen), seen_hashes, tuple(rows), hashes, numbers, firsts)
-    return numbers, NeighbourhoodTable.of_rows(rows_at(rows, firsts[:n_new]))
+    new = rows_at(rows, firsts[:n_new])
+    return numbers, NeighbourhoodTable.of_rows(new, batch.has_edge_labels)

@@ -63,11 +63,40 @@ def _sort_few(entries, start, stop):
 
 
 @njit(nogil=True, inline="always")
-def _hash_of_row(own, entries, start, stop):
-    key = _mixed(np.uint64(own) + np.uint64(0x9E3779B97F4A7C15))
-    for i in range(start, stop):
-        key = _mixed(key ^ np.uint64(entries[i]))
-    return key
+def _entry_key(entry):
+    """What an entry adds to the sum of its row, which does not depend on their order."""
+    return _mixed(np.uint64(entry) + np.uint64(0xD1B54A32D192ED03))
+
+
+@njit(nogil=True, inline="always")
+def _row_hash(own, total):
+    return _mixed(_mixed(np.uint64(own) + np.uint64(0x9E3779B97F4A7C15)) ^ total)
+
+
+_MANY_EDGES = 8
+"""Entries for each node from which on it pays to sort the nodes of a graph instead of all rows."""
+
+
+@njit(nogil=True)
+def _fill_rows_of_dense_graph(first, last, indptr, indices, colours, entries, hashes):
+    """
+    Write the rows of a graph without edge labels, and a hash of each.
+
+    Nodes are taken in the order of their colours, and each is added to the rows of its neighbours,
+    which are then in order too.
+    """
+    ends = indptr[first:last].copy()
+    totals = np.zeros(last - first, np.uint64)
+    for node in np.argsort(colours[first:last]):
+        entry = np.int64(colours[first + node]) << np.int64(EDGE_BITS)
+        key = _entry_key(entry)
+        for i in range(indptr[first + node], indptr[first + node + 1]):
+            other = indices[i]
+            entries[ends[other]] = entry
+            ends[other] += 1
+            totals[other] += key
+    for node in range(last - first):
+        hashes[first + node] = _row_hash(colours[first + node], totals[node])
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
@@ -81,17 +110,24 @@ def fill_rows(graphs, colours, edge_codes, entries, hashes):
     first_graph, last_graph, node_ptr, indptr, indices = graphs
     has_edges = len(edge_codes) > 0
     for g in range(first_graph, last_graph):
-        first = node_ptr[g]
-        for node in range(first, node_ptr[g + 1]):
+        first, last = node_ptr[g], node_ptr[g + 1]
+        if not has_edges and indptr[last] - indptr[first] > _MANY_EDGES * (last - first):
+            _fill_rows_of_dense_graph(first, last, indptr, indices, colours, entries, hashes)
+            continue
+        for node in range(first, last):
             start, stop = indptr[node], indptr[node + 1]
+            total = np.uint64(0)
             for i in range(start, stop):
                 entry = np.int64(colours[first + indices[i]]) << np.int64(EDGE_BITS)
-                entries[i] = entry | np.int64(edge_codes[i]) if has_edges else entry
+                if has_edges:
+                    entry |= np.int64(edge_codes[i])
+                entries[i] = entry
+                total += _entry_key(entry)
             if stop - start <= 24:
                 _sort_few(entries, start, stop)
             else:
                 entries[start:stop].sort()
-            hashes[node] = _hash_of_row(colours[node], entries, start, stop)
+            hashes[node] = _row_hash(colours[node], total)
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
@@ -117,9 +153,12 @@ def fill_keys(graphs, keys, edge_keys, refined):
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def hash_rows(own, ptr, entries, hashes):
-    """Find the hashes of rows that are in order."""
+    """Find the hashes of rows."""
     for i in range(len(own)):
-        hashes[i] = _hash_of_row(own[i], entries, ptr[i], ptr[i + 1])
+        total = np.uint64(0)
+        for j in range(ptr[i], ptr[i + 1]):
+            total += _entry_key(entries[j])
+        hashes[i] = _row_hash(own[i], total)
 
 
 @njit(nogil=True, inline="always")
