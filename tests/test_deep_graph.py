@@ -5,8 +5,9 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
+from scipy.sparse import diags_array
 
-from retgk import DeepGraphKernel, GraphletKernel, as_batch
+from retgk import DeepGraphKernel, GraphBatch, GraphletKernel, as_batch
 from retgk.peer_kernels import graphlets, substructure_vectors
 from retgk.peer_kernels.graph_counts import GraphCounts
 from tests import naive
@@ -111,6 +112,35 @@ def test_equal_eigenvalues_at_the_end_stay_together():
     for n_components in (1, 2, 3):
         found = substructure_vectors.substructure_vectors(pairs, n_components, 1.0, 0)
         assert found.shape == (9, 3)
+
+
+@pytest.mark.parametrize("similarity", ["lengths", "vectors"])
+def test_many_equal_eigenvalues(similarity):
+    """Pairs of paths of three nodes, each with labels of its own: 400 equal eigenvalues."""
+    path = as_batch(nx.path_graph(3))
+    pairs = GraphBatch.concatenate([path] * 800).with_labels(
+        [(graph // 2, node) for graph in range(800) for node in range(3)]
+    )
+    order = np.random.default_rng(0).permutation(len(pairs))
+    kernels = [
+        DeepGraphKernel(n_iter=0, similarity=similarity, normalize=False, random_state=seed)
+        for seed in (0, 1)
+    ]
+    first, second = (kernel.fit_transform(pairs) for kernel in kernels)
+    moved = kernels[0].fit_transform(pairs[order])
+    assert first.any()
+    np.testing.assert_allclose(second, first, atol=1e-9 * first.max())
+    np.testing.assert_allclose(moved, first[np.ix_(order, order)], atol=1e-9 * first.max())
+
+
+def test_too_many_equal_eigenvalues_are_left_out(monkeypatch):
+    """Which of them would be kept were a matter of chance; those above them stay."""
+    monkeypatch.setattr(substructure_vectors, "_DENSE_COLUMNS", 0)
+    monkeypatch.setattr(substructure_vectors, "_MOST", 20)
+    values = np.array([3.0, 2.0] + [1.0] * 200)
+    found = substructure_vectors._factor(diags_array(values).tocsr(), 4, 0)
+    assert found.shape == (202, 2)
+    np.testing.assert_allclose(np.square(found).sum(axis=0), [3.0, 2.0])
 
 
 def test_seeds():

@@ -138,6 +138,25 @@ def test_too_many_labels():
         SubgraphMatchingKernel().fit(many)
 
 
+@pytest.mark.parametrize("attribute_kernel", [None, Bridge(1.0)])
+def test_a_batch_has_room_for_the_labels_of_each_of_its_graphs(attribute_kernel):
+    """Of nodes and of edges; those of no fitted graph meet nothing, but count in the own norm."""
+    path = GraphBatch.from_edges(3, [[0, 1], [1, 2]], edge_labels=["a", "b"], symmetrize=True)
+    fitted = path.with_labels(["x", "y", "x"]).with_attributes(np.zeros((3, 1)))
+    others = [
+        path.with_edge_labels([f"{n}", f"{n}", "b", "b"])
+        .with_labels(["x", f"{n}", f"other {n % 7}"])
+        .with_attributes(np.zeros((3, 1)))
+        for n in range(2200)
+    ]
+    kernel = SubgraphMatchingKernel(attribute_kernel=attribute_kernel, normalize=False).fit(fitted)
+    batch = GraphBatch.concatenate(others)
+    together, norms = kernel.transform(batch), kernel.engine_.own_values(batch, None)
+    alone, norm = kernel.transform(others[0]), kernel.engine_.own_values(others[0], None)
+    np.testing.assert_array_equal(together, np.repeat(alone, len(others), axis=0))
+    np.testing.assert_array_equal(norms, np.repeat(norm, len(others)))
+
+
 def grakel_matrix(graphs, k, attribute_kernel=None):
     import grakel
     from benchmarks.grakel_graphs import grakel_graphs

@@ -16,7 +16,7 @@ from retgk.kernels.node_kernels import Polynomial
 from retgk.walks.return_probabilities import Walks
 from retgk.walks.sampling import sample_nodes
 
-__all__ = ["NodeFeatures", "check_polynomial", "largest_attribute"]
+__all__ = ["NodeFeatures", "check_attribute_sizes", "check_polynomial", "largest_attribute"]
 
 _MAX_ATTRIBUTE = 1e150
 """Squares of differences of larger attributes, and sums of these, would not be numbers."""
@@ -64,15 +64,6 @@ class NodeFeatures:
         if self.source is not None:
             return np.ascontiguousarray(self.source.probabilities[:, : self.walks.n_steps])
         return self.walks.probabilities(self.batch, n_jobs=self.n_jobs)
-
-    def check_attributes(self) -> None:
-        """Raise where an attribute is so large that squares of differences are no numbers."""
-        attributes = self.batch.attributes
-        if attributes.size and max(attributes.max(), -attributes.min()) > _MAX_ATTRIBUTE:
-            raise InvalidInputError(
-                f"{largest_attribute(self.batch)}, which is too large to compute with; if it "
-                "stands for a missing value, fill it in, else scale the attributes"
-            )
 
     def with_attributes(self, attributes: Floats) -> "NodeFeatures":
         """Features of the same graphs with other attributes; nothing is walked again."""
@@ -167,6 +158,16 @@ class NodeFeatures:
                 )
             vars(other)["probabilities"] = known
         return other
+
+
+def check_attribute_sizes(batch: GraphBatch) -> None:
+    """Raise where an attribute is so large that squares of differences are no numbers."""
+    attributes = batch.attributes
+    if attributes.size and max(attributes.max(), -attributes.min()) > _MAX_ATTRIBUTE:
+        raise InvalidInputError(
+            f"{largest_attribute(batch)}, which is too large to compute with; if it stands for a "
+            "missing value, fill it in, else scale the attributes"
+        )
 
 
 def largest_attribute(batch: GraphBatch) -> str:

@@ -1,9 +1,8 @@
 """Checks of attributes that kernels of other authors compute with."""
 
-from retgk.engine.node_features import NodeFeatures
+from retgk.engine.node_features import check_attribute_sizes
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.missing_values import check_numbers
-from retgk.walks.return_probabilities import Walks
 
 __all__ = ["check_attributes"]
 
@@ -11,4 +10,4 @@ __all__ = ["check_attributes"]
 def check_attributes(batch: GraphBatch) -> None:
     """Raise where attributes are missing, or too large to compute with."""
     check_numbers(batch.attributes, batch.node_ptr)
-    NodeFeatures(batch, Walks(1)).check_attributes()
+    check_attribute_sizes(batch)

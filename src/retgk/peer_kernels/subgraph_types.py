@@ -87,9 +87,19 @@ class SubgraphTypes:
         self, batch: GraphBatch, codes: Codes, n_jobs: int | None, keeps: bool = False
     ) -> FoundSubgraphs:
         """Find the subgraphs of new graphs; types of no fitted graph come after all others."""
-        uses_edges = self.matchings.uses_edge_labels
-        edges = known_edge_codes(batch, self.edge_names) if uses_edges else batch.edge_labels
+        codes = _numbered_in_graphs(codes, self._n_node_labels, batch.node_ptr)
+        edges = batch.edge_labels
+        if self.matchings.uses_edge_labels:
+            edges = known_edge_codes(batch, self.edge_names)
+        if len(edges):
+            of_graphs = batch.indptr[batch.node_ptr]
+            edges = _numbered_in_graphs(edges, len(self.edge_names), of_graphs)
         return self._found(batch, codes, edges, keeps, n_jobs)
+
+    @property
+    def _n_node_labels(self) -> int:
+        """Labels of nodes of the fitted graphs; each is that of a subgraph of one node."""
+        return int(self.known[self.sizes(self.known) == 1, 0].max(initial=0))
 
     def _found(
         self, batch: GraphBatch, codes: Codes, edges: Codes, keeps: bool, n_jobs: int | None
@@ -219,6 +229,23 @@ class SubgraphTypes:
             raise InvalidInputError("'subgraph_types' has impossible numbers of automorphisms")
         if len(_distinct_rows(known)[0]) < len(known):
             raise InvalidInputError("'subgraph_types' has a type twice")
+
+
+def _numbered_in_graphs(codes: Codes, n_known: int, ptr: Ints) -> Codes:
+    """
+    Number the labels that are not known anew in every graph.
+
+    They meet nothing in other graphs, so that a batch has room for as many as each of its graphs.
+    """
+    is_new = codes >= n_known
+    if not is_new.any():
+        return codes
+    graphs = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))[is_new]
+    pairs, place = np.unique([graphs, codes[is_new]], axis=1, return_inverse=True)
+    in_graph = np.arange(pairs.shape[1]) - np.searchsorted(pairs[0], pairs[0])
+    numbered = codes.copy()
+    numbered[is_new] = n_known + in_graph[place.ravel()]
+    return numbered
 
 
 def _nothing(k: int) -> _Part:

@@ -15,6 +15,7 @@ __all__ = ["pairs_in_graphs", "substructure_vectors"]
 
 _DENSE_COLUMNS = 1024  # up to here all eigenvalues are found at once
 _MORE = 16  # eigenvalues that are looked at beyond the last one, which may be equal to it
+_MOST = 1024  # and how many are looked at where these are equal too
 _TIE = 1e-9  # of the largest eigenvalue
 
 
@@ -73,7 +74,8 @@ def substructure_vectors(pairs: Any, n_components: int, n_negatives: float, seed
         How often substructures occur together; symmetric.
     n_components : int
         Most coordinates; more where several eigenvalues are equal to the last one, as it would be a
-        matter of chance which of their vectors were kept.
+        matter of chance which of their vectors were kept. Where over a thousand are, of many
+        substructures, none of these is.
     n_negatives : float
         Negative samples k of skip-gram that the shift stands for.
     seed : int
@@ -109,17 +111,33 @@ def substructure_vectors(pairs: Any, n_components: int, n_negatives: float, seed
 
 def _factor(matrix: Any, n_components: int, seed: int) -> Floats:
     """Eigenvectors of the largest positive eigenvalues, times the roots of these."""
-    n = matrix.shape[0]
     with single_threaded_blas():
-        if n <= max(_DENSE_COLUMNS, 2 * n_components + _MORE):
+        values, vectors = _largest_eigenvalues(matrix, n_components, seed)
+    tie, last = _tie_and_last(values, n_components)
+    is_cut = len(values) < matrix.shape[0] and values[-1] > last - tie  # equal ones are missing
+    n_kept = int((values > max(tie, last + tie if is_cut else last - tie)).sum())
+    return np.ascontiguousarray(vectors[:, :n_kept] * np.sqrt(values[:n_kept]))
+
+
+def _largest_eigenvalues(matrix: Any, n_components: int, seed: int) -> tuple[Floats, Floats]:
+    """So many eigenvalues and their vectors, and all that are equal to the last of these."""
+    from scipy.sparse.linalg import eigsh
+
+    n, n_found = matrix.shape[0], n_components + _MORE
+    start = np.random.default_rng(seed).normal(size=n)
+    while True:
+        if n <= max(_DENSE_COLUMNS, 2 * n_found):
             values, vectors = np.linalg.eigh(matrix.toarray())
         else:
-            from scipy.sparse.linalg import eigsh
+            values, vectors = eigsh(matrix, n_found, which="LA", v0=start)
+        order = np.argsort(-values, kind="stable")
+        values, vectors = values[order], vectors[:, order]
+        tie, last = _tie_and_last(values, n_components)
+        if len(values) == n or values[-1] <= max(last - tie, tie) or n_found >= _MOST:
+            return values, vectors
+        n_found = min(2 * n_found, max(_MOST, n_found))
 
-            start = np.random.default_rng(seed).normal(size=n)
-            values, vectors = eigsh(matrix, n_components + _MORE, which="LA", v0=start)
-    order = np.argsort(-values, kind="stable")
-    values, vectors = values[order], vectors[:, order]
-    tie = _TIE * max(values[0], 0.0)
-    n_kept = int((values > max(tie, values[min(n_components, len(values)) - 1] - tie)).sum())
-    return np.ascontiguousarray(vectors[:, :n_kept] * np.sqrt(values[:n_kept]))
+
+def _tie_and_last(values: Floats, n_components: int) -> tuple[float, float]:
+    """How near equal eigenvalues are, and the last one of those that are wanted."""
+    return _TIE * max(float(values[0]), 0.0), float(values[min(n_components, len(values)) - 1])

@@ -38,7 +38,7 @@ from retgk.engine.embedded.label_columns import known_codes, names_in_use
 from retgk.engine.embedded.label_phases import LabelPhases
 from retgk.engine.fitted_state import FittedState
 from retgk.engine.label_levels import check_depth
-from retgk.engine.node_features import NodeFeatures
+from retgk.engine.node_features import NodeFeatures, check_attribute_sizes
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import check_alike
@@ -132,7 +132,7 @@ class EmbeddedEngine:
         """Find bandwidths, draw frequencies, collect labels, and embed all graphs or some."""
         batch = features.batch
         self.check(batch)
-        features.check_attributes()
+        check_attribute_sizes(features.batch)
         self.scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, {})
         rng = np.random.default_rng(self.seed)
         rng.integers(2**63)  # the seed of walks
@@ -192,7 +192,7 @@ class EmbeddedEngine:
     ) -> Any:
         """Vectors of graphs, block-sparse or dense, some graphs at a time."""
         check_alike(features.batch, self.label_names is not None, self.n_attributes)
-        features.check_attributes()
+        check_attribute_sizes(features.batch)
         n_inputs = self.maps[0].frequencies.shape[0]
         n_used = self.scaling.n_used(self.n_attributes)
         features.check_steps(n_inputs - (n_used if len(self.maps) == 1 else 0))

@@ -25,7 +25,12 @@ from retgk.engine.exact.reduction import RoundingError
 from retgk.engine.exact.values_of_nodes import node_values
 from retgk.engine.fitted_state import FittedState
 from retgk.engine.label_levels import LabelLevels, check_depth
-from retgk.engine.node_features import NodeFeatures, check_polynomial, largest_attribute
+from retgk.engine.node_features import (
+    NodeFeatures,
+    check_attribute_sizes,
+    check_polynomial,
+    largest_attribute,
+)
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import offsets
@@ -154,7 +159,7 @@ class ExactEngine:
         """Find bandwidths on all graphs, and keep the reduced points of all or of some."""
         batch = features.batch
         self.check(batch)
-        features.check_attributes()
+        check_attribute_sizes(features.batch)
         blocks = self._checked_blocks(batch.n_attributes)
         named = dict(zip(self._block_names, (columns for columns, _ in blocks), strict=False))
         self._scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, named)
@@ -221,7 +226,7 @@ class ExactEngine:
         """Put new graphs beside the kept ones."""
         check_alike(features.batch, self._has_labels, self.n_attributes)
         features.check_steps(self._graphs.n_steps)
-        features.check_attributes()
+        check_attribute_sizes(features.batch)
         points = self._points(features)
         self._check_polynomials(points, features)
         graphs = NewGraphs.of(points, self._graphs, features.n_jobs)
