@@ -26,8 +26,10 @@ needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="needs PyTor
 
 @pytest.fixture(scope="module")
 def graphs():
-    """Graphs of two kinds of labels, and some self-loops."""
-    made = make_graph_classification(n_graphs=30, random_state=0).graphs
+    """Graphs of three labels, one of them with a self-loop."""
+    made = make_graph_classification(n_graphs=29, random_state=0).graphs
+    loop = GraphBatch.from_edges(4, [[0, 1], [1, 2], [2, 2], [2, 3]], symmetrize=True)
+    made = GraphBatch.concatenate([made, loop])
     rng = np.random.default_rng(0)
     return made.with_labels(rng.integers(3, size=made.n_nodes).tolist())
 

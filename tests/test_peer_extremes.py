@@ -6,7 +6,11 @@ from sklearn.base import clone
 
 from retgk import (
     Bridge,
+    GraphBatch,
+    GraphInvariantKernel,
+    HashGraphKernel,
     InvalidInputError,
+    Laplacian,
     Polynomial,
     RetGKEmbedding,
     ShortestPathKernel,
@@ -109,3 +113,17 @@ def test_products_of_polynomials_that_are_no_numbers():
     kernel = SubgraphMatchingKernel(5, attribute_kernel=Polynomial(degree=4))
     message = r"graph \d+: its kernel with itself is too large .*; scale the attributes"
     assert_refuses(kernel, with_scale(1e10), message)
+
+
+def test_kernels_without_walks_take_any_weights():
+    """Walks refuse weights that are too far apart for them; these kernels do not walk."""
+    graphs = GraphBatch.from_edges(
+        3, [[0, 1], [1, 2]], weights=[1e-200, 1.0], symmetrize=True
+    ).with_attributes([[0.0], [1.0], [2.0]])
+    for kernel in (
+        HashGraphKernel(random_state=0),
+        GraphInvariantKernel(),
+        SubgraphMatchingKernel(attribute_kernel=Bridge(3.0)),
+        ShortestPathKernel(attribute_kernel=Laplacian(1.0)),
+    ):
+        np.testing.assert_allclose(kernel.fit_transform(graphs), [[1.0]])

@@ -26,6 +26,15 @@ from retgk import (
     load_model,
     save_model,
 )
+from retgk.peer_kernels import (
+    attribute_paths,
+    graph_counts,
+    graphlets,
+    node_invariants,
+    path_counter,
+    subgraph_types,
+)
+from retgk.refinement import label_refinement
 from tests.kernel_graphs import graphs_of_kind
 
 KERNELS = {
@@ -108,7 +117,14 @@ def test_normalized_values_are_cosines(name):
 
 
 @every_kernel
-def test_threads_change_no_bit(name):
+def test_threads_change_no_bit(name, monkeypatch):
+    """Of many small tasks: as they come, all these graphs would be one."""
+    for module in (graphlets, subgraph_types, path_counter, attribute_paths):
+        monkeypatch.setattr(module, "_TASK_COST", 1)
+    monkeypatch.setattr(graphlets, "_PAIR_GRAPHS", 5)
+    monkeypatch.setattr(node_invariants, "_TASK_NODES", 100)
+    for module in (label_refinement, graph_counts):
+        monkeypatch.setattr(module, "BLOCK_ENTRIES", 100)
     graphs = many_graphs()
     one, two = (fresh(name, n_jobs=n_jobs) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.fit_transform(graphs), two.fit_transform(graphs))

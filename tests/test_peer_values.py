@@ -23,7 +23,7 @@ from retgk import (
     graphlet_counts,
     load_tudataset,
 )
-from retgk.peer_kernels import count_products, path_counter
+from retgk.peer_kernels import attribute_paths, count_products, path_counter
 from tests import naive
 from tests.kernel_graphs import graphs_of_kind
 from tests.labelled_edges import random_graphs
@@ -94,6 +94,7 @@ def test_shortest_paths(labelled, weighted):
 def test_lengths_of_several_tasks_and_of_new_graphs(weighted, attribute_kernel, monkeypatch):
     """Every task numbers lengths as it finds them, and new graphs have others."""
     monkeypatch.setattr(path_counter, "_TASK_COST", 1)
+    monkeypatch.setattr(attribute_paths, "_TASK_COST", 1)
     parts = [random_graphs(seed, weighted=weighted, n_attributes=2) for seed in range(6)]
     graphs = GraphBatch.concatenate(parts)
     values = (graphs.labels[:, None] == graphs.labels).astype(float)

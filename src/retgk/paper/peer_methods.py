@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from inspect import signature
 from typing import Any
 
@@ -10,7 +9,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.kernels import node_kernels
 
-__all__ = ["COLUMNS", "METHODS", "peer_kernel"]
+__all__ = ["COLUMNS", "peer_kernel"]
 
 COLUMNS = {
     "WL": "weisfeiler_lehman.WeisfeilerLehmanKernel",
@@ -22,14 +21,6 @@ COLUMNS = {
     "GIK": "graph_invariant.GraphInvariantKernel",
 }
 """Modules of `retgk.peer_kernels` and their classes, by column."""
-
-
-def _module(column: str) -> str:
-    return f"retgk.peer_kernels.{COLUMNS[column].partition('.')[0]}"
-
-
-METHODS = {column: COLUMNS[column] for column in COLUMNS if find_spec(_module(column))}
-"""Those that this version has; a column whose module is not there is quoted from the paper only."""
 
 _NOT_OF_THE_KERNEL = {"kind", "kernel", "uses_labels", "uses_attributes", "draws", "n_nodes"}
 
@@ -45,7 +36,8 @@ def peer_kernel(
     settings say otherwise.
     """
     column = settings["kernel"]
-    kind = getattr(import_module(_module(column)), COLUMNS[column].partition(".")[2])
+    module, _, name = COLUMNS[column].partition(".")
+    kind = getattr(import_module(f"retgk.peer_kernels.{module}"), name)
     known = signature(kind).parameters
     own = {
         name: _plain_or_kernel(value)

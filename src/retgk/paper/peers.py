@@ -89,7 +89,7 @@ def peer_report(
     path = folder / f"{spec['dataset']}-{spec['settings']['kernel']}-{key}.npy"
     facts_path = path.with_suffix(".json")
     facts = json.loads(facts_path.read_text()) if facts_path.exists() else None
-    if facts is None or (facts["failure"] and _is_worth_trying(facts, limits)):
+    if facts is None or _is_worth_trying(facts, limits) or _lacks_matrix(facts, path):
         folder.mkdir(parents=True, exist_ok=True)
         facts = _new_report(spec, path, limits, program)
         with atomic_path(facts_path, follow_links=False) as unfinished:
@@ -100,8 +100,15 @@ def peer_report(
 
 
 def _is_worth_trying(facts: Mapping[str, Any], limits: Limits) -> bool:
-    """Whether limits are higher now, or the failure may have been bad luck, such as a kill."""
+    """Whether it failed, and limits are higher now or it was bad luck, such as a kill."""
+    if not facts["failure"]:
+        return False
     return not facts.get("by_limit", False) or limits.are_raised(facts["limits"])
+
+
+def _lacks_matrix(facts: Mapping[str, Any], path: Path) -> bool:
+    """Whether a matrix was made and is gone; networks, which report folds, have none."""
+    return not facts["failure"] and "folds" not in facts and not path.exists()
 
 
 _OF_NO_EFFECT = ("dataset", "deduplicate", "sources", "n_jobs")

@@ -179,8 +179,6 @@ def _columns(table: int, computed: list[str]) -> list[str]:
 def _accuracy_entry(row: Row) -> Entry:
     words = published_words(row.table).get((row.dataset, row.method), "")
     stated = f"paper {published_text(row.published) or words}" if row.published or words else ""
-    if row.is_quoted:
-        return Entry("", stated, "quoted")
     if row.paper is None:
         return Entry("not run", stated, "open")
     if row.paper.failure:

@@ -38,10 +38,10 @@ def legend(*, is_page: bool) -> str:
     return (
         "In a field: the mean accuracy over repetitions here, with its standard deviation over "
         "them in brackets, and below it that of the paper; the difference is in published standard "
-        f"deviations (sd). {above}: above the tolerance, {below}: below it. In italics: quoted "
-        "from the paper, not computed here. Empty: in neither. Methods of other authors are "
-        "computed by the same protocol, but the paper states few of their settings, so that they "
-        "are not judged; a table lists those that differ by more than three deviations."
+        f"deviations (sd). {above}: above the tolerance, {below}: below it. Methods of "
+        "other authors are computed by the same protocol, but the paper states few of their "
+        "settings, so that they are not judged; a table lists those that differ by more than three "
+        "deviations."
     )
 
 

@@ -13,7 +13,6 @@ from importlib import resources
 from typing import Any, Literal
 
 from retgk.errors import InvalidInputError
-from retgk.paper.peer_methods import METHODS
 from retgk.paper.records import key_of
 
 __all__ = [
@@ -126,9 +125,8 @@ def table_cells(
 
 
 def computed_methods(table: int) -> list[str]:
-    """Methods of a table that this version computes, in the order of its settings."""
-    methods = read_settings(f"table_{table}")["methods"]
-    return [name for name, own in methods.items() if own["kind"] != "native" or name in METHODS]
+    """Methods of a table that are computed, in the order of its settings."""
+    return list(read_settings(f"table_{table}")["methods"])
 
 
 def _cell_settings(table: Settings, name: str, method: str) -> dict[str, Any]:

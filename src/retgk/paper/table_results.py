@@ -275,8 +275,6 @@ class Row:
     deduplicated: CellSummary | None
     timed: CellSummary | None = None
     """Times from a run for times; those beside accuracies otherwise, see `times`."""
-    is_quoted: bool = False
-    """Whether the method is not computed here."""
 
     @property
     def verdict(self) -> Verdict:
@@ -305,7 +303,7 @@ class Row:
 
 def table_rows(table: int, records: RecordsByCell) -> list[Row]:
     """
-    All numbers of a table, set by set: those that are computed, and those that are quoted only.
+    All numbers of a table, set by set.
 
     Methods are in the order of the paper; those that it does not have come last.
     """
@@ -329,7 +327,6 @@ def table_rows(table: int, records: RecordsByCell) -> list[Row]:
             nested.get(place),
             deduplicated.get(place),
             timed.get(place),
-            is_quoted=place[1] not in computed_methods(table),
         )
         for place in places
     ]

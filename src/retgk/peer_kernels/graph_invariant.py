@@ -8,15 +8,14 @@ from retgk.errors import InvalidInputError
 from retgk.kernels.node_kernels import Gaussian, NodeKernel
 from retgk.peer_kernels.count_engine import CountEngine, is_of_counts
 from retgk.peer_kernels.invariant_engine import InvariantCounter, InvariantEngine
-from retgk.peer_kernels.node_invariants import NodeInvariants, Scope
+from retgk.peer_kernels.node_invariants import MAX_RADIUS, NodeInvariants, Scope
 from retgk.peer_kernels.peer_kernel import PeerEngine, PeerKernel, check_whole
 from retgk.refinement.first_colours import Start, check_start
+from retgk.refinement.label_refinement import MAX_ROUNDS
 from retgk.runtime.seeds import RandomState
 
 __all__ = ["GraphInvariantKernel"]
 
-_MAX_ROUNDS = 64
-_MAX_RADIUS = 64
 _GAUSSIAN = Gaussian("dimension")
 
 
@@ -109,8 +108,8 @@ class GraphInvariantKernel(PeerKernel):
 
     def new_engine(self) -> PeerEngine:
         """Check the parameters, and make an engine that is not fitted."""
-        radius = check_whole(self.radius, "radius", 0, _MAX_RADIUS)
-        n_iter = check_whole(self.n_iter, "n_iter", 0, _MAX_ROUNDS)
+        radius = check_whole(self.radius, "radius", 0, MAX_RADIUS)
+        n_iter = check_whole(self.n_iter, "n_iter", 0, MAX_ROUNDS)
         if self.scope not in get_args(Scope):
             raise InvalidInputError(f"scope must be one of {get_args(Scope)}, got {self.scope!r}")
         check_start(self.start)

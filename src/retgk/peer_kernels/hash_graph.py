@@ -5,15 +5,13 @@ from typing import get_args
 import numpy as np
 
 from retgk.errors import InvalidInputError
-from retgk.peer_kernels.hashed_labels import HashBase, HashCounter, HashEngine
+from retgk.peer_kernels.hashed_labels import MAX_HASHES, HashBase, HashCounter, HashEngine
 from retgk.peer_kernels.peer_kernel import PeerKernel, check_whole
 from retgk.refinement.first_colours import Start, check_start
 from retgk.refinement.label_refinement import MAX_ROUNDS
 from retgk.runtime.seeds import RandomState
 
 __all__ = ["HashGraphKernel"]
-
-_MAX_HASHES = 4096
 
 
 class HashGraphKernel(PeerKernel):
@@ -100,7 +98,7 @@ class HashGraphKernel(PeerKernel):
 
     def new_engine(self) -> HashEngine:
         """Check the parameters, and make an engine that is not fitted."""
-        n_hashes = check_whole(self.n_hashes, "n_hashes", 1, _MAX_HASHES)
+        n_hashes = check_whole(self.n_hashes, "n_hashes", 1, MAX_HASHES)
         n_iter = check_whole(self.n_iter, "n_iter", 0, MAX_ROUNDS)
         if self.base not in get_args(HashBase):
             raise InvalidInputError(f"base must be one of {get_args(HashBase)}, got {self.base!r}")

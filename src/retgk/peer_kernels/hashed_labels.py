@@ -22,13 +22,13 @@ from retgk.refinement.first_colours import FirstColours, Start
 from retgk.runtime.progress import progress_bar
 from retgk.runtime.seeds import RandomState, seed_from
 
-__all__ = ["HashBase", "HashCounter", "HashEngine"]
+__all__ = ["MAX_HASHES", "HashBase", "HashCounter", "HashEngine"]
 
 HashBase = Literal["wl", "sp"]
 """Base kernel of hashed labels."""
 
 _MOST_BINS = 1 << 31  # a hash and a label share 64 bits
-_MAX_HASHES = 1 << 12
+MAX_HASHES = 1 << 12
 
 
 @dataclass
@@ -155,7 +155,7 @@ class HashCounter:
     def restore(self, state: FittedState) -> int:
         """Take them out of a state, after checking them; gives the number of columns."""
         self.first = restored_colours(state)
-        self.start, self.n_hashes = self.first.start, state.take_count("n_hashes", _MAX_HASHES)
+        self.start, self.n_hashes = self.first.start, state.take_count("n_hashes", MAX_HASHES)
         base: Any = state.take_choice("base", get_args(HashBase))
         self.base, self.bin_width = base, state.take_value("bin_width", float)
         self.means = state.take_array("means", np.float64, (None,))

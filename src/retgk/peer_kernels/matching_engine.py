@@ -77,6 +77,7 @@ class MatchingEngine(PairEngine):
     types: SubgraphTypes = field(kw_only=True)
 
     without_vectors: ClassVar[str] = "matchings that are weighted by kernels"
+    way_to_vectors: ClassVar[str] = "use attribute_kernel=None, and no Bridge as edge_kernel"
 
     def taken(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None

@@ -20,13 +20,13 @@ from retgk.refinement.label_refinement import MAX_ROUNDS, LabelRefinement
 from retgk.runtime.memory import check_room
 from retgk.runtime.parallel import run_tasks
 
-__all__ = ["NodeInvariants", "NodeProfiles", "Scope"]
+__all__ = ["MAX_RADIUS", "NodeInvariants", "NodeProfiles", "Scope"]
 
 Scope = Literal["local", "global"]
 """Where nodes are coloured: in each neighbourhood, or in the whole graph."""
 
 _TASK_NODES = 1 << 14
-_MAX_RADIUS = 64
+MAX_RADIUS = 64
 _BYTES_OF_COLOUR = 72  # of a node in a round: its colour and, while rows are summed, eight numbers
 
 
@@ -107,7 +107,7 @@ class NodeInvariants:
 
     def restore(self, state: FittedState, n_colours: int) -> int:
         """Take them out of a state, after checking them; gives the number of columns."""
-        self.radius = state.take_count("radius", _MAX_RADIUS)
+        self.radius = state.take_count("radius", MAX_RADIUS)
         self.n_iter = state.take_count("n_iter", MAX_ROUNDS)
         scope: Any = state.take_choice("scope", ("local", "global"))
         self.scope, self.levels = scope, LabelLevels(self.n_iter)

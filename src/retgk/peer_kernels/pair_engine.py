@@ -95,6 +95,8 @@ class PairEngine(ABC):
     fewer: ClassVar[str] = "give fewer graphs, or leave attributes out"
     """What to do where memory is short."""
     without_vectors: ClassVar[str]
+    """What has no vectors, as a message begins."""
+    way_to_vectors: ClassVar[str] = "use attribute_kernel=None"
     """Why there are no vectors of finite length."""
 
     @abstractmethod
@@ -198,7 +200,7 @@ class PairEngine(ABC):
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> NoReturn:  # noqa: ARG002
         """Raise: there are none."""
-        remedy = Remedy("attributes", "use attribute_kernel=None")
+        remedy = Remedy("attributes", self.way_to_vectors)
         raise InvalidInputError(f"{self.without_vectors} have no vectors of finite length", remedy)
 
     def state(self) -> FittedState:

@@ -17,7 +17,7 @@ from retgk.peer_kernels.stored_colours import colour_values, restored_colours
 from retgk.refinement.first_colours import FirstColours, Start
 from retgk.runtime.parallel import run_tasks
 
-__all__ = ["PathCounter", "length_numbers", "search_costs"]
+__all__ = ["PathCounter", "length_numbers", "search_costs", "take_lengths"]
 
 _TASK_COST = 1 << 25  # steps of searches: about a tenth of a second
 _MOST_BITS = 20  # of a colour: so many are left for lengths that no graph runs out of them

@@ -50,7 +50,8 @@ class ShortestPathKernel(PeerKernel):
     -----
     Paths are found by breadth-first search, and by Dijkstra's algorithm in graphs with weights,
     which are lengths of edges. Lengths agree if their first ten digits do: a sum in another order
-    is no other length. Self-loops and labels of edges are left out.
+    is no other length. Labels of edges are left out, and so are self-loops, but that
+    ``start="degrees"`` counts them.
 
     Without attributes, `features` gives the numbers of pairs of nodes for each pair of colours and
     each length as a sparse matrix. With attributes, two graphs of n and m nodes take

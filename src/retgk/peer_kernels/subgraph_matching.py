@@ -79,8 +79,8 @@ class SubgraphMatchingKernel(PeerKernel):
     With a kernel of attributes or weights, subgraphs of the same type are matched pair by pair: the
     cost grows with the square of the number of graphs, and for each pair with the number of its
     matchings, which the paper finds as cliques in the product of both graphs. Self-loops are left
-    out. A bridge kernel that is not divided by its width w, ``max(0, w - |x - y|)``, is this one
-    with weights :math:`\lambda_s w^s`.
+    out, but that ``start="degrees"`` counts them. A bridge kernel that is not divided by its width
+    w, ``max(0, w - |x - y|)``, is this one with weights :math:`\lambda_s w^s`.
 
     Examples
     --------

@@ -51,7 +51,7 @@ def wl_ranks(inputs: NetworkInputs) -> Ints:
     Rank of every node in its graph by refined degrees: a node of rank 0 has the largest.
 
     A round of refinement keeps the order of ranks, and splits equal ones by the ranks of their
-    neighbours: by the sum of logarithms of primes, which tells multisets apart.
+    neighbours: by the sum of logarithms of primes, which nearly always tells multisets apart.
     """
     logarithms = np.log(_first_primes(int(inputs.sizes.max())))
     graph = np.repeat(np.arange(len(inputs.sizes)), inputs.sizes)

@@ -2,9 +2,10 @@
 From graphs to accuracies of a network, on the folds of the paper's protocol.
 
 A network trains on the training part of a fold; of its epochs that with the best accuracy on the
-validation part counts (then with the smallest loss there), as C is chosen for kernels. Everything
-random depends on the seed and on the fold, and every fold has one thread, so that the number of
-processes changes nothing.
+validation part counts (then with the smallest loss there), as C is chosen for kernels. How many
+nodes PSCN and DGCNN keep goes by the sizes of all graphs, as medians do in that protocol.
+Everything random depends on the seed and on the fold, and every fold has one thread, so that the
+number of processes changes nothing.
 """
 
 from collections.abc import Callable, Mapping
@@ -82,7 +83,7 @@ def network_results(
 def fold_result(
     inputs: Any, codes: Ints, fold: PaperFold, settings: Settings, seed: list[int]
 ) -> FoldResult:
-    """Train a network on one fold, in one thread; its test graphs have no part in any choice."""
+    """Train a network on one fold, in one thread; test graphs do not choose the epoch."""
     torch = optional_module("torch", "networks")
     torch.set_num_threads(1)
     rng = np.random.default_rng(seed)
