@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retgk.errors import InvalidInputError
+from retgk.learning.inner_groups import check_keeps_groups, group_arguments
 from retgk.learning.metrics import Outcome
 
 if TYPE_CHECKING:
@@ -87,13 +87,14 @@ def _fitted(
     model: Any, graphs: GraphBatch, targets: NDArray[Any], fold: OuterFold, number: int
 ) -> Any:
     """Fit on the training part; the model's own folds keep to the groups, or are those given."""
-    options = {}
-    if fold.inner is not None and "cv" in model.get_params():
-        model.set_params(cv=fold.inner)
-    elif fold.groups is not None and "groups" in signature(model.fit).parameters:
-        options["groups"] = fold.groups
+    own_targets, options = targets[fold.train], {}
     try:
-        return model.fit(graphs[fold.train], targets[fold.train], **options)
+        if fold.inner is not None and "cv" in model.get_params():
+            model.set_params(cv=fold.inner)
+        elif fold.groups is not None:
+            check_keeps_groups(model, own_targets, fold.groups)
+            options = group_arguments(model, fold.groups)
+        return model.fit(graphs[fold.train], own_targets, **options)
     except InvalidInputError as error:
         raise InvalidInputError(f"fold {number}: {error.problem}", error.remedy) from error
 
