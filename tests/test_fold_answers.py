@@ -1,5 +1,6 @@
 """Models of others on a fold: which arguments they get, and what is taken of their answers."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,13 @@ from sklearn.pipeline import make_pipeline
 
 from retgk import InvalidInputError, RetGKClassifier, compare
 from retgk.comparison import method_runs
+from retgk.comparison.methods import new_estimators
 from retgk.comparison.size_baseline import GraphSizes
 from retgk.errors import InputWarning
+from retgk.learning import fold_answers
 from retgk.learning.fold_answers import fold_answer
 from retgk.learning.inner_groups import check_keeps_groups, folds_without_groups
+from retgk.learning.metrics import metrics_of
 from retgk.learning.outer_folds import OuterFold
 from tests.slow_methods import DATA
 
@@ -104,3 +108,77 @@ def test_a_warning_names_folds_that_cannot_be_given_groups() -> None:
         pytest.raises(AssertionError, match="work began"),
     ):
         compare(DATA, methods=methods, folds=3, groups=GROUPS)
+
+
+# Time
+
+
+class Slow(DummyClassifier):
+    """Takes a second of a clock of its own for everything that it is asked for."""
+
+    clock: float = 0.0
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        Slow.clock += 1.0
+        return super().fit(X, y, sample_weight)
+
+    def predict(self, X: Any) -> Any:
+        Slow.clock += 1.0
+        return super().predict(X)
+
+    def predict_proba(self, X: Any) -> Any:
+        Slow.clock += 1.0
+        return np.full((len(X), 2), 0.5)
+
+    def decision_function(self, X: Any) -> Any:
+        Slow.clock += 1.0
+        return np.zeros(len(X))
+
+
+def test_seconds_are_those_of_training_and_predicting(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(perf_counter=lambda: Slow.clock)
+    monkeypatch.setattr(fold_answers, "time", clock)
+    model = Slow(strategy="constant", constant=1)  # predicts without its probabilities
+    start = Slow.clock
+    answer = fold_answer(model, DATA.graphs, TARGETS, OuterFold(TRAIN, TEST), 0)
+    assert answer.seconds == 2.0
+    assert Slow.clock - start == 4.0
+    assert answer.decisions is not None
+    assert answer.probabilities is not None
+
+
+# Classes that are in no training part
+
+
+@pytest.mark.parametrize("only", [0, 1])
+@pytest.mark.parametrize("name", ["majority", "size"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_training_part_of_one_class(name: str, n_classes: int, only: int) -> None:
+    """A method that learns one class answers with it, and values stand for the right classes."""
+    targets = np.where(np.arange(30) < 24, only, np.arange(30) % n_classes)
+    classes = np.arange(n_classes)
+    model = new_estimators([name], regression=False)[name]
+    answer = fold_answer(model, DATA.graphs, targets, OuterFold(TRAIN, TEST), 0)
+    assert answer.predictions.tolist() == [only] * len(TEST)
+    assert answer.probabilities is not None
+    assert answer.probabilities.tolist() == [[float(k == only) for k in classes]] * len(TEST)
+    decisions = answer.decisions
+    assert decisions is not None
+    if n_classes == 2:
+        assert ((decisions > 0) == only).all()
+    else:
+        assert (decisions.argmax(axis=1) == only).all()
+    outcome = answer.outcome(targets, classes)
+    found = {metric.name: metric.value(outcome) for metric in metrics_of(False)}
+    assert found["accuracy"] == np.mean(targets[TEST] == only)
+    assert found["roc_auc"] == 0.5
+
+
+def test_a_comparison_with_a_training_part_of_one_class() -> None:
+    """Methods that cannot learn from it say so, and the others answer."""
+    targets = np.where(np.arange(30) < 24, 0, np.arange(30) % 2)
+    methods = ["majority", "size", "wl"]
+    table = compare(DATA.graphs, targets, methods, folds=[(TRAIN, TEST)])
+    found = {row["method"]: row["status"] for row in table.rows}
+    assert found.pop("wl").startswith("fold 0: all 24 graphs are of one class, 0; a classifier")
+    assert found == {"majority": "done", "size": "done"}
