@@ -45,8 +45,8 @@ DATA = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), random_state=0
 )
 def test_the_t_test_is_that_of_nadeau_and_bengio(d: list[float], train: int, test: int) -> None:
     found = corrected_t_test(d, train, test)
-    if max(d) == min(d):
-        assert found.p_value == 0
+    if max(d) - min(d) <= 1e-9 * max(map(abs, d)):
+        assert np.isnan(found).all()
         return
     n, mean = len(d), sum(d) / len(d)
     variance = sum((x - mean) ** 2 for x in d) / (n - 1)
@@ -63,7 +63,8 @@ def test_without_overlap_it_is_the_plain_t_test() -> None:
 
 def test_differences_that_are_alike() -> None:
     assert corrected_t_test([0.0, 0.0], 9, 1).p_value == 1
-    assert corrected_t_test([0.1, 0.1], 9, 1) == (np.inf, 0)
+    assert np.isnan(corrected_t_test([0.1, 0.1], 9, 1)).all()
+    assert np.isnan(corrected_t_test([0.9 - 0.85, 0.8 - 0.75], 9, 1)).all()  # but for rounding
     assert np.isnan(corrected_t_test([0.1], 9, 1).p_value)
 
 
@@ -200,8 +201,30 @@ def test_scores_that_are_not_defined_do_not_count() -> None:
     assert b["p_value"] == pytest.approx(
         corrected_t_test(np.subtract(GOOD[1:], BAD[1:]), 30, 10).p_value
     )
-    assert (c["method"], c["accuracy"], c["p_value"]) == ("c", None, None)
-    assert a["method"] == "a"
+    assert (c["method"], c["accuracy"]) == ("c", None)
+    assert np.isnan(c["p_value"])
+    assert (a["method"], a["p_value"]) == ("a", None)
+
+
+def test_a_p_value_that_cannot_be_estimated_is_a_dash() -> None:
+    """All folds differ by the same: the variance is zero, which says nothing of chance."""
+    table = table_of({"good": GOOD, "shifted": [value - 0.05 for value in GOOD], "same": GOOD})
+    good, same, shifted = table.rows
+    assert (good["p_value"], same["p_value"]) == (None, 1.0)
+    assert np.isnan(shifted["p_value"])
+    assert [row["p_value"] for row in csv.DictReader(table.to_csv().splitlines())] == [
+        "", "1.0", "-",
+    ]  # fmt: skip
+    for text in (repr(table), table.to_latex()):
+        line = next(line for line in text.splitlines() if line.startswith("shifted"))
+        assert " - " in line
+        assert "textbf" not in line
+    page = table._repr_html_()
+    assert "<td>-</td>" in page
+    assert page.count('class="best"') == 2
+    assert "<td>-</td>" in table.to_html()
+    assert "(-: the differences do not vary" in table.to_html()
+    assert "(-: " not in table_of({"good": GOOD, "bad": BAD}).to_html()
 
 
 HOSTILE = '<script>alert("x")</script> & \\input{/etc/passwd} $x_1$ ~^#%\n\x1b[31m\u202e</style>'

@@ -108,7 +108,11 @@ def _row(
 def _p_value(
     plan: ComparisonPlan, values: Mapping[str, Floats], name: str, best: str | None
 ) -> float | None:
-    """Of the difference to the best method, over the folds in which both are defined."""
+    """
+    Of the difference to the best method, over the folds in which both are defined.
+
+    None for the best itself, NaN where it cannot be estimated.
+    """
     if name == best or best is None:
         return None
     differences = values[best] - values[name]
@@ -116,8 +120,7 @@ def _p_value(
     n_train, n_test = (
         float(np.mean([len(getattr(fold, part)) for fold in folds])) for part in ("train", "test")
     )
-    p_value = corrected_t_test(differences[~np.isnan(differences)], n_train, n_test).p_value
-    return None if np.isnan(p_value) else p_value
+    return corrected_t_test(differences[~np.isnan(differences)], n_train, n_test).p_value
 
 
 def _fold_row(name: str, record: Record) -> dict[str, Any]:
