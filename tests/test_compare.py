@@ -296,6 +296,16 @@ def test_forms_of_a_table(tmp_path: Path) -> None:
         table.save(tmp_path / "t.doc")
 
 
+def test_a_peak_that_the_system_does_not_tell() -> None:
+    plan = new_plan("toy", DATA.graphs, DATA.targets, folds_of(), False, None, 0)
+    records = {place: record_of(0.5, place) | {"peak_mb": None} for place in plan.places}
+    table = comparison_of(plan, {"mine": records}, {"mine": None})
+    assert table.rows[0]["peak_mb"] is None
+    assert table.to_csv().endswith(",\n")
+    assert "mine" in repr(table)
+    assert "mine" in table.to_html()
+
+
 def test_rows_as_a_data_frame() -> None:
     pytest.importorskip("pandas")
     frame = table_of({"good": GOOD, "bad": BAD}).to_pandas()

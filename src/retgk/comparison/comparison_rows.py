@@ -101,7 +101,8 @@ def _row(
         row[f"{metric.name}_std"] = float(known.std()) if is_shown else None
     own = list(records.values())
     row["seconds"] = float(np.median([each["seconds"] for each in own])) if own else None
-    row["peak_mb"] = max(each["peak_mb"] for each in own) if own else None
+    peaks = [each["peak_mb"] for each in own if each["peak_mb"] is not None]
+    row["peak_mb"] = max(peaks, default=None)
     return row
 
 

@@ -47,7 +47,8 @@ class Comparison(ComparisonRows):
         its name and its deviation over folds under "NAME_std", "p_value" (corrected resampled
         t-test against the best one, None for that itself, NaN where differences do not vary or
         are too few; that is a dash in all texts), "seconds" (median of a fold, training and
-        predicting), and "peak_mb" (largest memory of its process).
+        predicting), and "peak_mb" (largest memory of its process, None on systems that do not
+        tell it).
     folds : list of dict
         Every finished fold of every method: "method", "repetition", "fold", all metrics,
         "seconds", "peak_mb", and "chosen", the parameters that it chose.

@@ -30,7 +30,7 @@ from retgk.runtime.limited_processes import (
     tells_of_memory,
     time_limit,
 )
-from retgk.runtime.memory import peak_megabytes
+from retgk.runtime.memory import recorded_peak_megabytes
 from retgk.runtime.parallel import most_threads
 from retgk.runtime.progress import no_progress
 
@@ -86,7 +86,7 @@ def _fold_record(order: Order, estimator: Any, fold: OuterFold, number: int) -> 
         "scores": scores,
         "chosen": {name: _plain(value) for name, value in answer.chosen.items()},
         "seconds": round(answer.seconds, 4),
-        "peak_mb": round(peak_megabytes(), 1),
+        "peak_mb": recorded_peak_megabytes(),
     }
 
 
