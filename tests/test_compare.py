@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from retgk import (
@@ -27,7 +28,7 @@ from retgk.comparison.comparison_plan import new_plan
 from retgk.comparison.comparison_table import comparison_of
 from retgk.comparison.kernel_machines import KernelClassifier, KernelRegressor
 from retgk.comparison.method_keys import estimator_key
-from retgk.comparison.methods import METHODS, new_estimators
+from retgk.comparison.methods import DEFAULT_METHODS, METHODS, new_estimators
 from retgk.comparison.resampled_t_test import corrected_t_test
 from retgk.learning.fold_answers import FoldAnswer
 from retgk.learning.outer_folds import repeated_folds
@@ -346,6 +347,14 @@ def _no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"methods": ["wll"]}, "there is no method 'wll'; did you mean wl"),
         ({"methods": []}, "there are no methods to compare; choose from retgk, "),
+        ({"methods": {}}, "there are no methods to compare"),
+        ({"methods": 3}, r"methods is 3; give a list of names, .*'retgk', 'wl'"),
+        ({"methods": b"wl"}, r"methods is b'wl'; give a list of names"),
+        ({"methods": RetGKClassifier}, "methods is <class .*; give a list of names"),
+        ({"methods": RetGKClassifier()}, r"methods is RetGK.*, or a dictionary of estimators"),
+        ({"methods": make_pipeline(SVC())}, r"methods is Pipe.*, such as {'mine': estimator}"),
+        ({"methods": {3: "wl"}}, "methods has the name 3; names are texts"),
+        ({"methods": [None]}, "the method 'None' is None, which is no estimator"),
         ({"methods": {"mine": RetGKClassifier}}, "the method 'mine' is .* no estimator"),
         ({"methods": {"mine": 3}}, "the method 'mine' is 3, which is no estimator"),
         ({"metrics": ["rmse"]}, "the metric rmse is for values.*pass task='regression'"),
@@ -371,6 +380,11 @@ def _no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_errors(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         compare(DATA, **options)
+
+
+def test_no_methods_are_the_default_ones() -> None:
+    assert list(new_estimators(None, regression=False)) == list(DEFAULT_METHODS)
+    assert list(new_estimators("wl", regression=False)) == ["wl"]
 
 
 @pytest.mark.usefixtures("_no_work")

@@ -36,7 +36,7 @@ Folds = int | Sequence[tuple[ArrayLike, ArrayLike]]
 def compare(
     graphs: GraphsLike,
     y: ArrayLike | None = None,
-    methods: Sequence[str] | Mapping[str, Any] = DEFAULT_METHODS,
+    methods: Sequence[str] | Mapping[str, Any] | None = DEFAULT_METHODS,
     *,
     task: TaskKind = "auto",
     metrics: Sequence[str] | None = None,
@@ -69,7 +69,7 @@ def compare(
         and "gik", each a kernel with a support vector machine or, for values, kernel ridge
         regression; "size" (numbers of nodes and edges alone)
         and "majority" (the most frequent class, or the mean). A mapping gives names to them, or to
-        estimators of your own that take graphs.
+        estimators of your own that take graphs. None is the default.
     task : {"auto", "classification", "regression"}, default="auto"
         By the targets: numbers with fractions are values.
     metrics : sequence of str, optional
@@ -148,7 +148,7 @@ def limits_of(seconds: float, megabytes: float | None) -> ProcessLimits:
 
 def comparison_on_folds(
     plan: ComparisonPlan,
-    methods: Sequence[str] | Mapping[str, Any],
+    methods: Sequence[str] | Mapping[str, Any] | None,
     limits: ProcessLimits,
     journal: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
