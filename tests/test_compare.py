@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from retgk import (
@@ -27,44 +25,12 @@ from retgk.comparison.comparison_plan import new_plan
 from retgk.comparison.comparison_table import comparison_of
 from retgk.comparison.kernel_machines import KernelClassifier, KernelRegressor
 from retgk.comparison.method_keys import estimator_key
-from retgk.comparison.methods import METHODS, new_estimators
+from retgk.comparison.methods import DEFAULT_METHODS, METHODS, new_estimators
 from retgk.comparison.resampled_t_test import corrected_t_test
 from retgk.learning.fold_answers import FoldAnswer
 from retgk.learning.outer_folds import repeated_folds
 
 DATA = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), random_state=0)
-
-
-# The test
-
-
-@given(
-    st.lists(st.floats(-1, 1).filter(lambda x: abs(x) > 1e-6), min_size=2, max_size=30),
-    st.integers(2, 1000),
-    st.integers(1, 1000),
-)
-def test_the_t_test_is_that_of_nadeau_and_bengio(d: list[float], train: int, test: int) -> None:
-    found = corrected_t_test(d, train, test)
-    if max(d) == min(d):
-        assert found.p_value == 0
-        return
-    n, mean = len(d), sum(d) / len(d)
-    variance = sum((x - mean) ** 2 for x in d) / (n - 1)
-    t = mean / ((1 / n + test / train) * variance) ** 0.5
-    assert found.statistic == pytest.approx(t, rel=1e-6, abs=1e-9)
-    assert found.p_value == pytest.approx(2 * (1 - stats.t(n - 1).cdf(abs(t))), abs=1e-9)
-
-
-def test_without_overlap_it_is_the_plain_t_test() -> None:
-    d = [0.1, 0.3, -0.1, 0.2]
-    plain = stats.ttest_1samp(d, 0)
-    assert corrected_t_test(d, 10**12, 1) == pytest.approx((plain.statistic, plain.pvalue))
-
-
-def test_differences_that_are_alike() -> None:
-    assert corrected_t_test([0.0, 0.0], 9, 1).p_value == 1
-    assert corrected_t_test([0.1, 0.1], 9, 1) == (np.inf, 0)
-    assert np.isnan(corrected_t_test([0.1], 9, 1).p_value)
 
 
 # The machine on a kernel
@@ -200,8 +166,30 @@ def test_scores_that_are_not_defined_do_not_count() -> None:
     assert b["p_value"] == pytest.approx(
         corrected_t_test(np.subtract(GOOD[1:], BAD[1:]), 30, 10).p_value
     )
-    assert (c["method"], c["accuracy"], c["p_value"]) == ("c", None, None)
-    assert a["method"] == "a"
+    assert (c["method"], c["accuracy"]) == ("c", None)
+    assert np.isnan(c["p_value"])
+    assert (a["method"], a["p_value"]) == ("a", None)
+
+
+def test_a_p_value_that_cannot_be_estimated_is_a_dash() -> None:
+    """All folds differ by the same: the variance is zero, which says nothing of chance."""
+    table = table_of({"good": GOOD, "shifted": [value - 0.05 for value in GOOD], "same": GOOD})
+    good, same, shifted = table.rows
+    assert (good["p_value"], same["p_value"]) == (None, 1.0)
+    assert np.isnan(shifted["p_value"])
+    assert [row["p_value"] for row in csv.DictReader(table.to_csv().splitlines())] == [
+        "", "1.0", "-",
+    ]  # fmt: skip
+    for text in (repr(table), table.to_latex()):
+        line = next(line for line in text.splitlines() if line.startswith("shifted"))
+        assert " - " in line
+        assert "textbf" not in line
+    page = table._repr_html_()
+    assert "<td>-</td>" in page
+    assert page.count('class="best"') == 2
+    assert "<td>-</td>" in table.to_html()
+    assert "(-: the differences do not vary" in table.to_html()
+    assert "(-: " not in table_of({"good": GOOD, "bad": BAD}).to_html()
 
 
 HOSTILE = '<script>alert("x")</script> & \\input{/etc/passwd} $x_1$ ~^#%\n\x1b[31m\u202e</style>'
@@ -273,6 +261,16 @@ def test_forms_of_a_table(tmp_path: Path) -> None:
         table.save(tmp_path / "t.doc")
 
 
+def test_a_peak_that_the_system_does_not_tell() -> None:
+    plan = new_plan("toy", DATA.graphs, DATA.targets, folds_of(), False, None, 0)
+    records = {place: record_of(0.5, place) | {"peak_mb": None} for place in plan.places}
+    table = comparison_of(plan, {"mine": records}, {"mine": None})
+    assert table.rows[0]["peak_mb"] is None
+    assert table.to_csv().endswith(",\n")
+    assert "mine" in repr(table)
+    assert "mine" in table.to_html()
+
+
 def test_rows_as_a_data_frame() -> None:
     pytest.importorskip("pandas")
     frame = table_of({"good": GOOD, "bad": BAD}).to_pandas()
@@ -313,6 +311,14 @@ def _no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"methods": ["wll"]}, "there is no method 'wll'; did you mean wl"),
         ({"methods": []}, "there are no methods to compare; choose from retgk, "),
+        ({"methods": {}}, "there are no methods to compare"),
+        ({"methods": 3}, r"methods is 3; give a list of names, .*'retgk', 'wl'"),
+        ({"methods": b"wl"}, r"methods is b'wl'; give a list of names"),
+        ({"methods": RetGKClassifier}, "methods is <class .*; give a list of names"),
+        ({"methods": RetGKClassifier()}, r"methods is RetGK.*, or a dictionary of estimators"),
+        ({"methods": make_pipeline(SVC())}, r"methods is Pipe.*, such as {'mine': estimator}"),
+        ({"methods": {3: "wl"}}, "methods has the name 3; names are texts"),
+        ({"methods": [None]}, "the method 'None' is None, which is no estimator"),
         ({"methods": {"mine": RetGKClassifier}}, "the method 'mine' is .* no estimator"),
         ({"methods": {"mine": 3}}, "the method 'mine' is 3, which is no estimator"),
         ({"metrics": ["rmse"]}, "the metric rmse is for values.*pass task='regression'"),
@@ -338,6 +344,11 @@ def _no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_errors(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         compare(DATA, **options)
+
+
+def test_no_methods_are_the_default_ones() -> None:
+    assert list(new_estimators(None, regression=False)) == list(DEFAULT_METHODS)
+    assert list(new_estimators("wl", regression=False)) == ["wl"]
 
 
 @pytest.mark.usefixtures("_no_work")

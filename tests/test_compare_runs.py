@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline
 
 from retgk import (
     Comparison,
@@ -22,6 +24,7 @@ from retgk import (
     to_networkx,
 )
 from retgk.comparison import method_runs
+from retgk.comparison.size_baseline import GraphSizes
 from retgk.runtime.record_files import read_records
 from tests.cli_calls import assert_fails, invoke, printed, record
 from tests.slow_methods import (
@@ -70,6 +73,16 @@ def test_methods_that_are_stopped_do_not_stop_the_rest(trials: tuple[Comparison,
     assert rows["killed"]["accuracy"] is None
     assert rows["size"]["accuracy"] > 0
     assert rows["size"]["peak_mb"] > 50
+
+
+def test_a_wrong_parameter_called_memory_is_no_lack_of_it(tmp_path: Path) -> None:
+    """It is no limit that a journal would wait for to be raised."""
+    journal = tmp_path / "journal.jsonl"
+    mine = Pipeline([("sizes", GraphSizes()), ("chance", DummyClassifier())], memory=5)
+    table = compare(DATA, methods={"mine": mine}, folds=3, journal=journal)
+    assert "memory" in table.rows[0]["status"]
+    assert "did not fit" not in table.rows[0]["status"]
+    assert read_records(journal)[-1]["by_limit"] is False
 
 
 def test_what_limits_stopped_is_tried_again_if_they_are_raised(

@@ -7,7 +7,14 @@ import sys
 import pytest
 
 from retgk.runtime import limited_processes
-from retgk.runtime.limited_processes import limit_memory, run_to_end, time_limit
+from retgk.runtime.limited_processes import (
+    ProcessEnd,
+    ProcessLimits,
+    limit_memory,
+    run_to_end,
+    tells_of_memory,
+    time_limit,
+)
 
 needs_sessions = pytest.mark.skipif(sys.platform == "win32", reason="needs sessions of POSIX")
 
@@ -81,3 +88,38 @@ def test_time_that_is_limited_ends_with_an_error_too():
     with pytest.raises(ValueError, match="odd"), time_limit(600):
         raise ValueError("odd")
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "MemoryError",
+        "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 1.00 GiB for an array",
+        "  what():  std::bad_alloc",
+        "OSError: [Errno 12] Cannot allocate memory",
+        "LLVM ERROR: out of memory",
+        "OpenBLAS error: Memory allocation still failed after 10 retries, giving up.",
+        "ImportError: libblas.so: failed to map segment from shared object",
+        "RuntimeError: can't start new thread",
+    ],
+)
+def test_signs_of_a_lack_of_memory(message):
+    assert tells_of_memory(message)
+    end = ProcessEnd(1, [], f"Traceback\n{message}\n", False)
+    assert end.reason(ProcessLimits(5, 100)) == "did not fit into 100 MB"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "ValueError: 'memory' should be None, a string or have the same interface as "
+        "joblib.Memory. Got memory='5' instead.",
+        "TypeError: fit() got an unexpected keyword argument 'memory'",
+        "FileNotFoundError: [Errno 2] No such file: 'in_memory/graphs.csv'",
+    ],
+)
+def test_the_word_memory_is_no_sign_of_a_lack_of_it(message):
+    assert not tells_of_memory(message)
+    end = ProcessEnd(1, [], f"Traceback\n{message}\n", False)
+    assert not end.is_out_of_memory
+    assert end.reason(ProcessLimits(5, 100)) == message

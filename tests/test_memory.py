@@ -1,5 +1,8 @@
+import math
+import sys
 import tracemalloc
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -7,6 +10,8 @@ import pytest
 
 from retgk import GraphBatch
 from retgk.graphs.batch import flat_arrays
+from retgk.runtime import memory
+from retgk.runtime.memory import peak_megabytes, recorded_peak_megabytes
 
 from_edges = GraphBatch.from_edges
 
@@ -49,3 +54,28 @@ def test_peak_memory_is_within_twice_the_arrays(case: str) -> None:
         "selected": lambda: batch[order],
     }
     assert _peak_over_final(builds[case]) < 2
+
+
+@pytest.fixture
+def _no_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on systems other than Linux."""
+    monkeypatch.setattr(memory, "_kilobytes", lambda *_: None)
+
+
+@pytest.mark.usefixtures("_no_proc")
+@pytest.mark.parametrize(("platform", "unit"), [("darwin", 1 << 20), ("freebsd14", 1 << 10)])
+def test_peak_memory_is_in_bytes_on_macos(
+    monkeypatch: pytest.MonkeyPatch, platform: str, unit: int
+) -> None:
+    usage = SimpleNamespace(ru_maxrss=300 * unit)
+    resource = SimpleNamespace(RUSAGE_SELF=0, getrusage=lambda _: usage)
+    monkeypatch.setitem(sys.modules, "resource", resource)  # type: ignore[arg-type]
+    monkeypatch.setattr(sys, "platform", platform)
+    assert peak_megabytes() == recorded_peak_megabytes() == 300
+
+
+@pytest.mark.usefixtures("_no_proc")
+def test_peak_memory_is_not_known_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "resource", None)  # type: ignore[arg-type]
+    assert math.isnan(peak_megabytes())
+    assert recorded_peak_megabytes() is None

@@ -14,10 +14,11 @@ from retgk.comparison.fold_journal import fold_journal
 from retgk.comparison.method_keys import check_can_resume, estimator_key
 from retgk.comparison.method_runs import run_methods
 from retgk.comparison.methods import DEFAULT_METHODS, new_estimators
-from retgk.errors import InvalidInputError
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.io.converters import GraphsLike
 from retgk.io.graph_dataset import GraphDataset
 from retgk.learning.folds import real_folds
+from retgk.learning.inner_groups import check_keeps_groups, folds_without_groups
 from retgk.learning.metrics import check_metric_names
 from retgk.learning.outer_folds import OuterFold, repeated_folds
 from retgk.learning.task_kinds import TaskKind, is_regression
@@ -35,7 +36,7 @@ Folds = int | Sequence[tuple[ArrayLike, ArrayLike]]
 def compare(
     graphs: GraphsLike,
     y: ArrayLike | None = None,
-    methods: Sequence[str] | Mapping[str, Any] = DEFAULT_METHODS,
+    methods: Sequence[str] | Mapping[str, Any] | None = DEFAULT_METHODS,
     *,
     task: TaskKind = "auto",
     metrics: Sequence[str] | None = None,
@@ -68,7 +69,7 @@ def compare(
         and "gik", each a kernel with a support vector machine or, for values, kernel ridge
         regression; "size" (numbers of nodes and edges alone)
         and "majority" (the most frequent class, or the mean). A mapping gives names to them, or to
-        estimators of your own that take graphs.
+        estimators of your own that take graphs. None is the default.
     task : {"auto", "classification", "regression"}, default="auto"
         By the targets: numbers with fractions are values.
     metrics : sequence of str, optional
@@ -80,7 +81,9 @@ def compare(
     repetitions : int, default=1
         Times to do it, each with other folds.
     groups : array-like, shape (n_graphs,), optional
-        Graphs of one group are never in two folds, inner ones neither.
+        Graphs of one group are never in two folds, inner ones neither. Searches of scikit-learn
+        get the groups too, and need a splitter that heeds them, such as ``cv=GroupKFold(5)``; that
+        one splits groups is an error, and that an estimator takes none for its folds a warning.
     journal : path, optional
         File that finished folds are written to. The same call goes on from there after a stop; that
         with more methods adds theirs; one with other graphs, targets or folds is an error.
@@ -145,7 +148,7 @@ def limits_of(seconds: float, megabytes: float | None) -> ProcessLimits:
 
 def comparison_on_folds(
     plan: ComparisonPlan,
-    methods: Sequence[str] | Mapping[str, Any],
+    methods: Sequence[str] | Mapping[str, Any] | None,
     limits: ProcessLimits,
     journal: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
@@ -158,8 +161,9 @@ def comparison_on_folds(
         name: plan.with_settings(estimator)
         for name, estimator in new_estimators(methods, plan.regression).items()
     }
-    if journal is not None:
-        for name, estimator in estimators.items():
+    for name, estimator in estimators.items():
+        _check_inner_groups(name, estimator, plan)
+        if journal is not None:
             check_can_resume(name, estimator)
     keys = {name: estimator_key(estimator) for name, estimator in estimators.items()}
     with fold_journal(journal, plan) as found:
@@ -167,6 +171,25 @@ def comparison_on_folds(
         finished = {name: found.scores(key) for name, key in keys.items()}
         failures = {name: found.failure(key) for name, key in keys.items()}
     return comparison_of(plan, finished, failures)
+
+
+def _check_inner_groups(name: str, estimator: Any, plan: ComparisonPlan) -> None:
+    """Raise or warn, on the first fold, if a method's own folds will split groups."""
+    fold = plan.fold(plan.places[0])
+    if fold.groups is None or fold.inner is not None:
+        return
+    try:
+        check_keeps_groups(estimator, plan.targets[fold.train], fold.groups)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"the method {name!r}: {error.problem}", error.remedy) from error
+    without = folds_without_groups(estimator)
+    if without:
+        warn_user(
+            InputWarning(
+                f"the method {name!r} cannot be given groups for {', '.join(without)}, so that "
+                "folds of its own may split them; its choices may look better there than they are"
+            )
+        )
 
 
 def _whole(name: str, value: Any, smallest: int) -> int:

@@ -101,14 +101,19 @@ def _row(
         row[f"{metric.name}_std"] = float(known.std()) if is_shown else None
     own = list(records.values())
     row["seconds"] = float(np.median([each["seconds"] for each in own])) if own else None
-    row["peak_mb"] = max(each["peak_mb"] for each in own) if own else None
+    peaks = [each["peak_mb"] for each in own if each["peak_mb"] is not None]
+    row["peak_mb"] = max(peaks, default=None)
     return row
 
 
 def _p_value(
     plan: ComparisonPlan, values: Mapping[str, Floats], name: str, best: str | None
 ) -> float | None:
-    """Of the difference to the best method, over the folds in which both are defined."""
+    """
+    Of the difference to the best method, over the folds in which both are defined.
+
+    None for the best itself, NaN where it cannot be estimated.
+    """
     if name == best or best is None:
         return None
     differences = values[best] - values[name]
@@ -116,8 +121,7 @@ def _p_value(
     n_train, n_test = (
         float(np.mean([len(getattr(fold, part)) for fold in folds])) for part in ("train", "test")
     )
-    p_value = corrected_t_test(differences[~np.isnan(differences)], n_train, n_test).p_value
-    return None if np.isnan(p_value) else p_value
+    return corrected_t_test(differences[~np.isnan(differences)], n_train, n_test).p_value
 
 
 def _fold_row(name: str, record: Record) -> dict[str, Any]:

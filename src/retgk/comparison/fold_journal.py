@@ -146,9 +146,11 @@ def _problem_of_scores(record: Record, plan: ComparisonPlan) -> str | None:
     for name in ("scores", "chosen"):
         if not isinstance(record.get(name), dict):
             return f"{name} are {record.get(name)!r:.80}"
-    for name in ("seconds", "peak_mb"):
-        if not _is_amount(record.get(name)):
-            return f"{name} is {record.get(name)!r:.80}"
+    if not _is_amount(record.get("seconds")):
+        return f"seconds is {record.get('seconds')!r:.80}"
+    peak = record.get("peak_mb", "missing")
+    if peak is not None and not _is_amount(peak):  # None is of a system that does not tell
+        return f"peak_mb is {peak!r:.80}"
     scores = record["scores"]
     for metric in metrics_of(plan.regression):
         value = scores.get(metric.name, "missing")

@@ -11,7 +11,6 @@ import math
 import os
 import pickle
 import sys
-import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +30,7 @@ from retgk.runtime.limited_processes import (
     tells_of_memory,
     time_limit,
 )
-from retgk.runtime.memory import peak_megabytes
+from retgk.runtime.memory import recorded_peak_megabytes
 from retgk.runtime.parallel import most_threads
 from retgk.runtime.progress import no_progress
 
@@ -73,9 +72,7 @@ def _fold_record(order: Order, estimator: Any, fold: OuterFold, number: int) -> 
         if isinstance(estimator, Exception):
             raise estimator
         model = clone(estimator)
-        start = time.perf_counter()
         answer = fold_answer(model, order.graphs, order.targets, fold, number)
-        seconds = time.perf_counter() - start
         scores = _scores(order, answer)
     except InvalidInputError as error:
         return _failure(str(error))
@@ -83,12 +80,13 @@ def _fold_record(order: Order, estimator: Any, fold: OuterFold, number: int) -> 
         if isinstance(error, MemoryError) or tells_of_memory(str(error)):
             raise
         return _failure(f"{type(error).__name__}: {error}")
+    assert answer.seconds is not None
     return {
         "failure": None,
         "scores": scores,
         "chosen": {name: _plain(value) for name, value in answer.chosen.items()},
-        "seconds": round(seconds, 4),
-        "peak_mb": round(peak_megabytes(), 1),
+        "seconds": round(answer.seconds, 4),
+        "peak_mb": recorded_peak_megabytes(),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol
@@ -136,14 +136,17 @@ def checked_names(names: Sequence[str]) -> list[str]:
     return plain
 
 
-def new_estimators(methods: Sequence[Any] | Mapping[str, Any], regression: bool) -> dict[str, Any]:
+def new_estimators(
+    methods: Sequence[Any] | Mapping[str, Any] | None, regression: bool
+) -> dict[str, Any]:
     """
     Estimators by name, not fitted.
 
     Parameters
     ----------
-    methods : sequence of str, or mapping of str to str or estimator
+    methods : sequence of str, or mapping of str to str or estimator, or None
         Names of `METHODS`; in a mapping, the names under which methods or estimators are shown.
+        None for `DEFAULT_METHODS`.
     regression : bool
         Whether targets are values.
 
@@ -152,14 +155,33 @@ def new_estimators(methods: Sequence[Any] | Mapping[str, Any], regression: bool)
     dict of str to estimator
         In the order given.
     """
-    if isinstance(methods, str):
-        methods = [methods]
-    given = dict(methods) if isinstance(methods, Mapping) else {str(name): name for name in methods}
+    given = _by_name(DEFAULT_METHODS if methods is None else methods)
     if not given:
         raise InvalidInputError(
             f"there are no methods to compare; choose from {', '.join(METHODS)}"
         )
     return {name: _estimator(name, method, regression) for name, method in given.items()}
+
+
+def _by_name(methods: Any) -> dict[str, Any]:
+    """Methods by the names under which they are shown; what cannot be methods is an error."""
+    if isinstance(methods, Mapping):
+        wrong = [name for name in methods if not isinstance(name, str)]
+        if wrong:
+            raise InvalidInputError(
+                f"methods has the name {wrong[0]!r:.80}; names are texts, such as 'mine'"
+            )
+        return dict(methods)
+    if isinstance(methods, str):
+        return {methods: methods}
+    # an estimator alone has no name; a pipeline would be taken for the list of its steps
+    is_list = isinstance(methods, Iterable) and not isinstance(methods, bytes | type)
+    if not is_list or hasattr(methods, "fit"):
+        raise InvalidInputError(
+            f"methods is {methods!r:.80}; give a list of names, such as ['retgk', 'wl'], or a "
+            "dictionary of estimators by name, such as {'mine': estimator}"
+        )
+    return {str(method): method for method in methods}
 
 
 def _estimator(name: str, method: Any, regression: bool) -> Any:

@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike
 
 __all__ = ["TTest", "corrected_t_test"]
 
+_ROUNDING = 1e-9  # of equal differences: 0.9 - 0.85 and 0.8 - 0.75 are not the same number
+
 
 class TTest(NamedTuple):
     """Statistic, and the probability of one at least as far from zero if there is no difference."""
@@ -35,8 +37,9 @@ def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> T
     Returns
     -------
     TTest
-        Both NaN with fewer than two differences. Where all are alike, the p-value is 0, or 1 if
-        they are zero.
+        Both NaN, as there is no estimate of the variance, with fewer than two differences, or with
+        some that are all the same and not zero: scores such as accuracy take few values, so that
+        two or three folds may well differ by the same. If all are zero, the p-value is 1.
 
     Examples
     --------
@@ -50,7 +53,7 @@ def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> T
     if len(found) < 2:
         return TTest(np.nan, np.nan)
     mean, variance = float(found.mean()), float(found.var(ddof=1))
-    if np.ptp(found) == 0:
-        return TTest(np.sign(mean) * np.inf, 0.0) if mean else TTest(0.0, 1.0)
+    if np.ptp(found) <= _ROUNDING * np.abs(found).max():
+        return TTest(np.nan, np.nan) if mean else TTest(0.0, 1.0)
     statistic = mean / np.sqrt((1 / len(found) + n_test / n_train) * variance)
     return TTest(float(statistic), float(2 * student.sf(abs(statistic), len(found) - 1)))

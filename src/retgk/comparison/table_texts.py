@@ -1,5 +1,6 @@
 """A comparison as text for the terminal, as LaTeX, and as a page; text of users is escaped."""
 
+import math
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
@@ -10,10 +11,22 @@ from retgk.learning.metrics import Metric
 from retgk.plot.figure_files import save_figure
 from retgk.plot.html_pages import html_page
 
-__all__ = ["caption", "cells", "header", "html_table", "html_text", "latex_table", "plain_text"]
+__all__ = [
+    "NOT_ESTIMABLE",
+    "caption",
+    "cells",
+    "header",
+    "html_table",
+    "html_text",
+    "latex_table",
+    "plain_text",
+]
 
 LEVEL = 0.05
 """Of p, above which a method is not told from the best."""
+
+NOT_ESTIMABLE = "-"
+"""In place of a number that cannot be found; the best method, which is not tested, has none."""
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
@@ -67,7 +80,7 @@ def cells(row: dict[str, Any], metrics: Sequence[Metric]) -> list[str]:
 
 def _score(metric: Metric, row: dict[str, Any]) -> str:
     if row[metric.name] is None:
-        return "-"
+        return NOT_ESTIMABLE
     return f"{metric.text(row[metric.name])} ± {metric.text(row[f'{metric.name}_std'])}"
 
 
@@ -80,6 +93,8 @@ def _seconds(value: float) -> str:
 
 
 def _p(value: float) -> str:
+    if math.isnan(value):
+        return NOT_ESTIMABLE
     return f"{value:.3f}" if value >= 0.001 else "<0.001"
 
 
@@ -94,9 +109,17 @@ def caption(table: ComparisonRows) -> str:
         f"{facts['graphs']:,} graphs, {facts['folds'][0]} folds{times}, the same for all methods; "
         "parameters are chosen on inner folds of the training graphs. Scores are means and "
         f"deviations over all folds, ranked by {first.name} ({better} is better); p is that of "
-        "the corrected resampled t-test (Nadeau and Bengio) against the first; s/fold is the "
-        "median time to train and predict, peak MB the largest memory of the process."
+        f"the corrected resampled t-test (Nadeau and Bengio) against the first{_dash_note(table)}; "
+        "s/fold is the median time to train and predict, peak MB the largest memory of the process."
     )
+
+
+def _dash_note(table: ComparisonRows) -> str:
+    """Why a p-value is a dash, if one is."""
+    p_values = [row["p_value"] for row in table.rows if row["p_value"] is not None]
+    if not any(map(math.isnan, p_values)):
+        return ""
+    return f" ({NOT_ESTIMABLE}: the differences do not vary, or are too few)"
 
 
 # Terminal
@@ -219,7 +242,9 @@ def _fold_table(table: ComparisonRows, method: str) -> str:
         if fold["method"] == method:
             chosen = ", ".join(f"{name}={value}" for name, value in fold["chosen"].items())
             place = f"{fold['repetition']}.{fold['fold']}"
-            values = ["-" if fold[name] is None else f"{fold[name]:.4f}" for name in names]
+            values = [
+                NOT_ESTIMABLE if fold[name] is None else f"{fold[name]:.4f}" for name in names
+            ]
             texts = [place, *values, f"{fold['seconds']:.3g}", _one_line(chosen)]
             body.append("".join(f"<td>{escape(text)}</td>" for text in texts))
     rows = "".join(f"<tr>{row}</tr>" for row in body)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from inspect import signature
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retgk.errors import InvalidInputError
+from retgk.learning.inner_groups import check_keeps_groups, group_arguments
 from retgk.learning.metrics import Outcome
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class FoldAnswer(NamedTuple):
 
     Decision values have one column for two classes, else one for each of all classes;
     probabilities have one for each. Values have neither, and the paper's machines no probabilities.
+    Seconds are those of training and predicting, None where they were not measured.
     """
 
     test: NDArray[Any]
@@ -30,6 +32,7 @@ class FoldAnswer(NamedTuple):
     chosen: dict[str, Any]
     decisions: NDArray[Any] | None = None
     probabilities: NDArray[Any] | None = None
+    seconds: float | None = None
 
     def outcome(self, targets: NDArray[Any], classes: NDArray[Any] | None) -> Outcome:
         """What metrics are found from; classes as their places in the order of all of them."""
@@ -73,8 +76,16 @@ def fold_answer(
     """
     import numpy as np
 
+    start = time.perf_counter()
     fitted = _fitted(model, graphs, targets, fold, number)
-    return _answer(fitted, graphs[fold.test], fold.test, np.unique(targets))
+    asked = _predictions(fitted, graphs[fold.test])
+    # what else models of others are asked for is no part of training and predicting
+    seconds = time.perf_counter() - start
+    chosen = chosen_parameters(fitted)
+    if not hasattr(fitted, "classes_"):
+        return FoldAnswer(fold.test, asked.predictions, chosen, seconds=seconds)
+    decisions, probabilities = _class_values(fitted, graphs[fold.test], asked, np.unique(targets))
+    return FoldAnswer(fold.test, asked.predictions, chosen, decisions, probabilities, seconds)
 
 
 def chosen_parameters(model: Any) -> dict[str, Any]:
@@ -87,71 +98,92 @@ def _fitted(
     model: Any, graphs: GraphBatch, targets: NDArray[Any], fold: OuterFold, number: int
 ) -> Any:
     """Fit on the training part; the model's own folds keep to the groups, or are those given."""
-    options = {}
-    if fold.inner is not None and "cv" in model.get_params():
-        model.set_params(cv=fold.inner)
-    elif fold.groups is not None and "groups" in signature(model.fit).parameters:
-        options["groups"] = fold.groups
+    own_targets, options = targets[fold.train], {}
     try:
-        return model.fit(graphs[fold.train], targets[fold.train], **options)
+        if fold.inner is not None and "cv" in model.get_params():
+            model.set_params(cv=fold.inner)
+        elif fold.groups is not None:
+            check_keeps_groups(model, own_targets, fold.groups)
+            options = group_arguments(model, fold.groups)
+        return model.fit(graphs[fold.train], own_targets, **options)
     except InvalidInputError as error:
         raise InvalidInputError(f"fold {number}: {error.problem}", error.remedy) from error
 
 
-def _answer(
-    model: Any, graphs: GraphBatch, test: NDArray[Any], classes: NDArray[Any]
-) -> FoldAnswer:
-    """Predict; for classes, all from decision values that are computed once."""
+class _Predictions(NamedTuple):
+    """Predictions, and the decision values that they were found from where these were computed."""
+
+    predictions: NDArray[Any]
+    decisions: NDArray[Any] | None = None
+
+
+def _is_own_classifier(model: Any) -> bool:
+    return hasattr(model, "calibration_coef_")
+
+
+def _predictions(model: Any, graphs: GraphBatch) -> _Predictions:
+    """Predict; classifiers of this package by decision values, which are computed once for all."""
     import numpy as np
 
-    chosen = chosen_parameters(model)
-    if not hasattr(model, "classes_"):
-        return FoldAnswer(test, model.predict(graphs), chosen)
-    columns, probabilities, predictions = _class_values(model, graphs)
+    if not _is_own_classifier(model):
+        return _Predictions(np.asarray(model.predict(graphs)))
+    decisions = model.decision_function(graphs)
+    places = decisions.argmax(axis=1) if decisions.ndim > 1 else (decisions > 0).astype(np.int64)
+    return _Predictions(model.classes_[places], decisions)
+
+
+def _class_values(
+    model: Any, graphs: GraphBatch, asked: _Predictions, classes: NDArray[Any]
+) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+    """Decision values and probabilities of all classes; None for what a model has not."""
+    import numpy as np
+
+    columns, probabilities = _own_values(model, graphs, asked)
     if columns is None:
-        return FoldAnswer(test, predictions, chosen)
+        return None, None
     if len(model.classes_) < len(classes):  # some are in no training part of these folds
         own = np.searchsorted(classes, model.classes_)
-        columns = columns if columns.shape[1] > 1 else np.hstack([-columns, columns])
+        if columns.shape[1] == 1 and len(own) == 2:
+            columns = np.hstack([-columns, columns])
         columns = _in_columns(columns, own, len(classes), columns.min() - 1)
+        if len(classes) == 2:  # of a model that knows one: the values of two have one column
+            columns = columns[:, 1:] - columns[:, :1]
         if probabilities is not None:
             probabilities = _in_columns(probabilities, own, len(classes), 0.0)
-    decisions = columns[:, 0] if columns.shape[1] == 1 else columns
-    return FoldAnswer(test, predictions, chosen, decisions, probabilities)
+    return columns[:, 0] if columns.shape[1] == 1 else columns, probabilities
 
 
-def _class_values(model: Any, graphs: GraphBatch) -> Any:
-    """Decision values in columns, probabilities, and predictions; the first two if there are."""
-    import numpy as np
-
-    if not hasattr(model, "calibration_coef_"):  # a model of others
+def _own_values(
+    model: Any, graphs: GraphBatch, asked: _Predictions
+) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+    """Decision values in columns, and probabilities, of the classes that a model knows."""
+    if not _is_own_classifier(model):
         return _values_of_others(model, graphs)
     from retgk.learning.calibration import class_probabilities
 
-    decisions = model.decision_function(graphs)
+    decisions = asked.decisions
+    assert decisions is not None
     columns = decisions[:, None] if decisions.ndim == 1 else decisions
-    places = columns.argmax(axis=1) if decisions.ndim > 1 else (decisions > 0).astype(np.int64)
-    probabilities = None
-    if model.calibration_coef_ is not None:
-        probabilities = class_probabilities(
-            columns, model.calibration_coef_, model.calibration_intercept_
-        )
-    return columns, probabilities, model.classes_[places]
+    if model.calibration_coef_ is None:
+        return columns, None
+    found = model.calibration_coef_, model.calibration_intercept_
+    return columns, class_probabilities(columns, *found)
 
 
-def _values_of_others(model: Any, graphs: GraphBatch) -> Any:
+def _values_of_others(
+    model: Any, graphs: GraphBatch
+) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
     """Ask a model for what it has; probabilities stand for decision values that it has not."""
     import numpy as np
 
-    predictions = np.asarray(model.predict(graphs))
     probabilities = model.predict_proba(graphs) if hasattr(model, "predict_proba") else None
     if hasattr(model, "decision_function"):
         decisions = np.asarray(model.decision_function(graphs))
-        return decisions.reshape(len(decisions), -1), probabilities, predictions
+        return decisions.reshape(len(decisions), -1), probabilities
     if probabilities is None:
-        return None, None, predictions
+        return None, None
     columns = probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
-    return columns, probabilities, predictions
+    return columns, probabilities
 
 
 def _in_columns(values: NDArray[Any], own: NDArray[Any], n_columns: int, other: float) -> Any:

@@ -33,7 +33,7 @@ from retgk.paper.paper_graphs import PaperSet
 from retgk.paper.peers import PeerFailure
 from retgk.paper.protocols import FoldResult, Option, Outcome, SplitFold, chosen_outcome
 from retgk.paper.timed_matrices import Matrix, median_gamma
-from retgk.runtime.memory import peak_megabytes
+from retgk.runtime.memory import recorded_peak_megabytes
 from retgk.walks.return_probabilities import Walks
 
 __all__ = ["FAIR_KINDS", "FairWork", "fair_outcome"]
@@ -89,7 +89,7 @@ class FairWork:
 
     def matrix(self) -> Matrix:
         """Seconds and facts of everything that was made, as those of one matrix."""
-        facts = {**self.facts, "peak_mb": round(peak_megabytes(), 1)}
+        facts = {**self.facts, "peak_mb": recorded_peak_megabytes()}
         return Matrix(np.empty((0, 0)), self.seconds, facts)
 
 

@@ -22,7 +22,7 @@ from retgk.paper.peer_methods import peer_kernel
 from retgk.paper.peers import READY
 from retgk.paper.svm import Targets
 from retgk.runtime.limited_processes import end_with_parent, limit_memory, time_limit
-from retgk.runtime.memory import peak_megabytes
+from retgk.runtime.memory import recorded_peak_megabytes
 from retgk.runtime.storage import atomic_path
 
 __all__ = ["load_graphs", "main"]
@@ -56,7 +56,7 @@ def main(text: str) -> None:
     limit_memory(order["megabytes"])
     is_network = order["settings"]["kind"] == "network"
     report = _network_report(order) if is_network else _matrix_report(order)
-    print(json.dumps({**report, "peak_mb": round(peak_megabytes(), 1)}))
+    print(json.dumps({**report, "peak_mb": recorded_peak_megabytes()}))
 
 
 def _matrix_report(order: Mapping[str, Any]) -> dict[str, Any]:

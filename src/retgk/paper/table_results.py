@@ -201,7 +201,7 @@ def _summary_of_records(own: Sequence[Record]) -> CellSummary | None:
         len(good),
         _median_seconds(good),
         tuple(sorted({record["n_jobs"] for record in good})),
-        max(record["facts"].get("peak_mb", 0.0) for record in good),
+        max(record["facts"].get("peak_mb") or 0.0 for record in good),
         is_resumed=any(record["facts"].get("resumed", False) for record in good),
         n_dropped=good[0]["n_dropped"],
         n_dropped_of_other_target=good[0]["n_dropped_of_other_target"],

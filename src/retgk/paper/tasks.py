@@ -156,6 +156,7 @@ def _result_text(record: Record, seconds: float) -> str:
         return f"    {record['failure']}"
     if not record["accuracies"]:
         parts = ", ".join(f"{name} {value:.3g} s" for name, value in record["seconds"].items())
-        return f"    {parts}; peak memory {record['facts']['peak_mb']:.0f} MB"
+        peak = record["facts"]["peak_mb"]
+        return f"    {parts}" + ("" if peak is None else f"; peak memory {peak:.0f} MB")
     accuracy = 100 * float(np.mean(record["accuracies"]))
     return f"    {accuracy:.2f} % in {seconds:.1f} s"

@@ -27,7 +27,7 @@ from retgk.graphs.ragged import offsets
 from retgk.kernels.node_kernels import Gaussian, Laplacian
 from retgk.paper.paper_graphs import PaperSet
 from retgk.paper.records import key_of, source_digest
-from retgk.runtime.memory import peak_megabytes
+from retgk.runtime.memory import recorded_peak_megabytes
 from retgk.runtime.storage import atomic_path
 from retgk.walks.random_walks import graph_hashes
 
@@ -131,7 +131,7 @@ def _write_exact_matrix(
         "attribute_gammas": [each.scale for each in attribute_kernels],
         "n_graphs": len(graphs),
         "n_nodes": graphs.n_nodes,
-        "peak_mb": round(peak_megabytes(), 1),
+        "peak_mb": recorded_peak_megabytes(),
         "resumed": resumed,
     }
 
@@ -200,7 +200,7 @@ def embedding_matrix(
     if order is not None:
         products = products[np.ix_(order, order)]
     rest = time.perf_counter() - start - rpf_seconds
-    facts = {"n_features": engine.n_features, "peak_mb": round(peak_megabytes(), 1)}
+    facts = {"n_features": engine.n_features, "peak_mb": recorded_peak_megabytes()}
     return Matrix(products, {"rpf": rpf_seconds, "gram": rest}, facts)
 
 

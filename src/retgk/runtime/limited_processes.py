@@ -31,7 +31,22 @@ __all__ = [
 
 _STANDARD_INPUT = 0
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
-_SIGNS_OF_MEMORY = ("memory", "bad_alloc", "failed to map segment", "can't start new thread")
+# What Python, NumPy, C++, OpenMP, LLVM, OpenBLAS, Rust and the system say, in small letters. The
+# word memory alone is no sign: parameters have that name.
+_SIGNS_OF_MEMORY = (
+    "memoryerror",
+    "unable to allocate",
+    "cannot allocate memory",
+    "could not allocate memory",
+    "failed to allocate memory",
+    "not enough memory",
+    "insufficient memory",
+    "out of memory",
+    "memory allocation",
+    "bad_alloc",
+    "failed to map segment",
+    "can't start new thread",
+)
 _LONGEST_MESSAGE = 200
 _LOOK_SECONDS = 1.0
 _LAST_LINES_SECONDS = 10.0  # for lines of a process that has ended; they are there at once

@@ -1,11 +1,19 @@
 """Memory of the machine and of this process: too little is an error before the work starts."""
 
+import math
 import os
+import sys
 from pathlib import Path
 
 from retgk.errors import InvalidInputError, Remedy
 
-__all__ = ["available_bytes", "check_room", "peak_megabytes", "physical_megabytes"]
+__all__ = [
+    "available_bytes",
+    "check_room",
+    "peak_megabytes",
+    "physical_megabytes",
+    "recorded_peak_megabytes",
+]
 
 
 def available_bytes() -> int | None:
@@ -42,13 +50,23 @@ def physical_megabytes() -> float:
 
 
 def peak_megabytes() -> float:
-    """Peak memory of this process so far."""
+    """Peak memory of this process so far; NaN where the system does not tell."""
     kilobytes = _kilobytes(Path("/proc/self/status"), "VmHWM:")
-    if kilobytes is None:
-        import resource  # not on Windows; its number starts from that of the parent process
+    if kilobytes is not None:
+        return kilobytes / 1024
+    try:
+        import resource
+    except ImportError:  # Windows
+        return math.nan
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # begins with the parent's
+    is_in_bytes = sys.platform == "darwin"  # in kilobytes elsewhere
+    return peak / 2**20 if is_in_bytes else peak / 1024
 
-        kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return kilobytes / 1024
+
+def recorded_peak_megabytes() -> float | None:
+    """Peak memory for a record, to a tenth; None where the system does not tell."""
+    megabytes = peak_megabytes()
+    return None if math.isnan(megabytes) else round(megabytes, 1)
 
 
 def _kilobytes(table: Path, name: str) -> int | None:
