@@ -178,7 +178,7 @@ def test_a_p_value_that_cannot_be_estimated_is_a_dash() -> None:
     assert (good["p_value"], same["p_value"]) == (None, 1.0)
     assert np.isnan(shifted["p_value"])
     assert [row["p_value"] for row in csv.DictReader(table.to_csv().splitlines())] == [
-        "", "1.0", "-",
+        "", "1.0", "nan",
     ]  # fmt: skip
     for text in (repr(table), table.to_latex()):
         line = next(line for line in text.splitlines() if line.startswith("shifted"))
@@ -383,3 +383,16 @@ def test_every_part_of_a_plan_is_in_its_key() -> None:
     assert key(name="m") == key()
     grouped = [[fold._replace(groups=fold.train % 7) for fold in each] for each in folds_of()]
     assert key(folds=grouped) != key()
+
+
+@pytest.mark.parametrize("targets", [np.zeros(30, int), np.full(30, 1.5), np.full(30, "a")])
+def test_targets_that_are_all_the_same(targets: Any) -> None:
+    graphs = make_graph_classification(n_graphs=30, random_state=0).graphs
+    with pytest.raises(InvalidInputError, match=r"all 30 graphs have the same target, \S+; there"):
+        compare(graphs, targets, ["majority"], folds=3)
+
+
+def test_one_metric_may_be_a_text() -> None:
+    data = make_graph_classification(n_graphs=30, random_state=0)
+    table = compare(data, methods=["majority"], folds=3, metrics="f1")
+    assert [metric.name for metric in table.metrics] == ["f1"]

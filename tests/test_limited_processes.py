@@ -10,6 +10,7 @@ from retgk.runtime import limited_processes
 from retgk.runtime.limited_processes import (
     ProcessEnd,
     ProcessLimits,
+    is_lack_of_memory,
     limit_memory,
     run_to_end,
     tells_of_memory,
@@ -123,3 +124,11 @@ def test_the_word_memory_is_no_sign_of_a_lack_of_it(message):
     end = ProcessEnd(1, [], f"Traceback\n{message}\n", False)
     assert not end.is_out_of_memory
     assert end.reason(ProcessLimits(5, 100)) == message
+
+
+def test_errors_that_lack_of_memory_led_to():
+    """A library that cannot be loaded names the cause in the error before."""
+    error = OSError("Could not find/load shared object file 'libx.so'")
+    assert not is_lack_of_memory(error)
+    error.__context__ = OSError("libx.so: failed to map segment from shared object")
+    assert is_lack_of_memory(error)

@@ -147,6 +147,7 @@ def compare(
     if journal is not None:
         note(common, f"journal: {journal}; after a stop, the same command goes on from there")
     from retgk.comparison.compare_methods import comparison_on_folds, limits_of
+    from retgk.comparison.comparison_rows import DONE
 
     limits = limits_of(methods.time_limit, methods.memory_limit)
     with cluster.client(common) as client, watch.timing("compare"):
@@ -158,6 +159,8 @@ def compare(
         print_record({**table.facts, "rows": table.rows, "seconds": watch.seconds})
     else:
         _print_comparison(table)
+    if table.rows[0]["status"] != DONE:  # those that finished come first
+        raise typer.Exit(1)  # so that scripts notice
 
 
 def _check_files(paths: Sequence[Path]) -> None:
@@ -209,7 +212,7 @@ def _print_comparison(table: Comparison) -> None:
         if row["status"] != DONE:
             total = sum(table.facts["folds"])
             stopped.append(f"{row['method']}: {row['status']} ({row['folds']} of {total} folds)")
-            texts[1] = "stopped"
+            texts[1] = "see below"
         rows.append(texts)
     print_table(header(table), rows)
     for line in stopped:

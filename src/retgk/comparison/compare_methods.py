@@ -39,7 +39,7 @@ def compare(
     methods: Sequence[str] | Mapping[str, Any] | None = DEFAULT_METHODS,
     *,
     task: TaskKind = "auto",
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[str] | str | None = None,
     folds: Folds = 10,
     repetitions: int = 1,
     groups: ArrayLike | None = None,
@@ -123,6 +123,7 @@ def compare(
     >>> [row["method"] for row in table.rows], table.rows[0]["p_value"]
     (['size', 'majority'], None)
     """
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     check_metric_names(metrics)
     random_state = _whole("random_state", random_state, 0)
     data = training_set(graphs, y, None, groups)

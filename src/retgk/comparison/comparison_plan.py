@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk import __version__
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.graph_digests import graphs_digest
 from retgk.learning.metrics import Metric, chosen_metrics, scorer_name
@@ -135,5 +136,10 @@ def new_plan(
 ) -> ComparisonPlan:
     """Plan with the metrics of these names, by the first of which models choose, or the usual."""
     shown = chosen_metrics(metrics or _SHOWN[regression], regression)
+    if len(targets) and (targets == targets[0]).all():
+        raise InvalidInputError(
+            f"all {len(targets)} graphs have the same target, {targets[0]!s:.80}; there is nothing "
+            "to tell apart: give targets that differ"
+        )
     choose_by = scorer_name(shown[0], len(np.unique(targets))) if metrics else None
     return ComparisonPlan(name, graphs, targets, folds, regression, tuple(shown), choose_by, seed)

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from retgk.comparison.comparison_plan import ComparisonPlan, Place
 from retgk.comparison.comparison_rows import ComparisonRows, fold_rows, method_rows
-from retgk.comparison.table_texts import (
-    NOT_ESTIMABLE,
-    html_table,
-    html_text,
-    latex_table,
-    plain_text,
-)
+from retgk.comparison.table_texts import html_table, html_text, latex_table, plain_text
 from retgk.comparison.time_picture import draw_times, times_figure
 from retgk.errors import InvalidInputError
 from retgk.runtime.record_files import Record
@@ -46,7 +39,7 @@ class Comparison(ComparisonRows):
         ("done", or what stopped it), "folds" (how many are done), for each metric its mean under
         its name and its deviation over folds under "NAME_std", "p_value" (corrected resampled
         t-test against the best one, None for that itself, NaN where differences do not vary or
-        are too few; that is a dash in all texts), "seconds" (median of a fold, training and
+        are too few; that is a dash in tables), "seconds" (median of a fold, training and
         predicting), and "peak_mb" (largest memory of its process, None on systems that do not
         tell it).
     folds : list of dict
@@ -77,7 +70,7 @@ class Comparison(ComparisonRows):
         text = io.StringIO()
         writer = csv.DictWriter(text, list(self.rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(_csv_row(row) for row in self.rows)
+        writer.writerows(self.rows)
         return _written(text.getvalue(), path)
 
     def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -106,14 +99,6 @@ class Comparison(ComparisonRows):
                 times_figure(self).savefig(part, format=ending[1:], dpi=150)
         else:
             {".csv": self.to_csv, ".tex": self.to_latex, ".html": self.to_html}[ending](path)
-
-
-def _csv_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Row with a dash for a p-value that cannot be estimated; the best method has no text there."""
-    p_value = row["p_value"]
-    if p_value is not None and math.isnan(p_value):
-        return row | {"p_value": NOT_ESTIMABLE}
-    return row
 
 
 def checked_ending(path: str | os.PathLike[str]) -> str:

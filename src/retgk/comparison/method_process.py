@@ -26,8 +26,8 @@ from retgk.learning.metrics import metrics_of
 from retgk.learning.outer_folds import OuterFold
 from retgk.runtime.limited_processes import (
     end_with_parent,
+    is_lack_of_memory,
     limit_memory,
-    tells_of_memory,
     time_limit,
 )
 from retgk.runtime.memory import recorded_peak_megabytes
@@ -77,7 +77,7 @@ def _fold_record(order: Order, estimator: Any, fold: OuterFold, number: int) -> 
     except InvalidInputError as error:
         return _failure(str(error))
     except Exception as error:
-        if isinstance(error, MemoryError) or tells_of_memory(str(error)):
+        if is_lack_of_memory(error):
             raise
         return _failure(f"{type(error).__name__}: {error}")
     assert answer.seconds is not None

@@ -85,7 +85,9 @@ def run_methods(
         for done in [journal.scores(estimator_key(estimator))]
         if journal.is_worth_trying(estimator_key(estimator), limits)
     }
-    with progress_bar("comparing", sum(map(len, waiting.values()))) as advance:
+    n_all, n_waiting = len(plan.places) * len(estimators), sum(map(len, waiting.values()))
+    with progress_bar("comparing", n_all) as advance:
+        advance(n_all - n_waiting)  # what an earlier run did
 
         def note(name: str, record: Record) -> None:
             journal.add({"method": name, "method_key": estimator_key(estimators[name]), **record})

@@ -25,6 +25,8 @@ __all__ = [
 LEVEL = 0.05
 """Of p, above which a method is not told from the best."""
 
+_BOLD = f"In bold: the best, and those that are not told from it (p above {LEVEL})."
+
 NOT_ESTIMABLE = "-"
 """In place of a number that cannot be found; the best method, which is not tested, has none."""
 
@@ -152,7 +154,7 @@ def latex_table(table: ComparisonRows) -> str:
     """Table with the package booktabs: the best in bold, those that are not told from it too."""
     n_columns = len(header(table))
     lines = [
-        f"% {_one_line(table.name)}. {caption(table)}",
+        f"% {_one_line(table.name)}. {caption(table)} {_BOLD}",
         rf"\begin{{tabular}}{{l{'r' * (n_columns - 1)}}}",
         r"\toprule",
         " & ".join(map(_latex, header(table))) + r" \\",
@@ -213,10 +215,9 @@ def html_text(table: ComparisonRows) -> str:
     figure = times_figure(table)
     shown = f"{table.metrics[0].name} against the median time of a fold"
     picture = save_figure("comparison", shown, figure).html()
-    bold = "In bold: the best, and those that are not told from it (p above 0.05)."
     parts = [
         html_table(table),
-        f'<p class="note">{escape(caption(table))} {bold}</p>',
+        f'<p class="note">{escape(caption(table))} {_BOLD}</p>',
         "<h2>Time and quality</h2>",
         picture,
         "<h2>Every fold</h2>",

@@ -23,6 +23,7 @@ __all__ = [
     "ProcessEnd",
     "ProcessLimits",
     "end_with_parent",
+    "is_lack_of_memory",
     "limit_memory",
     "run_to_end",
     "tells_of_memory",
@@ -31,9 +32,13 @@ __all__ = [
 
 _STANDARD_INPUT = 0
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
+_LAST_ERRORS = 60
+"""Lines of errors that may name what led to the last one, as where a library cannot be loaded."""
+
 # What Python, NumPy, C++, OpenMP, LLVM, OpenBLAS, Rust and the system say, in small letters. The
 # word memory alone is no sign: parameters have that name.
 _SIGNS_OF_MEMORY = (
+    "exception ignored on building sys.unraisablehook",
     "memoryerror",
     "unable to allocate",
     "cannot allocate memory",
@@ -101,28 +106,39 @@ class ProcessEnd(NamedTuple):
         """Whether it has the signs of a process that was given no more memory."""
         if self.is_out_of_time or self.code == _code_of("SIGKILL"):
             return False
-        return tells_of_memory(self._error) or self.code == _code_of("SIGSEGV")
+        last_errors = "\n".join(self.errors.splitlines()[-_LAST_ERRORS:])
+        return tells_of_memory(last_errors) or self.code == _code_of("SIGSEGV")
 
     @property
     def _error(self) -> str:
-        """Last line of the errors: those above it name files, such as memory.py."""
+        """Last line of the errors, which says what went wrong."""
         return ["", *self.errors.strip().splitlines()][-1]
 
     def reason(self, limits: ProcessLimits) -> str:
         """Say what ended a process that did not end well."""
         if self.is_out_of_time:
-            return f"did not finish in {limits.seconds:.0f} s"
+            return f"did not finish in {limits.seconds:g} s"
         if self.code == _code_of("SIGKILL"):
             return "was killed from outside, probably because the machine ran out of memory"
         if self.is_out_of_memory:
-            return f"did not fit into {limits.megabytes:.0f} MB"
+            return f"did not fit into {limits.megabytes:g} MB"
         if self.code < 0:
             return f"was ended by {signal.Signals(-self.code).name}"
         return self._error[:_LONGEST_MESSAGE] or f"ended with code {self.code}"
 
 
+def is_lack_of_memory(error: BaseException) -> bool:
+    """Whether an error, or one that led to it, comes of a process that was given no more memory."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, MemoryError) or tells_of_memory(str(found)):
+            return True
+        found = found.__cause__ or found.__context__
+    return False
+
+
 def tells_of_memory(message: str) -> bool:
-    """Whether an error, of whatever kind, comes of a process that was given no more memory."""
+    """Whether errors, of whatever kind, come of a process that was given no more memory."""
     return any(sign in message.lower() for sign in _SIGNS_OF_MEMORY)
 
 
