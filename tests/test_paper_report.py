@@ -3,12 +3,13 @@
 import csv
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 from retgk import InvalidInputError
-from retgk.paper import report_peers
+from retgk.paper import report_peers, table_results
 from retgk.paper.report import write_report
 from retgk.paper.report_peers import peers_note
 from retgk.paper.report_tables import Entry, Grid
@@ -297,11 +298,18 @@ def test_times_of_machines_are_medians_with_their_threads(tmp_path):
     assert (row["seconds_svm"], row["svm_threads"]) == ("4.0", "1 2")
 
 
-def test_what_was_tried_stands_beside_the_table(tmp_path):
-    tried = [
-        made_up(MUTAG, r, accuracy + 0.02 * r, settings={}, place=f"variation of table 2: {change}")
+def test_what_was_tried_stands_beside_the_table(tmp_path, monkeypatch):
+    cells = {
+        replace(
+            MUTAG,
+            place=f"variation of table 2: {change}",
+            settings={**MUTAG.settings, "changed": change},
+        ): accuracy
         for change, accuracy in (("p=2, S=7", 0.7), ("p=3", 0.89), ("p=4", 0.9))
-        for r in range(2)
+    }
+    monkeypatch.setattr(table_results, "variation_cells", lambda: list(cells))
+    tried = [
+        made_up(cell, r, accuracy + 0.02 * r) for cell, accuracy in cells.items() for r in range(2)
     ]
     write_report([write(tmp_path / "r", [made_up(MUTAG), *tried])], tmp_path)
     text = (tmp_path / "report.md").read_text("utf-8")

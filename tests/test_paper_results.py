@@ -1,14 +1,17 @@
 """What records say, from made-up ones."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
+from retgk.paper import table_results
 from retgk.paper.figures import Curve, figure_2_curves
 from retgk.paper.table_cells import figure_cells
 from retgk.paper.table_results import (
     CellSummary,
     PublishedAccuracy,
+    n_unknown_records,
     published_accuracies,
     published_methods,
     published_words,
@@ -69,8 +72,6 @@ def test_the_last_failure_counts():
         records = [made_up(MUTAG, r, failure=short) for r in range(2)]
         records.append(made_up(MUTAG, last, failure=long))
         assert summary_of(MUTAG, records_by_cell(records)).failure == long
-    (found,) = variations([varied(0, 0.7, failure=short), varied(0, 0.7, failure=long)])
-    assert found.summary.failure == long
 
 
 def test_rows_hold_every_published_number():
@@ -161,34 +162,49 @@ def test_one_value_is_no_curve():
     assert figure_2_curves(records_by_cell([made_up(cell)])) == []
 
 
-def varied(repetition, accuracy, change="n_walks=50", **changes):
-    settings = {**MUTAG.settings, "changed": change}
+def changed_cell(change):
     place = f"variation of table 2: {change}"
-    return made_up(MUTAG, repetition, accuracy, settings=settings, place=place, **changes)
+    return replace(MUTAG, place=place, settings={**MUTAG.settings, "changed": change})
 
 
-def test_variations_have_no_part_in_tables():
-    """Not even where they have the settings of a table."""
-    alike = made_up(MUTAG, 1, 0.1, place="variation of table 2: p=1")
-    assert records_by_cell([varied(0, 0.7), alike]) == {}
-    assert summary_of(MUTAG, records_by_cell([made_up(MUTAG, 0, 0.9), alike])).n_repetitions == 1
+@pytest.fixture
+def tried(monkeypatch):
+    """Two changes that were tried on one cell."""
+    cells = [changed_cell("n_walks=50"), changed_cell("p=2, S=3")]
+    monkeypatch.setattr(table_results, "variation_cells", lambda: cells)
+    return cells
 
 
-def test_variations_by_change():
-    records = [varied(0, 0.7), varied(1, 0.8), varied(0, 0.6, "p=2, S=3"), made_up(MUTAG)]
-    first, second = variations(records)
+def test_variations_by_change(tried):
+    walks, p = tried
+    records = [made_up(walks, 0, 0.7), made_up(walks, 1, 0.8), made_up(p, 0, 0.6), made_up(MUTAG)]
+    first, second = variations(records_by_cell(records))
     assert (first.table, first.dataset, first.method) == (2, "MUTAG", "RetGK_I")
     assert (first.change, first.summary.n_repetitions) == ("n_walks=50", 2)
     assert first.summary.accuracy == pytest.approx(75.0)
     assert (second.change, second.summary.accuracy) == ("p=2, S=3", pytest.approx(60.0))
+    assert summary_of(MUTAG, records_by_cell(records)).n_repetitions == 1
 
 
-def test_variations_of_settings_that_are_no_more_are_left_out():
-    old = made_up(MUTAG, 1, 0.1, settings={"kind": "old"}, place=varied(0, 0.7)["place"])
-    (found,) = variations([old, varied(0, 0.7)])
+def test_settings_count_not_what_a_record_was_made_for(tried):
+    """Settings of a table that were changed since are a variation, and the reverse."""
+    earlier = made_up(tried[0], 0, 0.7, place="table 2")
+    alike = made_up(MUTAG, 1, 0.1, place="variation of table 2: p=1")
+    cells = records_by_cell([earlier, made_up(MUTAG, 0, 0.9), alike])
+    (found,) = variations(cells)
+    assert (found.change, found.summary.accuracy) == ("n_walks=50", pytest.approx(70.0))
+    assert summary_of(MUTAG, cells).n_repetitions == 2
+
+
+def test_variations_of_settings_that_are_no_more_are_left_out(tried):
+    old = made_up(MUTAG, 1, 0.1, settings={"kind": "old"}, place=tried[0].place)
+    cells = records_by_cell([old, made_up(tried[0], 0, 0.7)])
+    (found,) = variations(cells)
     assert (found.summary.n_repetitions, found.summary.accuracy) == (1, pytest.approx(70.0))
+    assert n_unknown_records(cells) == 1
 
 
-def test_a_variation_that_failed_after_it_succeeded():
-    (found,) = variations([varied(0, 0.7), varied(0, 0.7, failure="stopped")])
+def test_a_variation_that_failed_after_it_succeeded(tried):
+    records = [made_up(tried[0], 0, 0.7), made_up(tried[0], 0, 0.7, failure="stopped")]
+    (found,) = variations(records_by_cell(records))
     assert found.summary.failure == ""

@@ -92,7 +92,8 @@ def write_report(
     """
     _check_inputs_kept([*records, *([baseline] if baseline is not None else [])], Path(output))
     found = [record for path in records for record in _read_some_records(Path(path))]
-    cells, tried = records_by_cell(found), variations(found)
+    cells = records_by_cell(found)
+    tried = variations(cells)
     rows = [row for table in TABLES for row in table_rows(table, cells)]
     curves, measurements = figure_2_curves(cells), _read_measurements(baseline)
     fair = fair_results(cells)

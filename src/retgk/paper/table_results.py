@@ -21,6 +21,7 @@ from retgk.paper.table_cells import (
     figure_cells,
     read_settings,
     table_cells,
+    variation_cells,
 )
 
 __all__ = [
@@ -156,20 +157,14 @@ class CellSummary:
 
 def records_by_cell(records: Iterable[Record]) -> dict[str, dict[int, Record]]:
     """
-    Records of every cell by repetition, from any number of files; variations are left out.
+    Records of every cell by repetition, from any number of files.
 
     Of one repetition the last record counts, see `_add_record`.
     """
     found: dict[str, dict[int, Record]] = {}
     for record in records:
-        if not _is_variation(record):
-            _add_record(found.setdefault(cell_key(record), {}), record)
+        _add_record(found.setdefault(cell_key(record), {}), record)
     return found
-
-
-def _is_variation(record: Record) -> bool:
-    """Whether a record is of a cell with changed settings, which no table shows."""
-    return str(record["place"]).startswith("variation of ")
 
 
 def _add_record(own: dict[int, Record], record: Record) -> None:
@@ -223,7 +218,7 @@ def n_unknown_records(records: RecordsByCell) -> int:
         for deduplicate in (False, True)
         for cell in table_cells(table, protocol, deduplicate=deduplicate)
     ]
-    cells += figure_cells(2) + fair_cells()
+    cells += figure_cells(2) + fair_cells() + variation_cells()
     known = {cell_key(cell.identity()) for cell in cells}
     n_unknown = sum(len(own) for key, own in records.items() if key not in known)
     return n_unknown - n_grakel_records(records)
@@ -357,26 +352,18 @@ class Variation(NamedTuple):
         return verdict(self.summary, self.published)
 
 
-def variations(records: Iterable[Record]) -> list[Variation]:
+def variations(records: RecordsByCell) -> list[Variation]:
     """
-    What was tried: records whose place is "variation of table 1: n_walks=50".
+    What was tried: cells of variations.toml that have records, whatever these were made for.
 
-    They are in the order of table, set and method, then in that of the first try. Where the
-    settings that are varied have changed between runs, those of the last record count.
+    They are in the order of table, set and method, then in that of the file.
     """
-    tried: dict[tuple[str, str, str], dict[str, dict[int, Record]]] = {}
-    for record in filter(_is_variation, records):
-        name = (record["place"], record["dataset"], record["method"])
-        by_settings = tried.setdefault(name, {})
-        key = cell_key(record)
-        own = by_settings.pop(key, {})
-        _add_record(own, record)
-        by_settings[key] = own  # last now
     found = []
-    for (place, dataset, method), by_settings in tried.items():
-        table, _, change = place.removeprefix("variation of table ").partition(": ")
-        summary = _summary_of_records(list(list(by_settings.values())[-1].values()))
+    for cell in variation_cells():
+        summary = summary_of(cell, records)
         if summary is not None:
-            published = published_accuracies(int(table)).get((dataset, method))
-            found.append(Variation(int(table), dataset, method, change, summary, published))
+            table, _, change = cell.place.removeprefix("variation of table ").partition(": ")
+            published = published_accuracies(int(table)).get((cell.dataset, cell.method))
+            own = (int(table), cell.dataset, cell.method, change)
+            found.append(Variation(*own, summary, published))
     return sorted(found, key=lambda each: (each.table, each.dataset, each.method))
