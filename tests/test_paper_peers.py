@@ -143,11 +143,11 @@ def test_limits_are_raised_if_one_is_higher_and_none_lower(now, is_raised):
 
 def test_peer_is_stopped_by_time_and_that_is_remembered(sets, tmp_path):
     spec = spec_of(sets)
-    with pytest.raises(PeerFailure, match="did not finish in 0 s"):
+    with pytest.raises(PeerFailure, match="did not finish in 0.01 s"):
         peer_matrix(spec, tmp_path, Limits(0.01, 8000), program(kernel="time.sleep(60)"))
     again = program(kernel="raise ValueError('tried again')")
     for limits in (Limits(0.01, 8000), Limits(5, 7999)):
-        with pytest.raises(PeerFailure, match="did not finish in 0 s"):
+        with pytest.raises(PeerFailure, match="did not finish in 0.01 s"):
             peer_matrix(spec, tmp_path, limits, again)
     with pytest.raises(PeerFailure, match="tried again"):
         peer_matrix(spec, tmp_path, Limits(5, 8000), again)
@@ -206,7 +206,7 @@ def test_loading_has_a_limit_of_its_own(sets, tmp_path):
     ("says", "message"),
     [
         ("nothing", "its graphs were not loaded in 0 s"),
-        (READY, "did not finish in 0 s"),
+        (READY, "did not finish in 0.01 s"),
     ],
 )
 def test_peer_that_cannot_stop_itself_is_stopped(sets, tmp_path, says, message):
@@ -295,23 +295,23 @@ def test_failure_is_a_record_and_is_not_tried_again(sets, tmp_path):
     slow, said = runner_of(sets, tmp_path, 0.01, "time.sleep(60)"), []
     assert run_tasks_into(path, tasks, slow, lambda text, *_: said.append(text)) == 1
     assert said == [
-        "[1/3] table 2, MUTAG, WL, protocol paper, repetition 1", "    did not finish in 0 s",
+        "[1/3] table 2, MUTAG, WL, protocol paper, repetition 1", "    did not finish in 0.01 s",
     ]  # fmt: skip
     said.clear()
     assert run_tasks_into(path, tasks, slow, lambda text, *_: said.append(text)) == 0
     assert said == [
         "[1/3] table 2, MUTAG, WL, protocol paper, repetition 1",
-        "    not tried again: did not finish in 0 s",
+        "    not tried again: did not finish in 0.01 s",
     ]
     for protocol in ("nested", "time"):  # they need the same matrix
         others = [replace(task, cell=replace(task.cell, protocol=protocol)) for task in tasks]
         assert run_tasks_into(path, others, slow, quiet) == 0
     (record,) = read_records(path)
-    assert record["failure"] == "did not finish in 0 s"
+    assert record["failure"] == "did not finish in 0.01 s"
     assert record["limits"] == [0.01, 8000]
     assert "accuracies" not in record
     facts = [json.loads(file.read_text()) for file in (tmp_path / "cache").glob("*.json")]
-    assert [each["failure"] for each in facts] == ["did not finish in 0 s"]
+    assert [each["failure"] for each in facts] == ["did not finish in 0.01 s"]
 
 
 def test_success_with_raised_limits_makes_up_for_a_failure(sets, tmp_path):
@@ -322,7 +322,7 @@ def test_success_with_raised_limits_makes_up_for_a_failure(sets, tmp_path):
     assert run_tasks_into(path, ordered_tasks(cells, 2), high, quiet) == 2
     assert run_tasks_into(path, ordered_tasks(cells, 4), low, quiet) == 2
     failures = [record["failure"] for record in read_records(path)]
-    assert failures == ["did not finish in 0 s", None, None, None, None]
+    assert failures == ["did not finish in 0.01 s", None, None, None, None]
 
 
 def test_settings_are_parameters_of_the_class(sets):
