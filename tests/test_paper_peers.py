@@ -143,11 +143,11 @@ def test_limits_are_raised_if_one_is_higher_and_none_lower(now, is_raised):
 
 def test_peer_is_stopped_by_time_and_that_is_remembered(sets, tmp_path):
     spec = spec_of(sets)
-    with pytest.raises(PeerFailure, match="did not finish in 0.01 s"):
+    with pytest.raises(PeerFailure, match=r"did not finish in 0\.01 s"):
         peer_matrix(spec, tmp_path, Limits(0.01, 8000), program(kernel="time.sleep(60)"))
     again = program(kernel="raise ValueError('tried again')")
     for limits in (Limits(0.01, 8000), Limits(5, 7999)):
-        with pytest.raises(PeerFailure, match="did not finish in 0.01 s"):
+        with pytest.raises(PeerFailure, match=r"did not finish in 0\.01 s"):
             peer_matrix(spec, tmp_path, limits, again)
     with pytest.raises(PeerFailure, match="tried again"):
         peer_matrix(spec, tmp_path, Limits(5, 8000), again)
