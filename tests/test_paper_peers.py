@@ -141,6 +141,14 @@ def test_limits_are_raised_if_one_is_higher_and_none_lower(now, is_raised):
     assert Limits(*now).are_raised([600.0, 8000.0]) is is_raised
 
 
+def test_a_matrix_that_is_gone_is_made_again(sets, tmp_path):
+    spec = spec_of(sets)
+    expected = np.array(peer_matrix(spec, tmp_path, Limits()).products)
+    for path in tmp_path.glob("*.npy"):
+        path.unlink()
+    np.testing.assert_array_equal(peer_matrix(spec, tmp_path, Limits()).products, expected)
+
+
 def test_peer_is_stopped_by_time_and_that_is_remembered(sets, tmp_path):
     spec = spec_of(sets)
     with pytest.raises(PeerFailure, match=r"did not finish in 0\.01 s"):

@@ -91,9 +91,9 @@ class SubgraphTypes:
         edges = batch.edge_labels
         if self.matchings.uses_edge_labels:
             edges = known_edge_codes(batch, self.edge_names)
-        if len(edges):
-            of_graphs = batch.indptr[batch.node_ptr]
-            edges = _numbered_in_graphs(edges, len(self.edge_names), of_graphs)
+            if len(edges):
+                of_graphs = batch.indptr[batch.node_ptr]
+                edges = _numbered_in_graphs(edges, len(self.edge_names), of_graphs)
         return self._found(batch, codes, edges, keeps, n_jobs)
 
     @property
