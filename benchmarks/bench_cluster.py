@@ -9,7 +9,6 @@ with the load of the machine beside them, and of processor time, which depends l
 """
 
 import argparse
-import logging
 import os
 import random
 import signal
@@ -17,12 +16,9 @@ import statistics
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
-import dask
 import numpy as np
-from distributed import Client, LocalCluster
 
 from benchmarks.records import add_record
 from retgk import (
@@ -36,7 +32,7 @@ from retgk import (
     write_parquet,
 )
 from retgk.cli.cross_validation import nested_answers
-from retgk.cluster.connections import LOCAL_SETTINGS
+from retgk.cluster.connections import cluster_client
 from retgk.estimators import gram_file
 from retgk.estimators.engines_of_parameters import kernel_engine, kernel_features
 from retgk.learning.outer_folds import OuterFold
@@ -45,24 +41,6 @@ TURNS = 3
 SPEED_SET, SPEED_COPIES = "DD", 3
 GRAM_SET = "REDDIT-BINARY"
 KILLS = 5
-
-
-@contextmanager
-def workers(n):
-    """A client of so many worker processes, which have imported everything."""
-    with (
-        dask.config.set(LOCAL_SETTINGS),
-        LocalCluster(
-            n_workers=n,
-            threads_per_worker=1,
-            dashboard_address=":0",
-            memory_limit=0,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
-        yield client
 
 
 def cpu_seconds(client):
@@ -122,7 +100,7 @@ def measure_speed(data, folder, _):
 
         return work, client
 
-    with workers(1) as one, workers(2) as two:
+    with cluster_client(None, "local:1") as one, cluster_client(None, "local:2") as two:
         for feature_map in ("phases", "joint"):  # narrow vectors, and wide ones that disks feel
             embedding = RetGKEmbedding(feature_map=feature_map, dtype="float32", random_state=0)
             embedding.fit(graphs[:100])
@@ -155,7 +133,7 @@ def measure_gram(data, folder, n_graphs):
 
         return work
 
-    with workers(2) as two:
+    with cluster_client(None, "local:2") as two:
         sides = {
             "two threads": (write("threads", None), None),
             "two workers": (write("workers", two), two),
@@ -228,7 +206,7 @@ def killed_during(work, pid, delay):
 def measure_kills(folder):
     """Kill -9 of a worker at random moments of each job; its result must stay the same."""
     random.seed(0)
-    with workers(2) as client:
+    with cluster_client(None, "local:2") as client:
         for name, job in kill_jobs(folder).items():
             expected = job(None)
             job(client)

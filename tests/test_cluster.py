@@ -1,17 +1,22 @@
 """Work on dask workers: the same bits as here, whatever becomes of the workers."""
 
 import json
-import logging
 import os
+import shutil
 import signal
+import socket
+import ssl
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import joblib
 import numpy as np
 import pytest
+from benchmarks.cluster_processes import ROOT, cluster_processes
 from sklearn.model_selection import cross_val_score
 
 from retgk import (
@@ -19,6 +24,7 @@ from retgk import (
     RetGKClassifier,
     RetGKEmbedding,
     RetGKKernel,
+    _core,
     as_batch,
     embed_files,
     make_graph_classification,
@@ -26,7 +32,7 @@ from retgk import (
     write_mean_embedding_gram,
     write_parquet,
 )
-from retgk.cluster.connections import LOCAL_SETTINGS
+from retgk.cluster.connections import cluster_client
 from retgk.estimators import gram_file
 from retgk.runtime.cluster_tasks import results_in_order
 from retgk.runtime.parallel import n_threads
@@ -42,17 +48,8 @@ CV = ["--folds", 3, "--C", 1, "--p", 1, "--scale", 1]
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Worker processes of one thread; how many, `workers` says."""
-    with (
-        dask.config.set(LOCAL_SETTINGS),
-        distributed.LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            dashboard_address=":0",
-            silence_logs=logging.CRITICAL,
-        ) as found,
-        distributed.Client(found, set_as_default=False) as client,
-    ):
+    """Worker processes as those of a command; how many, `workers` says."""
+    with cluster_client(None, "local:1") as client:
         yield client
 
 
@@ -108,6 +105,20 @@ def test_same_bits_for_any_number_of_workers(tmp_path: Path, cluster: Any, n: in
     ]  # fmt: skip
 
 
+@pytest.fixture
+def certified(cluster: Any) -> Iterator[None]:
+    """The certificate of the cluster where dask looks for one, as users of one's own do it."""
+    own = cluster.security
+    settings = {
+        "distributed.comm.tls.ca-file": own.tls_ca_file,
+        "distributed.comm.tls.client.cert": own.tls_client_cert,
+        "distributed.comm.tls.client.key": own.tls_client_key,
+    }
+    with dask.config.set(settings):
+        yield
+
+
+@pytest.mark.usefixtures("certified")
 def test_commands_on_a_cluster_print_the_same(
     graphs_file: Path, tmp_path: Path, client: Any
 ) -> None:
@@ -168,6 +179,98 @@ def test_no_scheduler_at_an_address(
     monkeypatch.setattr("retgk.cluster.connections._CONNECT_SECONDS", 0.5)
     options = ["--scheduler", "tcp://127.0.0.1:9", "-o", tmp_path / "v.npy"]
     assert_fails(invoke("embed", graphs_file, *options), "no scheduler answers at tcp://127.0.0.1")
+    options[1] = "tls://127.0.0.1:9"
+    assert_fails(invoke("embed", graphs_file, *options), "tls://127.0.0.1:9 needs a certificate")
+
+
+# Strangers
+
+
+def test_nobody_else_can_use_local_workers(client: Any) -> None:
+    """Without the certificate, scheduler, workers and nannies answer nothing."""
+    assert client.submit(square, 2, 3).result() == 18
+    places = client.scheduler_info()["workers"]
+    nannies = [place["nanny"] for place in places.values()]
+    for address in (client.scheduler.address, *places, *nannies):
+        assert address.startswith("tls://127.0.0.1:")
+        other = {"timeout": 2, "set_as_default": False}
+        with pytest.raises(OSError, match=r"Timed out|closed"):
+            distributed.Client(address.replace("tls", "tcp"), **other)
+        other["security"] = distributed.Security.temporary()
+        with pytest.raises(OSError, match="certificate does not match"):
+            distributed.Client(address, **other)
+        stranger = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # one who does not mind whom he talks to
+        stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
+        place = ("127.0.0.1", int(address.rpartition(":")[2]))
+        with (
+            pytest.raises(OSError, match=r"certificate required|reset|EOF"),
+            socket.create_connection(place, 9) as plain,
+            stranger.wrap_socket(plain) as tls,
+        ):
+            tls.recv(1)
+
+
+def test_local_workers_listen_on_the_loopback_address_and_tell_nothing(client: Any) -> None:
+    psutil = pytest.importorskip("psutil")
+    workers_there = [psutil.Process(pid) for pid in client.run(os.getpid).values()]
+    found = {
+        connection.laddr
+        for process in (psutil.Process(), *workers_there)
+        for connection in process.net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert {place.ip for place in found} == {"127.0.0.1"}
+    scheduler = client.scheduler_info()
+    for server in (scheduler, *scheduler["workers"].values()):
+        with urlopen(f"http://127.0.0.1:{server['services']['dashboard']}/sitemap.json") as reply:
+            assert json.load(reply) == {"paths": ["/sitemap.json"]}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of folders are POSIX")
+def test_what_local_workers_put_aside_is_their_users_alone(client: Any) -> None:
+    for folder in client.run(lambda dask_worker: dask_worker.local_directory).values():
+        own = Path(folder).parents[1].stat()
+        assert own.st_uid == os.getuid()
+        assert stat.S_IMODE(own.st_mode) == 0o700
+
+
+@pytest.mark.parametrize(
+    ("module", "before", "after"),
+    [
+        ("__init__.py", "__version__ = ", "__version__ = '0.0.1'  # "),
+        ("kernels/medians.py", "", "# other code\n"),
+    ],
+)
+def test_worker_with_another_retgk_that_joins_later_is_refused(
+    tmp_path: Path, module: str, before: str, after: str
+) -> None:
+    other = tmp_path / "other" / "retgk"
+    shutil.copytree(ROOT / "src" / "retgk", other, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (other / module).read_text("utf-8")
+    assert before in text
+    (other / module).write_text(text.replace(before, after, 1), "utf-8")
+    shutil.copy(_core.__file__, other)
+    # an editable installation finds its own modules before any path
+    (other.parent / "sitecustomize.py").write_text(
+        "import sys\n"
+        "sys.meta_path[:] = [f for f in sys.meta_path if 'Redirecting' not in repr(f)]\n"
+    )
+    found = []
+    with (
+        cluster_processes(1) as processes,
+        distributed.Client(processes.address, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(1, timeout=120)
+        same = next(iter(client.nthreads()))
+        results = results_in_order(slow_square, [(number,) for number in range(60)], 2, client)
+        found.append(next(results))
+        paths = os.pathsep.join([str(other.parent), str(ROOT)])
+        processes.add_worker(prefix=["env", f"PYTHONPATH={paths}"])
+        client.wait_for_workers(2, timeout=120)
+        (new,) = set(client.nthreads()) - {same}
+        with pytest.raises(InvalidInputError, match=f"worker {new} has another retgk.*the same"):
+            found.extend(results)
+    assert found == [2 * number**2 for number in range(len(found))]
 
 
 # Tasks
@@ -205,12 +308,21 @@ def test_results_are_in_order_and_errors_in_their_place(client: Any) -> None:
 
 
 def test_few_tasks_are_under_way_at_a_time(client: Any) -> None:
+    def n_under_way(expected: int) -> int:
+        """Count futures, which clients forget a little after their release."""
+        for _ in range(500):
+            n = len([key for key in client.futures if "square" in str(key)])
+            if n <= expected:
+                break
+            time.sleep(0.01)
+        return n
+
     found = results_in_order(square, [(number,) for number in range(50)], 1, client)
     for _ in range(5):
         next(found)
-        assert len([key for key in client.futures if "square" in str(key)]) <= 4
+        assert n_under_way(4) <= 4
     found.close()
-    assert not [key for key in client.futures if "square" in str(key)]
+    assert n_under_way(0) == 0
 
 
 def test_tasks_keep_to_their_share_of_threads(client: Any) -> None:

@@ -23,12 +23,16 @@ class ClusterOptions:
             "--scheduler",
             metavar="ADDRESS",
             help="Address of a dask scheduler whose workers do the work, such as "
-            "tcp://192.168.0.7:8786.",
+            "tls://192.168.0.7:8786. Without TLS, whoever reaches it can run code there.",
         ),
     ] = None
     cluster: Annotated[
         str | None,
-        _cluster("--cluster", metavar="local:N", help="N worker processes on this machine."),
+        _cluster(
+            "--cluster",
+            metavar="local:N",
+            help="N worker processes on this machine, for this user alone.",
+        ),
     ] = None
 
     @property
@@ -45,12 +49,13 @@ class ClusterOptions:
 
     @contextmanager
     def client(self, common: Common) -> Iterator[Any]:
-        """Give a client of the cluster, or None, and say where its dashboard is."""
+        """Give a client of the cluster, or None; say where its dashboard is, if it has one."""
         if not self.is_given:
             yield None
             return
         from retgk.cluster.connections import cluster_client
 
         with cluster_client(self.scheduler, self.cluster) as client:
-            note(common, f"cluster: {len(client.nthreads())} workers, {client.dashboard_link}")
+            dashboard = "" if self.scheduler is None else f", {client.dashboard_link}"
+            note(common, f"cluster: {len(client.nthreads())} workers{dashboard}")
             yield client

@@ -4,16 +4,22 @@ import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from retgk.errors import InvalidInputError
 from retgk.runtime.optional_packages import optional_module
 
-__all__ = ["LOCAL_SETTINGS", "check_cluster_names", "cluster_client"]
+__all__ = ["check_cluster_names", "cluster_client"]
 
-LOCAL_SETTINGS = {"distributed.deploy.lost-worker-timeout": "10 minutes"}
-"""How dask treats local workers: on a busy machine a killed one may take long to start again."""
-
+_LOCAL_SETTINGS = {
+    # on a busy machine a killed worker may take long to start again
+    "distributed.deploy.lost-worker-timeout": "10 minutes",
+    # dask always starts HTTP servers, which ask for no certificate: they have nothing to tell
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
+_LOOPBACK = "127.0.0.1"
 _LOCAL = re.compile(r"local:([1-9][0-9]{0,3})")
 _CONNECT_SECONDS = 15
 
@@ -49,6 +55,11 @@ def cluster_client(scheduler: str | None, cluster: str | None) -> Iterator[Any]:
 def _connected(address: str) -> Iterator[Any]:
     distributed = optional_module("distributed", "dask")
     _quieten()
+    if address.startswith("tls://") and distributed.Security().tls_client_cert is None:
+        raise InvalidInputError(
+            f"{address} needs a certificate, and dask's configuration names none; set "
+            "distributed.comm.tls.ca-file, .client.cert and .client.key (docs/clusters.md)"
+        )
     try:
         client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -62,15 +73,27 @@ def _connected(address: str) -> Iterator[Any]:
 
 @contextmanager
 def _local_workers(n_workers: int) -> Iterator[Any]:
-    """Worker processes of one thread each; the dashboard takes any port that is free."""
+    """
+    Worker processes of one thread each, which nobody else on the machine can use.
+
+    Scheduler and workers listen on the loopback address and ask for a certificate that only these
+    processes have, in memory. Data that workers put aside lies in a folder of this user alone:
+    dask unpickles what is there, and the folder that it would choose may belong to another user.
+    """
     distributed = optional_module("distributed", "dask")
+    optional_module("cryptography", "dask")
     _quieten()
     with (
-        optional_module("dask", "dask").config.set(LOCAL_SETTINGS),
+        TemporaryDirectory(prefix="retgk-workers-", ignore_cleanup_errors=True) as scratch,
+        optional_module("dask", "dask").config.set(_LOCAL_SETTINGS),
         distributed.LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
-            dashboard_address=":0",
+            host=_LOOPBACK,
+            security=distributed.Security.temporary(),
+            dashboard_address=f"{_LOOPBACK}:0",
+            scheduler_kwargs={"dashboard": False},
+            local_directory=scratch,
             silence_logs=logging.CRITICAL,
         ) as workers,
         distributed.Client(workers, set_as_default=False) as client,
