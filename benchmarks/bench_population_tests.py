@@ -28,7 +28,7 @@ from retgk import (
     two_sample_test,
 )
 
-PARTS = ("level", "designs", "coverage", "power", "speed", "real")
+PARTS = ("level", "designs", "walks", "coverage", "power", "speed", "real")
 LEVEL = 0.05
 QUICK = {"n_permutations": 199, "confidence": None, "n_jobs": 1}  # 5 % of 200 is a whole number
 KINDS = ("structure", "labels", "weights")
@@ -99,6 +99,38 @@ def design_p_value(rng, design, seed):
         by = rng.permutation(np.repeat([0, 1, 2], [10, 10, 20]))
         return k_sample_test(graphs, by=by, **settings).p_value
     return association_test(graphs, rng.normal(size=40), **settings).p_value
+
+
+WALKED = ("Monte Carlo", "Monte Carlo, few graphs", "Monte Carlo, one graph")
+
+
+def measure_walks(options):
+    """Level with Monte Carlo walks, where the second side has nodes in other orders."""
+    for kind in WALKED:
+        keys = {"kind": kind, "n": 10, "repetitions": options.repetitions}
+        if is_done("population_level", **keys):
+            continue
+        rng, start, p_values = seeded("walks", kind), time.perf_counter(), []
+        for seed in range(options.repetitions):
+            sides = walked_sides(rng, kind, keys["n"])
+            test = two_sample_test(*sides, method="monte-carlo", random_state=seed, **QUICK)
+            p_values.append(test.p_value)
+        rejected = float(np.mean(np.array(p_values) <= LEVEL))
+        record = {**keys, "rejected": rejected, "seconds": time.perf_counter() - start}
+        report("population_level", record, "kind", "n")
+
+
+def walked_sides(rng, kind, n):
+    """Two sides of graphs from one population, those of the second with their nodes reordered."""
+    n_graphs = {"Monte Carlo, few graphs": 3, "Monte Carlo, one graph": 1}.get(kind)
+    if n_graphs is None:
+        first, second = ([null_graph(rng, "structure")[0] for _ in range(n)] for _ in range(2))
+    else:
+        pool = [null_graph(rng, "structure")[0] for _ in range(n_graphs)]
+        first, second = ([pool[i] for i in rng.integers(n_graphs, size=n)] for _ in range(2))
+    orders = [rng.permutation(len(matrix)) for matrix in second]
+    second = [matrix[np.ix_(order, order)] for matrix, order in zip(second, orders, strict=True)]
+    return [batch_of([(matrix, None) for matrix in side]) for side in (first, second)]
 
 
 def measure_coverage(options):

@@ -74,7 +74,7 @@ def overwritten(data, rng):
 def of_another_version(data, rng):
     members = members_of(data)
     header = json.loads(members["header.json"])
-    header["version"] = [3, 0, -1, 10**9, "1", None, True, 1.0, [1]][rng.integers(9)]
+    header["version"] = [4, 0, -1, 10**9, "1", None, True, 1.0, [1]][rng.integers(9)]
     return zipped((members | {"header.json": json.dumps(header)}).items())
 
 

@@ -127,6 +127,27 @@ def test_page_of_graphs(graphs_file: Path, model_file: Path, tmp_path: Path) -> 
     assert "Nearest training graph of another class" in text
 
 
+def test_training_graphs_have_the_numbers_of_the_file(tmp_path: Path) -> None:
+    """Also where molecules that cannot be read were left out."""
+    pytest.importorskip("rdkit")
+    lines = ["smiles,kind"]
+    for k in range(1, 13):
+        lines += ["C(,broken", f"{'C' * k},alkane", f"{'C' * k}O,alcohol"]
+    table, model, page = (tmp_path / name for name in ("all.csv", "m.retgk", "page.html"))
+    table.write_text("\n".join(lines))
+    options = ("--skip-invalid", "--target-column", "kind")
+    assert invoke("fit", table, *options, "-o", model).exit_code == 0
+    assert invoke("explain", model, table, *options, "-o", page).exit_code == 0
+    text = page.read_text("utf-8")
+    cells = re.findall(r"<td[^>]*>(\d+)</td><td>(alkane|alcohol)</td>", text)
+    nearest = re.findall(r"of another class: (\d+) \((\w+)\)", text)
+    assert len(nearest) == 24
+    assert len(cells) > 24
+    kinds = [line.partition(",")[2] for line in lines[1:]]
+    for number, kind in cells + nearest:
+        assert kinds[int(number)] == kind
+
+
 def test_page_of_values_and_large_graphs() -> None:
     graphs = [star(k) for k in range(3, 12)]
     model = RetGKRegressor(cv=2, n_steps=4, random_state=0)

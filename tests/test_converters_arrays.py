@@ -76,6 +76,40 @@ def test_input_is_not_changed() -> None:
     assert matrix.data.flags.writeable
 
 
+@pytest.mark.parametrize("n_parallel", [256, 300])
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8, np.float32])
+@pytest.mark.parametrize("form", ["coo", "csr", "csc", "bsr"])
+def test_parallel_entries_add_up_in_float64(form: str, dtype: Any, n_parallel: int) -> None:
+    columns = np.repeat([1, 0], n_parallel)
+    ptr = [0, n_parallel, 2 * n_parallel]
+    ones = np.ones(2 * n_parallel, dtype)
+    matrix = {
+        "coo": lambda: sp.coo_array((ones, (columns[::-1], columns)), shape=(2, 2)),
+        "csr": lambda: sp.csr_array((ones, columns, ptr), shape=(2, 2)),
+        "csc": lambda: sp.csc_array((ones, columns, ptr), shape=(2, 2)),
+        "bsr": lambda: sp.bsr_array((ones[:, None, None], columns, ptr), shape=(2, 2)),
+    }[form]()
+    batch = from_scipy(matrix)
+    np.testing.assert_array_equal(dense(batch), [[0, n_parallel], [n_parallel, 0]])
+    assert matrix.nnz == 2 * n_parallel
+    assert matrix.dtype == dtype
+
+
+@pytest.mark.parametrize("form", ["coo", "csr"])
+@pytest.mark.parametrize("dtype", [np.int8, np.float64])
+def test_entries_add_up_before_signs_are_taken(form: str, dtype: Any) -> None:
+    values, ends = np.array([-3, 1, -3, 1], dtype), [0, 0, 1, 1]
+    matrix = sp.coo_array((values, (ends, ends[::-1])), shape=(2, 2))
+    if form == "csr":
+        matrix = sp.csr_array((values, ends[::-1], [0, 2, 4]), shape=(2, 2))
+    np.testing.assert_array_equal(dense(from_scipy(matrix, negative="absolute")), [[0, 2], [2, 0]])
+
+
+def test_the_least_whole_number_has_an_absolute_value() -> None:
+    matrix = sp.csr_array(np.array([[0, -128], [-128, 0]], np.int8))
+    np.testing.assert_array_equal(from_scipy(matrix, negative="absolute").weights, [128, 128])
+
+
 def test_edges_add_up_within_a_direction() -> None:
     edges = np.array([[0, 1], [1, 0], [0, 1], [1, 0]])
     np.testing.assert_array_equal(dense(from_edge_lists(edges)), [[0, 2], [2, 0]])

@@ -1,9 +1,5 @@
 """RetGKEmbedding against numpy.kron, and what its vectors must not depend on."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +9,7 @@ from retgk import GraphBatch
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.kernels.node_kernels import Gaussian, Laplacian
 from tests import naive
+from tests.core_levels import LEVELS, run_on_level
 from tests.embedding_graphs import decorated_batches, example_batch, large_batch, nodes_of
 from tests.walk_graphs import path, star
 
@@ -159,8 +156,8 @@ def test_sparse_output_is_the_dense_one():
     assert len(sparse.data) < len(batch) * 5
 
 
-def test_without_compilation():
-    """The kernels are plain Python too, so that they can be debugged."""
+@pytest.mark.parametrize("level", LEVELS)
+def test_on_every_level_of_instructions(level):
     program = (
         "import numpy as np\n"
         "from tests.test_embedding import *\n"
@@ -170,7 +167,4 @@ def test_without_compilation():
         "    found = fitted.transform(batch)\n"
         "    assert abs(found - naive_vectors(fitted, batch)).max() < 1e-12\n"
     )
-    # NumPy would warn of hashes that wrap around; asserts of the program are to be checked
-    plain = {"NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "", "PYTHONOPTIMIZE": ""}
-    environment = os.environ | plain
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=120)
+    run_on_level(level, program)

@@ -106,6 +106,7 @@ def test_wrong_arrays_are_refused(
         ("format", ("format",), "other"),
         ("version", ("version",), 99),
         ("version", ("version",), True),
+        ("^[^\\n]* is of an earlier retgk, .* build the index again$", ("version",), 1),
         ("names a file", (*VECTORS, "name"), "../secret.npy"),
         ("names a file", (*VECTORS, "name"), "/etc/passwd"),
         ("names a file", (*VECTORS, "name"), ["vectors"]),

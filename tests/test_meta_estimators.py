@@ -4,6 +4,8 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
+from sklearn.base import TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
@@ -29,7 +31,9 @@ from sklearn.model_selection import (
 )
 from sklearn.multiclass import OneVsRestClassifier, OutputCodeClassifier
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
+from sklearn.utils.fixes import parse_version
 
+import retgk
 from retgk import GraphDataset, RetGKClassifier, RetGKRegressor, as_batch, to_networkx
 from tests.classifier_graphs import three_classes
 
@@ -42,6 +46,11 @@ OPTIONS = {"n_steps": 5, "cv": 2, "C": 10, "p": 1, "scale": 1, "random_state": 0
 CLASSIFIER, REGRESSOR = RetGKClassifier(**OPTIONS), RetGKRegressor(**OPTIONS)
 SMILES = ["C" * (1 + i % 6) + "O" * int(y) for i, y in enumerate(CLASSES)]
 KINDS = ["batch", "dataset", "networkx", "smiles"]
+
+PUBLIC = [getattr(retgk, name) for name in retgk.__all__]
+TRANSFORMERS = [
+    kind() for kind in PUBLIC if isinstance(kind, type) and issubclass(kind, TransformerMixin)
+]
 
 SLICING = {
     "voting": (VotingClassifier([("a", CLASSIFIER), ("b", CLASSIFIER)], voting="soft"), CLASSES),
@@ -118,6 +127,20 @@ def test_functions(kind):
     assert curve[0].shape == (2, 2)
     found = cross_val_predict(CLASSIFIER, graphs, y, cv=2, method="predict_proba")
     assert found.shape == (36, 2)
+
+
+@pytest.mark.parametrize("form", ["series", "frame"])
+@pytest.mark.parametrize("transformer", TRANSFORMERS, ids=lambda made: type(made).__name__)
+def test_tables_keep_the_index_of_graphs(transformer, form):
+    if form == "series" and parse_version(sklearn.__version__) < parse_version("1.7.2"):
+        pytest.skip("this scikit-learn keeps the index of data frames alone")
+    batch = GRAPHS[:3].with_attributes(np.arange(GRAPHS[:3].n_nodes)[:, None])
+    graphs = pd.Series(list(batch), index=[7, 3, 9])
+    graphs = graphs if form == "series" else pd.DataFrame({"graph": graphs})
+    model = clone(transformer).set_output(transform="pandas")
+    for found in (model.fit_transform(graphs), model.transform(graphs)):
+        assert found.index.tolist() == [7, 3, 9]
+        assert found.columns.tolist() == model.get_feature_names_out().tolist()
 
 
 def test_a_column_is_the_same_graphs():

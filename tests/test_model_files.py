@@ -201,7 +201,7 @@ def test_numpy_and_zip_can_read_the_file(tmp_path):
         document = json.loads(archive.read("model.json"))
         header = json.loads(archive.read("header.json"))
     assert header["format"] == "retgk-model"
-    assert header["version"] == 2
+    assert header["version"] == 3
     assert document["model"]["class"] == "RetGKEmbedding"
     with np.load(tmp_path / "model.retgk") as arrays:
         phases = arrays["arrays/phases_0"]

@@ -82,8 +82,8 @@ def with_array(saved, name, change):
 
 
 def test_newer_version(saved, tmp_path):
-    message = "written by a newer retgk, in version 3 .* upgrade retgk"
-    assert_refused(with_header(saved, version=3), message, tmp_path)
+    message = "written by a newer retgk, in version 4 .* upgrade retgk"
+    assert_refused(with_header(saved, version=4), message, tmp_path)
 
 
 @pytest.mark.parametrize("version", [0, "1", None, True, 1.5])

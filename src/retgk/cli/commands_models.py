@@ -74,6 +74,8 @@ def fit(
         raise InvalidInputError(
             "a model chooses by one metric; give one --metric, and see several with `retgk cv`"
         )
+    from retgk.io.graph_dataset import graph_numbers
+
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
@@ -83,6 +85,8 @@ def fit(
         model = new_model(learning, walks, n_components, regression)
         model = selecting_model(model, learning.metric, targets)
         model.fit(collection.graphs, targets)
+        # explanations name training graphs as the file does, of which some may be left out
+        model.support_ = graph_numbers(collection)[model.support_]
     with watch.timing("write"):
         from retgk.persistence.model_files import save_model
 

@@ -68,13 +68,15 @@ class CollectionPieces:
     @property
     def fingerprint(self) -> str:
         """Digest of the graphs, their ids and the settings."""
+        from retgk.refinement.label_keys import keys_of_names
+
         graphs = self._collection.graphs
         digest = hashlib.sha256(self._settings.encode())
         arrays = (graphs.node_ptr, graphs.indptr, graphs.indices, graphs.weights, graphs.labels)
         for values in (*arrays, graphs.attributes, graphs.edge_labels):
             digest.update(values.tobytes())
         for names in (graphs.label_names, graphs.edge_label_names, self._ids.tolist()):
-            digest.update(repr(names).encode("utf-8", "surrogatepass"))
+            digest.update(keys_of_names(names, 0).tobytes())
         return digest.hexdigest()
 
     @property

@@ -183,7 +183,7 @@ def _description(
         files[str(path)] = [facts.st_size, facts.st_mtime_ns]
     text = json.dumps([model, files, options], default=repr)
     return {
-        "format": 1,
+        "format": 2,  # with 1, equal labels could have different vectors
         "fingerprint": hashlib.sha256(text.encode()).hexdigest(),
         "pieces": [piece.as_json() for piece in pieces],
     }

@@ -266,7 +266,8 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
             As from `transform`.
         """
         batch = as_batch(X)
-        return self.fit(batch, y, **options).transform(batch)
+        # not `transform`: what `set_output` asks for is made of X, which may have an index
+        return self.fit(batch, y, **options)._embed(batch)
 
     def transform(self, X: GraphsLike) -> Any:
         """

@@ -13,10 +13,12 @@ from retgk.graphs.edge_checks import Symmetrize
 from retgk.graphs.labels import encode_labels, recode, union_of_names
 from retgk.graphs.missing_values import (
     KEPT_LABELS,
+    NO_VALUE,
     Missing,
     check_missing,
     check_not_masked,
     is_missing,
+    lacks_part,
     with_one_missing_label,
 )
 from retgk.graphs.ragged import first_of_run, graph_of
@@ -112,7 +114,7 @@ def _encoded(node_ptr: Ints, edges: NDArray[Any], labels: Any, missing: Missing)
     if missing in KEPT_LABELS:
         return EdgeLabels(*with_one_missing_label(codes, names))
     for code, name in enumerate(names):
-        if is_missing(name):
+        if lacks_part(name):
             _raise_missing(node_ptr, edges[:, int(np.argmax(codes == code))], name)
     return EdgeLabels(codes, names)
 
@@ -122,7 +124,7 @@ def _raise_missing(node_ptr: Ints, ends: NDArray[Any], name: Hashable) -> NoRetu
     first, second = (int(end - node_ptr[graph]) for end in ends)
     raise InvalidInputError(
         f"graph {graph}: the edge between node {first} and node {second} has the label {name}, "
-        "which stands for none",
+        f"{NO_VALUE[is_missing(name)]}",
         NO_EDGE_LABEL,
     )
 

@@ -1,6 +1,7 @@
 """Node labels: arbitrary hashable values on the outside, small integers inside."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 from retgk.array_types import Codes
 from retgk.errors import InvalidInputError
 
-__all__ = ["encode_labels", "recode", "union_of_names"]
+__all__ = ["encode_labels", "plain_label", "recode", "union_of_names"]
 
 _SMALL_RANGE = 1 << 16
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def encode_labels(labels: Any) -> tuple[Codes, tuple[Hashable, ...]]:
@@ -20,7 +22,8 @@ def encode_labels(labels: Any) -> tuple[Codes, tuple[Hashable, ...]]:
     Map labels to integers and keep their vocabulary.
 
     Names are in sorted order, so that the codes do not depend on the order of the graphs;
-    in order of appearance where they cannot be sorted (1 and "a", frozensets).
+    in order of appearance where they cannot be sorted (1 and "a", frozensets). They are plain
+    values, as of `plain_label`.
 
     Examples
     --------
@@ -38,7 +41,7 @@ def _encode_numbers(labels: NDArray[Any]) -> tuple[Codes, tuple[Hashable, ...]]:
         if high - low <= max(len(labels), _SMALL_RANGE):
             return _encode_small_integers(labels, low, high)
     names, codes = np.unique(labels, return_inverse=True)
-    return codes.astype(np.int32), tuple(names.tolist())
+    return codes.astype(np.int32), tuple(map(plain_label, names.tolist()))
 
 
 def _encode_small_integers(
@@ -58,13 +61,64 @@ def _encode_small_integers(
 def _encode_hashables(labels: Iterable[Hashable]) -> tuple[Codes, tuple[Hashable, ...]]:
     values = list(labels)
     try:
-        position = {label: code for code, label in enumerate(dict.fromkeys(values))}
+        plain = _plain_of_each(values)
     except TypeError as error:
         raise InvalidInputError(f"labels must be hashable, one per node: {error}") from error
+    names = list(dict.fromkeys(plain.values()))
+    place = {name: code for code, name in enumerate(names)}
+    position = {label: place[name] for label, name in plain.items()}
     codes = np.fromiter(map(position.__getitem__, values), np.int32, len(values))
-    names = [name.item() if isinstance(name, np.generic) else name for name in position]
     ordered = _sorted_names(names)
     return recode(codes, names, ordered), ordered
+
+
+def _plain_of_each(values: list[Hashable]) -> dict[Hashable, Hashable]:
+    try:
+        return {label: plain_label(label) for label in dict.fromkeys(values)}
+    except TypeError:  # `Decimal(1) == np.int64(1)` raises; plain values can be compared
+        values[:] = map(plain_label, values)
+        return {label: label for label in dict.fromkeys(values)}
+
+
+def plain_label(label: Any) -> Any:
+    """
+    Give the plain Python value of a label, within tuples and frozensets too.
+
+    Scalars of NumPy, members of StrEnum and IntEnum, named tuples and other subclasses of plain
+    types become what they are equal to, so that no file and no key of a label tells them apart.
+
+    Examples
+    --------
+    >>> plain_label((np.int64(1), (np.str_("C"), np.float32(0.5))))
+    (1, ('C', 0.5))
+    """
+    if type(label) in _PLAIN:
+        return label
+    if isinstance(label, np.generic):
+        value = label.item()
+        return _of_long(value) if isinstance(value, np.generic) else plain_label(value)
+    for kind, plain in _VALUE_OF:
+        if isinstance(label, kind):
+            return plain(label)
+    return label
+
+
+def _of_long(label: Any) -> Any:
+    """Value of a long double, the one number of NumPy that Python has no type for."""
+    if isinstance(label, np.complexfloating):
+        return complex(label)
+    is_float = float(label) == label or np.isnan(label)
+    return float(label) if is_float else Fraction(*label.as_integer_ratio())
+
+
+_VALUE_OF: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (tuple, lambda label: tuple(map(plain_label, label))),
+    (frozenset, lambda label: frozenset(map(plain_label, label))),
+    (str, str.__str__),
+    (bytes, bytes),
+    (int, int.__int__),
+    (float, float.__float__),
+)
 
 
 def _sorted_names(names: list[Hashable]) -> tuple[Hashable, ...]:

@@ -1,7 +1,8 @@
 """Labels and attributes that some nodes lack: errors, unless the caller says what to do."""
 
-import math
+import cmath
 from collections.abc import Hashable, Sequence
+from decimal import Decimal
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,12 +14,14 @@ from retgk.graphs.ragged import graph_of
 __all__ = [
     "KEPT_LABELS",
     "KEPT_NUMBERS",
+    "NO_VALUE",
     "Missing",
     "check_missing",
     "check_no_missing_label",
     "check_not_masked",
     "check_numbers",
     "is_missing",
+    "lacks_part",
     "with_one_missing_label",
 ]
 
@@ -27,6 +30,9 @@ Missing = Literal["error", "label", "nan", "keep"]
 
 KEPT_LABELS: tuple[Missing, ...] = ("label", "keep")
 KEPT_NUMBERS: tuple[Missing, ...] = ("nan", "keep")
+
+NO_VALUE = {True: "which stands for none", False: "of which a part stands for none"}
+"""What is wrong with a label, by whether all of it is missing."""
 
 _NOT_AVAILABLE = ("NAType", "NaTType", "MaskedConstant")  # of pandas and NumPy
 
@@ -43,7 +49,14 @@ def is_missing(value: Any) -> bool:
     """Whether a value stands for none: None, NaN, or NA of pandas."""
     if value is None or type(value).__name__ in _NOT_AVAILABLE:
         return True
-    return isinstance(value, float) and math.isnan(value)
+    return isinstance(value, float | complex | Decimal) and cmath.isnan(value)
+
+
+def lacks_part(label: Any) -> bool:
+    """Whether a label is missing, or a part of a tuple or frozenset is NaN or NA."""
+    if isinstance(label, tuple | frozenset):
+        return any(part is not None and lacks_part(part) for part in label)
+    return is_missing(label)
 
 
 def check_not_masked(values: Any, name: str) -> None:
@@ -58,12 +71,12 @@ def check_not_masked(values: Any, name: str) -> None:
 def check_no_missing_label(codes: Codes, names: Sequence[Hashable], node_ptr: Ints) -> None:
     """Raise where a node has None or NaN for its label."""
     for code, name in enumerate(names):
-        if is_missing(name):
+        if lacks_part(name):
             node = int(np.argmax(codes == code))
             graph = graph_of(node_ptr, node)
             where = f"graph {graph}: node {node - node_ptr[graph]}"
             raise InvalidInputError(
-                f"{where} has the label {name}, which stands for none",
+                f"{where} has the label {name}, {NO_VALUE[is_missing(name)]}",
                 Remedy(
                     "missing_label",
                     "give all nodes labels, or make a label of its own of missing ones with "
@@ -75,15 +88,21 @@ def check_no_missing_label(codes: Codes, names: Sequence[Hashable], node_ptr: In
 def with_one_missing_label(
     codes: Codes, names: tuple[Hashable, ...]
 ) -> tuple[Codes, tuple[Hashable, ...]]:
-    """Give all missing labels, None and NaN alike, the one name None, which comes last."""
-    known = [name for name in names if not is_missing(name)]
-    if len(known) == len(names):
+    """Name all missing labels, and missing parts of labels, None, be they None or NaN."""
+    if not any(map(lacks_part, names)):
         return codes, names
-    table, place = np.full(len(names), len(known), np.int32), 0
-    for code, name in enumerate(names):
-        if not is_missing(name):
-            table[code], place = place, place + 1
-    return table[codes], (*known, None)
+    filled = [_with_none(name) for name in names]
+    known = [name for name in dict.fromkeys(filled) if name is not None]
+    ordered = (*known, None) if None in filled else tuple(known)
+    place = {name: code for code, name in enumerate(ordered)}
+    return np.array([place[name] for name in filled], np.int32)[codes], ordered
+
+
+def _with_none(label: Any) -> Any:
+    """Put None for whatever is missing in a label."""
+    if isinstance(label, tuple | frozenset):
+        return type(label)(map(_with_none, label))
+    return None if is_missing(label) else label
 
 
 def check_numbers(values: Floats, node_ptr: Ints, missing: Missing = "error") -> None:

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 FORMAT = "retgk-model"
-VERSION = 2
+VERSION = 3
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -137,8 +137,8 @@ def array_digest(name: str, array: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def read_container(path: Path, max_bytes: int) -> tuple[dict[str, Any], Arrays]:
-    """Read a document, without its list of arrays, and the arrays; check every digest."""
+def read_container(path: Path, max_bytes: int) -> tuple[int, dict[str, Any], Arrays]:
+    """Read version, document without its list of arrays, and arrays; check every digest."""
     with _open_container(path, max_bytes) as container:
         header = _read_json(container, "header.json", _MAX_HEADER_BYTES)
         _check_header(header, path)
@@ -150,9 +150,11 @@ def read_container(path: Path, max_bytes: int) -> tuple[dict[str, Any], Arrays]:
         if not isinstance(listing, dict):
             raise InvalidInputError(f"{path} is damaged: model.json lists no arrays")
         _check_names(container, listing)
-        return document, {
-            name: _read_array(container, name, entry) for name, entry in listing.items()
-        }
+        return (
+            header["version"],
+            document,
+            {name: _read_array(container, name, entry) for name, entry in listing.items()},
+        )
 
 
 @contextmanager

@@ -50,6 +50,7 @@ DEFAULT_MAX_BYTES = 1 << 30
 
 Arrays = dict[str, NDArray[Any]]
 
+_KEYS_BY_VALUE = 3  # the first version whose vectors depend on no `repr` of labels
 _OUTPUTS = ("default", "pandas", "polars")
 
 
@@ -153,10 +154,16 @@ def load_model(
     (20,)
     """
     path = Path(path)
-    document, arrays = read_container(path, max_bytes)
+    version, document, arrays = read_container(path, max_bytes)
     writer = document.get("retgk")
     with _context(f"{path} is damaged", f"save it again (it is of retgk {writer!s:.20})"):
-        return _restore(document.get("model"), arrays, max_steps)
+        model = _restore(document.get("model"), arrays, max_steps)
+    if version < _KEYS_BY_VALUE and getattr(model.engine_, "feature_map", None) == "phases":
+        raise InvalidInputError(
+            f"{path} is of an earlier retgk ({writer!s:.20}), whose vectors could tell equal "
+            "labels apart; fit the model again and save it"
+        )
+    return model
 
 
 def _describe(model: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:

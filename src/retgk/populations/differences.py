@@ -10,7 +10,7 @@ from retgk.engine.exact.exact_engine import ExactEngine
 from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.kernels.node_kernels import ATTRIBUTE_KERNEL, Delta, Laplacian
+from retgk.kernels.node_kernels import Delta, Laplacian, NodeKernel
 from retgk.populations.effect_sizes import finite_or_none, squared_effect
 from retgk.populations.permutations import (
     Relabellings,
@@ -152,10 +152,12 @@ def check_same_nodes(batch: GraphBatch) -> None:
 
 
 def node_table(
-    features: NodeFeatures, relabellings: Relabellings, blocks: Ints | None, n_jobs: int | None
+    evidence: NodeEvidence, relabellings: Relabellings, blocks: Ints | None, n_jobs: int | None
 ) -> NodeTable:
     """Test every node by itself, with the relabellings of the whole test."""
+    features = evidence.features
     batch, codes = features.batch, relabellings.codes
+    attributes = evidence.engine.attribute_points(features)
     n_graphs, n_nodes = len(batch), int(batch.node_counts[0])
     check_room_for(n_nodes, relabellings)
     step = max(1, _NODE_BYTES // (8 * n_graphs**2))
@@ -163,7 +165,7 @@ def node_table(
     with progress_bar("nodes that correspond", n_nodes) as advance:
         for first in range(0, n_nodes, step):
             nodes = range(first, min(first + step, n_nodes))
-            kernels = [_kernel_of_node(features, node) for node in nodes]
+            kernels = [_kernel_of_node(evidence, attributes, node) for node in nodes]
             forms = [group_form(kernel, codes, blocks) for kernel in kernels]
             statistics = permuted_statistics(forms, relabellings, n_jobs)
             squared = [
@@ -182,18 +184,20 @@ def node_table(
     )
 
 
-def _kernel_of_node(features: NodeFeatures, node: int) -> Floats:
-    """Kernel between graphs at one node; its bandwidth is the median of that node."""
-    batch = features.batch
+def _kernel_of_node(
+    evidence: NodeEvidence, attributes: list[tuple[Floats, NodeKernel]], node: int
+) -> Floats:
+    """Kernel between graphs at one node; bandwidths are the medians of that node."""
+    batch, seed = evidence.features.batch, evidence.engine.random_state
     rows = batch.node_ptr[:-1] + node
     each = np.arange(len(batch) + 1)
-    points = features.probabilities[rows]
-    kernel = Laplacian("median").fitted(points, each)(points, points)
+    points = evidence.features.probabilities[rows]
+    kernel = Laplacian("median").fitted(points, each, seed)(points, points)
     if batch.has_labels:
         kernel *= Delta()(batch.labels[rows], batch.labels[rows])
-    if batch.n_attributes:
-        values = batch.attributes[rows]
-        kernel *= ATTRIBUTE_KERNEL.fitted(values, each)(values, values)
+    for block, own in attributes:
+        values = block[rows]
+        kernel *= own.fitted(values, each, seed)(values, values)
     return kernel
 
 

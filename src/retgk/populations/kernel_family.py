@@ -153,6 +153,9 @@ def kernel_matrices(
     model = RetGKKernel(**family.options, n_jobs=n_jobs, random_state=seed)
     kernel_engine(model).check(batch)
     features = kernel_features(model, batch)
+    # copies that share walks are alike in their errors, which those with their nodes in another
+    # order are not: equal populations would differ, as labels are not exchangeable
+    features = replace(features, walks=replace(features.walks, copies_share=False))
     median = Laplacian(1.0 / _median(features.probabilities))
     found = []
     with progress_bar("kernels", family.n_kernels) as advance:

@@ -1,6 +1,6 @@
 """Relabellings of graphs, and the statistics of a test under all of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -19,6 +19,7 @@ __all__ = [
     "Relabellings",
     "check_room_for",
     "max_test",
+    "n_tied",
     "permuted_statistics",
     "step_down_p_values",
 ]
@@ -216,6 +217,24 @@ def max_test(statistics: Floats, rounding: Floats | float = 0.0) -> MaxTest:
         np.mean(standardised >= least, axis=0),
         np.mean(largest[:, None] >= least, axis=0),
     )
+
+
+def n_tied(
+    form: Callable[[Floats], QuadraticForm], relabellings: Relabellings, n_jobs: int | None
+) -> int:
+    """
+    Relabellings that no kernel tells from the labels as they are, those among them.
+
+    So it is with groups of one size that swap their names, and with values that are mirrored. Where
+    not all relabellings are looked at, the others may not be drawn: 1.
+    """
+    if not relabellings.are_all:
+        return 1
+    n_graphs = len(relabellings.codes)
+    kernel = np.random.default_rng(0).random((n_graphs, n_graphs))  # has no ties of its own
+    statistics = permuted_statistics([form(kernel + kernel.T)], relabellings, n_jobs)
+    found = max_test(statistics).standardised[:, 0]
+    return int((np.abs(found - found[0]) <= _TIE).sum())
 
 
 def step_down_p_values(standardised: Floats) -> Floats:

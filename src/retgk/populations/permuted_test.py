@@ -1,5 +1,6 @@
 """One test from its kernel matrices to its result: what all tests of populations share."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from retgk.populations.permutations import (
     Relabellings,
     check_room_for,
     max_test,
+    n_tied,
     permuted_statistics,
 )
 from retgk.populations.population_design import Blocks
@@ -115,10 +117,11 @@ class Work:
     def result(
         self,
         kind: Literal["two-sample", "k-sample", "association"],
-        forms: list[QuadraticForm],
+        form: Callable[[Floats], QuadraticForm],
         **found: Any,
     ) -> PopulationTest:
-        """Permute, and put together what was found."""
+        """Permute the form of every kernel, and put together what was found."""
+        forms = [form(kernel) for kernel in self.values]
         statistics = permuted_statistics(forms, self.relabellings, self.settings.n_jobs)
         test = max_test(statistics, np.array([form.rounding for form in forms]))
         kernels = tuple(
@@ -138,6 +141,7 @@ class Work:
             design=self.design,
             n_permutations=self.relabellings.n_drawn,
             are_all=self.relabellings.are_all,
+            n_tied=n_tied(form, self.relabellings, self.settings.n_jobs),
             permuted=test.largest[1:],
             codes=self.relabellings.codes,
             **{"group_names": (), **found},

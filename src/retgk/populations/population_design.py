@@ -177,8 +177,12 @@ def _pairs(pairs: Any, codes: Ints) -> Ints:
 # values to be associated with
 
 
-def value_columns(y: Any, n_graphs: int, kind: Any) -> tuple[Floats, Ints]:
-    """Columns V of the kernel ``V V^T`` of values, and the number of each among the distinct."""
+def value_columns(y: Any, n_graphs: int, kind: Any, seed: int) -> tuple[Floats, Ints]:
+    """
+    Columns V of the kernel ``V V^T`` of values, and the number of each among the distinct.
+
+    Of many numbers, the seed draws those whose median is the bandwidth.
+    """
     if kind not in ("auto", "number", "category"):
         raise InvalidInputError(f"kind must be one of auto, number, category, got {kind!r}")
     if n_graphs < _LEAST_FOR_HSIC:
@@ -201,7 +205,7 @@ def value_columns(y: Any, n_graphs: int, kind: Any) -> tuple[Floats, Ints]:
         raise InvalidInputError("y is the same for all graphs; there is nothing to go with")
     if is_category:
         return factor(Delta()(codes, codes)), codes
-    return factor(_number_kernel(found)), codes
+    return factor(_number_kernel(found, seed)), codes
 
 
 def _finite_numbers(values: NDArray[Any]) -> Floats:
@@ -215,11 +219,11 @@ def _finite_numbers(values: NDArray[Any]) -> Floats:
     return numbers
 
 
-def _number_kernel(numbers: Floats) -> Floats:
+def _number_kernel(numbers: Floats, seed: int) -> Floats:
     """Gaussian kernel of numbers at the median of their distances; columns are standardised."""
     # exact, and squares of what it gives neither overflow nor vanish
     numbers = np.ldexp(numbers, -np.frexp(np.abs(numbers).max(axis=0))[1])
     spread = numbers.std(axis=0)
     numbers = (numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     each = np.arange(len(numbers) + 1)
-    return Gaussian("median").fitted(numbers, each)(numbers, numbers)
+    return Gaussian("median").fitted(numbers, each, seed)(numbers, numbers)

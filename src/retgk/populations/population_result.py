@@ -69,6 +69,9 @@ class PopulationTest:
         Relabellings that were looked at, beside the labels as they are.
     are_all : bool
         Whether those are all that there are.
+    n_tied : int
+        How many of all relabellings, the labels as they are among them, have the same statistic
+        whatever the graphs: groups of one size that swap their names, and mirrored values.
     permuted : ndarray, shape (n_permutations,)
         The statistic under each of them.
     group_names : tuple
@@ -101,11 +104,12 @@ class PopulationTest:
     affinities: Floats | None = None
     nodes: NodeTable | None = None
     evidence: NodeEvidence | None = None
+    n_tied: int = 1
 
     @property
     def smallest_p_value(self) -> float:
-        """Smallest p-value that so many relabellings can give."""
-        return 1.0 / (1 + self.n_permutations)
+        """Smallest p-value that so many relabellings can give: of 3 graphs against 3, it is 0.1."""
+        return self.n_tied / (1 + self.n_permutations)
 
     @property
     def witness(self) -> Floats:

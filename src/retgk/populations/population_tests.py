@@ -105,7 +105,8 @@ def two_sample_test(
     n_jobs : int, optional
         Threads; they change no result.
     random_state : int, Generator, RandomState or None
-        Seed of relabellings and halves.
+        Seed of relabellings and halves, and of what else is drawn: walks, random features, and, of
+        more than 4,000 graphs, those whose median is a bandwidth.
     **options
         Parameters of `RetGKKernel` for nodes: ``n_steps``, ``attribute_kernel``,
         ``scale_attributes``, ``self_loop``, ``tol``, ``method``, ``n_walks``.
@@ -264,14 +265,14 @@ def association_test(
         raise InvalidInputError("y is missing; give one value for each graph, or a data set")
     settings = Settings.checked(n_permutations, confidence, n_jobs, random_state)
     family = KernelFamily.checked(compare, bandwidths, depths, engine, options)
-    columns, codes = value_columns(values, len(batch), kind)
+    columns, codes = value_columns(values, len(batch), kind, settings.seed)
     blocks = blocks_of(groups, None, codes)
     work = Work.of(batch, codes, family, blocks, settings)
     form = partial(association_form, columns=columns, blocks=blocks.codes)
     effect = association_effect(
         work.mean_kernel, columns, blocks.codes, settings.confidence, settings.seed
     )
-    return work.result("association", [form(kernel) for kernel in work.values], effect=effect)
+    return work.result("association", form, effect=effect)
 
 
 def _targets_by(A: Any, B: Any, by: Any) -> Any:
@@ -291,20 +292,19 @@ def _group_test(
         check_same_nodes(found.batch)
     check_comparable(found.codes, blocks)
     work = Work.of(found.batch, found.codes, family, blocks, settings)
-    forms = [group_form(kernel, found.codes, blocks.codes) for kernel in work.values]
     effect = group_effect(
         work.mean_kernel, found.codes, blocks.codes, settings.confidence, settings.seed
     )
-    table = None
+    evidence, table = work.evidence(), None
     if nodes_correspond:
-        table = node_table(work.features, work.relabellings, blocks.codes, settings.n_jobs)
+        table = node_table(evidence, work.relabellings, blocks.codes, settings.n_jobs)
     return work.result(
         "two-sample" if len(found.names) == 2 else "k-sample",
-        forms,
+        partial(group_form, codes=found.codes, blocks=blocks.codes),
         effect=effect,
         group_names=found.names,
         are_apart=found.are_apart,
         affinities=affinities(work.mean_kernel, found.codes),
         nodes=table,
-        evidence=work.evidence(),
+        evidence=evidence,
     )

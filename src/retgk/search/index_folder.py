@@ -38,7 +38,7 @@ __all__ = [
 
 MANIFEST, UNFINISHED = "manifest.json", "unfinished.json"
 _LOCK = "lock"
-_FORMAT, _VERSION = "retgk-index", 1
+_FORMAT, _VERSION = "retgk-index", 2
 _MAX_MANIFEST_BYTES = 1 << 24
 _NAME = re.compile(r"[a-z0-9_]{1,40}-[0-9a-f]{16}\.(npy|usearch|retgk|json)")
 _DTYPES = {"|i1", "|u1", "<f2", "<f4", "<f8", "<i4", "<i8", "|b1"}
@@ -84,6 +84,11 @@ class Folder:
             raise InvalidInputError(
                 f"{path} is of version {version!r:.20}; this retgk reads up to version {_VERSION}: "
                 "upgrade retgk"
+            )
+        if version < _VERSION:
+            raise InvalidInputError(
+                f"{path} is of an earlier retgk, whose vectors could tell equal labels apart; "
+                "build the index again"
             )
         if twice := [name for name, count in Counter(names).items() if count > 1]:
             raise InvalidInputError(f"{path} names {twice[0]} twice; copy the index again")

@@ -60,7 +60,8 @@ def from_scipy(
     Parameters
     ----------
     matrices : sparse matrix or array, or iterable of them
-        Square adjacency matrices in any format of scipy.sparse; values are the weights.
+        Square adjacency matrices in any format of scipy.sparse; values are the weights. Entries
+        that are listed several times, parallel edges, add up, in float64 whatever their type.
     labels : sequence, optional
         For every graph, the labels of its nodes (for a single matrix, its labels).
     attributes : sequence, optional
@@ -94,7 +95,7 @@ def from_scipy(
     found = list_graphs(matrices, issparse, "scipy.sparse matrices")
     for position, matrix in enumerate(found):
         _check_matrix(position, matrix.shape, matrix.dtype)
-    parts = [matrix.tocsr() for matrix in found]
+    parts = [_summed_rows(matrix) for matrix in found]
     rows = SignedRows(
         np.array([part.shape[0] for part in parts]),
         np.concatenate([np.diff(part.indptr) for part in parts]),
@@ -278,6 +279,14 @@ def _check_matrix(position: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -
         )
     if dtype.kind not in _NUMBERS:
         raise InvalidInputError(f"graph {position}: weights must be numbers, got {dtype}")
+
+
+def _summed_rows(matrix: Any) -> Any:
+    """Copy a matrix to CSR, entries listed several times added up."""
+    # in float64 first: SciPy adds up in the matrix's type, where 256 edges of uint8 are none
+    rows = matrix.astype(np.float64).tocsr()
+    rows.sum_duplicates()
+    return rows
 
 
 def _dense_parts(matrices: Any) -> list[NDArray[Any]]:

@@ -87,6 +87,8 @@ def _assembled(form: str, parts: list[NDArray[Any]], shape: tuple[int, int]) -> 
     data, *others = [part.astype(part.dtype.newbyteorder("="), copy=False) for part in parts]
     if any(part.dtype.kind not in "iu" for part in others):
         raise ValueError("its positions are not whole numbers")
+    if data.dtype.kind in "biuf":
+        data = data.astype(np.float64)  # parallel entries of a COO matrix add up in its type
     others = [part.astype(np.int64) for part in others]
     if form in ("csr", "csc"):
         check_compressed(others[0], others[1], shape if form == "csr" else shape[::-1])
