@@ -11,14 +11,28 @@ help: ## Show what can be made
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@# setuptools builds NetLSD, which comes as source only
+	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt cmake nanobind ninja scikit-build-core setuptools
+	@rm -f $(READY) && touch $@
+
+# The C++ core is compiled in build/, where only what has changed is compiled again.
+READY := $(VENV)/.built
+$(READY): $(STAMP) CMakeLists.txt $(wildcard src/retgk/_core/*) | compiler
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 	@touch $@
 
+.PHONY: compiler
+compiler: ## Install a C++ compiler, if there is none and that is allowed
+	@command -v $(or $(CXX),c++) >/dev/null || command -v clang++ >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	       && apt-get install -y -qq --no-install-recommends g++; } \
+	  || { echo "NO C++ COMPILER: install one that knows C++17 (apt-get install g++, or xcode-select --install)"; exit 1; }
+
 .PHONY: install
-install: $(STAMP) ## Set up the environment in .venv
+install: $(READY) ## Set up the environment in .venv
 
 .PHONY: demo
-demo: $(STAMP) ## Set up, and run the main job on data that needs no download
+demo: $(READY) ## Set up, and run the main job on data that needs no download
 	$(BIN)/python examples/demo.py
 
 # Tests of pages drive the Chromium of the system; it is installed where this user may do that.
@@ -48,13 +62,27 @@ $(LOWEST)/.installed: pyproject.toml constraints-lowest.txt
 .PHONY: test-lowest
 test-lowest: $(LOWEST)/.installed ## Run all tests with the lowest versions that are allowed; PYTHON=python3.11
 	@echo "without GraKeL and NetLSD, whose tests are skipped: they ask for other versions"
-	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/python -m pytest --numprocesses auto
+	$(LOWEST)/bin/python -m pytest --numprocesses auto
+
+# The core with sanitizers, in an environment of its own: what it reads and writes, what is undefined, and races of threads.
+# The sanitizer is loaded before Python, which is built without; Python's own leaks are no concern of ours.
+SANITIZED := .venv-sanitized
+SANITIZED_TESTS ?= tests/test_return_probabilities.py tests/test_kernel.py tests/test_embedding.py
+SANITIZED_PYTHON = LD_PRELOAD="$$($(or $(CXX),c++) -print-file-name=$(1)) $$($(or $(CXX),c++) -print-file-name=libstdc++.so)" $(SANITIZED)/bin/python
+.PHONY: test-sanitized
+test-sanitized: $(READY) ## Run numerical tests with AddressSanitizer and UndefinedBehaviorSanitizer, then threads with ThreadSanitizer
+	test -d $(SANITIZED) || $(PYTHON) -m venv $(SANITIZED)
+	$(SANITIZED)/bin/python -m pip install --quiet --constraint constraints.txt cmake nanobind ninja scikit-build-core
+	$(SANITIZED)/bin/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --config-settings=build-dir=build/sanitized --config-settings=cmake.define.RETGK_SANITIZE=address,undefined --editable '.[dask,networkx]' hypothesis pandas pytest pytest-xdist
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 $(call SANITIZED_PYTHON,libasan.so) -m pytest --numprocesses auto -p no:cacheprovider $(SANITIZED_TESTS)
+	$(SANITIZED)/bin/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --no-deps --config-settings=build-dir=build/threads --config-settings=cmake.define.RETGK_SANITIZE=thread --editable .
+	TSAN_OPTIONS=halt_on_error=1:report_signal_unsafe=0:ignore_noninstrumented_modules=1 $(call SANITIZED_PYTHON,libtsan.so) -m tests.thread_checks
 
 # What users may have set; programs that the tests start have it too. Settings that do not touch each other share a run.
 # test_cli_encodings.py starts programs in plain ASCII by itself.
 MODE_TESTS = $(BIN)/python -m pytest --numprocesses auto
 .PHONY: test-modes
-test-modes: $(STAMP) ## Run all tests in development mode with warnings as errors, then optimised in the C locale without a home
+test-modes: $(READY) ## Run all tests in development mode with warnings as errors, then optimised in the C locale without a home
 	PYTHONDEVMODE=1 PYTHONWARNINGS=error $(MODE_TESTS)
 	@# a folder below a file cannot be made or written to, not even by root
 	PYTHONOPTIMIZE=1 LC_ALL=C HOME=$(CURDIR)/Makefile/home $(MODE_TESTS) -W ignore::pytest.PytestConfigWarning
@@ -63,27 +91,37 @@ test-modes: $(STAMP) ## Run all tests in development mode with warnings as error
 SECONDS ?= 1800
 SEED ?= 0
 .PHONY: fuzz
-fuzz: $(STAMP) ## Read mutated files of every format for SECONDS=1800, with SEED=0
+fuzz: $(READY) ## Read mutated files of every format for SECONDS=1800, with SEED=0
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) --keep fuzz-failures
 
 .PHONY: fuzz-coverage
-fuzz-coverage: $(STAMP) ## The same guided by coverage, where atheris has a wheel (SECONDS=1800)
+fuzz-coverage: $(READY) ## The same guided by coverage, where atheris has a wheel (SECONDS=1800)
 	$(BIN)/python -m pip install --quiet atheris
 	$(BIN)/python -m tests.fuzz.coverage_guided --seconds $(SECONDS) --keep fuzz-failures
 
 .PHONY: lint
-lint: $(STAMP) ## Check style
+lint: $(READY) ## Check style; the C++ core compiles without a warning
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(wildcard src/retgk/_core/*.?pp)
+	$(BIN)/cmake -S . -B build/lint -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DRETGK_WERROR=ON > build/lint.txt || { cat build/lint.txt; exit 1; }
+	$(BIN)/cmake --build build/lint > build/lint.txt || { cat build/lint.txt; exit 1; }
+
+.PHONY: tidy
+tidy: lint ## Check the C++ core with clang-tidy and with Clang's own warnings (needs clang and clang-tidy)
+	clang-tidy --quiet -p build/lint $(wildcard src/retgk/_core/*.cpp)
+	CXX=clang++ $(BIN)/cmake -S . -B build/clang -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DRETGK_WERROR=ON
+	$(BIN)/cmake --build build/clang
 
 .PHONY: types
-types: $(STAMP) ## Check types
+types: $(READY) ## Check types
 	$(BIN)/mypy
 
 .PHONY: format
-format: $(STAMP) ## Format the code
+format: $(READY) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i $(wildcard src/retgk/_core/*.?pp)
 
 # Benchmarks need the benchmark sets: make bench-rpf DATA=folder
 DATA ?= $(RETGK_TEST_DATA)
@@ -92,18 +130,18 @@ MOLECULES ?= $(DATA)/../molecules
 SMILES ?= $(MOLECULES)/moses_train.csv.gz
 
 .PHONY: bench-rpf
-bench-rpf: $(STAMP) ## Measure return probabilities (DATA=folder of the sets)
+bench-rpf: $(READY) ## Measure return probabilities (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.bench_rpf $(DATA)
 	$(BIN)/python -m benchmarks.bench_walks $(DATA) $(SLASHDOT)
 	$(BIN)/python -m benchmarks.report
 
 .PHONY: bench-retgk1
-bench-retgk1: $(STAMP) ## Measure the exact kernel (DATA=folder of the sets)
+bench-retgk1: $(READY) ## Measure the exact kernel (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.bench_retgk1 $(DATA)
 	$(BIN)/python -m benchmarks.report
 
 .PHONY: bench-retgk2
-bench-retgk2: $(STAMP) ## Measure the embedding (DATA=folder of the sets, SMILES=file.csv.gz)
+bench-retgk2: $(READY) ## Measure the embedding (DATA=folder of the sets, SMILES=file.csv.gz)
 	$(BIN)/python -m benchmarks.bench_retgk2 $(DATA)
 	$(BIN)/python -m benchmarks.bench_joint $(DATA)
 	$(BIN)/python -m benchmarks.bench_scaling $(SMILES)
@@ -111,52 +149,44 @@ bench-retgk2: $(STAMP) ## Measure the embedding (DATA=folder of the sets, SMILES
 	$(BIN)/python -m benchmarks.report
 
 .PHONY: bench-large
-bench-large: $(STAMP) ## Measure a million molecules to saved vectors, and one graph of 10^7 edges (SMILES=, SLASHDOT=)
+bench-large: $(READY) ## Measure a million molecules to saved vectors, and one graph of 10^7 edges (SMILES=, SLASHDOT=)
 	$(BIN)/python -m benchmarks.bench_stream $(SMILES)
 	$(BIN)/python -m benchmarks.bench_large_graph $(SLASHDOT)
 	$(BIN)/python -m benchmarks.report
 
 .PHONY: bench-molecules
-bench-molecules: $(STAMP) ## Measure molecules beside fingerprints with a forest (MOLECULES=folder of tables)
+bench-molecules: $(READY) ## Measure molecules beside fingerprints with a forest (MOLECULES=folder of tables)
 	$(BIN)/python -m benchmarks.bench_molecules $(MOLECULES)
 	$(BIN)/python -m benchmarks.report
 
 .PHONY: bench-index
-bench-index: $(STAMP) ## Measure an index of all molecules of a file (SMILES=file.csv.gz)
+bench-index: $(READY) ## Measure an index of all molecules of a file (SMILES=file.csv.gz)
 	for step in build search add meaning columns; do \
 	  $(BIN)/python -m benchmarks.bench_index $$step $(SMILES) --folder bench-index || exit 1; done
 
 .PHONY: bench-explanations
-bench-explanations: $(STAMP) ## Measure explanations (DATA=folder of the sets, MOLECULES=folder of tables)
+bench-explanations: $(READY) ## Measure explanations (DATA=folder of the sets, MOLECULES=folder of tables)
 	$(BIN)/python -m benchmarks.bench_explanations $(DATA) $(MOLECULES)
 	$(BIN)/python -m benchmarks.report
 
 .PHONY: bench-explorer
-bench-explorer: $(STAMP) browser ## Measure pages of retgk explore (DATA=folder of the sets, MOLECULES=folder of tables)
+bench-explorer: $(READY) browser ## Measure pages of retgk explore (DATA=folder of the sets, MOLECULES=folder of tables)
 	$(BIN)/python -m benchmarks.bench_explorer $(DATA) $(MOLECULES)
 	$(BIN)/python -m benchmarks.report
 
 # PEERS is an interpreter that has hyppo and graspologic, which ask for other versions than ours.
 PEERS ?=
 .PHONY: bench-populations
-bench-populations: $(STAMP) ## Measure tests of populations (DATA=folder of the sets, PEERS=python with hyppo, graspologic)
+bench-populations: $(READY) ## Measure tests of populations (DATA=folder of the sets, PEERS=python with hyppo, graspologic)
 	$(BIN)/python -m benchmarks.bench_population_tests $(DATA) $(if $(PEERS),--peers $(PEERS))
 
 .PHONY: bench-peers
-bench-peers: $(STAMP) ## Measure kernels of other authors beside GraKeL's (DATA=folder of the sets)
+bench-peers: $(READY) ## Measure kernels of other authors beside GraKeL's (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.bench_peers $(DATA)
 	$(BIN)/python -m benchmarks.report
 
-.PHONY: bench-simd
-bench-simd: $(STAMP) ## Measure vector code by hand against plain numba (DATA=folder of the sets)
-	$(BIN)/python -m benchmarks.bench_simd $(DATA)
-
-.PHONY: bench-start
-bench-start: $(STAMP) ## Measure compilation of the first fit in a fresh cache, per function (DATA=folder)
-	$(BIN)/python -m benchmarks.bench_start $(DATA)
-
 .PHONY: bench-classifier
-bench-classifier: $(STAMP) ## Measure RetGKClassifier() as it comes (DATA=folder of the sets)
+bench-classifier: $(READY) ## Measure RetGKClassifier() as it comes (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.bench_classifier $(DATA)
 	$(BIN)/python -m benchmarks.report
 
@@ -165,7 +195,7 @@ SPLITS ?= $(DATA)/../splits
 MNIST ?= $(DATA)/../mnist
 PAPER_RUN = $(BIN)/retgk paper run --data $(DATA) --mnist $(MNIST) --records paper-records.jsonl
 .PHONY: paper
-paper: $(STAMP) ## Compute the paper's tables and figures, and report (DATA=folder of the sets, SPLITS=folder of folds, MNIST=folder of images)
+paper: $(READY) ## Compute the paper's tables and figures, and report (DATA=folder of the sets, SPLITS=folder of folds, MNIST=folder of images)
 	test -e paper-records.jsonl || gunzip -c docs/paper/records.jsonl.gz > paper-records.jsonl
 	$(PAPER_RUN) --protocol time --repetitions 1
 	$(PAPER_RUN) --limit-seconds 3600 --repetitions 3
@@ -179,32 +209,32 @@ paper: $(STAMP) ## Compute the paper's tables and figures, and report (DATA=fold
 	$(MAKE) paper-report
 
 .PHONY: paper-report
-paper-report: $(STAMP) ## Make docs/paper from paper-records.jsonl
+paper-report: $(READY) ## Make docs/paper from paper-records.jsonl
 	$(BIN)/retgk paper report --records paper-records.jsonl --output docs/paper $(addprefix --baseline ,$(wildcard benchmarks/records/paper.jsonl))
 	gzip -c -n paper-records.jsonl > docs/paper/records.tmp
 	mv docs/paper/records.tmp docs/paper/records.jsonl.gz
 	$(BIN)/python -m benchmarks.report
 
 .PHONY: gallery
-gallery: $(STAMP) ## Draw the pictures of docs/gallery.md
+gallery: $(READY) ## Draw the pictures of docs/gallery.md
 	$(BIN)/python -m examples.gallery
 
 .PHONY: bench-reading
-bench-reading: $(STAMP) ## Measure readers, converters and the import (DATA=folder of the sets)
+bench-reading: $(READY) ## Measure readers, converters and the import (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.bench_reading $(DATA)
 	$(BIN)/python -m benchmarks.bench_converters
 	$(BIN)/python -m benchmarks.bench_import
 
 .PHONY: bench-cluster
-bench-cluster: $(STAMP) ## Measure work on dask workers, and kill some (DATA=folder of the sets)
+bench-cluster: $(READY) ## Measure work on dask workers, and kill some (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.bench_cluster $(DATA)
 
 .PHONY: trace-files
-trace-files: $(STAMP) ## Count the files and functions that fit, predict and cv enter (DATA=folder of the sets)
+trace-files: $(READY) ## Count the files and functions that fit, predict and cv enter (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.trace_files $(DATA)
 
 # The site: docs/_build/html/index.html. Recipes are executed; warnings are errors; no network.
-$(VENV)/.docs: $(STAMP)
+$(VENV)/.docs: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	@touch $@
 
@@ -213,7 +243,7 @@ docs: $(VENV)/.docs ## Build the documentation into docs/_build/html, with its r
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet --builder html docs docs/_build/html
 
 # Wheel and source distribution, and both as others would meet them: in environments of their own.
-$(VENV)/.release: $(STAMP)
+$(VENV)/.release: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[release]'
 	@touch $@
 
@@ -239,16 +269,16 @@ test-sdist: dist ## Run all tests from the unpacked sdist, in a clean environmen
 	cd .venv-sdist/source && ../bin/python -m pytest --numprocesses auto $(TESTS)
 
 .PHONY: constraints
-constraints: $(STAMP) ## Write the installed versions to constraints.txt
+constraints: $(READY) ## Write the installed versions to constraints.txt
 	$(BIN)/python -m pip freeze --exclude-editable --quiet | sed -E 's/ @ .*//; s/\+cpu$$//' > constraints.tmp
 	mv constraints.tmp constraints.txt
 
 .PHONY: clean
 clean: ## Remove the environment and everything made
-	rm -rf $(VENV) $(LOWEST) .venv-sdist .venv-wheel demo-output paper-records.jsonl* dist fuzz-failures
+	rm -rf $(VENV) $(LOWEST) $(SANITIZED) build .venv-sdist .venv-wheel demo-output paper-records.jsonl* dist fuzz-failures
 	rm -rf docs/_build docs/_drawings docs/recipes docs/reference/generated docs/reference/*.rst docs/command_line.md
 	rm -rf explorer/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .PHONY: kills
-kills: $(STAMP) ## Kill the program 200 times while it writes, and look at what it leaves
+kills: $(READY) ## Kill the program 200 times while it writes, and look at what it leaves
 	$(BIN)/python -m benchmarks.kill_campaign

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.published import inner_products_of_pairs
 from benchmarks.records import write_records
-from retgk import load_tudataset, return_probabilities
+from retgk import _core, load_tudataset, return_probabilities
 from retgk.engine.exact.distinct_points import DistinctPoints
 from retgk.engine.exact.fitted_graphs import FittedGraphs
 from retgk.engine.exact.node_points import NodePoints
@@ -110,8 +110,6 @@ def n_values(fitted):
 
 def peak_rate(fitted, n_points=960, points_per_graph=32, n_repetitions=100):
     """Kernel values a second of one thread, on points that stay in the first caches."""
-    from retgk.engine.exact.tiles import fill_products
-
     chosen = np.random.default_rng(0).integers(len(fitted.points), size=n_points)
     numbers = np.arange(n_points)
     some = DistinctPoints(
@@ -125,17 +123,11 @@ def peak_rate(fitted, n_points=960, points_per_graph=32, n_repetitions=100):
     kernel = fitted.frame.tile_kernel
     bucket = shared_buckets(some, some, kernel, np.zeros(1, bool))[0]
     task = next(split_into_tasks(bucket, False))
-    what, products, times = (0, task.stop, False), np.empty(task.shape), []
+    products, times = np.empty(task.shape), []
+    arguments = (*bucket.rows, *bucket.columns, *tile_factors(kernel))
     for _ in range(n_repetitions):
         start = time.thread_time()
-        fill_products(
-            bucket.rows,
-            bucket.columns,
-            tile_factors(kernel),
-            what,
-            task.row_numbers,
-            products,
-        )
+        _core.fill_products(*arguments, 0, task.stop, False, task.row_numbers, products)
         times.append(time.thread_time() - start)
     return task.stop * n_points / min(times)
 

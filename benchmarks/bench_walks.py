@@ -9,7 +9,6 @@ import argparse
 import time
 
 import numpy as np
-from numba import njit
 
 from benchmarks.records import best_time, peak_memory, write_records
 from retgk import GraphBatch, load_tudataset, return_probabilities
@@ -33,22 +32,12 @@ print(peak_megabytes() - start - found.nbytes / 2**20)
 """
 
 
-@njit(nogil=True)
-def _gather(table, n_reads):
-    """Independent reads at hashed places: what one core can do at best."""
-    mask = np.uint64(len(table) - 1)
-    total = np.int64(0)
-    for read in range(n_reads):
-        place = np.uint64(read) * np.uint64(0x9E3779B97F4A7C15)
-        total += table[(place ^ (place >> np.uint64(29))) & mask]
-    return total
-
-
 def random_reads_per_second(n_bytes):
+    """Independent reads at drawn places: what one core can do at best."""
     table = np.ones(n_bytes // 4, np.int32)
-    n_reads = 20_000_000
-    _gather(table, 1000)
-    return n_reads / best_time(lambda: _gather(table, n_reads))
+    places = np.random.default_rng(0).integers(len(table), size=20_000_000)
+    found = np.empty(len(places), table.dtype)
+    return len(places) / best_time(lambda: np.take(table, places, out=found, mode="wrap"))
 
 
 def large_graph(path):

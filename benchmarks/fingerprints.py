@@ -1,16 +1,18 @@
 """
-Hashes of results on real sets, to show that a change of the code changes no bit of them.
+Results of two versions on real sets, side by side: are they the same to the bit?
 
-    python -m benchmarks.fingerprints FOLDER -o before.json       # the old code
-    python -m benchmarks.fingerprints FOLDER --against before.json  # the new code
+    python -m benchmarks.fingerprints FOLDER --old OLD/.venv/bin/python [--new NEW/.venv/bin/python]
 
-Only public names are used, so that the same script runs on both. Hashes hold for one machine: other
+Only public names are used, so that this script runs on both. Nothing is stored: other
 processors and libraries round otherwise.
 """
 
 import argparse
-import hashlib
-import json
+import os
+import pickle
+import re
+import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,20 +22,15 @@ from typing import Any
 import numpy as np
 
 import retgk
+from benchmarks.interpreters import Version, answer_lines
 
 Makers = dict[str, Callable[[], Any]]
-
-
-def digest(value: Any) -> str:
-    """Hash of the bits of arrays, sparse arrays and plain values."""
-    total = hashlib.sha256()
-    for array in arrays_of(value):
-        total.update(f"{array.dtype} {array.shape}".encode())
-        total.update(np.ascontiguousarray(array).tobytes())
-    return total.hexdigest()[:20]
+MEASURED = re.compile(r'"\w*(?:seconds|megabytes|memory)\w*": [^,}\]]*')  # in JSON
+SIX_SETS = ("MUTAG", "PTC_MR", "ENZYMES", "BZR", "IMDB-BINARY", "PROTEINS")
 
 
 def arrays_of(value: Any) -> Iterator[np.ndarray]:
+    """The arrays, sparse arrays and plain values in a result."""
     if hasattr(value, "indptr"):
         yield from (value.data, value.indices.astype(np.int64), value.indptr.astype(np.int64))
     elif isinstance(value, tuple | list):
@@ -113,7 +110,9 @@ def embedding_settings(load: Callable[[str], Any]) -> Makers:
         "embedding IMDB-BINARY median": embedding(
             "IMDB-BINARY", structure_kernel=retgk.Laplacian("median")
         ),
-        "embedding PROTEINS column": embedding("PROTEINS", unknown_labels="column"),
+        "embedding PROTEINS column": embedding(
+            "PROTEINS", feature_map="joint", unknown_labels="column"
+        ),
         "embedding MUTAG monte-carlo": embedding("MUTAG", method="monte-carlo", n_walks=20),
         "embedding NCI1": embedding("NCI1"),
     }
@@ -197,13 +196,100 @@ def everyday_settings(load: Callable[[str], Any]) -> Makers:
     return {"gram file PTC_FM": gram_file, "everyday MUTAG": everyday}
 
 
+def six_set_settings(load: Callable[[str], Any]) -> Makers:
+    """Every kind of result on six sets, with one thread and with two."""
+
+    def everything(name: str, n_jobs: int) -> Callable[[], Any]:
+        def make() -> Any:
+            data = load(name)
+            graphs, y = data.graphs[::3], data.targets[::3]
+            new = data.graphs[1::9]
+            embedding = retgk.RetGKEmbedding(random_state=0, n_components=128, n_jobs=n_jobs)
+            vectors = embedding.fit_transform(graphs)
+            model = retgk.RetGKClassifier(random_state=0, n_jobs=n_jobs).fit(graphs, y)
+            reasons = model.explain(new[:10])
+            options = {"n_permutations": 199, "random_state": 0, "n_jobs": n_jobs}
+            two = retgk.two_sample_test(graphs[y == y[0]], graphs[y != y[0]], **options)
+            along = retgk.association_test(graphs, graphs.node_counts, **options)
+            index = retgk.GraphIndex(embedding).fit(graphs)
+            found = index.query(new, k=5)
+            kernels = [
+                retgk.WeisfeilerLehmanKernel(n_jobs=n_jobs),
+                retgk.ShortestPathKernel(n_jobs=n_jobs),
+                retgk.GraphletKernel(3, n_jobs=n_jobs),
+            ]
+            return [
+                retgk.RetGKKernel(random_state=0, n_jobs=n_jobs).fit_transform(graphs),
+                retgk.refined_labels(graphs, 3),
+                vectors,
+                [model.decision_function(new), model.predict(new), str(model.best_params_)],
+                [reasons.shares, reasons.decisions],
+                [two.statistic, two.p_value, along.statistic, along.p_value],
+                [found.ids, found.distances],
+                [kernel.fit_transform(graphs) for kernel in kernels],
+            ]
+
+        return make
+
+    return {
+        f"everything {name}, {n_jobs} thread{'s' * (n_jobs > 1)}": everything(name, n_jobs)
+        for name in SIX_SETS
+        for n_jobs in (1, 2)
+    }
+
+
+def command_settings(folder: Path) -> Makers:
+    """What commands print for machines, and the public names."""
+
+    def command(*words: str) -> Callable[[], Any]:
+        def make() -> Any:
+            with tempfile.TemporaryDirectory() as here:
+                environment = {**os.environ, "RETGK_DATA_HOME": str(folder)}
+                run = [sys.executable, "-m", "retgk"]
+                outputs = []
+                for line in words:
+                    done = subprocess.run(
+                        [*run, *line.split()],
+                        cwd=here,
+                        env=environment,
+                        capture_output=True,
+                        text=True,
+                        check=False,
+                    )
+                    if done.returncode:
+                        raise RuntimeError(f"{line}: {done.stderr}")
+                    outputs.append(MEASURED.sub("", done.stdout))
+                return outputs
+
+        return make
+
+    model = "fit MUTAG --seed 0 -o m.retgk"
+    return {
+        "command info": command("info ENZYMES --json"),
+        "command features": command("features MUTAG -o - --quiet"),
+        "command embed": command("embed MUTAG --seed 0 -o v.npy --json"),
+        "command kernel": command("kernel MUTAG --seed 0 -o k.npy --json"),
+        "command cv": command("cv MUTAG --seed 0 --json"),
+        "command compare": command("compare MUTAG --methods wl,size --folds 3 --seed 0 --json"),
+        "command predict": command(model, "predict m.retgk MUTAG -o -"),
+        "command explain": command(model, "explain m.retgk MUTAG --json"),
+        "command similar": command("similar MUTAG --index 3 --json"),
+        "command test": command("test MUTAG --seed 0 --permutations 199 --json"),
+        "command index": command(
+            "index build MUTAG -o i --seed 0 --json", "index query i MUTAG -o -"
+        ),
+        "command datasets": command("datasets list --json"),
+        "public names": lambda: sorted(retgk.__all__),
+    }
+
+
 def chosen(graphs: Any, keep: str) -> Any:
     if keep == "attributes":
         return graphs.without_labels()
     return graphs.without_attributes() if keep == "labels" else graphs
 
 
-def fingerprints(folder: Path, only: str) -> Iterator[tuple[str, str]]:
+def settings(folder: Path) -> Makers:
     loaded: dict[str, Any] = {}
 
     def load(name: str) -> Any:
@@ -211,33 +297,92 @@ def fingerprints(folder: Path, only: str) -> Iterator[tuple[str, str]]:
             loaded[name] = retgk.load_tudataset(name, data_home=folder, cache=False)
         return loaded[name]
 
-    kinds = (walk_settings, kernel_settings, embedding_settings, model_settings, everyday_settings)
-    for kind in kinds:
-        for name, make in kind(load).items():
-            if only in name:
-                yield name, digest(make())
+    kinds = (
+        walk_settings,
+        kernel_settings,
+        embedding_settings,
+        model_settings,
+        everyday_settings,
+        six_set_settings,
+    )
+    makers = {name: make for kind in kinds for name, make in kind(load).items()}
+    return makers | command_settings(folder)
+
+
+def work(folder: Path) -> None:
+    """Compute the settings that are asked for; answer with a file of their arrays."""
+    warnings.simplefilter("ignore")
+    makers = settings(folder)
+
+    def answer(name: str | None) -> Any:
+        if name is None:
+            return list(makers)
+        try:
+            value: Any = list(arrays_of(makers[name]()))
+        except Exception as error:
+            value = f"{type(error).__name__}: {error}"
+        with tempfile.NamedTemporaryFile(delete=False) as file:
+            pickle.dump(value, file, protocol=5)  # read by the process that started this one
+        return file.name
+
+    answer_lines(answer)
+
+
+def result_of(version: Version) -> Any:
+    path = Path(version.answer())
+    with path.open("rb") as file:
+        value = pickle.load(file)
+    path.unlink()
+    return value
+
+
+def difference(old: Any, new: Any) -> str:
+    """What two results differ in: nothing, bits of floats, or more than that."""
+    if isinstance(old, str) or isinstance(new, str):
+        return "same error" if old == new else f"OTHER ERROR: {old!s:.80} | {new!s:.80}"
+    if len(old) != len(new):
+        return f"OTHER LENGTH: {len(old)} and {len(new)} arrays"
+    largest = relative = 0.0
+    n_other = 0
+    for a, b in zip(old, new, strict=True):
+        if a.dtype.kind != b.dtype.kind or a.shape != b.shape:
+            return f"OTHER SHAPE: {a.dtype} {a.shape} and {b.dtype} {b.shape}"
+        if a.dtype.kind == "f":
+            gap = np.abs(np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, a - b)).max(
+                initial=0
+            )
+            largest = max(largest, gap)
+            relative = max(relative, gap / max(np.abs(a).max(initial=0), 1e-300))
+        else:
+            n_other += int((a != b).sum())
+    if n_other:
+        return f"{n_other} OTHER VALUES that are no floats; floats differ by {largest:.1e}"
+    return f"differs by {largest:.1e}, {relative:.1e} of the largest" if largest else "same"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
     parser.add_argument("folder", type=Path, help="folder of the sets")
-    parser.add_argument("-o", "--output", type=Path, help="JSON file to write")
-    parser.add_argument("--against", type=Path, help="JSON file to compare with")
+    parser.add_argument("--old", type=Path, help="interpreter of the old version")
+    parser.add_argument("--new", type=Path, default=sys.executable, help="of the new one")
     parser.add_argument("--only", default="", help="settings whose name has this in it")
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    known = json.loads(options.against.read_text()) if options.against else {}
-    found, n_different = {}, 0
-    for name, value in fingerprints(options.folder, options.only):
-        found[name] = value
-        verdict = "" if not known else "same" if known.get(name) == value else "DIFFERENT"
-        n_different += verdict == "DIFFERENT"
-        print(f"{value}  {name:45} {verdict}", flush=True)
-    print(f"{len(found)} settings" + (f", {n_different} different" if known else ""))
-    if options.output:
-        options.output.write_text(json.dumps(found, indent=1) + "\n")
-    if n_different:
-        raise SystemExit(1)
+    folder = options.folder.resolve()
+    if options.work:
+        return work(folder)
+    program = "benchmarks.fingerprints"
+    versions = [Version(path, program, folder) for path in (options.old, options.new)]
+    names = [name for name in versions[1].ask(None) if options.only in name]
+    n_different = 0
+    for name in names:
+        for version in versions:
+            version.start(name)
+        verdict = difference(*map(result_of, versions))
+        n_different += verdict not in ("same", "same error")
+        print(f"{name:45} {verdict}", flush=True)
+    print(f"{len(names)} settings, {n_different} different")
+    return None
 
 
 if __name__ == "__main__":

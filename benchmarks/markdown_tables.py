@@ -13,9 +13,10 @@ def table(header, rows):
 
 def run_line(record):
     run = record["run"]
+    numba = f"numba {run['numba']}, " if "numba" in run else ""  # what early records depend on
     return (
         f"{run['cores']} cores of {run['cpu']}, Python {run['python']}, NumPy {run['numpy']}, "
-        f"numba {run['numba']}, {run['date']}."
+        f"{numba}{run['date']}."
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from retgk.paper.records import cpu_name
 
 FOLDER = Path(__file__).parent / "records"
-PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+PACKAGES = ("retgk", "numpy", "scipy", "scikit-learn")
 
 
 def machine():

@@ -41,7 +41,7 @@ def watch(event, arguments):
 
 
 def watched_load(path):
-    """The model of a file; predictions are not watched, since numba may read its own cache."""
+    """The model of a file; predictions are not watched."""
     IS_LOADING.append(True)
     try:
         return load_model(path)

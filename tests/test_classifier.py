@@ -1,12 +1,18 @@
 """RetGKClassifier: values, choices, and its place in scikit-learn."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
@@ -25,6 +31,7 @@ from retgk import (
 )
 from retgk.estimators import classifier, predictor
 from retgk.learning.calibration import class_probabilities, fit_calibration
+from retgk.learning.candidates import NodeCandidate, best_candidate
 from retgk.walks.return_probabilities import Walks
 
 from .classifier_graphs import quick, three_classes
@@ -141,6 +148,55 @@ def test_the_first_kernel_stays_unless_another_is_clearly_better(data):
     )
     same = quick(structure_kernel=[Laplacian(3.0), Laplacian(3.0 + 1e-9)]).fit(graphs, y)
     assert same.best_params_["structure_kernel"] == Laplacian(3.0)
+
+
+def choice_between(first, second, smallest_gain=0.0):
+    """Number of the kernel that is chosen, from the scores of both in every fold."""
+    scores = iter([np.array(first), np.array(second)])
+    products = SimpleNamespace(fit_kernels=lambda kernels: kernels)
+    solver = SimpleNamespace(out_of_fold=lambda *_: [[[None] for _ in first]])
+    nodes = [NodeCandidate(50, name, None, "raw", 0) for name in (0, 1)]
+    choice, _ = best_candidate(
+        [(own, None, products) for own in nodes],
+        solver,
+        [ExponentialGraphKernel()],
+        [1.0],
+        [(None, None)] * len(first),
+        lambda _: next(scores),
+        None,
+        smallest_gain=smallest_gain,
+    )
+    return choice.nodes.structure_kernel
+
+
+@pytest.mark.parametrize("n_folds", [2, 3, 5, 10])
+@pytest.mark.parametrize("n_test", [7, 19, 40])
+def test_a_gain_in_one_fold_never_replaces_the_first_kernel(n_folds, n_test):
+    # its mean is its standard error, so that rounding used to decide
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        hits = rng.integers(n_test // 2, n_test, n_folds)
+        better = hits.copy()
+        better[rng.integers(n_folds)] += 1
+        assert choice_between(hits / n_test, better / n_test) == 0
+        assert choice_between(hits / n_test, (hits + 1) / n_test) == 1  # a graph in every fold
+
+
+def test_one_graph_in_repeated_folds_does_not_replace_the_first_kernel(data, monkeypatch):
+    graphs, y = data.graphs[:60], data.targets[:60]
+    hits = np.tile([5.0, 6.0, 4.0, 5.0, 6.0], 4)
+    better = hits + np.tile([1.0, 0, 0, 0, 0], 4)  # the same graph in each of four repetitions
+    seen = []
+
+    def choose(*args):
+        seen.append(args[-1])
+        return best_candidate(*args)
+
+    monkeypatch.setattr(predictor, "best_candidate", choose)
+    quick(cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=4, random_state=0)).fit(graphs, y)
+    assert 1 / 60 < seen[0] < 2 / 60
+    assert choice_between(hits / 12, better / 12) == 1
+    assert choice_between(hits / 12, better / 12, smallest_gain=seen[0]) == 0
 
 
 def test_threads_change_nothing(data):

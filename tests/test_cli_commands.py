@@ -276,25 +276,6 @@ def test_datasets(tmp_path: Path) -> None:
     assert_fails(invoke("datasets", "fetch", "a/b", *home), "is not the name of a data set")
 
 
-def test_warmup_of_a_part() -> None:
-    found = record("warmup", "reading")
-    assert list(found["parts"]) == ["reading"]
-    assert found["parts"]["reading"] <= found["seconds"] + 0.01
-    assert_fails(
-        invoke("warmup", "everything"), "there is no part 'everything'; choose from kernel"
-    )
-
-
-def test_warmup_runs_all_parts() -> None:
-    """In this process, where most is compiled already."""
-    from retgk.cli.warmup import COMPILE_PART
-
-    parts = ["kernel", "embedding", "walks", "peers", "probabilities", "reading", "drawings"]
-    assert list(COMPILE_PART) == parts
-    for run in COMPILE_PART.values():
-        run()
-
-
 @pytest.mark.parametrize("command", ["features", "embed", "kernel"])
 def test_outputs_are_checked_before_any_work(command: str, tmp_path: Path) -> None:
     missing = tmp_path / "missing.parquet"

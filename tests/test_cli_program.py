@@ -3,8 +3,6 @@
 import json
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +17,6 @@ from retgk import (
 from tests.cli_program import (
     TIMEOUT_SECONDS,
     assert_fails_with_one_line,
-    environment,
     output_of,
     run_program,
     start_program,
@@ -245,54 +242,3 @@ def test_datasets(data_folder: Path) -> None:
     assert {"digits", "MUTAG", "NCI1"} <= set(text.split())
     done = run_program("datasets", "fetch", "MUTAG", "--json", data_home=data_folder)
     assert json.loads(output_of(done)) == {"name": "MUTAG", "graphs": 188, "nodes": 3371}
-
-
-AFTER_WARMUP = """
-import sys
-from typer.testing import CliRunner
-from retgk.cli.main import app
-from retgk.cli.warmup import COMPILE_PART
-
-def compiled():
-    found = {}
-    for module in [m for name, m in sys.modules.items() if name.startswith("retgk.")]:
-        for function in list(vars(module).values()):
-            if hasattr(function, "signatures") and hasattr(function, "py_func"):
-                for signature in function.signatures:
-                    found[f"{function.py_func.__qualname__}{signature}"] = None
-    return found
-
-for run in COMPILE_PART.values():
-    run()
-before = compiled()
-for line in sys.argv[1:]:
-    result = CliRunner().invoke(app, line.split())
-    assert result.exit_code == 0, result.stderr
-assert len(before) > 20
-for name in compiled().keys() - before.keys():
-    print(name)
-"""
-
-
-@real_data
-def test_warmup_leaves_nothing_to_compile(data_folder: Path, tmp_path: Path) -> None:
-    """Functions with the types of arguments that the commands bring are those of the warm-up."""
-    lines = [
-        "cv MUTAG --C 1 --folds 3",
-        "kernel BZR -o k.npy",
-        "kernel ENZYMES --no-labels --tol 0.01 -o k.npy",
-        "kernel MUTAG --tol 0 -o k.npy",
-        "kernel PROTEINS --approximate -o k.npy",
-        "embed MUTAG --dtype float32 --feature-map tensor -o v.npy",
-        "features MUTAG --method monte-carlo -o f.npy",
-        "features MUTAG --method monte-carlo-returns -o f.npy",
-    ]
-    done = subprocess.run(
-        [sys.executable, "-c", AFTER_WARMUP, *lines],
-        cwd=tmp_path,
-        env=environment(data_folder),
-        capture_output=True,
-        timeout=TIMEOUT_SECONDS,
-        check=False,
-    )
-    assert output_of(done) == ""

@@ -22,11 +22,10 @@ COMMANDS = [
     "fit",
     "predict",
     "similar",
-    "warmup",
     "datasets list",
     "datasets fetch",
 ]
-HEAVY = {"joblib", "matplotlib", "networkx", "numba", "numpy", "pooch", "pyarrow", "rdkit"}
+HEAVY = {"joblib", "matplotlib", "networkx", "numpy", "pooch", "pyarrow", "rdkit"}
 HEAVY |= {"scipy", "sklearn"}
 
 

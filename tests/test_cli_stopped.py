@@ -1,7 +1,6 @@
 """The program stopped while it writes, computes, downloads or compiles."""
 
 import json
-import random
 import signal
 import socket
 import subprocess
@@ -104,77 +103,6 @@ def test_fetch_stopped(
     small = make_graph_classification(4, random_state=0)
     save_tudataset(GraphDataset(small.graphs, small.targets, "MUTAG"), tmp_path)
     assert json.loads(output_of(run_program(*command, "--json")))["graphs"] == 4
-
-
-def test_warmup_stopped(tmp_path: Path) -> None:
-    """Its processes end with it."""
-    process = start_program("warmup", folder=tmp_path)
-    assert process.stderr is not None
-    assert process.stderr.readline().startswith("compiling kernel")
-    time.sleep(0.5)  # some of its processes are there now
-    process.send_signal(signal.SIGINT)
-    _, notes = process.communicate(timeout=TIMEOUT_SECONDS)
-    assert process.returncode == 130, notes
-    assert notes.splitlines()[-1] == "retgk: interrupted"
-    assert list(tmp_path.iterdir()) == []
-
-
-COMPILING = """
-import os, signal
-from llvmlite.binding import ExecutionEngine
-
-set_object_cache = ExecutionEngine.set_object_cache
-numbers = [int(os.environ["STOP_BY"])]
-
-def set_stopped(engine, notify, getbuffer):
-    def stop(module, code):
-        while numbers:
-            signal.raise_signal(numbers.pop())
-        notify(module, code)
-    set_object_cache(engine, stop, getbuffer)
-
-ExecutionEngine.set_object_cache = set_stopped
-from retgk.cli.main import main
-main()
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_stopped_in_a_callback_of_the_compiler(number: signal.Signals, tmp_path: Path) -> None:
-    """Exceptions get lost there, and the program used to go on."""
-    small = make_graph_classification(4, random_state=0)
-    save_tudataset(GraphDataset(small.graphs, small.targets, "SMALL"), tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-c", COMPILING, "info", "SMALL.zip"],
-        cwd=tmp_path,
-        env=environment(STOP_BY=str(int(number)), NUMBA_CACHE_DIR=str(tmp_path / "cache")),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_SECONDS,
-        check=False,
-    )
-    assert done.returncode == STOPPED[number], done.stderr
-    assert done.stdout == ""
-    assert done.stderr == ("retgk: interrupted\n" if number == signal.SIGINT else "")
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_interrupted_at_any_moment_of_compiling(
-    seed: int, graphs_file: Path, tmp_path: Path
-) -> None:
-    process = subprocess.Popen(
-        [*PROGRAM, "cv", str(graphs_file)],
-        env=environment(NUMBA_CACHE_DIR=str(tmp_path)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    assert process.stderr.readline().startswith("small: GraphBatch(")
-    time.sleep(random.Random(seed).uniform(0, 6))
-    process.send_signal(signal.SIGINT)
-    output, notes = process.communicate(timeout=60)
-    assert (process.returncode, output, notes) == (130, "", "retgk: interrupted\n")
 
 
 LOST = """

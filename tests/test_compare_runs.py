@@ -1,7 +1,6 @@
 """Comparisons as they run: processes with limits, kills, journals, clusters and the command."""
 
 import json
-import logging
 import os
 import signal
 import subprocess
@@ -23,6 +22,7 @@ from retgk import (
     compare,
     to_networkx,
 )
+from retgk.cluster.connections import cluster_client
 from retgk.comparison import method_runs
 from retgk.comparison.size_baseline import GraphSizes
 from retgk.runtime.record_files import read_records
@@ -269,17 +269,11 @@ def test_a_folder_of_graphml_with_a_table_of_targets(tmp_path: Path) -> None:
 
 
 def test_the_same_scores_on_a_cluster(tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("distributed")
     methods = {"size": "size", "failing": Failing()}
     options = {"folds": 3, "repetitions": 2}
     here = compare(DATA, methods=methods, **options)
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):  # fmt: skip
+    with cluster_client(None, "local:2") as client:
         journal = tmp_path / "journal.jsonl"
         there = compare(DATA, methods=methods, journal=journal, client=client, **options)
     assert scores_of(there) == scores_of(here)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from retgk import (
+    _core,
     explore,
 )
 from retgk.explorer import projection
 from retgk.explorer.projection import map_places, nearest_graphs
-from retgk.explorer.smallest_in_rows import smallest_in_rows
 from tests.cli_calls import DATA
 from tests.unpacked_pages import nearest_by_sorting, unpacked
 
@@ -36,11 +36,12 @@ def test_nearest_graphs(vectors: Any, is_large: bool, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("count", [1, 3, 40])
-def test_smallest_in_rows(count: int) -> None:
+def test_find_smallest(count: int) -> None:
     values = np.random.default_rng(0).integers(30, size=(20, 500)).astype(np.float32)
     values[:, ::50] = np.inf
     values[0] = np.inf
-    found = smallest_in_rows(values, count)
+    found = np.empty((20, count), np.int64)
+    _core.find_smallest(values, found)
     np.testing.assert_array_equal(found, np.argsort(values, axis=1, kind="stable")[:, :count])
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk.kernels.exponentials import exponential_values, fill_symmetric_tile
+from retgk import _core
 from retgk.kernels.graph_kernels import ExponentialGraphKernel
 
 
@@ -34,7 +34,7 @@ def test_values_are_those_of_the_formula(n, seed, gamma, p):
     products, norms = inner_products(n + 3, seed)
     products, norms_x = products[3:], norms[3:]
     expected = exact_values(products, norms_x, norms, gamma, p)
-    found = exponential_values(products, norms_x, norms, gamma, p)
+    found = ExponentialGraphKernel(gamma=gamma, p=p)(products, norms_x, norms)
     assert np.abs(found - expected).max() < 1e-15
     exponents = -np.log(expected)
     assert np.all(np.abs(found / expected - 1) < 1e-15 * np.maximum(exponents, 1))
@@ -44,13 +44,13 @@ def test_values_are_those_of_the_formula(n, seed, gamma, p):
 @pytest.mark.parametrize("p", [1.0, 2.0])
 def test_tiles_below_the_diagonal_make_the_whole_matrix(n, p):
     products, norms = inner_products(n)
-    expected = exponential_values(products, norms, norms, 0.3, p)
+    expected = ExponentialGraphKernel(gamma=0.3, p=p)(products, norms, norms)
     matrix = np.tril(products)
     borders = [*range(0, n, 100), n]
     spans = list(pairwise(borders))
     for i, rows in enumerate(spans):
         for columns in spans[: i + 1]:
-            fill_symmetric_tile(matrix, norms, 0.3, p, rows, columns)
+            _core.fill_symmetric_tile(matrix, norms, 0.3, p, *rows, *columns)
     assert np.array_equal(matrix, expected)
     assert np.array_equal(matrix, matrix.T)
     assert np.all(matrix.diagonal() == 1)

@@ -11,7 +11,6 @@ HEAVY = {
     "joblib",
     "matplotlib",
     "networkx",
-    "numba",
     "numpy",
     "pooch",
     "pyarrow",

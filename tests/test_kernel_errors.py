@@ -1,20 +1,37 @@
 """What RetGKKernel and its parts refuse, and when."""
 
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.exceptions import NotFittedError
 
 from retgk import (
+    Bridge,
     Delta,
     ExponentialGraphKernel,
     Gaussian,
+    GraphInvariantKernel,
     InvalidInputError,
     Laplacian,
+    Polynomial,
     PolynomialGraphKernel,
     RetGKClassifier,
+    RetGKEmbedding,
     RetGKKernel,
+    ShortestPathKernel,
+    SubgraphMatchingKernel,
     mean_embedding_gram,
 )
+from retgk.engine.embedded import fourier_maps
+from retgk.engine.embedded.fourier_maps import draw_fourier_map
+from retgk.engine.exact import node_points, reduction, tile_layout
+from retgk.engine.exact.frame import TileKernel, coordinate_scale
+from retgk.engine.exact.node_points import NodePoints
+from retgk.engine.exact.reduction import reduce_points
+from retgk.kernels.node_kernels import _Scaled
 from tests.kernel_graphs import graphs_of_kind
 
 
@@ -157,3 +174,106 @@ def test_matrix_that_does_not_fit_memory(monkeypatch):
     monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 8 * 80)
     with pytest.raises(InvalidInputError, match=r"the kernel matrix takes .* GiB, but only"):
         fit()
+
+
+@dataclass(frozen=True)
+class Matern(_Scaled):
+    """A kernel that a contributor adds: (1 + t) exp(-t), which is neither of the known ones."""
+
+    def __call__(self, x, y):
+        distances = self.scale * cdist(x, y)
+        return (1 + distances) * np.exp(-distances)
+
+
+class Halved(Laplacian):
+    """A kernel whose own formula compiled code would ignore."""
+
+    def __call__(self, x, y):
+        return super().__call__(x, y) / 2
+
+
+class HalvedBridge(Bridge):
+    """The same of a kernel that one model alone takes."""
+
+
+class HalvedGraphKernel(ExponentialGraphKernel):
+    """The same of a kernel between graphs."""
+
+
+MODELS_OF_KERNELS = {
+    "kernel": RetGKKernel,
+    "float64": partial(RetGKKernel, tol=0),
+    "embedding": RetGKEmbedding,
+    "tensor": partial(RetGKEmbedding, feature_map="tensor", n_components=8),
+    "classifier": partial(RetGKClassifier, cv=2),
+    "approximate": partial(RetGKClassifier, cv=2, approximate=True),
+    "shortest paths": ShortestPathKernel,
+    "invariants": GraphInvariantKernel,
+    "matchings": SubgraphMatchingKernel,
+}
+OVERRIDES = r"is of class Halved, a subclass of Laplacian, and what it overrides would be ignored"
+
+
+PLACES = [
+    (model, name)
+    for model, make in MODELS_OF_KERNELS.items()
+    for name in ("structure_kernel", "attribute_kernel")
+    if name in make().get_params()
+]
+
+
+@pytest.mark.parametrize(("model", "name"), PLACES)
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [(Matern(1.0), r"kernel must be .*, got Matern"), (Halved(1.0), OVERRIDES)],
+)
+def test_kernels_of_others_are_refused_by_all_models(model, name, kernel, message):
+    graphs = graphs_of_kind("both")
+    unfitted = MODELS_OF_KERNELS[model](**{name: kernel})
+    with pytest.raises(InvalidInputError, match=message):
+        unfitted.fit(graphs, np.arange(len(graphs)) % 2)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: fit(attribute_kernel={"a": ([0], HalvedBridge())}),
+        lambda: fit(attribute_kernel={"a": ([0], Halved(1.0))}),
+        lambda: fit(graph_kernel=HalvedGraphKernel(1.0)),
+        lambda: SubgraphMatchingKernel(attribute_kernel=HalvedBridge()).fit(graphs_of_kind("both")),
+        lambda: SubgraphMatchingKernel(edge_kernel=HalvedBridge()).fit(graphs_of_kind("both")),
+    ],
+)
+def test_subclasses_are_refused_wherever_a_kernel_is_given(work):
+    with pytest.raises(
+        InvalidInputError, match=r"of class Halved.*would be ignored|must be .* got H"
+    ):
+        work()
+
+
+POINTS = NodePoints((np.zeros((2, 3)),), np.array([0, 1, 2]))
+TILES = TileKernel((Matern(1.0),), np.array([0, 3]), np.float64)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: coordinate_scale(Matern(1.0)),
+        lambda: tile_layout.loop_factors(TILES),
+        lambda: tile_layout.tile_factors(TILES),
+        lambda: tile_layout.scale_for_tiles(np.ones((2, 3)), TILES),
+        lambda: reduce_points(POINTS, [Matern(1.0)], 1e-4),
+        lambda: reduce_points(POINTS, [Matern(1.0)], 0),
+        lambda: draw_fourier_map([(Matern(1.0), 3)], 8, random_state=0),
+        lambda: draw_fourier_map([(Polynomial(gamma=1.0), 3)], 8, random_state=0),
+    ],
+)
+def test_no_computation_takes_an_unknown_kernel_for_another(work, monkeypatch):
+    """Not even where a contributor has let the kernel in at the door, and forgot a place."""
+    with pytest.raises((TypeError, InvalidInputError), match=r"Matern|Polynomial"):
+        work()
+    for module in (node_points, fourier_maps):
+        monkeypatch.setattr(module, "check_kernel_class", lambda *_: None)
+    monkeypatch.setattr(reduction, "coordinate_scale", lambda kernel: kernel.scale)
+    with pytest.raises(TypeError, match=r"Matern|Polynomial"):
+        work()

@@ -72,6 +72,14 @@ def test_stacks(tmp_path):
         assert data.graph_names == ["k-0", "k-1"]
 
 
+def test_parallel_entries_of_a_file_add_up_in_float64(tmp_path):
+    ends = np.repeat([0, 1], 300)
+    matrix = sparse.coo_array((np.ones(600, np.uint8), (ends, ends[::-1])), shape=(2, 2))
+    sparse.save_npz(tmp_path / "parallel.npz", matrix)
+    graphs = read_graphs(tmp_path / "parallel.npz").graphs
+    assert graphs == from_numpy(np.array([[0, 300], [300, 0]]))
+
+
 def test_variables(tmp_path):
     np.savez(tmp_path / "all.npz", x=TRIANGLE, y=WEIGHTED)
     assert read_graphs(tmp_path / "all.npz").graph_names == ["all-x", "all-y"]

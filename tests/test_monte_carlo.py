@@ -1,10 +1,15 @@
 """Monte Carlo return probabilities: unbiased, reproducible, with honest errors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from retgk import GraphBatch, return_probabilities
+from retgk import GraphBatch, _core, return_probabilities
+from retgk.walks.random_walks import walk_table
+from retgk.walks.return_probabilities import Walks
 from tests import naive
 from tests.walk_graphs import complete, from_dense, path, star, walk_batches
 
@@ -23,6 +28,72 @@ def estimates_over_seeds(graph, n_seeds, **options):
     return np.stack(
         [return_probabilities(graph, random_state=s, **options) for s in range(n_seeds)]
     )
+
+
+@given(walk_batches(), st.sampled_from([1.0, 0.0, 0.5]))
+@settings(max_examples=100, deadline=None)
+def test_slots_have_the_probabilities_of_edges(batch, self_loop):
+    """By their weights, and by thresholds and aliases where these are."""
+    table = walk_table(batch, self_loop, np.uint64(0))
+    weights = table.weights if len(table.weights) else np.ones(len(table.targets))
+    for g, graph in enumerate(batch):
+        walk = naive.dense_adjacency(batch, g) + self_loop * np.eye(graph.n_nodes)
+        degrees = walk.sum(axis=1)
+        for node, degree in enumerate(degrees):
+            row = batch.node_ptr[g] + node
+            slots = slice(table.slot_ptr[row], table.slot_ptr[row + 1])
+            assert table.degrees[row] == pytest.approx(degree)
+            if degree == 0:
+                assert table.targets[slots].tolist() == [node]
+                continue
+            found = np.bincount(table.targets[slots], weights[slots], graph.n_nodes)
+            np.testing.assert_allclose(found * table.inverse_degrees[row], walk[node] / degree)
+            if len(table.weights):
+                kept = table.thresholds[slots]
+                found = np.bincount(table.targets[slots], kept, graph.n_nodes)
+                found += np.bincount(table.aliases[slots], 1 - kept, graph.n_nodes)
+                expected = walk[node] / degree
+                np.testing.assert_allclose(found / len(kept), expected, rtol=1e-9, atol=1e-15)
+
+
+def mixed(value):
+    """SplitMix64."""
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    value = (value ^ value >> 27) * 0x94D049BB133111EB % 2**64
+    return value ^ value >> 31
+
+
+def plain_walk(table, start, walk, n_steps):
+    """Nodes where a walk in the first graph of a table stands, its start first."""
+    nodes = [start]
+    for step in range(n_steps):
+        bits = mixed((int(table.keys[start]) + (walk << 32 | step) * 0x9E3779B97F4A7C15) % 2**64)
+        first, last = (int(table.slot_ptr[nodes[-1] + k]) for k in (0, 1))
+        slot = first + ((bits >> 32) * (last - first) >> 32)
+        stays = len(table.weights) == 0 or bits % 2**32 / 2**32 < table.thresholds[slot]
+        nodes.append(int((table.targets if stays else table.aliases)[slot]))
+    return nodes
+
+
+@pytest.mark.parametrize("matrix", [LOLLIPOP, WEIGHTED], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("self_loop", [1.0, 0.0, 0.7])
+def test_estimates_are_those_of_plain_walks(matrix, self_loop):
+    n_steps, n_walks, first_walk, starts = 7, 20, 5, np.array([0, 3, 6])
+    table = walk_table(from_dense(matrix), self_loop, np.uint64(123))
+    returns, collisions = np.empty((3, n_steps)), np.empty((3, n_steps))
+    arrays = (*table, np.zeros(3, np.int64), starts, first_walk, n_walks)
+    _core.fill_returns(*arrays, returns, np.empty((0, n_steps)))
+    _core.fill_collisions(*arrays, collisions, np.empty((0, n_steps)))
+    for row, start in enumerate(starts):
+        numbers = range(first_walk, first_walk + n_walks)
+        nodes = np.array([plain_walk(table, start, walk, n_steps) for walk in numbers])
+        np.testing.assert_allclose(returns[row], (nodes[:, 1:] == start).mean(axis=0))
+        for step in range(1, n_steps + 1):
+            now, other = nodes[:, (step + 1) // 2], nodes[:, step // 2]
+            met = (now[:, None] == other) & ~np.eye(n_walks, dtype=bool)
+            weights = table.degrees[start] / table.degrees[now]
+            expected = weights @ met.sum(axis=1) / (n_walks * (n_walks - 1))
+            assert collisions[row, step - 1] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -100,6 +171,23 @@ def test_other_seeds_other_graphs_and_other_nodes_walk_differently(method):
     assert len(np.unique(middle)) > 1
     longer = return_probabilities(path(31), random_state=0, **options)
     assert not np.array_equal(middle, longer[10:20, -1])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_copies_walk_apart_where_they_do_not_share(method):
+    """First copies walk as ever; means over many copies are those over as many seeds."""
+    one, other = from_dense(LOLLIPOP), from_dense(WEIGHTED)
+    batch = GraphBatch.concatenate([other, *[one] * 400, other])
+    walks = Walks(12, method, 50, seed=3, copies_share=False)
+    found = walks.probabilities(batch)
+    assert np.array_equal(found, walks.probabilities(batch, n_jobs=3))
+    assert np.array_equal(found[:14], replace(walks, copies_share=True).probabilities(batch)[:14])
+    assert (found[:7] != found[-7:]).any()
+    copies = found[7:-7].reshape(400, 7, 12)
+    assert len(np.unique(copies, axis=0)) == 400
+    error = copies.std(axis=0, ddof=1) / np.sqrt(400)
+    truth = naive.return_probabilities(LOLLIPOP, 12)
+    assert (np.abs(copies.mean(axis=0) - truth) <= 4 * error + 1e-12).all()
 
 
 def test_wanted_standard_error_is_reached():

@@ -75,7 +75,6 @@ def test_attributes_of_atoms():
         ("cv x --task regresion", "; did you mean regression? (see "),
         ("info x --format parqet", "; did you mean parquet? (see "),
         ("cv x --scale-attributes standrd", "; did you mean standard? (see "),
-        ("warmup kernl", "there is no part 'kernl'; did you mean kernel? choose from kernel,"),
         ("cv MUTAG --split scafold", "no split or file 'scafold'; did you mean scaffold? give ran"),
         ("cv MUTAG --metric roc", "no metric 'roc'; did you mean roc_auc"),
     ],

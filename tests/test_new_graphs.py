@@ -1,9 +1,6 @@
 """New graphs against fitted ones: within the promise, and each as if it were alone."""
 
-import os
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -29,6 +26,7 @@ from retgk.engine.exact.reduction import FLOAT64_ERROR
 from retgk.engine.node_features import NodeFeatures
 from retgk.learning.solver import fit_products
 from retgk.walks.return_probabilities import Walks
+from tests.core_levels import LEVELS, run_on_level
 from tests.kernel_graphs import KINDS, graphs_of_kind
 from tests.test_weighted_gram import KERNELS, TOLERANCES, naive_gram, random_points
 from tests.walk_graphs import complete, path, star
@@ -207,8 +205,8 @@ def test_no_new_graphs():
     assert kernel.transform(graphs_of_kind("both", 12)[:0]).shape == (0, 12)
 
 
-def test_without_compilation():
-    """The compiled loops are plain Python too, so that they can be debugged."""
+@pytest.mark.parametrize("level", LEVELS)
+def test_on_every_level_of_instructions(level):
     program = (
         "import numpy as np; from tests.test_new_graphs import *\n"
         "for kernels in KERNELS[:4] + KERNELS[-1:]:\n"
@@ -220,7 +218,4 @@ def test_without_compilation():
         "        size = max(1.0, np.abs(expected).max())\n"
         "        assert np.abs(error).max() <= max(tol, FLOAT64_ERROR) * size\n"
     )
-    # NumPy would warn of hashes that wrap around; asserts of the program are to be checked
-    plain = {"NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "", "PYTHONOPTIMIZE": ""}
-    environment = os.environ | plain
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=120)
+    run_on_level(level, program)

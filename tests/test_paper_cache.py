@@ -88,6 +88,7 @@ def test_code_that_accuracies_come_from_is_in_the_digest(tmp_path):
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(retgk.__file__).parent, package, ignore=ignored)
     names = [path.relative_to(package) for path in sorted(package.rglob("*.py"))]
+    names = [name for name in names if name.parts[0] != "_core"]  # digested when it is built
     one_of_each = {name.parent: name for name in names}.values()
     last = code_digest(package)
     assert last == source_digest()

@@ -265,7 +265,7 @@ def test_fit_that_fails_leaves_the_kernel_as_it_was(name):
         (SubgraphMatchingKernel(6), "k must be a whole number between 1 and 5, got 6"),
         (SubgraphMatchingKernel(connected=1), "connected must be True or False, got 1"),
         (SubgraphMatchingKernel(edge_kernel="rbf"), "edge_kernel must be 'labels', a Bridge or"),
-        (SubgraphMatchingKernel(attribute_kernel="rbf"), "attribute_kernel must be a Laplacian"),
+        (SubgraphMatchingKernel(attribute_kernel="rbf"), "attribute_kernel must be a Bridge, Lap"),
         (SubgraphMatchingKernel(3, size_weights=[1, 2]), "size_weights must be k=3 numbers"),
         (SubgraphMatchingKernel(2, size_weights=[1, -2]), "size_weights must be k=2 numbers"),
         (HashGraphKernel(0), "n_hashes must be a whole number between 1 and 4096, got 0"),

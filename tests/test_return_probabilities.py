@@ -1,8 +1,6 @@
 """Exact return probabilities against the naive reference, and the laws they obey."""
 
-import os
-import subprocess
-import sys
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ from retgk import GraphBatch, InvalidInputError, return_probabilities, sample_no
 from retgk.walks.exact_probabilities import merge_all_twins
 from retgk.walks.return_probabilities import Walks
 from tests import naive
+from tests.core_levels import LEVELS, run_on_level
 from tests.walk_graphs import adjacency_matrices, complete, from_dense, path, star, walk_batches
 
 TOLERANCE = 1e-12
@@ -122,6 +121,37 @@ def test_twins_need_equal_weights_and_loops():
     assert n_classes(from_dense(weighted)) == 3
     looped = np.array([[0, 1, 1], [1, 3, 0], [1, 0, 0.0]])
     assert n_classes(from_dense(looped)) == 3
+
+
+def are_twins(matrix, i, j):
+    """Whether two nodes have the same loop and the same edges to all others."""
+    others = np.delete(np.arange(len(matrix)), [i, j])
+    return matrix[i, i] == matrix[j, j] and (matrix[i, others] == matrix[j, others]).all()
+
+
+@given(walk_batches(), st.sampled_from([1.0, 0.0, 0.5]))
+@settings(max_examples=200, deadline=None)
+def test_quotients_equal_naive(batch, self_loop):
+    """``Bq = U^T B U`` with U the normalised indicators of classes that are exactly the twins."""
+    quotients = merge_all_twins(batch, self_loop, 1)
+    for g, graph in enumerate(batch):
+        first, n = batch.node_ptr[g], quotients.n_classes[g]
+        class_of = quotients.class_of[first : batch.node_ptr[g + 1]]
+        matrix = naive.dense_adjacency(batch, g)
+        for i, j in combinations(range(graph.n_nodes), 2):
+            assert (class_of[i] == class_of[j]) == are_twins(matrix, i, j)
+        assert np.array_equal(
+            quotients.multiplicity[first : first + n], np.bincount(class_of, minlength=n)
+        )
+        walk = matrix + self_loop * np.eye(len(matrix))
+        walk += np.diag(walk.sum(axis=1) == 0)
+        scale = 1 / np.sqrt(walk.sum(axis=1))
+        indicators = np.eye(n)[class_of] / np.sqrt(np.bincount(class_of))
+        found = np.diag(quotients.diagonal[first : first + n])
+        for row in range(n):
+            entries = slice(quotients.row_begin[first + row], quotients.row_end[first + row])
+            found[row, quotients.columns[entries]] = quotients.values[entries]
+        assert_same(found, indicators.T @ (walk * scale[:, None] * scale) @ indicators)
 
 
 def test_dense_graphs_go_through_lapack(monkeypatch):
@@ -326,8 +356,8 @@ def test_exact_equals_naive_on_real_graphs(name, data_folder):
     assert_same(return_probabilities(sample), naive.return_probabilities_of_batch(sample, 50))
 
 
-def test_without_compilation():
-    """The kernels are plain Python too, so that they can be debugged."""
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_level_of_instructions(level):
     program = (
         "import numpy as np; from tests import naive; from tests.walk_graphs import *\n"
         "from retgk import GraphBatch, return_probabilities\n"
@@ -335,10 +365,7 @@ def test_without_compilation():
         "found = return_probabilities(batch, 9)\n"
         "assert abs(found - naive.return_probabilities_of_batch(batch, 9)).max() < 1e-12\n"
     )
-    # NumPy would warn of hashes that wrap around; asserts of the program are to be checked
-    plain = {"NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "", "PYTHONOPTIMIZE": ""}
-    environment = os.environ | plain
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=120)
+    run_on_level(level, program)
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,13 +1,21 @@
 """Reading and writing collections in TUDataset form."""
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import GraphBatch, GraphDataset, InvalidInputError, load_tudataset, save_tudataset
+from retgk import (
+    GraphBatch,
+    GraphDataset,
+    InvalidInputError,
+    _core,
+    load_tudataset,
+    save_tudataset,
+)
 from retgk.io.formats import archive, edge_files, text_columns
 from tests.labelled_edges import edge_label_values, with_random_edge_labels
 from tests.tu_files import TOY, toy_graphs, write_folder, write_zip
@@ -308,3 +316,88 @@ def test_what_the_form_cannot_hold_is_not_written(tmp_path, dataset, message):
     with pytest.raises(InvalidInputError, match=message):
         save_tudataset(dataset, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def plain_integers(text, n_columns, limit):
+    """Lines of integers before the first that is something else, and where that one starts."""
+    found, place = [], 0
+    for line in text.splitlines(keepends=True):
+        fields = line.removesuffix(b"\n").removesuffix(b"\r").split(b",")
+        fields = [field.strip(b" \t") for field in fields]
+        digits = [field.removeprefix(b"-") for field in fields]
+        if len(fields) != n_columns or not all(d.isdigit() and len(d) <= 18 for d in digits):
+            return found, place
+        if max(map(int, digits)) > limit:
+            return found, place
+        found.append([int(field) for field in fields])
+        place += len(line)
+    return found, -1
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@given(
+    st.lists(st.text("0123456789999999999--,, \t\r", max_size=25), max_size=6), st.integers(1, 3)
+)
+@settings(max_examples=300, deadline=None)
+def test_integers_are_parsed_as_by_plain_python(dtype, lines, n_columns):
+    text = "".join(line + "\n" for line in ["1" + ",2" * (n_columns - 1), *lines]).encode()
+    text = text.replace(b"\r", b" ").replace(b" \n", b"\r\n")  # splitlines() would cut at others
+    values = np.empty((n_columns, len(text) // (2 * n_columns) + 1), dtype)
+    n_lines, bad = _core.parse_integers(np.frombuffer(text, np.uint8), values)
+    expected, place = plain_integers(text, n_columns, np.iinfo(dtype).max)
+    assert values[:, :n_lines].T.tolist() == expected
+    assert bad == place
+
+
+def test_integers_need_a_newline_and_room():
+    values = np.empty((1, 2), np.int64)
+    with pytest.raises(ValueError, match="newline"):
+        _core.parse_integers(np.frombuffer(b"12", np.uint8), values)
+    with pytest.raises(ValueError, match="small"):
+        _core.parse_integers(np.frombuffer(b"1\n2\n3\n", np.uint8), values)
+
+
+@given(st.data(), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_neighbours_of_edges_in_any_order(data, symmetrize):
+    """Sorted and each once; an edge without one back is named; edges are found again."""
+    node_ptr = 3 + np.cumsum([0, *data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))])
+    pairs = [
+        (i, j)
+        for first, last in pairwise(node_ptr)
+        for i in range(first, last)
+        for j in range(first, last)
+    ]
+    edges = data.draw(st.lists(st.sampled_from(pairs), max_size=20))
+    if data.draw(st.booleans()):
+        edges += [(j, i) for i, j in edges]
+    listed = np.array(edges, np.int32).reshape(-1, 2).T + np.int32(1)
+    both = {*edges, *((j, i) for i, j in edges)} if symmetrize else set(edges)
+    columns = np.empty(40, np.int32)
+    lengths = np.empty(node_ptr[-1] - 3, np.int64)
+    sources, targets = listed.copy()
+    *lonely, n = _core.write_neighbours(sources, targets, symmetrize, node_ptr, columns, lengths)
+    one_way = {(i - 3, j - 3) for i, j in both if (j, i) not in both}
+    assert tuple(lonely) in (one_way or {(-1, -1)})
+    if one_way:
+        return
+    first_of = {node: first for first, last in pairwise(node_ptr) for node in range(first, last)}
+    assert columns[:n].tolist() == [j - first_of[i] for i, j in sorted(both)]
+    assert lengths.tolist() == [sum(i == node for i, _ in both) for node in range(3, node_ptr[-1])]
+    firsts = np.array([0, 0, 0, *(first_of[node] for node in range(3, node_ptr[-1]))])
+    indptr = np.concatenate([[0, 0, 0, 0], np.cumsum(lengths)])
+    entries = np.empty(len(edges), np.int64)
+    _core.entries_of_edges(sources, targets, firsts, indptr, columns[:n], entries)
+    assert entries.tolist() == [sorted(both).index(edge) for edge in edges]
+
+
+def test_first_misplaced_edge():
+    node_ptr = np.array([0, 3, 5, 9])
+    sources = np.array([1, 3, 6, 9, 6], np.int32)
+    targets = np.array([3, 1, 9, 6, 6], np.int32)
+    assert _core.first_misplaced_edge(sources, targets, 0, node_ptr) == (-1, 2, 2)
+    assert _core.first_misplaced_edge(sources, targets, 1, node_ptr)[0] == 0  # graphs must rise
+    for edge, (source, target) in enumerate([(0, 1), (1, 4), (7, 10), (10, 10), (5, 4)]):
+        wrong = sources.copy(), targets.copy()
+        wrong[0][edge], wrong[1][edge] = source, target
+        assert _core.first_misplaced_edge(*wrong, 0, node_ptr)[0] == edge

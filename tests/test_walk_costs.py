@@ -81,7 +81,7 @@ def test_long_work_is_announced_before_it_begins(monkeypatch):
     def fail(*_):
         raise AssertionError
 
-    monkeypatch.setattr(exact_probabilities, "fill_half_powers", fail)
+    monkeypatch.setattr(exact_probabilities, "_fill_sparse", fail)
     message = (
         r"^exact return probabilities of 200,000 nodes take about \d+ (minutes|hours) on this "
         r'machine, or longer; method="monte-carlo" .* nodes=\.\.\., of return_probabilities'

@@ -1,8 +1,5 @@
 """The engine of inner products against a double loop, and its promises."""
 
-import os
-import subprocess
-import sys
 import zipfile
 from itertools import pairwise
 
@@ -11,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk.engine.exact import frame
+from retgk.engine.exact import frame, reduction
 from retgk.engine.exact.fitted_graphs import FittedGraphs
 from retgk.engine.exact.node_points import NodePoints
 from retgk.engine.exact.reduction import FLOAT64_ERROR, tile_error
 from retgk.errors import InvalidInputError
 from retgk.kernels.node_kernels import Delta, Gaussian, Laplacian, Polynomial, median_distance
+from tests.core_levels import LEVELS, run_on_level
 
 KERNELS = [
     (Laplacian(gamma=1.3),),
@@ -185,6 +183,38 @@ def test_float32_is_used_only_where_the_promise_allows():
     assert FittedGraphs.of(far, KERNELS[0], 1e-5).frame.dtype == np.float64
 
 
+def float32_points(kind):
+    """Graphs of one node, at which float32 breaks a promise: its rounding, and that of tiles."""
+    rng = np.random.default_rng(0)
+    if kind == "two places far apart":
+        return np.concatenate([place + rng.random((30, 2)) for place in (-1e4, 1e4)]), 1e-4
+    return rng.standard_normal((60, 50)) / 20, 5e-8
+
+
+@pytest.mark.parametrize("kind", ["two places far apart", "a promise below that of tiles"])
+@pytest.mark.parametrize("kernel", [Laplacian(gamma=1.0), Gaussian(gamma=1.0)])
+def test_promise_where_float32_would_break_it(monkeypatch, kernel, kind):
+    points, tol = float32_points(kind)
+    nodes = NodePoints((points,), np.arange(len(points) + 1))
+    expected = kernel(points, points)
+    assert np.abs(weighted_gram(nodes, kernels=[kernel], tol=tol) - expected).max() <= tol
+    monkeypatch.setattr(reduction, "_rounding_bound", lambda _: 0.0)
+    assert FittedGraphs.of(nodes, [kernel], tol).frame.dtype == np.float32
+    assert np.abs(weighted_gram(nodes, kernels=[kernel], tol=tol) - expected).max() > tol
+
+
+@pytest.mark.parametrize("kernel", [Laplacian(gamma=1.3), Gaussian(gamma=0.7)])
+def test_float32_begins_where_its_bound_is_85_percent_of_the_promise(kernel):
+    x = random_points(7, [6])
+    centred = x.blocks[0] - frame.principal_rotation(x, 0, 1).mean
+    distances = np.linalg.norm(centred, axis=1)
+    sizes = [distances[first:last].mean() for first, last in pairwise(x.node_ptr)]
+    scale = kernel.gamma if isinstance(kernel, Laplacian) else np.sqrt(kernel.gamma)
+    bound = 2 * 2.0**-24 * scale * max(sizes) + tile_error([6], [isinstance(kernel, Gaussian)])
+    assert FittedGraphs.of(x, [kernel], 1.01 * bound / 0.85).frame.dtype == np.float32
+    assert FittedGraphs.of(x, [kernel], 0.99 * bound / 0.85).frame.dtype == np.float64
+
+
 @pytest.mark.parametrize("scale", [1e6, 1e9])
 def test_large_coordinates_round_more(scale):
     """float64 keeps its promise if it can, and says so where it cannot."""
@@ -335,8 +365,8 @@ def test_bandwidth_of_nodes_that_are_mostly_alike():
     assert Laplacian().fitted(1e-30 * outlier, node_ptr).gamma == pytest.approx(0.5e30)
 
 
-def test_without_compilation():
-    """The compiled loops are plain Python too, so that they can be debugged."""
+@pytest.mark.parametrize("level", LEVELS)
+def test_on_every_level_of_instructions(level):
     program = (
         "import numpy as np; from tests.test_weighted_gram import *\n"
         "for kernels in KERNELS:\n"
@@ -347,7 +377,4 @@ def test_without_compilation():
         "        size = max(1.0, np.abs(expected).max())\n"
         "        assert np.abs(error).max() <= max(tol, FLOAT64_ERROR) * size\n"
     )
-    # NumPy would warn of hashes that wrap around; asserts of the program are to be checked
-    plain = {"NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "", "PYTHONOPTIMIZE": ""}
-    environment = os.environ | plain
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=120)
+    run_on_level(level, program)

@@ -23,7 +23,7 @@ from tests.fuzz.targets import TARGETS
 from tests.fuzz.worker import SECONDS
 
 BATCH = 400
-START_SECONDS = 300  # imports and compiling, on a machine with other work
+START_SECONDS = 300  # imports, on a machine with other work
 GOOD = {"read", "refused"}
 
 

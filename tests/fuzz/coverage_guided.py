@@ -9,7 +9,6 @@ crash, 25 s or 3 GB end the target with exit 1, and the input is kept in FOLDER.
 """
 
 import argparse
-import importlib
 import subprocess
 import sys
 import tempfile
@@ -19,15 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-COMPILED = [
-    "retgk.engine.embedded.embedded_engine",
-    "retgk.engine.exact.exact_engine",
-    "retgk.estimators.classifier",
-    "retgk.estimators.gram_file",
-    "retgk.io.formats.edge_files",
-    "retgk.walks.return_probabilities",
-]
-"""What numba compiles must not be instrumented, as it reads the bytecode: imported before."""
 INSTRUMENTED = ["retgk", "csv", "gzip", "zipfile"]
 OF_SEVERAL_FILES = {"tu-folder", "gram"}  # whose bytes are a JSON document of them
 MOST_MUTATED = 1000  # bytes: some mutations multiply what they get
@@ -38,8 +28,6 @@ def fuzz_one(name, seconds, folder):
     """Fuzz one target until the time is over; libFuzzer ends the process."""
     import atheris
 
-    for module in COMPILED:
-        importlib.import_module(module)
     with atheris.instrument_imports(include=INSTRUMENTED):
         from retgk.errors import InvalidInputError
         from tests.fuzz.seed_files import seed_file

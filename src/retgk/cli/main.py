@@ -19,7 +19,6 @@ from retgk.cli.commands_populations import population_test
 from retgk.cli.commands_vectors import embed, features
 from retgk.cli.signals import INTERRUPTED, ending_on_signals
 from retgk.cli.terminal import one_line_errors, print_line, show_anything
-from retgk.cli.warmup import warmup
 
 __all__ = ["app", "main"]
 
@@ -54,7 +53,6 @@ for _each in (
     explore,
     similar,
     population_test,
-    warmup,
 ):
     _each.add_to(app)
 app.add_typer(datasets_app, name="datasets")

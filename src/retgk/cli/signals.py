@@ -2,8 +2,8 @@
 Signals that stop the program: it ends in good order, so that unfinished files are removed.
 
 A signal raises an exception wherever Python is at that moment. In callbacks from compiled code,
-such as those of LLVM while numba compiles, and where objects are destroyed, exceptions get lost and
-the program would go on, or fail for want of what the callback had to do. So the exception is raised
+and where objects are destroyed, exceptions get lost and the program would go on, or fail for want
+of what the callback had to do. So the exception is raised
 again and again until one is under way, and in the place of any error that comes after it.
 """
 

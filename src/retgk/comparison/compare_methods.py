@@ -112,7 +112,6 @@ def compare(
 
     Notes
     -----
-    Seconds include compiling where nothing is compiled yet; the median over folds leaves that out.
     On a cluster, methods run at the same time, and seconds say less.
 
     Examples

@@ -49,7 +49,8 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     The graph kernel is :math:`\exp(-(MMD / (scale \cdot median))^p)`. Every parameter marked
     (candidates) takes one value or a list of values, of which cross-validation on the training
     graphs chooses; the defaults need no tuning. The first candidates are kept, with the best C,
-    unless others beat them by more than one standard error of the gain over the folds.
+    unless others beat them by more than one standard error of the gain over the folds, and by
+    more than one graph.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
+from retgk import _core
 from retgk.array_types import Floats, Ints
-from retgk.explorer.smallest_in_rows import smallest_in_rows
 from retgk.runtime.parallel import n_threads, run_tasks, single_threaded_blas
 from retgk.runtime.progress import progress_bar
 from retgk.runtime.seeds import RandomState, whole_seed
@@ -109,7 +109,9 @@ def _candidates(searched: Vectors, norms: Vectors, rows: slice, count: int) -> I
     gaps += norms
     own = np.arange(rows.start, rows.stop)
     gaps[np.arange(len(own)), own] = np.inf
-    return np.asarray(smallest_in_rows(gaps, count))
+    found = np.empty((len(gaps), count), np.int64)
+    _core.find_smallest(gaps, found)
+    return found
 
 
 def _distances(vectors: Vectors, rows: Ints, found: Ints) -> Vectors:

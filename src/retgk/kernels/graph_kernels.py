@@ -5,12 +5,14 @@ is written here, once.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError, Remedy
+from retgk.kernels.node_kernels import check_kernel_class
 
 __all__ = [
     "ExponentialGraphKernel",
@@ -162,12 +164,14 @@ class ExponentialGraphKernel:
         return replace(self, gamma=gamma)
 
     def __call__(self, products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:
-        """Give the matrix of kernel values."""
+        """Give the matrix of kernel values, 1e-15 off, or the exponent times that if it is more."""
         if isinstance(self.gamma, str):
             raise InvalidInputError("gamma='median' is a rule; fit the kernel first")
-        from retgk.kernels.exponentials import exponential_values
-
-        return exponential_values(products, norms_x, norms_y, self.gamma, self.p)
+        products = np.ascontiguousarray(products, np.float64)
+        norms_x, norms_y = (np.ascontiguousarray(part, np.float64) for part in (norms_x, norms_y))
+        values = np.empty(products.shape)
+        _core.fill_exponentials(products, norms_x, norms_y, self.gamma, self.p, values)
+        return values
 
 
 GraphKernel = PolynomialGraphKernel | ExponentialGraphKernel
@@ -175,11 +179,8 @@ GraphKernel = PolynomialGraphKernel | ExponentialGraphKernel
 
 def check_graph_kernel(graph_kernel: object, n_graphs: int) -> None:
     """Raise unless this is a graph kernel that can be fitted to that many graphs."""
-    if not isinstance(graph_kernel, GraphKernel):
-        raise InvalidInputError(
-            "graph_kernel must be an ExponentialGraphKernel, a PolynomialGraphKernel or None, got "
-            f"{graph_kernel!r}"
-        )
+    rule = "an ExponentialGraphKernel, a PolynomialGraphKernel or None"
+    check_kernel_class(graph_kernel, "graph_kernel", get_args(GraphKernel), rule)
     if n_graphs == 1 and getattr(graph_kernel, "gamma", None) == "median":
         raise InvalidInputError(
             "there is one graph (n_samples=1), whose distances have no median",

@@ -13,31 +13,23 @@ in t, from :math:`y_s` to :math:`y_s + h`: one integral of one variable is left 
   :math:`m_s` that the slope has a peak, in u with :math:`y = c \sinh u`, which takes the peak out.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Floats
 from retgk.kernels.graph_kernels import ExponentialGraphKernel, GraphKernel, PolynomialGraphKernel
-from retgk.runtime.compiling import njit
 from retgk.runtime.parallel import run_tasks
-from retgk.simd import SOURCE
-from retgk.simd.vector_passes import finish
 
-__all__ = ["LineEnds", "LineGradients", "fill_slopes", "line_gradients"]
+__all__ = ["LineEnds", "LineGradients", "line_gradients"]
 
 _POINT = 1e-10  # squared length of lines, as a share of those of their ends, that is rounding
-_RULE = np.polynomial.legendre.leggauss(12)
-# 12 nodes are right to 1e-10 for lines this far, in lengths, from the points that they pass, and
-# for exponents up to this
-_NEAR, _STEEP = 0.56, 12.0
-_PANEL_RULE = np.polynomial.legendre.leggauss(8)  # for panels of 1 in u, and of 4 in the exponent
-_PANEL_RISE, _MOST_RISE = 4.0, 200.0  # beyond, values are nothing
+_RULE = np.polynomial.legendre.leggauss(12)  # for whole lines
+_PANEL_RULE = np.polynomial.legendre.leggauss(8)  # for panels of lines that pass close to a point
 _SHORT = 1e-5
 _SMALLEST = 1e-16  # squared distance, as a share of the others, that is rounding
 _BLOCK_ROWS = 64
-_LANES = 8
 
 
 class LineEnds(NamedTuple):
@@ -108,7 +100,7 @@ def line_gradients(
     is_point = squared <= _POINT * (ends.norms + ends.mean_norm)
     lengths = np.sqrt(np.where(is_point, 1.0, squared))
     from_mean = np.maximum(ends.mean_norm + ends.fitted_norms - 2.0 * ends.mean_products, 0.0)
-    pulls, starts = coefficients.copy(), np.empty_like(coefficients)
+    pulls, starts = coefficients.copy(), np.empty(coefficients.shape)
 
     def work(first: int, last: int) -> None:
         rows = slice(first, last)
@@ -151,7 +143,7 @@ def _slopes(
     if p == 2.0:
         return _gaussian_slopes(gamma, starts, lengths[:, None], squared)
     slopes = np.empty_like(starts)
-    fill_slopes(starts, lengths, squared, (gamma, p), _RULE, _PANEL_RULE, slopes)
+    _core.fill_slopes(starts, lengths, squared, gamma, p, *_RULE, *_PANEL_RULE, slopes)
     return slopes
 
 
@@ -165,86 +157,3 @@ def _gaussian_slopes(gamma: float, starts: Floats, lengths: Floats, squared: Flo
     means = 0.5 * np.sqrt(np.pi) * (erf(first + steps) - erf(first)) / steps
     means = np.where(is_short, np.exp(-gamma * (starts + 0.5 * lengths) ** 2), means)
     return np.asarray(-2.0 * gamma * np.exp(-gamma * squared) * means)
-
-
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
-def fill_slopes(starts, lengths, squared, numbers, rule, panel_rule, slopes, simd=SOURCE):  # noqa: ARG001
-    """
-    Write mean slopes of the exponential kernel along lines, for p below 2.
-
-    Parameters
-    ----------
-    starts : ndarray of float64, shape (n, n_fitted)
-        Where y begins; it ends at the start plus the length.
-    lengths : ndarray of float64, shape (n,)
-        Lengths of the lines.
-    squared : ndarray of float64, shape (n, n_fitted)
-        Squared distances c^2 of the lines from the points, positive.
-    numbers : tuple of float
-        gamma and p of the kernel.
-    rule, panel_rule : tuple of ndarray
-        Nodes and weights on [-1, 1]: for whole lines, and for panels of those with a peak.
-    slopes : ndarray of float64, shape (n, n_fitted)
-        What is written.
-    """
-    gamma, p = numbers
-    n_padded = (starts.shape[1] + _LANES - 1) // _LANES * _LANES
-    exponents, powers = np.zeros(n_padded), np.zeros(n_padded)
-    for g in range(len(starts)):
-        length, out = lengths[g], slopes[g]
-        for j in range(len(out)):
-            out[j] = 0.0
-        for k in range(len(rule[0])):
-            step, weight = (0.5 + 0.5 * rule[0][k]) * length, 0.5 * p * rule[1][k]
-            _add_slopes(starts[g], step, squared[g], gamma, p, weight, exponents, powers, out)
-        for j in range(len(out)):
-            start, square = starts[g, j], squared[g, j]
-            outer = max(abs(start), abs(start + length))
-            is_peaked = square < (_NEAR * length) ** 2
-            is_peaked |= gamma * (square + outer * outer) ** (0.5 * p) > _STEEP
-            if is_peaked and length > 0.0:
-                out[j] = _peaked_slope(start, length, math.sqrt(square), gamma, p, panel_rule)
-
-
-@njit(nogil=True, inline="always")
-def _add_slopes(starts, step, squared, gamma, p, weight, exponents, powers, slopes):
-    """Add ``-weight gamma r^(p - 2) exp(-gamma r^p)`` of all points at one step of a line."""
-    rate, n = gamma * (1.0 / math.log(2.0)), len(starts)
-    # a loop for each, as in `retgk.kernels.exponentials`: LLVM vectorises no branches
-    if p == 1.0:
-        for j in range(n):
-            y = starts[j] + step
-            exponents[j] = rate * math.sqrt(squared[j] + y * y)
-    else:
-        for j in range(n):
-            y = starts[j] + step
-            exponents[j] = rate * (squared[j] + y * y) ** (0.5 * p)
-    finish(exponents, False, True, True, powers, len(exponents) // _LANES)
-    scale = weight * math.log(2.0)
-    for j in range(n):
-        y = starts[j] + step
-        slopes[j] -= scale * exponents[j] * powers[j] / (squared[j] + y * y)
-
-
-@njit(nogil=True, inline="always")
-def _peaked_slope(start, length, gap, gamma, p, rule):
-    """
-    Mean slope along a line that passes close to a point.
-
-    ``int r^(p - 1) exp(-gamma r^p) du`` with ``r = gap cosh(u)``, ``y = gap sinh(u)``.
-    """
-    u, v = math.asinh(start / gap), math.asinh((start + length) / gap)
-    outer = gap * max(math.cosh(u), math.cosh(v))
-    inner = gap if u * v < 0.0 else gap * min(math.cosh(u), math.cosh(v))
-    rise = min(gamma * (outer**p - inner**p), _MOST_RISE)
-    n_panels = int(max(v - u, rise / _PANEL_RISE)) + 1
-    half, total = 0.5 * (v - u) / n_panels, 0.0
-    for panel in range(n_panels):
-        middle = u + (2 * panel + 1) * half
-        for k in range(len(rule[0])):
-            r = gap * math.cosh(middle + half * rule[0][k])
-            if p == 1.0:  # without powers, which take longer than all else
-                total += rule[1][k] * math.exp(-gamma * r)
-            else:
-                total += rule[1][k] * r ** (p - 1.0) * math.exp(-gamma * r**p)
-    return -p * gamma * half * total / length

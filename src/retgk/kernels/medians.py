@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk import _core
 from retgk.array_types import Floats
-from retgk.runtime.compiling import njit
 from retgk.runtime.parallel import run_tasks
 
 __all__ = ["ALIKE", "median_squared_mmd", "typical_squared_mmd"]
@@ -110,7 +110,7 @@ def median_squared_mmd(products: Floats, n_jobs: int | None = None) -> float:
     >>> median_squared_mmd(np.diag([1.0, 1.0, 2.0]))
     2.0
     """
-    n = len(products)
+    n, products = len(products), np.ascontiguousarray(products, np.float64)
     norms = products.diagonal().copy()
     # Sorted, the matrix is n zeros and then each value of the triangle twice.
     ranks = np.unique([(n * n - 1) // 2, n * n // 2])
@@ -162,38 +162,9 @@ def _collected(
     found: list[tuple[int, Floats]] = [(0, np.empty(0))] * (len(borders) - 1)
 
     def collect(task: int) -> None:
-        first, last = borders[task], borders[task + 1]
-        row, room = np.empty(last), 2 * last
-        n_below, parts = 0, []
-        while first < last:
-            values = np.empty(room)
-            count, n_found, first = _collect(products, norms, first, last, *bracket, row, values)
-            n_below += count
-            parts.append(values[:n_found].copy())
-            room *= 2
-        found[task] = (n_below, np.concatenate(parts))
+        rows = (borders[task], borders[task + 1])
+        found[task] = _core.squared_distances_between(products, norms, *rows, *bracket)
 
     costs = np.diff(np.square(borders)).tolist()
     run_tasks(collect, [(task,) for task in range(len(found))], costs, n_jobs, "median")
     return sum(count for count, _ in found), np.concatenate([values for _, values in found])
-
-
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
-def _collect(products, norms, first, last, low, high, row, values):
-    """
-    Count the values of some rows below `low`, and list those up to `high` as far as there is room.
-
-    Gives the count, the number of values, and the row to go on from.
-    """
-    n_below, n_found = 0, 0
-    for i in range(first, last):
-        if n_found + i > len(values):
-            return n_below, n_found, i
-        for j in range(i):
-            row[j] = max((norms[i] + norms[j]) - 2.0 * products[i, j], 0.0)
-        for j in range(i):
-            n_below += row[j] < low
-        for j in range(i):
-            values[n_found] = row[j]
-            n_found += low <= row[j] <= high
-    return n_below, n_found, last

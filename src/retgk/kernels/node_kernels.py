@@ -20,6 +20,7 @@ __all__ = [
     "Laplacian",
     "NodeKernel",
     "Polynomial",
+    "check_kernel_class",
     "median_distance",
 ]
 
@@ -274,6 +275,24 @@ class Bridge:
 
 
 NodeKernel = Laplacian | Gaussian | Polynomial
+
+
+def check_kernel_class(kernel: object, name: str, classes: tuple[type, ...], rule: str) -> None:
+    """
+    Raise unless the parameter `name` is a kernel of one of these very classes.
+
+    Compiled code and model files know a kernel by its class and its numbers, never by its
+    methods, so that a subclass would be computed as if it overrode nothing.
+    """
+    if type(kernel) in classes:
+        return
+    for known in classes:
+        if isinstance(kernel, known):
+            raise InvalidInputError(
+                f"{name} is of class {type(kernel).__name__}, a subclass of {known.__name__}, and "
+                f"what it overrides would be ignored; give a {known.__name__} itself"
+            )
+    raise InvalidInputError(f"{name} must be {rule}, got {kernel!r}")
 
 
 def median_distance(points: Floats, node_ptr: NDArray[np.int64], random_state: Any = None) -> float:

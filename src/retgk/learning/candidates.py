@@ -32,6 +32,7 @@ __all__ = [
 _DEPTHS = (2, 0, 1, 3)
 _DEPTH_OF_EMBEDDINGS = (0, 2)
 _TIE = 1e-12  # means of the same scores in another order differ by rounding
+_ROUNDING = 1e-9  # relative: a gain in one fold alone equals its standard error but for rounding
 
 Score = Callable[[Sequence[Floats]], Floats]
 """
@@ -140,12 +141,14 @@ def best_candidate(
     score: Score,
     n_jobs: int | None,
     report: Report = lambda *_: None,
+    smallest_gain: float = 0.0,
 ) -> tuple[Choice, dict[str, Any]]:
     """
     Choose by the mean score over the folds.
 
     Each kernel gets the C with the best mean, of equal ones the first. The first kernel is kept
-    unless the best one beats it by more than a standard error of the gain over the folds.
+    unless the best one beats it by more than a standard error of the gain over the folds, and by
+    more than ``smallest_gain``.
 
     Parameters
     ----------
@@ -166,6 +169,8 @@ def best_candidate(
         Threads.
     report : callable
         Told of every candidate with its scores.
+    smallest_gain : float
+        What the mean score must rise by before another kernel replaces the first.
 
     Returns
     -------
@@ -204,7 +209,7 @@ def best_candidate(
         raise InvalidInputError(
             "the score of every candidate is NaN in every fold; use another scoring, or other folds"
         )
-    choice = best if _is_clearly_better(best, first) else first
+    choice = best if _is_clearly_better(best, first, smallest_gain) else first
     return choice, cross_validation_table(rows, np.array(scores))
 
 
@@ -238,20 +243,22 @@ def _mean(scores: Floats) -> float:
     return -np.inf if np.isnan(found) else found
 
 
-def _is_clearly_better(best: Choice, first: Choice) -> bool:
+def _is_clearly_better(best: Choice, first: Choice, smallest_gain: float) -> bool:
     """
-    Whether the mean gain exceeds its standard error over the folds.
+    Whether the mean gain exceeds its standard error over the folds, and the smallest gain.
 
     Of many candidates the best one is partly the luckiest: on small collections, taking it
-    whatever the margin cost up to a point of accuracy against staying with the first.
+    whatever the margin cost up to a point of accuracy against staying with the first. If only one
+    fold differs, the mean gain *is* its standard error: such a gain is never enough.
     """
     if np.isneginf(_mean(first.scores)):
         return True
     gains = best.scores - first.scores
     gains = gains[~np.isnan(gains)]
-    if len(gains) < 2:
-        return bool(gains.sum() > 0)
-    return bool(gains.mean() > gains.std(ddof=1) / np.sqrt(len(gains)))
+    if len(gains) == 0:
+        return False
+    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
+    return bool(gains.mean() > max((1 + _ROUNDING) * error, smallest_gain))
 
 
 def cross_validation_table(rows: Sequence[dict[str, Any]], scores: Floats) -> dict[str, Any]:

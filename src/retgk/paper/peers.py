@@ -31,7 +31,7 @@ class Limits(ProcessLimits):
     Attributes
     ----------
     least_preparation_seconds : float
-        Time for loading graphs and compiling, which is not the peer's; more for large sets.
+        Time for loading graphs, which is not the peer's; more for large sets.
     grace_seconds : float
         Time for imports and for writing the matrix.
     """

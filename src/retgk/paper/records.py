@@ -4,13 +4,10 @@ Records of the tables, which are lines of files of records (`runtime/record_file
 A record holds what was computed, and `provenance`: what its numbers depend on besides its settings.
 """
 
-import hashlib
 import platform
 from datetime import UTC, datetime
-from fnmatch import fnmatch
 from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,6 +18,7 @@ from retgk.runtime.record_files import (
     Record,
     RecordWriter,
     key_of,
+    modules_digest,
     read_records,
     record_writer,
 )
@@ -39,7 +37,7 @@ __all__ = [
     "source_digest",
 ]
 
-_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
 _NOT_COMPUTING = (
     "cli/*", "comparison/*", "explorer/*", "persistence/*", "plot/*", "paper/figures.py",
     "paper/report*.py", "paper/table_results.py",
@@ -82,14 +80,9 @@ def package_versions() -> dict[str, str]:
 @cache
 def source_digest() -> str:
     """Digest of the code that accuracies come from; many of them share one version number."""
-    return code_digest(Path(str(files("retgk"))))
+    return code_digest(Path(__file__).parents[1])
 
 
 def code_digest(package: Path) -> str:
     """Digest of the names and texts of all modules that compute."""
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        name = path.relative_to(package).as_posix()
-        if not any(fnmatch(name, pattern) for pattern in _NOT_COMPUTING):
-            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:12]
+    return modules_digest(package, _NOT_COMPUTING)

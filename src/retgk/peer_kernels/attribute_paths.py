@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Codes, Floats, Ints
 from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError, Remedy
@@ -12,8 +13,6 @@ from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import chunks, offsets
 from retgk.peer_kernels.pair_engine import ColouredNodes, PairEngine, taken_offsets
 from retgk.peer_kernels.path_counter import length_numbers, search_costs, take_lengths
-from retgk.peer_kernels.path_loops import fill_lengths
-from retgk.peer_kernels.path_pair_loops import fill_pairs, fill_path_products
 from retgk.runtime.memory import check_room
 from retgk.runtime.parallel import run_tasks
 
@@ -73,13 +72,14 @@ class AttributePathEngine(PairEngine):
         remedy = Remedy("fewer_graphs", self.fewer)
         check_room(16 * int(ptr[-1]), "the lengths of shortest paths", remedy)
         matrices = np.empty(int(ptr[-1]))
-        graph = (batch.indptr, batch.indices, batch.weights if batch.is_weighted else np.empty(0))
+        weights = batch.weights if batch.is_weighted else np.empty(0)
+        graph = (batch.node_ptr, batch.indptr, batch.indices, weights)
         costs = search_costs(batch)
         ranges = list(chunks(offsets(costs), _TASK_COST))
         of_ranges = [float(costs[first:last].sum()) for first, last in ranges]
 
         def search(first: int, last: int) -> None:
-            fill_lengths(first, last, batch.node_ptr, graph, batch.is_weighted, ptr, matrices)
+            _core.fill_lengths(first, last, *graph, ptr, matrices)
 
         run_tasks(search, ranges, of_ranges, n_jobs, "shortest paths")
         lengths = length_numbers(known, [np.unique(matrices[matrices > 0])])
@@ -91,7 +91,7 @@ class AttributePathEngine(PairEngine):
         pairs = [np.empty(pair_ptr[-1], np.int32) for _ in range(3)]
 
         def sort(first: int, last: int) -> None:
-            fill_pairs(first, last, batch.node_ptr, ptr, numbers, (pair_ptr, *pairs))
+            _core.fill_pairs(first, last, batch.node_ptr, ptr, numbers, pair_ptr, *pairs)
 
         run_tasks(sort, ranges, of_ranges, n_jobs, "shortest paths")
         attributes = np.array(batch.attributes)
@@ -105,9 +105,9 @@ class AttributePathEngine(PairEngine):
         """Write the kernel of one graph with some others."""
         nodes = slice(columns.node_ptr[first], columns.node_ptr[last])
         kernel = rows.node_kernel(graph, columns, nodes, self.fitted_kernel)
-        others = (columns.lengths, columns.starts, columns.ends)
         place = (first, last, columns.node_ptr, columns.ptr)
-        fill_path_products(kernel, rows.pairs_of(graph), *place, others, out)
+        others = (columns.lengths, columns.starts, columns.ends)
+        _core.fill_path_products(*place, kernel, *rows.pairs_of(graph), *others, out)
 
     def state(self) -> FittedState:
         """Give nodes, pairs of nodes and lengths of the fitted graphs."""

@@ -11,16 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Flags, Floats, Ints
 from retgk.errors import Remedy
 from retgk.graphs.ragged import chunks, offsets
-from retgk.peer_kernels.count_loops import (
-    add_dense_minima,
-    add_shared,
-    fill_columns,
-    finish_tile,
-    row_costs,
-)
 from retgk.peer_kernels.graph_counts import GraphCounts, Postings
 from retgk.peer_kernels.graph_norms import NormParts, divide_by_norms
 from retgk.runtime.memory import check_room
@@ -56,10 +50,10 @@ def fitted_products(
     # what one graph alone has is in its norm
     _add_all(postings.rows(least_graphs=2), postings, norms, summand, True, n_jobs, out)
     borders = [*range(0, n_graphs, _ROWS), n_graphs]
-    tiles, parts = list(pairwise(borders)), tuple(NormParts.of(norms))
+    tiles, parts = list(pairwise(borders)), NormParts.of(norms)
 
     def finish(rows: tuple[int, int], columns: tuple[int, int]) -> None:
-        finish_tile(rows, columns, norms, parts, normalize, out)
+        _core.finish_tile(*rows, *columns, norms, *parts, normalize, out)
 
     tasks = [(rows, columns) for rows in tiles for columns in tiles if columns <= rows]
     run_tasks(finish, tasks, [1.0] * len(tasks), n_jobs, "kernel values")
@@ -100,11 +94,11 @@ def _add_all(
     for columns in _column_blocks(is_dense, postings.n_graphs):
         _add_dense(rows, postings, columns, summand, is_lower, n_jobs, out)
     costs = np.empty(len(rows), np.int64)
-    row_costs(rows.arrays, postings.ptr, is_dense, costs)
+    _core.row_costs(*rows.arrays, postings.ptr, is_dense, costs)
     how = (is_dense, summand != "products", is_lower)
 
     def work(first: int, last: int) -> None:
-        add_shared(first, last, rows.arrays, postings.arrays, *how, out)
+        _core.add_shared(first, last, *rows.arrays, *postings.arrays, *how, out)
 
     _run_over_rows(work, costs, _TASK_POSTINGS, n_jobs)
 
@@ -157,7 +151,7 @@ def _add_dense(
         out[first:last, :stop] += own[:, first:last].T @ dense[:, :stop]
 
     def add_rows(first: int, last: int) -> None:
-        add_dense_minima(first, last, own, dense, is_lower, out)
+        _core.add_dense_minima(first, last, own, dense, is_lower, out)
 
     with single_threaded_blas():
         costs = np.arange(1, len(rows) + 1) if is_lower else np.ones(len(rows), np.int64)
@@ -180,5 +174,5 @@ def _dense_of_rows(rows: GraphCounts, columns: Ints) -> Any:
     places = np.full(rows.n_columns, -1, np.int64)
     places[columns] = np.arange(len(columns))
     dense = np.empty((len(columns), len(rows)))
-    fill_columns(rows.arrays, places, dense)
+    _core.fill_columns(*rows.arrays, places, dense)
     return dense

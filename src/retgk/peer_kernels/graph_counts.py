@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk import _core
 from retgk.array_types import Codes, Floats, Ints
 from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError
 from retgk.graphs.ragged import BLOCK_ENTRIES, chunks, compact, offsets
-from retgk.peer_kernels.count_loops import count_runs, fill_postings, fill_runs
 from retgk.runtime.parallel import run_tasks
 
 __all__ = ["GraphCounts", "Postings", "counts_of_nodes", "restored_postings"]
@@ -68,7 +68,7 @@ class GraphCounts:
         """Give the graphs of every column."""
         ptr = np.empty(self.n_columns + 1, np.int64)
         graphs, counts = np.empty(len(self.columns), np.int32), np.empty(len(self.columns))
-        fill_postings(self.arrays, ptr, graphs, counts)
+        _core.fill_postings(*self.arrays, ptr, graphs, counts)
         return Postings(compact(ptr), graphs, counts, len(self))
 
 
@@ -113,7 +113,7 @@ class Postings:
             ptr = compact(offsets(shared))
             return Postings(ptr, self.graphs[kept], self.counts[kept], self.n_graphs).rows()
         turned = GraphCounts(self.ptr, self.graphs, self.counts, self.n_graphs).postings()
-        ptr = turned.ptr.astype(np.int64)  # as those of new graphs: one type is compiled
+        ptr = turned.ptr.astype(np.int64)  # as those of new graphs
         return GraphCounts(ptr, turned.graphs, turned.counts, self.n_columns)
 
     @cached_property
@@ -174,14 +174,14 @@ def counts_of_nodes(
     sizes = np.empty(len(node_ptr) - 1, np.int64)
 
     def count(first: int, last: int) -> None:
-        count_runs(first, last, node_ptr, columns, sizes)
+        _core.count_runs(first, last, node_ptr, columns, sizes)
 
     run_tasks(count, ranges, costs, n_jobs, "counts")
     ptr = offsets(sizes)
     found, counts = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
 
     def fill(first: int, last: int) -> None:
-        fill_runs(first, last, node_ptr, columns, ptr, found, counts)
+        _core.fill_runs(first, last, node_ptr, columns, ptr, found, counts)
 
     run_tasks(fill, ranges, costs, n_jobs, "counts")
     return GraphCounts(ptr, found, counts, n_columns)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Flags, Ints
 from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError
@@ -14,13 +15,6 @@ from retgk.graphs.ragged import chunks, offsets
 from retgk.io.converters import GraphsLike, as_batch
 from retgk.peer_kernels.count_engine import CountEngine
 from retgk.peer_kernels.graph_counts import GraphCounts
-from retgk.peer_kernels.graphlet_loops import (
-    CUBIC_SUMS,
-    QUARTIC_SUMS,
-    count_subgraphs,
-    sample_graphlet_pairs,
-    sample_graphlets,
-)
 from retgk.peer_kernels.graphlet_types import GraphletTypes, graphlet_types
 from retgk.peer_kernels.peer_kernel import PeerKernel, check_whole
 from retgk.runtime.parallel import run_tasks
@@ -33,6 +27,24 @@ _TASK_COST = 1 << 24
 _MAX_SAMPLES = 1 << 26
 _PAIR_GRAPHS = 64  # of a task
 _MAX_NODES = {3: 2_000_000, 4: 65_536}  # counts of larger graphs do not fit into 64 bits
+
+_CUBIC_SUMS = ((), ((0, 1),), ((0, 1), (1, 2)), ((0, 1), (1, 2), (0, 2)))
+"""Edges of the subgraphs of three nodes, in the order in which `count_subgraphs` counts them."""
+
+_QUARTIC_SUMS = (
+    (),
+    ((0, 1),),
+    ((0, 1), (2, 3)),
+    ((0, 1), (1, 2)),
+    ((0, 1), (1, 2), (0, 2)),
+    ((0, 1), (0, 2), (0, 3)),
+    ((0, 1), (1, 2), (2, 3)),
+    ((0, 1), (1, 2), (0, 2), (0, 3)),
+    ((0, 1), (1, 2), (2, 3), (0, 3)),
+    ((0, 1), (1, 2), (2, 3), (0, 3), (0, 2)),
+    ((0, 1), (1, 2), (2, 3), (0, 3), (0, 2), (1, 3)),
+)
+"""The same for four nodes."""
 
 _MAX_K = 7
 _MAX_EXACT_K = 4
@@ -236,14 +248,14 @@ class GraphletCounter:
                 f"are counted exactly up to {_MAX_NODES[self.k]}: give n_samples"
             )
         types = self.types
-        edges = CUBIC_SUMS if self.k == 3 else QUARTIC_SUMS
+        edges = _CUBIC_SUMS if self.k == 3 else _QUARTIC_SUMS
         sums = np.empty((len(batch), len(edges)), np.int64)
         degrees = np.diff(batch.indptr)
         work = np.add.reduceat(np.square(degrees) + 1, batch.node_ptr[:-1])
 
         def count(first: int, last: int) -> None:
             arrays = (batch.node_ptr, batch.indptr, batch.indices)
-            count_subgraphs(first, last, *arrays, self.k, sums)
+            _core.count_subgraphs(first, last, *arrays, self.k, sums)
 
         _run_over_graphs(count, work, n_jobs)
         order = [types.type_of_mask[_mask_of(own, self.k)] for own in edges]
@@ -254,13 +266,14 @@ class GraphletCounter:
     def _drawn(self, batch: GraphBatch, n_jobs: int | None) -> Ints:
         """Count types of drawn sets of nodes, shape (n_graphs, n_types)."""
         found = np.empty((len(batch), len(self.types)), np.int64)
-        draws = (self.k, self.n_samples, graph_hashes(batch) ^ np.uint64(self.seed))
+        table, seeds = self.types.type_of_mask, graph_hashes(batch) ^ np.uint64(self.seed)
+        n_samples = self.n_samples or 0
 
         def draw(first: int, last: int) -> None:
             arrays = (batch.node_ptr, batch.indptr, batch.indices)
-            sample_graphlets(first, last, *arrays, self.types.type_of_mask, draws, found)
+            _core.sample_graphlets(first, last, *arrays, table, self.k, n_samples, seeds, found)
 
-        work = np.full(len(batch), 10 * (self.n_samples or 0)) + batch.node_counts
+        work = np.full(len(batch), 10 * n_samples) + batch.node_counts
         _run_over_graphs(draw, work, n_jobs)
         return found
 
@@ -273,7 +286,7 @@ class GraphletCounter:
 
         def draw(place: int, first: int, last: int) -> None:
             arrays = (batch.node_ptr, batch.indptr, batch.indices, self.types.type_of_mask)
-            sample_graphlet_pairs(first, last, *arrays, draws, found[place])
+            _core.sample_graphlet_pairs(first, last, *arrays, *draws, found[place])
 
         tasks = [(place, *own) for place, own in enumerate(ranges)]
         run_tasks(draw, tasks, [float(last - first) for first, last in ranges], n_jobs, "graphlets")

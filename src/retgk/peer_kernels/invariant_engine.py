@@ -5,13 +5,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Codes, Floats
 from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.validation import warn_of_unknown_labels
 from retgk.peer_kernels.graph_counts import GraphCounts
-from retgk.peer_kernels.neighbourhood_loops import fill_invariant_products
 from retgk.peer_kernels.node_invariants import NodeInvariants, NodeProfiles
 from retgk.peer_kernels.pair_engine import ColouredNodes, PairEngine, taken_offsets
 from retgk.peer_kernels.stored_colours import colour_values, restored_colours
@@ -72,9 +72,9 @@ class InvariantEngine(PairEngine):
         """Write the kernel of one graph with some others."""
         nodes = slice(columns.node_ptr[first], columns.node_ptr[last])
         kernel = rows.node_kernel(graph, columns, nodes, self.fitted_kernel)
-        own = (int(rows.node_ptr[graph]), tuple(rows.profiles))
-        others = ((first, last), columns.node_ptr, tuple(columns.profiles))
-        fill_invariant_products(kernel, *own, *others, out)
+        own = (int(rows.node_ptr[graph]), *rows.profiles)
+        others = (columns.node_ptr, *columns.profiles)
+        _core.fill_invariant_products(kernel, *own, first, last, *others, out)
 
     def state(self) -> FittedState:
         """Give nodes, their invariants, and the colours of the fitted graphs."""

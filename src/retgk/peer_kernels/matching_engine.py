@@ -1,16 +1,16 @@
 """Matchings of subgraphs, weighted by kernels of attributes of nodes or of weights of edges."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Codes, Floats, Ints
 from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import offsets
-from retgk.peer_kernels.matching_loops import fill_matchings
 from retgk.peer_kernels.pair_engine import ColouredNodes, PairEngine, taken_offsets
 from retgk.peer_kernels.subgraph_types import FoundSubgraphs, SubgraphTypes
 from retgk.runtime.memory import check_room
@@ -55,10 +55,10 @@ class MatchedGraphs(ColouredNodes):
     sizes: Ints
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
+    def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Codes, Ints, Codes, Floats]:
         """The arrays, for compiled loops."""
         edges = (self.indptr, self.indices, self.edge_weights)
-        return self.node_ptr, self.ptr, self.columns, self.set_ptr, self.nodes, edges
+        return self.node_ptr, self.ptr, self.columns, self.set_ptr, self.nodes, *edges
 
 
 @dataclass
@@ -119,17 +119,9 @@ class MatchingEngine(PairEngine):
         nodes = slice(columns.node_ptr[first], columns.node_ptr[last])
         kernel = rows.node_kernel(graph, columns, nodes, self.fitted_kernel)
         matchings = self.types.matchings
-        fill_matchings(
-            kernel,
-            graph,
-            rows.arrays,
-            (first, last),
-            columns.arrays,
-            rows.orders,
-            rows.sizes,
-            (matchings.size_weights, matchings.width),
-            out,
-        )
+        types = (*rows.orders, rows.sizes, matchings.size_weights)
+        graphs = (graph, *rows.arrays, first, last, *columns.arrays)
+        _core.fill_matchings(kernel, *graphs, *types, matchings.width, out)
 
     def state(self) -> FittedState:
         """Give subgraphs of the fitted graphs, and their types."""

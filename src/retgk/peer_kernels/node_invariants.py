@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk import _core
 from retgk.array_types import Codes, Floats, Ints
 from retgk.engine.fitted_state import FittedState
 from retgk.engine.label_levels import LabelLevels
@@ -15,7 +16,6 @@ from retgk.graphs.batch import GraphBatch, trusted_batch
 from retgk.graphs.edge_labels import EdgeLabels
 from retgk.graphs.ragged import chunks, offsets
 from retgk.graphs.slicing import FlatGraphs
-from retgk.peer_kernels.neighbourhood_loops import count_neighbourhoods, fill_neighbourhoods
 from retgk.refinement.label_refinement import MAX_ROUNDS, LabelRefinement
 from retgk.runtime.memory import check_room
 from retgk.runtime.parallel import run_tasks
@@ -151,10 +151,10 @@ def _neighbourhoods(
     sizes, n_entries = np.empty(batch.n_nodes, np.int64), np.empty(batch.n_nodes, np.int64)
     ranges = list(chunks(batch.node_ptr, _TASK_NODES))
     costs = [float(batch.node_ptr[last] - batch.node_ptr[first]) for first, last in ranges]
-    rows = (batch.indptr, batch.indices)
+    graph = (batch.node_ptr, batch.indptr, batch.indices)
 
     def count(first: int, last: int) -> None:
-        count_neighbourhoods(first, last, batch.node_ptr, *rows, radius, sizes, n_entries)
+        _core.count_neighbourhoods(first, last, *graph, radius, sizes, n_entries)
 
     run_tasks(count, ranges, costs, n_jobs, "neighbourhoods")
     ptrs = offsets(sizes), offsets(n_entries)
@@ -168,8 +168,8 @@ def _neighbourhoods(
     indices, entries = np.empty(total, np.int32), np.empty(total, np.int64)
 
     def fill(first: int, last: int) -> None:
-        arrays = (members, indptr, indices, entries)
-        fill_neighbourhoods(first, last, batch.node_ptr, rows, radius, ptrs, arrays)
+        span = (first, last, *graph, radius, *ptrs)
+        _core.fill_neighbourhoods(*span, members, indptr, indices, entries)
 
     run_tasks(fill, ranges, costs, n_jobs, "neighbourhoods")
     edges = None

@@ -4,15 +4,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Codes, Floats, Ints
 from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import chunks, offsets
 from retgk.graphs.validation import warn_of_unknown_labels
-from retgk.peer_kernels.count_loops import number_keys
 from retgk.peer_kernels.graph_counts import GraphCounts
-from retgk.peer_kernels.path_loops import count_paths
 from retgk.peer_kernels.stored_colours import colour_values, restored_colours
 from retgk.refinement.first_colours import FirstColours, Start
 from retgk.runtime.parallel import run_tasks
@@ -51,7 +50,7 @@ class PathCounter:
         bits = _bits_of(len(self.first.names))
         ptr, keys, counts, self.lengths = self._found(batch, codes, bits, n_jobs)
         numbers = np.empty(len(keys), np.int32)
-        self.keys = number_keys(np.empty(0, np.int64), keys, numbers)
+        self.keys = _core.number_keys(np.empty(0, np.int64), keys, numbers)
         return GraphCounts(ptr, numbers, counts, len(self.keys))
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
@@ -63,14 +62,15 @@ class PathCounter:
         bits = _bits_of(max(n_known, int(codes.max(initial=0)) + 1))
         ptr, keys, counts, _ = self._found(batch, codes, bits, n_jobs)
         numbers = np.empty(len(keys), np.int32)
-        number_keys(_with_bits(self.keys, _bits_of(n_known), bits), keys, numbers)
+        _core.number_keys(_with_bits(self.keys, _bits_of(n_known), bits), keys, numbers)
         return GraphCounts(ptr, numbers, counts, len(self.keys))
 
     def _found(
         self, batch: GraphBatch, colours: Codes, bits: int, n_jobs: int | None
     ) -> tuple[Ints, Ints, Floats, Floats]:
         """Keys and counts of every graph, and all lengths: those that were known come first."""
-        graph = (batch.indptr, batch.indices, batch.weights if batch.is_weighted else np.empty(0))
+        weights = batch.weights if batch.is_weighted else np.empty(0)
+        graph = (batch.node_ptr, batch.indptr, batch.indices, weights)
         sizes = np.empty(len(batch), np.int64)
         costs = search_costs(batch)
         ranges = list(chunks(offsets(costs), _TASK_COST))
@@ -78,8 +78,7 @@ class PathCounter:
         parts: list[tuple[Ints, Floats, Floats]] = [_NOTHING] * max(len(ranges), 1)
 
         def work(task: int, first: int, last: int) -> None:
-            span = (first, last, batch.node_ptr, graph)
-            parts[task] = count_paths(*span, colours, bits, batch.is_weighted, sizes)
+            parts[task] = _core.count_paths(first, last, *graph, colours, bits, sizes)
 
         tasks = [(task, *span) for task, span in enumerate(ranges)]
         of_tasks = [float(costs[first:last].sum()) for first, last in ranges]

@@ -1,15 +1,14 @@
 """The subgraph matching kernel."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from retgk.array_types import Floats
-from retgk.engine.exact.node_points import check_node_kernel
 from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError
-from retgk.kernels.node_kernels import Bridge, NodeKernel
+from retgk.kernels.node_kernels import Bridge, NodeKernel, check_kernel_class
 from retgk.peer_kernels.count_engine import CountEngine, is_of_counts
 from retgk.peer_kernels.matching_engine import MatchingEngine
 from retgk.peer_kernels.matchings import MAX_SUBGRAPH, Matchings
@@ -125,8 +124,9 @@ class SubgraphMatchingKernel(PeerKernel):
         kernel = self.attribute_kernel
         if kernel is None and not types.matchings.width:
             return CountEngine(SubgraphCounter(self.start, types), "products", self.normalize)
-        if kernel is not None and not isinstance(kernel, Bridge):
-            check_node_kernel(kernel, "attribute_kernel")
+        if kernel is not None:
+            rule = "a Bridge, Laplacian, Gaussian or Polynomial kernel, such as Bridge()"
+            check_kernel_class(kernel, "attribute_kernel", (Bridge, *get_args(NodeKernel)), rule)
         return MatchingEngine(kernel, self.start, self.normalize, self.random_state, types=types)
 
     def stored_engine(self, state: FittedState) -> PeerEngine:
@@ -141,10 +141,8 @@ class SubgraphMatchingKernel(PeerKernel):
         if not isinstance(self.connected, bool | np.bool_):
             raise InvalidInputError(f"connected must be True or False, got {self.connected!r}")
         edge_kernel = self.edge_kernel
-        if not (edge_kernel is None or edge_kernel == "labels" or isinstance(edge_kernel, Bridge)):
-            raise InvalidInputError(
-                f"edge_kernel must be 'labels', a Bridge or None, got {edge_kernel!r}"
-            )
+        if not (edge_kernel is None or edge_kernel == "labels"):
+            check_kernel_class(edge_kernel, "edge_kernel", (Bridge,), "'labels', a Bridge or None")
         width = float(edge_kernel.width) if isinstance(edge_kernel, Bridge) else 0.0
         weights = _checked_weights(self.size_weights, k)
         return Matchings(k, bool(self.connected), edge_kernel is not None, weights, width)

@@ -2,12 +2,11 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Codes, Floats, Ints
 from retgk.engine.fitted_state import FittedState
 from retgk.errors import InvalidInputError, Remedy
@@ -15,7 +14,6 @@ from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import chunks, first_of_run, offsets
 from retgk.graphs.slicing import read_only
 from retgk.peer_kernels.matchings import MAX_SUBGRAPH, Matchings, restored_matchings
-from retgk.peer_kernels.subgraph_loops import count_subgraph_types, fill_automorphisms
 from retgk.refinement.label_refinement import known_edge_codes
 from retgk.runtime.memory import available_bytes
 from retgk.runtime.parallel import n_threads, run_tasks
@@ -26,7 +24,7 @@ _TASK_COST = 1 << 22
 _MOST_ORDERS = 120  # of five nodes
 _MOST_SUBGRAPHS = 1e9  # of a graph, which is one compiled call: nothing stops it but its end
 _PER_MINUTE = 1e8  # measured
-_BYTES_OF_ROW = 128  # 40 with its part of a hash table, three times while a table grows
+_BYTES_OF_ROW = 128  # 32 and its part of a hash table, three times while they grow
 
 _Part = tuple[Ints, Ints, Ints, Codes]
 """Types, types of graphs, how often they have them, and sets of nodes with their types."""
@@ -133,7 +131,8 @@ class SubgraphTypes:
     ) -> tuple[Ints, list[_Part]]:
         """Number of entries of every graph, and what every task found."""
         k, connected = self.matchings.k, self.matchings.connected
-        graph, most = (batch.indptr, batch.indices, edges), _room_for_rows(n_threads(n_jobs))
+        graph = (batch.node_ptr, batch.indptr, batch.indices, edges, codes)
+        most = _room_for_rows(n_threads(n_jobs))
         costs = _steps(batch, k, connected)
         ranges = list(chunks(offsets(costs), _TASK_COST))
         sizes = np.zeros(len(batch), np.int64)
@@ -141,10 +140,11 @@ class SubgraphTypes:
         parts: list[_Part] = [_nothing(k)] * max(len(ranges), 1)
 
         def work(place: int, first: int, last: int) -> None:
-            how = (k, *self.bits, connected, keeps, most - sum(len(part[1]) for part in parts))
-            parts[place] = count_subgraph_types(
-                first, last, batch.node_ptr, graph, codes, how, _orders(), sizes
+            room = most - sum(len(part[1]) for part in parts)
+            types, kinds, counts, sets = _core.count_subgraph_types(
+                first, last, *graph, k, *self.bits, connected, keeps, room, sizes
             )
+            parts[place] = types.reshape(-1, 3), kinds, counts, sets.reshape(-1, 1 + k)
             self._check_room(sizes[first:last], first)
 
         tasks = [(place, *own) for place, own in enumerate(ranges)]
@@ -163,7 +163,7 @@ class SubgraphTypes:
         """Orders of nodes that leave each type as it is, and where those of each begin."""
         ptr = offsets(types[:, 2])
         found = np.zeros((int(ptr[-1]), MAX_SUBGRAPH), np.int32)
-        fill_automorphisms(types, self.bits, _orders(), ptr, found)
+        _core.fill_automorphisms(types, *self.bits, ptr, found)
         return ptr, found
 
     def _check_room(self, sizes: Ints, first: int) -> None:
@@ -258,19 +258,6 @@ def _room_for_rows(n_tasks: int) -> int:
     """Rows of tables that each of so many tasks has room for."""
     available = available_bytes()
     return np.iinfo(np.int64).max if available is None else available // (_BYTES_OF_ROW * n_tasks)
-
-
-@cache
-def _orders() -> tuple[Codes, Ints]:
-    """All orders of 0, 1, 2, .. nodes, and where those of each size begin."""
-    sizes = range(MAX_SUBGRAPH + 1)
-    rows = [
-        [*order, *[0] * (MAX_SUBGRAPH - size)]
-        for size in sizes
-        for order in permutations(range(size))
-    ]
-    n_orders = [sum(1 for _ in permutations(range(size))) for size in sizes]
-    return np.array(rows, np.int32), offsets(n_orders)
 
 
 def _with_known(known: Ints, found: Ints) -> tuple[Ints, Ints]:

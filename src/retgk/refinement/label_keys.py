@@ -7,26 +7,33 @@ different ones share a key with probability 2^-64 a pair.
 """
 
 import hashlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from datetime import UTC, date, datetime
+from enum import Enum
+from numbers import Complex, Number
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk import _core
 from retgk.array_types import Ints
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.labels import plain_label
 from retgk.graphs.ragged import BLOCK_ENTRIES, chunks
-from retgk.refinement.neighbourhoods import fill_keys
 from retgk.runtime.parallel import run_tasks
 
 __all__ = ["Keys", "colour_keys", "keys_of_names"]
 
 Keys = NDArray[np.uint64]
 
+_DECIMAL_BITS = 1 << 11
+
 
 def keys_of_names(names: Sequence[Hashable], seed: int) -> Keys:
     """
-    Give a key for each label; equal labels, such as 1 and 1.0, have equal keys.
+    Give a key for each label: equal ones for equal labels, such as 1 and 1.0, and for no others.
 
     Examples
     --------
@@ -35,20 +42,66 @@ def keys_of_names(names: Sequence[Hashable], seed: int) -> Keys:
     """
     secret = int(seed).to_bytes(8, "little")
     digests = (
-        hashlib.blake2b(_text(name).encode(), digest_size=8, key=secret).digest() for name in names
+        hashlib.blake2b(_bytes(plain_label(name)), digest_size=8, key=secret).digest()
+        for name in names
     )
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
-def _text(name: Any) -> str:
-    """Write a label such that equal ones have equal texts, in every process."""
-    if isinstance(name, bool | int | float) and name == int(name or 0):
-        return repr(int(name))
-    if isinstance(name, frozenset):
-        return f"frozenset({sorted(map(_text, name))})"
-    if isinstance(name, tuple):
-        return f"({', '.join(map(_text, name))})"
-    return repr(name)
+def _bytes(label: Any) -> bytes:
+    """
+    Write a label such that equal ones have equal bytes, in every process, and others do not.
+
+    How the bytes begin says what the label is. No `repr` takes part: it tells equal numbers of
+    two types apart, and what it escapes in a text depends on the version of Python.
+    """
+    for kind, write in _WRITERS:
+        if isinstance(label, kind):
+            return write(label)
+    raise InvalidInputError(
+        f"the label {label!r:.80} is of type {type(label).__name__}, of which no key is known that "
+        "is the same in every process; use numbers, text or tuples of these as labels"
+    )
+
+
+def _listed(items: Iterable[bytes]) -> bytes:
+    """Join items, each after its length, so that no two lists have the same bytes."""
+    return b"".join(b"%d:%b" % (len(item), item) for item in items)
+
+
+def _number(value: Any) -> str:
+    """Write the value of a number, whatever its type: all digits of a fraction in lowest terms."""
+    if isinstance(value, Complex) and value.imag:
+        return f"j{_number(value.real)},{_number(value.imag)}"
+    value = value.real
+    try:
+        ratio = value.as_integer_ratio()
+    except OverflowError:
+        return "inf" if value > 0 else "-inf"
+    # hexadecimal from where Python refuses to write so many decimals
+    top, bottom = (str(n) if n.bit_length() < _DECIMAL_BITS else hex(n) for n in ratio)
+    return top if ratio[1] == 1 else f"{top}/{bottom}"
+
+
+def _member(label: Enum) -> str:
+    return f"<{type(label).__module__}.{type(label).__qualname__}.{label.name}>"
+
+
+def _moment(label: datetime) -> str:
+    return f"t{label.astimezone(UTC) if label.tzinfo else label}"
+
+
+_WRITERS: tuple[tuple[type, Callable[[Any], bytes]], ...] = (
+    (type(None), lambda _: b"None"),
+    (str, lambda text: b"'" + text.encode("utf-8", "surrogatepass") + b"'"),
+    (bytes, lambda label: b"b'" + label + b"'"),
+    (Number, lambda number: _number(number).encode()),
+    (tuple, lambda parts: b"(" + _listed(map(_bytes, parts)) + b")"),
+    (frozenset, lambda parts: b"{" + _listed(sorted(map(_bytes, parts))) + b"}"),
+    (Enum, lambda label: _member(label).encode()),
+    (datetime, lambda label: _moment(label).encode()),
+    (date, lambda label: f"d{label}".encode()),
+)
 
 
 def colour_keys(
@@ -66,7 +119,7 @@ def colour_keys(
         before, after = found[-1], np.empty(batch.n_nodes, np.uint64)
 
         def work(first: int, last: int, before: Keys = before, after: Keys = after) -> None:
-            fill_keys((first, last, *arrays), before, edge_keys, after)
+            _core.fill_keys(first, last, *arrays, before, edge_keys, after)
 
         run_tasks(work, ranges, costs, n_jobs, "neighbourhoods")
         found.append(after)

@@ -2,35 +2,31 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk import _core
 from retgk.array_types import Codes, Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.labels import recode
-from retgk.graphs.ragged import BLOCK_ENTRIES, chunks, compact
-from retgk.graphs.slicing import read_only
-from retgk.refinement.neighbourhoods import (
-    EDGE_BITS,
-    Rows,
-    fill_rows,
-    hash_rows,
-    number_rows,
-    rows_at,
-)
+from retgk.graphs.ragged import BLOCK_ENTRIES, chunks, compact, offsets
 from retgk.runtime.parallel import run_tasks
 
 __all__ = [
     "MAX_ROUNDS",
     "LabelRefinement",
     "NeighbourhoodTable",
+    "Rows",
     "check_edges_alike",
     "check_rounds",
     "known_edge_codes",
 ]
+
+EDGE_BITS = _core.EDGE_BITS
+"""Bits of an entry of a row that hold the edge label; the others hold the colour."""
 
 _EDGE_MASK = (1 << EDGE_BITS) - 1
 
@@ -45,6 +41,29 @@ def check_rounds(depth: Any) -> None:
         raise InvalidInputError(
             f"depth must be a whole number between 0 and {MAX_ROUNDS}, got {depth!r}"
         )
+
+
+class Rows(NamedTuple):
+    """Rows of many nodes, one after the other."""
+
+    own: Ints
+    """Own colour, shape (n_rows,)."""
+    ptr: Ints
+    """First entry of every row, shape (n_rows + 1,)."""
+    entries: Ints
+    """Colours of the neighbours and labels of the edges to them, in order in each row."""
+
+    @classmethod
+    def none(cls) -> "Rows":
+        """No rows at all."""
+        return cls(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
+
+    def at(self, places: Ints) -> "Rows":
+        """Some of the rows."""
+        ptr = offsets(self.ptr[places + 1] - self.ptr[places])
+        entries = np.empty(ptr[-1], np.int64)
+        _core.copy_entries(self.ptr, self.entries, places, entries)
+        return Rows(self.own[places], ptr, entries)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,20 +214,16 @@ def _refined(
     the system about as long as the rows themselves.
     """
     hashes = np.empty(batch.n_nodes, np.uint64)
-    # read-only in any case, so that one type is compiled
-    edge_codes = read_only(edges if batch.has_edge_labels else np.empty(0, np.int32))
+    edge_codes = edges if batch.has_edge_labels else np.empty(0, np.int32)
     ranges = list(chunks(batch.indptr[batch.node_ptr], BLOCK_ENTRIES, 1 << 14))
     arrays = (batch.node_ptr, batch.indptr, batch.indices)
 
     def work(first: int, last: int) -> None:
-        fill_rows((first, last, *arrays), colours, edge_codes, entries, hashes)
+        _core.fill_rows(first, last, *arrays, colours, edge_codes, entries, hashes)
 
     costs = [float(batch.node_ptr[last] - batch.node_ptr[first]) for first, last in ranges]
     run_tasks(work, ranges, costs, n_jobs, "neighbourhoods")
     rows = Rows(colours, batch.indptr, entries)
     numbers, firsts = np.empty(batch.n_nodes, np.int64), np.empty(batch.n_nodes, np.int64)
-    seen, seen_hashes = known.rows, np.empty(len(known), np.uint64)
-    hash_rows(*seen, seen_hashes)
-    n_new = number_rows(tuple(seen), seen_hashes, tuple(rows), hashes, numbers, firsts)
-    new = rows_at(rows, firsts[:n_new])
-    return numbers, NeighbourhoodTable.of_rows(new, batch.has_edge_labels)
+    n_new = _core.number_rows(*known.rows, *rows, hashes, numbers, firsts)
+    return numbers, NeighbourhoodTable.of_rows(rows.at(firsts[:n_new]), batch.has_edge_labels)

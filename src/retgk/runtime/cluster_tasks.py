@@ -4,6 +4,9 @@ Tasks on the workers of a dask cluster, with their results in order.
 What all tasks share is sent to the workers once. Few tasks are under way at a time, so that neither
 the scheduler nor this process holds many results. dask repeats what a lost worker was doing. What
 it cannot is done here: data that was sent is sent again if no worker is left that has it.
+
+Workers come and go, so every task carries the version of the code that it is for, and a worker with
+another one refuses it.
 """
 
 import os
@@ -13,6 +16,8 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import nullcontext, suppress
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from retgk import __version__
@@ -20,6 +25,7 @@ from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.parallel import most_threads, single_threaded_blas
 from retgk.runtime.progress import no_progress
+from retgk.runtime.record_files import modules_digest
 
 __all__ = ["check_client", "results_in_order"]
 
@@ -115,9 +121,8 @@ class _ClusterRun:
             self._send()
         threads = self._threads() or [1]
         per_task = max(1, min(*threads, sum(threads) // len(self._tasks)))
-        return self._client.submit(
-            _run, self._function, self._sent, task, per_task, pure=False, key=self._key()
-        )
+        what = (_own_version(), self._function, self._sent, task, per_task)
+        return self._client.submit(_run, *what, pure=False, key=self._key())
 
     def _key(self) -> str:
         """Name of a task on the dashboard."""
@@ -133,6 +138,7 @@ class _ClusterRun:
                 return
             except Exception as error:  # whatever the scheduler met with as it sent
                 self._check_scheduler(error)
+                _check_versions(self._client)
                 last = error
         raise ConnectionError(_UNSTABLE) from last
 
@@ -145,6 +151,10 @@ class _ClusterRun:
             except (CancelledError, self._distributed.KilledWorker) as error:
                 self._check_scheduler(error)
                 last = error
+            except Exception:
+                if future.status == "error":  # of the task; another retgk may lack what it names
+                    _check_versions(self._client)
+                raise
             else:
                 self._running.popleft()
                 return result
@@ -179,8 +189,13 @@ class _ClusterRun:
         self._threads()
 
 
-def _run(function: Callable[..., Any], shared: Any, task: Task, n_threads: int) -> Any:
-    """Do a task on a worker, with its share of the threads."""
+def _run(
+    version: str, function: Callable[..., Any], shared: Any, task: Task, n_threads: int
+) -> Any:
+    """Do a task on a worker of the same version, with its share of the threads."""
+    if version != _own_version():
+        worker = optional_module("distributed", "dask").get_worker().address
+        raise _other_version(worker, _own_version(), version)
     blas = single_threaded_blas() if n_threads == 1 else nullcontext()
     with most_threads(n_threads), blas, no_progress():
         return function(shared, *task)
@@ -207,14 +222,19 @@ def _check_versions(client: Any) -> None:
     for worker, version in found.items():
         if isinstance(version, OSError):  # gone meanwhile
             continue
-        if version != __version__:
+        if version != _own_version():
             what = f"cannot import it ({version})" if isinstance(version, Exception) else version
-            raise InvalidInputError(
-                f"the worker {worker} has another retgk than this process, which has "
-                f"{__version__}: {what}",
-                Remedy("same_version", "install the same version on all of them"),
-            )
+            raise _other_version(worker, what, _own_version())
 
 
+def _other_version(worker: str, found: str, wanted: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"the worker {worker} has another retgk than the client, which has {wanted}: {found}",
+        Remedy("same_version", "install the same version on all of them"),
+    )
+
+
+@cache
 def _own_version() -> str:
-    return __version__
+    """Version and digest of the code here: many states of the code share a version number."""
+    return f"{__version__} (code {modules_digest(Path(__file__).parents[1])})"

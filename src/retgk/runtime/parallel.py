@@ -19,10 +19,9 @@ from threading import Lock, RLock, get_ident
 from typing import Any
 
 from retgk.errors import InvalidInputError
-from retgk.runtime.progress import is_progress_wanted, progress_bar
+from retgk.runtime.progress import progress_bar
 
 __all__ = [
-    "announce_compiling",
     "is_worker",
     "most_threads",
     "n_threads",
@@ -130,7 +129,6 @@ def run_tasks(
         Text of a progress bar of its own; or, where the tasks are part of larger work, a function
         to call with the cost of each.
     """
-    announce_compiling()
     order = sorted(range(len(tasks)), key=lambda task: -costs[task])
     bar: AbstractContextManager[Callable[[float], None]] = (
         progress_bar(progress, float(sum(costs)))
@@ -203,51 +201,6 @@ class _Pool:
 _POOL = _Pool()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_POOL.forget)
-
-
-class _CompilingNote:
-    """Line on the terminal when numba first compiles a function of this package."""
-
-    TEXT = "retgk: compiling code for this machine, which happens once and takes a while"
-
-    def __init__(self) -> None:
-        self.is_wanted = self.is_printed = self.is_listening = False
-
-    def listen(self) -> None:
-        """Hear of compilations; numba tells of code that it loads from its cache elsewhere."""
-        from numba.core import event
-
-        def print_once(found: Any) -> None:
-            module = found.data["dispatcher"].py_func.__module__
-            is_ours = module.partition(".")[0] == "retgk"
-            if self.is_wanted and not self.is_printed and is_ours and is_progress_wanted():
-                self.is_printed = True
-                print(self.TEXT, file=sys.stderr, flush=True)
-
-        class Listener(event.Listener):  # type: ignore[misc]
-            on_start = staticmethod(print_once)
-            on_end = staticmethod(lambda _: None)
-
-        event.register("numba:compile", Listener())
-        self.is_listening = True
-
-
-_COMPILING_NOTE = _CompilingNote()
-
-
-def announce_compiling() -> None:
-    """
-    Make numba's next compilation of a function of this package print a line, once per process.
-
-    It is printed on terminals only, and neither in workers of joblib nor where progress is
-    switched off. Call this before compiled functions; numba is not imported for it.
-    """
-    note = _COMPILING_NOTE
-    if note.is_printed or "numba.core.event" not in sys.modules:
-        return
-    note.is_wanted = is_progress_wanted() and not is_worker()
-    if note.is_wanted and not note.is_listening:
-        note.listen()
 
 
 class _BlasLimit:

@@ -9,9 +9,10 @@ import gzip
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from errno import ENOSPC
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,15 @@ from retgk.errors import InvalidInputError
 from retgk.runtime.file_locks import lock_at_once
 from retgk.runtime.storage import file_to_write, naming_errors
 
-__all__ = ["FORMAT", "Record", "RecordWriter", "key_of", "read_records", "record_writer"]
+__all__ = [
+    "FORMAT",
+    "Record",
+    "RecordWriter",
+    "key_of",
+    "modules_digest",
+    "read_records",
+    "record_writer",
+]
 
 FORMAT = 1
 """Version of the form of a record; readers refuse what they do not know."""
@@ -34,6 +43,23 @@ def key_of(what: Mapping[str, Any]) -> str:
     """Short name of a mapping that depends on its content, not on its order."""
     text = json.dumps(what, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def modules_digest(package: Path, left_out: Sequence[str] = ()) -> str:
+    """
+    Digest of the C++ sources, and of names and texts of the modules of a package.
+
+    Modules with names of some patterns are left out, and what only the build of `_core` runs.
+    """
+    from retgk import _core
+
+    left_out = (*left_out, "_core/*")
+    digest = hashlib.sha256(_core.SOURCE_DIGEST.encode())
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package).as_posix()
+        if not any(fnmatch(name, pattern) for pattern in left_out):
+            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
 
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:

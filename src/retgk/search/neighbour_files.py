@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from retgk import _core
 from retgk.errors import InvalidInputError
-from retgk.runtime.compiling import njit
 
 __all__ = ["check_neighbour_file"]
 
@@ -72,7 +72,7 @@ def check_neighbour_file(path: Path, shape: tuple[int, int], kind: str, connecti
     ends = np.cumsum(sizes)
     if nodes_at + ends[-1] != len(content):
         raise _not_a_graph(path, "its size is not that of its nodes")
-    bad = _first_bad_node(content[nodes_at:], ends - sizes, levels, base, own)
+    bad = _core.first_bad_node(content[nodes_at:], ends - sizes, levels, base, own)
     if bad >= 0:
         raise _not_a_graph(path, f"node {bad} has neighbours that cannot be")
 
@@ -81,33 +81,3 @@ def _not_a_graph(path: Path, problem: str) -> InvalidInputError:
     return InvalidInputError(
         f"{path} is not the graph of neighbours of this index: {problem}; copy the index again"
     )
-
-
-@njit(cache=True, nogil=True)
-def _first_bad_node(content, starts, levels, base, own):
-    """First node with a wrong key, level or neighbour; -1 if all are as they must be."""
-    for node in range(len(levels)):
-        at = starts[node]
-        if _number(content, at, 8) != node or _number(content, at + 8, 2) != levels[node]:
-            return node
-        at += 10
-        for level in range(levels[node] + 1):
-            most = base if level == 0 else own
-            count = _number(content, at, 4)
-            if count > most:
-                return node
-            for place in range(count):
-                neighbour = _number(content, at + 4 + 4 * place, 4)
-                if neighbour >= len(levels) or levels[neighbour] < level:
-                    return node
-            at += 4 + 4 * most
-    return -1
-
-
-@njit(cache=True, nogil=True)
-def _number(content, at, n_bytes):
-    """Little-endian number; eight bytes above 2^63 become negative, and so equal no row."""
-    value = np.int64(0)
-    for place in range(n_bytes):
-        value |= np.int64(content[at + place]) << np.int64(8 * place)
-    return value

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk import _core
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, Remedy, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.ragged import gather_runs
 from retgk.runtime.parallel import n_threads
-from retgk.walks.half_powers import LANES
 from retgk.walks.twins import Quotients
 
 __all__ = [
@@ -154,7 +154,7 @@ def half_power_factor(
     targets = (np.arange(_SAMPLED_BLOCKS) + 0.5) / _SAMPLED_BLOCKS * cumulative[-1]
     factors = []
     for first in np.searchsorted(cumulative, targets):
-        block = slice(first, first + LANES)
+        block = slice(first, first + _core.LANES)
         own = rows[block][graphs[block] == graphs[first]]
         row = node_ptr[graphs[first]]
         matrix = slice(row, row + quotients.n_classes[graphs[first]])

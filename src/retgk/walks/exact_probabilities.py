@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Floats, Ints
 from retgk.graphs.batch import GraphBatch
-from retgk.runtime.compiling import njit
 from retgk.runtime.parallel import n_threads, run_tasks, single_threaded_blas
 from retgk.walks.exact_costs import (
     Costs,
@@ -20,8 +20,7 @@ from retgk.walks.exact_costs import (
     upper_bound,
     warn_of_time,
 )
-from retgk.walks.half_powers import LANES, fill_half_powers
-from retgk.walks.twins import Quotients, empty_quotients, merge_twins
+from retgk.walks.twins import Quotients, empty_quotients
 
 __all__ = ["exact_return_probabilities", "merge_all_twins", "published_return_probabilities"]
 
@@ -126,7 +125,7 @@ def _fill_part(
     cuts = np.searchsorted(graphs, _even_cuts(batch.node_ptr, n_threads(n_jobs), _NODES))
     arrays = (classes, leaders, quotients.multiplicity, quotients.residual)
     rows = [(*arrays, int(a), int(b), probabilities) for a, b in pairwise(cuts)]
-    run_tasks(_spread, rows, np.diff(cuts).tolist(), n_jobs, "spreading to twins")
+    run_tasks(_core.spread_to_twins, rows, np.diff(cuts).tolist(), n_jobs, "spreading to twins")
 
 
 def _class_starts(
@@ -153,9 +152,9 @@ def merge_all_twins(batch: GraphBatch, self_loop: float, n_jobs: int | None) -> 
     work = batch.indptr[batch.node_ptr] + batch.node_ptr
     cuts = _even_cuts(work, n_threads(n_jobs), _ENTRIES)
     tasks = [
-        (arrays, self_loop, int(first), int(last), quotients) for first, last in pairwise(cuts)
+        (*arrays, self_loop, int(first), int(last), *quotients) for first, last in pairwise(cuts)
     ]
-    run_tasks(merge_twins, tasks, np.diff(work[cuts]).tolist(), n_jobs, "merging twins")
+    run_tasks(_core.merge_twins, tasks, np.diff(work[cuts]).tolist(), n_jobs, "merging twins")
     return quotients
 
 
@@ -211,7 +210,7 @@ def _works(
         work.costs.append(float(costs.spectral[graph]))
     sparse = np.flatnonzero(~costs.is_dense[graphs])
     for piece, cost in _balanced_pieces(graphs[sparse], costs.per_start, n_workers):
-        others.tasks.append(task(fill_half_powers, sparse[piece]))
+        others.tasks.append(task(_fill_sparse, sparse[piece]))
         others.costs.append(cost)
     return [work for work in (large, others) if work.tasks]
 
@@ -232,7 +231,7 @@ def _balanced_pieces(
     first_of_graph = np.flatnonzero(np.diff(graphs, prepend=-1))
     counts = np.diff(first_of_graph, append=len(graphs))
     rank = np.arange(len(graphs)) - np.repeat(first_of_graph, counts)
-    borders = np.append(np.flatnonzero(rank % LANES == 0), len(graphs))
+    borders = np.append(np.flatnonzero(rank % _core.LANES == 0), len(graphs))
     cumulative = np.append(0, np.cumsum(per_start[graphs]))[borders]
     cuts = _even_cuts(cumulative, n_workers, _NANOSECONDS)
     for first, last in pairwise(cuts):
@@ -259,10 +258,19 @@ def _normalized_adjacency(graph: GraphBatch, self_loop: float) -> Floats:
     return matrix * scale[:, None] * scale
 
 
-def _fill_dense(
-    node_ptr: Any, quotients: Quotients, starts: tuple[Any, ...], probabilities: Floats
+def _fill_sparse(
+    node_ptr: Any, quotients: Quotients, starts: tuple[Any, Any, Any], probabilities: Floats
 ) -> None:
-    """Write what `fill_half_powers` writes, for start nodes that all lie in one graph."""
+    """Write ``Bq^s(C, C)``, s = 1..S, of start nodes that are given as graph, row and target."""
+    q = quotients
+    matrices = (q.n_classes, q.diagonal, q.row_begin, q.row_end, q.columns, q.values)
+    _core.fill_half_powers(node_ptr, *matrices, *starts, probabilities)
+
+
+def _fill_dense(
+    node_ptr: Any, quotients: Quotients, starts: tuple[Any, Any, Any], probabilities: Floats
+) -> None:
+    """Write what `_fill_sparse` writes, for start nodes that all lie in one graph."""
     graphs, rows, targets = starts
     part = slice(node_ptr[graphs[0]], node_ptr[graphs[0]] + quotients.n_classes[graphs[0]])
     begin, end = quotients.row_begin[part], quotients.row_end[part]
@@ -274,23 +282,3 @@ def _fill_dense(
     ]
     matrix[np.diag_indices(n)] = quotients.diagonal[part]
     probabilities[targets] = _spectral_probabilities(matrix, probabilities.shape[1])[rows]
-
-
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
-def _spread(classes, leaders, multiplicity, residual, first, last, probabilities):
-    """Turn rows of quotients into those of nodes, and copy them to all twins."""
-    n_steps = probabilities.shape[1]
-    for row in range(first, last):
-        leader = leaders[row]
-        if leader != row:
-            for step in range(n_steps):
-                probabilities[row, step] = probabilities[leader, step]
-            continue
-        n_twins = multiplicity[classes[row]]
-        share, power = 1.0 / n_twins, 1.0
-        for step in range(n_steps):
-            value = probabilities[row, step]
-            if n_twins > 1:
-                power *= residual[classes[row]]
-                value = value * share + (1.0 - share) * power
-            probabilities[row, step] = min(max(value, 0.0), 1.0)

@@ -10,19 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.runtime.compiling import njit
 from retgk.runtime.parallel import n_threads, run_tasks
-from retgk.walks.random_walks import WalkTable, fill_collisions, fill_returns, walk_table
+from retgk.walks.random_walks import WalkTable, walk_table
 
 __all__ = ["ESTIMATORS", "estimated_return_probabilities"]
 
 
 ESTIMATORS: dict[str, Callable[..., None]] = {
-    "monte-carlo": fill_collisions,
-    "monte-carlo-returns": fill_returns,
+    "monte-carlo": _core.fill_collisions,
+    "monte-carlo-returns": _core.fill_returns,
 }
 _TASKS_PER_THREAD = 16
 _LONGEST_NANOSECONDS = 2e8
@@ -42,6 +42,7 @@ def estimated_return_probabilities(
     standard_error: float | None,
     with_errors: bool,
     seed: np.uint64,
+    copies_share: bool,
     n_jobs: int | None,
 ) -> tuple[Floats, Floats]:
     """
@@ -51,7 +52,7 @@ def estimated_return_probabilities(
     With `standard_error`, new and more walks are drawn from a node until none of its standard
     errors exceeds it. Errors have no rows if they are not wanted.
     """
-    table = walk_table(batch, self_loop, seed)
+    table = walk_table(batch, self_loop, seed, copies_share=copies_share)
     adaptive = standard_error is not None
     n_walks = max(n_walks, _LEAST_WALKS) if adaptive else n_walks
     errors = np.empty((len(nodes) * (with_errors or adaptive), n_steps))
@@ -102,12 +103,12 @@ class _Run(NamedTuple):
             (graphs[piece], starts[piece], estimates[piece], errors[piece]) for piece in pieces
         ]
         costs = [per_node * len(part[0]) for part in common]
-        tasks = [(self.table, g, s, walks, *results) for g, s, *results in common]
+        tasks = [(*self.table, g, s, *walks, *results) for g, s, *results in common]
         run_tasks(self.estimator, tasks, costs, self.n_jobs, "random walks")
-        if self.estimator is fill_collisions:  # for early steps meetings tell little
+        if self.estimator is _core.fill_collisions:  # for early steps meetings tell little
             budget = walks[1] * n_steps // 2
-            tasks = [(self.table, g, s, budget, *results) for g, s, *results in common]
-            run_tasks(_fill_first_steps, tasks, costs, self.n_jobs, "first steps")
+            tasks = [(*self.table, g, s, budget, *results) for g, s, *results in common]
+            run_tasks(_core.fill_first_steps, tasks, costs, self.n_jobs, "first steps")
 
 
 def _pieces(n_nodes: int, nanoseconds_per_node: float, n_workers: int) -> list[slice]:
@@ -116,93 +117,3 @@ def _pieces(n_nodes: int, nanoseconds_per_node: float, n_workers: int) -> list[s
     n_pieces = max(n_workers * _TASKS_PER_THREAD, int(total / _LONGEST_NANOSECONDS))
     cuts = np.linspace(0, n_nodes, min(n_nodes, n_pieces) + 1).astype(np.int64)
     return [slice(first, last) for first, last in pairwise(cuts)]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _fill_first_steps(table, graphs, starts, budget, estimates, errors):
-    """Write over the first two or, within a budget of visits, four steps of every row."""
-    largest = 0
-    for graph in graphs:
-        largest = max(largest, table.node_ptr[graph + 1] - table.node_ptr[graph])
-    mass = np.zeros(largest)
-    for row in range(len(starts)):
-        first = table.node_ptr[graphs[row]]
-        n_exact = _fill_row(table, first, starts[row], budget, mass, estimates[row])
-        if len(errors):
-            errors[row, :n_exact] = 0.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _fill_row(table, first, start, budget, mass, probabilities):
-    """
-    Write the first steps of one node; return how many.
-
-    `mass` is room for one number per node of the graph, all zero before and after. With
-    a_h(j) = P^h(i, j): ``P^2h(i, i) = sum_j a_h(j)^2 d_i / d_j``, and likewise for h against h - 1.
-    """
-    n_slots = _n_slots(table, first + start)
-    if n_slots == 0:  # nowhere to go: the walk stays
-        probabilities[:] = 1.0
-        return len(probabilities)
-    n_visits, returned, met = 0, 0.0, 0.0
-    for slot in range(n_slots):
-        j, share = _transition(table, first, start, slot)
-        n_visits += _n_slots(table, first + j)
-        returned += share if j == start else 0.0
-        mass[j] += share
-    for slot in range(n_slots):
-        j, share = _transition(table, first, start, slot)
-        met += share * mass[j] * table.inverse_degrees[first + j]
-    for slot in range(n_slots):
-        mass[_transition(table, first, start, slot)[0]] = 0.0
-    _write(probabilities, 0, returned, met * table.degrees[first + start])
-    if n_visits > budget:
-        return min(2, len(probabilities))
-    _fill_second_pair(table, first, start, mass, probabilities)
-    return min(4, len(probabilities))
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _fill_second_pair(table, first, start, mass, probabilities):
-    odd, even = 0.0, 0.0
-    n_slots = _n_slots(table, first + start)
-    for slot in range(n_slots):
-        j, share = _transition(table, first, start, slot)
-        for next_slot in range(_n_slots(table, first + j)):
-            k, next_share = _transition(table, first, j, next_slot)
-            mass[k] += share * next_share
-    for slot in range(n_slots):
-        j, share = _transition(table, first, start, slot)
-        odd += share * mass[j] * table.inverse_degrees[first + j]
-    for slot in range(n_slots):
-        j, _ = _transition(table, first, start, slot)
-        for next_slot in range(_n_slots(table, first + j)):
-            k, _ = _transition(table, first, j, next_slot)
-            even += mass[k] * mass[k] * table.inverse_degrees[first + k]
-            mass[k] = 0.0
-    degree = table.degrees[first + start]
-    _write(probabilities, 2, odd * degree, even * degree)
-
-
-@njit(cache=True, nogil=True)
-def _n_slots(table, row):
-    return table.indptr[row + 1] - table.indptr[row] + table.loops
-
-
-@njit(cache=True, nogil=True)
-def _transition(table, first, node, slot):
-    """Node that a slot leads to, and the probability of the slot."""
-    row = first + node
-    entry = table.indptr[row] + slot
-    if entry == table.indptr[row + 1]:
-        return np.int64(node), table.self_loop * table.inverse_degrees[row]
-    weight = table.weights[entry] if len(table.weights) else 1.0
-    return np.int64(table.indices[entry]), weight * table.inverse_degrees[row]
-
-
-@njit(cache=True, nogil=True)
-def _write(probabilities, step, odd, even):
-    if step < len(probabilities):
-        probabilities[step] = odd
-    if step + 1 < len(probabilities):
-        probabilities[step + 1] = even

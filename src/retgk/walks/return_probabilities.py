@@ -40,6 +40,8 @@ class Walks:
 
     The names are those of `return_probabilities`; only the Monte Carlo methods use `seed`. `nodes`,
     a number or share of nodes that are drawn to stand for their graph, is for `NodeFeatures`.
+    Without `copies_share`, graphs of a batch with the same arrays walk with random numbers of their
+    own, so that estimates of all graphs are independent; those of a graph then depend on its batch.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Walks:
     self_loop: SelfLoop = "mean"
     seed: int = 0
     nodes: float | None = None
+    copies_share: bool = True
 
     def __post_init__(self) -> None:
         check_walk_parameters(self.n_steps, self.method, self.n_walks, self.self_loop)
@@ -71,7 +74,7 @@ class Walks:
         """
         Return probabilities of some nodes, numbered over the batch, or of all: (n, n_steps).
 
-        The same bits as from `return_probabilities` with ``random_state=seed``.
+        The same bits as from `return_probabilities` with ``random_state=seed``, if copies share.
         """
         bits = seed_from(self.seed) if self.is_random else np.uint64(0)
         return self.estimates(batch, nodes, bits, n_jobs=n_jobs)[0]
@@ -106,6 +109,7 @@ class Walks:
             standard_error=standard_error,
             with_errors=with_errors,
             seed=bits ^ _WALKS,
+            copies_share=self.copies_share,
             n_jobs=n_jobs,
         )
 
@@ -257,7 +261,8 @@ def return_probabilities(
     Notes
     -----
     Monte Carlo estimates are unbiased before they are clipped to [0, 1], which can only bring
-    them closer to the truth. Graphs with the same arrays walk with the same random numbers.
+    them closer to the truth. Graphs with the same arrays walk with the same random numbers, except
+    in tests of populations, where estimates of all graphs must be independent.
 
     Examples
     --------

@@ -51,7 +51,7 @@ def sample_nodes(graphs: Any, nodes: float, *, random_state: Any = None) -> Ints
 
 def _sampled(batch: GraphBatch, nodes: Any, seed: np.uint64) -> Ints:
     counts = _counts(batch, nodes)
-    keys = node_keys(batch.node_ptr, graph_hashes(batch), seed)
+    keys = node_keys(batch, graph_hashes(batch), seed)
     graph = np.repeat(np.arange(len(batch)), batch.node_counts)
     rank = np.arange(batch.n_nodes) - batch.node_ptr[graph]
     drawn: Ints = np.lexsort((keys, graph))[rank < counts[graph]]

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import bsr_array
 
+from retgk import _core
 from retgk.array_types import Floats, Ints
 from retgk.engine.embedded.embedding_gram import embedding_products, squared_vector_norms
-from retgk.engine.embedded.fourier_means import write_row_dots
 from retgk.engine.node_features import NodeFeatures
 from retgk.graphs.ragged import chunks
 
@@ -90,7 +90,7 @@ class EmbeddedComparison:
         keys = _graph_of_block(self.vectors) * n_labels + self.vectors.indices
         places = _graph_of_block(nodes)
         blocks = np.searchsorted(keys, graphs[places] * n_labels + nodes.indices)
-        write_row_dots(nodes.data[:, 0], places, directions, blocks, values)
+        _core.write_row_dots(nodes.data[:, 0], places, directions, blocks, values)
 
 
 def _graph_of_block(vectors: bsr_array) -> Ints:

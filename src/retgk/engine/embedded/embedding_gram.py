@@ -1,19 +1,13 @@
 """Kernel matrices from vectors of graphs, without multiplying the zeros of absent labels."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from retgk import _core
 from retgk.array_types import Floats
-from retgk.engine.embedded.label_tiles import (
-    LabelledRows,
-    Panels,
-    empty_panels,
-    fill_panels,
-    fill_tile,
-)
 from retgk.errors import InvalidInputError, Remedy
 from retgk.kernels.graph_kernels import (
     ExponentialGraphKernel,
@@ -120,20 +114,52 @@ def _lower_products(x: Any, y: Any, n_jobs: int | None) -> Floats:
     labels = np.unique(found_x) if y is None else np.intersect1d(found_x, found_y)
     rows_x = _labelled_rows(x, dtype, found_x, labels)
     rows_y = rows_x if y is None else _labelled_rows(y, dtype, found_y, labels)
-    panels = _filled_panels(rows_y, n_jobs)
+    panels = _panels(rows_y, n_jobs)
     products = np.zeros(shape)
+
+    def add(i: int, j: int) -> None:
+        _core.add_label_products(*rows_x, *rows_y, *panels, i, j, y is None, products)
+
     tiles = _tiles(shape, y is None)
-    tasks = [(rows_x, rows_y, panels, tile, products) for tile in tiles]
     costs = [0.5 if y is None and i == j else 1.0 for i, j in tiles]
-    run_tasks(fill_tile, tasks, costs, n_jobs, "inner products")
+    run_tasks(add, tiles, costs, n_jobs, "inner products")
     return products
 
 
-def _filled_panels(rows: LabelledRows, n_jobs: int | None) -> Panels:
-    panels = empty_panels(rows)
-    counts = np.diff(rows.tile_ptr, axis=1).sum(axis=0)
-    tasks = [(rows, panels, j) for j in range(len(counts))]
-    run_tasks(fill_panels, tasks, counts.tolist(), n_jobs, "panels")
+class _LabelledRows(NamedTuple):
+    """Features of graphs, a row for each label that a graph has, and where to find them."""
+
+    features: NDArray[Any]
+    """Shape (n_rows, width)."""
+    rows: NDArray[np.int64]
+    """Rows sorted by label, and by graph within a label."""
+    graphs: NDArray[np.int64]
+    """Graph of each of these."""
+    tile_ptr: NDArray[np.int64]
+    """Where the rows of a label and a tile of graphs begin, shape (n_labels, n_tiles + 1)."""
+
+
+class _Panels(NamedTuple):
+    """The same rows as columns, in panels of as many as fill `_core.PANEL_BYTES`."""
+
+    values: NDArray[Any]
+    """Shape (n_panels, width, panel width)."""
+    ptr: NDArray[np.int64]
+    """First panel of a label and a tile, shape (n_labels, n_tiles)."""
+
+
+def _panels(x: _LabelledRows, n_jobs: int | None) -> _Panels:
+    width = _core.PANEL_BYTES // x.features.itemsize
+    counts = -(-np.diff(x.tile_ptr, axis=1) // width)
+    ptr = np.cumsum(counts).reshape(counts.shape) - counts
+    shape = (int(counts.sum()), x.features.shape[1], width)
+    panels = _Panels(np.empty(shape, x.features.dtype), ptr)
+
+    def fill(j: int) -> None:
+        _core.fill_label_panels(*x, j, *panels)
+
+    tasks = [(j,) for j in range(counts.shape[1])]
+    run_tasks(fill, tasks, counts.sum(axis=0).tolist(), n_jobs, "panels")
     return panels
 
 
@@ -180,11 +206,11 @@ def _replace_by_exponentials(
     matrix: Floats, kernel: ExponentialGraphKernel, norms: Floats, n_jobs: int | None
 ) -> None:
     """Do the same in one compiled pass."""
-    from retgk.kernels.exponentials import fill_symmetric_tile
 
     def fill(i: int, j: int) -> None:
         rows, columns = ((k * TILE, min((k + 1) * TILE, len(norms))) for k in (i, j))
-        fill_symmetric_tile(matrix, norms, float(kernel.gamma), float(kernel.p), rows, columns)
+        parameters = (float(kernel.gamma), float(kernel.p))
+        _core.fill_symmetric_tile(matrix, norms, *parameters, *rows, *columns)
 
     tasks = _tiles(matrix.shape, True)
     run_tasks(fill, tasks, [1.0] * len(tasks), n_jobs, "kernel values")
@@ -213,9 +239,7 @@ def _dtype_of(*vectors: Any) -> Any:
 def _features(vectors: Any, dtype: Any) -> NDArray[Any]:
     """Stored blocks, one under the other."""
     features = np.asarray(vectors) if _is_dense(vectors) else vectors.data[:, 0]
-    view = np.ascontiguousarray(features, dtype).view()
-    view.flags.writeable = False  # one type, compiled once
-    return view
+    return np.ascontiguousarray(features, dtype)
 
 
 def _graph_of_block(vectors: Any) -> NDArray[np.int64]:
@@ -225,7 +249,7 @@ def _graph_of_block(vectors: Any) -> NDArray[np.int64]:
 
 def _labelled_rows(
     vectors: Any, dtype: Any, found: NDArray[np.int64], labels: NDArray[np.int64]
-) -> LabelledRows:
+) -> _LabelledRows:
     """Sort the blocks of vectors by label, and by graph within a label."""
     rows = np.argsort(found, kind="stable")
     graphs, sorted_labels = _graph_of_block(vectors)[rows], found[rows]
@@ -234,7 +258,7 @@ def _labelled_rows(
     for own, label in zip(tile_ptr, labels, strict=True):
         begin, end = np.searchsorted(sorted_labels, [label, label + 1])
         own[:] = begin + np.searchsorted(graphs[begin:end], borders)
-    return LabelledRows(_features(vectors, dtype), rows, graphs, tile_ptr)
+    return _LabelledRows(_features(vectors, dtype), rows, graphs, tile_ptr)
 
 
 def squared_vector_norms(vectors: Any) -> Floats:

@@ -17,6 +17,7 @@ from retgk.kernels.node_kernels import (
     Gaussian,
     Laplacian,
     NodeKernel,
+    check_kernel_class,
 )
 from retgk.runtime.parallel import single_threaded_blas
 from retgk.runtime.seeds import generator_from, seed_from
@@ -68,11 +69,8 @@ class FourierMap:
 
 def check_fourier_kernel(kernel: Any, name: str) -> None:
     """Raise unless a kernel is one that Fourier features can approximate."""
-    if not isinstance(kernel, Gaussian | Laplacian):
-        raise InvalidInputError(
-            f"{name} must be Gaussian or Laplacian, the kernels that depend on x - y alone and so "
-            f"have frequencies; got {kernel!r}"
-        )
+    rule = "Gaussian or Laplacian, the kernels that depend on x - y alone and so have frequencies"
+    check_kernel_class(kernel, name, get_args(FourierKernel), rule)
 
 
 def fit_attribute_kernel(
@@ -150,6 +148,8 @@ def draw_fourier_map(
     """
     if draw not in get_args(Draw):
         raise InvalidInputError(f"frequencies must be one of {get_args(Draw)}, got {draw!r}")
+    for kernel, _ in factors:
+        check_fourier_kernel(kernel, "a factor")
     rng = generator_from(random_state)
     dimension = sum(width for _, width in factors)
     is_laplacian = [isinstance(kernel, Laplacian) for kernel, _ in factors]
@@ -160,8 +160,10 @@ def draw_fourier_map(
         if isinstance(kernel, Laplacian):
             root, roots = roots[:, :1], roots[:, 1:]
             own *= kernel.scale / np.abs(root)
-        else:
+        elif isinstance(kernel, Gaussian):
             own *= np.sqrt(2 * kernel.scale)
+        else:
+            raise TypeError(f"no frequencies are known of {kernel!r}")
         column += width
     return FourierMap(np.ascontiguousarray(normals.T), 2 * np.pi * turns)
 

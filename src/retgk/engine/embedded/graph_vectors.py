@@ -1,27 +1,20 @@
 """Vectors of graphs: means of Fourier features over nodes, one block for each label."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import bsr_array
 
+from retgk import _core
 from retgk.array_types import Floats, Ints
-from retgk.engine.embedded.distinct_nodes import LabelGroups, distinct_nodes, label_groups
 from retgk.engine.embedded.fourier_maps import FourierMap
-from retgk.engine.embedded.fourier_means import (
-    fill_joint_means,
-    fill_phase_means,
-    fill_phase_values,
-    fill_tensor_means,
-)
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.ragged import gather_runs, offsets
 from retgk.runtime.memory import check_room
 from retgk.runtime.parallel import n_threads, run_tasks
-from retgk.simd.panel_products import panels
 
 __all__ = [
     "CompiledMaps",
@@ -45,8 +38,39 @@ _TURN = 2 * np.pi
 def compiled_maps(maps: Sequence[FourierMap], dtype: Any) -> CompiledMaps:
     """Feature maps as the compiled code takes them: panels of phases and frequencies, in turns."""
     return tuple(
-        panels(np.vstack([fourier.phases, fourier.frequencies]) / _TURN, dtype) for fourier in maps
+        _panels(np.vstack([fourier.phases, fourier.frequencies]) / _TURN, dtype) for fourier in maps
     )
+
+
+def _panels(matrix: Floats, dtype: Any) -> NDArray[Any]:
+    """Cut the columns of a matrix into panels, padded by zeros: (n_panels, n_rows, width)."""
+    n_rows, n_columns = matrix.shape
+    width = _core.PANEL_BYTES // np.dtype(dtype).itemsize
+    padded = np.zeros((n_rows, -(-n_columns // width) * width), dtype)
+    padded[:, :n_columns] = matrix
+    return np.ascontiguousarray(padded.reshape(n_rows, -1, width).transpose(1, 0, 2))
+
+
+class _LabelGroups(NamedTuple):
+    """The pairs of a graph and a label that occur, sorted by both."""
+
+    ptr: Ints
+    """First group of every graph, shape (n_graphs + 1,)."""
+    labels: NDArray[np.int32]
+    """Label of every group."""
+    of_node: Ints
+    """Group of every node; -1 for nodes whose label is -1."""
+
+
+def _label_groups(
+    node_ptr: Ints, labels: NDArray[np.int32] | None, n_labels: int = 1
+) -> _LabelGroups:
+    """Groups of nodes of one graph and one label; without labels, all nodes of a graph are one."""
+    if labels is not None:
+        return _LabelGroups(*_core.label_groups(node_ptr, labels, n_labels))
+    n_graphs = len(node_ptr) - 1
+    of_node = np.repeat(np.arange(n_graphs), np.diff(node_ptr))
+    return _LabelGroups(np.arange(n_graphs + 1), np.zeros(n_graphs, np.int32), of_node)
 
 
 def graph_vectors(
@@ -86,20 +110,25 @@ def graph_vectors(
         One stored block, of shape (1, n_features), for each label that occurs in a graph.
     """
     _check_range(blocks, maps, compiled[0].dtype)
-    blocks = (_read_only(blocks[0]), _read_only(blocks[1]))  # one type, compiled once
+    probabilities, attributes = (np.ascontiguousarray(block) for block in blocks)
     shape = tuple(len(fourier.phases) for fourier in maps)
-    groups = label_groups(node_ptr, labels, n_labels)
+    groups = _label_groups(node_ptr, labels, n_labels)
     values = np.empty((len(groups.labels), *shape), compiled[0].dtype)
-    fill, fourier = (
-        (fill_joint_means, compiled[0]) if len(maps) == 1 else (fill_tensor_means, compiled)
-    )
+    no_keys = np.empty((int(node_ptr[-1]), 0), np.uint64)
+
+    def fill(first: int, last: int) -> None:
+        rows = (node_ptr, groups.ptr, groups.of_node, probabilities, attributes, no_keys)
+        distinct = _core.distinct_nodes(*rows, first, last)
+        points = (probabilities, attributes, compiled[0])
+        if len(maps) == 1:
+            _core.fill_joint_means(*distinct, *points, values)
+        else:
+            _core.fill_tensor_means(*distinct, *points, compiled[1], values)
+
     n_products = sum(fourier.size for fourier in compiled) + values[:1].size
     cuts = _cuts(node_ptr, n_products / _PRODUCTS_PER_NANOSECOND, n_threads(n_jobs))
-    tasks = [
-        (node_ptr, groups, blocks, int(first), int(last), fill, fourier, values)
-        for first, last in pairwise(cuts)
-    ]
-    run_tasks(_fill, tasks, np.diff(node_ptr[cuts]).tolist(), n_jobs, "embedding graphs")
+    tasks = [(int(first), int(last)) for first, last in pairwise(cuts)]
+    run_tasks(fill, tasks, np.diff(node_ptr[cuts]).tolist(), n_jobs, "embedding graphs")
     width = int(np.prod(shape))
     return bsr_array(
         (values.reshape(-1, 1, width), groups.labels, groups.ptr.astype(np.int32)),
@@ -121,21 +150,36 @@ def phase_vectors(
     """
     Vectors of fixed width: labels turn the phases of the features instead of having blocks.
 
-    `keys` and `shares` are as in `fill_phase_means`, and `width` is the number of features, cosines
-    and sines; the other parameters are those of `graph_vectors`. Every graph has one block.
+    ``sqrt(2 / D) sum_i w_i sum_h s_h cos(2 pi (t_i + q_h(i) / 4))`` with ``t_i = omega^T x_i + b``,
+    and after these the same of sines, as many or one less. Every graph has one block.
+
+    Parameters
+    ----------
+    keys : ndarray of uint64, shape (n_nodes, n_levels)
+        Keys of the labels of every level; the phases q are two bits of a hash of them each.
+    shares : ndarray of float64, shape (n_levels,)
+        The s: roots of the weights of the levels.
+    width : int
+        Number D of features, cosines and sines.
+    node_ptr, blocks, fourier, compiled, n_jobs
+        As in `graph_vectors`, with one map.
     """
     _check_range(blocks, [fourier], compiled[0].dtype)
-    blocks = (_read_only(blocks[0]), _read_only(blocks[1]))
-    keys, n_graphs = _read_only(keys), len(node_ptr) - 1
+    probabilities, attributes = (np.ascontiguousarray(block) for block in blocks)
+    keys, n_graphs = np.ascontiguousarray(keys), len(node_ptr) - 1
     values = np.empty((n_graphs, width), compiled[0].dtype)
+    groups = _label_groups(node_ptr, None)
+
+    def fill(first: int, last: int) -> None:
+        rows = (node_ptr, groups.ptr, groups.of_node, probabilities, attributes, keys)
+        distinct = _core.distinct_nodes(*rows, first, last)
+        points = (probabilities, attributes, compiled[0])
+        _core.fill_phase_means(*distinct, keys, shares, *points, values)
+
     cuts = _cuts(node_ptr, _phase_cost(compiled[0], width), n_threads(n_jobs))
-    groups = label_groups(node_ptr, None)
-    tasks = [
-        (node_ptr, groups, blocks, int(first), int(last), (keys, shares), compiled[0], values)
-        for first, last in pairwise(cuts)
-    ]
+    tasks = [(int(first), int(last)) for first, last in pairwise(cuts)]
     costs = np.diff(node_ptr[cuts]).tolist()
-    run_tasks(_fill_turned, tasks, costs, n_jobs, "embedding graphs")
+    run_tasks(fill, tasks, costs, n_jobs, "embedding graphs")
     ptr = np.arange(n_graphs + 1, dtype=np.int32)
     blocks_of = (values.reshape(-1, 1, width), np.zeros(n_graphs, np.int32), ptr)
     return bsr_array(blocks_of, shape=(n_graphs, width))
@@ -159,58 +203,25 @@ def phase_values(
     """
     graphs = np.repeat(np.arange(len(node_ptr) - 1), np.diff(node_ptr))
     _check_range(blocks, [fourier], directions.dtype)
-    blocks = (_read_only(blocks[0]), _read_only(blocks[1]))
-    keys, values = _read_only(keys), np.empty(len(graphs))
+    probabilities, attributes = (np.ascontiguousarray(block) for block in blocks)
+    keys, values = np.ascontiguousarray(keys), np.empty(len(graphs))
+    directions = np.ascontiguousarray(directions)
     compiled = compiled_maps([fourier], directions.dtype)[0]
+
+    def fill(first: int, last: int) -> None:
+        points = (probabilities, attributes, compiled, directions)
+        _core.fill_phase_values(first, last, keys, shares, *points, graphs, values)
+
     node_cost = _phase_cost(compiled, directions.shape[1])
     cuts = _cuts(np.arange(len(graphs) + 1), node_cost, n_threads(n_jobs))
-    tasks = [
-        ((int(first), int(last)), keys, shares, blocks, compiled, directions, graphs, values)
-        for first, last in pairwise(cuts)
-    ]
-    run_tasks(fill_phase_values, tasks, np.diff(cuts).tolist(), n_jobs, "values of nodes")
+    tasks = [(int(first), int(last)) for first, last in pairwise(cuts)]
+    run_tasks(fill, tasks, np.diff(cuts).tolist(), n_jobs, "values of nodes")
     return values
 
 
 def _phase_cost(compiled: NDArray[Any], width: int) -> float:
     """Nanoseconds for a node: the product, cosines and sines, turns."""
     return (compiled.size + 12 * width) / _PRODUCTS_PER_NANOSECOND
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def _fill(
-    node_ptr: Ints,
-    groups: LabelGroups,
-    blocks: tuple[Any, Any],
-    first: int,
-    last: int,
-    fill: Callable[..., None],
-    fourier: Any,
-    values: NDArray[Any],
-) -> None:
-    """Embed the graphs `first` to `last` - 1."""
-    fill(distinct_nodes(node_ptr, groups, blocks, first, last), blocks, fourier, values)
-
-
-def _fill_turned(
-    node_ptr: Ints,
-    groups: LabelGroups,
-    blocks: tuple[Any, Any],
-    first: int,
-    last: int,
-    turns: tuple[Any, Any],
-    fourier: Any,
-    values: NDArray[Any],
-) -> None:
-    """Embed the graphs `first` to `last` - 1 where labels, by keys and shares, turn features."""
-    keys, shares = turns
-    distinct = distinct_nodes(node_ptr, groups, (*blocks, keys), first, last)
-    fill_phase_means(distinct, keys, shares, blocks, fourier, values)
 
 
 def _cuts(node_ptr: Ints, node_cost: float, n_workers: int) -> Ints:

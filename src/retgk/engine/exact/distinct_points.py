@@ -14,6 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Codes, Floats, Ints
 from retgk.engine.exact.node_points import NodePoints
 from retgk.graphs.ragged import offsets
@@ -145,8 +146,6 @@ def _distinct_of_level(
     nodes: NodePoints, labels: Codes, share: float, coordinates: Floats, radius: float
 ) -> DistinctPoints:
     """Distinct points of nodes with these labels, whose weights are multiplied by a share."""
-    from retgk.engine.exact.point_cells import representatives
-
     graphs = nodes.graph_of_node()
     weights = (share / np.diff(nodes.node_ptr))[graphs]
     if labels.min() < 0:
@@ -155,7 +154,9 @@ def _distinct_of_level(
         coordinates = coordinates[kept]
     each = np.arange(len(labels))
     single = DistinctPoints(coordinates, labels, each, graphs, weights, nodes.n_graphs)
-    return _join_cells(single, representatives(coordinates, labels, radius))
+    cells = np.empty(len(labels), np.int64)
+    _core.representatives(coordinates, labels, np.array([0, len(labels)]), radius, cells)
+    return _join_cells(single, cells)
 
 
 def merge_near_points(points: DistinctPoints, block_ptr: Ints, budget: float) -> DistinctPoints:
@@ -179,9 +180,7 @@ def merge_near_points(points: DistinctPoints, block_ptr: Ints, budget: float) ->
 
 def _cells(points: DistinctPoints, limits: Floats) -> Ints:
     """Cell of every point; cells of one label are numbered one after the other."""
-    from retgk.engine.exact.point_cells import cells_within
-
-    totals = np.bincount(points.entry_points, points.entry_weights, len(points))
+    totals = np.bincount(points.entry_points, points.entry_weights, len(points)).astype(float)
     cells = np.empty(len(points), np.int64)
     n_cells = 0
     borders = np.flatnonzero(np.diff(points.labels, prepend=-1, append=-1))
@@ -189,7 +188,10 @@ def _cells(points: DistinctPoints, limits: Floats) -> Ints:
         members = np.arange(start, stop)
         # along the first direction, so that boxes are contiguous in memory from the start
         members = members[np.argsort(points.coordinates[members, 0], kind="stable")]
-        found, n_found = cells_within(points.coordinates[members], totals[members], limits[members])
+        found = np.empty(len(members), np.int64)
+        n_found = _core.cells_within(  # which reorders its copies
+            points.coordinates[members], totals[members], limits[members], found
+        )
         cells[members] = found + n_cells
         n_cells += n_found
     return cells
@@ -209,18 +211,14 @@ def _place(points: DistinctPoints, cells: Ints) -> Ints:
 
 def _join_cells(points: DistinctPoints, cells: Ints) -> DistinctPoints:
     """Replace the points of every cell by their weighted mean."""
-    from retgk.engine.exact.point_cells import united
-
     place = _place(points, cells)
     n_cells = int(place.max(initial=-1)) + 1
     labels = np.empty(n_cells, np.int32)
     labels[place] = points.labels
     entries = (points.entry_points, points.entry_graphs, points.entry_weights)
-    means, *united_entries = united(points.coordinates, place, n_cells, entries, points.n_graphs)
-    in_points, in_graphs, weights = united_entries
-    return DistinctPoints(
-        means, labels, in_points, in_graphs, weights, points.n_graphs, points.first_colour
-    )
+    means = np.empty((n_cells, points.coordinates.shape[1]))
+    entries = _core.unite(points.coordinates, place, *entries, points.n_graphs, means)
+    return DistinctPoints(means, labels, *entries, points.n_graphs, points.first_colour)
 
 
 def _largest_mean_move(

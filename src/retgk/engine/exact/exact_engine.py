@@ -160,11 +160,7 @@ class ExactEngine:
         batch = features.batch
         self.check(batch)
         check_attribute_sizes(features.batch)
-        blocks = self._checked_blocks(batch.n_attributes)
-        named = dict(zip(self._block_names, (columns for columns, _ in blocks), strict=False))
-        self._scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, named)
-        self.n_attributes = batch.n_attributes
-        self._columns = [columns for columns, _ in blocks]
+        kernels = self._fit_blocks(batch)
         self.label_names = batch.label_names
         self._has_labels = batch.has_labels
         self._norms = self._means = None
@@ -173,7 +169,7 @@ class ExactEngine:
         n_labels = max(1, len(self.label_names))
         levels = self._levels.fit(batch, _or_zeros(codes, batch), n_labels, features.n_jobs)
         points = node_points(self._scaling(features), self._columns, codes, levels)
-        given = [self.structure_kernel or Laplacian("median"), *(kernel for _, kernel in blocks)]
+        given = [self.structure_kernel or Laplacian("median"), *kernels]
         self.kernels = [
             kernel.fitted(block, batch.node_ptr, self.random_state)
             for kernel, block in zip(given, points.blocks, strict=True)
@@ -186,6 +182,23 @@ class ExactEngine:
             where = f"; {largest_attribute(batch)}" if batch.n_attributes else ""
             raise InvalidInputError(f"{error}{where}") from error
         return self
+
+    def _fit_blocks(self, batch: GraphBatch) -> list[NodeKernel]:
+        """Find how attributes enter; give the kernels of their blocks, bandwidths not yet found."""
+        blocks = self._checked_blocks(batch.n_attributes)
+        named = dict(zip(self._block_names, (columns for columns, _ in blocks), strict=False))
+        self._scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, named)
+        self.n_attributes = batch.n_attributes
+        self._columns = [columns for columns, _ in blocks]
+        return [kernel for _, kernel in blocks]
+
+    def attribute_points(self, features: NodeFeatures) -> list[tuple[Floats, NodeKernel]]:
+        """Scaled attributes of all nodes and the kernel, bandwidth not yet found, of each block."""
+        other = copy(self)
+        kernels = other._fit_blocks(features.batch)
+        attributes = other._scaling(features).batch.attributes
+        points = [attributes[:, columns] for columns in other._columns]
+        return list(zip(points, kernels, strict=True))
 
     def _check_polynomials(self, points: NodePoints, features: NodeFeatures) -> None:
         """Raise if a polynomial kernel is too large for its nodes to be a number."""

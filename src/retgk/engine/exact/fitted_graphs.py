@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.engine.exact.distinct_points import DistinctPoints, distinct_points
 from retgk.engine.exact.frame import Frame, TileKernel, coordinate_scale
@@ -104,9 +105,7 @@ class FittedGraphs:
     @cached_property
     def table(self) -> Any:
         """Hash table of the points."""
-        from retgk.engine.exact.point_cells import table_of
-
-        return table_of(self.points.coordinates, self.points.labels, self.frame.radius)
+        return _core.table_of(self.points.coordinates, self.points.labels, self.frame.radius)
 
     @cached_property
     def near_side(self) -> ColumnSide:
@@ -268,8 +267,6 @@ def _means(nodes: NodePoints, values: Floats) -> Floats:
 
 def _project(nodes: NodePoints, frame: Frame, n_jobs: int | None) -> tuple[Floats, Floats, Floats]:
     """Coordinates, tails and distances from the centre of all nodes."""
-    from retgk.engine.exact.single_graphs import project
-
     ptr = frame.block_ptr
     coordinates = np.empty((nodes.n_nodes, ptr[-1]))
     tails, sizes = np.zeros((nodes.n_nodes, len(frame.factors))), np.zeros(nodes.n_nodes)
@@ -277,13 +274,15 @@ def _project(nodes: NodePoints, frame: Frame, n_jobs: int | None) -> tuple[Float
     def work(start: int, stop: int) -> None:
         own = slice(nodes.node_ptr[start], nodes.node_ptr[stop])
         for b, factor in enumerate(frame.factors):
-            block, out = nodes.blocks[factor.block][own], coordinates[own, ptr[b] : ptr[b + 1]]
+            block = nodes.blocks[factor.block][own]
             if factor.basis is None:
+                out = coordinates[own, ptr[b] : ptr[b + 1]]
                 out[...] = factor.coordinates(block)
                 sizes[own] += np.sqrt(np.einsum("ij,ij->i", out, out))
             else:
-                arrays = (out, tails[own, b], sizes[own])
-                project(block, factor.mean, factor.basis, factor.scale, *arrays)
+                basis = (factor.mean, factor.basis, factor.scale)
+                out, first = coordinates[own], int(ptr[b])
+                _core.project(block, *basis, out, first, tails[own], b, sizes[own])
 
     ranges = list(nodes.graph_chunks())
     run_tasks(work, ranges, nodes.chunk_costs(ranges), n_jobs, "coordinates")
@@ -296,13 +295,13 @@ def _snap(nodes: NodePoints, coordinates: Floats, fitted: FittedGraphs, moves: F
 
     A graph is left as it is if that would move its nodes by more than is left of its budget.
     """
-    from retgk.engine.exact.point_cells import nearest_in_table, own_representatives
-
     frame, known = fitted.frame, fitted.points
     labels = nodes.label_codes()
-    first = own_representatives(coordinates, labels, nodes.node_ptr, frame.radius)
+    first, target = np.empty(nodes.n_nodes, np.int64), np.empty(nodes.n_nodes, np.int64)
+    _core.representatives(coordinates, labels, nodes.node_ptr, frame.radius, first)
     arrays = (known.coordinates, known.labels, fitted.table, frame.radius)
-    target = nearest_in_table(coordinates, labels, np.unique(first), *arrays)[first]
+    _core.nearest_in_table(coordinates, labels, np.unique(first), *arrays, target)
+    target = target[first]
     snapped = coordinates[first]
     is_known = target >= 0
     snapped[is_known] = known.coordinates[target[is_known]]
@@ -347,14 +346,12 @@ def _fill_norms(
     n_jobs: int | None,
 ) -> None:
     """Find the norms of some graphs, each by a double loop over its nodes."""
-    from retgk.engine.exact.single_graphs import norms_of_graphs
-
-    compiled = loop_factors(kernel)
+    factors = loop_factors(kernel)
 
     def work(some: Ints) -> None:
         own = np.empty_like(norms)
         for labels, weight, _ in nodes.level_codes():
-            norms_of_graphs(coordinates, labels, nodes.node_ptr, some, compiled, own)
+            _core.norms_of_graphs(coordinates, labels, nodes.node_ptr, some, *factors, own)
             norms[some] += weight * own[some]
 
     parts = np.array_split(graphs, max(1, len(graphs) // 64)) if len(graphs) else []

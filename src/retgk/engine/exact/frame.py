@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Floats, Ints
 from retgk.engine.exact.node_points import NodePoints
 from retgk.graphs.ragged import offsets
@@ -190,8 +191,6 @@ def principal_rotation(nodes: NodePoints, b: int, n_jobs: int | None) -> Rotatio
 
     Each graph has the same weight. Threads change no bit of the result.
     """
-    from retgk.engine.exact.point_cells import add_tails
-
     mean = np.asarray(nodes.blocks[b].sum(axis=0) / nodes.n_nodes)
     chunks = list(nodes.graph_chunks())
     tails = np.zeros((len(chunks), len(mean) + 1))
@@ -199,7 +198,7 @@ def principal_rotation(nodes: NodePoints, b: int, n_jobs: int | None) -> Rotatio
     def find_tails(place: int, start: int, stop: int) -> None:
         ptr = nodes.node_ptr[start : stop + 1]
         rotated = (nodes.blocks[b][ptr[0] : ptr[-1]] - mean) @ basis
-        add_tails(rotated, ptr, tails[place])
+        _core.add_tails(rotated, ptr, tails[place])
 
     numbered = [(i, *chunk) for i, chunk in enumerate(chunks)]
     costs = nodes.chunk_costs(chunks)

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.labels import recode, union_of_names
 from retgk.graphs.ragged import chunks, gather_runs, offsets
-from retgk.kernels.node_kernels import ATTRIBUTE_KERNEL, NodeKernel
+from retgk.kernels.node_kernels import ATTRIBUTE_KERNEL, NodeKernel, check_kernel_class
 
 __all__ = [
     "AttributeKernel",
@@ -151,11 +151,8 @@ def label_codes(batch: GraphBatch, names: Sequence[Hashable]) -> Codes | None:
 
 def check_node_kernel(kernel: Any, name: str) -> None:
     """Raise unless the parameter `name` is a kernel of numbers."""
-    if not isinstance(kernel, NodeKernel):
-        raise InvalidInputError(
-            f"{name} must be a Laplacian, Gaussian or Polynomial kernel, such as Laplacian(), got "
-            f"{kernel!r}"
-        )
+    rule = "a Laplacian, Gaussian or Polynomial kernel, such as Laplacian()"
+    check_kernel_class(kernel, name, get_args(NodeKernel), rule)
 
 
 def attribute_blocks(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.engine.exact.distinct_points import DistinctPoints
 from retgk.engine.exact.frame import TileKernel
@@ -90,15 +91,12 @@ def add_rare(
     If rows and columns are the same, only the part up to the diagonal is added, and half of the
     diagonal.
     """
-    from retgk.engine.exact.single_graphs import add_rare_labels
-
     if len(rows.points) == 0:
         return
-    own, others = _loop_arrays(rows, columns)
-    factors = loop_factors(kernel)
+    arrays = (*_loop_arrays(rows, columns, kernel), is_symmetric, gram)
 
     def work(first: int, last: int) -> None:
-        add_rare_labels((first, last), own, others, factors, is_symmetric, gram)
+        _core.add_rare_labels(first, last, *arrays)
 
     _run_by_rows(work, rows, n_jobs)
 
@@ -117,26 +115,25 @@ def add_rare_node_values(
 
     `graphs` is the graph of every node, `weights` has a row of fitted graphs for each graph.
     """
-    from retgk.engine.exact.single_graphs import add_rare_values
-
-    own, others = _loop_arrays(rows, columns)
-    factors = loop_factors(kernel)
+    arrays = (*_loop_arrays(rows, columns, kernel), graphs, weights, values)
 
     def work(first: int, last: int) -> None:
-        add_rare_values((first, last), own, others, factors, graphs, weights, values)
+        _core.add_rare_values(first, last, *arrays)
 
     _run_by_rows(work, rows, n_jobs)
 
 
-def _loop_arrays(rows: RareRows, columns: DistinctPoints) -> tuple[Any, Any]:
-    """Rows and columns in the form of the compiled loops."""
+def _loop_arrays(rows: RareRows, columns: DistinctPoints, kernel: TileKernel) -> Any:
+    """Rows, columns and factors of the kernel in the form of the compiled loops."""
     n_labels = max(int(columns.labels[-1]), int(rows.labels.max())) + 1
-    return (rows.coordinates, rows.ptr, rows.points, rows.labels, rows.weights), (
+    return (
+        *(rows.coordinates, rows.ptr, rows.points, rows.labels, rows.weights),
         columns.coordinates,
         np.searchsorted(columns.labels, np.arange(n_labels + 1)),
         np.searchsorted(columns.entry_points, np.arange(len(columns) + 1)),
         columns.entry_graphs,
         columns.entry_weights,
+        *loop_factors(kernel),
     )
 
 

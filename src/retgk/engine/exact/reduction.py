@@ -31,9 +31,9 @@ from retgk.engine.exact.frame import (
     factor_order,
     principal_rotation,
 )
-from retgk.engine.exact.node_points import NodePoints
+from retgk.engine.exact.node_points import NodePoints, check_node_kernel
 from retgk.errors import InvalidInputError
-from retgk.kernels.node_kernels import Laplacian, NodeKernel, Polynomial
+from retgk.kernels.node_kernels import Gaussian, Laplacian, NodeKernel, Polynomial
 from retgk.runtime.parallel import run_tasks, single_threaded_blas
 
 __all__ = ["FLOAT64_ERROR", "RoundingError", "reduce_points", "tile_error"]
@@ -178,8 +178,17 @@ def _total_size(candidates: Sequence[_Candidate]) -> float:
 def _rounding_bound(candidates: Sequence[_Candidate]) -> float:
     """Bound on all float32 errors: rounded coordinates of both points, and the tiles."""
     widths = [len(candidate.rotation.mean) for candidate in candidates]
-    squared = [not isinstance(candidate.kernel, Laplacian) for candidate in candidates]
+    squared = [_is_squared(candidate.kernel) for candidate in candidates]
     return float(2 * _UNIT_32 * _total_size(candidates) + tile_error(widths, squared))
+
+
+def _is_squared(kernel: NodeKernel) -> bool:
+    """Whether a kernel is one of squared distances; those of polynomials are never rounded."""
+    if isinstance(kernel, Laplacian):
+        return False
+    if isinstance(kernel, Gaussian):
+        return True
+    raise TypeError(f"no bound on float32 errors is known for {kernel!r}")
 
 
 def _rounding_64(candidates: Sequence[_Candidate]) -> float:
@@ -270,4 +279,5 @@ def _check(nodes: NodePoints, kernels: Sequence[NodeKernel], tol: float) -> None
             "pass one for each"
         )
     for kernel in kernels:
+        check_node_kernel(kernel, "a node kernel")
         _ = kernel.scale  # an unfitted bandwidth is an error here, before any work

@@ -1,11 +1,17 @@
-"""Points and weights laid out as tiles want them: rows in lanes, columns in groups and runs."""
+"""
+Points and weights laid out as tiles want them: rows in lanes, columns in groups and runs.
+
+`retgk._core.fill_products` makes the tiles; ``_core/exact_tiles.hpp`` says how.
+"""
 
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from retgk import _core
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.engine.exact.distinct_points import DistinctPoints
 from retgk.engine.exact.frame import TileKernel
@@ -15,6 +21,9 @@ __all__ = [
     "Bucket",
     "ColumnBucket",
     "ColumnSide",
+    "Columns",
+    "Factors",
+    "Rows",
     "SharedRows",
     "loop_factors",
     "scale_for_tiles",
@@ -25,26 +34,64 @@ __all__ = [
 _LOG2_E = math.log2(math.e)
 
 
+class Factors(NamedTuple):
+    """Factors of the node kernel, by kind: coordinates ``ptr[b]:ptr[b + 1]`` belong to factor b."""
+
+    ptr: Ints
+    kinds: Ints
+    constants: Floats
+    degrees: Ints
+
+
+class Columns(NamedTuple):
+    """
+    The points that are summed over, and their weights in the graphs.
+
+    Columns ``CHUNK * t : CHUNK * (t + 1)`` make tile t. It has the runs ``ptr[t]:ptr[t + 1]``, each
+    of up to RUN columns of one graph; where it has less, weights are zero.
+    """
+
+    points: NDArray[Any]  # (n_groups, n_coordinates, GROUP)
+    ptr: Ints
+    graphs: Ints
+    positions: Ints  # (n_runs, RUN), within the tile
+    weights: NDArray[Any]  # (n_runs, RUN)
+    lowest: Ints  # first graph of this tile and all after it
+
+
+class Rows(NamedTuple):
+    """
+    The points of the rows, and their weights in the graphs.
+
+    Rows ``lanes * r : lanes * (r + 1)`` make tile r. It has the graphs
+    ``graphs[ptr[r]:ptr[r + 1]]``, with weights for every lane.
+    """
+
+    points: NDArray[Any]  # (n_rows, n_coordinates)
+    ptr: Ints
+    graphs: Ints
+    weights: Floats  # (len(graphs), lanes)
+
+
 @dataclass(frozen=True, eq=False)
 class Bucket:
     """Points of one label on both sides, and the graphs that have some."""
 
-    rows: Any  # tiles.Rows
-    columns: Any  # tiles.Columns, its graphs numbered as in column_graphs
+    rows: Rows
+    columns: Columns  # its graphs numbered as in column_graphs
     column_graphs: Ints
 
 
-def tile_factors(kernel: TileKernel) -> Any:
+def tile_factors(kernel: TileKernel) -> Factors:
     """Factors of the node kernel in the form of the compiled tiles."""
-    from retgk.engine.exact.tiles import ABSOLUTE, LAPLACIAN, POLYNOMIAL, SQUARED, Factors
 
     def kind(kernel: NodeKernel, width: int) -> int:
         if isinstance(kernel, Polynomial):
-            return POLYNOMIAL
+            return _core.POLYNOMIAL
         if isinstance(kernel, Laplacian):
-            return ABSOLUTE if width == 1 else LAPLACIAN
+            return _core.ABSOLUTE if width == 1 else _core.LAPLACIAN
         if isinstance(kernel, Gaussian):
-            return SQUARED
+            return _core.SQUARED
         raise TypeError(f"tiles do not know {kernel!r}")
 
     widths = np.diff(kernel.block_ptr)
@@ -54,8 +101,17 @@ def tile_factors(kernel: TileKernel) -> Any:
 
 def loop_factors(kernel: TileKernel) -> tuple[Ints, Flags, Floats, Ints]:
     """Factors of the node kernel in the form of the compiled loops over single pairs of nodes."""
-    is_laplacian = np.array([isinstance(each, Laplacian) for each in kernel.kernels])
+    is_laplacian = np.array([_is_laplacian(each) for each in kernel.kernels])
     return (kernel.block_ptr, is_laplacian, *_polynomial_parameters(kernel))
+
+
+def _is_laplacian(kernel: NodeKernel) -> bool:
+    """Whether loops take the root of a squared distance."""
+    if isinstance(kernel, Laplacian):
+        return True
+    if isinstance(kernel, Gaussian | Polynomial):
+        return False
+    raise TypeError(f"loops over pairs of nodes do not know {kernel!r}")
 
 
 def _polynomial_parameters(kernel: TileKernel) -> tuple[Floats, Ints]:
@@ -91,18 +147,19 @@ def _unit(kernel: NodeKernel) -> float:
     """Factor of the coordinates that turns powers of e into powers of two."""
     if isinstance(kernel, Polynomial):
         return 1.0
-    return _LOG2_E if isinstance(kernel, Laplacian) else math.sqrt(_LOG2_E)
+    if isinstance(kernel, Laplacian):
+        return _LOG2_E
+    if isinstance(kernel, Gaussian):
+        return math.sqrt(_LOG2_E)
+    raise TypeError(f"tiles do not know {kernel!r}")
 
 
 def _shared_bucket(
     x: tuple[DistinctPoints, Any], y: tuple[DistinctPoints, Any], label: int
 ) -> Bucket:
     """Points of one label of both sides, each given with its scaled coordinates."""
-    from retgk.engine.exact.tiles import Rows
-    from retgk.simd.vector_passes import LANES
-
     own, entries = _entries(x[0], label)
-    rows = Rows(x[1][own], *_lane_weights(entries, LANES[x[1].dtype.name]))
+    rows = Rows(x[1][own], *_lane_weights(entries, _core.LANE_BYTES // x[1].itemsize))
     column = _column_bucket(*y, label)
     return Bucket(rows, column.columns, column.column_graphs)
 
@@ -133,12 +190,10 @@ def _entries(points: DistinctPoints, label: int) -> tuple[slice, _Entries]:
 
 def _groups(points: Any) -> Any:
     """Points in groups that are interleaved, the last filled up with zeros."""
-    from retgk.simd.vector_passes import GROUP
-
-    n_points, dimension = points.shape
-    padded = np.zeros((-(-n_points // GROUP) * GROUP, dimension), points.dtype)
+    (n_points, dimension), group = points.shape, _core.GROUP
+    padded = np.zeros((-(-n_points // group) * group, dimension), points.dtype)
     padded[:n_points] = points
-    return np.ascontiguousarray(padded.reshape(-1, GROUP, dimension).transpose(0, 2, 1))
+    return np.ascontiguousarray(padded.reshape(-1, group, dimension).transpose(0, 2, 1))
 
 
 class _Runs(NamedTuple):
@@ -174,21 +229,19 @@ def _lane_weights(entries: _Entries, lanes: int) -> tuple[Ints, Ints, Floats]:
 
 def _runs(entries: _Entries, dtype: Any) -> tuple[Ints, Ints, Ints, Any, Ints]:
     """Runs of columns of one graph in one tile, cut and filled up to the same length."""
-    from retgk.engine.exact.tiles import CHUNK
-    from retgk.simd.vector_passes import RUN
-
-    runs = _by_tile_and_graph(entries, CHUNK)
-    n_pieces = -(-runs.lengths // RUN)
+    chunk, length = _core.CHUNK, _core.RUN
+    runs = _by_tile_and_graph(entries, chunk)
+    n_pieces = -(-runs.lengths // length)
     first_piece = np.cumsum(n_pieces) - n_pieces
-    slot = np.arange(len(runs.order)) + np.repeat(RUN * first_piece - runs.starts, runs.lengths)
-    positions = np.zeros((n_pieces.sum(), RUN), np.int64)
-    positions.ravel()[slot] = (entries.points % CHUNK)[runs.order]
+    slot = np.arange(len(runs.order)) + np.repeat(length * first_piece - runs.starts, runs.lengths)
+    positions = np.zeros((n_pieces.sum(), length), np.int64)
+    positions.ravel()[slot] = (entries.points % chunk)[runs.order]
     weights = np.zeros(positions.shape, dtype)
     weights.ravel()[slot] = entries.weights[runs.order]
     lowest = np.minimum.accumulate(runs.graphs[runs.ptr[:-1]][::-1])[::-1]
-    lowest = np.ascontiguousarray(lowest)  # a reversed array would be compiled for once more
     ptr = np.append(first_piece, len(positions))[runs.ptr]
-    return ptr, np.repeat(runs.graphs, n_pieces), positions, weights, lowest
+    graphs = np.repeat(runs.graphs, n_pieces)
+    return ptr, graphs, positions, weights, np.ascontiguousarray(lowest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,13 +249,11 @@ class ColumnBucket:
     """Points of one label as columns of tiles, and the graphs that have some."""
 
     label: int
-    columns: Any  # tiles.Columns, its graphs numbered as in column_graphs
+    columns: Columns  # its graphs numbered as in column_graphs
     column_graphs: Ints
 
 
 def _column_bucket(points: DistinctPoints, scaled: Any, label: int) -> ColumnBucket:
-    from retgk.engine.exact.tiles import Columns
-
     own, entries = _entries(points, label)
     columns = Columns(_groups(scaled[own]), *_runs(entries, scaled.dtype))
     return ColumnBucket(int(label), columns, entries.graph_list)
@@ -273,13 +324,10 @@ class SharedRows:
 
     def bucket(self, columns: ColumnBucket) -> tuple[Bucket, int] | None:
         """Rows of the label of some columns, each for itself, and the first of them."""
-        from retgk.engine.exact.tiles import Rows
-        from retgk.simd.vector_passes import LANES
-
         start, stop = np.searchsorted(self.labels, [columns.label, columns.label + 1])
         if start == stop:
             return None
-        n_rows, lanes = int(stop - start), LANES[self.points.dtype.name]
+        n_rows, lanes = int(stop - start), _core.LANE_BYTES // self.points.itemsize
         weights = np.zeros((n_rows, lanes))
         weights[np.arange(n_rows), np.arange(n_rows) % lanes] = 1.0
         ptr = np.minimum(lanes * np.arange(-(-n_rows // lanes) + 1), n_rows)

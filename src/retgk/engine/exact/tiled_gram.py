@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Flags, Floats, Ints
 from retgk.engine.exact.distinct_points import DistinctPoints
 from retgk.engine.exact.frame import TileKernel
@@ -14,6 +15,7 @@ from retgk.engine.exact.rare_labels import add_rare, rare_labels, rare_rows
 from retgk.engine.exact.tile_layout import (
     Bucket,
     ColumnSide,
+    Factors,
     SharedRows,
     shared_buckets,
     tile_factors,
@@ -52,19 +54,17 @@ class Task:
 
 def split_into_tasks(bucket: Bucket, is_symmetric: bool) -> Iterator[Task]:
     """Split the rows of a bucket into tasks of about the same cost."""
-    from retgk.engine.exact.tiles import CHUNK
-
-    n_rows, n_columns = len(bucket.rows.points), CHUNK * len(bucket.columns.lowest)
-    lanes = bucket.rows.weights.shape[1]
+    chunk, lanes = _core.CHUNK, bucket.rows.weights.shape[1]
+    n_rows, n_columns = len(bucket.rows.points), chunk * len(bucket.columns.lowest)
     start = 0
     while start < n_rows:
         width = n_columns - start if is_symmetric else n_columns
-        height = max(CHUNK, _TASK_VALUES // width // CHUNK * CHUNK)
+        height = max(chunk, _TASK_VALUES // width // chunk * chunk)
         stop = min(start + height, n_rows)
         runs = slice(bucket.rows.ptr[start // lanes], bucket.rows.ptr[-(-stop // lanes)])
         row_graphs, row_numbers = np.unique(bucket.rows.graphs[runs], return_inverse=True)
         cost = float(width * (stop - start))
-        lowest = int(bucket.columns.lowest[start // CHUNK if is_symmetric else 0])
+        lowest = int(bucket.columns.lowest[start // chunk if is_symmetric else 0])
         yield Task(bucket, start, stop, row_graphs, row_numbers, lowest, cost)
         start = stop
 
@@ -104,8 +104,6 @@ def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: in
     Every row is summed over fitted graphs for itself, and then added to its graphs in the order
     of the rows: what a graph gets does not depend on other rows.
     """
-    from retgk.engine.exact.tiles import add_rows
-
     work, first_rows = _row_tasks(rows, columns)
 
     def add(band: _Band, start: int, stop: int) -> None:
@@ -114,7 +112,7 @@ def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: in
             first, last = np.searchsorted(column_graphs, [start, stop])
             row = first_rows[id(task.bucket)] + task.start
             entries = (rows.ptr[row : row + len(products) + 1], rows.graphs, rows.weights)
-            add_rows(products, entries, column_graphs, (int(first), int(last)), gram)
+            _core.add_rows(products, *entries, column_graphs, int(first), int(last), gram)
 
     spans = _spans(gram.shape[1], n_jobs)
     costs = [b - a for a, b in spans]
@@ -142,15 +140,13 @@ def entry_values(
     n_jobs : int or None
         Threads; they change no bit of the result.
     """
-    from retgk.engine.exact.tiles import write_entry_values
-
     values, of_entry = np.zeros(len(rows.graphs)), graphs[rows.graphs]
     work, first_rows = _row_tasks(rows, columns)
 
     def write(task: Task, products: Floats) -> None:
         row = first_rows[id(task.bucket)] + task.start
         entries = (rows.ptr[row : row + len(products) + 1], of_entry, rows.weights)
-        write_entry_values(products, entries, task.bucket.column_graphs, weights, values)
+        _core.write_entry_values(products, *entries, task.bucket.column_graphs, weights, values)
 
     compiled = tile_factors(columns.kernel)
     for band in _filled_bands(work, compiled, False, n_jobs):
@@ -211,15 +207,14 @@ class _Band(NamedTuple):
 
 
 def _filled_bands(
-    work: Sequence[Task], compiled: Any, is_symmetric: bool, n_jobs: int | None
+    work: Sequence[Task], compiled: Factors, is_symmetric: bool, n_jobs: int | None
 ) -> Iterator[_Band]:
     """Bands of tasks with their products, for which there is room for one band at a time."""
-    from retgk.engine.exact.tiles import fill_products
 
     def fill(task: Task, out: Floats) -> None:
-        what = (task.start, task.stop, is_symmetric)
-        bucket = task.bucket
-        fill_products(bucket.rows, bucket.columns, compiled, what, task.row_numbers, out)
+        sides = (*task.bucket.rows, *task.bucket.columns)
+        what = (task.start, task.stop, is_symmetric, task.row_numbers)
+        _core.fill_products(*sides, *compiled, *what, out)
 
     bands = _bands(work)
     sizes = (sum(int(np.prod(task.shape)) for task in band) for band in bands)
@@ -233,8 +228,6 @@ def _filled_bands(
 
 def _add_band(band: _Band, gram: Floats, n_jobs: int | None) -> None:
     """Add up what was found, row by row of the matrix, in the order of the tasks."""
-    from retgk.engine.exact.tiles import add_pieces
-
     columns = {id(task.bucket): task.bucket.column_graphs for task in band.tasks}
     first_column = dict(zip(columns, offsets([len(c) for c in columns.values()]), strict=False))
     parts = []
@@ -252,7 +245,7 @@ def _add_band(band: _Band, gram: Floats, n_jobs: int | None) -> None:
     cuts = _row_cuts(pieces, _TASKS_PER_THREAD * n_threads(n_jobs))
     tasks = [(*shared, pieces[first:last], gram) for first, last in pairwise(cuts)]
     costs = [float(pieces[first:last, 3].sum()) for first, last in pairwise(cuts)]
-    run_tasks(add_pieces, tasks, costs, n_jobs, lambda _: None)
+    run_tasks(_core.add_pieces, tasks, costs, n_jobs, lambda _: None)
 
 
 def _row_cuts(pieces: Ints, n_parts: int) -> Ints:

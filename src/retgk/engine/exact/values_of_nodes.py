@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from retgk import _core
 from retgk.array_types import Floats, Ints
 from retgk.engine.exact.fitted_graphs import NewGraphs, all_features
 from retgk.engine.exact.frame import TileKernel
@@ -60,14 +61,12 @@ def _fill_own_products(
     n_jobs: int | None,
 ) -> None:
     """Find the products of the nodes of some graphs, each by a double loop over its nodes."""
-    from retgk.engine.exact.single_graphs import add_own_products
-
-    compiled, levels = loop_factors(kernel), nodes.level_codes()
+    factors, levels = loop_factors(kernel), nodes.level_codes()
 
     def work(some: Ints) -> None:
         for labels, weight, _ in levels:
-            own = (some, compiled, weight, products)
-            add_own_products(coordinates, labels, nodes.node_ptr, *own)
+            own = (coordinates, labels, nodes.node_ptr, some)
+            _core.add_own_products(*own, *factors, weight, products)
 
     parts = np.array_split(graphs, max(1, len(graphs) // 64)) if len(graphs) else []
     sizes = np.diff(nodes.node_ptr).astype(float)

@@ -13,7 +13,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
 from retgk.graphs.edge_labels import EdgeLabels
 from retgk.graphs.labels import encode_labels
-from retgk.graphs.missing_values import check_no_missing_label, is_missing
+from retgk.graphs.missing_values import check_no_missing_label, lacks_part
 from retgk.graphs.ragged import offsets
 from retgk.io.graph_dataset import GraphDataset
 from retgk.runtime.parse_budget import ParseBudget
@@ -115,7 +115,7 @@ class _Columns:
         if self.column("edge_labels") is None:
             return None
         codes, names = self.labels("edge_labels", np.diff(entries), "neighbours ask for")
-        if any(name is not None and is_missing(name) for name in names):
+        if any(name is not None and lacks_part(name) for name in names):
             with self.rows_in_errors():
                 raise InvalidInputError("a label of an edge is nan; give all edges labels")
         return EdgeLabels(codes, names)

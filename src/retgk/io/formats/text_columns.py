@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk import _core
 from retgk.errors import InvalidInputError
 from retgk.io.formats.archive import CHUNK_BYTES, Member
-from retgk.runtime.compiling import njit
 
 __all__ = ["integer_blocks", "n_columns_of", "prefetch", "read_floats", "read_integers"]
 
@@ -29,10 +29,6 @@ _PER_INTEGER = 40
 _PER_FLOAT = 24
 _PER_FLOAT_LINE = 40
 _PER_COLUMN = 5_000  # of a table of floats, before it has any rows
-
-_MINUS, _COMMA, _SPACE, _TAB, _RETURN, _NEWLINE, _ZERO = 45, 44, 32, 9, 13, 10, 48
-_MAX_DIGITS = np.uintp(18)  # the most that never overflow 64 bits
-_ONE = np.uintp(1)
 
 
 def prefetch(items: Iterable[Item]) -> Generator[Item, None, None]:
@@ -165,7 +161,7 @@ def _parse_chunks(
     n_lines, ended = 0, False
     for lines in _whole_lines(member, chunks):
         values = np.empty((n_columns, len(lines) // (2 * n_columns) + 1), dtype)
-        n_parsed, bad = _parse_integers(np.frombuffer(lines, np.uint8), limit, values)
+        n_parsed, bad = _core.parse_integers(np.frombuffer(lines, np.uint8), values)
         if ended and n_parsed:
             raise _bad_line(member, n_lines + 1, b"", expected)
         n_lines += n_parsed
@@ -195,50 +191,3 @@ def _whole_lines(member: Member, chunks: Iterable[bytes]) -> Iterator[bytes | me
             )
     if rest:
         yield rest + b"\n"
-
-
-# One long function: with its inner loops in functions of their own it takes a third longer.
-@njit(cache=True, nogil=True)
-def _parse_integers(text: Any, limit: int, out: Any) -> tuple[Any, Any]:  # noqa: C901
-    """
-    Parse whole lines of integers, separated by commas, into the columns `out[c, :]`.
-
-    The text must end with a newline: it ends every inner loop, so that none of them has to
-    look for the end of the text. Unsigned positions spare the test for indices that count
-    from the end.
-
-    Returns the number of lines that parsed, and where the first other one starts, or -1.
-    """
-    at, end, row = np.uintp(0), np.uintp(len(text)), np.uintp(0)
-    n_columns = out.shape[0]
-    while at < end:
-        line = at
-        for column in range(n_columns):
-            while text[at] == _SPACE or text[at] == _TAB:
-                at += _ONE
-            negative = text[at] == _MINUS
-            if negative:
-                at += _ONE
-            first = at
-            value = np.int64(0)
-            digit = np.int64(text[at]) - _ZERO
-            while 0 <= digit <= 9:
-                value = value * 10 + digit
-                at += _ONE
-                digit = np.int64(text[at]) - _ZERO
-            if at == first or at - first > _MAX_DIGITS or value > limit:
-                return np.int64(row), np.int64(line)
-            out[np.uintp(column), row] = -value if negative else value
-            while text[at] == _SPACE or text[at] == _TAB:
-                at += _ONE
-            if column + 1 < n_columns:
-                if text[at] != _COMMA:
-                    return np.int64(row), np.int64(line)
-                at += _ONE
-        if text[at] == _RETURN:
-            at += _ONE
-        if text[at] != _NEWLINE:
-            return np.int64(row), np.int64(line)
-        at += _ONE
-        row += _ONE
-    return np.int64(row), np.int64(-1)

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Ints
-from retgk.graphs.ragged import offsets
+from retgk.graphs.ragged import gather_runs, offsets
 from retgk.paper.networks.network_inputs import NetworkInputs
-from retgk.runtime.compiling import njit
 from retgk.runtime.optional_packages import optional_module
 
 __all__ = ["PatchyInputs", "PatchySan", "patchy_inputs", "receptive_fields", "wl_ranks"]
@@ -28,6 +27,7 @@ _N_ROUNDS = 5
 _CHANNELS = (16, 8)
 _SECOND_FIELD = 10
 _N_DENSE = 128
+_ROOTS_AT_ONCE = 1 << 14  # whose neighbours of neighbours take some 50 MB
 _DIGITS = 9  # to which sums of logarithms are compared
 
 
@@ -104,53 +104,37 @@ def receptive_fields(inputs: NetworkInputs, ranks: Ints, width: int, k: int) -> 
     return np.where(fields < 0, -1, nodes[fields]).astype(np.int32)
 
 
-@njit(cache=True, nogil=True)
 def _fill_fields(fields: Ints, node_ptr: Ints, edge_ptr: Ints, targets: Ints) -> None:
     """Fill in the fields of graphs whose nodes, and neighbours of a node, are in their order."""
-    for graph in range(len(fields)):
-        n_roots = min(fields.shape[1], node_ptr[graph + 1] - node_ptr[graph])
-        for place in range(n_roots):
-            _fill_field(fields[graph, place], node_ptr[graph] + place, edge_ptr, targets)
+    n_graphs, width, k = fields.shape
+    n_roots = np.minimum(width, np.diff(node_ptr))
+    places = np.arange(n_roots.sum()) - np.repeat(offsets(n_roots)[:-1], n_roots)
+    roots = np.repeat(node_ptr[:-1], n_roots) + places
+    rows = np.repeat(np.arange(n_graphs) * width, n_roots) + places
+    flat = fields.reshape(-1, k)
+    for first in range(0, len(roots), _ROOTS_AT_ONCE):
+        some = slice(first, first + _ROOTS_AT_ONCE)
+        flat[rows[some]] = _fields_around(roots[some], k, edge_ptr, targets)
 
 
-@njit(cache=True, nogil=True)
-def _fill_field(field: Ints, root: int, edge_ptr: Ints, targets: Ints) -> None:
-    """
-    Fill in the first nodes around a root, ring by ring.
-
-    The nodes of a ring are inserted in order. A neighbour that comes after a full field ends the
-    list of its node, whose other neighbours come later still; so a hub costs no more than others.
-    """
-    k = len(field)
-    field[0] = root
-    first, last = 0, 1
-    while first < last < k:
-        end = last
-        for place in range(first, last):
-            for edge in range(edge_ptr[field[place]], edge_ptr[field[place] + 1]):
-                node = targets[edge]
-                if end == k and node > field[k - 1]:
-                    break
-                end = _insert(field, node, last, end)
-        first, last = last, end
-
-
-@njit(cache=True, nogil=True)
-def _insert(field: Ints, node: int, first: int, end: int) -> int:
-    """Insert a node into the ring from `first` on unless it is there; returns the new end."""
-    for place in range(first):
-        if field[place] == node:
-            return end
-    place = end
-    while place > first and field[place - 1] > node:
-        place -= 1
-    if place > first and field[place - 1] == node:
-        return end
-    end = min(end + 1, len(field))
-    for later in range(end - 1, place, -1):
-        field[later] = field[later - 1]
-    field[place] = node
-    return end
+def _fields_around(roots: Ints, k: int, edge_ptr: Ints, targets: Ints) -> Ints:
+    """Fields around some roots, which grow ring by ring."""
+    fields = np.full((len(roots), k), -1)
+    fields[:, 0] = roots
+    filled = np.ones(len(roots), np.int64)
+    field, node = np.arange(len(roots)), roots
+    while len(field):
+        # of the neighbours of a node, those after the first k never come in
+        counts = np.minimum(np.diff(edge_ptr)[node], k)
+        field, node = np.repeat(field, counts), gather_runs(targets, edge_ptr[node], counts)
+        is_new = (fields[field] != node[:, None]).all(axis=1)
+        pairs = np.unique(field[is_new] * len(edge_ptr) + node[is_new])
+        field, node = np.divmod(pairs, len(edge_ptr))
+        place = filled[field] + np.arange(len(field)) - np.searchsorted(field, field)
+        field, node, place = (part[place < k] for part in (field, node, place))
+        fields[field, place] = node
+        filled += np.bincount(field, minlength=len(filled))
+    return fields
 
 
 class PatchySan:
