@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.svm import SVC
 
-from retgk.paper.table_cells import PAPER_PENALTIES
+from retgk.learning.paper_protocol import PAPER_PENALTIES
 
 MAX_ITERATIONS = 2_000_000
 

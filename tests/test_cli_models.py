@@ -34,7 +34,7 @@ def test_cv_nested_with_predictions(graphs_file: Path, tmp_path: Path) -> None:
 
 def test_cv_by_the_papers_protocol(graphs_file: Path) -> None:
     from retgk.kernels.graph_kernels import ExponentialGraphKernel
-    from retgk.paper.protocols import paper_outcome
+    from retgk.learning.paper_protocol import paper_outcome
 
     found = record("cv", graphs_file, "--protocol", "paper", "--p", 2, "--repetitions", 2)
     kernel = ExponentialGraphKernel(p=2)

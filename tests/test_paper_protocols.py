@@ -9,17 +9,20 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from retgk import ExponentialGraphKernel, InvalidInputError, PolynomialGraphKernel
+from retgk.learning.paper_protocol import (
+    accuracies_over_c,
+    accuracy_at_c,
+    fit_graph_kernel,
+    paper_folds,
+    paper_outcome,
+)
 from retgk.paper.protocols import (
     Option,
     chosen_outcome,
-    fit_graph_kernel,
     nested_outcome,
-    paper_folds,
-    paper_outcome,
     paper_splits,
     stratified_folds,
 )
-from retgk.paper.svm import accuracies_over_c, accuracy_at_c
 
 RULES = {"folds": 10, "inner_folds": 3, "c": [0.1, 1.0, 10.0, 100.0, 1000.0]}
 

@@ -1,4 +1,4 @@
-"""`retgk paper`: the tables and figures of the paper, computed and reported."""
+"""`python -m reproduction`: the tables and figures of the paper, computed and reported."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,7 +35,7 @@ class ProtocolName(StrEnum):
     fair = "fair"
 
 
-@command(name="run", examples=["retgk paper run --table 2 --dataset MUTAG"])
+@command(name="run", examples=["python -m reproduction run --table 2 --dataset MUTAG"])
 def run_cells(
     common: Debugging,  # noqa: ARG001
     table: Annotated[
@@ -120,7 +120,7 @@ def run_cells(
     print_line(f"{n_written} records added to {records}")
 
 
-@command(name="report", examples=["retgk paper report --output paper-report"])
+@command(name="report", examples=["python -m reproduction report --output paper-report"])
 def write_paper_report(
     common: Debugging,  # noqa: ARG001
     records: Annotated[
@@ -142,7 +142,8 @@ def write_paper_report(
 
 
 @command(
-    name="frankenstein", examples=["retgk paper frankenstein --data sets --mnist mnist --seed 1"]
+    name="frankenstein",
+    examples=["python -m reproduction frankenstein --data sets --mnist mnist --seed 1"],
 )
 def rebuild_frankenstein(
     common: Debugging,  # noqa: ARG001
@@ -221,3 +222,9 @@ def _progress_lines() -> Iterator[Callable[[str, float, float], None]]:
                 progress.console.print(f"{progress.tasks[0].description}: {shown}")
 
         yield say
+
+
+if __name__ == "__main__":
+    from retgk.cli.main import run_program
+
+    run_program(paper_app, "python -m reproduction")

@@ -139,9 +139,9 @@ def check_paper_options(learning: Learning, n_components: int, splitting: Splitt
 
 def _penalties(learning: Learning) -> list[float]:
     """Rising grid of C: the options', or the paper's."""
-    from retgk.paper.table_cells import read_settings
+    from retgk.learning.paper_protocol import PAPER_PENALTIES
 
-    return sorted(learning.C or read_settings("protocols")["paper"]["c"])
+    return sorted(learning.C or PAPER_PENALTIES)
 
 
 def paper_rules(learning: Learning, n_folds: int) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def _paper_repetition(
     import numpy as np
     from sklearn.svm import SVC
 
-    from retgk.paper.protocols import paper_folds, paper_outcome
+    from retgk.learning.paper_protocol import paper_folds, paper_outcome
 
     model, targets, rules, n_jobs = shared
     products, norms = model.inner_products_, model.squared_norms_

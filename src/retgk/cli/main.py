@@ -14,13 +14,12 @@ from retgk.cli.commands_explore import explore
 from retgk.cli.commands_index import index_app
 from retgk.cli.commands_matrices import kernel, similar
 from retgk.cli.commands_models import fit, predict
-from retgk.cli.commands_paper import paper_app
 from retgk.cli.commands_populations import population_test
 from retgk.cli.commands_vectors import embed, features
 from retgk.cli.signals import INTERRUPTED, ending_on_signals
 from retgk.cli.terminal import one_line_errors, print_line, show_anything
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "run_program"]
 
 app = typer.Typer(
     name="retgk",
@@ -57,7 +56,6 @@ for _each in (
     _each.add_to(app)
 app.add_typer(datasets_app, name="datasets")
 app.add_typer(index_app, name="index")
-app.add_typer(paper_app, name="paper")
 
 
 def _print_version(wanted: bool) -> None:
@@ -78,10 +76,15 @@ def _program(
 
 def main() -> None:
     """Run the program; what goes wrong is one line and an exit code."""
+    run_program(app, "retgk")
+
+
+def run_program(program: typer.Typer, name: str) -> None:
+    """Run commands as `main` does, under the name that help and usage show."""
     show_anything()
     try:
         with ending_on_signals(), one_line_errors(debug=False):
-            code = app(prog_name="retgk", standalone_mode=False)
+            code = program(prog_name=name, standalone_mode=False)
     except typer.Exit as ended:
         code = ended.exit_code
     except KeyboardInterrupt:

@@ -28,10 +28,11 @@ from retgk.kernels.graph_kernels import (
     PolynomialGraphKernel,
 )
 from retgk.kernels.node_kernels import Laplacian
+from retgk.learning.paper_protocol import FoldResult, Outcome
 from retgk.paper.fair_folds import FairFold
 from retgk.paper.paper_graphs import PaperSet
 from retgk.paper.peers import PeerFailure
-from retgk.paper.protocols import FoldResult, Option, Outcome, SplitFold, chosen_outcome
+from retgk.paper.protocols import Option, SplitFold, chosen_outcome
 from retgk.paper.timed_matrices import Matrix, median_gamma
 from retgk.runtime.memory import recorded_peak_megabytes
 from retgk.walks.return_probabilities import Walks

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from retgk.graphs.batch import GraphBatch
+from retgk.learning.paper_protocol import Targets
 from retgk.paper.paper_graphs import Sources, load_paper_set
 from retgk.paper.peer_methods import peer_kernel
 from retgk.paper.peers import READY
-from retgk.paper.svm import Targets
 from retgk.runtime.limited_processes import end_with_parent, limit_memory, time_limit
 from retgk.runtime.memory import recorded_peak_megabytes
 from retgk.runtime.storage import atomic_path

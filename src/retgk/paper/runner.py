@@ -21,21 +21,13 @@ from retgk.kernels.graph_kernels import (
     GraphKernel,
     PolynomialGraphKernel,
 )
+from retgk.learning.paper_protocol import FoldResult, Outcome, paper_outcome
 from retgk.paper.fair_folds import read_fair_folds
 from retgk.paper.fair_methods import FairWork, fair_outcome
 from retgk.paper.frankenstein import REBUILT
 from retgk.paper.paper_graphs import PaperSet, Sources, load_paper_set
 from retgk.paper.peers import PROGRAM, Limits, PeerFailure, peer_matrix, peer_report
-from retgk.paper.protocols import (
-    FoldResult,
-    Option,
-    Outcome,
-    chosen_outcome,
-    nested_outcome,
-    paper_outcome,
-    paper_splits,
-    time_outcome,
-)
+from retgk.paper.protocols import Option, chosen_outcome, nested_outcome, paper_splits, time_outcome
 from retgk.paper.records import Record, key_of, provenance
 from retgk.paper.table_cells import Cell, protocol_settings, read_settings
 from retgk.paper.timed_matrices import (

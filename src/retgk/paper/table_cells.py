@@ -16,7 +16,6 @@ from retgk.errors import InvalidInputError
 from retgk.paper.records import key_of
 
 __all__ = [
-    "PAPER_PENALTIES",
     "TABLES",
     "Cell",
     "Protocol",
@@ -88,8 +87,6 @@ def protocol_settings(protocol: Protocol) -> Settings:
 
 
 _CHOICE_OF_CELLS = ("methods", "max_graphs")
-PAPER_PENALTIES: tuple[float, ...] = tuple(protocol_settings("paper")["c"])
-"""Values of C that the authors' protocol chooses from."""
 
 
 def set_sizes(name: str) -> tuple[int, int, float]:

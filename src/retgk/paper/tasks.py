@@ -12,7 +12,6 @@ import numpy as np
 from retgk.paper.frankenstein import REBUILT
 from retgk.paper.paper_graphs import Sources
 from retgk.paper.peers import Limits
-from retgk.paper.protocols import compile_graph_kernels
 from retgk.paper.records import Record, key_of, read_records, record_writer
 from retgk.paper.runner import Runner, method_cost
 from retgk.paper.table_cells import Cell, n_repetitions, set_sizes
@@ -103,7 +102,6 @@ def run_tasks_into(
     `say` is called with a text, the cost done and the cost of everything, before each task and at
     its end; and for each kernel that failed in an earlier run and is not worth another try.
     """
-    compile_graph_kernels()
     with record_writer(path) as writer:
         there = read_records(path)
         done = {record["key"] for record in there if not record["failure"]}

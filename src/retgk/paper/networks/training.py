@@ -15,11 +15,10 @@ import numpy as np
 
 from retgk.array_types import Ints
 from retgk.graphs.batch import GraphBatch
+from retgk.learning.paper_protocol import FoldResult, PaperFold, Targets, paper_folds
 from retgk.paper.networks.deep_graph_cnn import DeepGraphCNN, whole_inputs
 from retgk.paper.networks.network_inputs import network_inputs
 from retgk.paper.networks.patchy_san import PatchySan, patchy_inputs
-from retgk.paper.protocols import FoldResult, PaperFold, paper_folds
-from retgk.paper.svm import Targets
 from retgk.runtime.optional_packages import optional_module
 from retgk.runtime.parallel import n_threads
 from retgk.runtime.processes import ordered_results
