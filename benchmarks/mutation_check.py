@@ -6,9 +6,10 @@ Do the tests notice a broken line? One line is broken in each of some functions 
 
 ``choose`` draws the functions by SEED, as evenly over packages as it can, and breaks one expression
 of each: a comparison turns round, + becomes -, `and` becomes `or`, a number grows by one; where
-there is none of these, the result is None. The list holds the function's name and its line before and after, no path, so that the same
-list runs on a tree whose files have moved. ``run`` copies the tree, notes which tests enter each
-function, and then runs these tests on every mutant. A mutant that no test notices is a survivor.
+there is none of these, the result is None. The list holds the function's name and its line before
+and after, no path, so that the same list runs on a tree whose files have moved. ``run`` copies the
+tree, notes which tests enter each function, and then runs these tests on every mutant. A mutant
+that no test notices has survived.
 """
 
 import argparse
