@@ -193,7 +193,7 @@ bench-classifier: $(READY) ## Measure RetGKClassifier() as it comes (DATA=folder
 # Hours from nothing; it goes on from the stored records, and after a kill.
 SPLITS ?= $(DATA)/../splits
 MNIST ?= $(DATA)/../mnist
-PAPER_RUN = $(BIN)/retgk paper run --data $(DATA) --mnist $(MNIST) --records paper-records.jsonl
+PAPER_RUN = $(BIN)/python -m reproduction run --data $(DATA) --mnist $(MNIST) --records paper-records.jsonl
 .PHONY: paper
 paper: $(READY) ## Compute the paper's tables and figures, and report (DATA=folder of the sets, SPLITS=folder of folds, MNIST=folder of images)
 	test -e paper-records.jsonl || gunzip -c docs/paper/records.jsonl.gz > paper-records.jsonl
@@ -210,7 +210,7 @@ paper: $(READY) ## Compute the paper's tables and figures, and report (DATA=fold
 
 .PHONY: paper-report
 paper-report: $(READY) ## Make docs/paper from paper-records.jsonl
-	$(BIN)/retgk paper report --records paper-records.jsonl --output docs/paper $(addprefix --baseline ,$(wildcard benchmarks/records/paper.jsonl))
+	$(BIN)/python -m reproduction report --records paper-records.jsonl --output docs/paper $(addprefix --baseline ,$(wildcard benchmarks/records/paper.jsonl))
 	gzip -c -n paper-records.jsonl > docs/paper/records.tmp
 	mv docs/paper/records.tmp docs/paper/records.jsonl.gz
 	$(BIN)/python -m benchmarks.report

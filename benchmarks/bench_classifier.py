@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.records import FOLDER, add_record, read_records
+from reproduction.tables import published_accuracies
 from retgk import RetGKClassifier, RetGKKernel, load_tudataset
-from retgk.paper.table_results import published_accuracies
 
 CHOSEN = ("C", "p", "scale", "depth", "scale_attributes")
 # Shuffles of each setting, by what they cost; what is left out stands after the name of the set.

@@ -31,11 +31,11 @@ from retgk import (
     write_mean_embedding_gram,
     write_parquet,
 )
-from retgk.cli.cross_validation import nested_answers
-from retgk.cluster.connections import cluster_client
+from retgk._runtime.cluster import cluster_client
+from retgk.cli.evaluate import nested_answers
 from retgk.estimators import gram_file
-from retgk.estimators.engines_of_parameters import kernel_engine, kernel_features
-from retgk.learning.outer_folds import OuterFold
+from retgk.estimators.kernel import kernel_engine, kernel_features
+from retgk.learning.folds import OuterFold
 
 TURNS = 3
 SPEED_SET, SPEED_COPIES = "DD", 3

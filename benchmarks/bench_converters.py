@@ -16,7 +16,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from retgk.io.converters import from_networkx, from_smiles
+from retgk.io.molecules import from_smiles
+from retgk.io.networkx import from_networkx
 
 N_GRAPHS, N_NODES, N_ROUNDS = 10_000, 30, 5
 TARGET_RATIO = 3.0

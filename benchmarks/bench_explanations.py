@@ -23,11 +23,11 @@ from benchmarks.molecule_sets import load_set
 from benchmarks.planted_motifs import BASES, MOTIFS, planted_motifs
 from benchmarks.records import add_record, best_time
 from retgk import GraphBatch, RetGKClassifier, from_smiles, load_tudataset
-from retgk.engine.exact.fitted_graphs import NewGraphs
-from retgk.engine.exact.node_points import NodePoints
-from retgk.engine.label_levels import Levels
-from retgk.engine.node_features import NodeFeatures
-from retgk.runtime.parallel import single_threaded_blas
+from retgk._runtime.parallel import single_threaded_blas
+from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.exact_graphs import NewGraphs
+from retgk.kernels.exact_points import NodePoints
+from retgk.kernels.refinement import Levels
 
 SHARE = 0.2
 ENGINES = {"exact": False, "embedded": True}

@@ -19,8 +19,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from tests.browser_pages import chromium
-from tests.unpacked_pages import unpacked
 
 from benchmarks.molecule_sets import load_set
 from benchmarks.records import add_record
@@ -33,8 +31,10 @@ from retgk import (
     load_tudataset,
     pairwise_distances,
 )
-from retgk.explorer.projection import map_places
-from retgk.runtime.memory import peak_megabytes
+from retgk._runtime.processes import peak_megabytes
+from retgk.explorer.map import map_places
+from tests.browser_pages import chromium
+from tests.unpacked_pages import unpacked
 
 MANY = 100_000
 MOVING = """async (how) => {

@@ -20,7 +20,7 @@ SIZES = "10000,100000,500000"
 
 def measure(n_graphs):
     from retgk import RetGKClassifier, make_graph_classification
-    from retgk.runtime.memory import peak_megabytes
+    from retgk._runtime.processes import peak_megabytes
 
     data = make_graph_classification(n_graphs, n_labels=4, n_nodes=(10, 30), random_state=0)
     before = peak_megabytes()

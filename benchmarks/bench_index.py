@@ -74,7 +74,7 @@ def build(arguments):
 def search(arguments):
     """Queries a second on all cores, and recall against the scan of the same vectors."""
     from retgk import GraphIndex
-    from retgk.runtime.memory import peak_megabytes
+    from retgk._runtime.processes import peak_megabytes
 
     start = time.perf_counter()
     index = GraphIndex.load(arguments.folder)

@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.records import add_record
 from retgk import RetGKEmbedding, read_edge_list
-from retgk.runtime.memory import peak_megabytes
+from retgk._runtime.processes import peak_megabytes
 
 EDGES = [100_000, 1_000_000, 10_000_000]
 PER_NODE = 10

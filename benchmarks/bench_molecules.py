@@ -16,15 +16,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from examples.molecules import (
-    ATTRIBUTES,
-    NEGATIVE_RMSE,
-    decisions,
-    fingerprints,
-    forest,
-    retgk_model,
-    tanimoto_machine,
-)
 from sklearn.metrics import (
     average_precision_score,
     r2_score,
@@ -35,6 +26,15 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from benchmarks.molecule_sets import SEED, load_set, sets_in
 from benchmarks.records import FOLDER, add_record, read_records
+from examples.molecules import (
+    ATTRIBUTES,
+    NEGATIVE_RMSE,
+    decisions,
+    fingerprints,
+    forest,
+    retgk_model,
+    tanimoto_machine,
+)
 from retgk import from_smiles, scaffold_folds
 
 N_FOLDS = 5

@@ -5,8 +5,8 @@
 From graphs to inner products, both in turn on the same random graphs; medians of three runs of each
 where a run takes less than five seconds, one run of each otherwise. The published method has one
 process per core for return probabilities and for the pairs of RetGK_I; it makes the tensors of
-RetGK_II in one process, whose matrix products use all cores. `retgk paper report --baseline` shows
-the records.
+RetGK_II in one process, whose matrix products use all cores. `python -m reproduction report
+--baseline` shows the records.
 """
 
 import argparse
@@ -26,11 +26,11 @@ from benchmarks.published import (
     return_probabilities_of_graphs,
 )
 from benchmarks.records import add_record
-from retgk.kernels.node_kernels import median_distance
-from retgk.paper.frankenstein import REBUILT
-from retgk.paper.paper_graphs import Sources, load_paper_set
-from retgk.paper.table_cells import TABLES, table_cells
-from retgk.paper.timed_matrices import embedding_matrix, exact_matrix
+from reproduction.frankenstein import REBUILT
+from reproduction.graphs import Sources, load_paper_set
+from reproduction.tables import TABLES, table_cells
+from reproduction.timed_matrices import embedding_matrix, exact_matrix
+from retgk.kernels.node import median_distance
 
 # Rough speeds of the published method, for choosing the size of a sample only.
 VALUES_PER_SECOND = 1.5e7

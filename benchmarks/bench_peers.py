@@ -139,7 +139,7 @@ def beside_grakel(folder, kind, setting):
 
 
 def large(folder, kind, setting):
-    from retgk.runtime.memory import peak_megabytes
+    from retgk._runtime.processes import peak_megabytes
 
     data, graphs = loaded(folder, setting)
     native(kind, graphs).fit_transform(graphs[:3])

@@ -36,7 +36,7 @@ def beside_grakel(folder, setting):
 
 def memory(folder, setting):
     from retgk import refined_labels
-    from retgk.runtime.memory import peak_megabytes
+    from retgk._runtime.processes import peak_megabytes
 
     data, graphs = load_setting(folder, setting)
     before = peak_megabytes()

@@ -17,12 +17,10 @@ from threadpoolctl import threadpool_limits
 from benchmarks.published import inner_products_of_pairs
 from benchmarks.records import write_records
 from retgk import _core, load_tudataset, return_probabilities
-from retgk.engine.exact.distinct_points import DistinctPoints
-from retgk.engine.exact.fitted_graphs import FittedGraphs
-from retgk.engine.exact.node_points import NodePoints
-from retgk.engine.exact.tile_layout import shared_buckets, tile_factors
-from retgk.engine.exact.tiled_gram import split_into_tasks
-from retgk.kernels.node_kernels import Laplacian
+from retgk.kernels.exact_graphs import FittedGraphs
+from retgk.kernels.exact_points import DistinctPoints, NodePoints
+from retgk.kernels.exact_tiling import shared_buckets, split_into_tasks, tile_factors
+from retgk.kernels.node import Laplacian
 
 # what the paper compares of the nodes, besides return probabilities
 SETS = {

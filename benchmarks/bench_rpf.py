@@ -28,7 +28,7 @@ SECONDS_FOR_PUBLISHED = 6.0
 
 OURS_PEAK = """
 import sys
-from retgk.runtime.memory import peak_megabytes
+from retgk._runtime.processes import peak_megabytes
 from retgk import load_tudataset, return_probabilities
 graphs = load_tudataset(sys.argv[2], data_home=sys.argv[1], download=False).graphs
 return_probabilities(graphs[:1])

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.records import write_records
 from retgk import RetGKEmbedding, from_smiles
-from retgk.runtime.memory import peak_megabytes
+from retgk._runtime.processes import peak_megabytes
 
 COUNTS = [1_000, 10_000, 100_000, 1_000_000]
 BATCH = 10_000

@@ -19,7 +19,7 @@ TABLE_BYTES = {"in cache": 1 << 17, "in memory": 1 << 28}
 
 SLASHDOT_PEAK = """
 import sys
-from retgk.runtime.memory import peak_megabytes
+from retgk._runtime.processes import peak_megabytes
 from benchmarks.bench_walks import large_graph
 from retgk import return_probabilities
 graph = large_graph(sys.argv[1])

@@ -29,7 +29,7 @@ def load():
 def query_vectors(index, molecules):
     """Queries, and their vectors as the index stores them, so that searching alone is timed."""
     from retgk import from_smiles
-    from retgk.search.embedded_queries import coded_vectors
+    from retgk.search.index import coded_vectors
 
     graphs = from_smiles(molecules, n_jobs=1)
     return graphs, coded_vectors(index.embedding_, index.state().rows.codec, graphs, None)

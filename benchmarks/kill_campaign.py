@@ -39,8 +39,8 @@ from retgk import (
 
 IMPORTED = (
     "retgk.cli.main", "retgk.estimators.classifier", "retgk.estimators.gram_file",
-    "retgk.estimators.embedding", "retgk.persistence.model_files", "retgk.paper.runner",
-    "retgk.paper.tasks", "retgk.io.formats.tudataset_reader", "pyarrow.parquet", "pyarrow.csv",
+    "retgk.estimators.embedding", "retgk.estimators.model_files", "reproduction.runner",
+    "reproduction.runner", "retgk.io.tudataset", "pyarrow.parquet", "pyarrow.csv",
     "sklearn.svm", "sklearn.model_selection", "networkx", "scipy.sparse.linalg",
 )  # fmt: skip
 N_GRAPHS = 300
@@ -60,8 +60,8 @@ def run_program(*arguments: str) -> None:
 
 def write_slow_gram(source: Path, target: Path) -> None:
     """Write a matrix in many blocks, with time for a kill in each."""
-    from retgk.engine.exact.exact_engine import ExactEngine
     from retgk.estimators import gram_file
+    from retgk.kernels.exact import ExactEngine
 
     products = ExactEngine.inner_products
 

@@ -4,12 +4,11 @@ from pathlib import Path
 
 from benchmarks.highlights import highlights
 from benchmarks.markdown_tables import table
-from retgk.paper.records import read_records as read_paper_records
-from retgk.paper.report_tables import agreement
-from retgk.paper.report_text import open_sentence
-from retgk.paper.report_times import BESIDE, total_times
-from retgk.paper.table_cells import TABLES as PAPER_TABLES
-from retgk.paper.table_results import records_by_cell, table_rows
+from reproduction.report import open_sentence
+from reproduction.report_tables import BESIDE, agreement, total_times
+from reproduction.tables import TABLES as PAPER_TABLES
+from reproduction.tables import records_by_cell, table_rows
+from retgk._runtime.files import read_records as read_paper_records
 
 ROOT = Path(__file__).parent.parent
 PAPER_RECORDS = ROOT / "docs" / "paper" / "records.jsonl.gz"

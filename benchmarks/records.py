@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from retgk.paper.records import cpu_name
+from reproduction.records import cpu_name
 
 FOLDER = Path(__file__).parent / "records"
 PACKAGES = ("retgk", "numpy", "scipy", "scikit-learn")

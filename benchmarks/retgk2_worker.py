@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.published import gram, mean_embeddings
 from benchmarks.settings import load_setting
 from retgk import ExponentialGraphKernel, RetGKEmbedding, embedding_gram
-from retgk.runtime.memory import peak_megabytes
+from retgk._runtime.processes import peak_megabytes
 
 
 def ours(graphs, **options):

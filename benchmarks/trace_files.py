@@ -17,10 +17,12 @@ import sys
 import tempfile
 import threading
 import warnings
+from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import retgk
 
@@ -30,13 +32,29 @@ COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 Job = Callable[[], Any]
 
 
-def entered_functions(job: Job) -> set[tuple[str, str]]:
-    """File and name of every function of retgk that is called while a job runs."""
+class Trace(NamedTuple):
+    """What a job enters."""
+
+    functions: set[tuple[str, str]]
+    """File and name of every function of retgk."""
+    depth: int
+    """Most frames of retgk at a time, in one thread."""
+
+
+def traced(job: Job) -> Trace:
+    """Note the functions of retgk that are called while a job runs, and how deep calls go."""
     codes: set[CodeType] = set()
+    depths: dict[int, int] = defaultdict(int)
+    deepest = 0
 
     def note(frame: FrameType, event: str, _argument: object) -> None:
-        if event == "call":
-            codes.add(frame.f_code)
+        nonlocal deepest
+        if event not in ("call", "return") or not is_ours(frame.f_code):
+            return
+        thread = threading.get_ident()
+        depths[thread] += 1 if event == "call" else -1
+        deepest = max(deepest, depths[thread])
+        codes.add(frame.f_code)
 
     threading.setprofile(note)
     sys.setprofile(note)
@@ -45,16 +63,18 @@ def entered_functions(job: Job) -> set[tuple[str, str]]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    return {
+    found = {
         (str(Path(code.co_filename).relative_to(PACKAGE)), f"{code.co_name}:{code.co_firstlineno}")
         for code in codes
-        if is_function(code) and Path(code.co_filename).is_relative_to(PACKAGE)
     }
+    return Trace(found, deepest)
 
 
-def is_function(code: CodeType) -> bool:
-    """Whether code is what a reader calls a function; bodies of modules and classes are not."""
-    return bool(code.co_flags & inspect.CO_NEWLOCALS) and code.co_name not in COMPREHENSIONS
+@cache
+def is_ours(code: CodeType) -> bool:
+    """Whether code is a function of retgk; bodies of modules, classes and comprehensions are not."""
+    is_function = bool(code.co_flags & inspect.CO_NEWLOCALS) and code.co_name not in COMPREHENSIONS
+    return is_function and Path(code.co_filename).is_relative_to(PACKAGE)
 
 
 def jobs_on(folder: str, scratch: Path) -> dict[str, Job]:
@@ -66,6 +86,7 @@ def jobs_on(folder: str, scratch: Path) -> dict[str, Job]:
     mutag = retgk.load_tudataset("MUTAG", folder, cache=False)
     graphs = retgk.to_networkx(mutag.graphs)
     fitted = retgk.RetGKClassifier(random_state=0).fit(graphs, mutag.targets)
+    embedding = retgk.RetGKEmbedding(random_state=0)
     archive = shutil.copy(Path(folder) / "MUTAG.zip", scratch)
 
     def cv() -> None:
@@ -76,6 +97,7 @@ def jobs_on(folder: str, scratch: Path) -> dict[str, Job]:
     return {
         "fit": lambda: retgk.RetGKClassifier(random_state=0).fit(graphs, mutag.targets),
         "predict": lambda: fitted.predict(graphs),
+        "embed": lambda: embedding.fit_transform(graphs),
         "retgk cv MUTAG.zip": cv,
     }
 
@@ -88,13 +110,13 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="show the files and their functions")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # that the labels of networkx graphs are not used
-    print(f"{'job':20} {'files':>6} {'functions':>10}")
+    print(f"{'job':20} {'files':>6} {'functions':>10} {'depth':>6}")
     with tempfile.TemporaryDirectory() as scratch:
         for name, job in jobs_on(options.folder, Path(scratch)).items():
             job()
-            found = entered_functions(job)
+            found, depth = traced(job)
             files = sorted({file for file, _ in found})
-            print(f"{name:20} {len(files):6} {len(found):10}", flush=True)
+            print(f"{name:20} {len(files):6} {len(found):10} {depth:6}", flush=True)
             if options.list:
                 for file in files:
                     own = sorted(name.partition(":")[0] for at, name in found if at == file)

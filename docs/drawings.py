@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
+from reproduction.figures import toy_graph
 from retgk import (
     GraphBatch,
     Laplacian,
@@ -24,7 +25,6 @@ from retgk import (
     plot,
     return_probabilities,
 )
-from retgk.paper.figures import toy_graph
 
 RECORDS = Path(__file__).parent.parent / "benchmarks" / "records"
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#999999"

@@ -27,7 +27,7 @@ from retgk import (
     plot,
     save_model,
 )
-from retgk.runtime.progress import progress_bar
+from retgk._runtime.parallel import progress_bar
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 OUTPUT = Path("demo-output")

@@ -17,8 +17,8 @@ import numpy as np
 from PIL import Image
 from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
-from tests.browser_pages import HAS_BROWSER, chromium
 
+from reproduction.figures import toy_graph
 from retgk import (
     ExponentialGraphKernel,
     GraphBatch,
@@ -29,7 +29,7 @@ from retgk import (
     plot,
     two_sample_test,
 )
-from retgk.paper.figures import toy_graph
+from tests.browser_pages import HAS_BROWSER, chromium
 
 FOLDER = Path(__file__).parent.parent / "docs" / "gallery"
 

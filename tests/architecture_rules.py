@@ -17,6 +17,7 @@ PUBLIC_UNDERSCORES = {
     "_make",
     "_exit",  # of os: end without cleaning up
     "_core",  # our own compiled module: private to retgk, not to a part of it
+    "_runtime",  # likewise
     "_sklearn_output_config",  # of scikit-learn: what set_output was told; nothing else holds it
 }
 ATTRIBUTE_SETTERS = {"setattr", "__setattr__"}

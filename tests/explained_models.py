@@ -4,11 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from retgk import (
-    RetGKClassifier,
-    RetGKRegressor,
-    make_graph_classification,
-)
+from retgk import RetGKClassifier, RetGKRegressor, make_graph_classification
 
 DATA = make_graph_classification(
     n_graphs=90, n_classes=3, n_labels=3, n_attributes=2, n_nodes=(5, 15), random_state=0

@@ -6,7 +6,7 @@ import zipfile
 
 import numpy as np
 
-from retgk.persistence.container import array_digest, text_digest
+from retgk._runtime.array_files import array_digest, text_digest
 
 
 def members_of(data):

@@ -1,7 +1,7 @@
 """Made-up records of the paper's cells."""
 
-from retgk.paper.records import record_writer
-from retgk.paper.table_cells import table_cells
+from reproduction.tables import table_cells
+from retgk._runtime.files import record_writer
 
 
 def made_up(cell, repetition=0, accuracy=0.5, **changes):

@@ -8,7 +8,7 @@ import numpy as np
 
 from retgk import GraphDataset, make_graph_classification, save_tudataset
 
-PROGRAM = [sys.executable, "-c", "from retgk.cli.commands_paper import paper_app; paper_app()"]
+PROGRAM = [sys.executable, "-c", "from reproduction.__main__ import paper_app; paper_app()"]
 
 
 def write_set(folder: Path, name: str, n_graphs: int = 40, seed: int = 0, **changes: Any) -> Path:

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import retgk.graphs.adjacency
-import retgk.graphs.edge_checks
-import retgk.graphs.ragged
+import retgk.graphs.edges
+import retgk.graphs.flat
 from retgk import GraphBatch, InvalidInputError
-from retgk.graphs.ragged import chunks, gather_runs, offsets
+from retgk.graphs.flat import chunks, gather_runs, offsets
 
 from .strategies import assert_well_formed, dense, dense_from_edges, edge_lists, graph_batches
 
@@ -21,7 +20,7 @@ from_edges = GraphBatch.from_edges
 def block_entries(request: pytest.FixtureRequest) -> Any:
     """Run everything with blocks so small that there are several."""
     patch = pytest.MonkeyPatch()
-    for module in (retgk.graphs.ragged, retgk.graphs.adjacency, retgk.graphs.edge_checks):
+    for module in (retgk.graphs.flat, retgk.graphs.edges, retgk.graphs.edges):
         patch.setattr(module, "BLOCK_ENTRIES", request.param)
     yield request.param
     patch.undo()
@@ -246,7 +245,7 @@ def test_bad_edges(build: Callable[[], Any], message: str) -> None:
 @given(st.lists(st.integers(0, 9), max_size=20))
 def test_blocks_cover_all_runs_in_order(counts: list[int]) -> None:
     ptr = offsets(np.array(counts, int))
-    cut = list(chunks(ptr, retgk.graphs.ragged.BLOCK_ENTRIES))
+    cut = list(chunks(ptr, retgk.graphs.flat.BLOCK_ENTRIES))
     assert [first for first, _ in cut] == [0, *(last for _, last in cut)][: len(cut)]
     assert all(last > first for first, last in cut)
     assert (cut[-1][1] if cut else 0) == len(counts)

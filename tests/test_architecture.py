@@ -27,25 +27,21 @@ LAYERS = (
     "array_types",
     "errors",
     "_core",
-    "runtime",
+    "_runtime",
     "graphs",
     "io",
+    "datasets",
     "walks",
-    "refinement",
-    "pyg",
     "kernels",
-    "engine",
+    "pyg",
     "learning",
     "estimators",
-    "populations",
-    "peer_kernels",
-    "persistence",
-    "cluster",
+    "stats",
     "search",
+    "cluster",
     "plot",
-    "comparison",
     "explorer",
-    "paper",
+    "comparison",
     "cli",
     "__main__",
 )
@@ -64,9 +60,9 @@ def assert_none(wrong: list[str]) -> None:
 
 
 def test_imports_point_down(sources: Sources) -> None:
-    assert {"retgk", "retgk.graphs.batch", "retgk.io.graph_dataset"} <= sources.keys()
+    assert {"retgk", "retgk.graphs.batch", "retgk.io.dataset"} <= sources.keys()
     assert imports_of("retgk.graphs.batch", sources) >= {
-        "retgk.graphs.adjacency",
+        "retgk.graphs.edges",
         "retgk.array_types",
     }
     assert_none(wrong_imports(sources, LAYERS))
@@ -93,7 +89,7 @@ def test_public_names_have_examples() -> None:
 
 def test_the_page_names_what_is_there() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    assert "`engine/`" in page
+    assert "`kernels/`" in page
     assert_none(missing_paths(page, [PACKAGE, PACKAGE / "io", ROOT]))
 
 

@@ -5,9 +5,10 @@ import gzip
 import sys
 
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+
 from benchmarks import bench_molecules, molecule_sets
 from benchmarks.records import read_records
-from sklearn.ensemble import RandomForestClassifier
 
 pytest.importorskip("rdkit")
 MOLECULES = [

@@ -30,9 +30,9 @@ from retgk import (
     to_networkx,
 )
 from retgk.estimators import classifier, predictor
-from retgk.learning.calibration import class_probabilities, fit_calibration
-from retgk.learning.candidates import NodeCandidate, best_candidate
-from retgk.walks.return_probabilities import Walks
+from retgk.learning.scoring import class_probabilities, fit_calibration
+from retgk.learning.selection import NodeCandidate, best_candidate
+from retgk.walks.probabilities import Walks
 
 from .classifier_graphs import quick, three_classes
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from retgk import InvalidInputError, Laplacian, RetGKClassifier
-from retgk.walks.return_probabilities import Walks
+from retgk.walks.probabilities import Walks
 
 from .classifier_graphs import quick, three_classes
 

@@ -8,15 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retgk import (
-    GraphBatch,
-    RetGKClassifier,
-    RetGKRegressor,
-    from_smiles,
-    save_model,
-    write_json,
-)
-from retgk.plot.explanation_page import PageGraph, explanation_page
+from retgk import GraphBatch, RetGKClassifier, RetGKRegressor, from_smiles, save_model, write_json
+from retgk.explorer.explanation_page import PageGraph, explanation_page
 from tests.cli_calls import DATA, assert_fails, invoke, printed, record, rows_of
 from tests.walk_graphs import path, star
 

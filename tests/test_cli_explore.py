@@ -5,10 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retgk import (
-    RetGKClassifier,
-    save_model,
-)
+from retgk import RetGKClassifier, save_model
 from tests.cli_calls import DATA, assert_fails, invoke, printed, record
 from tests.unpacked_pages import unpacked
 

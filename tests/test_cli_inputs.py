@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from retgk import GraphDataset, make_graph_classification, save_tudataset, write_parquet
+from retgk.cli.inputs import key_columns, read_collection, required_targets
 from retgk.cli.main import app
 from retgk.cli.options import Common, Reading
-from retgk.cli.sources import key_columns, read_collection, required_targets
 from retgk.errors import InvalidInputError
-from retgk.io.converters import from_smiles
-from retgk.io.formats.graph_files import format_of
+from retgk.io.files import format_of
+from retgk.io.molecules import from_smiles
 from tests.cli_calls import assert_fails, printed
 from tests.cli_program import assert_fails_with_one_line, output_of, run_program
 
@@ -175,7 +175,7 @@ def test_features_of_molecules_with_a_long_name(tmp_path: Path) -> None:
 def test_text_too_wide_for_an_npz_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.smi"
     path.write_text("CCO\nCC\n")
-    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 10)
+    monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 10)
     result = invoke("features", path, "-o", tmp_path / "f.npz")
     assert result.exit_code == 1
     assert result.stderr.endswith("memory are free; write .parquet or .csv instead\n")

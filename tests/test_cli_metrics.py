@@ -17,7 +17,7 @@ from retgk.learning.metrics import (
     selecting_model,
     selection_metric,
 )
-from retgk.learning.task_kinds import is_regression
+from retgk.learning.targets import is_regression
 from tests.cli_calls import DATA, N_GRAPHS, assert_fails, invoke, printed, record, rows_of
 
 CLASS_NAMES = "accuracy balanced_accuracy roc_auc average_precision f1 matthews_corrcoef log_loss"
@@ -137,8 +137,8 @@ def test_cv_shows_what_its_table_holds(graphs_file: Path, tmp_path: Path) -> Non
 
 def test_cv_answers_as_predict_and_predict_proba_do(graphs_file: Path, tmp_path: Path) -> None:
     """Decision values are computed once; all else follows from them as in the classifier."""
-    from retgk.cli.cross_validation import nested_answers
-    from retgk.learning.outer_folds import OuterFold
+    from retgk.cli.evaluate import nested_answers
+    from retgk.learning.folds import OuterFold
 
     del graphs_file, tmp_path
     data = make_graph_classification(60, n_classes=3, n_nodes=(6, 12), random_state=0)

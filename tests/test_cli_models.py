@@ -5,12 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retgk import (
-    GraphDataset,
-    RetGKKernel,
-    load_model,
-    write_parquet,
-)
+from retgk import GraphDataset, RetGKKernel, load_model, write_parquet
 from tests.cli_calls import DATA, N_GRAPHS, assert_fails, invoke, printed, record, rows_of
 
 
@@ -33,7 +28,7 @@ def test_cv_nested_with_predictions(graphs_file: Path, tmp_path: Path) -> None:
 
 
 def test_cv_by_the_papers_protocol(graphs_file: Path) -> None:
-    from retgk.kernels.graph_kernels import ExponentialGraphKernel
+    from retgk.kernels.graph import ExponentialGraphKernel
     from retgk.learning.paper_protocol import paper_outcome
 
     found = record("cv", graphs_file, "--protocol", "paper", "--p", 2, "--repetitions", 2)
@@ -215,7 +210,7 @@ def test_model_file_that_is_too_large_for_predict(
     small = invoke("predict", model_file, graphs_file, "--max-bytes", size - 1)
     assert_fails(small, f"more than the {size - 1} allowed; give a larger --max-bytes if you trust")
     assert invoke("predict", model_file, graphs_file, "--max-bytes", size).exit_code == 0
-    monkeypatch.setattr("retgk.persistence.model_files.DEFAULT_MAX_BYTES", 1000)
+    monkeypatch.setattr("retgk.estimators.model_files.DEFAULT_MAX_BYTES", 1000)
     path = tmp_path / "m.retgk"
     result = invoke("fit", graphs_file, "--C", 10, "--scale", 1, "-o", path, "--quiet")
     assert result.stderr == (

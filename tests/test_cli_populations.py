@@ -156,7 +156,7 @@ def test_nodes_that_correspond_as_json(folder: Path) -> None:
 
 def test_room_for_kernels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Statistics of 99 permutations have room in so much memory, 12 matrices have not."""
-    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 45_000)
+    monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 45_000)
     found = invoke("test", folder / "sparse.npy", folder / "dense.npy", *FAST)
     assert_fails(found, "memory are free; give fewer --bandwidth and --depth")
 

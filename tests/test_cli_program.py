@@ -10,10 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from retgk import (
-    load_tudataset,
-    read_parquet,
-)
+from retgk import load_tudataset, read_parquet
 from tests.cli_program import (
     TIMEOUT_SECONDS,
     assert_fails_with_one_line,

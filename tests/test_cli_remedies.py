@@ -22,16 +22,14 @@ from retgk import (
     write_json,
     write_parquet,
 )
-from retgk.cli.commands_compare import compare
-from retgk.cli.commands_cv import cv
-from retgk.cli.commands_data import convert, info
-from retgk.cli.commands_matrices import kernel
-from retgk.cli.commands_models import fit, predict
-from retgk.cli.commands_populations import population_test
-from retgk.cli.commands_vectors import embed
+from retgk.cli.command import one_line
+from retgk.cli.data import convert, info
+from retgk.cli.evaluate import compare, cv
+from retgk.cli.matrices import embed, kernel
+from retgk.cli.models import fit, predict
 from retgk.cli.options import DATA_HOME_REMEDY
-from retgk.cli.terminal import one_line
-from retgk.estimators.fit_estimate import Estimate
+from retgk.cli.stats import population_test
+from retgk.estimators.predictor import Estimate
 from tests.cli_calls import DATA, assert_fails, invoke
 
 # By the key of the remedy: what is called in a folder of bad files, and how its message ends.
@@ -265,7 +263,7 @@ def test_remedy_for_little_memory(
     key: str, line: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert key
-    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 10)
+    monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 10)
     result = invoke(*line.split())
     assert_fails(result, f"memory are free; {message}")
     assert result.stderr.endswith(f"{message}\n")
@@ -290,7 +288,7 @@ def test_data_home(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("_inside")
 @pytest.mark.filterwarnings("always")
 def test_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retgk.walks.exact_costs._LONG_SECONDS", 0.0)
+    monkeypatch.setattr("retgk.walks.exact._LONG_SECONDS", 0.0)
     expected = "minutes on this machine, or longer; --method monte-carlo estimates them in a frac"
     for line in ("features one.edges -o -", "embed one.edges -o -"):
         result = invoke(*line.split())
@@ -315,7 +313,7 @@ def test_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_inside")
 @pytest.mark.filterwarnings("always")
 def test_long_fits(options: str, expected: tuple[float, ...], advice: str, monkeypatch) -> None:
-    monkeypatch.setattr("retgk.estimators.fit_estimate.estimate", lambda *_: Estimate(*expected))
+    monkeypatch.setattr("retgk.estimators.predictor.estimate", lambda *_: Estimate(*expected))
     result = invoke(*f"cv small.parquet --folds 3 {options}".split())
     assert result.exit_code == 0
     assert advice in result.stderr

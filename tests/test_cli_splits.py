@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from retgk import GraphDataset, RetGKClassifier, scaffold_folds
-from retgk.cli.cross_validation import nested_answers
-from retgk.cli.split_files import read_split
-from retgk.learning.outer_folds import OuterFold
+from retgk.cli.evaluate import nested_answers
+from retgk.cli.splits import read_split
+from retgk.learning.folds import OuterFold
 from tests.cli_calls import DATA, N_GRAPHS, assert_fails, invoke, record, rows_of
 
 FIXED = ["--C", 10, "--p", 1, "--scale", 1]

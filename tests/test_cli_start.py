@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from retgk import __version__
-from retgk.io.datasets.download import SUBJECT_OF, TUDATASETS
+from retgk.io.tudataset import SUBJECT_OF, TUDATASETS
 from tests.cli_program import assert_fails_with_one_line, output_of, run_program
 
 COMMANDS = [
@@ -130,7 +130,7 @@ def test_shell_completion(words: str, found: str) -> None:
 
 
 def test_completion_offers_files_that_can_be_read(tmp_path: Path) -> None:
-    from retgk.cli.completion import model_files, source_names
+    from retgk.cli.options import model_files, source_names
 
     folder = tmp_path
     for name in ("graphs.parquet", "notes.doc", ".hidden.parquet", "model.retgk"):

@@ -12,11 +12,7 @@ from typing import Any
 
 import pytest
 
-from retgk import (
-    GraphDataset,
-    make_graph_classification,
-    save_tudataset,
-)
+from retgk import GraphDataset, make_graph_classification, save_tudataset
 from tests.cli_program import (
     PROGRAM,
     TIMEOUT_SECONDS,
@@ -107,7 +103,7 @@ def test_fetch_stopped(
 
 LOST = """
 import time
-from retgk.cli.signals import ending_on_signals
+from retgk.cli.command import ending_on_signals
 
 with ending_on_signals():
     try:
@@ -141,7 +137,7 @@ def test_background_jobs_ignore_interrupts() -> None:
     """A shell starts them so."""
     script = (
         "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "from retgk.cli.signals import ending_on_signals\n"
+        "from retgk.cli.command import ending_on_signals\n"
         "with ending_on_signals():\n    signal.raise_signal(signal.SIGINT)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

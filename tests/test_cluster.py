@@ -16,9 +16,9 @@ from urllib.request import urlopen
 import joblib
 import numpy as np
 import pytest
-from benchmarks.cluster_processes import ROOT, cluster_processes
 from sklearn.model_selection import cross_val_score
 
+from benchmarks.cluster_processes import ROOT, cluster_processes
 from retgk import (
     InvalidInputError,
     RetGKClassifier,
@@ -32,10 +32,9 @@ from retgk import (
     write_mean_embedding_gram,
     write_parquet,
 )
-from retgk.cluster.connections import cluster_client
+from retgk._runtime.cluster import cluster_client, results_in_order
+from retgk._runtime.parallel import n_threads
 from retgk.estimators import gram_file
-from retgk.runtime.cluster_tasks import results_in_order
-from retgk.runtime.parallel import n_threads
 from tests.cli_calls import assert_fails, invoke, record
 
 distributed = pytest.importorskip("distributed")
@@ -176,7 +175,7 @@ def test_kernels_in_memory_are_not_for_clusters(graphs_file: Path, tmp_path: Pat
 def test_no_scheduler_at_an_address(
     graphs_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retgk.cluster.connections._CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("retgk._runtime.cluster._CONNECT_SECONDS", 0.5)
     options = ["--scheduler", "tcp://127.0.0.1:9", "-o", tmp_path / "v.npy"]
     assert_fails(invoke("embed", graphs_file, *options), "no scheduler answers at tcp://127.0.0.1")
     options[1] = "tls://127.0.0.1:9"

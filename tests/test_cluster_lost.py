@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.cluster_processes import ClusterProcesses, cluster_processes
 
+from benchmarks.cluster_processes import ClusterProcesses, cluster_processes
 from retgk import RetGKKernel, make_graph_classification, write_mean_embedding_gram
 from retgk.estimators import gram_file
 

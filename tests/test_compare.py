@@ -20,15 +20,19 @@ from retgk import (
     compare,
     make_graph_classification,
 )
-from retgk.comparison import method_runs
-from retgk.comparison.comparison_plan import new_plan
-from retgk.comparison.comparison_table import comparison_of
-from retgk.comparison.kernel_machines import KernelClassifier, KernelRegressor
-from retgk.comparison.method_keys import estimator_key
-from retgk.comparison.methods import DEFAULT_METHODS, METHODS, new_estimators
-from retgk.comparison.resampled_t_test import corrected_t_test
-from retgk.learning.fold_answers import FoldAnswer
-from retgk.learning.outer_folds import repeated_folds
+from retgk.comparison import runs as method_runs
+from retgk.comparison.methods import (
+    DEFAULT_METHODS,
+    METHODS,
+    KernelClassifier,
+    KernelRegressor,
+    estimator_key,
+    new_estimators,
+)
+from retgk.comparison.runs import new_plan
+from retgk.comparison.table import comparison_of, corrected_t_test
+from retgk.learning.folds import repeated_folds
+from retgk.learning.metrics import FoldAnswer
 
 DATA = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), random_state=0)
 

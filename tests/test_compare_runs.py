@@ -14,18 +14,11 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 
-from retgk import (
-    Comparison,
-    GraphDataset,
-    InvalidInputError,
-    RetGKClassifier,
-    compare,
-    to_networkx,
-)
-from retgk.cluster.connections import cluster_client
-from retgk.comparison import method_runs
-from retgk.comparison.size_baseline import GraphSizes
-from retgk.runtime.record_files import read_records
+from retgk import Comparison, GraphDataset, InvalidInputError, RetGKClassifier, compare, to_networkx
+from retgk._runtime.cluster import cluster_client
+from retgk._runtime.files import read_records
+from retgk.comparison import runs as method_runs
+from retgk.comparison.methods import GraphSizes
 from tests.cli_calls import assert_fails, invoke, printed, record
 from tests.slow_methods import (
     DATA,

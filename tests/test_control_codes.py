@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import retgk.cli
-from retgk.cli.terminal import visible
+from retgk.cli.command import visible
 from tests.cli_calls import invoke
 from tests.cli_program import PROGRAM, TIMEOUT_SECONDS, environment, run_program
 

@@ -14,8 +14,10 @@ import scipy.sparse as sp
 from rdkit import Chem
 
 from retgk import GraphBatch, InvalidInputError
-from retgk.io.converters import as_batch, from_edge_lists, from_numpy, from_smiles
-from retgk.io.graph_dataset import GraphDataset
+from retgk.io.arrays import from_edge_lists, from_numpy
+from retgk.io.convert import as_batch
+from retgk.io.dataset import GraphDataset
+from retgk.io.molecules import from_smiles
 
 PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 EDGES = np.array([[0, 1], [1, 0], [1, 2], [2, 1]])
@@ -154,7 +156,7 @@ OPTIONAL = ["networkx", "igraph", "rdkit", "torch", "torch_geometric", "grakel",
 
 def test_no_optional_package_is_imported() -> None:
     code = (
-        "import sys, numpy as np; from retgk.io.converters import as_batch;"
+        "import sys, numpy as np; from retgk.io.convert import as_batch;"
         "as_batch([np.ones((3, 3))]); as_batch(np.ones((2, 3, 3)));"
         f"print([name for name in {OPTIONAL} if name in sys.modules])"
     )
@@ -169,7 +171,7 @@ def test_no_optional_package_is_imported() -> None:
 def test_missing_package_names_its_extra(package: str, call: str) -> None:
     code = (
         f"import sys; sys.modules[{package!r}] = None; import numpy as np;"
-        f"from retgk.io.converters import *; {call}"
+        f"from retgk.io.convert import *; {call}"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert f"ImportError: this needs {package}, which cannot be imported;" in done.stderr

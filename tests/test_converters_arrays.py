@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from retgk import GraphBatch, InvalidInputError
-from retgk.io.converters import from_edge_lists, from_numpy, from_scipy
+from retgk.io.arrays import from_edge_lists, from_numpy, from_scipy
 from tests.batch_views import dense, names
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
@@ -52,7 +52,7 @@ def test_stack() -> None:
 
 
 def test_stack_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retgk.io.converters.arrays.STACK_ENTRIES", 20)
+    monkeypatch.setattr("retgk.io.arrays.STACK_ENTRIES", 20)
     stack = np.ones((7, 3, 3))
     assert from_numpy(stack) == from_numpy(list(stack))
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retgk import GraphBatch, GraphDataset, InvalidInputError
-from retgk.io.converters import from_networkx, to_networkx
+from retgk.io.convert import to_networkx
+from retgk.io.networkx import from_networkx
 from tests.batch_views import dense, names
 
 NODE_IDS = st.one_of(

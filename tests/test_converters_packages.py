@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from retgk import InvalidInputError
 from retgk.errors import InputWarning
-from retgk.io.converters import as_batch, from_grakel, from_igraph, from_networkx, from_pyg
+from retgk.io.convert import as_batch
+from retgk.io.grakel import from_grakel
+from retgk.io.networkx import from_igraph, from_networkx
+from retgk.io.pyg import from_pyg
 from tests.batch_views import dense, names
 
 SIZES = st.integers(1, 6)

@@ -10,7 +10,9 @@ import pytest
 from rdkit import Chem
 
 from retgk import GraphBatch, InvalidInputError
-from retgk.io.converters import from_rdkit, from_smiles, rdkit_molecules, smiles_strings
+from retgk.io import molecules as rdkit_molecules
+from retgk.io import molecules as smiles_strings
+from retgk.io.molecules import from_rdkit, from_smiles
 from tests.batch_views import dense, names
 
 SMILES = [

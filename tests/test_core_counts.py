@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import _core
-from retgk.graphs.ragged import offsets
-from retgk.peer_kernels.graph_counts import GraphCounts, counts_of_nodes
+from retgk.graphs.flat import offsets
+from retgk.kernels.others.counts import GraphCounts, counts_of_nodes
 
 
 def random_counts(seed, n_graphs, n_columns, share):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import GraphBatch, _core
-from retgk.graphs.ragged import offsets
+from retgk.graphs.flat import offsets
 from tests import naive
 from tests.walk_graphs import adjacency_matrices, from_dense, path
 

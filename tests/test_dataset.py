@@ -11,7 +11,7 @@ from retgk import (
     as_batch,
     make_graph_classification,
 )
-from retgk.io.graph_dataset import missing_targets
+from retgk.io.dataset import missing_targets
 from tests.labelled_edges import edge_label_values
 from tests.tu_files import toy_graphs
 

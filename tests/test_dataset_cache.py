@@ -11,13 +11,7 @@ import pytest
 
 from retgk import GraphBatch, GraphDataset, load_tudataset
 from retgk.errors import InputWarning
-from retgk.io.formats.parsed_copies import (
-    ReadOptions,
-    fingerprint,
-    load_cached,
-    page_digest,
-    store_cached,
-)
+from retgk.io.cache import ReadOptions, fingerprint, load_cached, page_digest, store_cached
 from tests.tu_files import toy_graphs, write_folder, write_zip
 
 load = partial(load_tudataset, download=False)
@@ -44,7 +38,7 @@ def no_parsing(monkeypatch):
     def fail(*_):
         raise AssertionError("the source was read")
 
-    name = "retgk.io.formats.tudataset_reader.read_tudataset"
+    name = "retgk.io.tudataset.read_tudataset"
     return lambda: monkeypatch.setattr(name, fail)
 
 

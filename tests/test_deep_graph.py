@@ -8,8 +8,9 @@ import pytest
 from scipy.sparse import diags_array
 
 from retgk import DeepGraphKernel, GraphBatch, GraphletKernel, as_batch
-from retgk.peer_kernels import graphlets, substructure_vectors
-from retgk.peer_kernels.graph_counts import GraphCounts
+from retgk.kernels.others import deep_graph as substructure_vectors
+from retgk.kernels.others import graphlets
+from retgk.kernels.others.counts import GraphCounts
 from tests import naive
 from tests.kernel_graphs import graphs_of_kind
 

@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from retgk import InvalidInputError
-from retgk.io.datasets.digits import load_digit_graphs
+from retgk.datasets import load_digit_graphs
 
 from .graph_features import simple_features
 from .strategies import assert_well_formed, dense

@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+
 from benchmarks import report
 from docs import reference_groups
-
 from tests.architecture_rules import missing_paths
 
 ROOT = Path(__file__).parent.parent

@@ -15,7 +15,7 @@ from retgk import (
     sample_nodes,
     save_model,
 )
-from retgk.walks import exact_costs
+from retgk.walks import exact as exact_costs
 from tests.cli_calls import invoke, record
 
 MONTE_CARLO: dict[str, Any] = {"method": "monte-carlo", "n_walks": 100}
@@ -107,16 +107,16 @@ def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         RetGKEmbedding(nodes=5, depth=1, feature_map="phases").fit(graph)
     _, errors = RetGKEmbedding(nodes=1).fit(graph).transform_with_error(graph)
     assert np.isinf(errors).any()
-    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 1000)
-    monkeypatch.setattr("retgk.walks.return_probabilities._MANY_BYTES", 0)
+    monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 1000)
+    monkeypatch.setattr("retgk.walks.probabilities._MANY_BYTES", 0)
     with pytest.raises(InvalidInputError, match=r"probabilities of 30 nodes takes .* with nodes="):
         return_probabilities(graph)
 
 
 def test_the_command_names_its_own_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "path.edges").write_text("1 2\n2 3\n")
-    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 10)
-    monkeypatch.setattr("retgk.walks.return_probabilities._MANY_BYTES", 0)
+    monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 10)
+    monkeypatch.setattr("retgk.walks.probabilities._MANY_BYTES", 0)
     refused = invoke("features", tmp_path / "path.edges", "-o", tmp_path / "rpf.npy")
     assert "memory are free; use `retgk embed` with --nodes" in refused.stderr
 

@@ -34,7 +34,7 @@ from retgk import (
     to_pyg,
 )
 from retgk.errors import InputWarning
-from retgk.io.converters import ways_back
+from retgk.io import convert as ways_back
 from tests.labelled_edges import NAMES, edge_label_values, random_graphs, rows_of
 
 BONDS = ("CCO", "C=C", "c1ccccc1", "C", "N#N", "CC(=O)O")
@@ -192,7 +192,7 @@ def test_types_of_bonds():
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_types_of_bonds_in_chunks(monkeypatch, n_jobs):
-    from retgk.io.converters import smiles_strings
+    from retgk.io import molecules as smiles_strings
 
     monkeypatch.setattr(smiles_strings, "CHUNK", 2)
     assert from_smiles(BONDS, bond_types=True, n_jobs=n_jobs) == GraphBatch.concatenate(

@@ -30,7 +30,7 @@ from retgk import (
     write_parquet,
 )
 from retgk.errors import InputWarning
-from retgk.io.formats.parsed_copies import load_cached, store_cached
+from retgk.io.cache import load_cached, store_cached
 from tests.cli_calls import assert_fails, invoke, printed, record
 from tests.labelled_edges import NAMES, edge_label_values, random_graphs
 from tests.node_links import node_link

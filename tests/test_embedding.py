@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from retgk import GraphBatch
 from retgk.estimators.embedding import RetGKEmbedding
-from retgk.kernels.node_kernels import Gaussian, Laplacian
+from retgk.kernels.node import Gaussian, Laplacian
 from tests import naive
 from tests.core_levels import LEVELS, run_on_level
 from tests.embedding_graphs import decorated_batches, example_batch, large_batch, nodes_of

@@ -5,10 +5,10 @@ import pytest
 from scipy import stats
 
 from retgk import _core
-from retgk.engine.embedded.fourier_maps import draw_fourier_map
 from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
-from retgk.kernels.node_kernels import Gaussian, Laplacian, Polynomial
+from retgk.kernels.embedded_fourier import draw_fourier_map
+from retgk.kernels.node import Gaussian, Laplacian, Polynomial
 from tests import naive
 from tests.core_levels import LEVELS, run_on_level
 from tests.embedding_graphs import example_batch, nodes_of

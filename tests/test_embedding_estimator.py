@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from retgk import GraphBatch, InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
-from retgk.kernels.node_kernels import Gaussian, Laplacian
+from retgk.kernels.node import Gaussian, Laplacian
 from tests.embedding_graphs import example_batch
 from tests.walk_graphs import path, star
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from retgk.engine.embedded import embedding_gram as gram_module
-from retgk.engine.embedded.embedding_gram import embedding_gram, embedding_products
 from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
-from retgk.kernels.graph_kernels import (
+from retgk.kernels import embedded_vectors as gram_module
+from retgk.kernels.embedded_vectors import embedding_gram, embedding_products
+from retgk.kernels.graph import (
     ExponentialGraphKernel,
     PolynomialGraphKernel,
     squared_mmd_from_products,

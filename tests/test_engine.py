@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from retgk import GraphBatch, InvalidInputError, make_graph_classification
-from retgk.engine.embedded.embedded_engine import EmbeddedEngine
-from retgk.engine.exact.exact_engine import ExactEngine
-from retgk.engine.node_features import NodeFeatures
-from retgk.walks.return_probabilities import Walks
+from retgk.kernels.embedded import EmbeddedEngine
+from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.exact import ExactEngine
+from retgk.walks.probabilities import Walks
 from tests.kernel_graphs import KINDS, graphs_of_kind
 
 TOL = 1e-5

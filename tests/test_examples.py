@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from examples import demo, gallery
 
+from examples import demo, gallery
 from retgk import load_digit_graphs, load_model, make_graph_classification
 from tests.browser_pages import HAS_BROWSER
 

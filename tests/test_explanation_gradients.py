@@ -12,12 +12,11 @@ from retgk import (
     PolynomialGraphKernel,
     RetGKClassifier,
 )
-from retgk.engine.embedded.embedded_engine import EmbeddedEngine
-from retgk.engine.exact.exact_engine import ExactEngine
-from retgk.engine.exact.values_of_nodes import node_values
-from retgk.engine.node_features import NodeFeatures
-from retgk.kernels.line_gradients import LineEnds, line_gradients
-from retgk.walks.return_probabilities import Walks
+from retgk.kernels.embedded import EmbeddedEngine
+from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.exact import ExactEngine, node_values
+from retgk.kernels.gradients import LineEnds, line_gradients
+from retgk.walks.probabilities import Walks
 from tests import naive
 from tests.explained_models import (
     NEW,

@@ -5,16 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import (
-    GraphBatch,
-    InvalidInputError,
-    RetGKClassifier,
-    load_model,
-    save_model,
-)
-from retgk.engine.node_features import NodeFeatures
+from retgk import GraphBatch, InvalidInputError, RetGKClassifier, load_model, save_model
 from retgk.estimators import classifier as classifier_module
-from retgk.estimators import explaining
+from retgk.estimators import explanation as explaining
+from retgk.kernels.engine import NodeFeatures
 from tests.explained_models import NEW, OPTIONS, TARGETS, TASKS, TRAIN, fitted, signed_values, sums
 from tests.walk_graphs import complete, path, star
 

@@ -7,11 +7,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from retgk import (
-    distance,
-    explore,
-    return_probabilities,
-)
+from retgk import distance, explore, return_probabilities
 from tests.browser_pages import opened
 from tests.shown_page import N_GRAPHS, Shown, heading, lonely, place_of, saved
 

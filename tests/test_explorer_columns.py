@@ -14,8 +14,7 @@ from retgk import (
     make_graph_classification,
 )
 from retgk.estimators import classifier
-from retgk.explorer.model_views import Predictions, prediction_columns, predictions_of
-from retgk.explorer.page_columns import text_of
+from retgk.explorer.page import Predictions, prediction_columns, predictions_of, text_of
 from tests.cli_calls import DATA
 from tests.unpacked_pages import unpacked
 

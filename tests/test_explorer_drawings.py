@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import shortest_path
 
-from retgk import (
-    GraphBatch,
-    explore,
-    load_digit_graphs,
-    to_networkx,
-)
-from retgk.explorer.node_layouts import batch_positions
+from retgk import GraphBatch, explore, load_digit_graphs, to_networkx
+from retgk.explorer.drawings import batch_positions
 from retgk.plot import node_positions
 from tests.cli_calls import DATA
 from tests.unpacked_pages import unpacked

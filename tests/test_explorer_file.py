@@ -9,13 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retgk import (
-    GraphBatch,
-    InvalidInputError,
-    explore,
-)
-from retgk.explorer.collection_page import built_file, page_text
-from retgk.explorer.page_arrays import PageArrays
+from retgk import GraphBatch, InvalidInputError, explore
+from retgk.explorer.drawings import PageArrays
+from retgk.explorer.page import built_file, page_text
 from tests.cli_calls import DATA
 from tests.unpacked_pages import unpacked
 

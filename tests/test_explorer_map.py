@@ -6,12 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retgk import (
-    _core,
-    explore,
-)
-from retgk.explorer import projection
-from retgk.explorer.projection import map_places, nearest_graphs
+from retgk import _core, explore
+from retgk.explorer import map as projection
+from retgk.explorer.map import map_places, nearest_graphs
 from tests.cli_calls import DATA
 from tests.unpacked_pages import nearest_by_sorting, unpacked
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import _core
-from retgk.kernels.graph_kernels import ExponentialGraphKernel
+from retgk.kernels.graph import ExponentialGraphKernel
 
 
 def inner_products(n, seed=0):

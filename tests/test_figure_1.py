@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from reproduction.figures import N_STEPS, toy_graph
 from retgk import return_probabilities
-from retgk.paper.figures import N_STEPS, toy_graph
 
 
 def test_centres_look_alike_close_by():

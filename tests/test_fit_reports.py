@@ -16,9 +16,9 @@ from retgk import (
     to_networkx,
 )
 from retgk.errors import InputWarning
-from retgk.estimators import fit_estimate
-from retgk.estimators.fit_estimate import Estimate, FitSize, estimate
-from retgk.learning.candidates import NodeCandidate
+from retgk.estimators import predictor as fit_estimate
+from retgk.estimators.predictor import Estimate, FitSize, estimate
+from retgk.learning.selection import NodeCandidate
 from tests.classifier_graphs import three_classes
 
 DATA = three_classes()

@@ -11,15 +11,12 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 
 from retgk import InvalidInputError, RetGKClassifier, compare
-from retgk.comparison import method_runs
-from retgk.comparison.methods import new_estimators
-from retgk.comparison.size_baseline import GraphSizes
+from retgk.comparison import runs as method_runs
+from retgk.comparison.methods import GraphSizes, new_estimators
 from retgk.errors import InputWarning
-from retgk.learning import fold_answers
-from retgk.learning.fold_answers import fold_answer
-from retgk.learning.inner_groups import check_keeps_groups, folds_without_groups
-from retgk.learning.metrics import metrics_of
-from retgk.learning.outer_folds import OuterFold
+from retgk.learning import metrics as fold_answers
+from retgk.learning.folds import OuterFold, check_keeps_groups, folds_without_groups
+from retgk.learning.metrics import fold_answer, metrics_of
 from tests.slow_methods import DATA
 
 GROUPS = np.arange(30) // 3

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from retgk import InvalidInputError, read_graphs, write_parquet
-from retgk.io.formats.thrift_structs import CompactReader
+from retgk.io.parquet import CompactReader
 from tests.fuzz.seed_files import data_set
 from tests.fuzz.targets import TARGETS
 from tests.fuzz.worker import SECONDS

@@ -14,14 +14,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from retgk import GraphBatch, InvalidInputError
-from retgk.io.datasets.generators import (
+from retgk.datasets import (
     FAMILIES,
     connected_graph,
     make_graph_classification,
+    make_synthetic,
+    make_synthie,
     uniform_edges,
 )
-from retgk.io.datasets.synthetic import make_synthetic, make_synthie
-from retgk.io.graph_dataset import GraphDataset
+from retgk.io.dataset import GraphDataset
 
 from .graph_features import simple_features
 from .strategies import assert_well_formed

@@ -12,17 +12,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from retgk import (
-    InvalidInputError,
-    Laplacian,
-    RetGKKernel,
-    save_model,
-    write_mean_embedding_gram,
-)
-from retgk.engine.exact.exact_engine import ExactEngine
-from retgk.engine.node_features import NodeFeatures
+from retgk import InvalidInputError, Laplacian, RetGKKernel, save_model, write_mean_embedding_gram
 from retgk.estimators import gram_file
-from retgk.walks.return_probabilities import Walks
+from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.exact import ExactEngine
+from retgk.walks.probabilities import Walks
 from tests.kernel_graphs import assert_close, graphs_of_kind
 
 
@@ -71,7 +65,7 @@ def test_gram_file_of_other_graphs_is_not_continued(tmp_path, monkeypatch):
 KILLED = """
 import sys, time
 from retgk import RetGKKernel, make_graph_classification, write_mean_embedding_gram
-from retgk.engine.exact.exact_engine import ExactEngine
+from retgk.kernels.exact import ExactEngine
 from retgk.estimators import gram_file
 gram_file.BLOCK_BYTES = 8 * 40 * 4
 products, slow = ExactEngine.inner_products, float(sys.argv[2])

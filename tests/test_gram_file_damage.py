@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from retgk import InvalidInputError, RetGKKernel, write_mean_embedding_gram
-from retgk.engine.exact.exact_engine import ExactEngine
 from retgk.estimators import gram_file
+from retgk.kernels.exact import ExactEngine
 from tests.kernel_graphs import graphs_of_kind
 
 N_GRAPHS = 30
@@ -145,7 +145,7 @@ def test_kill_after_the_last_step_but_one(begun: Begun, tmp_path: Path) -> None:
 WRITER = """
 import sys, time
 from retgk import RetGKKernel, write_mean_embedding_gram
-from retgk.engine.exact.exact_engine import ExactEngine
+from retgk.kernels.exact import ExactEngine
 from retgk.estimators import gram_file
 from tests.kernel_graphs import graphs_of_kind
 gram_file.BLOCK_BYTES = 8 * 30 * 7

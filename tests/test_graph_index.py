@@ -6,18 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retgk import (
-    GraphIndex,
-    InvalidInputError,
-    RetGKEmbedding,
-    RetGKKernel,
-    pairwise_distances,
-)
-from retgk.io.converters import from_smiles
-from retgk.io.datasets.generators import make_graph_classification
-from retgk.search import row_store
-from retgk.search.vector_codec import fit_codec
-from retgk.search.vector_scan import scan
+from retgk import GraphIndex, InvalidInputError, RetGKEmbedding, RetGKKernel, pairwise_distances
+from retgk.datasets import make_graph_classification
+from retgk.io.molecules import from_smiles
+from retgk.search import rows as row_store
+from retgk.search.vectors import fit_codec, scan
 
 GRAPHS = make_graph_classification(600, n_labels=3, n_nodes=(6, 14), random_state=0).graphs
 OTHERS = make_graph_classification(40, n_labels=3, n_nodes=(6, 14), random_state=1).graphs
@@ -325,7 +318,7 @@ def test_an_embedding_is_one(embedding: object) -> None:
 
 
 def test_a_folder_has_one_writer(tmp_path: Path) -> None:
-    from retgk.search.index_folder import Folder
+    from retgk.search.storage import Folder
 
     index = new_index().fit(GRAPHS[:20])
     with Folder(tmp_path).writing(), pytest.raises(InvalidInputError, match="another run is writ"):

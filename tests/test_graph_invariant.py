@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import Gaussian, GraphInvariantKernel, InvalidInputError, Laplacian, Polynomial
-from retgk.peer_kernels import node_invariants
-from retgk.runtime import memory
+from retgk._runtime import processes as memory
+from retgk.kernels.others import graph_invariant as node_invariants
 from tests import naive
 from tests.kernel_graphs import graphs_of_kind
 from tests.labelled_edges import random_graphs

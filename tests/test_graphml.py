@@ -11,7 +11,7 @@ from retgk import (
     read_graphml,
     write_graphml,
 )
-from retgk.io.formats import graphml
+from retgk.io import graphml
 
 
 def graphs(weights=None, **values):

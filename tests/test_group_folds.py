@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retgk import InvalidInputError, RetGKClassifier, scaffold_folds
-from retgk.io.converters.smiles_strings import molecule_scaffolds
-from retgk.learning.group_folds import group_folds
+from retgk.io.molecules import molecule_scaffolds
+from retgk.learning.folds import group_folds
 
 
 @given(

@@ -14,8 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from retgk import InvalidInputError, RetGKClassifier, RetGKRegressor, load_model, save_model
-from retgk.learning.folds import Grouping, class_folds, label_folds, real_folds
-from retgk.learning.outer_folds import repeated_folds
+from retgk.learning.folds import Grouping, class_folds, label_folds, real_folds, repeated_folds
 from tests.classifier_graphs import three_classes
 
 DATA = three_classes()

@@ -23,7 +23,7 @@ SMILES = [
 ]
 PROGRAM = """
 import sys
-import retgk.cli.graph_pieces as pieces
+import retgk.cli.inputs as pieces
 from retgk.search import graph_index, row_store
 pieces._PIECE = 40
 row_store.RUN_ROWS = 128

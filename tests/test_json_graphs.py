@@ -18,7 +18,7 @@ from retgk import (
     write_json,
 )
 from retgk.errors import InputWarning
-from retgk.io.formats.graph_files import format_of
+from retgk.io.files import format_of
 from tests.cli_calls import invoke
 from tests.node_links import node_link
 from tests.strategies import dense, graph_batches

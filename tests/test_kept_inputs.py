@@ -9,21 +9,17 @@ from typing import Any, get_args
 
 import pytest
 
+from reproduction.__main__ import paper_app
 from retgk import GraphDataset, save_tudataset, write_graphml
-from retgk.cli.commands_compare import compare
-from retgk.cli.commands_cv import cv
-from retgk.cli.commands_data import convert, info
-from retgk.cli.commands_explain import explain
-from retgk.cli.commands_explore import explore
-from retgk.cli.commands_index import index_app
-from retgk.cli.commands_matrices import kernel, similar
-from retgk.cli.commands_models import fit, predict
-from retgk.cli.commands_paper import paper_app
-from retgk.cli.commands_populations import population_test
-from retgk.cli.commands_vectors import embed, features
-from retgk.cli.kept_inputs import check_inputs_kept
+from retgk._runtime.files import record_writer
+from retgk.cli.command import check_inputs_kept
+from retgk.cli.data import convert, info
+from retgk.cli.evaluate import compare, cv
+from retgk.cli.index import index_app
+from retgk.cli.matrices import embed, features, kernel, similar
+from retgk.cli.models import explain, explore, fit, predict
 from retgk.cli.options import FileRole
-from retgk.paper.records import record_writer
+from retgk.cli.stats import population_test
 from tests.cli_calls import DATA, assert_fails, invoke
 from tests.cli_program import PROGRAM, TIMEOUT_SECONDS, environment
 from tests.paper_records import MUTAG, made_up, write

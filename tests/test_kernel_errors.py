@@ -25,13 +25,14 @@ from retgk import (
     SubgraphMatchingKernel,
     mean_embedding_gram,
 )
-from retgk.engine.embedded import fourier_maps
-from retgk.engine.embedded.fourier_maps import draw_fourier_map
-from retgk.engine.exact import node_points, reduction, tile_layout
-from retgk.engine.exact.frame import TileKernel, coordinate_scale
-from retgk.engine.exact.node_points import NodePoints
-from retgk.engine.exact.reduction import reduce_points
-from retgk.kernels.node_kernels import _Scaled
+from retgk.kernels import embedded_fourier as fourier_maps
+from retgk.kernels import exact_points as node_points
+from retgk.kernels import exact_reduction as reduction
+from retgk.kernels import exact_tiling as tile_layout
+from retgk.kernels.embedded_fourier import draw_fourier_map
+from retgk.kernels.exact_points import NodePoints
+from retgk.kernels.exact_reduction import TileKernel, coordinate_scale, reduce_points
+from retgk.kernels.node import _Scaled
 from tests.kernel_graphs import graphs_of_kind
 
 
@@ -108,7 +109,7 @@ def no_work(monkeypatch):
     def work(*_args, **_options):
         raise AssertionError("return probabilities were computed")
 
-    monkeypatch.setattr("retgk.walks.return_probabilities.Walks.probabilities", work)
+    monkeypatch.setattr("retgk.walks.probabilities.Walks.probabilities", work)
 
 
 BAD_PARAMETERS = [
@@ -164,14 +165,14 @@ def test_bad_graphs_are_found_before_the_work():
 def test_memory_is_asked_for_what_is_made(monkeypatch):
     """Inner products alone need one matrix; distances are written down for no graph kernel."""
     graphs = graphs_of_kind("both")
-    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 8 * 81)
+    monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 8 * 81)
     assert mean_embedding_gram(graphs, random_state=0).shape == (9, 9)
     with pytest.raises(InvalidInputError, match="the kernel matrix takes"):
         RetGKKernel().fit_transform(graphs)
 
 
 def test_matrix_that_does_not_fit_memory(monkeypatch):
-    monkeypatch.setattr("retgk.runtime.memory.available_bytes", lambda: 8 * 80)
+    monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 8 * 80)
     with pytest.raises(InvalidInputError, match=r"the kernel matrix takes .* GiB, but only"):
         fit()
 

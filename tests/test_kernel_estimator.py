@@ -23,8 +23,8 @@ from retgk import (
     return_probabilities,
     squared_mmd,
 )
-from retgk.engine.exact.node_points import label_codes
-from retgk.kernels.graph_kernels import squared_mmd_from_products
+from retgk.kernels.exact_points import label_codes
+from retgk.kernels.graph import squared_mmd_from_products
 from tests import naive
 from tests.kernel_graphs import KINDS, assert_close, graphs_of_kind, naive_nodes, naive_products
 

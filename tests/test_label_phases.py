@@ -24,7 +24,7 @@ from retgk import (
     write_json,
     write_parquet,
 )
-from retgk.refinement.label_keys import keys_of_names
+from retgk.kernels.refinement import keys_of_names
 from tests.model_file_mutations import members_of, zipped
 
 RIGHT = np.pi / 2

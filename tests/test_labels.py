@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import GraphBatch, InvalidInputError, RetGKEmbedding, mean_embedding_gram
-from retgk.graphs.labels import encode_labels, plain_label, recode, union_of_names
-from retgk.graphs.missing_values import lacks_part
-from retgk.refinement.label_keys import keys_of_names
+from retgk.graphs.flat import encode_labels, lacks_part, plain_label, recode, union_of_names
+from retgk.kernels.refinement import keys_of_names
 
 from .strategies import LABELS
 

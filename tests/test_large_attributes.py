@@ -16,7 +16,7 @@ from retgk import (
     ShortestPathKernel,
     make_graph_classification,
 )
-from retgk.engine.node_features import NodeFeatures
+from retgk.kernels.engine import NodeFeatures
 from tests.naive import laplacian, mean_embedding_product, return_probabilities_of_batch
 
 DATA = make_graph_classification(n_graphs=20, random_state=0)

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from retgk.runtime import limited_processes
-from retgk.runtime.limited_processes import (
+from retgk._runtime import processes as limited_processes
+from retgk._runtime.processes import (
     ProcessEnd,
     ProcessLimits,
     is_lack_of_memory,

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.io import savemat
 
 from retgk import InvalidInputError, from_numpy, read_graphs
-from retgk.io.formats.graph_files import format_of
+from retgk.io.files import format_of
 from tests.cli_calls import assert_fails, invoke
 
 TRIANGLE = np.ones((3, 3)) - np.eye(3)

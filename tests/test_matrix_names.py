@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from retgk import InvalidInputError, from_numpy, read_graphs
-from retgk.io.formats.graph_files import format_of
+from retgk.io.files import format_of
 
 MATRIX = np.array([[0, 0.5, 0, 0], [0.5, 0, 2, 0], [0, 2, 1, 0.25], [0, 0, 0.25, 0]])
 COUNTED = pd.DataFrame(MATRIX)

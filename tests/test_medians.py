@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk.kernels import medians
-from retgk.kernels.graph_kernels import squared_mmd_from_products
-from retgk.kernels.medians import median_squared_mmd, typical_squared_mmd
+from retgk.kernels import graph as medians
+from retgk.kernels.graph import median_squared_mmd, squared_mmd_from_products, typical_squared_mmd
 
 
 def assert_is_median(vectors):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from retgk import GraphBatch
+from retgk._runtime import processes as memory
+from retgk._runtime.processes import peak_megabytes, recorded_peak_megabytes
 from retgk.graphs.batch import flat_arrays
-from retgk.runtime import memory
-from retgk.runtime.memory import peak_megabytes, recorded_peak_megabytes
 
 from_edges = GraphBatch.from_edges
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from retgk import InvalidInputError, compare
-from retgk.comparison.method_keys import check_can_resume, estimator_key
+from retgk.comparison.methods import check_can_resume, estimator_key
 from tests.slow_methods import DATA
 
 SCRIPT = """
@@ -21,7 +21,7 @@ from functools import partial
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from retgk.comparison.method_keys import estimator_key
+from retgk.comparison.methods import estimator_key
 
 def sizes(X, scale={scale}):
     return X.node_counts[:, None] * scale

@@ -30,8 +30,8 @@ from retgk import (
     load_tudataset,
     save_model,
 )
-from retgk.persistence.container import write_container
-from retgk.persistence.json_values import from_json, to_json
+from retgk._runtime.array_files import write_container
+from retgk.estimators.model_files import from_json, to_json
 from tests.model_zoo import (
     MAKERS,
     N_FITTED,

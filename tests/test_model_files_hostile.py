@@ -19,7 +19,7 @@ from retgk import (
     load_model,
     save_model,
 )
-from retgk.persistence.container import text_digest
+from retgk._runtime.array_files import text_digest
 from tests.model_file_mutations import DAMAGED, FORGED, members_of, npy, signed, zipped
 from tests.model_zoo import decorated_graphs, fitted_models
 from tests.walk_graphs import complete, star

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import GraphBatch, _core, return_probabilities
-from retgk.walks.random_walks import walk_table
-from retgk.walks.return_probabilities import Walks
+from retgk.walks.monte_carlo import walk_table
+from retgk.walks.probabilities import Walks
 from tests import naive
 from tests.walk_graphs import complete, from_dense, path, star, walk_batches
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from retgk import InvalidInputError, from_networkx, from_smiles, read_graphs
-from retgk.runtime.near_names import name_advice, names_there, near_names
+from retgk._runtime.names import name_advice, names_there, near_names
 from tests.cli_calls import invoke
 
 MANY = [f"assay_{number:03}" for number in range(300)]

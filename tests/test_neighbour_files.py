@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from retgk import InvalidInputError
-from retgk.search.neighbour_files import check_neighbour_file
-from retgk.search.neighbour_graphs import CONNECTIVITY, write_graph
+from retgk.search.vectors import CONNECTIVITY, check_neighbour_file, write_graph
 
 
 @pytest.fixture(scope="module")

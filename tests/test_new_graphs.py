@@ -18,14 +18,14 @@ from retgk import (
     most_similar,
     squared_mmd,
 )
-from retgk.engine.exact import fitted_graphs
-from retgk.engine.exact.exact_engine import ExactEngine
-from retgk.engine.exact.fitted_graphs import FittedGraphs, NewGraphs
-from retgk.engine.exact.node_points import NodePoints
-from retgk.engine.exact.reduction import FLOAT64_ERROR
-from retgk.engine.node_features import NodeFeatures
-from retgk.learning.solver import fit_products
-from retgk.walks.return_probabilities import Walks
+from retgk.kernels import exact_graphs as fitted_graphs
+from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.exact import ExactEngine
+from retgk.kernels.exact_graphs import FittedGraphs, NewGraphs
+from retgk.kernels.exact_points import NodePoints
+from retgk.kernels.exact_reduction import FLOAT64_ERROR
+from retgk.learning.svm import fit_products
+from retgk.walks.probabilities import Walks
 from tests.core_levels import LEVELS, run_on_level
 from tests.kernel_graphs import KINDS, graphs_of_kind
 from tests.test_weighted_gram import KERNELS, TOLERANCES, naive_gram, random_points

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from retgk import InvalidInputError, read_edge_list
-from retgk.io.formats import edge_lists, numbered_edges, text_lines
-from retgk.runtime.parse_budget import ParseBudget
+from retgk._runtime.files import ParseBudget
+from retgk.io import edges as edge_lists
+from retgk.io import edges as numbered_edges
+from retgk.io import files as text_lines
 
 PLAIN = {
     "pairs": "3 1\n1 2\n2 3\n",

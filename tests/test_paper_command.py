@@ -3,8 +3,8 @@
 import pytest
 from typer.testing import CliRunner
 
-from retgk.cli.commands_paper import paper_app
-from retgk.paper.records import read_records
+from reproduction.__main__ import paper_app
+from retgk._runtime.files import read_records
 
 from .paper_sets import write_set
 
@@ -83,7 +83,7 @@ def test_errors_are_one_line_and_a_traceback_on_demand(tmp_path, monkeypatch):
     def broken(*_, **__):
         raise KeyError("a bug")
 
-    monkeypatch.setattr("retgk.paper.report.write_report", broken)
+    monkeypatch.setattr("reproduction.report.write_report", broken)
     done = call("report", "--records", tmp_path / "r")
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr == "retgk: KeyError: 'a bug' (--debug shows where)\n"

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reproduction.graphs import Sources, find_copies, load_paper_set
 from retgk import GraphBatch, as_batch
-from retgk.paper.paper_graphs import Sources, find_copies, load_paper_set
 
 
 def random_graph(rng, n_nodes, n_labels=2, n_attributes=0):

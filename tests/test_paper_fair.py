@@ -10,6 +10,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from reproduction.__main__ import paper_app
+from reproduction.fair import FAIR_KINDS, FairWork, folds_digest, read_fair_folds
+from reproduction.graphs import PaperSet, Sources
+from reproduction.report import open_sentence, write_report
+from reproduction.report_tables import best_network, fair_results
+from reproduction.runner import Runner, ordered_tasks
+from reproduction.tables import (
+    chosen_cells,
+    fair_cells,
+    n_unknown_records,
+    read_settings,
+    records_by_cell,
+)
 from retgk import (
     GraphBatch,
     GraphDataset,
@@ -20,18 +33,7 @@ from retgk import (
     return_probabilities,
     save_tudataset,
 )
-from retgk.cli.commands_paper import paper_app
-from retgk.paper.fair_folds import folds_digest, read_fair_folds
-from retgk.paper.fair_methods import FAIR_KINDS, FairWork
-from retgk.paper.paper_graphs import PaperSet, Sources
-from retgk.paper.records import read_records
-from retgk.paper.report import write_report
-from retgk.paper.report_fair import best_network, fair_results
-from retgk.paper.report_text import open_sentence
-from retgk.paper.runner import Runner
-from retgk.paper.table_cells import chosen_cells, fair_cells, read_settings
-from retgk.paper.table_results import n_unknown_records, records_by_cell
-from retgk.paper.tasks import ordered_tasks
+from retgk._runtime.files import read_records
 from tests.paper_records import MUTAG, made_up, write
 from tests.paper_sets import write_set
 
@@ -257,7 +259,7 @@ def points_of(graphs):
 PEER = """
 import json, sys
 import numpy as np
-from retgk.paper import peer_process
+from reproduction import peer_process
 order = json.loads(sys.argv[1])
 class Kernel:
     def fit_transform(self, graphs):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from reproduction.__main__ import paper_app
+from reproduction.frankenstein import ATOMS, REBUILT, digit_images, rebuilt_frankenstein
+from reproduction.graphs import Sources, load_paper_set
+from reproduction.runner import Runner
 from retgk import GraphBatch, GraphDataset, InvalidInputError, load_tudataset, save_tudataset
-from retgk.cli.commands_paper import paper_app
-from retgk.paper.frankenstein import ATOMS, REBUILT, digit_images, rebuilt_frankenstein
-from retgk.paper.paper_graphs import Sources, load_paper_set
-from retgk.paper.runner import Runner
 
 from .paper_records import cell_of
 

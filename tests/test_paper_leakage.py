@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from reproduction.graphs import Sources
+from reproduction.runner import Runner
+from reproduction.tables import protocol_settings
 from retgk import GraphBatch, GraphDataset, load_tudataset, save_tudataset
-from retgk.learning.outer_folds import stratified_folds
-from retgk.paper.paper_graphs import Sources
-from retgk.paper.runner import Runner
-from retgk.paper.table_cells import protocol_settings
+from retgk.learning.folds import stratified_folds
 
 from .paper_records import cell_of
 from .paper_sets import write_set
@@ -49,7 +49,7 @@ def choices_of(record):
     [("RetGK_I", {"C", "p", "structure_gamma"}), ("RetGK_II", {"C", "p", "structure_scale"})],
 )
 def test_other_test_graphs_do_not_change_what_is_chosen(tmp_path, monkeypatch, method, chosen):
-    monkeypatch.setattr("retgk.paper.runner.protocol_settings", lambda _: RULES)
+    monkeypatch.setattr("reproduction.runner.protocol_settings", lambda _: RULES)
     original, changed = tmp_path / "original", tmp_path / "changed"
     write_set(original, "MUTAG", 40)
     write_changed_set(original, changed)

@@ -8,15 +8,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from reproduction.graphs import Sources
+from reproduction.networks.deep_graph_cnn import DeepGraphCNN, sorted_nodes_kept
+from reproduction.networks.inputs import network_inputs
+from reproduction.networks.patchy_san import PatchySan, patchy_inputs, receptive_fields, wl_ranks
+from reproduction.networks.training import NETWORKS, network_results
+from reproduction.runner import Runner, lacks, ordered_tasks, run_tasks_into
 from retgk import GraphBatch, make_graph_classification
-from retgk.paper.networks.deep_graph_cnn import DeepGraphCNN, sorted_nodes_kept
-from retgk.paper.networks.network_inputs import network_inputs
-from retgk.paper.networks.patchy_san import PatchySan, patchy_inputs, receptive_fields, wl_ranks
-from retgk.paper.networks.training import NETWORKS, network_results
-from retgk.paper.paper_graphs import Sources
-from retgk.paper.records import read_records
-from retgk.paper.runner import Runner
-from retgk.paper.tasks import lacks, ordered_tasks, run_tasks_into
+from retgk._runtime.files import read_records
 
 from .paper_records import cell_of
 from .paper_sets import write_set

@@ -4,12 +4,18 @@ import gzip
 import json
 
 import pytest
-from benchmarks import paper_tables
 
-from retgk.paper.records import FORMAT
-from retgk.paper.report_text import open_sentence
-from retgk.paper.table_cells import TABLES, fair_cells, figure_cells, n_repetitions, table_cells
-from retgk.paper.table_results import records_by_cell
+from benchmarks import paper_tables
+from reproduction.report import open_sentence
+from reproduction.tables import (
+    TABLES,
+    fair_cells,
+    figure_cells,
+    n_repetitions,
+    records_by_cell,
+    table_cells,
+)
+from retgk._runtime.files import FORMAT
 from tests.paper_records import made_up
 
 

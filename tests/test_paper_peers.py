@@ -11,6 +11,10 @@ from textwrap import indent
 import numpy as np
 import pytest
 
+from reproduction.graphs import Sources
+from reproduction.peers import READY, Limits, PeerFailure, peer_kernel, peer_matrix
+from reproduction.runner import Runner, ordered_tasks, run_tasks_into
+from reproduction.tables import table_cells
 from retgk import (
     GraphletKernel,
     InvalidInputError,
@@ -19,13 +23,7 @@ from retgk import (
     WeisfeilerLehmanKernel,
     load_tudataset,
 )
-from retgk.paper.paper_graphs import Sources
-from retgk.paper.peer_methods import peer_kernel
-from retgk.paper.peers import READY, Limits, PeerFailure, peer_matrix
-from retgk.paper.records import read_records
-from retgk.paper.runner import Runner
-from retgk.paper.table_cells import table_cells
-from retgk.paper.tasks import ordered_tasks, run_tasks_into
+from retgk._runtime.files import read_records
 
 from .paper_sets import write_set
 
@@ -36,8 +34,8 @@ import fcntl, os, re, signal, sys, time
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 import numpy as np
-from retgk.paper import peer_process
-from retgk.runtime import limited_processes
+from reproduction import peer_process
+from retgk._runtime import limited_processes
 
 class Kernel:
     def fit_transform(self, graphs):
@@ -265,7 +263,7 @@ file.flush()
 {kernel}"""
     code = f"""\
 from pathlib import Path
-from retgk.paper.peers import Limits, peer_matrix
+from reproduction.peers import Limits, peer_matrix
 program = {program(first=first, kernel=held)!r}
 peer_matrix({spec_of(sets)!r}, Path({str(tmp_path)!r}), Limits(60, 8000), program)"""
     with subprocess.Popen([sys.executable, "-c", code]) as parent:
@@ -363,7 +361,7 @@ def test_settings_to_choose_from(sets, tmp_path):
         return peer_matrix(spec, tmp_path, Limits(60, 8000))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("retgk.paper.runner.peer_matrix", stopped)
+        patch.setattr("reproduction.runner.peer_matrix", stopped)
         record = runner.record(chosen, 0)
     assert record["facts"]["stopped"] == "{'n_iter': 1}: did not finish"
     assert {choice["n_iter"] for choice in record["choices"]} == {2}

@@ -8,20 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
+from reproduction.protocols import Option, chosen_outcome, nested_outcome, paper_splits
 from retgk import ExponentialGraphKernel, InvalidInputError, PolynomialGraphKernel
+from retgk.learning.folds import stratified_folds
 from retgk.learning.paper_protocol import (
     accuracies_over_c,
     accuracy_at_c,
     fit_graph_kernel,
     paper_folds,
     paper_outcome,
-)
-from retgk.paper.protocols import (
-    Option,
-    chosen_outcome,
-    nested_outcome,
-    paper_splits,
-    stratified_folds,
 )
 
 RULES = {"folds": 10, "inner_folds": 3, "c": [0.1, 1.0, 10.0, 100.0, 1000.0]}
@@ -192,8 +187,8 @@ def test_nested_choices_do_not_see_the_test_graphs(monkeypatch, fold):
         ).folds
         return [(fold.c, fold.choice) for fold in folds], np.reshape(gammas, (len(folds), -1))
 
-    monkeypatch.setattr("retgk.paper.protocols.stratified_folds", fixed_folds)
-    monkeypatch.setattr("retgk.paper.protocols.fit_graph_kernel", watched)
+    monkeypatch.setattr("reproduction.protocols.stratified_folds", fixed_folds)
+    monkeypatch.setattr("reproduction.protocols.fit_graph_kernel", watched)
     chosen, fitted = results(points, targets)
     chosen_after, fitted_after = results(changed, others)
     assert chosen[fold] == chosen_after[fold]

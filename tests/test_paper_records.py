@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retgk import InvalidInputError
-from retgk.paper.records import FORMAT, key_of, read_records, record_writer
+from retgk._runtime.files import FORMAT, key_of, read_records, record_writer
 
 values = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text())
 

@@ -8,13 +8,12 @@ from html.parser import HTMLParser
 
 import pytest
 
+from reproduction import report_tables as report_peers
+from reproduction import tables as table_results
+from reproduction.report import write_report
+from reproduction.report_tables import Entry, Grid, peers_note, seconds_text
+from reproduction.tables import TABLES, computed_methods, figure_cells, read_settings
 from retgk import InvalidInputError
-from retgk.paper import report_peers, table_results
-from retgk.paper.report import write_report
-from retgk.paper.report_peers import peers_note
-from retgk.paper.report_tables import Entry, Grid
-from retgk.paper.report_times import seconds_text
-from retgk.paper.table_cells import TABLES, computed_methods, figure_cells, read_settings
 from tests.paper_records import MUTAG, cell_of, made_up, write
 
 

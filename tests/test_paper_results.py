@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from retgk.paper import table_results
-from retgk.paper.figures import Curve, figure_2_curves
-from retgk.paper.table_cells import figure_cells
-from retgk.paper.table_results import (
+from reproduction import tables as table_results
+from reproduction.figures import Curve, figure_2_curves
+from reproduction.tables import (
     CellSummary,
     PublishedAccuracy,
+    figure_cells,
     n_unknown_records,
     published_accuracies,
     published_methods,

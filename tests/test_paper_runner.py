@@ -10,14 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from reproduction.frankenstein import REBUILT
+from reproduction.graphs import Sources
+from reproduction.runner import Runner, lacks, ordered_tasks, run_tasks_into
+from reproduction.tables import chosen_cells
+from reproduction.timed_matrices import exact_matrix, matrix_path
 from retgk import InvalidInputError, RetGKEmbedding, RetGKKernel, load_tudataset
-from retgk.paper.frankenstein import REBUILT
-from retgk.paper.paper_graphs import Sources
-from retgk.paper.records import read_records
-from retgk.paper.runner import Runner
-from retgk.paper.table_cells import chosen_cells
-from retgk.paper.tasks import lacks, ordered_tasks, run_tasks_into
-from retgk.paper.timed_matrices import exact_matrix, matrix_path
+from retgk._runtime.files import read_records
 
 from .paper_records import cell_of
 from .paper_sets import PROGRAM, write_set

@@ -2,24 +2,22 @@
 
 import pytest
 
-from retgk import InvalidInputError
-from retgk.learning.paper_protocol import PAPER_PENALTIES
-from retgk.paper.frankenstein import REBUILT
-from retgk.paper.peer_methods import COLUMNS
-from retgk.paper.runner import METHOD_KINDS
-from retgk.paper.table_cells import (
+from reproduction.frankenstein import REBUILT
+from reproduction.peers import COLUMNS
+from reproduction.runner import METHOD_KINDS
+from reproduction.tables import (
     chosen_cells,
     figure_cells,
     protocol_settings,
+    published_accuracies,
+    published_methods,
+    published_times,
     read_settings,
     set_sizes,
     table_cells,
 )
-from retgk.paper.table_results import (
-    published_accuracies,
-    published_methods,
-    published_times,
-)
+from retgk import InvalidInputError
+from retgk.learning.paper_protocol import PAPER_PENALTIES
 
 
 def settings_of(table, method):

@@ -9,8 +9,8 @@ import time
 import pytest
 from joblib import Parallel, cpu_count, delayed
 
+from retgk._runtime.parallel import n_threads, run_tasks
 from retgk.errors import InvalidInputError
-from retgk.runtime.parallel import n_threads, run_tasks
 
 
 def run_silently(function, tasks, n_jobs):
@@ -86,7 +86,7 @@ def test_concurrent_callers_share_the_threads():
 
 SCRIPT = """
 import os, sys, warnings
-from retgk.runtime.parallel import run_tasks
+from retgk._runtime.parallel import run_tasks
 warnings.simplefilter("ignore", DeprecationWarning)  # of fork where there are threads
 done = []
 def run():
@@ -110,7 +110,7 @@ BLAS_SCRIPT = """
 import os, signal, sys, threading, time, warnings
 import numpy as np
 from threadpoolctl import ThreadpoolController
-from retgk.runtime.parallel import single_threaded_blas
+from retgk._runtime.parallel import single_threaded_blas
 warnings.simplefilter("ignore", DeprecationWarning)  # of fork where there are threads
 controller = ThreadpoolController().select(user_api="blas")
 controller.limit(limits=3)
@@ -162,7 +162,7 @@ def test_forked_processes_have_their_own_limit_of_blas():
 
 def test_work_at_exit_needs_no_thread():
     script = (
-        "import atexit\nfrom retgk.runtime.parallel import run_tasks\n"
+        "import atexit\nfrom retgk._runtime.parallel import run_tasks\n"
         "run = lambda: run_tasks(print, [(1,), (2,)], [1.0, 1.0], 2, lambda _: None)\n"
         "atexit.register(run)\n"
     )

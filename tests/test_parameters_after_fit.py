@@ -17,10 +17,10 @@ from retgk import (
     load_model,
     save_model,
 )
-from retgk.engine.embedded.embedded_engine import EmbeddedEngine
-from retgk.engine.exact.exact_engine import ExactEngine
-from retgk.engine.node_features import NodeFeatures
-from retgk.walks.return_probabilities import Walks
+from retgk.kernels.embedded import EmbeddedEngine
+from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.exact import ExactEngine
+from retgk.walks.probabilities import Walks
 from tests.kernel_graphs import graphs_of_kind
 
 MODELS = {

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from retgk import InvalidInputError, read_graphs
+from retgk._runtime.files import ParseBudget
+from retgk.cli.inputs import read_collection
 from retgk.cli.options import Common, Reading
-from retgk.cli.sources import read_collection
-from retgk.runtime.parse_budget import ParseBudget
 from tests.hostile_files import HOSTILE, long_text_in_parquet
 from tests.tu_files import write_zip
 
@@ -20,8 +20,8 @@ SECONDS = 60
 CHILD = """
 import resource, sys, time
 import networkx, pyarrow.csv, pyarrow.parquet, rdkit.Chem
-import retgk, retgk.io.formats.edge_files
-from retgk.runtime.memory import peak_megabytes
+import retgk, retgk.io.text_columns
+from retgk._runtime.processes import peak_megabytes
 start, before = time.perf_counter(), peak_megabytes()
 resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
 try:

@@ -26,15 +26,13 @@ from retgk import (
     load_model,
     save_model,
 )
-from retgk.peer_kernels import (
-    attribute_paths,
-    graph_counts,
-    graphlets,
-    node_invariants,
-    path_counter,
-    subgraph_types,
-)
-from retgk.refinement import label_refinement
+from retgk.kernels import refinement as label_refinement
+from retgk.kernels.others import counts as graph_counts
+from retgk.kernels.others import graph_invariant as node_invariants
+from retgk.kernels.others import graphlets
+from retgk.kernels.others import shortest_path as attribute_paths
+from retgk.kernels.others import shortest_path as path_counter
+from retgk.kernels.others import subgraph_matching as subgraph_types
 from tests.kernel_graphs import graphs_of_kind
 
 KERNELS = {

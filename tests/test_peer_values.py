@@ -23,7 +23,9 @@ from retgk import (
     graphlet_counts,
     load_tudataset,
 )
-from retgk.peer_kernels import attribute_paths, count_products, path_counter
+from retgk.kernels.others import counts as count_products
+from retgk.kernels.others import shortest_path as attribute_paths
+from retgk.kernels.others import shortest_path as path_counter
 from tests import naive
 from tests.kernel_graphs import graphs_of_kind
 from tests.labelled_edges import random_graphs

@@ -6,17 +6,15 @@ from math import comb
 import numpy as np
 import pytest
 
-from retgk.populations.permutations import (
-    Relabellings,
-    max_test,
-    permuted_statistics,
-    step_down_p_values,
-)
-from retgk.populations.quadratic_forms import (
+from retgk.stats.statistics import (
     QuadraticForm,
+    Relabellings,
     association_form,
     factor,
     group_form,
+    max_test,
+    permuted_statistics,
+    step_down_p_values,
     within_variance,
 )
 from tests.population_samples import random_kernel

@@ -14,14 +14,7 @@ from retgk import (
     k_sample_test,
     two_sample_test,
 )
-from retgk.populations.permutations import (
-    Relabellings,
-    max_test,
-    permuted_statistics,
-)
-from retgk.populations.quadratic_forms import (
-    group_form,
-)
+from retgk.stats.statistics import Relabellings, group_form, max_test, permuted_statistics
 from tests.population_samples import QUICK, random_graph, random_graphs
 
 # the level, and power
@@ -169,8 +162,8 @@ def test_the_same_seed_gives_the_same_result_with_any_threads(method):
 
 def test_the_same_seed_gives_the_same_result_where_medians_are_drawn(monkeypatch):
     """Of more than 4,000 graphs, that is; here of more than 5, while limits keep their order."""
-    monkeypatch.setattr("retgk.kernels.node_kernels._MAX_SAMPLE", 5)
-    monkeypatch.setattr("retgk.populations.kernel_family._MEDIAN_NODES", 5)
+    monkeypatch.setattr("retgk.kernels.node._MAX_SAMPLE", 5)
+    monkeypatch.setattr("retgk.stats.design._MEDIAN_NODES", 5)
     graphs, values = random_graphs(0, 16), np.random.default_rng(0).normal(size=(16, 2)) ** 3
     graphs = graphs.with_attributes(np.random.default_rng(1).normal(size=(graphs.n_nodes, 1)))
     options = {**QUICK, "random_state": 0, "attribute_kernel": Laplacian("median")}
@@ -213,7 +206,7 @@ def test_witness_leaves_the_graph_itself_out():
     sides = random_graphs(0, 5), random_graphs(1, 6, 0.4)
     found = two_sample_test(*sides, random_state=0, compare="nodes", **QUICK)
     both = retgk.GraphBatch.concatenate(sides)
-    from retgk.populations.kernel_family import KernelFamily, kernel_matrices
+    from retgk.stats.design import KernelFamily, kernel_matrices
 
     family = KernelFamily("nodes", options={"n_steps": 10})
     kernel = kernel_matrices(both, family, 1, 0)[0][0].values
@@ -370,7 +363,7 @@ def test_interval_holds_the_effect_of_many():
     rng = np.random.default_rng(0)
     points = np.concatenate([rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + 0.7])
     codes = np.repeat([0, 1], 60)
-    from retgk.populations.effect_sizes import group_effect
+    from retgk.stats.statistics import group_effect
 
     found = group_effect(points @ points.T, codes, None, 0.95, 0)
     truth = 0.7  # distance sqrt(3) 0.7 by the deviation sqrt(3)

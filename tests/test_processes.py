@@ -10,8 +10,8 @@ import pytest
 from joblib import Parallel, delayed
 
 from retgk import InvalidInputError
+from retgk._runtime.processes import n_processes, ordered_results
 from retgk.errors import InputWarning, Remedy
-from retgk.runtime.processes import n_processes, ordered_results
 
 
 def slow_square(number: int) -> tuple[int, int]:

@@ -20,10 +20,9 @@ from retgk import (
     write_graphml,
     write_parquet,
 )
-from retgk.cli.completion import source_names
-from retgk.cli.options import SOURCE_HELP
-from retgk.io.formats.graph_files import ENDINGS, READABLE, format_of
-from retgk.io.formats.smiles_files import LeftOutWarning, typed_targets
+from retgk.cli.options import SOURCE_HELP, source_names
+from retgk.io.files import ENDINGS, READABLE, format_of
+from retgk.io.smiles_files import LeftOutWarning, typed_targets
 from tests.tu_files import write_zip
 
 DATA = make_graph_classification(6, n_labels=2, n_attributes=1, random_state=0)

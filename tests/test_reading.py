@@ -46,7 +46,7 @@ from retgk import (
 )
 from retgk.errors import InputWarning
 from retgk.graphs.reading import Reading, checked_reading
-from retgk.io.converters import batch_like
+from retgk.io.convert import batch_like
 from tests.node_links import node_link
 
 SMILES = ["CCO", "c1ccccc1", "CC=O", "C#N", "CCCC", "c1ccncc1", "CC(=O)O", "C=CC"] * 2

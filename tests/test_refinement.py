@@ -21,9 +21,9 @@ from retgk import (
     refined_labels,
     save_model,
 )
-from retgk.engine.exact.exact_engine import ExactEngine
-from retgk.engine.node_features import NodeFeatures
-from retgk.walks.return_probabilities import Walks
+from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.exact import ExactEngine
+from retgk.walks.probabilities import Walks
 from tests import naive
 from tests.walk_graphs import adjacency_matrices
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from retgk.comparison.resampled_t_test import corrected_t_test
+from retgk.comparison.table import corrected_t_test
 
 
 @given(

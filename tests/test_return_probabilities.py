@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import GraphBatch, InvalidInputError, return_probabilities, sample_nodes
-from retgk.walks.exact_probabilities import merge_all_twins
-from retgk.walks.return_probabilities import Walks
+from retgk.walks.exact import merge_all_twins
+from retgk.walks.probabilities import Walks
 from tests import naive
 from tests.core_levels import LEVELS, run_on_level
 from tests.walk_graphs import adjacency_matrices, complete, from_dense, path, star, walk_batches

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from retgk import InvalidInputError, Laplacian, RetGKClassifier, RetGKRegressor
-from retgk.kernels.medians import median_squared_mmd, typical_squared_mmd
-from retgk.learning.landmark_ridge import LandmarkRidge
+from retgk.kernels.graph import median_squared_mmd, typical_squared_mmd
+from retgk.learning.ridge import LandmarkRidge
 from tests.classifier_graphs import three_classes
 
 DATA = three_classes()

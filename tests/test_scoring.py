@@ -7,7 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from retgk import GraphBatch, InvalidInputError, RetGKClassifier, RetGKRegressor
 from retgk.errors import InputWarning
-from retgk.learning.candidates import fold_mean
+from retgk.learning.selection import fold_mean
 from tests.classifier_graphs import three_classes
 
 DATA = three_classes()

@@ -11,7 +11,7 @@ from retgk import (
     make_synthie,
     return_probabilities,
 )
-from retgk.runtime.seeds import generator_from, seed_from, whole_seed
+from retgk._runtime.names import generator_from, seed_from, whole_seed
 
 DATA = make_graph_classification(12, random_state=0)
 CALLS = {

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import cross_val_predict, cross_val_score
 
 from retgk import InvalidInputError, RetGKClassifier, RetGKRegressor, load_model, save_model
-from retgk.engine.exact.exact_engine import ExactEngine
 from retgk.errors import InputWarning
+from retgk.kernels.exact import ExactEngine
 from retgk.learning.folds import label_folds
 from tests.classifier_graphs import three_classes
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from retgk import InvalidInputError, RetGKEmbedding, from_smiles, iter_smiles, read_graphs
-from retgk.cli import sources
-from retgk.estimators.embedding_stream import write_vectors
-from retgk.io.converters import smiles_strings
-from retgk.io.formats.smiles_files import LeftOutWarning, MoleculeStream, SmilesReading
-from retgk.kernels.node_kernels import Laplacian
+from retgk.cli import inputs as sources
+from retgk.estimators.embedding import write_vectors
+from retgk.io import molecules as smiles_strings
+from retgk.io.smiles_files import LeftOutWarning, MoleculeStream, SmilesReading
+from retgk.kernels.node import Laplacian
 from tests.cli_calls import invoke
 
 SMILES = ["CCO", "c1ccccc1", "CC(=O)O", "CN", "C[N+](=O)[O-]", "CS", "[Br]C", "BrCCl", "[H]F", "CC"]
@@ -50,7 +50,7 @@ def test_pieces_are_the_whole(options: dict[str, Any], n_jobs: int | None) -> No
 def test_late_labels_change_no_bit_of_the_file(
     tmp_path: Path, options: dict[str, Any], dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retgk.estimators.embedding_stream._ROWS", 1)
+    monkeypatch.setattr("retgk.estimators.embedding._ROWS", 1)
     path = tmp_path / "vectors.npy"
     path.touch()
     stream, whole = (

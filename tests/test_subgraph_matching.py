@@ -20,7 +20,7 @@ from retgk import (
     as_batch,
     load_tudataset,
 )
-from retgk.peer_kernels import subgraph_types
+from retgk.kernels.others import subgraph_matching as subgraph_types
 from tests import naive
 from tests.kernel_graphs import graphs_of_kind
 from tests.labelled_edges import random_graphs
@@ -159,6 +159,7 @@ def test_a_batch_has_room_for_the_labels_of_each_of_its_graphs(attribute_kernel)
 
 def grakel_matrix(graphs, k, attribute_kernel=None):
     import grakel
+
     from benchmarks.grakel_graphs import grakel_graphs
 
     def node_kernel(x, y):

@@ -10,12 +10,10 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.svm import SVC
 
 from retgk import ExponentialGraphKernel
-from retgk.learning import penalty_path as penalty_path_module
+from retgk.learning import svm as penalty_path_module
 from retgk.learning.folds import class_folds
-from retgk.learning.landmark_ridge import LandmarkRidge
-from retgk.learning.penalty_path import penalty_path
-from retgk.learning.solver import GraphProducts
-from retgk.learning.support_vectors import SupportVectors, one_vs_rest_from_pairs
+from retgk.learning.ridge import LandmarkRidge
+from retgk.learning.svm import GraphProducts, SupportVectors, one_vs_rest_from_pairs, penalty_path
 
 KERNEL = ExponentialGraphKernel(gamma=0.5, p=2)
 

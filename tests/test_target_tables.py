@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from retgk import GraphDataset, InvalidInputError
-from retgk.io.formats.plain_numbers import is_number, numbers_in, whole_number
-from retgk.io.formats.smiles_files import typed_targets
-from retgk.io.formats.target_tables import What, texts_of_graphs, with_targets
-from retgk.runtime.parse_budget import ParseBudget
+from retgk._runtime.files import ParseBudget
+from retgk.io.files import is_number, numbers_in, whole_number
+from retgk.io.smiles_files import typed_targets
+from retgk.io.tables import What, texts_of_graphs, with_targets
 from tests.cli_calls import DATA, N_GRAPHS, assert_fails, invoke, printed, rows_of
 from tests.unpacked_pages import unpacked
 

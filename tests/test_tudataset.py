@@ -8,15 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import (
-    GraphBatch,
-    GraphDataset,
-    InvalidInputError,
-    _core,
-    load_tudataset,
-    save_tudataset,
-)
-from retgk.io.formats import archive, edge_files, text_columns
+from retgk import GraphBatch, GraphDataset, InvalidInputError, _core, load_tudataset, save_tudataset
+from retgk.io import files as archive
+from retgk.io import text_columns
+from retgk.io import text_columns as edge_files
 from tests.labelled_edges import edge_label_values, with_random_edge_labels
 from tests.tu_files import TOY, toy_graphs, write_folder, write_zip
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from retgk import GraphBatch, RetGKEmbedding, return_probabilities
-from retgk.engine.embedded import graph_vectors
 from retgk.errors import InputWarning
-from retgk.walks import exact_costs, exact_probabilities
+from retgk.kernels import embedded_vectors as graph_vectors
+from retgk.walks import exact as exact_costs
+from retgk.walks import exact as exact_probabilities
 from tests.walk_graphs import from_dense, path
 
 THREADS = [1, 2, 3, 16]

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk.engine.exact import frame, reduction
-from retgk.engine.exact.fitted_graphs import FittedGraphs
-from retgk.engine.exact.node_points import NodePoints
-from retgk.engine.exact.reduction import FLOAT64_ERROR, tile_error
 from retgk.errors import InvalidInputError
-from retgk.kernels.node_kernels import Delta, Gaussian, Laplacian, Polynomial, median_distance
+from retgk.kernels import exact_reduction as frame
+from retgk.kernels import exact_reduction as reduction
+from retgk.kernels.exact_graphs import FittedGraphs
+from retgk.kernels.exact_points import NodePoints
+from retgk.kernels.exact_reduction import FLOAT64_ERROR, tile_error
+from retgk.kernels.node import Delta, Gaussian, Laplacian, Polynomial, median_distance
 from tests.core_levels import LEVELS, run_on_level
 
 KERNELS = [

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from retgk import InvalidInputError
-from retgk.runtime.storage import atomic_folder, atomic_path
+from retgk._runtime.files import atomic_folder, atomic_path
 from tests.cli_calls import assert_fails, invoke, rows_of
 
 OLD_PART = ".model.retgk-0123456789abcdef.retgk.part"
@@ -131,7 +131,7 @@ def test_errors_name_the_file_and_not_its_part(tmp_path: Path) -> None:
 IN_A_NEW_PROCESS = """
 import sys
 from pathlib import Path
-from retgk.runtime.storage import atomic_path
+from retgk._runtime.files import atomic_path
 with atomic_path(Path(sys.argv[1])) as part:
     part.write_text("new")
     if len(sys.argv) > 2:

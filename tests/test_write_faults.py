@@ -24,8 +24,8 @@ from retgk import (
     write_mean_embedding_gram,
     write_parquet,
 )
+from retgk._runtime.files import read_records, record_writer
 from retgk.estimators import gram_file
-from retgk.paper.records import read_records, record_writer
 from tests.cli_calls import DATA, invoke
 from tests.paper_records import MUTAG, made_up
 from tests.write_faults import faults

@@ -1,4 +1,4 @@
-// Unpacks what retgk.explorer.page_arrays packed: base64 of deflated bytes, a header and arrays.
+// Unpacks what retgk.explorer.drawings packed: base64 of deflated bytes, a header and arrays.
 
 const TYPES = {
   u8: Uint8Array,

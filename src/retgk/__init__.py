@@ -8,11 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from retgk.cluster.embedded_files import embed_files as embed_files
-    from retgk.comparison.compare_methods import compare as compare
-    from retgk.comparison.comparison_table import Comparison as Comparison
-    from retgk.engine.embedded.embedding_gram import embedding_gram as embedding_gram
-    from retgk.engine.embedded.embedding_gram import embedding_products as embedding_products
+    from retgk.cluster import embed_files as embed_files
+    from retgk.comparison.compare import compare as compare
+    from retgk.comparison.table import Comparison as Comparison
+    from retgk.datasets import load_digit_graphs as load_digit_graphs
+    from retgk.datasets import make_graph_classification as make_graph_classification
+    from retgk.datasets import make_synthetic as make_synthetic
+    from retgk.datasets import make_synthie as make_synthie
     from retgk.errors import InvalidInputError as InvalidInputError
     from retgk.estimators.classifier import RetGKClassifier as RetGKClassifier
     from retgk.estimators.comparisons import distance as distance
@@ -25,157 +27,155 @@ if TYPE_CHECKING:
     from retgk.estimators.explanation import Explanation as Explanation
     from retgk.estimators.gram_file import write_mean_embedding_gram as write_mean_embedding_gram
     from retgk.estimators.kernel import RetGKKernel as RetGKKernel
+    from retgk.estimators.model_files import load_model as load_model
+    from retgk.estimators.model_files import save_model as save_model
     from retgk.estimators.regressor import RetGKRegressor as RetGKRegressor
-    from retgk.explorer.collection_page import CollectionPage as CollectionPage
-    from retgk.explorer.exploring import explore as explore
+    from retgk.explorer.page import CollectionPage as CollectionPage
+    from retgk.explorer.page import explore as explore
     from retgk.graphs.batch import GraphBatch as GraphBatch
-    from retgk.io.converters import as_batch as as_batch
-    from retgk.io.converters import from_dataframe as from_dataframe
-    from retgk.io.converters import from_edge_lists as from_edge_lists
-    from retgk.io.converters import from_grakel as from_grakel
-    from retgk.io.converters import from_igraph as from_igraph
-    from retgk.io.converters import from_networkx as from_networkx
-    from retgk.io.converters import from_numpy as from_numpy
-    from retgk.io.converters import from_pyg as from_pyg
-    from retgk.io.converters import from_rdkit as from_rdkit
-    from retgk.io.converters import from_scipy as from_scipy
-    from retgk.io.converters import from_smiles as from_smiles
-    from retgk.io.converters import iter_smiles as iter_smiles
-    from retgk.io.converters import to_grakel as to_grakel
-    from retgk.io.converters import to_igraph as to_igraph
-    from retgk.io.converters import to_networkx as to_networkx
-    from retgk.io.converters import to_pyg as to_pyg
-    from retgk.io.datasets.digits import load_digit_graphs as load_digit_graphs
-    from retgk.io.datasets.generators import make_graph_classification as make_graph_classification
-    from retgk.io.datasets.synthetic import make_synthetic as make_synthetic
-    from retgk.io.datasets.synthetic import make_synthie as make_synthie
-    from retgk.io.datasets.tudataset import load_tudataset as load_tudataset
-    from retgk.io.datasets.tudataset import save_tudataset as save_tudataset
-    from retgk.io.formats.edge_lists import read_edge_list as read_edge_list
-    from retgk.io.formats.edge_lists import write_edge_list as write_edge_list
-    from retgk.io.formats.graphml import read_graphml as read_graphml
-    from retgk.io.formats.graphml import write_graphml as write_graphml
-    from retgk.io.formats.json_graphs import read_json as read_json
-    from retgk.io.formats.json_graphs import write_json as write_json
-    from retgk.io.formats.parquet import iter_parquet as iter_parquet
-    from retgk.io.formats.parquet import read_parquet as read_parquet
-    from retgk.io.formats.parquet import write_parquet as write_parquet
-    from retgk.io.graph_dataset import GraphDataset as GraphDataset
-    from retgk.io.read_graphs import read_graphs as read_graphs
-    from retgk.kernels.graph_kernels import ExponentialGraphKernel as ExponentialGraphKernel
-    from retgk.kernels.graph_kernels import PolynomialGraphKernel as PolynomialGraphKernel
-    from retgk.kernels.node_kernels import Bridge as Bridge
-    from retgk.kernels.node_kernels import Delta as Delta
-    from retgk.kernels.node_kernels import Gaussian as Gaussian
-    from retgk.kernels.node_kernels import Laplacian as Laplacian
-    from retgk.kernels.node_kernels import Polynomial as Polynomial
-    from retgk.learning.group_folds import scaffold_folds as scaffold_folds
-    from retgk.peer_kernels.deep_graph import DeepGraphKernel as DeepGraphKernel
-    from retgk.peer_kernels.graph_invariant import GraphInvariantKernel as GraphInvariantKernel
-    from retgk.peer_kernels.graphlets import GraphletKernel as GraphletKernel
-    from retgk.peer_kernels.graphlets import graphlet_counts as graphlet_counts
-    from retgk.peer_kernels.hash_graph import HashGraphKernel as HashGraphKernel
-    from retgk.peer_kernels.shortest_path import ShortestPathKernel as ShortestPathKernel
-    from retgk.peer_kernels.subgraph_matching import (
+    from retgk.io.arrays import from_edge_lists as from_edge_lists
+    from retgk.io.arrays import from_numpy as from_numpy
+    from retgk.io.arrays import from_scipy as from_scipy
+    from retgk.io.convert import as_batch as as_batch
+    from retgk.io.convert import to_grakel as to_grakel
+    from retgk.io.convert import to_igraph as to_igraph
+    from retgk.io.convert import to_networkx as to_networkx
+    from retgk.io.convert import to_pyg as to_pyg
+    from retgk.io.dataframes import from_dataframe as from_dataframe
+    from retgk.io.dataset import GraphDataset as GraphDataset
+    from retgk.io.edges import read_edge_list as read_edge_list
+    from retgk.io.edges import write_edge_list as write_edge_list
+    from retgk.io.grakel import from_grakel as from_grakel
+    from retgk.io.graphml import read_graphml as read_graphml
+    from retgk.io.graphml import write_graphml as write_graphml
+    from retgk.io.json import read_json as read_json
+    from retgk.io.json import write_json as write_json
+    from retgk.io.molecules import from_rdkit as from_rdkit
+    from retgk.io.molecules import from_smiles as from_smiles
+    from retgk.io.molecules import iter_smiles as iter_smiles
+    from retgk.io.networkx import from_igraph as from_igraph
+    from retgk.io.networkx import from_networkx as from_networkx
+    from retgk.io.parquet import iter_parquet as iter_parquet
+    from retgk.io.parquet import read_parquet as read_parquet
+    from retgk.io.parquet import write_parquet as write_parquet
+    from retgk.io.pyg import from_pyg as from_pyg
+    from retgk.io.read import read_graphs as read_graphs
+    from retgk.io.tudataset import load_tudataset as load_tudataset
+    from retgk.io.tudataset import save_tudataset as save_tudataset
+    from retgk.kernels.embedded_vectors import embedding_gram as embedding_gram
+    from retgk.kernels.embedded_vectors import embedding_products as embedding_products
+    from retgk.kernels.graph import ExponentialGraphKernel as ExponentialGraphKernel
+    from retgk.kernels.graph import PolynomialGraphKernel as PolynomialGraphKernel
+    from retgk.kernels.node import Bridge as Bridge
+    from retgk.kernels.node import Delta as Delta
+    from retgk.kernels.node import Gaussian as Gaussian
+    from retgk.kernels.node import Laplacian as Laplacian
+    from retgk.kernels.node import Polynomial as Polynomial
+    from retgk.kernels.others.deep_graph import DeepGraphKernel as DeepGraphKernel
+    from retgk.kernels.others.graph_invariant import GraphInvariantKernel as GraphInvariantKernel
+    from retgk.kernels.others.graphlets import GraphletKernel as GraphletKernel
+    from retgk.kernels.others.graphlets import graphlet_counts as graphlet_counts
+    from retgk.kernels.others.hash_graph import HashGraphKernel as HashGraphKernel
+    from retgk.kernels.others.shortest_path import ShortestPathKernel as ShortestPathKernel
+    from retgk.kernels.others.subgraph_matching import (
         SubgraphMatchingKernel as SubgraphMatchingKernel,
     )
-    from retgk.peer_kernels.weisfeiler_lehman import (
+    from retgk.kernels.others.weisfeiler_lehman import (
         WeisfeilerLehmanKernel as WeisfeilerLehmanKernel,
     )
-    from retgk.persistence.model_files import load_model as load_model
-    from retgk.persistence.model_files import save_model as save_model
-    from retgk.populations.population_tests import association_test as association_test
-    from retgk.populations.population_tests import k_sample_test as k_sample_test
-    from retgk.populations.population_tests import two_sample_test as two_sample_test
-    from retgk.refinement.refined_labels import refined_labels as refined_labels
+    from retgk.kernels.refinement import refined_labels as refined_labels
+    from retgk.learning.folds import scaffold_folds as scaffold_folds
     from retgk.search.duplicates import duplicate_groups as duplicate_groups
-    from retgk.search.graph_index import GraphIndex as GraphIndex
-    from retgk.walks.return_probabilities import return_probabilities as return_probabilities
-    from retgk.walks.sampling import sample_nodes as sample_nodes
+    from retgk.search.index import GraphIndex as GraphIndex
+    from retgk.stats.tests import association_test as association_test
+    from retgk.stats.tests import k_sample_test as k_sample_test
+    from retgk.stats.tests import two_sample_test as two_sample_test
+    from retgk.walks.probabilities import return_probabilities as return_probabilities
+    from retgk.walks.probabilities import sample_nodes as sample_nodes
 
 __version__ = "0.1.0"
 
 _MODULE_OF = {
-    "Bridge": "retgk.kernels.node_kernels",
-    "CollectionPage": "retgk.explorer.collection_page",
-    "Comparison": "retgk.comparison.comparison_table",
-    "DeepGraphKernel": "retgk.peer_kernels.deep_graph",
-    "Delta": "retgk.kernels.node_kernels",
+    "Bridge": "retgk.kernels.node",
+    "CollectionPage": "retgk.explorer.page",
+    "Comparison": "retgk.comparison.table",
+    "DeepGraphKernel": "retgk.kernels.others.deep_graph",
+    "Delta": "retgk.kernels.node",
     "Explanation": "retgk.estimators.explanation",
-    "ExponentialGraphKernel": "retgk.kernels.graph_kernels",
-    "Gaussian": "retgk.kernels.node_kernels",
+    "ExponentialGraphKernel": "retgk.kernels.graph",
+    "Gaussian": "retgk.kernels.node",
     "GraphBatch": "retgk.graphs.batch",
-    "GraphDataset": "retgk.io.graph_dataset",
-    "GraphIndex": "retgk.search.graph_index",
-    "GraphInvariantKernel": "retgk.peer_kernels.graph_invariant",
-    "GraphletKernel": "retgk.peer_kernels.graphlets",
-    "HashGraphKernel": "retgk.peer_kernels.hash_graph",
+    "GraphDataset": "retgk.io.dataset",
+    "GraphIndex": "retgk.search.index",
+    "GraphInvariantKernel": "retgk.kernels.others.graph_invariant",
+    "GraphletKernel": "retgk.kernels.others.graphlets",
+    "HashGraphKernel": "retgk.kernels.others.hash_graph",
     "InvalidInputError": "retgk.errors",
-    "Laplacian": "retgk.kernels.node_kernels",
-    "Polynomial": "retgk.kernels.node_kernels",
-    "PolynomialGraphKernel": "retgk.kernels.graph_kernels",
+    "Laplacian": "retgk.kernels.node",
+    "Polynomial": "retgk.kernels.node",
+    "PolynomialGraphKernel": "retgk.kernels.graph",
     "RetGKClassifier": "retgk.estimators.classifier",
     "RetGKEmbedding": "retgk.estimators.embedding",
     "RetGKKernel": "retgk.estimators.kernel",
     "RetGKRegressor": "retgk.estimators.regressor",
-    "ShortestPathKernel": "retgk.peer_kernels.shortest_path",
-    "SubgraphMatchingKernel": "retgk.peer_kernels.subgraph_matching",
-    "WeisfeilerLehmanKernel": "retgk.peer_kernels.weisfeiler_lehman",
-    "as_batch": "retgk.io.converters",
-    "association_test": "retgk.populations.population_tests",
-    "compare": "retgk.comparison.compare_methods",
+    "ShortestPathKernel": "retgk.kernels.others.shortest_path",
+    "SubgraphMatchingKernel": "retgk.kernels.others.subgraph_matching",
+    "WeisfeilerLehmanKernel": "retgk.kernels.others.weisfeiler_lehman",
+    "as_batch": "retgk.io.convert",
+    "association_test": "retgk.stats.tests",
+    "compare": "retgk.comparison.compare",
     "distance": "retgk.estimators.comparisons",
     "duplicate_groups": "retgk.search.duplicates",
-    "embed_files": "retgk.cluster.embedded_files",
-    "embedding_gram": "retgk.engine.embedded.embedding_gram",
-    "embedding_products": "retgk.engine.embedded.embedding_gram",
-    "explore": "retgk.explorer.exploring",
-    "from_dataframe": "retgk.io.converters",
-    "from_edge_lists": "retgk.io.converters",
-    "from_grakel": "retgk.io.converters",
-    "from_igraph": "retgk.io.converters",
-    "from_networkx": "retgk.io.converters",
-    "from_numpy": "retgk.io.converters",
-    "from_pyg": "retgk.io.converters",
-    "from_rdkit": "retgk.io.converters",
-    "from_scipy": "retgk.io.converters",
-    "from_smiles": "retgk.io.converters",
-    "graphlet_counts": "retgk.peer_kernels.graphlets",
-    "iter_parquet": "retgk.io.formats.parquet",
-    "iter_smiles": "retgk.io.converters",
-    "k_sample_test": "retgk.populations.population_tests",
-    "load_digit_graphs": "retgk.io.datasets.digits",
-    "load_model": "retgk.persistence.model_files",
-    "load_tudataset": "retgk.io.datasets.tudataset",
-    "make_graph_classification": "retgk.io.datasets.generators",
-    "make_synthetic": "retgk.io.datasets.synthetic",
-    "make_synthie": "retgk.io.datasets.synthetic",
+    "embed_files": "retgk.cluster",
+    "embedding_gram": "retgk.kernels.embedded_vectors",
+    "embedding_products": "retgk.kernels.embedded_vectors",
+    "explore": "retgk.explorer.page",
+    "from_dataframe": "retgk.io.dataframes",
+    "from_edge_lists": "retgk.io.arrays",
+    "from_grakel": "retgk.io.grakel",
+    "from_igraph": "retgk.io.networkx",
+    "from_networkx": "retgk.io.networkx",
+    "from_numpy": "retgk.io.arrays",
+    "from_pyg": "retgk.io.pyg",
+    "from_rdkit": "retgk.io.molecules",
+    "from_scipy": "retgk.io.arrays",
+    "from_smiles": "retgk.io.molecules",
+    "graphlet_counts": "retgk.kernels.others.graphlets",
+    "iter_parquet": "retgk.io.parquet",
+    "iter_smiles": "retgk.io.molecules",
+    "k_sample_test": "retgk.stats.tests",
+    "load_digit_graphs": "retgk.datasets",
+    "load_model": "retgk.estimators.model_files",
+    "load_tudataset": "retgk.io.tudataset",
+    "make_graph_classification": "retgk.datasets",
+    "make_synthetic": "retgk.datasets",
+    "make_synthie": "retgk.datasets",
     "mean_embedding_gram": "retgk.estimators.comparisons",
     "most_similar": "retgk.estimators.comparisons",
     "pairwise_distances": "retgk.estimators.comparisons",
-    "read_edge_list": "retgk.io.formats.edge_lists",
-    "read_graphml": "retgk.io.formats.graphml",
-    "read_graphs": "retgk.io.read_graphs",
-    "read_json": "retgk.io.formats.json_graphs",
-    "read_parquet": "retgk.io.formats.parquet",
-    "refined_labels": "retgk.refinement.refined_labels",
-    "return_probabilities": "retgk.walks.return_probabilities",
-    "sample_nodes": "retgk.walks.sampling",
-    "save_model": "retgk.persistence.model_files",
-    "save_tudataset": "retgk.io.datasets.tudataset",
-    "scaffold_folds": "retgk.learning.group_folds",
+    "read_edge_list": "retgk.io.edges",
+    "read_graphml": "retgk.io.graphml",
+    "read_graphs": "retgk.io.read",
+    "read_json": "retgk.io.json",
+    "read_parquet": "retgk.io.parquet",
+    "refined_labels": "retgk.kernels.refinement",
+    "return_probabilities": "retgk.walks.probabilities",
+    "sample_nodes": "retgk.walks.probabilities",
+    "save_model": "retgk.estimators.model_files",
+    "save_tudataset": "retgk.io.tudataset",
+    "scaffold_folds": "retgk.learning.folds",
     "similarity": "retgk.estimators.comparisons",
     "squared_mmd": "retgk.estimators.comparisons",
-    "to_grakel": "retgk.io.converters",
-    "to_igraph": "retgk.io.converters",
-    "to_networkx": "retgk.io.converters",
-    "to_pyg": "retgk.io.converters",
-    "two_sample_test": "retgk.populations.population_tests",
-    "write_edge_list": "retgk.io.formats.edge_lists",
-    "write_graphml": "retgk.io.formats.graphml",
-    "write_json": "retgk.io.formats.json_graphs",
+    "to_grakel": "retgk.io.convert",
+    "to_igraph": "retgk.io.convert",
+    "to_networkx": "retgk.io.convert",
+    "to_pyg": "retgk.io.convert",
+    "two_sample_test": "retgk.stats.tests",
+    "write_edge_list": "retgk.io.edges",
+    "write_graphml": "retgk.io.graphml",
+    "write_json": "retgk.io.json",
     "write_mean_embedding_gram": "retgk.estimators.gram_file",
-    "write_parquet": "retgk.io.formats.parquet",
+    "write_parquet": "retgk.io.parquet",
 }
 
 __all__ = list(_MODULE_OF)

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-__all__ = ["InputWarning", "InvalidInputError", "Remedy", "warn_of", "warn_user"]
-
 # A warning belongs to the line that called these: folds, pipelines and threads are theirs.
 _NOT_THE_USER = {"retgk", "sklearn", "joblib", "contextlib", "functools", "threading", "concurrent"}
 _FRACTION = re.compile(r"\d+(\.\d+)?e[+-]?\d+|\d+\.\d+")

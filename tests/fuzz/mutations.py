@@ -298,7 +298,7 @@ def forge_cache(data, rng):
     """Change numbers of the arrays, or the header, and make the digests fit."""
     import hashlib
 
-    from retgk.io.formats.parsed_copies import page_digest
+    from retgk.io.cache import page_digest
 
     length = int.from_bytes(data[CACHE_HEAD : CACHE_HEAD + 8], "little")
     start = CACHE_HEAD + 40

@@ -22,10 +22,10 @@ from retgk import (
     write_mean_embedding_gram,
     write_parquet,
 )
-from retgk.engine.exact.exact_engine import ExactEngine
 from retgk.estimators import gram_file
-from retgk.io.formats.parsed_copies import ReadOptions, store_cached
-from retgk.io.formats.tudataset_reader import read_tudataset
+from retgk.io.cache import ReadOptions, store_cached
+from retgk.io.tudataset import read_tudataset
+from retgk.kernels.exact import ExactEngine
 from tests.model_zoo import write_tiny_model
 
 TU_FILES = {

@@ -19,9 +19,9 @@ from retgk import (
     write_mean_embedding_gram,
     write_parquet,
 )
+from retgk.cli.inputs import read_collection
 from retgk.cli.options import Common, Reading
-from retgk.cli.sources import read_collection
-from retgk.io.formats.parsed_copies import load_cached
+from retgk.io.cache import load_cached
 from tests.fuzz.mutations import (
     BLIND,
     damage_cache,

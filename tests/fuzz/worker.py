@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from retgk._runtime.processes import peak_megabytes
 from retgk.errors import InputWarning, InvalidInputError
-from retgk.runtime.memory import peak_megabytes
 from tests.fuzz.mutations import flip_bits
 from tests.fuzz.seed_files import seed_file
 from tests.fuzz.targets import TARGETS, empty_folder

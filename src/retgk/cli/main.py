@@ -6,20 +6,19 @@ from typing import Annotated
 import typer
 
 from retgk import __version__
-from retgk.cli.commands_compare import compare
-from retgk.cli.commands_cv import cv
-from retgk.cli.commands_data import convert, datasets_app, info
-from retgk.cli.commands_explain import explain
-from retgk.cli.commands_explore import explore
-from retgk.cli.commands_index import index_app
-from retgk.cli.commands_matrices import kernel, similar
-from retgk.cli.commands_models import fit, predict
-from retgk.cli.commands_populations import population_test
-from retgk.cli.commands_vectors import embed, features
-from retgk.cli.signals import INTERRUPTED, ending_on_signals
-from retgk.cli.terminal import one_line_errors, print_line, show_anything
-
-__all__ = ["app", "main", "run_program"]
+from retgk.cli.command import (
+    INTERRUPTED,
+    ending_on_signals,
+    one_line_errors,
+    print_line,
+    show_anything,
+)
+from retgk.cli.data import convert, datasets_app, info
+from retgk.cli.evaluate import compare, cv
+from retgk.cli.index import index_app
+from retgk.cli.matrices import embed, features, kernel, similar
+from retgk.cli.models import explain, explore, fit, predict
+from retgk.cli.stats import population_test
 
 app = typer.Typer(
     name="retgk",

@@ -11,23 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from retgk._runtime.files import atomic_path, file_to_write, is_stream
+from retgk._runtime.processes import check_room
+from retgk.cli.command import Stopwatch, as_json, note, print_lines, print_record
 from retgk.cli.options import Common
-from retgk.cli.terminal import Stopwatch, as_json, note, print_lines, print_record
 from retgk.errors import InvalidInputError, Remedy
-from retgk.runtime.memory import check_room
-from retgk.runtime.storage import atomic_path, file_to_write, is_stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-__all__ = [
-    "Table",
-    "check_new_file",
-    "check_output",
-    "report_output",
-    "report_written",
-    "write_table",
-]
 
 STANDARD_OUTPUT = "-"
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from retgk._runtime.names import name_advice, near_names
+from retgk.cli.inputs import column_values, source_smiles
 from retgk.cli.options import FileRole, Reading
-from retgk.cli.sources import column_values, source_smiles
-from retgk.cli.split_files import read_split
 from retgk.errors import InvalidInputError
-from retgk.learning.outer_folds import (
+from retgk.learning.folds import (
     MIN_FOLDS,
     MOST_REPETITIONS,
     OuterFold,
@@ -21,14 +22,235 @@ from retgk.learning.outer_folds import (
     deal_groups,
     repeated_folds,
 )
-from retgk.runtime.near_names import near_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retgk.io.graph_dataset import GraphDataset
+    from retgk._runtime.files import ParseBudget
+    from retgk.io.dataset import GraphDataset
+    from retgk.io.tables import GraphTable
 
-__all__ = ["DEFAULT_FOLDS", "Splitting", "outer_folds"]
+# -------------------------------------------------------------------------------------------------
+# Folds from files: JSON lists of graph numbers, and tables with a column of folds.
+# -------------------------------------------------------------------------------------------------
+
+_FOLD_COLUMNS = ("fold", "split")
+_ROLES = {"train", "training", "val", "valid", "validation", "test"}
+_JSON_KEYS = ("test", "train", "model_selection")
+
+
+def read_split(
+    path: Path, collection: GraphDataset, fold_of: Callable[..., Any], max_bytes: int | None
+) -> list[Any]:
+    """
+    Folds of a file, checked.
+
+    JSON is a list of objects with the numbers of graphs: "test", and "train", or
+    "model_selection" with pairs of "train" and "validation", among which the model chooses. Without
+    either, all graphs that are not tested are trained on. A table (.csv, .tsv) has a column "fold"
+    or "split": each value of it is tested once, but for train, valid and test. Its rows are graphs
+    in order, or have their numbers in a column "graph", as the tables have that `retgk cv` writes.
+    """
+    import numpy as np
+
+    from retgk._runtime.files import ParseBudget
+    from retgk.io.tables import is_table, read_table
+
+    budget = ParseBudget.of_files(path, [path], max_bytes)
+    places = _Places(collection)
+    if is_table(path):
+        parts = _table_parts(read_table(path, budget, collection, has_header=True), places)
+        everything = np.arange(len(collection))
+        return [fold_of(np.setdiff1d(everything, test), test) for test in parts]
+    try:
+        folds = json.loads(_text_of(path, budget))
+    except (RecursionError, ValueError) as error:
+        raise InvalidInputError(
+            f"{path} is no JSON: {error}; a table of folds ends in .csv or .tsv"
+        ) from error
+    return _json_folds(folds, path, places, fold_of)
+
+
+def _text_of(path: Path, budget: ParseBudget) -> str:
+    from retgk.io.files import text_lines
+
+    return "\n".join(line for _, line in text_lines(path, budget))
+
+
+class _Places:
+    """Positions of graphs that a file names by their number in the source."""
+
+    def __init__(self, collection: GraphDataset) -> None:
+        from retgk.io.dataset import graph_numbers
+
+        rows = graph_numbers(collection)
+        self.n_graphs = len(collection)
+        self.has_gaps = collection.rows is not None
+        self.of_number = {int(row): place for place, row in enumerate(rows)}
+        names = collection.graph_names or ()
+        pairs = zip(names, map(int, rows), strict=False)
+        self.of_name = dict(pairs) if len(set(names)) == len(names) else {}
+
+    def find(self, numbers: Any, where: str) -> NDArray[Any]:
+        """Give positions of numbered graphs, without those that were left out in reading."""
+        import numpy as np
+
+        if not isinstance(numbers, list) or not all(type(each) is int for each in numbers):
+            raise InvalidInputError(f"{where} must be a list of whole numbers of graphs, from 0")
+        if len(set(numbers)) < len(numbers):
+            raise InvalidInputError(f"{where} has a graph twice; give every graph once")
+        for number in numbers:
+            if number not in self.of_number and (number < 0 or not self.has_gaps):
+                raise InvalidInputError(
+                    f"{where} names graph {number}, but there are {self.n_graphs} graphs, from 0 on"
+                )
+        return np.sort([self.of_number[n] for n in numbers if n in self.of_number]).astype(np.int64)
+
+
+# JSON
+
+
+def _json_folds(folds: Any, path: Path, places: _Places, fold_of: Callable[..., Any]) -> list[Any]:
+    is_list = isinstance(folds, list) and folds and all(isinstance(fold, dict) for fold in folds)
+    if not is_list:
+        raise InvalidInputError(
+            f'{path} must be a list of folds, such as [{{"train": [0, 1], "test": [2, 3]}}, ...]'
+        )
+    return [
+        fold_of(*_json_fold(fold, f"{path}, fold {number}", places))
+        for number, fold in enumerate(folds)
+    ]
+
+
+def _json_fold(fold: dict[str, Any], where: str, places: _Places) -> tuple[Any, Any, Any]:
+    """Graphs to train on, graphs to test, and the model's own folds of the former, or None."""
+    import numpy as np
+
+    for key in fold:
+        if key not in _JSON_KEYS:
+            raise InvalidInputError(
+                f"{where} has {key!r}; {name_advice(key, _JSON_KEYS, 'give one of')}"
+            )
+    if "test" not in fold:
+        raise InvalidInputError(f'{where} has no graphs to test; give them as a list "test"')
+    test = _filled(places.find(fold["test"], f'{where}, "test"'), f'{where}, "test"')
+    inner = _inner_folds(fold.get("model_selection"), where, places)
+    if "train" in fold:
+        train = places.find(fold["train"], f'{where}, "train"')
+    elif inner is not None:
+        train = np.unique(np.concatenate([part for pair in inner for part in pair]))
+    else:
+        train = np.setdiff1d(np.arange(places.n_graphs), test)
+    both = np.intersect1d(_filled(train, f"{where}, graphs to train on,"), test)
+    if len(both):
+        raise InvalidInputError(f"{where} trains on graph {both[0]} and tests it; give it once")
+    if inner is None:
+        return train, test, None
+    return train, test, [_within(pair, train, where) for pair in inner]
+
+
+def _filled(graphs: Any, where: str) -> Any:
+    if len(graphs) == 0:
+        raise InvalidInputError(f"{where} has no graphs; give one at least")
+    return graphs
+
+
+def _inner_folds(pairs: Any, where: str, places: _Places) -> list[Any] | None:
+    if pairs is None:
+        return None
+    keys = {"train", "validation"}
+    is_list = isinstance(pairs, list) and pairs and all(isinstance(pair, dict) for pair in pairs)
+    if not is_list or any(pair.keys() != keys for pair in pairs):
+        raise InvalidInputError(
+            f'{where}, "model_selection" must be a list of {{"train": [...], "validation": [...]}}'
+        )
+    return [
+        tuple(
+            _filled(places.find(pair[key], f'{where}, "{key}"'), f'{where}, "{key}"')
+            for key in ("train", "validation")
+        )
+        for pair in pairs
+    ]
+
+
+def _within(pair: tuple[Any, Any], train: Any, where: str) -> tuple[Any, Any]:
+    """Positions among the graphs to train on."""
+    import numpy as np
+
+    for part in pair:
+        if not np.isin(part, train).all():
+            raise InvalidInputError(f"{where} chooses by graphs that are not trained on")
+    first, second = (np.searchsorted(train, part) for part in pair)
+    return first, second
+
+
+# Tables
+
+
+def _table_parts(table: GraphTable, places: _Places) -> list[NDArray[Any]]:
+    """Graphs of every fold, which are tested in turn, or once if they are called train and test."""
+    from retgk.io.tables import number_cells
+
+    path = table.path
+    at = next(iter(table.headed(*_FOLD_COLUMNS)), None)
+    if at is None:
+        raise InvalidInputError(f'{path} has no column "fold"; call the column of folds so')
+    folds = table.cells(at)
+    if not all(folds):
+        raise InvalidInputError(f"{path}, row {folds.index('') + 1} has no fold; fill it in")
+    if numbered := table.headed("graph"):
+        numbers = number_cells(table, numbered[0])
+    else:
+        named = _named(table, at, places)
+        numbers = list(range(len(folds))) if named is None else named
+        if named is None and places.has_gaps and len(folds) <= max(places.of_number):
+            raise InvalidInputError(
+                f"{path} has {len(folds)} rows, fewer than the source, of which some were left "
+                'out; give every row of the source a fold, or their numbers in a column "graph"'
+            )
+    if len(folds) < places.n_graphs:
+        raise InvalidInputError(
+            f"{path} has {len(folds)} rows for {places.n_graphs} graphs; give every graph a fold"
+        )
+    places.find(numbers, f"{path}, graphs")
+    by_fold: dict[str, list[int]] = {}
+    for number, fold in zip(numbers, folds, strict=True):
+        by_fold.setdefault(fold, []).append(number)
+    tested = {name: places.find(by_fold[name], str(path)) for name in _tested(folds, path)}
+    return [_filled(test, f"{path}, fold {name}") for name, test in tested.items()]
+
+
+def _named(table: GraphTable, fold_at: int, places: _Places) -> list[int] | None:
+    """Numbers of the graphs that rows name in a column; None where no column names any."""
+    for at in range(table.width):
+        cells = table.cells(at)
+        known = [cell in places.of_name for cell in cells]
+        if at == fold_at or not any(known) or len(set(cells)) < len(cells):
+            continue
+        if not all(known) and not places.has_gaps:
+            unknown = cells[known.index(False)]
+            raise InvalidInputError(
+                f"{table.path}, row {known.index(False) + 1}: there is no graph {unknown!r}; name "
+                "graphs as the source does"
+            )
+        # rows of graphs that were left out get numbers that no graph has
+        beyond = max(places.of_number) + 1
+        return [places.of_name.get(cell, beyond + row) for row, cell in enumerate(cells)]
+    return None
+
+
+def _tested(folds: list[str], path: Path) -> list[str]:
+    """Names of the folds that are tested, in order: numbers by their value."""
+    names = list(dict.fromkeys(folds))
+    if {name.lower() for name in names} <= _ROLES:
+        names = [name for name in names if name.lower() == "test"]
+        if not names:
+            raise InvalidInputError(f"{path} has no graphs to test; call their fold test")
+        return names
+    if len(names) < 2:
+        raise InvalidInputError(f"{path} has one fold, {names[0]}; give two or more")
+    return sorted(names, key=lambda name: (not name.isdecimal(), name.zfill(20)))
+
 
 DEFAULT_FOLDS = 10
 _KINDS = ("random", "scaffold")
@@ -147,7 +369,7 @@ def _group_codes(
     import numpy as np
 
     if splitting.split == "scaffold":
-        from retgk.io.converters.smiles_strings import molecule_scaffolds
+        from retgk.io.molecules import molecule_scaffolds
 
         names: list[str] = molecule_scaffolds(source_smiles(source, collection, reading))
     elif splitting.groups is not None:

@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import re
+import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
-from typing import Any, Protocol
+from types import CodeType, FunctionType, MethodType
+from typing import Any, Protocol, Self
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.validation import check_is_fitted
+
+from retgk._runtime.files import key_of
+from retgk._runtime.names import RandomState, name_advice, whole_seed
+from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.runtime.near_names import name_advice
+from retgk.io.convert import GraphsLike, as_batch
+from retgk.kernels.graph import PolynomialGraphKernel
+from retgk.learning.folds import Fold, FoldMaker, real_folds
+from retgk.learning.ridge import LandmarkRidge, landmarks_of
+from retgk.learning.scoring import (
+    ClassOutcomes,
+    Scoring,
+    Trial,
+    ValueOutcomes,
+    fold_scorer,
+    mean_hits,
+    mean_r2,
+)
+from retgk.learning.selection import Score, checked_penalties, classification_task, fold_mean
+from retgk.learning.svm import GraphProducts, Machine, Solver, one_vs_rest_from_pairs
+from retgk.learning.targets import TrainingSet, real_targets, training_set
 
-__all__ = ["DEFAULT_METHODS", "METHODS", "Method", "checked_names", "new_estimators"]
-
-_PEERS = "retgk.peer_kernels"
+_PEERS = "retgk.kernels.others"
 
 
 class Method(Protocol):
@@ -52,8 +81,6 @@ class KernelMethod:
 
     def estimator(self, regression: bool) -> Any:
         """Give a machine on the kernel."""
-        from retgk.comparison.kernel_machines import KernelClassifier, KernelRegressor
-
         machine = KernelRegressor if regression else KernelClassifier
         return machine(_imported(self.kernel)(**self.parameters), dict(self.grid))
 
@@ -109,8 +136,8 @@ METHODS: dict[str, Method] = {
     ),
     "size": ModelMethod(
         "a random forest of the numbers of nodes and edges",
-        "retgk.comparison.size_baseline:size_classifier",
-        "retgk.comparison.size_baseline:size_regressor",
+        "retgk.comparison.methods:size_classifier",
+        "retgk.comparison.methods:size_regressor",
     ),
     "majority": ModelMethod(
         "the most frequent class, or the mean value",
@@ -198,3 +225,321 @@ def _estimator(name: str, method: Any, regression: bool) -> Any:
             f"{', '.join(METHODS)}"
         )
     return clone(method)
+
+
+# -------------------------------------------------------------------------------------------------
+# A kernel of graphs and the machine on it, with everything chosen on the training graphs.
+#
+# The machines, their candidates of C and their inner folds are those of `RetGKClassifier` and
+# `RetGKRegressor`, so that a comparison is one of kernels.
+# -------------------------------------------------------------------------------------------------
+
+_AS_IT_IS = PolynomialGraphKernel()  # the values themselves
+_TIE = 1e-12  # means of the same scores in another order differ by rounding
+
+
+class _KernelMachine(BaseEstimator):  # type: ignore[misc]
+    """What classifier and regressor share: the choice of the kernel and of C, and its values."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        grid: Mapping[str, Sequence[Any]] | None = None,
+        *,
+        C: Sequence[float] = (0.1, 1, 10, 100, 1000),
+        cv: FoldMaker | None = 5,
+        scoring: Scoring = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.kernel = kernel
+        self.grid = grid
+        self.C = C
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _choose(
+        self,
+        data: TrainingSet,
+        solver: Solver,
+        columns: Ints,
+        folds: Sequence[Fold],
+        score: Score,
+        seed: int,
+    ) -> list[Floats]:
+        """Choose kernel and C by the mean score over folds, and train; of equal ones the first."""
+        chosen, best = None, -np.inf
+        penalties = checked_penalties(self.C)
+        for params in ParameterGrid(dict(self.grid or {})):
+            kernel = self._new_kernel(params, seed)
+            values = kernel.fit_transform(data.batch)
+            products = GraphProducts(
+                np.ascontiguousarray(values[:, columns]), values.diagonal().copy(), columns
+            )
+            by_fold = solver.out_of_fold(products, [_AS_IT_IS], folds, penalties, self.n_jobs)[0]
+            for place, penalty in enumerate(penalties):
+                decisions = [own[place] for own in by_fold]
+                # a score that is not defined in any fold is the worst
+                mean = float(np.nan_to_num(fold_mean(score(decisions)), nan=-np.inf))
+                if chosen is None or mean > best + _TIE:
+                    best = mean
+                    chosen = kernel, products, {"C": penalty, **params}, decisions
+        assert chosen is not None
+        self.kernel_, products, self.best_params_, decisions = chosen
+        self.best_score_, penalty = best, self.best_params_["C"]
+        machine = solver.train(products, _AS_IT_IS, penalty)
+        self.support_ = columns[machine.support]
+        self.dual_coef_, self.intercept_ = machine.dual_coef, machine.intercept
+        return decisions
+
+    def _new_kernel(self, params: Mapping[str, Any], seed: int) -> Any:
+        """Kernel of one candidate; what is random in it depends on the seed alone."""
+        known = self.kernel.get_params()
+        common = {"n_jobs": self.n_jobs, "random_state": seed}
+        return clone(self.kernel).set_params(
+            **params, **{name: value for name, value in common.items() if name in known}
+        )
+
+    def _values(self, X: GraphsLike) -> Floats:
+        """Values of the machine for new graphs."""
+        check_is_fitted(self, "dual_coef_")
+        rows = self.kernel_.transform(X)[:, self.support_]
+        return Machine(self.support_, self.dual_coef_, self.intercept_).decisions(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+class KernelClassifier(ClassifierMixin, _KernelMachine):  # type: ignore[misc]
+    """
+    Support vector machine on a kernel of graphs.
+
+    Parameters
+    ----------
+    kernel : transformer
+        Gives kernel values, with `fit_transform` and `transform`.
+    grid : mapping of str to sequence, optional
+        Candidates of the parameters of the kernel.
+    C : sequence of float
+        Candidates of C.
+    cv, scoring, n_jobs, random_state
+        As in `RetGKClassifier`.
+
+    Examples
+    --------
+    >>> from retgk import WeisfeilerLehmanKernel, make_graph_classification
+    >>> data = make_graph_classification(n_graphs=30, random_state=0)
+    >>> model = KernelClassifier(WeisfeilerLehmanKernel(), {"n_iter": [1, 2]}, random_state=0)
+    >>> model.fit(data.graphs, data.targets).predict(data.graphs[:2]).shape
+    (2,)
+    """
+
+    def fit(self, X: GraphsLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Choose the parameters and train; groups are kept together in the inner folds."""
+        data = training_set(X, y, None, groups)
+        seed = whole_seed(self.random_state, n_bits=31)
+        task = classification_task(data, None, self.cv, seed)
+        self.classes_ = task.outcomes.classes
+        score: Score = mean_hits(task.trial, task.weights)
+        if self.scoring is not None:
+            score = fold_scorer(self.scoring, self, task.trial)
+        solver, everything = task.support_vectors(), np.arange(len(data.batch))
+        folds = task.trial.folds
+        decisions = self._choose(data, solver, everything, folds, score, seed)
+        self.calibration_coef_ = self.calibration_intercept_ = None
+        tested = np.concatenate([test for _, test in folds]) if folds else everything[:0]
+        if folds and len(np.unique(task.truth[tested])) == len(self.classes_):
+            found = task.outcomes.calibrate(np.concatenate(decisions), task.truth[tested])
+            if found is not None:
+                self.calibration_coef_, self.calibration_intercept_ = found
+        return self
+
+    def _scores(self, X: GraphsLike) -> Floats:
+        """Decision values with one column for each class, or one alone for two."""
+        return one_vs_rest_from_pairs(self._values(X), len(self.classes_))
+
+    def decision_function(self, X: GraphsLike) -> Floats:
+        """Decision values: one for two classes, else one for each."""
+        return ClassOutcomes(self.classes_).decision_function(self._scores(X))
+
+    def predict(self, X: GraphsLike) -> NDArray[Any]:
+        """Class with the largest decision value."""
+        return ClassOutcomes(self.classes_).predict(self._scores(X))
+
+
+class KernelRegressor(RegressorMixin, _KernelMachine):  # type: ignore[misc]
+    """
+    Kernel ridge regression on a kernel of graphs.
+
+    Parameters
+    ----------
+    kernel, grid, C
+        As in `KernelClassifier`.
+    cv, scoring, n_jobs, random_state
+        As in `RetGKRegressor`.
+
+    Examples
+    --------
+    >>> from retgk import ShortestPathKernel, make_graph_classification
+    >>> graphs = make_graph_classification(n_graphs=30, random_state=0).graphs
+    >>> model = KernelRegressor(ShortestPathKernel(), random_state=0)
+    >>> model.fit(graphs, graphs.node_counts).predict(graphs[:2]).shape
+    (2,)
+    """
+
+    def fit(self, X: GraphsLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Choose the parameters and train; groups are kept together in the inner folds."""
+        data = training_set(X, y, None, groups)
+        columns = real_targets(data.targets).reshape(len(data.batch), -1)
+        seed = whole_seed(self.random_state, n_bits=31)
+        folds = real_folds(self.cv, len(columns), seed, data.grouping)
+        trial = Trial(data, ValueOutcomes(1), columns, folds)
+        score: Score = mean_r2(trial)
+        if self.scoring is not None:
+            score = fold_scorer(self.scoring, self, trial)
+        solver = LandmarkRidge(columns, np.ones(len(columns)))
+        self._choose(data, solver, landmarks_of(len(columns), seed), folds, score, seed)
+        return self
+
+    def predict(self, X: GraphsLike) -> Floats:
+        """Predict values."""
+        return ValueOutcomes(1).predict(self._values(X))
+
+
+# -------------------------------------------------------------------------------------------------
+# Models that see the numbers of nodes and edges alone: what a method has to beat.
+# -------------------------------------------------------------------------------------------------
+
+_LEAST_LEAF = 5  # graphs: sizes of single graphs would be learnt by heart
+
+
+class GraphSizes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    Numbers of nodes and of edges of graphs.
+
+    Examples
+    --------
+    >>> from retgk import make_graph_classification
+    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> GraphSizes().fit_transform(graphs).shape
+    (6, 2)
+    """
+
+    def fit(self, X: GraphsLike, y: object = None) -> Self:  # noqa: ARG002
+        """Do nothing: there is nothing to learn."""
+        return self
+
+    def transform(self, X: GraphsLike) -> Floats:
+        """Give a row for each graph."""
+        graphs = as_batch(X)
+        return np.stack([graphs.node_counts, graphs.edge_counts], axis=1).astype(np.float64)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def size_classifier() -> Any:
+    """Random forest of sizes, for classes."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(GraphSizes(), RandomForestClassifier(min_samples_leaf=_LEAST_LEAF))
+
+
+def size_regressor() -> Any:
+    """Random forest of sizes, for values."""
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(GraphSizes(), RandomForestRegressor(min_samples_leaf=_LEAST_LEAF))
+
+
+# -------------------------------------------------------------------------------------------------
+# Keys of methods, by which a journal knows in another session which folds are theirs.
+# -------------------------------------------------------------------------------------------------
+
+_SET_BY_RUNS = ("n_jobs", "verbose")
+"""Parameters that change no answer."""
+
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
+"""Place in memory, by which Python tells objects that do not tell what they are."""
+
+
+def estimator_key(estimator: Any) -> str:
+    """
+    Digest of a class and its parameters: a method that was changed is another one.
+
+    Functions count by their names and their source.
+    """
+    kind = type(estimator)
+    return key_of({"class": f"{kind.__module__}.{kind.__qualname__}", **_parameters(estimator)})
+
+
+def check_can_resume(name: str, estimator: Any) -> None:
+    """Raise if a key would be another one in the next session, and all folds done again."""
+    untold = [item for item in _parameters(estimator).items() if _ADDRESS.search(item[1])]
+    if untold:
+        parameter, text = max(untold, key=lambda item: item[0].count("__"))  # not what holds it
+        raise InvalidInputError(
+            f"the parameter {parameter} of method {name!r} is {text:.100}: nothing tells it again "
+            "in another session, so a journal would never resume; give its class a __repr__ that "
+            "says what it is, or leave out the journal"
+        )
+
+
+def _parameters(estimator: Any) -> dict[str, str]:
+    """Texts of all parameters that change answers, also of estimators inside."""
+    params: Mapping[str, Any] = estimator.get_params(deep=True)
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # arrays in full
+        return {
+            name: _text_of(value)
+            for name, value in params.items()
+            if name.rpartition("__")[2] not in _SET_BY_RUNS
+        }
+
+
+def _text_of(value: Any) -> str:
+    """Text of a value that is the same in all sessions, where there is one."""
+    text = repr(value)
+    if not _ADDRESS.search(text):
+        return text
+    if isinstance(value, Mapping):
+        return str({_text_of(key): _text_of(each) for key, each in value.items()})
+    if isinstance(value, list | tuple):
+        return str([_text_of(each) for each in value])
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return f"{type(value).__qualname__} with {_parameters(value)}"
+    return _text_of_callable(value) or text
+
+
+def _text_of_callable(value: Any) -> str | None:
+    """What a function does, in words of its source; None of an object that tells nothing."""
+    if isinstance(value, partial):
+        return f"partial of {_text_of([value.func, value.args, value.keywords])}"
+    if isinstance(value, MethodType):
+        return f"{_text_of(value.__func__)} of {_text_of(value.__self__)}"
+    if isinstance(value, FunctionType):
+        return _text_of_function(value)
+    name = getattr(value, "__qualname__", None)  # classes, and functions of compiled packages
+    return None if name is None else f"{value.__module__}.{name}"
+
+
+def _text_of_function(function: FunctionType) -> str:
+    """Name, digest of the source, and what a function carries with it."""
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):  # made by exec
+        source = _text_of_code(function.__code__)
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    carried = _text_of([function.__defaults__, function.__kwdefaults__, cells])
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    return f"{function.__module__}.{function.__qualname__} {digest} {carried}"
+
+
+def _text_of_code(code: CodeType) -> str:
+    constants = [_text_of_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return str([code.co_code, code.co_names, code.co_varnames, constants])

@@ -8,14 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from retgk._runtime.names import RandomState, whole_seed
 from retgk.array_types import Floats
-from retgk.engine.attribute_scaling import ScaleAttributes
-from retgk.engine.embedded.embedded_engine import FeatureMap
-from retgk.engine.exact.exact_engine import DEFAULT_TOL
-from retgk.engine.exact.node_points import AttributeKernel
 from retgk.errors import InvalidInputError
-from retgk.estimators.attribute_imputation import Imputation
-from retgk.estimators.graph_intake import check_fit_keywords
 from retgk.estimators.predictor import (
     MAX_EXACT_GRAPHS,
     GraphPredictor,
@@ -24,22 +19,28 @@ from retgk.estimators.predictor import (
     unchanged_on_failure,
     uses_embeddings,
 )
-from retgk.io.converters import GraphsLike
-from retgk.kernels.node_kernels import NodeKernel
-from retgk.learning.candidates import Score
-from retgk.learning.classification import classification_task
+from retgk.io.convert import GraphsLike
+from retgk.kernels.embedded import FeatureMap
+from retgk.kernels.engine import ScaleAttributes
+from retgk.kernels.exact import DEFAULT_TOL
+from retgk.kernels.exact_points import AttributeKernel
+from retgk.kernels.intake import Imputation, check_fit_keywords
+from retgk.kernels.node import NodeKernel
 from retgk.learning.folds import FoldMaker
-from retgk.learning.landmark_ridge import landmarks_of
-from retgk.learning.outcomes import ClassOutcomes, Discrete, LabelOutcomes
-from retgk.learning.scoring import Scoring, Trial, fold_scorer, mean_hits
-from retgk.learning.support_vectors import SupportVectors, one_vs_rest_from_pairs
-from retgk.learning.targets import targets_of
-from retgk.learning.training_set import TrainingSet, training_set
-from retgk.runtime.seeds import RandomState, whole_seed
-from retgk.walks.return_probabilities import Method
-from retgk.walks.walk_checks import SelfLoop
-
-__all__ = ["RetGKClassifier"]
+from retgk.learning.ridge import landmarks_of
+from retgk.learning.scoring import (
+    ClassOutcomes,
+    Discrete,
+    LabelOutcomes,
+    Scoring,
+    Trial,
+    fold_scorer,
+    mean_hits,
+)
+from retgk.learning.selection import Score, classification_task
+from retgk.learning.svm import SupportVectors, one_vs_rest_from_pairs
+from retgk.learning.targets import TrainingSet, targets_of, training_set
+from retgk.walks.probabilities import Method, SelfLoop
 
 
 class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]

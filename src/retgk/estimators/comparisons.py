@@ -1,4 +1,4 @@
-r"""
+"""
 Graphs compared in one call: inner products, distances, similarities, the most similar ones.
 
 `similarity`, `distance`, `most_similar` and `pairwise_distances` use the node kernels that
@@ -12,39 +12,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from retgk._runtime.names import check_keywords
+from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
-from retgk.engine.exact.exact_engine import ExactEngine
-from retgk.engine.node_features import NodeFeatures
 from retgk.errors import InvalidInputError
-from retgk.estimators.engines_of_parameters import kernel_engine, kernel_features
-from retgk.estimators.kernel import (
-    USE_A_GRAM_FILE,
-    RetGKKernel,
-)
-from retgk.graphs.batch import GraphBatch
+from retgk.estimators.kernel import USE_A_GRAM_FILE, RetGKKernel, kernel_engine, kernel_features
+from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.reading import Reading
-from retgk.graphs.validation import check_alike
-from retgk.io.converters import GraphsLike, as_batch, batch_like
-from retgk.io.converters.dispatch import CONVERT_FIRST
-from retgk.io.converters.misplaced_keywords import check_keywords
-from retgk.io.graph_dataset import GraphDataset
-from retgk.kernels.graph_kernels import (
-    PolynomialGraphKernel,
-    squared_mmd_from_products,
-    squared_mmd_within,
-)
-from retgk.kernels.node_kernels import COMPARISON_KERNEL
-from retgk.runtime.memory import check_room
-
-__all__ = [
-    "MostSimilar",
-    "distance",
-    "mean_embedding_gram",
-    "most_similar",
-    "pairwise_distances",
-    "similarity",
-    "squared_mmd",
-]
+from retgk.io.convert import CONVERT_FIRST, GraphsLike, as_batch, batch_like
+from retgk.io.dataset import GraphDataset
+from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.exact import ExactEngine
+from retgk.kernels.graph import PolynomialGraphKernel, squared_mmd_from_products, squared_mmd_within
+from retgk.kernels.node import COMPARISON_KERNEL
 
 _TOL = 1e-6  # errors of distances are the root of errors of inner products
 

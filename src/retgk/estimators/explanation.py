@@ -1,14 +1,23 @@
 """What a prediction is made of: shares of nodes and of training graphs."""
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from retgk.array_types import Floats, Ints
+from retgk._runtime.parallel import progress_bar
+from retgk.array_types import Flags, Floats, Ints
 from retgk.errors import InvalidInputError
-
-__all__ = ["Explanation"]
+from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
+from retgk.io.convert import GraphsLike
+from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.gradients import LineEnds, line_gradients
+from retgk.kernels.graph import squared_mmd_from_products
+from retgk.learning.scoring import ClassOutcomes, LabelOutcomes, ValueOutcomes
+from retgk.learning.svm import Machine, SupportVectors, one_vs_rest_from_pairs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,3 +91,194 @@ class Explanation:
             )
         graph %= len(self)
         return self.shares[self.node_ptr[graph] : self.node_ptr[graph + 1]]
+
+
+# -------------------------------------------------------------------------------------------------
+# Explanations of what a fitted classifier or regressor decides.
+# -------------------------------------------------------------------------------------------------
+
+_GRAPHS_AT_A_TIME = 1024
+
+
+def explanation(model: Any, X: GraphsLike, target: Any, n_training: int) -> Explanation:
+    """Explain the decision values of a fitted predictor; see `GraphPredictor.explain`."""
+    check_is_fitted(model, "dual_coef_")
+    if isinstance(n_training, bool) or not isinstance(n_training, int | np.integer):
+        raise InvalidInputError(f"n_training must be a whole number, got {n_training!r}")
+    if n_training < 0:
+        raise InvalidInputError(f"n_training must be at least 0, got {n_training}")
+    outputs = _outputs_of(model)
+    batch = model.intake_.new_batch(X)
+    wanted = outputs.codes_of(target, len(batch))
+    warn_of_unknown_labels(batch.label_names, model.engine_.label_names)
+    baseline = _Baseline(model.engine_.mean_products(), model.engine_.squared_norms())
+    parts = []
+    with progress_bar("explaining", len(batch)) as advance:
+        for start in range(0, max(1, len(batch)), _GRAPHS_AT_A_TIME):
+            rows = slice(start, start + _GRAPHS_AT_A_TIME)
+            some = None if wanted is None else wanted[rows]
+            parts.append(_explained(model, batch[rows], baseline, outputs, some, int(n_training)))
+            advance(len(parts[-1]))
+    return parts[0] if len(parts) == 1 else _joined(parts, batch)
+
+
+class _Baseline(NamedTuple):
+    """Inner products of the support graphs with their mean, and their squared norms."""
+
+    products: Floats
+    norms: Floats
+
+
+class _Outputs(NamedTuple):
+    """What may be explained: classes, labels or outputs, as sums of values of the machine."""
+
+    names: NDArray[Any]
+    signs: Floats
+    """Sums of the values of the machine, shape (n_names, n_machine_outputs)."""
+    outcomes: ClassOutcomes | LabelOutcomes | ValueOutcomes
+    is_paired: bool
+    """Whether values of the machine are those of pairs of classes."""
+
+    def scores(self, values: Floats) -> Floats:
+        """Values of the machine in the form in which the outcomes take them."""
+        return one_vs_rest_from_pairs(values, len(self.names)) if self.is_paired else values
+
+    def codes_of(self, target: Any, n_graphs: int) -> Ints | None:
+        """Place of the target of every graph among the names; None for what is predicted."""
+        is_predicted = target is None or (isinstance(target, str) and target == "predicted")
+        if is_predicted and isinstance(self.outcomes, ClassOutcomes):
+            return None
+        if is_predicted and len(self.names) == 1:
+            return np.zeros(n_graphs, np.int64)
+        if is_predicted:
+            raise InvalidInputError(
+                f"the model has {len(self.names)} outputs; give the number of one of them, from 0 "
+                f"to {len(self.names) - 1}, as target"
+            )
+        given = np.asarray(target)
+        if given.ndim > 1 or (given.ndim == 1 and len(given) != n_graphs):
+            raise InvalidInputError(
+                f"target has shape {given.shape}, but there are {n_graphs} graphs; give one class "
+                "for all of them, or one for each"
+            )
+        places = {name: place for place, name in enumerate(self.names.tolist())}
+        wanted = [given.item()] if given.ndim == 0 else given.tolist()
+        unknown = [own for own in wanted if own not in places]
+        if unknown:
+            known = ", ".join(repr(name) for name in self.names.tolist()[:10])
+            more = ", .." * (len(self.names) > 10)
+            raise InvalidInputError(
+                f"target {unknown[0]!r} is none of those of the model, which are {known}{more}"
+            )
+        codes = np.array([places[own] for own in wanted], np.int64)
+        return np.full(n_graphs, codes[0]) if given.ndim == 0 else codes
+
+
+def _outputs_of(model: Any) -> _Outputs:
+    """Names of the targets of a model, and how the values of its machine belong to them."""
+    n_values = len(model.intercept_)
+    if not hasattr(model, "classes_"):
+        outcomes = ValueOutcomes(model.target_ndim_)
+        return _Outputs(np.arange(n_values), np.eye(n_values), outcomes, False)
+    n_classes = len(model.classes_)
+    if model.multilabel_:
+        return _Outputs(model.classes_, np.eye(n_values), LabelOutcomes(n_classes), False)
+    is_paired = model.solver_ == SupportVectors.name
+    if n_classes == 2:
+        signs = np.array([[-1.0], [1.0]])
+    elif is_paired:
+        signs = np.zeros((n_classes, n_values))
+        for pair, (i, j) in enumerate(combinations(range(n_classes), 2)):
+            signs[i, pair], signs[j, pair] = 1.0, -1.0
+    else:
+        signs = np.eye(n_classes)
+    return _Outputs(model.classes_, signs, ClassOutcomes(model.classes_), is_paired)
+
+
+def _explained(
+    model: Any,
+    batch: GraphBatch,
+    baseline: _Baseline,
+    outputs: _Outputs,
+    codes: Ints | None,
+    n_training: int,
+) -> Explanation:
+    """Explain some graphs, all at once."""
+    features = NodeFeatures(batch, model.walks_, model.n_jobs)
+    _ = features.probabilities  # once, for graphs and for nodes
+    new = model.engine_.compare(features)
+    ends = LineEnds(new.products(), new.squared_norms(), *baseline)
+    machine = Machine(model.support_, model.dual_coef_, model.intercept_)
+    rows, mean_row = ends.values(model.graph_kernel_), ends.mean_values(model.graph_kernel_)
+    values = machine.decisions(rows)
+    scores = outputs.scores(values)
+    if codes is None:
+        codes = ClassOutcomes(model.classes_).codes(scores)
+    signs = outputs.signs[codes]
+    coefficients = np.einsum("go,os->gs", signs, model.dual_coef_)
+    graph_shares = coefficients * rows
+    decisions = np.einsum("go,go->g", signs, values)
+    start = np.einsum("go,o->g", signs, machine.decisions(mean_row[None])[0])
+    rises = decisions - start
+    gradients = line_gradients(model.graph_kernel_, ends, coefficients, rises, model.n_jobs)
+    training = _largest(np.abs(graph_shares), n_training)
+    return Explanation(
+        shares=_node_shares(new.node_values(*gradients), batch, rises),
+        node_ptr=batch.node_ptr,
+        targets=outputs.names[codes],
+        predictions=outputs.outcomes.predict(scores),
+        decisions=decisions,
+        baseline=start,
+        training=model.support_[training],
+        training_shares=np.take_along_axis(graph_shares, training, axis=1),
+        **_contrast(model, ends, codes, decisions > 0),
+    )
+
+
+def _largest(values: Floats, count: int) -> Ints:
+    """Places of the largest values of every row, the largest first."""
+    count = min(count, values.shape[1])
+    places = np.argpartition(-values, max(0, count - 1), axis=1)[:, :count]
+    order = np.argsort(-np.take_along_axis(values, places, axis=1), axis=1, kind="stable")
+    return np.asarray(np.take_along_axis(places, order, axis=1), np.int64)
+
+
+def _node_shares(values: Floats, batch: GraphBatch, rises: Floats) -> Floats:
+    """
+    Shares of nodes, from their inner products with the mean gradient of their graph.
+
+    ``<phi(v) - m_0, u>`` is ``<phi(v) - m_G, u>`` and the rise, ``<m_G - m_0, u>``: the mean over
+    the nodes is taken off and the rise added, so that rounding cannot make shares incomplete.
+    """
+    sizes = batch.node_counts
+    graphs = np.repeat(np.arange(len(batch)), sizes)
+    means = np.bincount(graphs, values, len(batch)) / sizes
+    return np.asarray((values - means[graphs] + rises[graphs]) / sizes[graphs])
+
+
+def _contrast(model: Any, ends: LineEnds, codes: Ints, is_positive: Flags) -> dict[str, Any]:
+    """Nearest support graph of another class, or that differs in the label, and its distance."""
+    known = getattr(model, "support_codes_", None)
+    if known is None:
+        return {"contrast": None, "contrast_distances": None}
+    if known.ndim == 1:
+        is_other = known[None, :] != codes[:, None]
+    else:
+        is_other = known.T[codes] != is_positive[:, None]
+    squared = squared_mmd_from_products(ends.products, ends.norms, ends.fitted_norms)
+    squared[~is_other] = np.inf
+    nearest = squared.argmin(axis=1)
+    distances = np.sqrt(np.take_along_axis(squared, nearest[:, None], axis=1)[:, 0])
+    contrast = np.where(np.isfinite(distances), model.support_[nearest], -1)
+    return {"contrast": contrast, "contrast_distances": distances}
+
+
+def _joined(parts: list[Explanation], batch: GraphBatch) -> Explanation:
+    """One explanation of all graphs, from those of some of them after the other."""
+
+    def join(name: str) -> Any:
+        found = [getattr(part, name) for part in parts]
+        return None if found[0] is None else np.concatenate(found)
+
+    names = [name for name in vars(parts[0]) if name != "node_ptr"]
+    return Explanation(node_ptr=batch.node_ptr, **{name: join(name) for name in names})

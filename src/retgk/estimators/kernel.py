@@ -1,6 +1,7 @@
 """RetGK_I: the exact graph kernel as a scikit-learn estimator."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -8,19 +9,22 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from retgk._runtime.names import RandomState, whole_seed
+from retgk._runtime.processes import check_room
 from retgk.array_types import Floats
-from retgk.engine.attribute_scaling import ScaleAttributes, warn_of_uneven_attributes
-from retgk.engine.exact.exact_engine import DEFAULT_TOL, ExactEngine
-from retgk.engine.exact.node_points import AttributeKernel
-from retgk.engine.node_features import NodeFeatures
-from retgk.engine.protocol import Comparison
-from retgk.errors import Remedy
-from retgk.estimators.attribute_imputation import Imputation
-from retgk.estimators.engines_of_parameters import kernel_engine, kernel_features
-from retgk.estimators.graph_intake import GraphIntake, TakesGraphs, check_fit_keywords, fit_intake
-from retgk.graphs.validation import warn_of_unknown_labels
-from retgk.io.converters import GraphsLike, as_batch
-from retgk.kernels.graph_kernels import (
+from retgk.errors import InvalidInputError, Remedy
+from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
+from retgk.io.convert import GraphsLike, as_batch
+from retgk.kernels.embedded import EmbeddedEngine
+from retgk.kernels.engine import (
+    Comparison,
+    NodeFeatures,
+    ScaleAttributes,
+    warn_of_uneven_attributes,
+)
+from retgk.kernels.exact import DEFAULT_TOL, ExactEngine
+from retgk.kernels.exact_points import AttributeKernel
+from retgk.kernels.graph import (
     ExponentialGraphKernel,
     GraphKernel,
     check_graph_kernel,
@@ -28,18 +32,79 @@ from retgk.kernels.graph_kernels import (
     squared_mmd_from_products,
     squared_mmd_within,
 )
-from retgk.kernels.node_kernels import NodeKernel
-from retgk.runtime.memory import check_room
-from retgk.runtime.seeds import RandomState
-from retgk.walks.return_probabilities import Method, Walks
-from retgk.walks.walk_checks import SelfLoop
+from retgk.kernels.intake import (
+    GraphIntake,
+    Imputation,
+    TakesGraphs,
+    check_fit_keywords,
+    fit_intake,
+)
+from retgk.kernels.node import NodeKernel
+from retgk.walks.probabilities import MONTE_CARLO, Method, SelfLoop, Walks
 
-__all__ = [
-    "USE_A_GRAM_FILE",
-    "RetGKKernel",
-    "kernel_of_engine",
-    "set_fitted_kernel",
-]
+# -------------------------------------------------------------------------------------------------
+# Engines and features from the parameters of `RetGKKernel` and `RetGKEmbedding`.
+# -------------------------------------------------------------------------------------------------
+
+
+def kernel_engine(kernel: Any) -> ExactEngine:
+    """Unfitted engine with the parameters of an estimator for nodes."""
+    return ExactEngine(
+        kernel.structure_kernel,
+        kernel.attribute_kernel,
+        scale_attributes=kernel.scale_attributes,
+        depth=kernel.depth,
+        level_weights=kernel.level_weights,
+        tol=kernel.tol,
+        n_jobs=kernel.n_jobs,
+        random_state=kernel.random_state,
+    )
+
+
+def kernel_features(kernel: Any, batch: GraphBatch) -> NodeFeatures:
+    """Features of graphs to be fitted, by the parameters of an estimator for walks."""
+    is_drawn = kernel.method in MONTE_CARLO or isinstance(kernel.random_state, Integral)
+    seed = whole_seed(kernel.random_state) if is_drawn else 0
+    walks = Walks(kernel.n_steps, kernel.method, kernel.n_walks, kernel.self_loop, seed)
+    return NodeFeatures(batch, walks, kernel.n_jobs)
+
+
+def embedding_engine(embedding: Any) -> EmbeddedEngine:
+    """Unfitted engine with the parameters of an estimator for nodes."""
+    return EmbeddedEngine(
+        embedding.structure_kernel,
+        embedding.attribute_kernel,
+        scale_attributes=embedding.scale_attributes,
+        depth=embedding.depth,
+        level_weights=embedding.level_weights,
+        feature_map=embedding.feature_map,
+        n_components=embedding.n_components,
+        frequencies=embedding.frequencies,
+        unknown_labels=embedding.unknown_labels,
+        dtype=embedding.dtype,
+        batch_size=embedding.batch_size,
+        n_jobs=embedding.n_jobs,
+        random_state=embedding.random_state,
+    )
+
+
+def embedding_features(embedding: Any, engine: EmbeddedEngine, batch: GraphBatch) -> NodeFeatures:
+    """Features of graphs to be fitted, by the parameters of an embedding for walks."""
+    walks = Walks(
+        embedding.n_steps,
+        embedding.method,
+        embedding.n_walks,
+        embedding.self_loop,
+        engine.walk_seed,
+        embedding.nodes,
+    )
+    if embedding.nodes is not None and embedding.depth:
+        raise InvalidInputError(
+            f"depth={embedding.depth} refines the labels of all nodes, so nodes={embedding.nodes} "
+            "would save nothing; leave one of them out"
+        )
+    return NodeFeatures(batch, walks, embedding.n_jobs)
+
 
 USE_A_GRAM_FILE = Remedy("gram_file", "use write_mean_embedding_gram")
 

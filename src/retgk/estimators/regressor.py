@@ -7,14 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
+from retgk._runtime.names import RandomState, whole_seed
 from retgk.array_types import Floats
-from retgk.engine.attribute_scaling import ScaleAttributes
-from retgk.engine.embedded.embedded_engine import FeatureMap
-from retgk.engine.exact.exact_engine import DEFAULT_TOL
-from retgk.engine.exact.node_points import AttributeKernel
 from retgk.errors import InvalidInputError
-from retgk.estimators.attribute_imputation import Imputation
-from retgk.estimators.graph_intake import check_fit_keywords
 from retgk.estimators.predictor import (
     GraphPredictor,
     decision_values,
@@ -22,20 +17,19 @@ from retgk.estimators.predictor import (
     unchanged_on_failure,
     uses_embeddings,
 )
-from retgk.io.converters import GraphsLike
-from retgk.kernels.node_kernels import NodeKernel
-from retgk.learning.candidates import Score
+from retgk.io.convert import GraphsLike
+from retgk.kernels.embedded import FeatureMap
+from retgk.kernels.engine import ScaleAttributes
+from retgk.kernels.exact import DEFAULT_TOL
+from retgk.kernels.exact_points import AttributeKernel
+from retgk.kernels.intake import Imputation, check_fit_keywords
+from retgk.kernels.node import NodeKernel
 from retgk.learning.folds import FoldMaker, real_folds
-from retgk.learning.landmark_ridge import LandmarkRidge, landmarks_of
-from retgk.learning.outcomes import ValueOutcomes
-from retgk.learning.scoring import Scoring, Trial, fold_scorer, mean_r2
-from retgk.learning.targets import real_targets, targets_of
-from retgk.learning.training_set import TrainingSet, training_set
-from retgk.runtime.seeds import RandomState, whole_seed
-from retgk.walks.return_probabilities import Method
-from retgk.walks.walk_checks import SelfLoop
-
-__all__ = ["RetGKRegressor"]
+from retgk.learning.ridge import LandmarkRidge, landmarks_of
+from retgk.learning.scoring import Scoring, Trial, ValueOutcomes, fold_scorer, mean_r2
+from retgk.learning.selection import Score
+from retgk.learning.targets import TrainingSet, real_targets, targets_of, training_set
+from retgk.walks.probabilities import Method, SelfLoop
 
 
 class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]

@@ -1,1 +1,1 @@
-"""One interactive page of a collection of graphs; start at `explorer/exploring.py`."""
+"""One interactive page of a collection of graphs; start at `explorer/page.py`."""

@@ -1,41 +1,443 @@
 """GraphBatch, the only graph class: many graphs in flat, read-only arrays."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Any, Self
+import hashlib
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set, Sized
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Codes, Floats, Ints
-from retgk.graphs.adjacency import Adjacency, adjacency_from_edges, adjacency_from_rows
-from retgk.graphs.edge_checks import Symmetrize
-from retgk.graphs.edge_labels import EdgeLabels, edge_labels_of_edges, edge_labels_of_rows
-from retgk.graphs.missing_values import Missing
-from retgk.graphs.ragged import first_of_run, offsets
+from retgk.errors import InvalidInputError, Remedy, warn_user
+from retgk.graphs.edges import (
+    Adjacency,
+    EdgeLabels,
+    Symmetrize,
+    adjacency_from_edges,
+    adjacency_from_rows,
+    edge_labels_of_edges,
+    edge_labels_of_rows,
+    joined_edge_labels,
+)
+from retgk.graphs.flat import (
+    KEPT_LABELS,
+    Missing,
+    check_missing,
+    check_no_missing_label,
+    check_not_masked,
+    check_numbers,
+    encode_labels,
+    first_of_run,
+    gather_runs,
+    offsets,
+    recode,
+    union_of_names,
+    with_one_missing_label,
+)
 from retgk.graphs.reading import Reading
-from retgk.graphs.slicing import (
-    FlatGraphs,
-    are_equal,
-    chosen_graphs,
-    counts_in_words,
-    joined_graphs,
-    read_only,
-    run_of_graphs,
-)
-from retgk.graphs.validation import (
-    checked_attributes,
-    checked_edges,
-    checked_graphs,
-    checked_labels,
-    checked_node_ptr,
-    checked_parts,
-    checked_positions,
-    checked_sizes,
-    integers,
-    weight_array,
-)
 
-__all__ = ["GraphBatch", "flat_arrays", "trusted_batch", "with_reading"]
+# -------------------------------------------------------------------------------------------------
+# Flat arrays of a batch: runs, choices and joins of them. Nothing here is checked again.
+# -------------------------------------------------------------------------------------------------
+
+
+class FlatGraphs(NamedTuple):
+    """
+    The arrays of a batch; `labels`, and the weights of `adjacency`, are None when absent.
+
+    `reading` says how the graphs were read; it is no part of what they are.
+    """
+
+    node_ptr: Ints
+    adjacency: Adjacency
+    labels: Codes | None
+    label_names: tuple[Hashable, ...]
+    attributes: Floats
+    reading: Reading | None = None
+    edge_labels: EdgeLabels | None = None
+
+    def without_labels(self) -> "FlatGraphs":
+        """Give the graphs without labels."""
+        reading = self.reading and self.reading.without_labels()
+        return self._replace(labels=None, label_names=(), reading=reading)
+
+    def without_attributes(self) -> "FlatGraphs":
+        """Give the graphs without attributes."""
+        reading = self.reading and self.reading.without_attributes()
+        return self._replace(attributes=np.empty((self.node_ptr[-1], 0)), reading=reading)
+
+    def without_edge_labels(self) -> "FlatGraphs":
+        """Give the graphs without labels of edges."""
+        reading = self.reading and self.reading.without_edge_labels()
+        return self._replace(edge_labels=None, reading=reading)
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Freeze an array and what it is a view of, and give a view that cannot be unfrozen."""
+    contiguous = np.ascontiguousarray(array)
+    base: Any = contiguous
+    while isinstance(base, np.ndarray):
+        base.flags.writeable = False
+        base = base.base
+    return contiguous.view()
+
+
+def are_equal(own: FlatGraphs, its: FlatGraphs) -> bool:
+    """Whether graphs are the same, whatever codes their labels have."""
+    if its.labels is not None:
+        its = its._replace(labels=recode(its.labels, its.label_names, own.label_names))
+    pairs: list[tuple[Any, Any]] = [
+        (_edge_codes(own, own), _edge_codes(its, own)),
+        (own.node_ptr, its.node_ptr),
+        *zip(own.adjacency, its.adjacency, strict=True),
+        (own.labels, its.labels),
+    ]
+    return np.array_equal(own.attributes, its.attributes, equal_nan=True) and all(
+        (a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in pairs
+    )
+
+
+def _edge_codes(graphs: FlatGraphs, like: FlatGraphs) -> Codes | None:
+    """Labels of edges in the vocabulary of other graphs, where both have some."""
+    own, other = graphs.edge_labels, like.edge_labels
+    if own is None or other is None:
+        return None if own is None else own.codes
+    return recode(own.codes, own.names, other.names)
+
+
+def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
+    """Cut out graphs start to stop - 1; indices, labels, weights and attributes are views."""
+    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges = graphs
+    nodes = slice(node_ptr[start], node_ptr[stop])
+    row_ptr = indptr[nodes.start : nodes.stop + 1]
+    entries = slice(row_ptr[0], row_ptr[-1])
+    return FlatGraphs(
+        node_ptr[start : stop + 1] - nodes.start,
+        Adjacency(
+            row_ptr - row_ptr[0],
+            indices[entries],
+            None if weights is None else _weights_or_none(weights[entries]),
+        ),
+        None if labels is None else labels[nodes],
+        names,
+        attributes[nodes],
+        reading,
+        None if edges is None else edges._replace(codes=edges.codes[entries]),
+    )
+
+
+def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
+    """Copy the graphs at some positions, in that order."""
+    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges = graphs
+    first_nodes = node_ptr[positions]
+    sizes = node_ptr[positions + 1] - first_nodes
+    first_entries = indptr[first_nodes]
+    n_entries = indptr[node_ptr[positions + 1]] - first_entries
+    return FlatGraphs(
+        offsets(sizes),
+        Adjacency(
+            offsets(gather_runs(np.diff(indptr), first_nodes, sizes)),
+            gather_runs(indices, first_entries, n_entries),
+            None
+            if weights is None
+            else _weights_or_none(gather_runs(weights, first_entries, n_entries)),
+        ),
+        None if labels is None else gather_runs(labels, first_nodes, sizes),
+        names,
+        gather_runs(attributes, first_nodes, sizes),
+        reading,
+        None
+        if edges is None
+        else edges._replace(codes=gather_runs(edges.codes, first_entries, n_entries)),
+    )
+
+
+def joined_graphs(parts: Sequence[FlatGraphs]) -> FlatGraphs:
+    """Put graphs one after the other; either all or none of the parts have labels."""
+    adjacencies = [part.adjacency for part in parts]
+    names = union_of_names(part.label_names for part in parts)
+    labels = [
+        recode(part.labels, part.label_names, names) for part in parts if part.labels is not None
+    ]
+    return FlatGraphs(
+        _joined_ptr([part.node_ptr for part in parts]),
+        Adjacency(
+            _joined_ptr([adjacency.indptr for adjacency in adjacencies]),
+            np.concatenate([adjacency.indices for adjacency in adjacencies]),
+            _joined_weights(adjacencies),
+        ),
+        np.concatenate(labels) if labels else None,
+        names,
+        np.concatenate([part.attributes for part in parts]),
+        parts[0].reading if all(part.reading == parts[0].reading for part in parts) else None,
+        joined_edge_labels([part.edge_labels for part in parts]),
+    )
+
+
+def _joined_weights(parts: Sequence[Adjacency]) -> Floats | None:
+    if all(part.weights is None for part in parts):
+        return None
+    return np.concatenate(
+        [np.ones(len(part.indices)) if part.weights is None else part.weights for part in parts]
+    )
+
+
+def _joined_ptr(ptrs: Sequence[Ints]) -> Ints:
+    starts = offsets(np.array([ptr[-1] for ptr in ptrs]))
+    pieces = [ptr[1:] + start for ptr, start in zip(ptrs, starts[:-1], strict=True)]
+    return np.concatenate([[0], *pieces])
+
+
+def _weights_or_none(weights: Floats) -> Floats | None:
+    """None where all weights are one, so that equal graphs are stored equally."""
+    return None if bool((weights == 1).all()) else weights
+
+
+def counts_in_words(batch: Any) -> str:
+    """Say how many graphs, nodes, edges, labels and attributes a batch has."""
+    counts = [
+        _count_in_words(batch.n_graphs, "graph"),
+        _count_in_words(batch.n_nodes, "node"),
+        _count_in_words(batch.n_edges, "weighted edge" if batch.is_weighted else "edge"),
+    ]
+    if batch.has_labels:
+        counts.append(_count_in_words(len(batch.label_names), "label"))
+    if batch.has_edge_labels:
+        counts.append(_count_in_words(len(batch.edge_label_names), "edge label"))
+    if batch.n_attributes:
+        counts.append(_count_in_words(batch.n_attributes, "attribute"))
+    return ", ".join(counts)
+
+
+def _count_in_words(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+# -------------------------------------------------------------------------------------------------
+# Checks of what a GraphBatch is built from; nothing checks it again afterwards.
+# -------------------------------------------------------------------------------------------------
+
+MAX_GRAPH_SIZE = 2**31 - 1  # nodes are numbered by int32 within a graph
+MAX_INTEGER = 2**63 - 1
+
+
+def check_alike(
+    batch: Any,
+    has_labels: bool,
+    n_attributes: int,
+    batch_has: str = "the graphs have",
+    others_have: str = "the fitted ones have",
+) -> None:
+    """
+    Raise unless the nodes of a batch have labels and attributes as those of other graphs do.
+
+    `batch_has` and `others_have` are how the message speaks of the two.
+    """
+    came_from = "" if batch.reading is None else f" (read from {batch.reading.in_words})"
+    if batch.n_attributes != n_attributes:
+        raise InvalidInputError(
+            f"{batch_has} {batch.n_attributes} attributes a node{came_from}, {others_have} "
+            f"{n_attributes}",
+            Remedy(
+                "attributes",
+                "give all the same with as_batch(graphs, attributes=...) or "
+                "as_batch(graphs).without_attributes()",
+            ),
+        )
+    if batch.has_labels and not has_labels:
+        raise InvalidInputError(
+            f"{batch_has} labels{came_from}, {others_have} none",
+            Remedy("label", "take them away with as_batch(graphs).without_labels()"),
+        )
+    if has_labels and not batch.has_labels:
+        raise InvalidInputError(
+            f"{batch_has} no labels{came_from}, {others_have} some",
+            Remedy(
+                "label",
+                "name them with as_batch(graphs, label=...), set them with "
+                "as_batch(graphs).with_labels(...), or take those of the others away with "
+                "as_batch(others).without_labels()",
+            ),
+        )
+
+
+def checked_parts(batches: Iterable[Any], kind: type[Any]) -> list[Any]:
+    """List the batches that are to be put one after the other; all have the same node values."""
+    parts: list[Any] = list(batches)
+    if not parts:
+        raise InvalidInputError("there is no batch to concatenate")
+    for position, part in enumerate(parts):
+        if not isinstance(part, kind):
+            raise InvalidInputError(
+                f"batch {position} is of type {type(part).__name__}; make it a GraphBatch first"
+            )
+        have = f"batch {position} has", "batch 0 has"
+        check_alike(part, parts[0].has_labels, parts[0].n_attributes, *have)
+        if part.has_edge_labels != parts[0].has_edge_labels:
+            words = ("labels", "none") if part.has_edge_labels else ("no labels", "some")
+            raise InvalidInputError(
+                f"the edges of batch {position} have {words[0]}, those of batch 0 {words[1]}; give "
+                "all the same, for example with without_edge_labels"
+            )
+    return parts
+
+
+def warn_of_unknown_labels(
+    names: Sequence[Hashable] | None, known: Sequence[Hashable] | None
+) -> None:
+    """Warn if graphs have labels, but none of those that the fitted graphs had."""
+    if names and known and set(names).isdisjoint(known):
+        note = (
+            f"no node label of the graphs is known: they have {_with_types(names)}, the fitted "
+            f"ones {_with_types(known)}; give labels the names and the type that they had there"
+        )
+        warn_user(UserWarning(note))
+
+
+def _with_types(names: Sequence[Hashable]) -> str:
+    shown = [f"{name!r} ({type(name).__name__})" for name in names[:2]]
+    return ", ".join(shown) + ", ..." * (len(names) > 2)
+
+
+def integers(values: Any, name: str) -> NDArray[Any]:
+    """Convert to an array of signed integers, or raise."""
+    check_not_masked(values, name)
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iu":
+        raise InvalidInputError(f"{name} must be integers, got {array.dtype}")
+    if array.dtype == np.uint64 and array.size and array.max() > MAX_INTEGER:
+        raise InvalidInputError(f"{name} holds {array.max()}; the largest is {MAX_INTEGER}")
+    return array if array.dtype.kind == "i" else array.astype(np.int64)
+
+
+def weight_array(weights: ArrayLike | None) -> Floats | None:
+    """Convert weights to float64; `check_weights` checks their values later."""
+    if weights is None:
+        return None
+    check_not_masked(weights, "weights")
+    return _floats(weights, "weights must be real numbers", copy=False)
+
+
+def _floats(values: ArrayLike, rule: str, copy: bool) -> Floats:
+    """Convert to float64; NumPy alone would drop the imaginary part of complex numbers."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "c":
+        raise InvalidInputError(f"{rule}: got {values.dtype}")
+    convert = np.array if copy else np.asarray  # the latter copies where it must
+    try:
+        return convert(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"{rule}: {error}") from error
+
+
+def checked_sizes(n_nodes: ArrayLike) -> NDArray[Any]:
+    """Convert the numbers of nodes of graphs; a plain number is that of one graph."""
+    sizes = np.atleast_1d(integers(n_nodes, "n_nodes"))
+    if sizes.ndim != 1:
+        raise InvalidInputError(f"n_nodes must be one-dimensional, got shape {sizes.shape}")
+    return sizes
+
+
+def checked_edges(edges: ArrayLike) -> NDArray[Any]:
+    """Convert to an integer array of shape (n_edges, 2), or raise."""
+    pairs = integers(edges, "edges")
+    if pairs.size == 0:
+        return np.empty((0, 2), np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        hint = "; transpose them" if pairs.ndim == 2 and len(pairs) == 2 else ""
+        raise InvalidInputError(f"edges must have shape (n_edges, 2), got {pairs.shape}{hint}")
+    return pairs
+
+
+def checked_node_ptr(node_ptr: ArrayLike) -> Ints:
+    """Convert to offsets of graphs that all have a node, or raise."""
+    nodes = integers(node_ptr, "node_ptr").astype(np.int64)
+    if nodes.ndim != 1 or len(nodes) == 0 or nodes[0] != 0:
+        raise InvalidInputError(f"node_ptr must be one-dimensional and start at 0, got {nodes}")
+    sizes = np.diff(nodes)
+    if (sizes < 1).any():
+        graph = int(np.flatnonzero(sizes < 1)[0])
+        raise InvalidInputError(f"graph {graph} has no nodes; drop it together with its target")
+    if (sizes > MAX_GRAPH_SIZE).any():
+        graph = int(np.argmax(sizes))
+        raise InvalidInputError(
+            f"graph {graph} has {sizes[graph]} nodes; the largest possible is {MAX_GRAPH_SIZE}"
+        )
+    return nodes
+
+
+def checked_graphs(
+    node_ptr: Ints, adjacency: Adjacency, labels: Any, attributes: Any, missing: Missing
+) -> FlatGraphs:
+    """Put labels and attributes, which are checked, to graphs that are checked already."""
+    codes, names = checked_labels(labels, node_ptr, missing)
+    values = checked_attributes(attributes, node_ptr, missing)
+    return FlatGraphs(node_ptr, adjacency, codes, names, values)
+
+
+def checked_labels(
+    labels: Any, node_ptr: Ints, missing: Missing = "error"
+) -> tuple[Codes | None, tuple[Hashable, ...]]:
+    """Encode one label per node: codes and vocabulary; None and () where there are none."""
+    if labels is None:
+        return None, ()
+    unordered = isinstance(labels, str | bytes | Set | Mapping) or not isinstance(labels, Sized)
+    if unordered or getattr(labels, "ndim", 1) == 0:
+        raise InvalidInputError(
+            "labels must be a sequence with one label per node, in the order of the nodes; got "
+            f"{type(labels).__name__}"
+        )
+    if len(labels) != node_ptr[-1]:
+        raise InvalidInputError(
+            f"got {len(labels)} labels for {node_ptr[-1]} nodes; give one label per node"
+        )
+    check_not_masked(labels, "labels")
+    codes, names = encode_labels(labels)
+    check_missing(missing)
+    if missing in KEPT_LABELS:
+        return with_one_missing_label(codes, names)
+    check_no_missing_label(codes, names, node_ptr)
+    return codes, names
+
+
+def checked_attributes(
+    attributes: ArrayLike | None, node_ptr: Ints, missing: Missing = "error"
+) -> Floats:
+    """Copy attributes, which must be finite, or NaN if that is kept, and have one row per node."""
+    n_nodes = int(node_ptr[-1])
+    if attributes is None:
+        return np.empty((n_nodes, 0))
+    check_not_masked(attributes, "attributes")
+    rule = "attributes must be real numbers, the same count for every node"
+    values = _floats(attributes, rule, copy=True)
+    if values.ndim != 2 or len(values) != n_nodes:
+        hint = "; reshape(-1, 1) makes one attribute of them" if values.shape == (n_nodes,) else ""
+        raise InvalidInputError(
+            f"attributes must have shape ({n_nodes}, n_attributes), got {values.shape}{hint}"
+        )
+    check_missing(missing)
+    check_numbers(values, node_ptr, missing)
+    return values
+
+
+def checked_positions(key: Any, n_graphs: int) -> Ints:
+    """Positions, none of them negative, that an index or boolean array selects."""
+    keys = np.asarray(key)
+    if keys.ndim == 1 and keys.size == 0:
+        return np.empty(0, np.int64)
+    if keys.ndim != 1 or keys.dtype.kind not in "biu" or isinstance(key, tuple):
+        raise IndexError(
+            "graphs are selected by an integer, a slice, or a one-dimensional array of integers "
+            f"or booleans; got {type(key).__name__} of shape {keys.shape} and {keys.dtype}"
+        )
+    if keys.dtype.kind == "b":
+        if len(keys) != n_graphs:
+            raise IndexError(f"got {len(keys)} booleans to select from {n_graphs} graphs")
+        return np.flatnonzero(keys)
+    outside = (keys >= n_graphs) | (keys < -n_graphs)
+    if outside.any():
+        raise IndexError(f"graph {keys[outside][0]} is out of range for {n_graphs} graphs")
+    positions = keys.astype(np.int64)
+    return np.where(positions < 0, positions + n_graphs, positions)
 
 
 Labels = Sequence[Hashable] | NDArray[Any]
@@ -398,3 +800,26 @@ def trusted_batch(arrays: FlatGraphs) -> GraphBatch:
 def with_reading(batch: GraphBatch, reading: Reading | None) -> GraphBatch:
     """Give the same graphs, said to have been read in some way."""
     return trusted_batch(batch._arrays()._replace(reading=reading))
+
+
+# -------------------------------------------------------------------------------------------------
+# Digests of graphs, by which files know that they belong to the same ones.
+# -------------------------------------------------------------------------------------------------
+
+
+def graphs_digest(graphs: GraphBatch) -> str:
+    """
+    Digest of the structure, weights, labels and attributes of graphs, in their order.
+
+    Names of labels do not count, nor do any labels, weights or attributes that are not there.
+    """
+    arrays: list[NDArray[Any]] = [graphs.node_ptr, graphs.indptr, graphs.indices]
+    arrays += [graphs.weights] if graphs.is_weighted else []
+    arrays += [graphs.labels] if graphs.has_labels else []
+    arrays += [graphs.edge_labels] if graphs.has_edge_labels else []
+    arrays += [graphs.attributes] if graphs.n_attributes else []
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(str((array.dtype, array.shape)).encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()[:20]

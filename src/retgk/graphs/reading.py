@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.edge_checks import DIRECTIONS
-
-__all__ = ["Reading", "check_same_reading", "checked_reading", "reading_of"]
+from retgk.graphs.edges import DIRECTIONS
 
 _MOST_NAMES = 1 << 12
 _MOST_LETTERS = 1 << 12

@@ -1,1 +1,1 @@
-"""Node kernels and the inner products of mean embeddings that they give."""
+"""Kernels of nodes and of graphs: RetGK, exact and embedded, and kernels of other authors."""

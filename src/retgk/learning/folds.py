@@ -1,17 +1,22 @@
 """Folds of the training graphs, among which candidates are compared."""
 
-from collections.abc import Iterable, Iterator
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from inspect import Parameter, signature
 from numbers import Integral
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from retgk._runtime.names import RandomState, short_seed, whole_seed
 from retgk.array_types import Ints
-from retgk.errors import InvalidInputError
-from retgk.runtime.seeds import short_seed
+from retgk.errors import InvalidInputError, Remedy
+from retgk.io.molecules import molecule_scaffolds
 
-__all__ = ["Fold", "FoldMaker", "Grouping", "class_folds", "label_folds", "real_folds"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Fold = tuple[Ints, Ints]
 """Graphs to train on, and graphs to test on."""
@@ -271,3 +276,307 @@ def _positions(part: NDArray[Any], name: str, number: int, n_graphs: int) -> Int
             f"{n_graphs} graphs"
         )
     return found.astype(np.int64)
+
+
+# -------------------------------------------------------------------------------------------------
+# Folds by which models are judged: random ones, with classes in proportion, groups together.
+# -------------------------------------------------------------------------------------------------
+
+MIN_FOLDS = 3
+"""Two folds would train on half of the graphs, which says little of a model of all."""
+
+MOST_REPETITIONS = 1_000
+"""All folds of all repetitions are there before the first is worked on."""
+
+_FEWER_FOLDS = Remedy("folds", "give fewer folds")
+
+Pairs = list[tuple[Any, Any]]
+"""Training and test graphs of every fold."""
+
+
+class OuterFold(NamedTuple):
+    """Graphs to train on and to test; what the model's own folds are to be, or to respect."""
+
+    train: NDArray[Any]
+    test: NDArray[Any]
+    inner: list[tuple[NDArray[Any], NDArray[Any]]] | None = None
+    groups: NDArray[Any] | None = None
+
+
+def repeated_folds(
+    targets: NDArray[Any],
+    n_folds: int,
+    seeds: Sequence[int],
+    *,
+    regression: bool,
+    groups: NDArray[Any] | None = None,
+) -> list[list[OuterFold]]:
+    """
+    Folds of one repetition for every seed.
+
+    Parameters
+    ----------
+    targets : ndarray, shape (n,)
+        Classes, whose shares are about the same in all folds, or values.
+    n_folds : int
+        Number of folds.
+    seeds : sequence of int
+        Each shuffles the graphs in another way.
+    regression : bool
+        Whether targets are values.
+    groups : ndarray, shape (n,), optional
+        Graphs of one group are never in two folds.
+
+    Returns
+    -------
+    list of list of OuterFold
+        Of every repetition, its folds.
+    """
+    check_enough_graphs(targets, n_folds)
+    if seeds[MOST_REPETITIONS:]:  # len of a range has a limit of its own
+        raise InvalidInputError(f"there are at most {MOST_REPETITIONS:,} repetitions; give fewer")
+    found = [_folds(targets, n_folds, seed, regression, groups) for seed in seeds]
+    return [
+        [
+            OuterFold(train, test, None, None if groups is None else groups[train])
+            for train, test in folds
+        ]
+        for folds in found
+    ]
+
+
+def _folds(
+    targets: NDArray[Any], n_folds: int, seed: int, regression: bool, groups: NDArray[Any] | None
+) -> Pairs:
+    from sklearn import model_selection
+
+    from retgk._runtime.names import short_seed
+
+    if groups is not None and regression:
+        return deal_groups(groups, n_folds, seed, "groups")
+    if regression:
+        splitter = model_selection.KFold(n_folds, shuffle=True, random_state=short_seed(seed))
+        return list(splitter.split(targets))
+    if groups is None:
+        _check_enough_of_every_class(targets, n_folds)
+        return stratified_folds(targets, seed, n_folds)
+    _check_enough_groups(groups, n_folds, "groups")
+    _check_enough_of_every_class(targets, n_folds)
+    options = {"shuffle": True, "random_state": short_seed(seed)}
+    splitter = model_selection.StratifiedGroupKFold(n_folds, **options)
+    return list(splitter.split(targets, targets, groups))
+
+
+def stratified_folds(targets: NDArray[Any], seed: int, n_folds: int) -> Pairs:
+    """Shuffled folds with about the same share of every class: training and test graphs."""
+    from sklearn.model_selection import StratifiedKFold
+
+    from retgk._runtime.names import short_seed
+
+    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=short_seed(seed))
+    return list(splitter.split(targets, targets))
+
+
+def deal_groups(groups: NDArray[Any], n_folds: int, seed: int | None, what: str) -> Pairs:
+    """Folds of about the same size that keep groups together; `what` is what these are."""
+    _check_enough_groups(groups, n_folds, what)
+    return group_folds(groups, n_folds, seed)
+
+
+def _check_enough_groups(groups: NDArray[Any], n_folds: int, what: str) -> None:
+    n_groups = len(set(groups.tolist()))
+    if n_groups < n_folds:
+        raise InvalidInputError(f"{n_groups} {what} do not fill {n_folds} folds", _FEWER_FOLDS)
+
+
+def check_enough_graphs(targets: NDArray[Any], n_folds: int) -> None:
+    """Raise if there are fewer graphs than folds."""
+    if len(targets) < n_folds:
+        raise InvalidInputError(f"{len(targets)} graphs do not fill {n_folds} folds", _FEWER_FOLDS)
+
+
+def _check_enough_of_every_class(targets: NDArray[Any], n_folds: int) -> None:
+    import numpy as np
+
+    names, counts = np.unique(targets, return_counts=True)
+    name, count = names[counts.argmin()], counts.min()
+    if count >= n_folds:
+        return
+    ways = {"folds": "fewer folds"} if count >= MIN_FOLDS else {}
+    ways["size"] = "more graphs of it"
+    if targets.dtype.kind in "iuf":
+        ways["values"] = "the task regression if these are values"
+    graphs = "graph" if count == 1 else "graphs"
+    remedy = Remedy("_or_".join(["class", *ways]), f"give {', or '.join(ways.values())}")
+    raise InvalidInputError(f"class {name} has {count} {graphs} for {n_folds} folds", remedy)
+
+
+# -------------------------------------------------------------------------------------------------
+# Folds that keep graphs together which belong together: groups, and scaffolds of molecules.
+# -------------------------------------------------------------------------------------------------
+
+
+def scaffold_folds(
+    smiles: Iterable[str], n_splits: int = 5, *, random_state: RandomState = None
+) -> list[Fold]:
+    """
+    Folds in which no scaffold of the test molecules is one of the training molecules.
+
+    Molecules of the same Bemis-Murcko scaffold, rings and what links them, stay together; those
+    without a ring share one, the empty scaffold. As in MoleculeNet, the largest sets of molecules
+    are dealt first, each to the fold that is the smallest so far, so that folds have about the same
+    size; which classes they hold is left to chance. The folds are what `RetGKClassifier` and
+    scikit-learn take as `cv`.
+
+    Parameters
+    ----------
+    smiles : iterable of str
+        The molecules.
+    n_splits : int, default=5
+        Number of folds.
+    random_state : int, Generator, RandomState or None
+        Seed that shuffles sets of the same size, for other folds. With None, they are in the
+        order of their first molecules, and the folds are the same in every call.
+
+    Returns
+    -------
+    list of (train, test)
+        Rising positions of molecules, one pair for each fold.
+
+    Examples
+    --------
+    >>> from retgk import scaffold_folds
+    >>> molecules = ["CCO", "Cc1ccccc1", "CCN", "Oc1ccccc1", "C1CCNCC1"]
+    >>> [test.tolist() for _, test in scaffold_folds(molecules, 3)]
+    [[0, 2], [1, 3], [4]]
+    """
+    return group_folds(molecule_scaffolds(smiles), n_splits, random_state, "scaffolds")
+
+
+def group_folds(
+    groups: ArrayLike, n_splits: int, random_state: RandomState = None, what: str = "groups"
+) -> list[Fold]:
+    """
+    Folds of about the same size, with every group in the test part of one of them.
+
+    Groups are dealt from the largest to the smallest, each to the smallest fold so far; a seed
+    shuffles those of the same size, which are in the order of their first members otherwise.
+    """
+    _, first, codes = np.unique(np.asarray(groups), return_index=True, return_inverse=True)
+    codes = codes.reshape(-1)
+    if n_splits < 2:
+        raise InvalidInputError(f"n_splits={n_splits} must be at least 2 folds")
+    if len(first) < n_splits:
+        raise InvalidInputError(
+            f"{len(first)} {what} do not fill {n_splits} folds; ask for fewer folds"
+        )
+    fold = _fold_of_groups(np.bincount(codes), first, n_splits, random_state)[codes]
+    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_splits)]
+
+
+def _fold_of_groups(sizes: Ints, first: Ints, n_splits: int, random_state: Any) -> Ints:
+    """Fold of every group; among folds of the same size, the first is taken."""
+    ties = first
+    if random_state is not None:
+        ties = np.random.default_rng(whole_seed(random_state)).permutation(len(sizes))
+    fold, filled = np.empty(len(sizes), np.int64), np.zeros(n_splits, np.int64)
+    for group in np.lexsort([ties, -sizes]):
+        fold[group] = filled.argmin()
+        filled[fold[group]] += sizes[group]
+    return fold
+
+
+# -------------------------------------------------------------------------------------------------
+# Groups and the folds that a model makes itself: how `fit` gets them, and whether folds keep to
+# them.
+#
+# Models of this package take groups as an argument of `fit`. Searches of scikit-learn take them
+# among `**params`, hand them to their splitter, and do not mind if that takes no notice of them.
+# -------------------------------------------------------------------------------------------------
+
+# Parameters that searches and RFECV have, and no other estimator of scikit-learn that has a cv:
+# those others raise if they are given groups.
+_ONLY_OF_SEARCHES = ("error_score", "min_features_to_select")
+_USUAL_FOLDS = 5
+
+
+def group_arguments(model: Any, groups: NDArray[Any] | None) -> dict[str, Any]:
+    """Arguments of `fit` that bring groups to the folds of a model; none if it takes no groups."""
+    path, part = _part_with_groups(model)
+    return {} if part is None or groups is None else {f"{path}groups": groups}
+
+
+def folds_without_groups(model: Any) -> list[str]:
+    """Names of the parameters `cv` of a model and of its parts whose folds get no groups."""
+    path, part = _part_with_groups(model)
+    reached = None if part is None else f"{path}cv"
+    return [
+        name
+        for name, cv in model.get_params(deep=True).items()
+        if name.rpartition("__")[2] == "cv" and name != reached and not isinstance(cv, str)
+    ]
+
+
+def check_keeps_groups(model: Any, targets: NDArray[Any], groups: NDArray[Any]) -> None:
+    """Raise if a splitter of a model, which gets the groups, has one on both sides of a fold."""
+    path, part = _part_with_groups(model)
+    cv = getattr(part, "cv", None)
+    if part is None or not (_is_search(part) or hasattr(cv, "split")):
+        return  # a number of folds means folds of groups to all others that take groups
+    for fold in _inner_folds(part, cv, targets, groups):
+        try:
+            train, test = (set(groups[positions].tolist()) for positions in fold)
+        except (IndexError, ValueError):  # no fold of these graphs, of which `fit` tells
+            return
+        both = train & test
+        if both:
+            n_folds = cv if isinstance(cv, int) else _USUAL_FOLDS
+            raise InvalidInputError(
+                f"there are groups, but {path}cv={cv!r:.80} of {type(part).__name__} takes no "
+                f"notice of them: it trains on graphs of group {min(both, key=str)!r} and tests "
+                f"others of it; give cv=GroupKFold({n_folds}), or leave groups out"
+            )
+
+
+def _inner_folds(
+    part: Any, cv: Any, targets: NDArray[Any], groups: NDArray[Any]
+) -> list[tuple[Any, Any]]:
+    """Folds that a model will make; none if they cannot be made, of which its `fit` tells."""
+    from copy import deepcopy
+    from warnings import catch_warnings, simplefilter
+
+    import numpy as np
+    from sklearn.base import is_classifier
+    from sklearn.model_selection import check_cv
+
+    with catch_warnings():
+        simplefilter("ignore")  # that groups are ignored, which is an error here
+        try:
+            # a copy: one with a generator of random numbers would give other folds to `fit`
+            splitter = check_cv(deepcopy(cv), targets, classifier=is_classifier(part))
+            return list(splitter.split(np.zeros(len(targets)), targets, groups))
+        except (ValueError, TypeError):
+            return []
+
+
+def _part_with_groups(model: Any) -> tuple[str, Any]:
+    """Model or last step of a pipeline that takes groups, after the beginning of its names."""
+    from sklearn.pipeline import Pipeline
+
+    if _is_search(model) or "groups" in signature(model.fit).parameters:
+        return "", model
+    if isinstance(model, Pipeline):
+        name, last = model.steps[-1]
+        if hasattr(last, "fit"):
+            path, part = _part_with_groups(last)
+            return f"{name}__{path}", part
+    return "", None
+
+
+def _is_search(model: Any) -> bool:
+    """Whether a model is a search in the manner of scikit-learn, whose `fit` takes any names."""
+    own = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    if "cv" not in own or not any(name in own for name in _ONLY_OF_SEARCHES):
+        return False
+    kinds = {parameter.kind for parameter in signature(model.fit).parameters.values()}
+    return Parameter.VAR_KEYWORD in kinds

@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk._runtime.parallel import n_threads
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.kernels.graph_kernels import ExponentialGraphKernel, GraphKernel
-from retgk.kernels.medians import typical_squared_mmd
-from retgk.runtime.parallel import n_threads
+from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, typical_squared_mmd
 
 PAPER_PENALTIES = (1, 10, 100, 1000)
 """Values of C that the authors' protocol chooses from."""

@@ -2,29 +2,289 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from retgk.array_types import Floats
+from retgk._runtime.parallel import single_threaded_blas
+from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.learning.folds import Fold
-from retgk.learning.outcomes import Discrete, ValueOutcomes
-from retgk.learning.training_set import TrainingSet
+from retgk.learning.targets import TrainingSet
 
-__all__ = [
-    "FoldScorer",
-    "Scoring",
-    "Trial",
-    "checked_scorer",
-    "fold_scorer",
-    "mean_hits",
-    "mean_r2",
-]
+# -------------------------------------------------------------------------------------------------
+# Probabilities of classes from decision values.
+# -------------------------------------------------------------------------------------------------
+
+
+def fit_calibration(
+    scores: Floats, codes: NDArray[np.int64], weights: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """
+    Logistic regression of classes on out-of-fold decision values (Platt's idea, multinomial).
+
+    On few graphs it can come out with larger decision values for less likely classes, the reverse
+    of predictions; probabilities are then the shares of the classes, whatever the decision values.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n, n_outputs)
+        Decision values of graphs, from machines that were not trained on them.
+    codes : ndarray of int64, shape (n,)
+        Their classes.
+    weights : ndarray of float64, shape (n,), optional
+        Weights of the graphs.
+
+    Returns
+    -------
+    coef : ndarray of float64, shape (n_rows, n_outputs)
+        One row for each class, or one alone for two classes.
+    intercept : ndarray of float64, shape (n_rows,)
+        Intercepts.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    with single_threaded_blas():
+        model = LogisticRegression(max_iter=1000).fit(scores, codes, sample_weight=weights)
+    if model.coef_.trace() < 0:  # of the values of classes for themselves; of two, the slope
+        counts = np.bincount(codes, weights)
+        shares = np.log(counts / counts.sum())
+        intercept = shares[1:] - shares[:1] if len(shares) == 2 else shares
+        return np.zeros(model.coef_.shape), intercept
+    # in one order of memory, on which the last bits of predictions depend
+    return np.ascontiguousarray(model.coef_, np.float64), model.intercept_.astype(np.float64)
+
+
+def class_probabilities(scores: Floats, coef: Floats, intercept: Floats) -> Floats:
+    """
+    Probabilities of all classes.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n, n_outputs)
+        Decision values.
+    coef, intercept : ndarray
+        From `fit_calibration`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_classes)
+        Rows that add up to one.
+
+    Examples
+    --------
+    >>> class_probabilities(np.array([[0.0], [2.0]]), np.array([[1.0]]), np.array([0.0])).round(2)
+    array([[0.5 , 0.5 ],
+           [0.12, 0.88]])
+    """
+    from scipy.special import softmax
+
+    logits = np.einsum("no,co->nc", scores, coef) + intercept
+    if logits.shape[1] == 1:
+        logits = np.hstack([np.zeros_like(logits), logits])
+    return np.asarray(softmax(logits, axis=1))
+
+
+def fit_label_calibration(
+    scores: Floats, labels: NDArray[np.int64], weights: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """
+    `fit_calibration` for every label of its own.
+
+    A label that all graphs have, or none, gets its share, as if one graph more had it and one not.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n, n_labels)
+        Decision values of graphs, from machines that were not trained on them.
+    labels : ndarray of int64, shape (n, n_labels)
+        Zeros and ones.
+    weights : ndarray of float64, shape (n,), optional
+        Weights of the graphs.
+
+    Returns
+    -------
+    coef : ndarray of float64, shape (n_labels, 1)
+        Slopes.
+    intercept : ndarray of float64, shape (n_labels,)
+        Intercepts.
+    """
+    coef, intercept = np.zeros((labels.shape[1], 1)), np.empty(labels.shape[1])
+    for label, own in enumerate(labels.T):
+        if own.min() < own.max():
+            found = fit_calibration(scores[:, label : label + 1], own, weights)
+            coef[label], intercept[label] = found[0][0], found[1][0]
+        else:
+            counts = np.bincount(own, weights, minlength=2) + 1.0
+            intercept[label] = np.log(counts[1] / counts[0])
+    return coef, intercept
+
+
+def label_probabilities(scores: Floats, coef: Floats, intercept: Floats) -> Floats:
+    """
+    Probabilities of all labels, which do not exclude each other.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n, n_labels)
+        Decision values.
+    coef, intercept : ndarray
+        From `fit_label_calibration`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_labels)
+        Between zero and one.
+
+    Examples
+    --------
+    >>> label_probabilities(np.array([[0.0, 2.0]]), np.array([[1.0], [1.0]]), np.zeros(2)).round(2)
+    array([[0.5 , 0.88]])
+    """
+    from scipy.special import expit
+
+    return np.asarray(expit(scores * coef[:, 0] + intercept))
+
+
+# -------------------------------------------------------------------------------------------------
+# What decision values say of graphs: one class, several labels, or values.
+# -------------------------------------------------------------------------------------------------
+
+Calibration = tuple[Floats, Floats]
+"""Coefficients and intercepts of logistic regressions on decision values."""
+
+
+class Discrete(Protocol):
+    """Outcomes that have probabilities. The truth of graphs is in codes, or zeros and ones."""
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """What classifiers have as ``classes_``."""
+
+    def predict(self, scores: Floats) -> NDArray[Any]:
+        """Give what is predicted."""
+
+    def decision_function(self, scores: Floats) -> Floats:
+        """Decision values in the shape that users expect."""
+
+    def calibrate(
+        self, scores: Floats, truth: Ints, weights: Floats | None = None
+    ) -> Calibration | None:
+        """Calibrate probabilities on decision values; None where a class is missing."""
+
+    def probabilities(self, scores: Floats, calibration: Calibration) -> Floats:
+        """Probabilities of classes or labels."""
+
+    def targets(self, truth: Ints) -> NDArray[Any]:
+        """Targets in the words of the user."""
+
+    def perfect_scores(self, truth: Ints) -> Floats:
+        """Decision values of a machine without errors."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassOutcomes:
+    """One class for each graph."""
+
+    classes: NDArray[Any]
+
+    def predict(self, scores: Floats) -> NDArray[Any]:
+        """Class with the largest decision value."""
+        return np.asarray(self.classes[self.codes(scores)])
+
+    def codes(self, scores: Floats) -> Ints:
+        """Place of the class with the largest decision value."""
+        if scores.shape[1] == 1:
+            return (scores[:, 0] > 0).astype(np.int64)
+        return np.asarray(scores.argmax(axis=1))
+
+    def decision_function(self, scores: Floats) -> Floats:
+        """One value for two classes, else one for each."""
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def calibrate(
+        self, scores: Floats, truth: Ints, weights: Floats | None = None
+    ) -> Calibration | None:
+        """Logistic regression; None if a class is missing."""
+        if len(np.unique(truth)) < len(self.classes):
+            return None
+        return fit_calibration(scores, truth, weights)
+
+    def probabilities(self, scores: Floats, calibration: Calibration) -> Floats:
+        """Probabilities of all classes, which add up to one."""
+        return class_probabilities(scores, *calibration)
+
+    def targets(self, truth: Ints) -> NDArray[Any]:
+        """Classes from codes."""
+        return np.asarray(self.classes[truth])
+
+    def perfect_scores(self, truth: Ints) -> Floats:
+        """One for the class of a graph, else minus one."""
+        signs = np.where(truth[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
+        return signs[:, 1:] if len(self.classes) == 2 else signs
+
+
+@dataclass(frozen=True, eq=False)
+class LabelOutcomes:
+    """Several labels, each of which a graph has or has not."""
+
+    n_labels: int
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Numbers of the labels."""
+        return np.arange(self.n_labels)
+
+    def predict(self, scores: Floats) -> Ints:
+        """One where the decision value is positive, else zero."""
+        return (scores > 0).astype(np.int64)
+
+    def decision_function(self, scores: Floats) -> Floats:
+        """One value for each label."""
+        return scores
+
+    def calibrate(
+        self, scores: Floats, truth: Ints, weights: Floats | None = None
+    ) -> Calibration | None:
+        """One logistic regression for each label; None if there are no graphs."""
+        return fit_label_calibration(scores, truth, weights) if len(truth) else None
+
+    def probabilities(self, scores: Floats, calibration: Calibration) -> Floats:
+        """Probabilities of all labels."""
+        return label_probabilities(scores, *calibration)
+
+    def targets(self, truth: Ints) -> NDArray[Any]:
+        """Give the labels themselves."""
+        return truth
+
+    def perfect_scores(self, truth: Ints) -> Floats:
+        """One for a label that a graph has, else minus one."""
+        return np.where(truth == 1, 1.0, -1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueOutcomes:
+    """One value for each graph, or a row of them."""
+
+    ndim: int
+
+    def predict(self, values: Floats) -> Floats:
+        """Values in the shape of the targets."""
+        return values[:, 0] if self.ndim == 1 else values
+
+    def targets(self, truth: Floats) -> Floats:
+        """Values in the shape in which the user gave them."""
+        return self.predict(truth)
+
+    def perfect_scores(self, truth: Floats) -> Floats:
+        """Give the values themselves."""
+        return truth
+
 
 Scoring = str | Callable[..., float] | None
 """Name of a scorer of scikit-learn, or a callable with (estimator, X, y)."""

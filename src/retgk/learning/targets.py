@@ -1,24 +1,22 @@
-"""Graphs with their targets, checked before any work is done."""
+"""What a model is fitted on: graphs, targets, weights and groups, checked before any work."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.errors import InputWarning, InvalidInputError, warn_user
+from retgk.array_types import Floats, Ints
+from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
 from retgk.graphs.batch import GraphBatch
-from retgk.io.converters import as_batch
-from retgk.io.graph_dataset import GraphDataset, missing_targets, target_array
+from retgk.io.convert import as_batch
+from retgk.io.dataset import GraphDataset, missing_targets, target_array
+from retgk.learning.folds import Grouping
 
-__all__ = [
-    "ClassTargets",
-    "class_targets",
-    "graphs_and_targets",
-    "has_several_labels",
-    "label_targets",
-    "real_targets",
-    "targets_of",
-]
+# -------------------------------------------------------------------------------------------------
+# Graphs with their targets, checked before any work is done.
+# -------------------------------------------------------------------------------------------------
 
 
 class ClassTargets(NamedTuple):
@@ -188,3 +186,243 @@ def real_targets(targets: NDArray[Any]) -> NDArray[np.float64]:
         raise InvalidInputError(
             f"targets must be numbers, got {targets.dtype}; use RetGKClassifier for classes"
         ) from error
+
+
+class TrainingSet(NamedTuple):
+    """Graphs to train on; those of weight zero are left out."""
+
+    batch: GraphBatch
+    targets: NDArray[Any]
+    weights: Floats | None
+    """Weight of every graph; None if all are one."""
+    groups: NDArray[Any] | None
+    """Group of every graph, if there are groups."""
+    positions: Ints
+    """Place of every graph among those that the user gave."""
+    n_given: int
+    """Number of graphs that the user gave."""
+
+    @property
+    def grouping(self) -> Grouping:
+        """What folds depend on beside targets."""
+        is_whole = len(self.positions) == self.n_given
+        return Grouping(self.groups, None if is_whole else self.positions, self.n_given)
+
+    def weights_of(self, graphs: Ints) -> Floats | None:
+        """Weights of some graphs; None if all are one."""
+        return None if self.weights is None else self.weights[graphs]
+
+
+def training_set(X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingSet:
+    """
+    Check what `fit` got.
+
+    Parameters
+    ----------
+    X : GraphBatch or anything that `as_batch` takes
+        Graphs.
+    y : array-like or None
+        Targets; None is for a data set, which has its own.
+    sample_weight : array-like, a number or None
+        Weights of the graphs, not negative.
+    groups : array-like or None
+        Groups of the graphs, for the folds.
+
+    Returns
+    -------
+    TrainingSet
+        The graphs of positive weight.
+    """
+    batch, targets = graphs_and_targets(X, y)
+    everything = np.arange(len(batch))
+    weights = None if sample_weight is None else _checked_weights(sample_weight, len(batch))
+    known = None if groups is None else _checked_groups(groups, len(batch))
+    kept = everything if weights is None else np.flatnonzero(weights)
+    if len(kept) == 0:
+        raise InvalidInputError(
+            "sample_weight is zero for all graphs: Input contains no sample of positive weight; "
+            "give positive weights to those to learn from"
+        )
+    if len(kept) < len(batch):
+        batch, targets = batch[kept], targets[kept]
+        weights = None if weights is None else weights[kept]
+        known = None if known is None else known[kept]
+    if weights is not None and (weights == 1).all():
+        weights = None
+    return TrainingSet(batch, targets, weights, known, kept, len(everything))
+
+
+def _checked_weights(given: Any, n_graphs: int) -> Floats:
+    """One number for each graph, not negative and finite."""
+    try:
+        weights = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"sample_weight must be numbers, one for each graph; got {given!r:.80}"
+        ) from error
+    if weights.ndim == 0:
+        weights = np.full(n_graphs, float(weights))
+    if weights.shape != (n_graphs,):
+        raise InvalidInputError(
+            f"sample_weight has shape {weights.shape}, but there are {n_graphs} graphs; give one "
+            "weight for each"
+        )
+    is_bad = ~((weights >= 0) & np.isfinite(weights))
+    if is_bad.any():
+        graph = int(is_bad.argmax())
+        raise InvalidInputError(
+            f"sample_weight of graph {graph} is {weights[graph]:g}; weights must be finite and at "
+            "least zero (a graph of weight zero is left out)"
+        )
+    return weights
+
+
+def _checked_groups(given: Any, n_graphs: int) -> NDArray[Any]:
+    """One group for each graph."""
+    groups = np.asarray(given)
+    if groups.shape != (n_graphs,):
+        raise InvalidInputError(
+            f"groups has shape {groups.shape}, but there are {n_graphs} graphs; give one group for "
+            "each"
+        )
+    is_missing = missing_targets(groups)
+    if is_missing.any():
+        raise InvalidInputError(
+            f"the group of graph {int(is_missing.argmax())} is missing; give every graph a group, "
+            "such as one of its own"
+        )
+    return groups
+
+
+# -------------------------------------------------------------------------------------------------
+# Whether targets are classes or values, where users leave it to us.
+# -------------------------------------------------------------------------------------------------
+
+TaskKind = Literal["auto", "classification", "regression"]
+
+_FEW_CLASSES, _MANY_CLASSES = 5, 20  # whole numbers up to the first are classes in any case
+_SAY_WHICH = Remedy(
+    "task",
+    "pass task='regression' if they are values, or task='classification' if they are classes",
+)
+
+
+def is_regression(task: TaskKind, targets: NDArray[Any]) -> bool:
+    """
+    Whether targets are values to predict rather than classes.
+
+    Numbers with fractions are values, and texts are classes. Whole numbers are classes, but where
+    many are different it is asked.
+    """
+    if task not in get_args(TaskKind):
+        raise InvalidInputError(f"task must be one of {get_args(TaskKind)}, got {task!r}")
+    if task == "regression" and targets.dtype.kind not in "iuf":
+        raise InvalidInputError(
+            f"targets such as {targets[0]!r} are no values to regress on; leave the task out"
+        )
+    if task != "auto":
+        return task == "regression"
+    if targets.dtype.kind == "f" and bool((targets % 1 != 0).any()):
+        return True
+    if targets.dtype.kind in "iuf":
+        _ask_if_classes(targets)
+    elif len(set(targets.tolist())) > max(_FEW_CLASSES, len(targets) / 2):
+        raise InvalidInputError(
+            f"targets are {len(set(targets.tolist()))} different texts for {len(targets)} graphs, "
+            f"such as {targets[0]!r}, so that few graphs are of one class; name another column, or "
+            "say that the task is classification if they are classes"
+        )
+    return False
+
+
+def _ask_if_classes(targets: NDArray[Any]) -> None:
+    """Refuse whole numbers of which few graphs have the same; warn of many different ones."""
+    import numpy as np
+
+    n_distinct = len(np.unique(targets))
+    problem = f"targets are {n_distinct} different whole numbers for {len(targets)} graphs"
+    if n_distinct > max(_FEW_CLASSES, len(targets) / 3):
+        raise InvalidInputError(problem, _SAY_WHICH)
+    if n_distinct > _MANY_CLASSES:
+        warn_user(InputWarning(f"{problem}, taken for classes", _SAY_WHICH))
+
+
+# -------------------------------------------------------------------------------------------------
+# Weights of classes, as users of scikit-learn give them.
+# -------------------------------------------------------------------------------------------------
+
+
+def class_weights(
+    given: Any, classes: NDArray[Any], codes: Ints, weights: Floats | None = None
+) -> Floats:
+    """
+    Weight of every class.
+
+    Parameters
+    ----------
+    given : dict, "balanced" or None
+        As in `SVC`.
+    classes : ndarray, shape (n_classes,)
+        Classes in order.
+    codes : ndarray of int64, shape (n,)
+        Place of the class of every graph among them.
+    weights : ndarray of float64, shape (n,), optional
+        Weights of the graphs, by which "balanced" counts.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_classes,)
+        Positive numbers.
+
+    Examples
+    --------
+    >>> class_weights("balanced", np.array(["a", "b"]), np.array([0, 0, 0, 1])).tolist()
+    [0.6666666666666666, 2.0]
+    """
+    from sklearn.utils.class_weight import compute_class_weight
+
+    if isinstance(given, str) and given == "balanced" and weights is not None:
+        counts = np.bincount(codes, weights, minlength=len(classes))
+        return np.asarray(counts.sum() / (len(classes) * counts))
+    try:
+        found = np.asarray(
+            compute_class_weight(given, classes=classes, y=classes[codes]), np.float64
+        )
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"class_weight={given!r} cannot be used: {error}; give a number for each class, "
+            "'balanced' or None"
+        ) from error
+    is_bad = ~((found > 0) & np.isfinite(found))
+    if is_bad.any():
+        name = classes[is_bad].tolist()[0]
+        raise InvalidInputError(
+            f"class_weight of class {name!r} is {found[is_bad][0]:g}; weights must be positive and "
+            "finite"
+        )
+    return found
+
+
+def label_weights(given: Any, labels: Ints, weights: Floats | None = None) -> Floats:
+    """
+    Weights of graphs without and with every label.
+
+    Parameters
+    ----------
+    given : dict, "balanced" or None
+        Of 0 and 1, for all labels; "balanced" is found for each.
+    labels : ndarray of int64, shape (n, n_labels)
+        Zeros and ones.
+    weights : ndarray of float64, shape (n,), optional
+        Weights of the graphs.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_labels, 2)
+        One for both where all graphs are alike.
+    """
+    found = np.ones((labels.shape[1], 2))
+    for label, own in enumerate(labels.T):
+        if own.min() < own.max():
+            found[label] = class_weights(given, np.arange(2), own, weights)
+    return found

@@ -6,15 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.io.converters import GraphsLike, as_batch, to_networkx
-from retgk.refinement.label_keys import colour_keys, keys_of_names
-from retgk.runtime.progress import progress_bar
-from retgk.walks.return_probabilities import return_probabilities
-
-__all__ = ["DuplicateGroup", "duplicate_groups"]
+from retgk.io.convert import GraphsLike, as_batch, to_networkx
+from retgk.kernels.refinement import colour_keys, keys_of_names
+from retgk.walks.probabilities import return_probabilities
 
 _MAX_NODES = 200  # beyond that, an isomorphism test may take forever
 _SEED = 0

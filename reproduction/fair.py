@@ -1,0 +1,352 @@
+"""The fixed folds of the fair comparison, from files that the user names."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reproduction.graphs import PaperSet
+from reproduction.peers import PeerFailure
+from reproduction.protocols import Option, SplitFold, chosen_outcome
+from reproduction.timed_matrices import Matrix, median_gamma
+from retgk._runtime.files import key_of
+from retgk._runtime.processes import recorded_peak_megabytes
+from retgk.array_types import Floats, Ints
+from retgk.errors import InvalidInputError
+from retgk.estimators.classifier import RetGKClassifier
+from retgk.estimators.embedding import RetGKEmbedding
+from retgk.estimators.kernel import embedding_engine
+from retgk.kernels.engine import AttributeScaling, NodeFeatures
+from retgk.kernels.exact import ExactEngine
+from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, PolynomialGraphKernel
+from retgk.kernels.node import Laplacian
+from retgk.learning.paper_protocol import FoldResult, Outcome
+from retgk.walks.probabilities import Walks
+
+
+class FairFold(NamedTuple):
+    """Graphs for training, for every choice, and for the test."""
+
+    train: Ints
+    validation: Ints
+    test: Ints
+
+    @property
+    def known(self) -> Ints:
+        """Graphs that the chosen settings are trained with, those for training first."""
+        return np.concatenate([self.train, self.validation])
+
+    @property
+    def inner(self) -> tuple[Ints, Ints]:
+        """Places of both parts among the known graphs."""
+        n_train = len(self.train)
+        return np.arange(n_train), np.arange(n_train, n_train + len(self.validation))
+
+
+def folds_digest(folds: Any) -> str:
+    """Digest of what a file of folds says, however it is written."""
+    return key_of({"folds": folds})
+
+
+def read_fair_folds(folder: Path | None, name: str, digest: str, n_graphs: int) -> list[FairFold]:
+    """
+    Read the folds of a set.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Where the files are; None is an error, since nothing can be downloaded.
+    name : str
+        Of the file.
+    digest : str
+        Of the folds that the published accuracies are for; others are an error.
+    n_graphs : int
+        Number of graphs of the set.
+    """
+    if folder is None:
+        raise InvalidInputError(
+            f"the fair protocol has fixed folds; give the folder that has {name}"
+        )
+    path = folder / name
+    folds = _parsed(path)
+    if folds_digest(folds) != digest:
+        raise InvalidInputError(
+            f"{path} has other folds than those that the published accuracies are for; take the "
+            "file of Errica et al. (2020), https://github.com/diningphil/gnn-comparison"
+        )
+    found = [_fold(own) for own in folds]
+    n_named = sum(len(fold.test) for fold in found)
+    if n_named != n_graphs:
+        raise InvalidInputError(
+            f"{path} has folds of {n_named} graphs, but there are {n_graphs}; take the edition of "
+            "the set that the folds are for"
+        )
+    return found
+
+
+def _parsed(path: Path) -> Any:
+    if not path.exists():
+        raise InvalidInputError(f"there is no file {path}; name the folder that has it")
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except (RecursionError, ValueError) as error:
+        raise InvalidInputError(f"{path} is no JSON: {error}; take another copy of it") from error
+
+
+def _fold(own: Any) -> FairFold:
+    (inner,) = own["model_selection"]
+    parts = (inner["train"], inner["validation"], own["test"])
+    return FairFold(*(np.asarray(part, np.int64) for part in parts))
+
+
+# -------------------------------------------------------------------------------------------------
+# What the fair protocol computes for each kind of method: inner products to choose from, or a
+# model.
+#
+# Kernels of all graphs are computed once, and folds take slices; what depends on training graphs
+# (a median of nodes, means and deviations of attributes) is found on those of each fold.
+# -------------------------------------------------------------------------------------------------
+
+Settings = Mapping[str, Any]
+
+_N_WARM = 3
+
+
+@dataclass
+class FairWork:
+    """
+    Graphs, settings and what was made of them so far, for one record.
+
+    `peer_matrix` gives the matrix of a peer for settings without lists. Seconds are those of return
+    probabilities and of everything up to inner products.
+    """
+
+    data: PaperSet
+    settings: Settings
+    rules: Settings
+    seed: int
+    n_jobs: int | None
+    peer_matrix: Callable[[Settings], Matrix]
+    seconds: dict[str, float] = field(default_factory=lambda: {"rpf": 0.0, "gram": 0.0})
+    facts: dict[str, Any] = field(default_factory=dict)
+    products: dict[Any, list[Floats]] = field(default_factory=dict, repr=False)
+    """Inner products for each depth, by what else they depend on."""
+
+    @cached_property
+    def features(self) -> NodeFeatures:
+        """Graphs with the return probabilities of their nodes."""
+        features = NodeFeatures(self.data.graphs, Walks(self.settings["n_steps"]), self.n_jobs)
+        FAIR_KINDS[self.settings["kind"]].compile(self, features.of_graphs(np.arange(_N_WARM)))
+        with self.timed("rpf"):
+            assert features.probabilities is not None
+        return features
+
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        """Add the time of a block to the seconds of a part."""
+        start = time.perf_counter()
+        yield
+        self.seconds[part] += time.perf_counter() - start
+
+    def scaled(self, rule: str, known: Ints) -> tuple[bytes, NodeFeatures]:
+        """Features by a rule for attributes that is fitted on some graphs; with a key of it."""
+        batch = self.data.graphs
+        attributes = batch[known].attributes if batch.n_attributes else batch.attributes
+        scaling = AttributeScaling.fitted(rule, attributes, {})  # type: ignore[arg-type]
+        parts = [part.tobytes() for part in (scaling.center, scaling.scale) if part is not None]
+        return b"".join([rule.encode(), *parts]), scaling(self.features)
+
+    def matrix(self) -> Matrix:
+        """Seconds and facts of everything that was made, as those of one matrix."""
+        facts = {**self.facts, "peak_mb": recorded_peak_megabytes()}
+        return Matrix(np.empty((0, 0)), self.seconds, facts)
+
+
+def fair_outcome(work: FairWork, folds: Sequence[FairFold]) -> Outcome:
+    """
+    Accuracies on the fixed folds.
+
+    Everything is chosen by the validation graphs of a fold; then training and validation graphs
+    train together. The classifier gets both, and chooses by itself.
+    """
+    if work.settings["kind"] == "classifier":
+        return _classifier_outcome(work, folds)
+    options_of = FAIR_KINDS[work.settings["kind"]].options
+    return chosen_outcome(
+        lambda known: options_of(work, known),
+        work.data.targets,
+        _graph_kernels(work.settings),
+        [SplitFold(fold.known, fold.test, [fold.inner]) for fold in folds],
+        work.rules["c"],
+        work.n_jobs,
+    )
+
+
+def _graph_kernels(settings: Settings) -> list[GraphKernel]:
+    """Kernels of graphs to choose from; those of peers, which have no p, stay what they are."""
+    if "p" not in settings:
+        return [PolynomialGraphKernel()]
+    both = product(settings["p"], settings["median_scale"])
+    return [ExponentialGraphKernel(p=p, scale=scale) for p, scale in both]
+
+
+# Exact kernels, level by level
+
+
+def _level_options(work: FairWork, known: Ints) -> list[Option]:
+    """Depths and rules for attributes, with the bandwidth of the known graphs."""
+    gamma = _rounded(median_gamma(work.features, known), work.rules["gamma_ratio"])
+    work.facts.setdefault("structure_gammas", []).append(gamma)
+    options = []
+    for rule in work.settings["scale_attributes"]:
+        key, features = work.scaled(rule, known)
+        if (gamma, key) not in work.products:
+            with work.timed("gram"):
+                work.products[gamma, key] = _level_products(work, features, gamma)
+        options += _options_of_depths(work, rule, work.products[gamma, key])
+    return options
+
+
+def _rounded(gamma: float, ratio: float) -> float:
+    """Nearest power of a ratio, so that folds can share matrices without sharing data."""
+    return float(ratio ** round(np.log(gamma) / np.log(ratio)))
+
+
+def _level_products(work: FairWork, features: NodeFeatures, gamma: float) -> list[Floats]:
+    """Inner products for each depth: means of those of the levels up to it."""
+    settings, batch = work.settings, features.batch
+    engine = ExactEngine(
+        Laplacian(gamma),
+        Laplacian(settings["attribute_gamma"]) if batch.n_attributes else None,
+        depth=max(settings["depth"]),
+        tol=settings["tol"],
+        n_jobs=work.n_jobs,
+        random_state=0,
+    )
+    levels = engine.fit(features).level_products()
+    for level in range(1, len(levels)):  # running means, in the place of the levels
+        levels[level] += level * levels[level - 1]
+        levels[level] /= level + 1
+    return [levels[depth] for depth in settings["depth"]]
+
+
+def _options_of_depths(work: FairWork, rule: str, products: Sequence[Floats]) -> list[Option]:
+    """Options for each depth; what there is no choice of is not said."""
+    said = {"scale_attributes": rule} if len(work.settings["scale_attributes"]) > 1 else {}
+    return [
+        Option({"depth": depth, **said}, own)
+        for depth, own in zip(work.settings["depth"], products, strict=True)
+    ]
+
+
+def _compile_levels(work: FairWork, features: NodeFeatures) -> None:
+    _level_products(work, features, 1.0)
+
+
+# Vectors of a fixed width
+
+
+def _phase_options(work: FairWork, known: Ints) -> list[Option]:
+    """Depths and rules for attributes; bandwidths and phases depend on no graph."""
+    options = []
+    for rule in work.settings["scale_attributes"]:
+        key, features = work.scaled(rule, known)
+        if key not in work.products:
+            with work.timed("gram"):
+                work.products[key] = _phase_products(work, features)
+        options += _options_of_depths(work, rule, work.products[key])
+    return options
+
+
+def _phase_products(work: FairWork, features: NodeFeatures) -> list[Floats]:
+    settings = work.settings
+    found = []
+    for depth in settings["depth"]:
+        embedding = RetGKEmbedding(
+            settings["n_steps"],
+            feature_map="phases",
+            n_components=settings["n_components"],
+            depth=depth,
+            n_jobs=work.n_jobs,
+            random_state=work.seed,
+        )
+        found.append(embedding_engine(embedding).fit(features).inner_products())
+    return found
+
+
+def _compile_phases(work: FairWork, features: NodeFeatures) -> None:
+    _phase_products(work, features)
+
+
+# Kernels of other authors
+
+
+def _peer_options(work: FairWork, _known: Ints) -> list[Option]:
+    """Numbers of iterations, up to the first that the limits stop."""
+    if not work.products:
+        own = {key: value for key, value in work.settings.items() if key != "folds"}
+        for n_iter in own["n_iter"]:
+            try:
+                matrix = work.peer_matrix({**own, "n_iter": n_iter})
+            except PeerFailure as failure:
+                if not work.products:
+                    raise
+                work.facts["stopped"] = f"n_iter={n_iter}: {failure}"
+                break
+            work.products[n_iter] = [matrix.products]
+            work.seconds["gram"] += matrix.seconds["gram"]
+    return [Option({"n_iter": n_iter}, own) for n_iter, (own,) in work.products.items()]
+
+
+# The classifier
+
+
+def _classifier_outcome(work: FairWork, folds: Sequence[FairFold]) -> Outcome:
+    seconds = {"fit": 0.0, "predict": 0.0}
+    return Outcome([_classifier_result(work, fold, seconds) for fold in folds], seconds)
+
+
+def _classifier_result(work: FairWork, fold: FairFold, seconds: dict[str, float]) -> FoldResult:
+    """Fit the classifier as it comes on all known graphs of a fold."""
+    graphs, targets, known = work.data.graphs, work.data.targets, fold.known
+    start = time.perf_counter()
+    model = RetGKClassifier(n_jobs=work.n_jobs, random_state=work.seed)
+    model.fit(graphs[known], targets[known])
+    middle = time.perf_counter()
+    accuracy = float(np.mean(model.predict(graphs[fold.test]) == targets[fold.test]))
+    seconds["fit"] += middle - start
+    seconds["predict"] += time.perf_counter() - middle
+    work.facts["approximate"] = bool(model.approximate_)
+    choice = {name: _plain(value) for name, value in model.best_params_.items() if name != "C"}
+    return FoldResult(accuracy, float(model.best_params_["C"]), len(fold.test), choice=choice)
+
+
+def _plain(value: Any) -> Any:
+    """Value as JSON has it; kernels in text."""
+    return value if value is None or isinstance(value, int | float | str) else repr(value)
+
+
+# Kinds of methods
+
+
+@dataclass(frozen=True)
+class FairKind:
+    """What is computed for methods of a kind: options for training graphs, and a first try."""
+
+    options: Callable[[FairWork, Ints], list[Option]]
+    compile: Callable[[FairWork, NodeFeatures], None] = lambda *_: None
+
+
+FAIR_KINDS = {
+    "levels": FairKind(_level_options, _compile_levels),
+    "phases": FairKind(_phase_options, _compile_phases),
+    "native": FairKind(_peer_options),
+}
+"""By the `kind` of a method in ``settings/fair.toml``, but for the classifier."""

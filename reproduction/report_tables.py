@@ -1,0 +1,874 @@
+"""Tables of the report, as Markdown and HTML; and those of accuracies, from records."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, NamedTuple, TypeGuard
+
+import numpy as np
+
+from reproduction.tables import (
+    N_REPETITIONS,
+    TABLES,
+    CellSummary,
+    PublishedAccuracy,
+    RecordsByCell,
+    Row,
+    Variation,
+    cell_key,
+    computed_methods,
+    fair_cells,
+    published_methods,
+    published_networks,
+    published_times,
+    published_words,
+    read_settings,
+)
+from retgk._runtime.files import Record
+from retgk.plot import Picture, new_figure, save_figure
+
+OURS = ("RetGK_I", "RetGK_II", "RetGK_II(MC)")
+_SIGNS = {"within": "", "above": " ▲", "below": " ▼", "": ""}
+
+# Any table
+
+
+class Entry(NamedTuple):
+    """Text of a field, its second line, and what it is: a class of the page's style."""
+
+    text: str
+    detail: str = ""
+    kind: str = ""
+
+
+Line = dict[str, str | Entry]
+"""Fields of a row by their columns."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table with a title, and sentences below it; the name is that of its place in the page."""
+
+    name: str
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Entry]]
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    def markdown(self) -> str:
+        """A section of a Markdown file."""
+        lines = [list(self.header), ["---"] * len(self.header)]
+        lines += [[_markdown_field(entry) for entry in row] for row in self.rows]
+        table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        notes = "".join(f"\n{note}\n" for note in self.notes)
+        return f"## {self.title}\n\n{table}\n{notes}"
+
+    def html(self) -> str:
+        """A section of the page."""
+        header = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.header)
+        rows = "\n".join(f"<tr>{''.join(_html_fields(row))}</tr>" for row in self.rows)
+        notes = "".join(f"<p class=note>{escape(note)}</p>" for note in self.notes)
+        return (
+            f'<section id="{escape(self.name)}"><h2>{escape(self.title)}</h2>'
+            f"<div class=wide tabindex=0><table><thead><tr>{header}</tr></thead>"
+            f"<tbody>\n{rows}\n</tbody></table></div>{notes}</section>"
+        )
+
+
+def grid_of_lines(name: str, title: str, lines: Sequence[Line], notes: Sequence[str] = ()) -> Grid:
+    """Table whose header is that of its first line."""
+    header = list(lines[0]) if lines else []
+    rows = [
+        [each if isinstance(each, Entry) else Entry(each) for each in line.values()]
+        for line in lines
+    ]
+    return Grid(name, title, header, rows, notes)
+
+
+def _markdown_field(entry: Entry) -> str:
+    text = f"**{entry.text}**" if entry.kind in ("above", "below") else entry.text
+    detail = f"*{entry.detail}*" if entry.detail and entry.kind == "quoted" else entry.detail
+    both = f"{text}<br>{detail}" if text and detail else text or detail
+    return both.replace("|", "\\|")
+
+
+def _html_fields(row: Sequence[Entry]) -> list[str]:
+    fields = []
+    for position, entry in enumerate(row):
+        tag, scope = ("th", ' scope="row"') if position == 0 else ("td", "")
+        kind = f' class="{escape(entry.kind)}"' if entry.kind else ""
+        detail = f"<small>{escape(entry.detail)}</small>" if entry.detail else ""
+        fields.append(f"<{tag}{scope}{kind}>{escape(entry.text)}{detail}</{tag}>")
+    return fields
+
+
+def list_text(names: Sequence[str]) -> str:
+    """Names as a text has them: a, b and c."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def count_text(number: int, thing: str) -> str:
+    """A number of things, with the word in its form."""
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")
+
+
+def is_computed(summary: CellSummary | None) -> TypeGuard[CellSummary]:
+    """Whether there are records of a cell that did not fail."""
+    return summary is not None and not summary.failure
+
+
+def _accuracy_text(accuracy: float, deviation: float) -> str:
+    """Mean accuracy, and its deviation in brackets if there is one."""
+    return f"{accuracy:.1f}" if np.isnan(deviation) else f"{accuracy:.1f} ({deviation:.1f})"
+
+
+def published_text(published: PublishedAccuracy | None) -> str:
+    """What the paper states, or nothing."""
+    return _accuracy_text(*published) if published else ""
+
+
+def summary_text(summary: CellSummary | None) -> str:
+    """What was computed, or why it was not."""
+    if summary is None or summary.failure:
+        return "" if summary is None else summary.failure
+    return _accuracy_text(summary.accuracy, summary.deviation)
+
+
+# The tables of the paper
+
+
+def accuracy_grid(table: int, rows: Sequence[Row], note: str = "") -> Grid:
+    """
+    A table of the paper, sets by methods: what was computed, and below it what is published.
+
+    The `note` says what methods of other authors see.
+    """
+    settings = read_settings(f"table_{table}")
+    methods = _columns(table, computed_methods(table))
+    found = {(row.dataset, row.method): row for row in rows}
+    lines = [
+        [Entry(name), *(_accuracy_entry(found[name, method]) for method in methods)]
+        for name in settings["sets"]
+    ]
+    notes = [f"{name}: {text}." for name, text in settings.get("notes", {}).items()]
+    notes += [*filter(None, [note]), *_repetition_notes(rows)]
+    title = f"Table {table}: {settings['title']}, accuracy in %"
+    return Grid(f"table_{table}", title, ["set", *methods], lines, notes)
+
+
+def _columns(table: int, computed: list[str]) -> list[str]:
+    """Methods of a table: those that the paper is about first, where narrow screens show them."""
+    known = list(dict.fromkeys(published_methods(table) + computed))
+    return sorted(known, key=lambda name: not name.startswith("RetGK"))
+
+
+def _accuracy_entry(row: Row) -> Entry:
+    words = published_words(row.table).get((row.dataset, row.method), "")
+    stated = f"paper {published_text(row.published) or words}" if row.published or words else ""
+    if row.paper is None:
+        return Entry("not run", stated, "open")
+    if row.paper.failure:
+        return Entry("", "; ".join(filter(None, [row.paper.failure, stated])), "failed")
+    if row.deviations_off is not None:
+        stated += f", {row.deviations_off:+.1f} sd"
+    # the paper states few settings of others, so that a difference does not speak for or against us
+    verdict = row.verdict if row.method in OURS else ""
+    return Entry(summary_text(row.paper) + _SIGNS[verdict], stated, verdict)
+
+
+def _repetition_notes(rows: Iterable[Row]) -> list[str]:
+    """Which cells have fewer repetitions than the paper's ten."""
+    few = [
+        f"{row.dataset} {row.method} ({row.paper.n_repetitions})"
+        for row in rows
+        if is_computed(row.paper) and row.paper.n_repetitions < N_REPETITIONS
+    ]
+    return [f"Fewer than {N_REPETITIONS} repetitions: {', '.join(few)}."] if few else []
+
+
+# Agreement with the paper
+
+
+class Agreement(NamedTuple):
+    """Numbers of cells of a table, and of their repetitions."""
+
+    table: int
+    n_cells: int
+    n_within: int
+    n_above: int
+    n_below: int
+    repetitions: str
+
+    @property
+    def n_open(self) -> int:
+        """Cells without a record."""
+        return self.n_cells - self.n_within - self.n_above - self.n_below
+
+
+def agreement(table: int, rows: Sequence[Row]) -> Agreement:
+    """How many cells of a table agree with the paper."""
+    own = [row for row in rows if row.table == table and row.method in OURS and row.published]
+    counts = Counter(row.verdict for row in own)
+    repetitions = [row.paper.n_repetitions for row in own if row.verdict and row.paper]
+    span = sorted({min(repetitions), max(repetitions)}) if repetitions else []
+    return Agreement(
+        table,
+        len(own),
+        n_within=counts["within"],
+        n_above=counts["above"],
+        n_below=counts["below"],
+        repetitions=" to ".join(map(str, span)),
+    )
+
+
+def summary_grid(rows: Sequence[Row]) -> Grid:
+    """How many cells of each table agree with the paper."""
+    lines: list[Line] = [
+        {
+            "table": f"Table {found.table}",
+            "cells": str(found.n_cells),
+            "within": str(found.n_within),
+            "above ▲": str(found.n_above),
+            "below ▼": str(found.n_below),
+            "open": str(found.n_open),
+            "repetitions": found.repetitions,
+        }
+        for found in (agreement(table, rows) for table in TABLES)
+    ]
+    note = (
+        "Cells of RetGK_I, RetGK_II and RetGK_II(MC). Within: at most two published standard "
+        "deviations, or 1.0 point where that is larger, from the published accuracy. Open: not "
+        "run yet."
+    )
+    return grid_of_lines("summary", "Agreement with the paper", lines, [note])
+
+
+def outside_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
+    """Cells that are not where the paper has them, with what is known about them."""
+    remarks = read_settings("remarks")
+    lines = []
+    for row in rows:
+        if row.verdict not in ("above", "below") or row.method not in OURS:
+            continue
+        remark = remarks.get(str(row.table), {}).get(row.dataset, {}).get(row.method, "")
+        texts = [
+            row.dataset, row.method, f"Table {row.table}", published_text(row.published),
+            summary_text(row.paper) + _SIGNS[row.verdict], f"{row.deviations_off:+.1f}",
+        ]  # fmt: skip
+        text = " ".join(filter(None, [outcome_of_changes(row, tried), remark]))
+        lines.append([*map(Entry, texts), Entry(text, kind="text")])
+    header = ["set", "method", "table", "paper", "here", "difference in published sd", "remark"]
+    notes = [] if lines else ["There are none."]
+    return Grid("outside", "Cells outside the tolerance", header, lines, notes)
+
+
+def outcome_of_changes(row: Row, tried: Iterable[Variation]) -> str:
+    """Which changes bring a cell within the tolerance; nothing where none was tried."""
+    place = (row.table, row.dataset, row.method)
+    own = [each for each in tried if (each.table, each.dataset, each.method) == place]
+    within = [
+        f"{each.change} ({count_text(each.summary.n_repetitions, 'repetition')})"
+        for each in own
+        if each.verdict == "within"
+    ]
+    if within:
+        return f"Within with {', or with '.join(within)}."
+    return "Not within with any change that was tried." if own else ""
+
+
+_MEANINGS = {
+    "copies_share_walks": (
+        "copies of a graph get the same walks, as RetGKEmbedding draws them; in the tables every "
+        "copy walks for itself"
+    ),
+}
+"""Of settings whose names do not say enough."""
+
+
+def tried_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
+    """Changed settings, beside the settings of the table and beside the paper."""
+    known = {(row.table, row.dataset, row.method): row for row in rows}
+    lines = []
+    for each in tried:
+        row = known.get((each.table, each.dataset, each.method))
+        line: Line = {
+            "set": each.dataset,
+            "method": each.method,
+            "table": f"Table {each.table}",
+            "change": each.change,
+            "here, as in the table": (summary_text(row.paper) if row else "") or "not run",
+            "paper": published_text(each.published),
+            "here, changed": summary_text(each.summary),
+            "repetitions": str(each.summary.n_repetitions),
+            "verdict": Entry(each.verdict + _SIGNS[each.verdict], kind=each.verdict),
+        }
+        lines.append(line)
+    note = (
+        "All other settings are those of the table; by the paper's protocol. The verdict is on the "
+        "changed settings, by the tolerance of the tables and from the repetitions given."
+    )
+    meanings = [
+        f"{name}: {meaning}."
+        for name, meaning in _MEANINGS.items()
+        if any(name in each.change for each in tried)
+    ]
+    return grid_of_lines("tried", "What was tried", lines, [note, *meanings])
+
+
+def both_protocols_grid(rows: Iterable[Row]) -> Grid:
+    """Accuracies by both protocols side by side."""
+    lines = []
+    for row in rows:
+        if not (is_computed(row.nested) and is_computed(row.paper)):
+            continue
+        line: Line = {
+            "set": row.dataset,
+            "method": row.method,
+            "table": f"Table {row.table}",
+            "paper": published_text(row.published),
+            "paper's protocol": summary_text(row.paper),
+            "nested protocol": summary_text(row.nested),
+            "difference": f"{row.nested.accuracy - row.paper.accuracy:+.1f}",
+            "repetitions": f"{row.paper.n_repetitions}, {row.nested.n_repetitions}",
+        }
+        lines.append(line)
+    return grid_of_lines("both_protocols", "Both protocols side by side", lines)
+
+
+def copies_grid(rows: Iterable[Row]) -> Grid:
+    """Accuracy with and without copies of graphs."""
+    lines = []
+    for row in rows:
+        if not (is_computed(row.deduplicated) and is_computed(row.paper)):
+            continue
+        other = row.deduplicated
+        line: Line = {
+            "set": row.dataset,
+            "method": row.method,
+            "table": f"Table {row.table}",
+            "all graphs": summary_text(row.paper),
+            "without copies": summary_text(other),
+            "difference": f"{other.accuracy - row.paper.accuracy:+.1f}",
+            "dropped (of another class)": (
+                f"{other.n_dropped} ({other.n_dropped_of_other_target})"
+            ),
+        }
+        lines.append(line)
+    return grid_of_lines("copies", "Without copies of graphs", lines)
+
+
+# -------------------------------------------------------------------------------------------------
+# The report on methods of other authors: what they see, and where they are off the paper.
+# -------------------------------------------------------------------------------------------------
+
+_MANY_DEVIATIONS = 3.0
+
+
+def peers_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
+    """Baselines that are more than three published deviations from the published accuracy."""
+    compared = [row for row in rows if row.method not in OURS and _is_beside(row)]
+    remarks = read_settings("peer_remarks")
+    lines = [
+        [
+            Entry(row.dataset),
+            Entry(row.method),
+            Entry(f"Table {row.table}"),
+            Entry(published_text(row.published)),
+            Entry(summary_text(row.paper)),
+            Entry(f"{row.deviations_off:+.1f}"),
+            Entry(_remark(row, tried, remarks), kind="text"),
+        ]
+        for row in compared
+        if abs(row.deviations_off or 0.0) > _MANY_DEVIATIONS
+    ]
+    header = ["set", "method", "table", "paper", "here", "difference in published sd", "remark"]
+    note = (
+        f"{len(lines)} of the {len(compared)} cells of other authors that have a number in the "
+        "paper and one here. The paper does not state the settings of their methods."
+    )
+    title = "Methods of other authors: over three deviations from the paper"
+    return Grid("peers", title, header, lines, [note])
+
+
+def _remark(row: Row, tried: Sequence[Variation], remarks: Mapping[str, Any]) -> str:
+    """What changes of settings gave, what is known of this cell, and of the method."""
+    own = remarks.get("cells", {}).get(str(row.table), {}).get(row.dataset, {}).get(row.method, "")
+    texts = (outcome_of_changes(row, tried), own, remarks.get(row.method, ""))
+    return " ".join(filter(None, texts))
+
+
+def _is_beside(row: Row) -> bool:
+    """Whether a cell has an accuracy here and one in the paper."""
+    return is_computed(row.paper) and row.published is not None
+
+
+_NO_PARAMETERS = ("kind", "uses_labels", "uses_attributes", "draws", "start", "choose")
+
+
+def peers_note(table: int) -> str:
+    """What methods of other authors see of the graphs of a table, and their parameters."""
+    settings = read_settings(f"table_{table}")
+    seeing: dict[str, list[str]] = {}
+    for name in computed_methods(table):
+        own = settings["methods"][name]
+        if own["kind"] in ("native", "network"):
+            values = [f"{key}={_value_text(own[key])}" for key in own if key not in _NO_PARAMETERS]
+            values += _choice_texts(own.get("choose", []))
+            values += _override_texts(name, settings.get("overrides", {}))
+            text = f"{name} ({', '.join(values)})" if values else name
+            seeing.setdefault(_inputs_text(name, {**settings, **own}, settings), []).append(text)
+    parts = [
+        f"{list_text(names)} see{'' if names[1:] else 's'} {what}" for what, names in seeing.items()
+    ]
+    return f"Methods of other authors: {'; '.join(parts)}."
+
+
+def _choice_texts(changes: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Settings of which the validation part of a fold chooses, with their values."""
+    values: dict[str, list[str]] = {}
+    for change in changes:
+        for key, value in change.items():
+            values.setdefault(key, []).append(_value_text(value))
+    return [f"{key} chosen from {{{', '.join(own)}}}" for key, own in values.items()]
+
+
+def _override_texts(method: str, overrides: Mapping[str, Any]) -> list[str]:
+    """Settings of a method that some sets have, with these sets."""
+    sets: dict[str, list[str]] = {}
+    for name, methods in overrides.items():
+        for key, value in methods.get(method, {}).items():
+            sets.setdefault(f"{key}={_value_text(value)}", []).append(name)
+    return [f"{change} on {list_text(names)}" for change, names in sets.items()]
+
+
+def _value_text(value: Any) -> str:
+    """Value of a setting; a table of one entry is a kernel and its argument."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    ((name, argument),) = value.items()
+    return f"{name}({argument})"
+
+
+def _inputs_text(name: str, used: Mapping[str, Any], table: Mapping[str, Any]) -> str:
+    """What a method of other authors sees besides edges."""
+    if name == "GK" or used.get("base") == "graphlet":
+        return "edges alone, no labels"
+    if used["uses_attributes"] and not used["uses_labels"] and used.get("start") == "labels":
+        return "attributes"
+    labels = "labels" if used["uses_labels"] else "node degrees in place of labels"
+    if used["uses_attributes"]:
+        return f"{labels} and attributes"
+    return f"{labels}, no attributes" if table["uses_attributes"] else labels
+
+
+# -------------------------------------------------------------------------------------------------
+# Tables of times for the report, from what records say.
+# -------------------------------------------------------------------------------------------------
+
+BESIDE = "†"
+"""Mark of times that were taken beside accuracies."""
+_BESIDE_NOTE = (
+    f"{BESIDE}: from runs for accuracies (medians over repetitions), where there is no run for "
+    "times; the machine may have had other work."
+)
+_PARTS = {
+    "rpf": "return probabilities",
+    "gram": "inner products",
+    "kernel": "kernel values",
+}
+"""Parts of the time of a kernel in records, and their columns."""
+
+
+def seconds_text(seconds: float) -> str:
+    """Seconds as people read them: 0.31 s, 42 s, 3m17s, 2h3m."""
+    if seconds < 100:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}m{rest:02d}s" if minutes < 100 else f"{minutes // 60}h{minutes % 60:02d}m"
+
+
+@dataclass(frozen=True)
+class TotalTime:
+    """Time of kernel computation of one method on the sets of a table."""
+
+    table: int
+    method: str
+    published: str
+    """As the paper writes it; empty where it does not."""
+    seconds: Mapping[str, float]
+    """Of rpf, gram and kernel."""
+    sets: list[str]
+    """Sets that it is for."""
+    missing: list[str]
+    """The other sets of the table."""
+    beside: list[str]
+    """Sets whose time was taken beside accuracies."""
+    is_resumed: bool
+    """Whether the seconds lack those before a kill."""
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets of the table."""
+        return len(self.sets) + len(self.missing)
+
+    def which_text(self) -> str:
+        """Which sets the sum is for, if not for all: the shorter of two ways to say it."""
+        if len(self.missing) > len(self.sets):
+            return f"{list_text(self.sets)} only"
+        return f"without {list_text(self.missing)}" if self.missing else ""
+
+    def text(self) -> str:
+        """The sum as people read it, with its marks."""
+        total = seconds_text(sum(self.seconds.values())) + (BESIDE if self.beside else "")
+        return f"at least {total}" if self.is_resumed else total
+
+    def beside_text(self) -> str:
+        """Sets whose time was taken beside accuracies."""
+        is_all = len(self.beside) == len(self.sets) > 1
+        return "all" if is_all else ", ".join(self.beside)
+
+
+def total_times(rows: Sequence[Row]) -> list[TotalTime]:
+    """Time of kernel computation of whole tables, for every table and method that has times."""
+    found = []
+    for table in TABLES:
+        for method, settings in read_settings(f"table_{table}")["methods"].items():
+            if settings["kind"] == "network":
+                continue  # which has no kernel
+            own = [row for row in rows if (row.table, row.method) == (table, method)]
+            done = [(row, row.times) for row in own if is_computed(row.times)]
+            if done:
+                total = TotalTime(
+                    table,
+                    method,
+                    published_times().get((table, method), ""),
+                    {part: sum(times.seconds[part] for _, times in done) for part in _PARTS},
+                    [row.dataset for row, _ in done],
+                    [row.dataset for row in own if not is_computed(row.times)],
+                    [row.dataset for row, _ in done if not row.is_timed],
+                    any(times.is_resumed for _, times in done),
+                )
+                found.append(total)
+    return found
+
+
+def total_times_grid(rows: Sequence[Row]) -> Grid:
+    """Time of kernel computation of whole tables, beside the published."""
+    totals = total_times(rows)
+    is_marked = any(each.beside for each in totals)
+    lines = []
+    for each in totals:
+        sets = ", ".join(filter(None, [f"{len(each.sets)} of {each.n_sets}", each.which_text()]))
+        line: Line = {
+            "table": f"Table {each.table}",
+            "method": each.method,
+            "paper": each.published,
+            "here": each.text(),
+            **{name: seconds_text(each.seconds[part]) for part, name in _PARTS.items()},
+            **({f"sets with {BESIDE}": each.beside_text()} if is_marked else {}),
+            "sets": Entry(sets, kind="text"),
+        }
+        lines.append(line)
+    notes = [
+        "The paper's times are from another machine (an Intel i7-7820HQ; MATLAB and C++) and are "
+        "for all sets of a table. Both without support vector machines. All run in parallel here."
+    ]
+    notes += [_BESIDE_NOTE] if is_marked else []
+    return grid_of_lines("times", "Total time of kernel computation", lines, notes)
+
+
+def set_times_grid(rows: Iterable[Row]) -> Grid:
+    """Time of every cell."""
+    done = [(row, row.times) for row in rows if row.times is not None]
+    lines: list[Line] = [
+        {
+            "set": row.dataset,
+            "method": row.method,
+            "table": f"Table {row.table}",
+            **_part_texts(times, "" if row.is_timed else BESIDE),
+            "support vector machines, a repetition (threads)": (
+                "" if times.failure else _svm_text(row.paper)
+            ),
+        }
+        for row, times in done
+    ]
+    notes = [
+        "Kernels run in parallel. Support vector machines: medians over repetitions of the runs "
+        "for accuracies; times with other threads do not compare."
+    ]
+    is_any_beside = any(not row.is_timed and not times.failure for row, times in done)
+    notes += [_BESIDE_NOTE] if is_any_beside else []
+    return grid_of_lines("set_times", "Time of every set", lines, notes)
+
+
+def _part_texts(times: CellSummary, mark: str) -> dict[str, str]:
+    """Seconds of every part; a failure stands in the middle."""
+    if times.failure:
+        return dict(zip(_PARTS.values(), ["", times.failure, ""], strict=True))
+    return {name: seconds_text(times.seconds[part]) + mark for part, name in _PARTS.items()}
+
+
+def _svm_text(paper: CellSummary | None) -> str:
+    """Seconds of the support vector machines of a repetition, and the threads that they had."""
+    if not is_computed(paper):
+        return ""
+    return f"{seconds_text(paper.seconds['svm'])} ({', '.join(map(str, paper.threads))})"
+
+
+def baseline_grid(measurements: Sequence[Mapping[str, Any]]) -> Grid:
+    """The published method in plain NumPy against retgk, on samples of the sets."""
+    lines: list[Line] = [
+        {
+            "set": each["set"],
+            "method": each["method"],
+            "table": f"Table {each['table']}",
+            "graphs compared": f"{each['sample']} of {each['graphs']}",
+            "published method, NumPy": seconds_text(each["published"]),
+            "retgk": seconds_text(each["ours"]),
+            "ratio": f"{each['published'] / each['ours']:.1f}x",
+            "runs of each": str(each["runs"]),
+            "largest difference": difference_text(each),
+        }
+        for each in measurements
+    ]
+    note = (
+        "On the same random graphs, from graphs to inner products; medians of runs that took "
+        "turns. The published method has a process per core for return probabilities and for the "
+        "inner products of RetGK_I; the feature maps of RetGK_II it makes in one process, whose "
+        "matrix products use all cores. Largest difference: of an inner product of RetGK_I to the "
+        "published method's; RetGK_II draws other frequencies."
+    )
+    title = "Ratio to the published method in plain NumPy"
+    return grid_of_lines("baseline", title, lines, [note])
+
+
+def difference_text(measurement: Mapping[str, Any]) -> str:
+    """Largest difference of inner products to the published method's, where both are exact."""
+    difference = measurement["difference"]
+    return "" if difference is None else f"{difference:.0e}"
+
+
+# -------------------------------------------------------------------------------------------------
+# The fair table of the report: fixed folds, beside the networks that were tried on them.
+# -------------------------------------------------------------------------------------------------
+
+_MARKERS = "osD^v"
+_TIE = 1e-9  # accuracies that agree differ by rounding
+
+
+@dataclass(frozen=True)
+class FairResult:
+    """Accuracy of a method on the fixed folds of a set, and what it took."""
+
+    dataset: str
+    method: str
+    accuracy: float
+    """In per cent, over folds and repetitions."""
+    deviation: float
+    """Over folds, of means over repetitions, as that of the networks."""
+    n_repetitions: int
+    seconds: float
+    """Of all folds together, from graphs to accuracies; the median over repetitions."""
+    threads: tuple[int, ...] = ()
+    failure: str = ""
+    """Why there is no accuracy; empty where there is one."""
+    stopped: str = ""
+    """Which candidates the limits stopped."""
+
+    @property
+    def lead(self) -> float:
+        """Points above the best network; nan without an accuracy."""
+        return self.accuracy - best_network(self.dataset)[1].accuracy
+
+
+def best_network(dataset: str) -> tuple[str, PublishedAccuracy]:
+    """Most accurate of the networks on a set, and its accuracy."""
+    own = {method: each for (name, method), each in published_networks().items() if name == dataset}
+    return max(own.items(), key=lambda item: item[1].accuracy)
+
+
+def fair_results(records: RecordsByCell) -> list[FairResult]:
+    """What records say of the cells of the fair table; those without records are left out."""
+    found = []
+    for cell in fair_cells():
+        own = list(records.get(cell_key(cell.identity()), {}).values())
+        if own:
+            found.append(_result(cell.dataset, cell.method, own))
+    return found
+
+
+def _result(dataset: str, method: str, own: Sequence[Record]) -> FairResult:
+    good = [record for record in own if not record["failure"]]
+    if not good:
+        nothing = float("nan")
+        failure = own[-1]["failure"]
+        return FairResult(dataset, method, nothing, nothing, 0, nothing, failure=failure)
+    of_folds = 100 * np.mean([record["accuracies"] for record in good], axis=0)
+    return FairResult(
+        dataset,
+        method,
+        float(of_folds.mean()),
+        float(of_folds.std()),
+        len(good),
+        float(np.median([sum(record["seconds"].values()) for record in good])),
+        tuple(sorted({record["n_jobs"] for record in good})),
+        stopped=good[-1]["facts"].get("stopped", ""),
+    )
+
+
+# The table
+
+
+def fair_grid(results: Sequence[FairResult]) -> Grid:
+    """Sets by methods, ours first, then the networks; without rows if there are no records."""
+    settings = read_settings("fair")
+    ours, networks = list(settings["methods"]), _networks()
+    found = {(each.dataset, each.method): each for each in results}
+    header = ["set", *ours, "best network", "best of ours to it", *networks]
+    rows = [
+        [
+            Entry(name),
+            *(_own_entry(found.get((name, method))) for method in ours),
+            *_comparison(name, [each for each in results if each.dataset == name]),
+            *(_network_entry(name, network) for network in networks),
+        ]
+        for name in settings["sets"]
+    ]
+    title = f"Fair table: {settings['title'].lower()}, accuracy in %"
+    return Grid("fair", title, header, rows if results else [], _notes(results))
+
+
+def _networks() -> list[str]:
+    return list(dict.fromkeys(method for _, method in published_networks()))
+
+
+def _own_entry(result: FairResult | None) -> Entry:
+    if result is None:
+        return Entry("not run", kind="open")
+    if result.failure:
+        return Entry("", result.failure, "failed")
+    text = f"{result.accuracy:.1f} ({result.deviation:.1f})"
+    seconds = seconds_text(result.seconds)
+    return Entry(f"{text} ▲", seconds, "above") if result.lead > _TIE else Entry(text, seconds)
+
+
+def _comparison(name: str, results: Iterable[FairResult]) -> list[Entry]:
+    """Best network of a set, and how far the best of our methods is above it."""
+    network, published = best_network(name)
+    own = [each for each in results if not each.failure and each.method.startswith("RetGK")]
+    stated = Entry("", f"{network} {_published_text(published)}", "quoted")
+    if not own:
+        return [stated, Entry("")]
+    best = max(own, key=lambda each: each.lead)
+    return [stated, Entry(f"{best.lead:+.1f}", best.method)]
+
+
+def _network_entry(name: str, network: str) -> Entry:
+    published = published_networks().get((name, network))
+    return Entry("", _published_text(published), "quoted") if published else Entry("")
+
+
+def _published_text(published: PublishedAccuracy) -> str:
+    return f"{published.accuracy:.1f} ({published.deviation:.1f})"
+
+
+def _notes(results: Sequence[FairResult]) -> list[str]:
+    threads = sorted({number for each in results for number in each.threads})
+    with_threads = f", with {' or '.join(count_text(n, 'thread') for n in threads)}"
+    notes = [
+        "Ten fixed folds (Errica et al., 2020); everything is chosen on the inner split of each, "
+        "see Protocols. In brackets: standard deviation over folds. ▲: above all networks. In "
+        "italics: accuracies that others published for these folds, not computed here; the "
+        "baseline sees no edges.",
+        "RetGK_I has the settings of the paper's tables, which may have been chosen by test "
+        "accuracies. The best of ours is the best on test folds, so that its lead is partly luck.",
+        "Times are of all folds with all choices, from graphs to accuracies"
+        f"{with_threads if threads else ''}; the machine may have had other work.",
+    ]
+    stopped = [f"{each.dataset} ({each.stopped})" for each in results if each.stopped]
+    if stopped:
+        notes.append(
+            f"WL chose from the candidates before the one that limits stopped on: "
+            f"{', '.join(stopped)}."
+        )
+    few = [
+        f"{each.dataset} {each.method} ({each.n_repetitions})"
+        for each in results
+        if 0 < each.n_repetitions < read_settings("fair")["repetitions"].get(each.method, 1)
+    ]
+    return notes + ([f"Fewer repetitions than wanted: {', '.join(few)}."] if few else [])
+
+
+def fair_lines(results: Sequence[FairResult]) -> Iterator[Mapping[str, Any]]:
+    """Lines of the CSV file: what was computed, then the networks; none without records."""
+    for each in results:
+        yield _line(each.dataset, each.method, "computed", each.accuracy, each.deviation) | {
+            "n": each.n_repetitions,
+            "seconds": each.seconds,
+            "threads": " ".join(map(str, each.threads)),
+            "failure": each.failure,
+        }
+    for (name, network), published in published_networks().items() if results else ():
+        yield _line(name, network, "published", *published)
+
+
+def _line(name: str, method: str, source: str, mean: float, deviation: float) -> dict[str, Any]:
+    return {
+        "set": name,
+        "method": method,
+        "source": source,
+        "mean": mean,
+        "sd_over_folds": deviation,
+        "n": None,
+        "seconds": None,
+        "threads": "",
+        "failure": "",
+    }
+
+
+# The figure
+
+
+def fair_pictures(results: Sequence[FairResult]) -> list[Picture]:
+    """One picture, accuracies of all methods set by set; none if nothing was computed."""
+    good = [each for each in results if not each.failure]
+    if not good:
+        return []
+    caption = (
+        "Fair table: accuracy on the fixed folds. Grey dots are the networks, the line the best "
+        "of them on each set."
+    )
+    return [save_figure("fair", caption, _draw(good))]
+
+
+def _draw(results: Sequence[FairResult]) -> Any:
+    figure, axes = new_figure((6.5, 5.2))
+    computed = {each.dataset for each in results}
+    sets = [name for name in read_settings("fair")["sets"] if name in computed]
+    _draw_networks(axes, sets)
+    methods = list(read_settings("fair")["methods"])
+    for number, method in enumerate(methods):
+        own = [each for each in results if each.method == method]
+        shift = 0.11 * (number - (len(methods) - 1) / 2)
+        axes.plot(
+            [each.accuracy for each in own],
+            [sets.index(each.dataset) + shift for each in own],
+            _MARKERS[number % len(_MARKERS)],
+            color=f"C{number}",
+            markersize=5,
+            label=method,
+        )
+    axes.set(xlabel="accuracy in %", yticks=range(len(sets)), yticklabels=sets)
+    axes.invert_yaxis()
+    axes.grid(axis="x", alpha=0.3)
+    figure.legend(fontsize="small", loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def _draw_networks(axes: Any, sets: Sequence[str]) -> None:
+    """Draw published accuracies in the row of their set, and a line at the best."""
+    for place, name in enumerate(sets):
+        own = [each.accuracy for (of, _), each in published_networks().items() if of == name]
+        axes.plot(own, [place] * len(own), "o", color="0.75", markersize=5)
+        axes.vlines(max(own), place - 0.38, place + 0.38, color="0.5")

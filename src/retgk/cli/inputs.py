@@ -1,0 +1,618 @@
+"""Graphs from whatever the user names, and what commands ask of them."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from retgk.cli.command import note
+from retgk.cli.options import Common, Reading
+from retgk.errors import InvalidInputError, Remedy
+from retgk.io.tudataset import TUDATASETS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from retgk.graphs.batch import GraphBatch
+    from retgk.graphs.reading import Reading as FittedReading
+    from retgk.io.dataset import GraphDataset
+    from retgk.io.smiles_files import MoleculeStream, SmilesReading
+    from retgk.io.tables import What
+    from retgk.search.index import SourcePiece
+
+_WORDS = {"groups": "group", "pairs": "pair", "predicted": "prediction"}
+
+STREAMED = 20_000
+"""Molecules up to which a file is read as a whole."""
+
+
+def read_collection(
+    source: str,
+    reading: Reading,
+    common: Common,
+    *,
+    announce: bool = True,
+    n_jobs: int | None = None,
+) -> GraphDataset:
+    """Read graphs, long files in several processes, and say on standard error what they are."""
+    with left_out_as_note(common):
+        dataset = _read_source(source, reading, read_jobs(n_jobs))
+    dataset = replace(dataset, graphs=used_graphs(dataset.graphs, reading))
+    if announce:
+        note(common, f"{dataset.name}: {dataset.graphs!r}")
+    return dataset
+
+
+def molecule_stream(
+    source: str, reading: Reading, common: Common, n_jobs: int | None = None
+) -> MoleculeStream | None:
+    """
+    Molecules to read piece by piece; None where the source is none of many molecules.
+
+    Targets are checked all together, so there is no stream where any are read.
+    """
+    from retgk.io.read import SMILES_SUFFIXES
+    from retgk.io.smiles_files import MoleculeStream
+
+    path = molecule_file(source, reading)
+    if path is None or not (reading.format or SMILES_SUFFIXES & set(path.suffixes)):
+        return None
+    if reading.targets is not None or reading.target_column is not None:
+        return None
+    stream = MoleculeStream(path, smiles_reading(reading), reading.max_bytes, read_jobs(n_jobs))
+    if stream.n_molecules <= STREAMED:
+        return None
+    note(common, f"{path.name}: {stream.n_molecules:,} molecules, read and embedded in pieces")
+    return stream
+
+
+def smiles_reading(reading: Reading) -> SmilesReading:
+    """What is read of a file of molecules."""
+    from retgk.io.smiles_files import SmilesReading
+
+    return SmilesReading(
+        reading.smiles_column,
+        reading.target_column,
+        reading.skip_invalid,
+        bool(reading.bond_orders),
+        reading.atom_attribute or (),
+        bool(reading.add_hydrogens),
+        bool(reading.bond_types),
+    )
+
+
+def read_jobs(n_jobs: int | None) -> int:
+    """Processes that read: all cores unless the user asks for fewer."""
+    return -1 if n_jobs is None else n_jobs
+
+
+def used_graphs(graphs: GraphBatch, reading: Reading) -> GraphBatch:
+    """Graphs without the labels and attributes that are not to be used."""
+    graphs = graphs if reading.use_labels else graphs.without_labels()
+    graphs = graphs if reading.use_edge_labels else graphs.without_edge_labels()
+    return graphs if reading.use_attributes else graphs.without_attributes()
+
+
+def molecule_graphs(smiles: list[str], reading: Reading) -> GraphBatch:
+    """Graphs of molecules, with what the options say of atoms and bonds."""
+    from retgk.io.molecules import from_smiles
+
+    return from_smiles(
+        smiles,
+        attributes=reading.atom_attribute or (),
+        add_hydrogens=bool(reading.add_hydrogens),
+        bond_orders=bool(reading.bond_orders),
+        bond_types=bool(reading.bond_types),
+    )
+
+
+def query_graph(
+    reading: Reading, common: Common, query: str | None, smiles: str | None
+) -> GraphBatch:
+    """Graph to look for, from --query or --smiles."""
+    if smiles is not None:
+        return used_graphs(molecule_graphs([smiles], reading), reading)
+    assert query is not None
+    own = replace(reading, targets=None, target_column=None, format=None)
+    asked = read_collection(query, own, common, announce=False)
+    if len(asked) != 1:
+        raise InvalidInputError(f"{asked.name} holds {len(asked)} graphs; a query is one")
+    return asked.graphs
+
+
+def required_targets(dataset: GraphDataset) -> NDArray[Any]:
+    """Targets, one for each graph, or an error that says how to give them."""
+    targets = dataset.targets
+    if targets is None:
+        raise InvalidInputError(
+            f"{dataset.name} has no targets to learn from; name a column of a CSV with "
+            "--target-column, or give a text file of one line per graph with --targets"
+        )
+    if targets.ndim != 1:
+        raise InvalidInputError(
+            f"{dataset.name} has {targets.shape[1]} targets for each graph; give one of them with "
+            "--targets"
+        )
+    if (graph := dataset.first_without_target()) is not None:
+        finite = "finite " if targets[graph] in (float("inf"), -float("inf")) else ""
+        raise InvalidInputError(
+            f"{dataset.name}: graph {graph} has no {finite}target; drop it, or give all targets "
+            "with --targets"
+        )
+    return targets
+
+
+def key_columns(dataset: GraphDataset) -> dict[str, NDArray[Any]]:
+    """
+    Columns that say which graph a row of a table is about.
+
+    Names are objects: in an array of text, each would take as much memory as the longest.
+    """
+    import numpy as np
+
+    from retgk.io.dataset import graph_numbers
+
+    columns: dict[str, NDArray[Any]] = {"graph": graph_numbers(dataset)}
+    if dataset.graph_names is not None:
+        columns["name"] = np.array(dataset.graph_names, dtype=object)
+    if dataset.targets is not None and dataset.targets.ndim == 1:
+        columns["target"] = dataset.targets
+    elif dataset.targets is not None:
+        for number, column in enumerate(dataset.targets.T):
+            columns[f"target_{number}"] = column
+    return columns
+
+
+def column_values(
+    source: str, dataset: GraphDataset, reading: Reading, name: str, option: str = "groups"
+) -> list[str]:
+    """
+    One text for each graph: of a column of the table that was read, or of that of the targets.
+
+    Where there is a file of that name, it has the texts, in one of the forms of --targets.
+    """
+    from retgk.io.smiles_files import table_column
+    from retgk.io.tables import What, is_table
+
+    word = _WORDS.get(option, "value")
+    if Path(name).is_file():
+        return texts_of_file(dataset, Path(name), None, What(word, word), reading)
+
+    path = molecule_file(source, reading)
+    if path is not None and is_table(path):
+        texts = table_column(path, name, option, reading.max_bytes)
+        return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
+    if reading.targets is not None and is_table(reading.targets):
+        return texts_of_file(dataset, reading.targets, name, What(word, word, option), reading)
+    raise InvalidInputError(
+        f"{source} is no table with a column {name!r}; give a text file of one line per graph "
+        f"with --{option}, or the table that has this column with --targets"
+    )
+
+
+def texts_of_file(
+    dataset: GraphDataset, path: Path, column: str | None, what: What, reading: Reading
+) -> list[str]:
+    """One text for each graph, of a file as those of targets are."""
+    from retgk._runtime.files import ParseBudget
+    from retgk.io.tables import texts_of_graphs
+
+    budget = ParseBudget.of_files(path, [path], reading.max_bytes)
+    return texts_of_graphs(dataset, path, column, budget, what)
+
+
+def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str]:
+    """SMILES of the molecules that were read."""
+    from retgk.io.smiles_files import SmilesReading, smiles_texts
+
+    path = molecule_file(source, reading)
+    if path is None:
+        raise InvalidInputError(
+            f"scaffolds are those of molecules, and {source} is no file of SMILES; use --groups or "
+            "--split with a file"
+        )
+    columns = SmilesReading(reading.smiles_column, reading.target_column)
+    texts = smiles_texts(path, columns, reading.max_bytes)
+    return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
+
+
+def known_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str] | None:
+    """SMILES of graphs that came from a file of such; None where others did, or from a pipe."""
+    read = dataset.graphs.reading
+    if read is None or read.kind != "molecules":
+        return None
+    try:
+        return source_smiles(source, dataset, reading)
+    except InvalidInputError:  # from standard input, or in another form
+        return None
+
+
+def molecule_file(source: str, reading: Reading) -> Path | None:
+    """File of SMILES that a source is; None if it is another, or no file."""
+    from retgk.io.files import format_of
+
+    path = Path(source)
+    if source == "-" or not path.exists():
+        return None
+    return path if (reading.format or format_of(path)) == "smiles" else None
+
+
+def _read_source(source: str, reading: Reading, n_jobs: int) -> GraphDataset:
+    if source == "-":
+        return _read_standard_input(reading, n_jobs)
+    if Path(source).exists():
+        return _read_path(Path(source), reading, n_jobs)
+    if source == "digits":
+        from retgk.datasets import load_digit_graphs
+
+        return _with_targets(load_digit_graphs(), reading)
+    return _with_targets(_read_by_name(source, reading), reading)
+
+
+def _read_path(path: Path, reading: Reading, n_jobs: int) -> GraphDataset:
+    """Read a file or folder; no parsed copy is put beside the files of the user."""
+    from retgk.io.read import read_graphs
+
+    return read_graphs(path, **reading_options(reading), n_jobs=n_jobs)
+
+
+def reading_options(reading: Reading) -> dict[str, Any]:
+    """Arguments of `read_graphs`."""
+    return {
+        "format": reading.format,
+        **reading.named_values(),
+        "weight": reading.weight or "weight",
+        "symmetrize": reading.directions,
+        "negative": reading.negative or "error",
+        "missing": reading.missing or "error",
+        "delimiter": reading.delimiter,
+        "weighted": bool(reading.weighted),
+        "smiles_column": reading.smiles_column,
+        "target_column": reading.target_column,
+        "skip_invalid": reading.skip_invalid,
+        "bond_orders": bool(reading.bond_orders),
+        "bond_types": bool(reading.bond_types),
+        "add_hydrogens": bool(reading.add_hydrogens),
+        "atom_attributes": reading.atom_attribute or (),
+        "variable": reading.variable,
+        "targets": reading.targets,
+        "max_bytes": reading.max_bytes,
+    }
+
+
+def _read_by_name(name: str, reading: Reading) -> GraphDataset:
+    from retgk._runtime.files import data_home_folder
+    from retgk.io.dataset import without_empty_targets
+    from retgk.io.tudataset import load_tudataset
+
+    home = data_home_folder(reading.data_home)
+    is_here = "/" not in name and ((home / f"{name}.zip").exists() or (home / name).exists())
+    if not is_here and name not in TUDATASETS:
+        names = {known.lower(): known for known in ("digits", *TUDATASETS)}
+        close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+        hint = (
+            f"did you mean {names[close[0]]}?" if close else "`retgk datasets list` shows the names"
+        )
+        raise InvalidInputError(f"there is no file, folder or known collection {name!r}; {hint}")
+    return without_empty_targets(
+        load_tudataset(
+            name,
+            reading.data_home,
+            symmetrize=reading.directions,
+            max_bytes=reading.max_bytes,
+        )
+    )
+
+
+def _read_standard_input(reading: Reading, n_jobs: int) -> GraphDataset:
+    """Read what comes in on standard input, from a file: readers want to seek."""
+    with tempfile.TemporaryDirectory(prefix="retgk-") as folder:
+        path = Path(folder) / "stdin"
+        with path.open("wb") as stream:
+            shutil.copyfileobj(sys.stdin.buffer, stream)
+        with path.open("rb") as stream:
+            is_packed = stream.read(2) == b"\x1f\x8b"
+        path = path.rename(path.with_suffix(".gz")) if is_packed else path
+        try:
+            dataset = _read_path(path, reading, n_jobs)
+        except InvalidInputError as error:
+            problem = error.problem.replace(str(path), "standard input")
+            raise InvalidInputError(problem, error.remedy) from error
+    return replace(dataset, name="standard input") if dataset.name == "stdin" else dataset
+
+
+def _with_targets(dataset: GraphDataset, reading: Reading) -> GraphDataset:
+    """Give a collection the targets of a file, if one is named."""
+    from retgk.io.tables import with_targets
+
+    if reading.targets is None:
+        return dataset
+    return with_targets(dataset, reading.targets, reading.target_column, reading.max_bytes)
+
+
+@contextmanager
+def left_out_as_note(common: Common) -> Iterator[None]:
+    """Show the warning about molecules that were left out, as asked, as a note."""
+    from retgk.io.smiles_files import LeftOutWarning
+
+    with warnings.catch_warnings():
+        show_other = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **to: Any) -> None:
+            if issubclass(category, LeftOutWarning):
+                note(common, str(message))
+            else:
+                show_other(message, category, *where, **to)
+
+        warnings.simplefilter("always", LeftOutWarning)
+        warnings.showwarning = show
+        yield
+
+
+# -------------------------------------------------------------------------------------------------
+# Graphs for an index, in pieces: files of molecules as streams, all other sources from memory.
+# -------------------------------------------------------------------------------------------------
+
+IdChoice = Literal["names", "numbers"]
+
+_PIECE = 20_000
+_CHUNK_BYTES = 1 << 22
+
+
+def graph_pieces(
+    source: str,
+    reading: Reading,
+    common: Common,
+    ids: IdChoice | None,
+    settings: str = "",
+    n_jobs: int | None = None,
+) -> CollectionPieces | MoleculePieces:
+    """
+    Graphs of a source that can be gone through in pieces.
+
+    `ids` says what they are called: by default their names, where they have some, or else their
+    numbers. `settings` is part of the fingerprint.
+    """
+    known = f"{settings} {sorted((name, str(value)) for name, value in asdict(reading).items())}"
+    path = molecule_file(source, reading)
+    if path is None:
+        return CollectionPieces(read_collection(source, reading, common, n_jobs=n_jobs), ids, known)
+    return MoleculePieces(path, reading, ids, known, n_jobs)
+
+
+class CollectionPieces:
+    """A collection that was read as a whole."""
+
+    def __init__(self, collection: GraphDataset, ids: IdChoice | None, settings: str) -> None:
+        self._collection = collection
+        keys = key_columns(collection)
+        if ids == "names" and "name" not in keys:
+            raise InvalidInputError(f"{collection.name} has no names of graphs; use --ids numbers")
+        self._ids = keys["name" if "name" in keys and ids != "numbers" else "graph"]
+        _check_distinct(collection.name, self._ids.tolist())
+        self._settings = settings
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the graphs, their ids and the settings."""
+        from retgk.kernels.refinement import keys_of_names
+
+        graphs = self._collection.graphs
+        digest = hashlib.sha256(self._settings.encode())
+        arrays = (graphs.node_ptr, graphs.indptr, graphs.indices, graphs.weights, graphs.labels)
+        for values in (*arrays, graphs.attributes, graphs.edge_labels):
+            digest.update(values.tobytes())
+        for names in (graphs.label_names, graphs.edge_label_names, self._ids.tolist()):
+            digest.update(keys_of_names(names, 0).tobytes())
+        return digest.hexdigest()
+
+    @property
+    def n_graphs(self) -> int:
+        """How many there are."""
+        return len(self._collection)
+
+    def sample(self, n_graphs: int) -> GraphBatch:
+        """Give graphs from all over the collection, about so many."""
+        return self._collection.graphs[:: max(1, self.n_graphs // n_graphs)]
+
+    def pieces(self, first: int) -> Iterator[SourcePiece]:
+        """Give the graphs from one on."""
+        from retgk.search.index import SourcePiece
+
+        for start in range(first, self.n_graphs, _PIECE):
+            stop = min(start + _PIECE, self.n_graphs)
+            graphs = self._collection.graphs[start:stop]
+            yield SourcePiece(graphs, self._ids[start:stop].tolist(), stop)
+
+
+class MoleculePieces:
+    """A file of SMILES, of which a piece at a time is read."""
+
+    def __init__(
+        self,
+        path: Path,
+        reading: Reading,
+        ids: IdChoice | None,
+        settings: str,
+        n_jobs: int | None,
+    ) -> None:
+        from retgk.io.smiles_files import MoleculeStream
+
+        self._path, self._own, self._ids, self._settings = path, reading, ids, settings
+        how = smiles_reading(reading)
+        self._stream = MoleculeStream(path, how, reading.max_bytes, read_jobs(n_jobs))
+        if not self.n_graphs:
+            raise InvalidInputError(f"{path} holds no molecules")
+        if ids != "numbers":
+            self._check_names()
+
+    def _check_names(self) -> None:
+        """Raise if two molecules have the same name, before hours of work; hashes may collide."""
+        import numpy as np
+
+        keys = np.fromiter(map(hash, self._stream.names()), np.int64, self.n_graphs)
+        found, counts = np.unique(keys, return_counts=True)
+        repeated = set(found[counts > 1].tolist())
+        names = [name for name in self._stream.names() if hash(name) in repeated]
+        _check_distinct(str(self._path), names)
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the file and the settings."""
+        digest = hashlib.sha256(f"{self._settings} {self._ids}".encode())
+        with self._path.open("rb") as stream:
+            while chunk := stream.read(_CHUNK_BYTES):
+                digest.update(chunk)
+        return digest.hexdigest()
+
+    @property
+    def n_graphs(self) -> int:
+        """How many there are."""
+        return self._stream.n_molecules
+
+    def sample(self, n_graphs: int) -> GraphBatch:
+        """Give molecules from all over the file, about so many."""
+        return used_graphs(self._stream.sample(n_graphs), self._own)
+
+    def pieces(self, first: int) -> Iterator[SourcePiece]:
+        """Give the molecules from one on."""
+        from retgk.search.index import SourcePiece
+
+        for piece in self._stream.pieces(first):
+            ids = piece.numbers if self._ids == "numbers" else piece.names
+            yield SourcePiece(used_graphs(piece.graphs, self._own), ids, piece.stop)
+
+
+def _check_distinct(source: str, names: list[Any]) -> None:
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise InvalidInputError(
+                f"{source}: two graphs have the name {name!r:.80}",
+                Remedy("ids", "give them ids of their own"),
+            )
+        seen.add(name)
+
+
+# -------------------------------------------------------------------------------------------------
+# Models from files, and graphs for them: options that a model remembers, and those given.
+# -------------------------------------------------------------------------------------------------
+
+MaxSteps = Annotated[
+    int,
+    typer.Option("--max-steps", min=1, help="Most steps of walks that the model file may ask for."),
+]
+MODEL_REMEDIES = {
+    "model_bytes": "give a larger --max-bytes if you trust it",
+    "max_steps": "give a larger --max-steps if you trust it",
+    "model_file": "give a file as `retgk fit` wrote it",
+}
+
+# By kind of graphs and name of the option in the library: its field and its name here.
+_OPTIONS = {
+    "molecules": {
+        "attributes": ("atom_attribute", "--atom-attribute"),
+        "add_hydrogens": ("add_hydrogens", "--add-hydrogens or --no-hydrogens"),
+        "bond_orders": ("bond_orders", "--bond-orders or --no-bond-orders"),
+        "bond_types": ("bond_types", "--bond-types or --no-bond-types"),
+    },
+    "networkx": {
+        "label": ("label", "--label-name"),
+        "attributes": ("attribute", "--attribute-name"),
+        "categorical": ("categorical", "--categorical-name"),
+        "weight": ("weight", "--weight-name"),
+        "edge_label": ("edge_label", "--edge-label-name"),
+    },
+    "edges": {"weighted": ("weighted", "--weighted or --no-weights")},
+    "arrays": {"negative": ("negative", "--negative")},
+}
+_FORM = ("symmetrize", "delimiter", "missing", "variable")
+
+
+def load_predictor(path: Path, limits: tuple[int | None, int]) -> Any:
+    """Read a model that predicts; limits are its bytes and its steps of walks."""
+    from retgk.estimators.model_files import DEFAULT_MAX_BYTES, load_model
+
+    if not path.is_file():
+        raise InvalidInputError(f"there is no model file {path}; make it with `retgk fit`")
+    max_bytes, max_steps = limits
+    model = load_model(path, max_bytes=max_bytes or DEFAULT_MAX_BYTES, max_steps=max_steps)
+    if not hasattr(model, "predict"):
+        raise InvalidInputError(
+            f"{path} holds a {type(model).__name__}, which does not predict; make a model with "
+            "`retgk fit`"
+        )
+    return model
+
+
+def read_for_model(model: Any, source: str, reading: Reading, common: Common) -> GraphDataset:
+    """Read graphs as those of a model were."""
+    reading = as_fitted(reading, model.reading_, source)
+    reading = replace(reading, max_bytes=_limit_for_graphs(source, reading.max_bytes))
+    return read_collection(source, reading, common)
+
+
+def _limit_for_graphs(source: str, max_bytes: int | None) -> int | None:
+    """Give the limit that was meant for the model, unless graphs may have more by their size."""
+    from retgk._runtime.files import ParseBudget
+
+    if max_bytes is None:
+        return None
+    path = Path(source)
+    return max(max_bytes, ParseBudget(source, path.stat().st_size if path.is_file() else 0).allowed)
+
+
+def as_fitted(reading: Reading, fitted: FittedReading | None, source: str) -> Reading:
+    """
+    Give the options by which the graphs of a model were read, where the user gave none.
+
+    An option that says something else of what is read is an error; of the form in which graphs
+    come it is not.
+    """
+    if fitted is None:
+        return reading
+    changes: dict[str, Any] = {
+        "use_labels": reading.use_labels and fitted.labels,
+        "use_attributes": reading.use_attributes and fitted.attributes,
+        "use_edge_labels": reading.use_edge_labels and fitted.edge_labels,
+    }
+    named = reading.named_values() if fitted.kind == "networkx" else {}
+    for name, (field, option) in _OPTIONS.get(fitted.kind, {}).items():
+        given, known = named.get(name, getattr(reading, field)), fitted.options.get(name)
+        if not _agrees(given, known):
+            raise InvalidInputError(
+                f"{option} contradicts the model, whose graphs were read with {name}={known!r}; "
+                "leave it out, as the model knows how to read graphs"
+            )
+        is_one = name in ("label", "edge_label") and isinstance(known, str)
+        changes[field] = [known] if is_one else known
+    for name in _FORM:
+        changes[name] = getattr(reading, name) or fitted.form.get(name, getattr(reading, name))
+    changes["smiles_column"] = reading.smiles_column or _column_in(source, fitted)
+    return replace(reading, **changes)
+
+
+def _agrees(given: Any, known: Any) -> bool:
+    """Whether an option says what the model knows: categories need not be listed again."""
+    if isinstance(known, dict) and isinstance(given, list):
+        return given == list(known)
+    return given in (None, [], known)
+
+
+def _column_in(source: str, fitted: FittedReading) -> str | None:
+    """Column of SMILES that the model was fitted on, if a file has one of that name."""
+    from retgk.io.smiles_files import has_column
+
+    name, path = fitted.form.get("smiles_column"), Path(source)
+    return name if name is not None and path.is_file() and has_column(path, name) else None

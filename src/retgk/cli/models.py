@@ -1,0 +1,578 @@
+"""`retgk fit` and `retgk predict`: models in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from retgk._runtime.files import atomic_path
+from retgk.cli.command import Stopwatch, command, note, print_pairs, print_record, print_warning
+from retgk.cli.evaluate import new_model, scores
+from retgk.cli.inputs import (
+    MODEL_REMEDIES,
+    MaxSteps,
+    as_fitted,
+    column_values,
+    key_columns,
+    known_smiles,
+    load_predictor,
+    read_collection,
+    read_for_model,
+    required_targets,
+    texts_of_file,
+)
+from retgk.cli.options import (
+    DEFAULT_COMPONENTS,
+    Common,
+    Components,
+    FileRole,
+    Learning,
+    ModelFile,
+    Output,
+    Reading,
+    Source,
+    Walks,
+    model_files,
+)
+from retgk.cli.outputs import Table, check_new_file, check_output, report_output, write_table
+from retgk.errors import InvalidInputError
+from retgk.learning.metrics import (
+    check_metric_names,
+    chosen_parameters,
+    selecting_model,
+    selection_metric,
+)
+from retgk.learning.targets import is_regression
+
+if TYPE_CHECKING:
+    from retgk.array_types import Floats
+    from retgk.estimators.explanation import Explanation
+    from retgk.io.dataset import GraphDataset
+
+# retgk fit
+
+NewModel = Annotated[
+    Path,
+    FileRole.WRITTEN,
+    typer.Option("--output", "-o", metavar="FILE", help="Model file, such as model.retgk."),
+]
+
+
+@command(
+    examples=[
+        "retgk fit MUTAG -o mutag.retgk",
+        "retgk fit molecules.csv --target-column active --balanced -o active.retgk",
+        "retgk fit molecules.csv --target-column active --metric roc_auc -o active.retgk",
+        "retgk fit graphs/ --targets targets.txt --C 1 --C 100 -o model.retgk",
+    ]
+)
+def fit(
+    source: Source,
+    output: NewModel,
+    reading: Reading,
+    walks: Walks,
+    learning: Learning,
+    common: Common,
+    n_components: Components = DEFAULT_COMPONENTS,
+) -> None:
+    """
+    Train a classifier, or a regressor where targets are values, and write it to a file.
+
+    Its parameters are chosen by cross-validation among the candidates.
+    """
+    check_new_file(output)
+    check_metric_names(learning.metric)
+    if len(learning.metric or ()) > 1:
+        raise InvalidInputError(
+            "a model chooses by one metric; give one --metric, and see several with `retgk cv`"
+        )
+    from retgk.io.dataset import graph_numbers
+
+    watch = Stopwatch()
+    with watch.timing("read"):
+        collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
+        targets = required_targets(collection)
+        regression = is_regression(learning.task, targets)
+    with watch.timing("fit"):
+        model = new_model(learning, walks, n_components, regression)
+        model = selecting_model(model, learning.metric, targets)
+        model.fit(collection.graphs, targets)
+        # explanations name training graphs as the file does, of which some may be left out
+        model.support_ = graph_numbers(collection)[model.support_]
+    with watch.timing("write"):
+        from retgk.estimators.model_files import save_model
+
+        save_model(model, output)
+    n_bytes = output.stat().st_size
+    record = {
+        "output": str(output),
+        "bytes": n_bytes,
+        "model": type(model).__name__,
+        "graphs": len(collection),
+        "approximate": model.approximate_,
+        "chosen": chosen_parameters(model),
+        **_fit_score(model),
+        "seconds": watch.seconds,
+    }
+    if common.json:
+        print_record(record)
+    elif not common.quiet:
+        _print_fit(record)
+    _warn_of_size(output, n_bytes)
+
+
+def _fit_score(model: Any) -> dict[str, Any]:
+    """Metric by which a model has chosen, its mean over the folds, and its deviation."""
+    metric = selection_metric(model)
+    spread = model.cv_results_.get("std_test_score")
+    return {
+        "metric": metric.name,
+        "score": metric.sign * model.best_score_,
+        "score_std": None if spread is None else float(spread[model.best_index_]),
+    }
+
+
+def _print_fit(record: dict[str, Any]) -> None:
+    chosen = ", ".join(f"{name} = {value}" for name, value in record["chosen"].items())
+    std = record["score_std"]
+    spread = "" if std is None else f", deviation {std:.4f}"
+    print_pairs(
+        {
+            "model": f"{record['model']} of {record['graphs']:,} graphs, written to "
+            f"{record['output']}",
+            "chosen": chosen,
+            "score": f"{record['metric']} {record['score']:.4f} (mean over the folds that chose it"
+            f"{spread})",
+            "seconds": f"{sum(record['seconds'].values()):.1f}",
+        }
+    )
+
+
+def _warn_of_size(path: Path, n_bytes: int) -> None:
+    """Say, even where all else is quiet, that predict needs an option for this file."""
+    from retgk.estimators.model_files import DEFAULT_MAX_BYTES
+
+    if n_bytes > DEFAULT_MAX_BYTES:
+        print_warning(
+            f"{path} has {n_bytes} bytes: `retgk predict` reads it with --max-bytes {n_bytes} only"
+        )
+
+
+# retgk predict
+
+Probabilities = Annotated[
+    bool, typer.Option("--probabilities", help="Write the probability of every class too.")
+]
+
+
+@command(
+    examples=[
+        "retgk predict mutag.retgk new.smi",
+        "retgk predict mutag.retgk new.parquet --probabilities -o predictions.csv",
+    ],
+    remedies=MODEL_REMEDIES,
+)
+def predict(
+    model_file: ModelFile,
+    source: Source,
+    reading: Reading,
+    common: Common,
+    output: Output = "-",
+    probabilities: Probabilities = False,
+    max_steps: MaxSteps = 4096,
+) -> None:
+    """
+    Predict the targets of graphs with a model from a file.
+
+    Graphs are read as those of the model were: bond orders, names of labels and so on need not be
+    said again. One row per graph, with its number, its name and its own target where it has them;
+    the score is shown if all have targets.
+    """
+    check_output(output, has_matrix=False)
+    watch = Stopwatch()
+    with watch.timing("read"):
+        limits = (reading.max_bytes, max_steps)
+        model = load_predictor(model_file, limits)
+        if probabilities and not hasattr(model, "predict_proba"):
+            raise InvalidInputError(f"{model_file} predicts values, which have no probabilities")
+        collection = read_for_model(model, source, reading, common)
+    with watch.timing("predict"):
+        predictions = model.predict(collection.graphs)
+        columns = {"prediction": predictions}
+        if probabilities:
+            rows = model.predict_proba(collection.graphs)
+            names = [f"probability_{name}" for name in model.classes_]
+            columns.update(zip(names, rows.T, strict=True))
+    table = Table({**key_columns(collection), **columns})
+    with watch.timing("write"):
+        write_table(table, output, json=common.json)
+    facts = _prediction_scores(model, collection, predictions)
+    report_output(table, output, common, watch, graphs=len(collection), **facts)
+    if facts and not common.json:
+        note(common, ", ".join(f"{name} {value:.4f}" for name, value in facts.items()))
+
+
+def _prediction_scores(model: Any, collection: GraphDataset, predictions: Any) -> dict[str, float]:
+    """Scores if all graphs have targets of the kind that is predicted; none otherwise."""
+    targets = collection.targets
+    if targets is None or targets.ndim != 1 or collection.first_without_target() is not None:
+        return {}
+    if (targets.dtype.kind in "US") != (predictions.dtype.kind in "US"):
+        return {}
+    return scores(targets, predictions, regression=not hasattr(model, "classes_"))
+
+
+# -------------------------------------------------------------------------------------------------
+# `retgk explain`: what every node of a graph contributes to a prediction.
+# -------------------------------------------------------------------------------------------------
+
+PAGE = ".html"
+PageOrTable = Annotated[
+    str,
+    FileRole.WRITTEN,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="File to write, by its ending: .html is a page with drawings; .parquet, .csv, .npz or "
+        ".json a table with one row per node; - for standard output.",
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--class",
+        metavar="CLASS",
+        help="Explain the decision value of this class (of several outputs: the number of one); "
+        "by default that of the class that is predicted.",
+    ),
+]
+Limit = Annotated[
+    int, typer.Option("--limit", min=1, help="Most graphs on a page; tables have all.")
+]
+
+
+@command(
+    examples=[
+        "retgk explain mutag.retgk new.smi -o page.html",
+        "retgk explain mutag.retgk new.smi --class 1 -o shares.csv",
+    ],
+    remedies=MODEL_REMEDIES,
+)
+def explain(
+    model_file: ModelFile,
+    source: Source,
+    reading: Reading,
+    common: Common,
+    output: PageOrTable = "-",
+    target: Target = None,
+    limit: Limit = 50,
+    max_steps: MaxSteps = 4096,
+) -> None:
+    """
+    Say what every node of a graph contributes to what a model predicts.
+
+    Shares of nodes add up, with a baseline, to the decision value; they are in its units, not in
+    those of probabilities. A page shows graphs with their nodes coloured by shares (molecules as
+    structural formulas), the training graphs that pushed most, and the nearest of another class.
+    """
+    is_page = Path(output).suffix.lower() == PAGE
+    if is_page:
+        check_new_file(Path(output))
+    else:
+        _check_table(output)
+    watch = Stopwatch()
+    with watch.timing("read"):
+        model = load_predictor(model_file, (reading.max_bytes, max_steps))
+        wanted = _target_of(model, target)
+        collection = read_for_model(model, source, reading, common)
+    with watch.timing("explain"):
+        found = model.explain(collection.graphs, wanted)
+    if not is_page:
+        table = _node_table(collection, found)
+        with watch.timing("write"):
+            write_table(table, output, json=common.json)
+        report_output(table, output, common, watch, graphs=len(collection))
+        return
+    with watch.timing("write"):
+        known = known_smiles(source, collection, as_fitted(reading, model.reading_, source))
+        smiles: list[str | None] = [None] * len(collection) if known is None else [*known]
+        _write_page(Path(output), model, collection, found, smiles[:limit])
+    shown = min(limit, len(collection))
+    if common.json:
+        facts = {"output": output, "graphs": len(collection), "shown": shown}
+        print_record({**facts, "seconds": watch.seconds})
+    else:
+        note(common, f"wrote {output}: {shown:,} of {len(collection):,} graphs")
+
+
+def _check_table(output: str) -> None:
+    try:
+        check_output(output, has_matrix=False)
+    except InvalidInputError as error:
+        if "end the name in one of" not in error.problem:
+            raise
+        problem = error.problem.replace("one of ", f"one of {PAGE}, ")
+        raise InvalidInputError(problem, error.remedy) from error
+
+
+def _target_of(model: Any, text: str | None) -> Any:
+    """Give the class that is written as a text, or the number of an output."""
+    if text is None:
+        return None
+    names = model.classes_.tolist() if hasattr(model, "classes_") else None
+    names = list(range(len(model.intercept_))) if names is None else names
+    for name in names:
+        if str(name) == text:
+            return name
+    known = ", ".join(map(str, names[:10])) + ", .." * (len(names) > 10)
+    raise InvalidInputError(f"--class {text} is none of those of the model, which are {known}")
+
+
+def _node_table(collection: GraphDataset, found: Explanation) -> Table:
+    """One row per node: the graph, the node, its label and share, and what is explained."""
+    import numpy as np
+
+    graphs = collection.graphs
+    rows = np.repeat(np.arange(len(graphs)), graphs.node_counts)
+    keys = {name: column[rows] for name, column in key_columns(collection).items()}
+    keys["node"] = np.arange(graphs.n_nodes) - graphs.node_ptr[rows]
+    if graphs.has_labels:
+        names = np.array([str(name) for name in graphs.label_names], dtype=object)
+        keys["label"] = names[graphs.labels]
+    keys["share"] = found.shares
+    keys["explained"] = found.targets[rows]
+    if found.predictions.ndim == 1:
+        keys["prediction"] = found.predictions[rows]
+    keys["decision"], keys["baseline"] = found.decisions[rows], found.baseline[rows]
+    return Table(keys)
+
+
+def _write_page(
+    path: Path,
+    model: Any,
+    collection: GraphDataset,
+    found: Explanation,
+    smiles: list[str | None],
+) -> None:
+    from retgk.explorer.explanation_page import PageGraph, explanation_page
+
+    keys = key_columns(collection)
+    names = [f"graph {number}" for number in keys["graph"].tolist()]
+    if "name" in keys:
+        names = [f"{one}: {name}" for one, name in zip(names, keys["name"], strict=True)]
+    elif any(smiles):
+        names = [f"{one}: {text}" for one, text in zip(names, smiles, strict=False)]
+    shown = [PageGraph(names[i], collection.graphs[i : i + 1], own) for i, own in enumerate(smiles)]
+    missing = len(collection) - len(shown)
+    more = f" The first {len(shown):,} of {len(collection):,} graphs are shown." if missing else ""
+    text = explanation_page(
+        f"What decides about {collection.name}",
+        shown,
+        found,
+        _training_classes(model),
+        f"Explained by a {type(model).__name__} of retgk.{more}",
+    )
+    with atomic_path(path) as part:
+        part.write_text(text, "utf-8")
+
+
+def _training_classes(model: Any) -> dict[int, Any]:
+    """Classes of the support graphs by their numbers in the training set, if they are known."""
+    codes = getattr(model, "support_codes_", None)
+    if codes is None or codes.ndim > 1:
+        return {}
+    classes = model.classes_[codes].tolist()
+    return dict(zip(model.support_.tolist(), classes, strict=True))
+
+
+# -------------------------------------------------------------------------------------------------
+# `retgk explore`: one interactive page of a collection of graphs.
+# -------------------------------------------------------------------------------------------------
+
+PageFile = Annotated[
+    Path,
+    FileRole.WRITTEN,
+    typer.Option("--output", "-o", metavar="FILE", help="Page to write; its name ends in .html."),
+]
+OptionalModel = Annotated[
+    Path | None,
+    FileRole.READ,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="File that `retgk fit` wrote: show its predictions, and shares of nodes in them.",
+        autocompletion=model_files,
+    ),
+]
+Predicted = Annotated[
+    str | None,
+    FileRole.READ,
+    typer.Option(
+        "--predicted",
+        metavar="COLUMN|FILE",
+        help="Predictions made elsewhere, shown in place of the model's: a CSV that `retgk cv` or "
+        "`retgk predict` wrote, a text file of one line per graph, or a column of the table.",
+    ),
+]
+MoreColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="NAME",
+        help="CSV: a further column to show and to colour by; repeatable.",
+    ),
+]
+NameColumn = Annotated[
+    str | None,
+    typer.Option("--name-column", metavar="NAME", help="CSV: column of the names of graphs."),
+]
+PositionAttributes = Annotated[
+    str | None,
+    typer.Option(
+        "--position-attributes",
+        metavar="X,Y",
+        help="Numbers, from 0, of two attributes of nodes that are their places in drawings, with "
+        "y downwards; 2,1 for digits.",
+    ),
+]
+Title = Annotated[str | None, typer.Option("--title", help="What stands above the page.")]
+MapKind = Annotated[
+    Literal["auto", "tsne", "pca"],
+    typer.Option(
+        "--projection",
+        help="How graphs are placed: t-SNE keeps neighbours together, pca (kernel PCA) is quick.",
+    ),
+]
+MostNodes = Annotated[
+    int,
+    typer.Option(
+        "--max-drawn-nodes",
+        min=0,
+        help="Nodes of all drawings together; beyond that, a random sample is drawn.",
+    ),
+]
+Threads = Annotated[
+    int | None, typer.Option("--n-jobs", "-j", help="Threads; all cores by default.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
+
+
+@command(
+    examples=[
+        "retgk explore MUTAG -o mutag.html",
+        "retgk explore digits --position-attributes 2,1 -o digits.html",
+        "retgk explore new.csv --model model.retgk --target-column active -o collection.html",
+        "retgk cv MUTAG -o out.csv && retgk explore MUTAG --predicted out.csv -o mutag.html",
+    ],
+    remedies={
+        **MODEL_REMEDIES,
+        **{key: f"{{value}} with --{key}" for key in ("column", "name-column", "predicted")},
+    },
+)
+def explore(
+    source: Source,
+    reading: Reading,
+    common: Common,
+    output: PageFile,
+    model_file: OptionalModel = None,
+    predicted: Predicted = None,
+    column: MoreColumns = None,
+    name_column: NameColumn = None,
+    position_attributes: PositionAttributes = None,
+    title: Title = None,
+    projection: MapKind = "auto",
+    max_drawn_nodes: MostNodes = 500_000,
+    max_steps: MaxSteps = 4096,
+    n_jobs: Threads = None,
+    seed: Seed = 0,
+) -> None:
+    """
+    Write one page on which a collection can be looked at, in any browser, without a network.
+
+    A map of all graphs, drawings of each (structural formulas of molecules) with its nearest
+    graphs, two graphs side by side, and what a model says of them.
+    """
+    from retgk.explorer.page import explore as page_of
+
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise InvalidInputError(f"the page is written as HTML; end the name {output} in .html")
+    check_new_file(output)
+    watch = Stopwatch()
+    model = None
+    with watch.timing("read"):
+        if model_file is None:
+            collection = read_collection(source, reading, common, n_jobs=n_jobs)
+        else:
+            model = load_predictor(model_file, (reading.max_bytes, max_steps))
+            collection = read_for_model(model, source, reading, common)
+            reading = as_fitted(reading, model.reading_, source)
+        known = (source, collection, reading)
+        columns = {name: _typed(column_values(*known, name, "column")) for name in column or ()}
+        given = None if predicted is None else _predictions(*known, predicted)
+        names = column_values(*known, name_column, "name-column") if name_column else None
+        smiles = known_smiles(source, collection, reading)
+        positions = _positions(position_attributes, collection)
+    with watch.timing("explore"):
+        page = page_of(
+            collection,
+            model=model,
+            predicted=given,
+            names=names,
+            columns=columns,
+            smiles=smiles,
+            positions=positions,
+            title=title,
+            projection=projection,
+            max_drawn_nodes=max_drawn_nodes,
+            n_jobs=n_jobs,
+            random_state=seed,
+        )
+    with watch.timing("write"):
+        page.save(output)
+    facts = {"output": str(output), "graphs": page.n_graphs, "drawn": page.n_drawn}
+    if common.json:
+        n_bytes = output.stat().st_size
+        print_record({**facts, "bytes": n_bytes, "seconds": watch.seconds})
+    else:
+        size = output.stat().st_size / 1e6
+        drawn = "" if page.n_drawn == page.n_graphs else f", {page.n_drawn:,} of them drawn"
+        note(common, f"wrote {output}: {page.n_graphs:,} graphs{drawn}, {size:.1f} MB; open it in "
+             "a browser")  # fmt: skip
+
+
+def _typed(texts: list[str]) -> Any:
+    """Numbers where all texts are such, with gaps unless all are whole, else the texts."""
+    import numpy as np
+
+    from retgk.io.files import numbers_in
+
+    numbers = numbers_in(texts, gaps=True)
+    return np.array(texts, dtype=object) if numbers is None else numbers
+
+
+def _predictions(source: str, collection: GraphDataset, reading: Reading, given: str) -> Any:
+    """Predictions of all graphs: of a table as commands write them, of a list, or of a column."""
+    from retgk.io.tables import What, is_table
+
+    path, what = Path(given), What("prediction", "prediction")
+    if path.is_file() and is_table(path):
+        return _typed(texts_of_file(collection, path, what.heading, what, reading))
+    return _typed(column_values(source, collection, reading, given, "predicted"))
+
+
+def _positions(text: str | None, collection: GraphDataset) -> Floats | None:
+    """Places of nodes from two of their attributes."""
+    if text is None:
+        return None
+    graphs = collection.graphs
+    parts = [part.strip() for part in text.split(",")]
+    numbers = [int(part) if part.isdecimal() else -1 for part in parts]
+    if len(numbers) != 2 or not all(0 <= number < graphs.n_attributes for number in numbers):
+        raise InvalidInputError(
+            f"--position-attributes must be two numbers of attributes, such as 2,1; got {text!r}, "
+            f"and nodes of {collection.name} have {graphs.n_attributes} attributes"
+        )
+    return graphs.attributes[:, numbers]

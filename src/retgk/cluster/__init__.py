@@ -1,1 +1,0 @@
-"""Work on the machines of a dask cluster: files of graphs to vectors, and ways to connect."""

@@ -1,0 +1,601 @@
+"""The table of a comparison: a row for each method, the best first."""
+
+import csv
+import io
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from retgk._runtime.files import Record, atomic_path
+from retgk.array_types import Floats
+from retgk.comparison.runs import ComparisonPlan, Place
+from retgk.errors import InvalidInputError
+from retgk.explorer.explanation_page import html_page
+from retgk.learning.metrics import Metric
+from retgk.plot import MANY_COLOURS, axes_or_new, new_figure, save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# -------------------------------------------------------------------------------------------------
+# Whether two methods differ over the folds of repeated cross-validation.
+# -------------------------------------------------------------------------------------------------
+
+_ROUNDING = 1e-9  # of equal differences: 0.9 - 0.85 and 0.8 - 0.75 are not the same number
+
+
+class TTest(NamedTuple):
+    """Statistic, and the probability of one at least as far from zero if there is no difference."""
+
+    statistic: float
+    p_value: float
+
+
+def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> TTest:
+    r"""
+    Corrected resampled t-test (Nadeau and Bengio, 2003), two-sided.
+
+    .. math:: t = \frac{\bar d}{\sqrt{(1/J + n_{test} / n_{train})\, s^2}}
+
+    with :math:`s^2` the variance of the J differences, and J - 1 degrees of freedom. The training
+    parts of folds overlap, so that differences are not independent; the plain t-test, with 1/J
+    alone, takes chance for a difference far too often.
+
+    Parameters
+    ----------
+    differences : array-like, shape (J,)
+        Of the scores of two methods, one for each fold of each repetition.
+    n_train, n_test : float
+        Graphs that a fold trains on, and tests.
+
+    Returns
+    -------
+    TTest
+        Both NaN, as there is no estimate of the variance, with fewer than two differences, or with
+        some that are all the same and not zero: scores such as accuracy take few values, so that
+        two or three folds may well differ by the same. If all are zero, the p-value is 1.
+
+    Examples
+    --------
+    >>> test = corrected_t_test([0.02, 0.05, 0.01, 0.04], n_train=90, n_test=10)
+    >>> round(test.statistic, 3), round(test.p_value, 3)
+    (2.734, 0.072)
+    """
+    from scipy.stats import t as student
+
+    found = np.asarray(differences, np.float64)
+    if len(found) < 2:
+        return TTest(np.nan, np.nan)
+    mean, variance = float(found.mean()), float(found.var(ddof=1))
+    if np.ptp(found) <= _ROUNDING * np.abs(found).max():
+        return TTest(np.nan, np.nan) if mean else TTest(0.0, 1.0)
+    statistic = mean / np.sqrt((1 / len(found) + n_test / n_train) * variance)
+    return TTest(float(statistic), float(2 * student.sf(abs(statistic), len(found) - 1)))
+
+
+# -------------------------------------------------------------------------------------------------
+# Rows of a comparison, from the records of folds.
+# -------------------------------------------------------------------------------------------------
+
+DONE = "done"
+"""Status of a method that finished all folds."""
+
+
+@dataclass(frozen=True, repr=False)
+class ComparisonRows:
+    """What a comparison found, as plain values; `Comparison` describes them."""
+
+    name: str
+    rows: list[dict[str, Any]]
+    folds: list[dict[str, Any]]
+    metrics: tuple[Metric, ...]
+    facts: dict[str, Any]
+
+
+def method_rows(
+    plan: ComparisonPlan,
+    finished: Mapping[str, Mapping[Place, Record]],
+    failures: Mapping[str, Record | None],
+) -> list[dict[str, Any]]:
+    """
+    Rows of methods, the best first, and those that did not finish last.
+
+    Parameters
+    ----------
+    plan : ComparisonPlan
+        Graphs, targets and folds.
+    finished : mapping of str to mapping
+        For every method the records of its finished folds.
+    failures : mapping of str to Record or None
+        For every method what stopped it.
+    """
+    first = plan.metrics[0]
+    values = {
+        name: _fold_values(plan, records, first.name)
+        for name, records in finished.items()
+        if len(records) == len(plan.places)
+    }
+    means = {name: first.sign * _mean(own) for name, own in values.items()}
+    ranked = sorted(means, key=lambda name: (np.isnan(means[name]), -means[name]))
+    best = ranked[0] if ranked else None
+    rows = [
+        _row(plan, name, finished[name], None) | {"p_value": _p_value(plan, values, name, best)}
+        for name in ranked
+    ]
+    for name in finished:
+        if name not in means:
+            failure = failures[name]
+            status = failure["failure"] if failure is not None else "is not finished"
+            rows.append(_row(plan, name, finished[name], status) | {"p_value": None})
+    order = ["method", "status", "folds", *_metric_columns(plan), "p_value", "seconds", "peak_mb"]
+    return [{name: row[name] for name in order} for row in rows]
+
+
+def fold_rows(finished: Mapping[str, Mapping[Place, Record]]) -> list[dict[str, Any]]:
+    """Rows of the finished folds of all methods."""
+    return [_fold_row(name, record) for name in finished for record in finished[name].values()]
+
+
+def _metric_columns(plan: ComparisonPlan) -> list[str]:
+    return [f"{metric.name}{end}" for metric in plan.metrics for end in ("", "_std")]
+
+
+def _fold_values(plan: ComparisonPlan, records: Mapping[Place, Record], metric: str) -> Floats:
+    """Values of all folds in order; NaN where they are not defined."""
+    found = [records[place]["scores"][metric] for place in plan.places if place in records]
+    return np.array([np.nan if value is None else value for value in found], np.float64)
+
+
+def _mean(values: Floats) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else np.nan
+
+
+def _row(
+    plan: ComparisonPlan, name: str, records: Mapping[Place, Record], failure: str | None
+) -> dict[str, Any]:
+    """Row of a method; one that did not finish has no scores, as other folds may be harder."""
+    row: dict[str, Any] = {"method": name, "status": failure or DONE, "folds": len(records)}
+    for metric in plan.metrics:
+        values = _fold_values(plan, records, metric.name)
+        known = values[~np.isnan(values)]
+        is_shown = failure is None and len(known) > 0
+        row[metric.name] = float(known.mean()) if is_shown else None
+        row[f"{metric.name}_std"] = float(known.std()) if is_shown else None
+    own = list(records.values())
+    row["seconds"] = float(np.median([each["seconds"] for each in own])) if own else None
+    peaks = [each["peak_mb"] for each in own if each["peak_mb"] is not None]
+    row["peak_mb"] = max(peaks, default=None)
+    return row
+
+
+def _p_value(
+    plan: ComparisonPlan, values: Mapping[str, Floats], name: str, best: str | None
+) -> float | None:
+    """
+    Of the difference to the best method, over the folds in which both are defined.
+
+    None for the best itself, NaN where it cannot be estimated.
+    """
+    if name == best or best is None:
+        return None
+    differences = values[best] - values[name]
+    folds = [plan.fold(place) for place in plan.places]
+    n_train, n_test = (
+        float(np.mean([len(getattr(fold, part)) for fold in folds])) for part in ("train", "test")
+    )
+    return corrected_t_test(differences[~np.isnan(differences)], n_train, n_test).p_value
+
+
+def _fold_row(name: str, record: Record) -> dict[str, Any]:
+    kept = {each: record[each] for each in ("repetition", "fold")}
+    last = {each: record[each] for each in ("seconds", "peak_mb", "chosen")}
+    return {"method": name, **kept, **record["scores"], **last}
+
+
+# -------------------------------------------------------------------------------------------------
+# The figure of a comparison: quality against time.
+# -------------------------------------------------------------------------------------------------
+
+_MARKERS = "osD^vPX<>*"
+_SIZE = (6.4, 3.8)
+_LONGEST_LABEL = 24
+_LEAST_SECONDS = 1e-3  # a logarithm needs something to begin with
+
+
+def draw_times(table: ComparisonRows, ax: "Axes | None" = None) -> "Axes":
+    """
+    Draw the first metric of every finished method against the seconds of a fold.
+
+    Bars are deviations over folds.
+    """
+    ax = axes_or_new(ax, _SIZE)
+    metric = table.metrics[0]
+    factor = 100.0 if metric.is_share else 1.0
+    shown = [row for row in table.rows if row["status"] == DONE and row[metric.name] is not None]
+    for place, row in enumerate(shown):
+        ax.errorbar(
+            max(row["seconds"], _LEAST_SECONDS),
+            factor * row[metric.name],
+            yerr=factor * row[f"{metric.name}_std"],
+            marker=_MARKERS[place % len(_MARKERS)],
+            color=MANY_COLOURS[place % len(MANY_COLOURS)],
+            markersize=7,
+            linestyle="none",
+            elinewidth=1,
+            capsize=2,
+            label=_plain_label(row["method"]),
+        )
+    ax.set_xscale("log")
+    ax.set(
+        xlabel="seconds of a fold (median)",
+        ylabel=f"{metric.name}{' (%)' if metric.is_share else ''}",
+    )
+    ax.grid(alpha=0.3, linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    if shown:
+        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return ax
+
+
+def _plain_label(name: str) -> str:
+    """Name that matplotlib shows as it is, not as a formula; what is too long is cut."""
+    text = "".join(letter if letter.isprintable() else " " for letter in name)
+    text = text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 2]}.."
+    return " " + text.replace("$", r"\$")  # one that begins with an underscore is not shown at all
+
+
+def times_figure(table: ComparisonRows) -> Any:
+    """Figure apart from pyplot."""
+    figure, ax = new_figure(_SIZE)
+    draw_times(table, ax)
+    return figure
+
+
+# -------------------------------------------------------------------------------------------------
+# A comparison as text for the terminal, as LaTeX, and as a page; text of users is escaped.
+# -------------------------------------------------------------------------------------------------
+
+LEVEL = 0.05
+"""Of p, above which a method is not told from the best."""
+
+_BOLD = f"In bold: the best, and those that are not told from it (p above {LEVEL})."
+
+NOT_ESTIMABLE = "-"
+"""In place of a number that cannot be found; the best method, which is not tested, has none."""
+
+_STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1a1a1a; background: #fff; }
+h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin-top: 1.5rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; } caption { text-align: left; color: #555; }
+th, td { padding: .2rem .8rem .2rem 0; text-align: right; white-space: nowrap;
+  font-variant-numeric: tabular-nums; }
+th { border-bottom: 1px solid #888; } td { border-bottom: 1px solid #e5e5e5; }
+th:first-child, td:first-child { text-align: left; }
+.best { font-weight: 600; } .stopped { color: #a33; white-space: normal; text-align: left; }
+.note { color: #555; } figure { margin: 1rem 0; } img { max-width: 100%; height: auto; }
+figcaption { color: #555; }
+"""
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "±": r"$\pm$",
+}
+
+
+# Cells
+
+
+def header(table: ComparisonRows) -> list[str]:
+    """Names of the columns that people see."""
+    names = [metric.name + (" %" if metric.is_share else "") for metric in table.metrics]
+    return ["method", *names, "p", "s/fold", "peak MB"]
+
+
+def cells(row: dict[str, Any], metrics: Sequence[Metric]) -> list[str]:
+    """Texts of a row that people see; one that did not finish says why, after its name."""
+    measured = [_number(row["seconds"], _seconds), _number(row["peak_mb"], "{:.0f}".format)]
+    if row["status"] != DONE:
+        return [row["method"], row["status"], *[""] * (len(metrics) - 1), "", *measured]
+    scores = [_score(metric, row) for metric in metrics]
+    return [row["method"], *scores, _number(row["p_value"], _p), *measured]
+
+
+def _score(metric: Metric, row: dict[str, Any]) -> str:
+    if row[metric.name] is None:
+        return NOT_ESTIMABLE
+    return f"{metric.text(row[metric.name])} ± {metric.text(row[f'{metric.name}_std'])}"
+
+
+def _number(value: float | None, text: Callable[[float], str]) -> str:
+    return "" if value is None else text(value)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def _p(value: float) -> str:
+    if math.isnan(value):
+        return NOT_ESTIMABLE
+    return f"{value:.3f}" if value >= 0.001 else "<0.001"
+
+
+def caption(table: ComparisonRows) -> str:
+    """What the numbers are, in some sentences."""
+    facts = table.facts
+    repetitions = facts["repetitions"]
+    times = "" if repetitions == 1 else f", {repetitions} times"
+    first = table.metrics[0]
+    better = "lower" if first.sign < 0 else "higher"
+    return (
+        f"{facts['graphs']:,} graphs, {facts['folds'][0]} folds{times}, the same for all methods; "
+        "parameters are chosen on inner folds of the training graphs. Scores are means and "
+        f"deviations over all folds, ranked by {first.name} ({better} is better); p is that of "
+        f"the corrected resampled t-test (Nadeau and Bengio) against the first{_dash_note(table)}; "
+        "s/fold is the median time to train and predict, peak MB the largest memory of the process."
+    )
+
+
+def _dash_note(table: ComparisonRows) -> str:
+    """Why a p-value is a dash, if one is."""
+    p_values = [row["p_value"] for row in table.rows if row["p_value"] is not None]
+    if not any(map(math.isnan, p_values)):
+        return ""
+    return f" ({NOT_ESTIMABLE}: the differences do not vary, or are too few)"
+
+
+# Terminal
+
+
+def plain_text(table: ComparisonRows) -> str:
+    """Table in columns of plain text."""
+    rows = [cells(row, table.metrics) for row in table.rows]
+    done = [cell for cell, row in zip(rows, table.rows, strict=True) if row["status"] == DONE]
+    widths = [max(map(len, column)) for column in zip(header(table), *done, strict=True)]
+    widths[0] = max(len(row[0]) for row in [header(table), *rows])
+    lines = [_aligned(header(table), widths)]
+    for row, own in zip(table.rows, rows, strict=True):
+        is_done = row["status"] == DONE
+        # what stopped a method may be as long as it is
+        lines.append(_aligned(own, widths) if is_done else f"{own[0]:{widths[0]}}  {own[1]}")
+    return "\n".join([f"{table.name}: {table.facts['graphs']:,} graphs", *lines])
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = row
+    texts = [f"{text:>{width}}" for text, width in zip(others, widths[1:], strict=True)]
+    return "  ".join([f"{first:{widths[0]}}", *texts]).rstrip()
+
+
+# LaTeX
+
+
+def latex_table(table: ComparisonRows) -> str:
+    """Table with the package booktabs: the best in bold, those that are not told from it too."""
+    n_columns = len(header(table))
+    lines = [
+        f"% {_one_line(table.name)}. {caption(table)} {_BOLD}",
+        rf"\begin{{tabular}}{{l{'r' * (n_columns - 1)}}}",
+        r"\toprule",
+        " & ".join(map(_latex, header(table))) + r" \\",
+        r"\midrule",
+    ]
+    for row in table.rows:
+        texts = [_latex(text) for text in cells(row, table.metrics)]
+        if row["status"] != DONE:
+            width = len(table.metrics) + 1
+            texts = [texts[0], rf"\multicolumn{{{width}}}{{l}}{{{texts[1]}}}", *texts[-2:]]
+        elif _is_like_best(row):
+            texts[1] = rf"\textbf{{{texts[1]}}}"
+        lines.append(" & ".join(texts) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in _one_line(text))
+
+
+def _one_line(text: str) -> str:
+    """Text without control characters, which would end a comment or a row."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _is_like_best(row: dict[str, Any]) -> bool:
+    """Whether a method is the best one, or not told from it."""
+    return row["status"] == DONE and (row["p_value"] is None or row["p_value"] > LEVEL)
+
+
+# Pages
+
+
+def html_table(table: ComparisonRows) -> str:
+    """Table alone, as notebooks show it."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in header(table))
+    body = "".join(_html_row(row, table.metrics) for row in table.rows)
+    return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'
+
+
+def _html_row(row: dict[str, Any], metrics: Sequence[Metric]) -> str:
+    texts = [escape(_one_line(text)) for text in cells(row, metrics)]
+    if row["status"] != DONE:
+        width = len(metrics) + 1
+        rest = "".join(f"<td>{text}</td>" for text in texts[-2:])
+        return (
+            f'<tr><td>{texts[0]}</td><td class="stopped" colspan="{width}">{texts[1]}</td>'
+            f"{rest}</tr>"
+        )
+    kind = ' class="best"' if _is_like_best(row) else ""
+    first, score, *others = texts
+    rest = "".join(f"<td>{text}</td>" for text in others)
+    return f"<tr><td>{first}</td><td{kind}>{score}</td>{rest}</tr>"
+
+
+def html_text(table: ComparisonRows) -> str:
+    """Page with the table, the figure, and what every fold gave."""
+    figure = times_figure(table)
+    shown = f"{table.metrics[0].name} against the median time of a fold"
+    picture = save_figure("comparison", shown, figure).html()
+    parts = [
+        html_table(table),
+        f'<p class="note">{escape(caption(table))} {_BOLD}</p>',
+        "<h2>Time and quality</h2>",
+        picture,
+        "<h2>Every fold</h2>",
+        _fold_details(table),
+    ]
+    return html_page(f"Comparison of methods on {_one_line(table.name)}", _STYLE, parts)
+
+
+def _fold_details(table: ComparisonRows) -> str:
+    """Folds of every method, which open at a click."""
+    return "".join(
+        f"<details><summary>{escape(_one_line(row['method']))}</summary>"
+        f"{_fold_table(table, row['method'])}</details>"
+        for row in table.rows
+    )
+
+
+def _fold_table(table: ComparisonRows, method: str) -> str:
+    names = [metric.name for metric in table.metrics]
+    head = "".join(f"<th>{escape(n)}</th>" for n in ("fold", *names, "s", "chosen"))
+    body = []
+    for fold in table.folds:
+        if fold["method"] == method:
+            chosen = ", ".join(f"{name}={value}" for name, value in fold["chosen"].items())
+            place = f"{fold['repetition']}.{fold['fold']}"
+            values = [
+                NOT_ESTIMABLE if fold[name] is None else f"{fold[name]:.4f}" for name in names
+            ]
+            texts = [place, *values, f"{fold['seconds']:.3g}", _one_line(chosen)]
+            body.append("".join(f"<td>{escape(text)}</td>" for text in texts))
+    rows = "".join(f"<tr>{row}</tr>" for row in body)
+    return f'<div class="scroll"><table><tr>{head}</tr>{rows}</table></div>'
+
+
+_NOT_A_TEXT = (".png", ".svg", ".pdf")
+_ENDINGS = (".csv", ".tex", ".html", *_NOT_A_TEXT)
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(ComparisonRows):
+    """
+    What a comparison of methods found.
+
+    Attributes
+    ----------
+    name : str
+        Of the collection.
+    rows : list of dict
+        One for each method, the best first, those that did not finish last: "method", "status"
+        ("done", or what stopped it), "folds" (how many are done), for each metric its mean under
+        its name and its deviation over folds under "NAME_std", "p_value" (corrected resampled
+        t-test against the best one, None for that itself, NaN where differences do not vary or
+        are too few; that is a dash in tables), "seconds" (median of a fold, training and
+        predicting), and "peak_mb" (largest memory of its process, None on systems that do not
+        tell it).
+    folds : list of dict
+        Every finished fold of every method: "method", "repetition", "fold", all metrics,
+        "seconds", "peak_mb", and "chosen", the parameters that it chose.
+    metrics : tuple of Metric
+        What is shown; methods are ranked by the first.
+    facts : dict
+        "graphs", "task", "repetitions", "folds" (in each of them), "seed" and more.
+
+    Examples
+    --------
+    >>> from retgk import compare, make_graph_classification
+    >>> data = make_graph_classification(n_graphs=30, random_state=0)
+    >>> table = compare(data, methods=["majority"], folds=3)
+    >>> table.to_csv().splitlines()[0][:29]
+    'method,status,folds,accuracy,'
+    """
+
+    def __repr__(self) -> str:
+        return plain_text(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(self)
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Rows as CSV, in full precision; also written to a file if one is given."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(self.rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return _written(text.getvalue(), path)
+
+    def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Table for LaTeX with the package booktabs; also written to a file if one is given."""
+        return _written(latex_table(self), path)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """One page that needs nothing else; also written to a file if one is given."""
+        return _written(html_text(self), path)
+
+    def to_pandas(self) -> Any:
+        """Rows as a DataFrame of pandas, which has to be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the first metric against seconds; returns the axes."""
+        return draw_times(self, ax)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file in the form that its name ends in: .csv, .tex, .html, or a picture."""
+        ending = checked_ending(path)
+        if ending in _NOT_A_TEXT:
+            with atomic_path(Path(path)) as part:
+                times_figure(self).savefig(part, format=ending[1:], dpi=150)
+        else:
+            {".csv": self.to_csv, ".tex": self.to_latex, ".html": self.to_html}[ending](path)
+
+
+def checked_ending(path: str | os.PathLike[str]) -> str:
+    """Ending of a name that says what to write, or an error."""
+    ending = Path(path).suffix.lower()
+    if ending not in _ENDINGS:
+        raise InvalidInputError(
+            f"cannot tell from {str(path)!r} what to write; end the name in one of "
+            f"{', '.join(_ENDINGS)}"
+        )
+    return ending
+
+
+def _written(text: str, path: str | os.PathLike[str] | None) -> str:
+    if path is not None:
+        with atomic_path(Path(path)) as part:
+            part.write_text(text, encoding="utf-8")
+    return text
+
+
+def comparison_of(
+    plan: ComparisonPlan,
+    finished: Mapping[str, Mapping[Place, Record]],
+    failures: Mapping[str, Record | None],
+) -> Comparison:
+    """Table of what methods have done, and of what stopped them."""
+    rows = method_rows(plan, finished, failures)
+    return Comparison(plan.name, rows, fold_rows(finished), plan.metrics, plan.as_record())

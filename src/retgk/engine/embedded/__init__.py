@@ -1,1 +1,0 @@
-"""Explicit vectors for graphs: the approximate embeddings of RetGK_II."""

@@ -1,1 +1,0 @@
-"""RetGK_I: inner products of all pairs of nodes, within a promised error."""

@@ -1,0 +1,346 @@
+"""Node labels: arbitrary hashable values on the outside, small integers inside."""
+
+import cmath
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from retgk.array_types import Codes, Floats, Ints
+from retgk.errors import InvalidInputError, Remedy
+
+_SMALL_RANGE = 1 << 16
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+def encode_labels(labels: Any) -> tuple[Codes, tuple[Hashable, ...]]:
+    """
+    Map labels to integers and keep their vocabulary.
+
+    Names are in sorted order, so that the codes do not depend on the order of the graphs;
+    in order of appearance where they cannot be sorted (1 and "a", frozensets). They are plain
+    values, as of `plain_label`.
+
+    Examples
+    --------
+    >>> encode_labels(["N", "C", "C"])
+    (array([1, 0, 0], dtype=int32), ('C', 'N'))
+    """
+    if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "biuf":
+        return _encode_numbers(labels)
+    return _encode_hashables(labels)
+
+
+def _encode_numbers(labels: NDArray[Any]) -> tuple[Codes, tuple[Hashable, ...]]:
+    if labels.dtype.kind != "f" and labels.size:
+        low, high = int(labels.min()), int(labels.max())
+        if high - low <= max(len(labels), _SMALL_RANGE):
+            return _encode_small_integers(labels, low, high)
+    names, codes = np.unique(labels, return_inverse=True)
+    return codes.astype(np.int32), tuple(map(plain_label, names.tolist()))
+
+
+def _encode_small_integers(
+    labels: NDArray[Any], low: int, high: int
+) -> tuple[Codes, tuple[Hashable, ...]]:
+    """Encode by a table over the range, which needs no sorting."""
+    # Unsigned labels may lie beyond int64, differences of signed ones beyond their own type.
+    wide = labels.astype(np.uint64 if labels.dtype.kind == "u" else np.int64)
+    shifted = (wide - wide.dtype.type(low) if low else wide).astype(np.int64, copy=False)
+    present = np.zeros(high - low + 1, bool)
+    present[shifted] = True
+    table = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    names = [low + step for step in np.flatnonzero(present).tolist()]
+    return table[shifted], tuple(map(bool, names) if labels.dtype.kind == "b" else names)
+
+
+def _encode_hashables(labels: Iterable[Hashable]) -> tuple[Codes, tuple[Hashable, ...]]:
+    values = list(labels)
+    try:
+        plain = _plain_of_each(values)
+    except TypeError as error:
+        raise InvalidInputError(f"labels must be hashable, one per node: {error}") from error
+    names = list(dict.fromkeys(plain.values()))
+    place = {name: code for code, name in enumerate(names)}
+    position = {label: place[name] for label, name in plain.items()}
+    codes = np.fromiter(map(position.__getitem__, values), np.int32, len(values))
+    ordered = _sorted_names(names)
+    return recode(codes, names, ordered), ordered
+
+
+def _plain_of_each(values: list[Hashable]) -> dict[Hashable, Hashable]:
+    try:
+        return {label: plain_label(label) for label in dict.fromkeys(values)}
+    except TypeError:  # `Decimal(1) == np.int64(1)` raises; plain values can be compared
+        values[:] = map(plain_label, values)
+        return {label: label for label in dict.fromkeys(values)}
+
+
+def plain_label(label: Any) -> Any:
+    """
+    Give the plain Python value of a label, within tuples and frozensets too.
+
+    Scalars of NumPy, members of StrEnum and IntEnum, named tuples and other subclasses of plain
+    types become what they are equal to, so that no file and no key of a label tells them apart.
+
+    Examples
+    --------
+    >>> plain_label((np.int64(1), (np.str_("C"), np.float32(0.5))))
+    (1, ('C', 0.5))
+    """
+    if type(label) in _PLAIN:
+        return label
+    if isinstance(label, np.generic):
+        value = label.item()
+        return _of_long(value) if isinstance(value, np.generic) else plain_label(value)
+    for kind, plain in _VALUE_OF:
+        if isinstance(label, kind):
+            return plain(label)
+    return label
+
+
+def _of_long(label: Any) -> Any:
+    """Value of a long double, the one number of NumPy that Python has no type for."""
+    if isinstance(label, np.complexfloating):
+        return complex(label)
+    is_float = float(label) == label or np.isnan(label)
+    return float(label) if is_float else Fraction(*label.as_integer_ratio())
+
+
+_VALUE_OF: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (tuple, lambda label: tuple(map(plain_label, label))),
+    (frozenset, lambda label: frozenset(map(plain_label, label))),
+    (str, str.__str__),
+    (bytes, bytes),
+    (int, int.__int__),
+    (float, float.__float__),
+)
+
+
+def _sorted_names(names: list[Hashable]) -> tuple[Hashable, ...]:
+    """Sort names if all of them can be compared; otherwise keep their order."""
+    values: list[Any] = list(names)
+    try:
+        values.sort()
+        is_total = all(a < b for a, b in pairwise(values))  # frozensets compare, but partially
+    except TypeError:
+        return tuple(names)
+    return tuple(values if is_total else names)
+
+
+def recode(codes: Codes, names: Sequence[Hashable], new_names: Sequence[Hashable]) -> Codes:
+    """Express label codes in another vocabulary; labels that it lacks become -1."""
+    position = {name: code for code, name in enumerate(new_names)}
+    table = [position.get(name, -1) for name in names]
+    return np.array([*table, -1], dtype=np.int32)[codes]  # the last is for codes of -1
+
+
+def union_of_names(vocabularies: Iterable[Sequence[Hashable]]) -> tuple[Hashable, ...]:
+    """Join vocabularies: every name once, in sorted order where the names can be compared."""
+    names = list(dict.fromkeys(name for names in vocabularies for name in names))
+    return _sorted_names(names)
+
+
+# -------------------------------------------------------------------------------------------------
+# Runs of a flat array that are given by their offsets, as the nodes of graphs are.
+# -------------------------------------------------------------------------------------------------
+
+BLOCK_ENTRIES = 1 << 18
+"""Entries that are worked on at a time: enough that the overhead of a block does not count."""
+
+
+def offsets(counts: ArrayLike) -> Ints:
+    """
+    Give the first position of every run, and the sum of all lengths.
+
+    Examples
+    --------
+    >>> offsets([3, 2])
+    array([0, 3, 5])
+    """
+    lengths = np.asarray(counts)
+    ptr = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=ptr[1:])
+    return ptr
+
+
+def compact(values: Ints) -> NDArray[Any]:
+    """Give the same numbers, none of them negative, in 32 bits if they fit."""
+    return values.astype(np.int32) if values.max(initial=0) <= np.iinfo(np.int32).max else values
+
+
+def graph_of(node_ptr: Ints, node: int) -> int:
+    """Find the graph that a node, numbered over the batch, belongs to."""
+    return int(np.searchsorted(node_ptr, node, side="right")) - 1
+
+
+def first_of_run(ptr: Ints) -> Ints:
+    """Give, for every position, the first position of its run."""
+    return np.repeat(ptr[:-1], np.diff(ptr))
+
+
+def chunks(
+    ptr: Ints, max_entries: int | None, max_runs: int | None = None, *others: tuple[Ints, int]
+) -> Iterator[tuple[int, int]]:
+    """
+    Cut runs into chunks of consecutive whole runs with so many entries at most.
+
+    A run that is larger than that is a chunk on its own. Further limits, such as that of the
+    edges beside that of the nodes, are given as pairs of offsets and most entries.
+
+    Parameters
+    ----------
+    ptr : ndarray of int64, shape (n_runs + 1,)
+        Offsets of the runs.
+    max_entries : int or None
+        Most entries in a chunk of several runs; None for any number.
+    max_runs : int, optional
+        Most runs in a chunk.
+    *others : tuple of (ndarray, int)
+        Other offsets of the same runs, with their own most entries.
+
+    Yields
+    ------
+    first, last : int
+        The chunk holds the runs `first` to ``last - 1``, at least one.
+
+    Examples
+    --------
+    >>> list(chunks(offsets([2, 2, 9, 1]), 4))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    limits = others if max_entries is None else ((ptr, max_entries), *others)
+    first, n_runs = 0, len(ptr) - 1
+    while first < n_runs:
+        last = n_runs if max_runs is None else min(first + max_runs, n_runs)
+        for own, most in limits:
+            last = min(last, int(np.searchsorted(own, own[first] + most, side="right")) - 1)
+        last = max(last, first + 1)
+        yield first, last
+        first = last
+
+
+def gather_runs(values: NDArray[Any], starts: Ints, counts: Ints) -> NDArray[Any]:
+    """Concatenate runs of an array: ``values[start:start + count]`` for every run."""
+    ptr = offsets(counts)
+    gathered = np.empty((int(ptr[-1]), *values.shape[1:]), values.dtype)
+    for first, last in chunks(ptr, BLOCK_ENTRIES):
+        positions = np.repeat(starts[first:last] - ptr[first:last], counts[first:last])
+        positions += np.arange(ptr[first], ptr[last])
+        # "clip" writes straight into the result; the default mode would buffer it
+        np.take(values, positions, axis=0, out=gathered[ptr[first] : ptr[last]], mode="clip")
+    return gathered
+
+
+# -------------------------------------------------------------------------------------------------
+# Labels and attributes that some nodes lack: errors, unless the caller says what to do.
+# -------------------------------------------------------------------------------------------------
+
+Missing = Literal["error", "label", "nan", "keep"]
+"""What becomes of missing values: see `from_networkx`."""
+
+KEPT_LABELS: tuple[Missing, ...] = ("label", "keep")
+KEPT_NUMBERS: tuple[Missing, ...] = ("nan", "keep")
+
+NO_VALUE = {True: "which stands for none", False: "of which a part stands for none"}
+"""What is wrong with a label, by whether all of it is missing."""
+
+_NOT_AVAILABLE = ("NAType", "NaTType", "MaskedConstant")  # of pandas and NumPy
+
+
+def check_missing(missing: Any) -> None:
+    """Raise unless this is a choice for missing values."""
+    if missing not in get_args(Missing):
+        raise InvalidInputError(
+            f"missing must be one of {', '.join(map(repr, get_args(Missing)))}, got {missing!r}"
+        )
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, or NA of pandas."""
+    if value is None or type(value).__name__ in _NOT_AVAILABLE:
+        return True
+    return isinstance(value, float | complex | Decimal) and cmath.isnan(value)
+
+
+def lacks_part(label: Any) -> bool:
+    """Whether a label is missing, or a part of a tuple or frozenset is NaN or NA."""
+    if isinstance(label, tuple | frozenset):
+        return any(part is not None and lacks_part(part) for part in label)
+    return is_missing(label)
+
+
+def check_not_masked(values: Any, name: str) -> None:
+    """Raise for masked arrays: NumPy would drop the mask without a word."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidInputError(
+            f"{name} are a masked array; fill the gaps with .filled(value), or drop the graphs "
+            "that have some together with their targets"
+        )
+
+
+def check_no_missing_label(codes: Codes, names: Sequence[Hashable], node_ptr: Ints) -> None:
+    """Raise where a node has None or NaN for its label."""
+    for code, name in enumerate(names):
+        if lacks_part(name):
+            node = int(np.argmax(codes == code))
+            graph = graph_of(node_ptr, node)
+            where = f"graph {graph}: node {node - node_ptr[graph]}"
+            raise InvalidInputError(
+                f"{where} has the label {name}, {NO_VALUE[is_missing(name)]}",
+                Remedy(
+                    "missing_label",
+                    "give all nodes labels, or make a label of its own of missing ones with "
+                    'missing="label"',
+                ),
+            )
+
+
+def with_one_missing_label(
+    codes: Codes, names: tuple[Hashable, ...]
+) -> tuple[Codes, tuple[Hashable, ...]]:
+    """Name all missing labels, and missing parts of labels, None, be they None or NaN."""
+    if not any(map(lacks_part, names)):
+        return codes, names
+    filled = [_with_none(name) for name in names]
+    known = [name for name in dict.fromkeys(filled) if name is not None]
+    ordered = (*known, None) if None in filled else tuple(known)
+    place = {name: code for code, name in enumerate(ordered)}
+    return np.array([place[name] for name in filled], np.int32)[codes], ordered
+
+
+def _with_none(label: Any) -> Any:
+    """Put None for whatever is missing in a label."""
+    if isinstance(label, tuple | frozenset):
+        return type(label)(map(_with_none, label))
+    return None if is_missing(label) else label
+
+
+def check_numbers(values: Floats, node_ptr: Ints, missing: Missing = "error") -> None:
+    """Raise where an attribute is infinite, or NaN unless that is to be kept."""
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    bad = np.isinf(values) if missing in KEPT_NUMBERS else ~finite
+    if not bad.any():
+        return
+    node, column = (int(position[0]) for position in np.nonzero(bad))
+    graph = graph_of(node_ptr, node)
+    where = f"graph {graph}: attribute {column} of node {node - node_ptr[graph]}"
+    if np.isinf(values[node, column]):
+        raise InvalidInputError(
+            f"{where} is {values[node, column]}; fill it in or drop the graph together with its "
+            "target"
+        )
+    raise InvalidInputError(
+        f"{where} is nan",
+        Remedy(
+            "missing_attribute",
+            "fill it in or drop the graph together with its target; or convert with missing="
+            '"nan", and fit with impute_attributes="mean" or "median"',
+        ),
+    )

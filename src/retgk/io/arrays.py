@@ -1,0 +1,489 @@
+"""Graphs as matrices and as arrays of edges."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse, sparray, spmatrix
+
+from retgk.array_types import Floats, Ints
+from retgk.errors import InputWarning, InvalidInputError, warn_user
+from retgk.graphs.batch import GraphBatch, integers
+from retgk.graphs.edges import Symmetrize
+from retgk.graphs.flat import Missing, check_not_masked, offsets
+from retgk.io.columns import (
+    LocalEdges,
+    batch_from_local_edges,
+    checked_edge_weights,
+    checked_edges,
+    join_labels,
+    list_per_graph,
+    stack_attributes,
+)
+from retgk.io.kinds import list_graphs, remembers
+
+# -------------------------------------------------------------------------------------------------
+# Negative weights, such as those of correlations: what becomes of them, before graphs are made.
+# -------------------------------------------------------------------------------------------------
+
+Negative = Literal["error", "absolute", "positive", "split"]
+"""What becomes of negative weights: an error, their absolute values, no edges, a second part."""
+
+SIGNS = ("+", "-")
+
+_ROUNDING = 1e-9
+
+
+class SignedRows(NamedTuple):
+    """Rows of matrices one after the other: nodes per graph, entries per row, columns, weights."""
+
+    sizes: Ints
+    degrees: Ints
+    columns: NDArray[Any]
+    weights: Floats
+
+
+def check_negative(negative: object) -> None:
+    """Raise for a choice that there is not."""
+    if negative not in get_args(Negative):
+        raise InvalidInputError(
+            f"negative must be one of {', '.join(get_args(Negative))}, got {negative!r}"
+        )
+
+
+def warn_of_unit_diagonals(rows: SignedRows) -> None:
+    """
+    Warn where matrices look like correlations with their ones left on the diagonal.
+
+    These would be self-loops as strong as the strongest edge, which hide what the others say.
+    """
+    if len(rows.weights) == 0 or np.abs(rows.weights).max() > 1 + _ROUNDING:
+        return
+    within = np.concatenate([np.arange(size) for size in rows.sizes])
+    is_own = np.repeat(within, rows.degrees) == rows.columns
+    own, others = rows.weights[is_own], rows.weights[~is_own]
+    is_unit = len(own) == len(within) and (np.abs(own - 1) <= _ROUNDING).all()
+    if is_unit and (np.abs(others) < 1 - _ROUNDING).any():
+        warn_user(
+            InputWarning(
+                "all matrices have ones on the diagonal, as correlations do: they are self-loops, "
+                "stronger than any edge. Set the diagonal to zero (np.fill_diagonal(matrix, 0)) "
+                "unless they mean something"
+            )
+        )
+
+
+def unsigned_weights(weights: Any, negative: Negative) -> Any:
+    """Weights by a choice that changes weights alone; zeros are no edges."""
+    if negative == "absolute":
+        return np.abs(weights)
+    if negative == "positive":
+        return np.where((weights < 0) & (weights > -np.inf), 0.0, weights)
+    return weights
+
+
+def unsigned_rows(rows: SignedRows, negative: Negative) -> SignedRows:
+    """Rows by a choice; "split" has all nodes twice, and negative edges on the second ones."""
+    if negative != "split":
+        return rows._replace(weights=unsigned_weights(rows.weights, negative))
+    first = np.repeat(offsets(rows.sizes)[:-1], rows.sizes)  # node of the graph of every node
+    size = np.repeat(rows.sizes, rows.sizes)
+    node = np.repeat(np.arange(len(first)), rows.degrees)
+    shift = np.where(rows.weights < 0, size[node], 0)
+    new_rows = node + first[node] + shift  # graphs before have as many nodes again
+    order = np.argsort(new_rows, kind="stable")
+    return SignedRows(
+        2 * rows.sizes,
+        np.bincount(new_rows, minlength=2 * len(first)),
+        (rows.columns + shift)[order],
+        np.abs(rows.weights)[order],
+    )
+
+
+def unsigned_edges(
+    sizes: list[int], graphs: list[LocalEdges], negative: Negative
+) -> tuple[list[int], list[LocalEdges]]:
+    """Edges of every graph by a choice, with the number of its nodes."""
+    if negative == "error":
+        return sizes, graphs
+    if negative != "split":
+        return sizes, [
+            graph
+            if graph.weights is None
+            else graph._replace(weights=unsigned_weights(graph.weights, negative))
+            for graph in graphs
+        ]
+    found = []
+    for size, graph in zip(sizes, graphs, strict=True):
+        weights = np.ones(len(graph.edges)) if graph.weights is None else graph.weights
+        edges = graph.edges.astype(np.int64) + np.where(weights < 0, size, 0)[:, None]
+        found.append(LocalEdges(edges, np.abs(weights), graph.labels))
+    return [2 * size for size in sizes], found
+
+
+def signed_labels(labels: Any, sizes: list[int]) -> list[Any]:
+    """Labels of the nodes of both parts: the sign, with the label of the node where it has one."""
+    found: list[Any] = []
+    first = 0
+    for size in sizes:
+        for sign in SIGNS:
+            own = None if labels is None else labels[first : first + size]
+            found += [sign] * size if own is None else [(label, sign) for label in own]
+        first += size
+    return found
+
+
+def doubled_attributes(attributes: Any, sizes: list[int]) -> Any:
+    """Attributes of the nodes of both parts, which are the same."""
+    if attributes is None:
+        return None
+    ptr = offsets(sizes)
+    nodes = [np.tile(np.arange(*ends), 2) for ends in pairwise(ptr)]
+    return attributes[np.concatenate(nodes)]
+
+
+Sparse = sparray | spmatrix
+PerGraph = Iterable[Any] | NDArray[Any]
+"""For every graph, what belongs to its nodes or edges; that of a single graph may stand alone."""
+
+_NUMBERS = "biuf"
+STACK_ENTRIES = 1 << 24
+
+
+@remembers("arrays")
+def from_scipy(
+    matrices: Sparse | Iterable[Sparse],
+    *,
+    labels: PerGraph | None = None,
+    attributes: PerGraph | None = None,
+    negative: Negative = "error",
+    symmetrize: Symmetrize = False,
+    missing: Missing = "error",
+) -> GraphBatch:
+    """
+    Convert sparse adjacency matrices.
+
+    Parameters
+    ----------
+    matrices : sparse matrix or array, or iterable of them
+        Square adjacency matrices in any format of scipy.sparse; values are the weights. Entries
+        that are listed several times, parallel edges, add up, in float64 whatever their type.
+    labels : sequence, optional
+        For every graph, the labels of its nodes (for a single matrix, its labels).
+    attributes : sequence, optional
+        For every graph, an array of shape (n_nodes, n_attributes) (for a single matrix,
+        that array).
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        What becomes of negative weights, such as correlations: an error; their absolute values; no
+        edges; or "split": a graph becomes the union of its positive and its negative part, each
+        with all nodes, which have the labels "+" and "-" (with their own label, a pair), so that
+        kernels compare positive parts with positive and negative with negative ones. It is
+        applied before `symmetrize`.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether to make directed input undirected: an edge gets the larger of the weights of its
+        two directions, their mean (none is 0) or their sum; True is "max". Otherwise directed
+        input is an error.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of missing labels and attributes, as in `from_networkx`.
+
+    Returns
+    -------
+    GraphBatch
+        The graphs, in order.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from_scipy(csr_array([[0, 2], [2, 0]]), labels=["C", "O"])
+    GraphBatch(1 graph, 2 nodes, 1 weighted edge, 2 labels)
+    """
+    check_negative(negative)
+    found = list_graphs(matrices, issparse, "scipy.sparse matrices")
+    for position, matrix in enumerate(found):
+        _check_matrix(position, matrix.shape, matrix.dtype)
+    parts = [_summed_rows(matrix) for matrix in found]
+    rows = SignedRows(
+        np.array([part.shape[0] for part in parts]),
+        np.concatenate([np.diff(part.indptr) for part in parts]),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([part.data for part in parts]),
+    )
+    single = issparse(matrices)
+    values = (_one_each(labels, single), _one_each(attributes, single))
+    return _batch_of_rows(rows, values, negative, symmetrize, missing)
+
+
+@remembers("arrays")
+def from_numpy(
+    matrices: NDArray[Any] | Iterable[ArrayLike],
+    *,
+    labels: PerGraph | None = None,
+    attributes: PerGraph | None = None,
+    negative: Negative = "error",
+    symmetrize: Symmetrize = False,
+    missing: Missing = "error",
+) -> GraphBatch:
+    """
+    Convert dense adjacency matrices.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (n, n) or (n_graphs, n, n), or iterable of (n, n) arrays
+        Adjacency matrices; values other than zero are the weights.
+    labels : sequence, optional
+        For every graph, the labels of its nodes (for a single matrix, its labels).
+    attributes : sequence, optional
+        For every graph, an array of shape (n_nodes, n_attributes) (for a single matrix,
+        that array).
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        What becomes of negative weights, such as correlations: as in
+        `from_scipy`.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether to make directed input undirected: an edge gets the larger of the weights of its
+        two directions, their mean (none is 0) or their sum; True is "max". Otherwise directed
+        input is an error.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of missing labels and attributes, as in `from_networkx`.
+
+    Returns
+    -------
+    GraphBatch
+        The graphs, in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from_numpy(np.ones((4, 3, 3)) - np.eye(3))
+    GraphBatch(4 graphs, 12 nodes, 12 edges)
+    """
+    check_negative(negative)
+    single = isinstance(matrices, np.ndarray) and matrices.ndim == 2
+    parts = _dense_parts([matrices] if single else matrices)
+    entries = [_dense_entries(part) for part in parts]
+    rows = SignedRows(
+        np.array([size for *_, part_sizes in entries for size in part_sizes]),
+        np.concatenate([degrees for degrees, _, _, _ in entries]),
+        np.concatenate([columns for _, columns, _, _ in entries]),
+        np.concatenate([weights for _, _, weights, _ in entries]),
+    )
+    values = (_one_each(labels, single), _one_each(attributes, single))
+    return _batch_of_rows(rows, values, negative, symmetrize, missing)
+
+
+def _batch_of_rows(
+    rows: SignedRows,
+    node_values: tuple[Any, Any],
+    negative: Negative,
+    symmetrize: Symmetrize,
+    missing: Missing,
+) -> GraphBatch:
+    """Make a batch of rows of matrices, and of the labels and attributes of their nodes."""
+    sizes = rows.sizes.tolist()
+    labels = join_labels(node_values[0], sizes)
+    attributes = stack_attributes(node_values[1], sizes, missing)
+    if negative == "split":
+        labels, attributes = signed_labels(labels, sizes), doubled_attributes(attributes, sizes)
+    warn_of_unit_diagonals(rows)
+    rows = unsigned_rows(rows, negative)
+    return GraphBatch(
+        offsets(rows.sizes),
+        offsets(rows.degrees),
+        rows.columns,
+        rows.weights,
+        labels=labels,
+        attributes=attributes,
+        symmetrize=symmetrize,
+        missing=missing,
+    )
+
+
+@remembers("arrays")
+def from_edge_lists(
+    edges: NDArray[Any] | Iterable[ArrayLike],
+    n_nodes: int | Sequence[int] | NDArray[Any] | None = None,
+    *,
+    weights: PerGraph | None = None,
+    labels: PerGraph | None = None,
+    attributes: PerGraph | None = None,
+    edge_labels: PerGraph | None = None,
+    negative: Negative = "error",
+    symmetrize: Symmetrize = False,
+    missing: Missing = "error",
+) -> GraphBatch:
+    """
+    Convert arrays of edges, one for each graph.
+
+    Parameters
+    ----------
+    edges : ndarray of int, shape (n_edges, 2), or iterable of array-likes of that shape
+        Source and target of every edge, numbered within each graph from 0.
+    n_nodes : int or sequence of int, optional
+        Number of nodes of every graph (for a single NumPy array, a number). By default the
+        largest end of an edge plus one, so that isolated last nodes need it.
+    weights : sequence, optional
+        For every graph, one weight for each edge. Ones by default.
+    labels : sequence, optional
+        For every graph, the labels of its nodes.
+    attributes : sequence, optional
+        For every graph, an array of shape (n_nodes, n_attributes).
+    edge_labels : sequence, optional
+        For every graph, the label of each edge. Kernels use them with ``depth`` above zero.
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        What becomes of negative weights, such as correlations: as in
+        `from_scipy`.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether each edge stands for both directions; an edge that is listed in both gets the
+        larger of its two weights, their mean (one that is listed once gets half of its weight) or
+        their sum; True is "max". Otherwise both must be listed.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of missing labels and attributes, as in `from_networkx`.
+
+    Returns
+    -------
+    GraphBatch
+        The graphs, in order.
+
+    Examples
+    --------
+    >>> from_edge_lists([[[0, 1], [1, 2]], [[0, 1]]], symmetrize=True)
+    GraphBatch(2 graphs, 5 nodes, 3 edges)
+    """
+    check_negative(negative)
+    single = isinstance(edges, np.ndarray) and edges.ndim == 2
+    if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
+        raise InvalidInputError(f"expected arrays of edges, got {type(edges).__name__}")
+    found = [edges] if single else list(edges)
+    if not found:
+        raise InvalidInputError("there are no graphs to convert")
+    pairs = [checked_edges(part, position) for position, part in enumerate(found)]
+    sizes = _graph_sizes(pairs, _one_each(n_nodes, single))
+    known = _known_edges(pairs, _one_each(weights, single), _one_each(edge_labels, single))
+    of_nodes = join_labels(_one_each(labels, single), sizes)
+    stacked = stack_attributes(_one_each(attributes, single), sizes, missing)
+    if negative == "split":
+        of_nodes, stacked = signed_labels(of_nodes, sizes), doubled_attributes(stacked, sizes)
+    sizes, known = unsigned_edges(sizes, known, negative)
+    return batch_from_local_edges(
+        sizes,
+        known,
+        labels=of_nodes,
+        attributes=stacked,
+        symmetrize=symmetrize,
+        missing=missing,
+    )
+
+
+def _one_each(values: Any, single: bool) -> Any:
+    """Wrap the values of a single graph, which may be given on their own."""
+    return [values] if single and values is not None else values
+
+
+def _check_matrix(position: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise InvalidInputError(
+            f"graph {position}: an adjacency matrix is square, got shape {tuple(shape)}"
+        )
+    if dtype.kind not in _NUMBERS:
+        raise InvalidInputError(f"graph {position}: weights must be numbers, got {dtype}")
+
+
+def _summed_rows(matrix: Any) -> Any:
+    """Copy a matrix to CSR, entries listed several times added up."""
+    # in float64 first: SciPy adds up in the matrix's type, where 256 edges of uint8 are none
+    rows = matrix.astype(np.float64).tocsr()
+    rows.sum_duplicates()
+    return rows
+
+
+def _dense_parts(matrices: Any) -> list[NDArray[Any]]:
+    """List matrices; a stack is cut into blocks, to hold little beside it."""
+    if isinstance(matrices, np.ndarray) and matrices.ndim == 3 and len(matrices):
+        check_not_masked(matrices, "adjacency matrices")
+        _check_matrix(0, matrices.shape[1:], matrices.dtype)
+        step = max(1, STACK_ENTRIES // max(1, matrices[0].size))
+        return [matrices[first : first + step] for first in range(0, len(matrices), step)]
+    if isinstance(matrices, str | bytes) or not isinstance(matrices, Iterable):
+        raise InvalidInputError(f"expected NumPy arrays, got {type(matrices).__name__}")
+    found = [_plain_array(matrix, position) for position, matrix in enumerate(matrices)]
+    if not found:
+        raise InvalidInputError("there are no graphs to convert")
+    return found
+
+
+def _plain_array(matrix: Any, position: int) -> NDArray[Any]:
+    """Convert to an array; subclasses that compute in other ways are errors."""
+    check_not_masked(matrix, f"graph {position}: the entries of the matrix")
+    if isinstance(matrix, np.matrix):
+        raise InvalidInputError(
+            f"graph {position} is a numpy.matrix; make it an array with numpy.asarray(matrix)"
+        )
+    try:
+        found = np.asarray(matrix)
+    except ValueError as error:
+        raise InvalidInputError(f"graph {position} is not a matrix: {error}") from error
+    _check_matrix(position, found.shape, found.dtype)
+    return found
+
+
+def _dense_entries(
+    part: NDArray[Any],
+) -> tuple[NDArray[Any], NDArray[Any], Floats, list[int]]:
+    """Row lengths, columns, weights and sizes of a matrix or a stack of them."""
+    present = part != 0
+    *_, columns = present.nonzero()
+    n_matrices = len(part) if part.ndim == 3 else 1
+    return (
+        present.sum(axis=-1).ravel(),
+        columns,
+        part[present].astype(np.float64),
+        [part.shape[-1]] * n_matrices,
+    )
+
+
+def _graph_sizes(pairs: list[NDArray[Any]], n_nodes: Any) -> list[int]:
+    if n_nodes is not None:
+        sizes = integers(n_nodes, "n_nodes")
+        if sizes.shape != (len(pairs),):
+            given = f"the number {n_nodes}" if sizes.ndim == 0 else f"{sizes.size} numbers"
+            raise InvalidInputError(
+                f"n_nodes must list one number for each of {len(pairs)} graphs, got {given}; a "
+                "single graph is a NumPy array of shape (n_edges, 2)"
+            )
+        return [int(size) for size in sizes]
+    for position, part in enumerate(pairs):
+        if not len(part):
+            raise InvalidInputError(
+                f"graph {position} has no edges, so its nodes cannot be counted; pass n_nodes"
+            )
+    return [max(0, int(part.max()) + 1) for part in pairs]
+
+
+def _known_edges(pairs: list[NDArray[Any]], weights: Any, labels: Any) -> list[LocalEdges]:
+    """Edges of every graph with their weights and labels, one for each."""
+    found = [LocalEdges(part) for part in pairs]
+    for number, (edges, own) in enumerate(_with_graphs(found, weights, "weights")):
+        values = checked_edge_weights(own, len(edges.edges), number)
+        found[number] = edges._replace(weights=values)
+    for number, (edges, own) in enumerate(_with_graphs(found, labels, "edge labels")):
+        n_edges = len(edges.edges)
+        check_not_masked(own, f"graph {number}: edge labels")
+        if isinstance(own, str) or not hasattr(own, "__len__") or len(own) != n_edges:
+            raise InvalidInputError(
+                f"graph {number}: edge labels must be a sequence of {n_edges}, one for each edge"
+            )
+        found[number] = edges._replace(labels=list(own))
+    return found
+
+
+def _with_graphs(
+    graphs: list[LocalEdges], values: Any, what: str
+) -> Iterable[tuple[LocalEdges, Any]]:
+    """Pairs of a graph and what was given for it; none where nothing was given."""
+    given = [] if values is None else list_per_graph(values, what)
+    if values is not None and len(given) != len(graphs):
+        raise InvalidInputError(
+            f"got {what} for {len(given)} graphs, but edges for {len(graphs)} graphs"
+        )
+    return zip(list(graphs), given, strict=False)

@@ -1,0 +1,681 @@
+"""Which values of nodes are read, and what becomes of them: labels, numbers, categories."""
+
+import itertools
+import math
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set, Sized
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.array_types import Floats, Ints
+from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
+from retgk.graphs.batch import GraphBatch, integers
+from retgk.graphs.edges import Symmetrize
+from retgk.graphs.flat import (
+    KEPT_LABELS,
+    KEPT_NUMBERS,
+    Missing,
+    check_not_masked,
+    graph_of,
+    is_missing,
+    offsets,
+    union_of_names,
+)
+
+# -------------------------------------------------------------------------------------------------
+# Labels and attributes of nodes: from values of each node or graph to flat arrays.
+# -------------------------------------------------------------------------------------------------
+
+NodeName = Callable[[int], str]
+
+KEEP_AS_NAN = Remedy(
+    "missing_attribute",
+    'fill it in, or convert with missing="nan" and fit with impute_attributes="mean" or "median"',
+)
+_CHUNK = 1024
+_MOST_SHOWN = 80
+_MOST_NAMES = 5
+
+
+def short_repr(value: Any) -> str:
+    """Write a value for a message; Python refuses to write out very long integers."""
+    if isinstance(value, int) and abs(value) >= 10**20:
+        return f"an integer of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+
+
+def attribute_names(attributes: Any) -> list[Any]:
+    """List the names of the attributes to read: none, one, or several."""
+    if attributes is None:
+        return []
+    return list(attributes) if isinstance(attributes, list | tuple) else [attributes]
+
+
+def warn_of_unused_values(names: Iterable[Any]) -> None:
+    """Warn that nodes have values which are not read, if they have some."""
+    found = list(map(repr, names))
+    if found:
+        shown = ", ".join(found[:_MOST_NAMES]) + ", ..." * (len(found) > _MOST_NAMES)
+        warn_user(
+            InputWarning(
+                f"nodes have {shown}, which are not used",
+                Remedy(
+                    "node_values",
+                    "as_batch(graphs, label=..., attributes=...) reads them, "
+                    "as_batch(graphs, attributes=[]) leaves them out without this warning",
+                ),
+            )
+        )
+
+
+def attribute_matrix(
+    values: Sequence[Any], name: Any, node_name: NodeName, missing: Missing = "error"
+) -> Floats:
+    """
+    Make the matrix of one attribute, whose values are numbers or vectors of one length.
+
+    `node_name` says what an error calls a node, given its position among all values.
+    """
+    if not values:
+        return np.empty((0, 0))  # graphs without nodes are reported where the batch is built
+    if missing in KEPT_NUMBERS:
+        values = _with_nan(values)
+    try:
+        matrix = _matrix_of_values(values)
+    except (TypeError, ValueError, OverflowError):
+        _raise_bad_value(values, name, node_name)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        _raise_bad_value(values, name, node_name)
+    return matrix.astype(np.float64, copy=False)
+
+
+def _with_nan(values: Sequence[Any]) -> list[Any]:
+    """Put NaN where a number is missing, or a vector of NaN where that of a node is missing."""
+    known: Any = next((value for value in values if not is_missing(value)), math.nan)
+    is_vector = isinstance(known, Sized) and not isinstance(known, str | bytes)
+    absent = [math.nan] * len(known) if is_vector else math.nan
+    return [absent if is_missing(value) else _without_none(value) for value in values]
+
+
+def _rows_with_nan(part: Any) -> Any:
+    """Rows of one graph; arrays of numbers have NaN already."""
+    if isinstance(part, np.ndarray):
+        return part if part.dtype.kind != "O" else _with_nan(part.tolist())
+    return _with_nan(part) if isinstance(part, list | tuple) else part
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [math.nan if is_missing(number) else number for number in value]
+    return value
+
+
+def _matrix_of_values(values: Sequence[Any]) -> NDArray[Any]:
+    """
+    Make rows of numbers.
+
+    ``array("d", ...)`` is quicker than ``np.array`` on Python's own numbers and vectors, and
+    takes neither strings nor None for numbers.
+    """
+    if type(values[0]) in (list, tuple):
+        return _matrix_of_vectors(values)
+    kinds = set(map(type, values))
+    if kinds == {np.ndarray}:
+        (_,) = {value.shape for value in values}
+        return np.concatenate(values).reshape(len(values), *values[0].shape)
+    if kinds <= {int, float, bool}:
+        return np.asarray(array("d", values))[:, None]
+    matrix = np.asarray(values)
+    return matrix[:, None] if matrix.ndim == 1 else matrix
+
+
+def _matrix_of_vectors(values: Sequence[Any]) -> NDArray[Any]:
+    """Make rows of lists and tuples, some at a time, while the processor's cache holds them."""
+    flat, widths = array("d"), set[int]()
+    for first in range(0, len(values), _CHUNK):
+        chunk = values[first : first + _CHUNK]
+        if not set(map(type, chunk)) <= {list, tuple}:
+            return np.asarray(values)
+        widths.update(map(len, chunk))
+        flat.fromlist(list(chain.from_iterable(chunk)))
+    (width,) = widths
+    return np.asarray(flat).reshape(len(values), width)
+
+
+def _raise_bad_value(values: Sequence[Any], name: Any, node_name: NodeName) -> NoReturn:
+    width = None
+    for position, value in enumerate(values):
+        try:
+            found = np.asarray(value)
+        except ValueError:
+            found = np.asarray(None)
+        if found.ndim > 1 or found.dtype.kind not in "biuf":
+            raise InvalidInputError(
+                f"{node_name(position)}: the attribute {name!r} is {short_repr(value)}; it must "
+                "be a number or a vector of numbers",
+                _remedy(value, name),
+            )
+        if width is None:
+            width = found.shape
+        if found.shape != width:
+            raise InvalidInputError(
+                f"{node_name(position)}: the attribute {name!r} has {_in_words(found.shape)}, "
+                f"{node_name(0)} has {_in_words(width)}; give all nodes the same"
+            )
+    raise InvalidInputError(f"the attribute {name!r} must be numbers, the same count on all nodes")
+
+
+def _remedy(value: Any, name: Any) -> Remedy | None:
+    """What helps where a value is no number: text is a label or a category, others are missing."""
+    if is_missing(value):
+        return KEEP_AS_NAN
+    if not isinstance(value, str):
+        return None
+    return Remedy(
+        "categorical",
+        f"read it as the label with label={name!r}, or as columns of zeros and ones, one for each "
+        f"value, with categorical=[{name!r}]",
+        value=str(name),
+    )
+
+
+def _in_words(shape: tuple[int, ...]) -> str:
+    return f"{shape[0]} values" if shape else "one number"
+
+
+def join_labels(labels: Any, sizes: Sequence[int]) -> Any:
+    """Join the labels of graphs; each graph needs one for each of its nodes."""
+    if labels is None:
+        return None
+    parts = list_per_graph(labels, "labels")
+    _check_counts(parts, sizes, "labels")
+    for graph, part in enumerate(parts):
+        check_not_masked(part, f"graph {graph}: labels")
+    if all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
+        return np.concatenate(parts)
+    return list(chain.from_iterable(parts))
+
+
+def stack_attributes(
+    attributes: Any, sizes: Sequence[int], missing: Missing = "error"
+) -> Floats | None:
+    """Stack the attribute matrices of graphs; one row for each node, all equally wide."""
+    if attributes is None:
+        return None
+    given = list_per_graph(attributes, "attributes")
+    if missing in KEPT_NUMBERS:
+        given = [_rows_with_nan(part) for part in given]
+    parts = [_checked_matrix(part, graph) for graph, part in enumerate(given)]
+    _check_counts(parts, sizes, "rows of attributes")
+    for graph, part in enumerate(parts):
+        if part.shape[1] != parts[0].shape[1]:
+            raise InvalidInputError(
+                f"graph {graph} has {part.shape[1]} attributes a node, graph 0 has "
+                f"{parts[0].shape[1]}; give all the same"
+            )
+    return np.concatenate(parts)
+
+
+def list_per_graph(values: Any, what: str) -> list[Any]:
+    """List what belongs to one graph after the other."""
+    if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
+        raise InvalidInputError(
+            f"{what} must be a sequence with those of one graph after the other, got "
+            f"{type(values).__name__}"
+        )
+    return list(values)
+
+
+def _checked_matrix(part: Any, graph: int) -> Floats:
+    check_not_masked(part, f"graph {graph}: attributes")
+    try:
+        matrix = np.asarray(part)
+    except ValueError:
+        matrix = np.empty(0, object)
+    if matrix.dtype.kind not in "biuf" or matrix.ndim not in (1, 2):
+        _check_no_gap(matrix, graph)
+        raise InvalidInputError(
+            f"graph {graph}: attributes must be numbers of shape (n_nodes, n_attributes), "
+            f"got {matrix.dtype} of shape {matrix.shape}"
+        )
+    return (matrix if matrix.ndim == 2 else matrix[:, None]).astype(np.float64, copy=False)
+
+
+def _check_no_gap(matrix: NDArray[Any], graph: int) -> None:
+    """Raise at the first number that is missing in rows of objects."""
+    for node, row in enumerate(matrix.tolist() if matrix.dtype.kind == "O" else []):
+        if any(map(is_missing, row if isinstance(row, list | tuple) else [row])):
+            raise InvalidInputError(
+                f"graph {graph}: an attribute of node {node} is missing", KEEP_AS_NAN
+            )
+
+
+def _check_counts(parts: Sequence[Any], sizes: Sequence[int], what: str) -> None:
+    if len(parts) != len(sizes):
+        raise InvalidInputError(f"got {what} for {len(parts)} graphs, but {len(sizes)} graphs")
+    for graph, (part, size) in enumerate(zip(parts, sizes, strict=True)):
+        if not isinstance(part, Sized) or getattr(part, "ndim", 1) == 0:
+            raise InvalidInputError(
+                f"graph {graph}: {what} must be a sequence of {size}, one for each node, got "
+                f"{type(part).__name__}"
+            )
+        if len(part) != size:
+            raise InvalidInputError(f"graph {graph} has {len(part)} {what} for {size} nodes")
+
+
+Categorical = Hashable | list[Any] | Mapping[Any, Sequence[Any]]
+"""One name, names, or names with the values that each may have."""
+
+_MOST_VALUES = 20
+_ABSENT = -2  # code of a missing value
+
+
+class NodeArrays(NamedTuple):
+    """Labels and attributes, None where there are none, and the values of every category."""
+
+    labels: Sequence[Any] | None
+    attributes: Floats | None
+    categorical: dict[Any, list[Any]]
+
+
+@dataclass(frozen=True)
+class NodeColumns:
+    """Names of the label, of the parts of a label, and of numeric and categorical attributes."""
+
+    label_parts: list[Any]
+    is_tuple: bool
+    attributes: list[Any]
+    categories: dict[Any, Sequence[Any] | None]
+    missing: Missing = "error"
+
+    @classmethod
+    def of(
+        cls, label: Any, attributes: Any, categorical: Any, missing: Missing = "error"
+    ) -> "NodeColumns":
+        """Read the arguments of a converter; only a list names several parts of a label."""
+        several = isinstance(label, list)
+        parts = label if several else [] if label is None else [label]
+        if several and not parts:
+            raise InvalidInputError("label is an empty list; give a name, several, or None")
+        categories: dict[Any, Sequence[Any] | None] = {}
+        if isinstance(categorical, Mapping):
+            for name, values in categorical.items():
+                categories[name] = _checked_categories(name, values)
+        else:
+            categories.update(dict.fromkeys(attribute_names(categorical)))
+        return cls(list(parts), several, attribute_names(attributes), categories, missing)
+
+    @property
+    def names(self) -> list[Any]:
+        """All names, in the order in which `arrays` takes their values."""
+        return [*self.label_parts, *self.attributes, *self.categories]
+
+    @property
+    def label(self) -> Any:
+        """The label as a converter takes it: a name, a list of several, or None."""
+        return self.label_parts if self.is_tuple else next(iter(self.label_parts), None)
+
+    def warn_if_unused(self, names: Any, attributes: Any) -> None:
+        """Warn of values that nodes have, where none is read and that was not asked for."""
+        if attributes is None and not self.names:
+            warn_of_unused_values(dict.fromkeys(names))
+
+    def arrays(self, values: Sequence[Sequence[Any]], node_name: NodeName) -> NodeArrays:
+        """
+        Make labels and attributes of one list of values for each name.
+
+        `node_name` says what an error calls a node, given its position among all nodes.
+        """
+        n_parts, n_numeric = len(self.label_parts), len(self.attributes)
+        numeric = values[n_parts : n_parts + n_numeric]
+        parts = [
+            attribute_matrix(column, name, node_name, self.missing)
+            for column, name in zip(numeric, self.attributes, strict=True)
+        ]
+        found = {}
+        for column, name in zip(values[n_parts + n_numeric :], self.categories, strict=True):
+            matrix, found[name] = self._one_hot(column, name, node_name)
+            parts.append(matrix)
+        joined = np.concatenate(parts, axis=1) if parts else None
+        return NodeArrays(self._labels(values[:n_parts], node_name), joined, found)
+
+    def _labels(
+        self, columns: Sequence[Sequence[Any]], node_name: NodeName
+    ) -> Sequence[Any] | None:
+        """Values of the label; tuples of several parts, in which None stands for a missing one."""
+        if not self.is_tuple:
+            return columns[0] if columns else None
+        parts = []
+        for name, column in zip(self.label_parts, columns, strict=True):
+            absent = [is_missing(value) for value in column]
+            if any(absent) and self.missing not in KEPT_LABELS:
+                raise InvalidInputError(
+                    f"{node_name(absent.index(True))}: the part {name!r} of the label is missing",
+                    _AS_LABEL,
+                )
+            parts.append([None if gap else v for v, gap in zip(column, absent, strict=True)])
+        return list(zip(*parts, strict=True))
+
+    def _one_hot(
+        self, values: Sequence[Any], name: Any, node_name: NodeName
+    ) -> tuple[Floats, list[Any]]:
+        """One column for each category: one where a node has it, zero elsewhere; the categories."""
+        given = self.categories[name]
+        try:
+            present = [value for value in values if not is_missing(value)]
+            names = list(union_of_names([present]) if given is None else given)
+            codes = _codes(values, names)
+        except TypeError as error:
+            raise InvalidInputError(f"values of {name!r} must be hashable: {error}") from error
+        self._check_codes(codes, values, (name, names), node_name)
+        if values and not names:
+            raise InvalidInputError(f"no node has a value of {name!r}; leave it out")
+        if given is None:
+            _warn_of_found_categories(name, names)
+        matrix = np.zeros((len(values), len(names)))
+        known = np.array(codes, np.int64) != _ABSENT
+        matrix[np.flatnonzero(known), np.array(codes, np.int64)[known]] = 1
+        matrix[~known] = np.nan
+        return matrix, names
+
+    def _check_codes(
+        self, codes: list[int], values: Sequence[Any], listed: Any, node_name: NodeName
+    ) -> None:
+        """Raise at a value that is no category, or is missing and may not be."""
+        name, names = listed
+        if _ABSENT in codes and self.missing not in KEPT_NUMBERS:
+            node = codes.index(_ABSENT)
+            raise InvalidInputError(
+                f"{node_name(node)}: the attribute {name!r} is missing", KEEP_AS_NAN
+            )
+        if -1 in codes:
+            node = codes.index(-1)
+            raise InvalidInputError(
+                f"{node_name(node)}: the value {short_repr(values[node])} of {name!r} is none of "
+                f"the categories {_listed(names)}; add it to them, for all graphs alike"
+            )
+
+
+_AS_LABEL = Remedy(
+    "missing_label",
+    'give all nodes labels, or make None of missing parts with missing="label"',
+)
+
+
+def _codes(values: Sequence[Any], names: Sequence[Any]) -> list[int]:
+    """Position of every value among the names; missing ones and others have codes below zero."""
+    columns = {value: column for column, value in enumerate(names)}
+    absent = {True: _ABSENT, False: -1}
+    return [columns[value] if value in columns else absent[is_missing(value)] for value in values]
+
+
+def _checked_categories(name: Any, values: Any) -> list[Any]:
+    if isinstance(values, str | bytes) or not isinstance(values, Sequence) or not len(values):
+        raise InvalidInputError(f"categorical: list the values of {name!r}, got {values!r}")
+    if len(set(values)) < len(values):
+        raise InvalidInputError(f"categorical: a value of {name!r} is listed twice")
+    return list(values)
+
+
+def _listed(names: Sequence[Any]) -> str:
+    shown = ", ".join(map(short_repr, names[:_MOST_VALUES]))
+    return f"[{shown}{', ...' * (len(names) > _MOST_VALUES)}]"
+
+
+def _warn_of_found_categories(name: Any, names: Sequence[Any]) -> None:
+    """Say what the columns are: graphs that are converted apart may have other values."""
+    warn_user(
+        InputWarning(
+            f"{name!r} became {len(names)} columns of zeros and ones, for the values found: "
+            f"{_listed(names)}",
+            Remedy(
+                "categories",
+                "graphs that are converted apart need the same columns: "
+                f"categorical={{{name!r}: [...]}} lists them",
+                value=str(name),
+            ),
+        )
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# Which values of edges are read by name: the label of an edge, and what is said of the others.
+# -------------------------------------------------------------------------------------------------
+
+EdgeLabelName = Hashable | list[Any] | None
+"""Name of the label of edges, several that make one, or None; an empty list is a quiet None."""
+
+_NO_LABELS = ("id", "key", "source", "target", "weight")
+
+
+@dataclass(frozen=True)
+class EdgeNames:
+    """Names of the parts of the label of an edge, none if no labels are read."""
+
+    parts: list[Any]
+    is_tuple: bool = False
+    is_silent: bool = False
+    missing: Missing = "error"
+
+    @classmethod
+    def of(cls, edge_label: Any, missing: Missing = "error") -> "EdgeNames":
+        """Read the argument of a converter; only a list names several parts."""
+        if isinstance(edge_label, list):
+            return cls(list(edge_label), True, not edge_label, missing)
+        return cls([] if edge_label is None else [edge_label], missing=missing)
+
+    @property
+    def name(self) -> Any:
+        """The name as a converter takes it."""
+        return self.parts if self.is_tuple else next(iter(self.parts), None)
+
+    def labels(
+        self, edges: Iterable[Mapping[Any, Any]], edge_name: Callable[[int], str]
+    ) -> list[Any] | None:
+        """
+        Labels of edges from what is known of each; None if none are read.
+
+        `edge_name` says what an error calls an edge, given its position.
+        """
+        if not self.parts:
+            return None
+        known = list(edges)
+        columns = [[edge.get(part) for edge in known] for part in self.parts]
+        return self.of_columns(columns, edge_name)
+
+    def of_columns(
+        self, columns: Sequence[Sequence[Any]], edge_name: Callable[[int], str]
+    ) -> list[Any] | None:
+        """Labels of edges from one list of values for each part; None if none are read."""
+        if not self.parts:
+            return None
+        for part, column in zip(self.parts, columns, strict=True):
+            absent = [is_missing(value) for value in column]
+            if any(absent) and self.missing not in KEPT_LABELS:
+                raise InvalidInputError(
+                    f"{edge_name(absent.index(True))} has no {part!r}", _NOT_THERE
+                )
+            self._check_hashable(part, column, edge_name)
+        if not self.is_tuple:
+            return list(columns[0])
+        rows = zip(*columns, strict=True)
+        return [tuple(None if is_missing(value) else value for value in row) for row in rows]
+
+    def _check_hashable(
+        self, part: Any, column: Sequence[Any], edge_name: Callable[[int], str]
+    ) -> None:
+        for edge, value in enumerate(column):
+            try:
+                hash(value)
+            except TypeError:
+                raise InvalidInputError(
+                    f"{edge_name(edge)}: the {part!r} is {short_repr(value)}, which cannot be a "
+                    "label; labels must be hashable"
+                ) from None
+
+    def warn_if_unused(self, names: Iterable[Any], weight: Any) -> None:
+        """Warn of values that edges have beside weights; no weight means to read none."""
+        if self.parts or self.is_silent or weight is None:
+            return
+        found = [name for name in dict.fromkeys(names) if name not in (*_NO_LABELS, weight)]
+        if found:
+            shown = ", ".join(map(repr, found[:_MOST_NAMES])) + ", ..." * (len(found) > _MOST_NAMES)
+            warn_user(
+                InputWarning(
+                    f"edges have {shown}, which {'is' if len(found) == 1 else 'are'} not used",
+                    Remedy(
+                        "edge_values",
+                        "as_batch(graphs, edge_label=...) reads labels of edges, which count with "
+                        "depth above zero, weight=... reads weights, edge_label=[] leaves them out "
+                        "without this warning",
+                    ),
+                )
+            )
+
+
+_NOT_THERE = Remedy(
+    "missing_edge_label",
+    'set it on all edges first, or make a label of its own of missing ones with missing="label"',
+)
+
+
+# -------------------------------------------------------------------------------------------------
+# Edges numbered within each graph: checking them and putting them into one batch.
+# -------------------------------------------------------------------------------------------------
+
+
+class LocalEdges(NamedTuple):
+    """Edges of one graph, shape (n_edges, 2), their weights (None for ones), and their labels."""
+
+    edges: NDArray[Any]
+    weights: Floats | None = None
+    labels: Sequence[Any] | NDArray[Any] | None = None
+
+
+def both_directions(graph: LocalEdges) -> LocalEdges:
+    """
+    List undirected edges in both directions, so that parallel edges still add up.
+
+    Parallel edges must name their ends in the same order, as igraph and RDKit do: both
+    directions are then summed in the same order, and do not differ by rounding.
+    """
+    edges, weights, labels = graph
+    back = edges[:, 0] != edges[:, 1]
+    return LocalEdges(
+        np.concatenate([edges, edges[back, ::-1]]),
+        None if weights is None else np.concatenate([weights, weights[back]]),
+        None if labels is None else [*labels, *itertools.compress(labels, back)],
+    )
+
+
+def each_edge_once(graph: LocalEdges, place: str) -> LocalEdges:
+    """List parallel edges, which must have the same label, once; weights are left out."""
+    if graph.labels is None:
+        return LocalEdges(np.unique(graph.edges, axis=0))
+    edges, first, same = np.unique(graph.edges, axis=0, return_index=True, return_inverse=True)
+    labels = [graph.labels[edge] for edge in first.tolist()]
+    for label, edge in zip(graph.labels, same.reshape(-1).tolist(), strict=True):
+        if label != labels[edge] and not (is_missing(label) and is_missing(labels[edge])):
+            raise InvalidInputError(
+                f"{place}: the edge between node {edges[edge, 0]} and node "
+                f"{edges[edge, 1]} has the labels {labels[edge]!r} and {label!r}; give it one"
+            )
+    return LocalEdges(edges, None, labels)
+
+
+def batch_from_local_edges(
+    sizes: list[int],
+    graphs: list[LocalEdges],
+    *,
+    labels: Any = None,
+    attributes: Any = None,
+    symmetrize: Symmetrize = False,
+    missing: Missing = "error",
+) -> GraphBatch:
+    """Build one batch; raise for an end of an edge that is outside its own graph."""
+    node_ptr = offsets(sizes)
+    edge_ptr = offsets([len(graph.edges) for graph in graphs])
+    edges = np.concatenate([graph.edges for graph in graphs]).astype(np.int64, copy=False)
+    _check_ends(edges, edge_ptr, np.asarray(sizes))
+    edges = edges + np.repeat(node_ptr[:-1], np.diff(edge_ptr))[:, None]
+    return GraphBatch.from_edges(
+        sizes,
+        edges,
+        _joined_weights(graphs),
+        labels=labels,
+        attributes=attributes,
+        edge_labels=_joined_labels(graphs),
+        symmetrize=symmetrize,
+        missing=missing,
+    )
+
+
+def checked_edges(edges: Any, position: int) -> NDArray[Any]:
+    """Convert the edges of one graph to an integer array of shape (n_edges, 2)."""
+    pairs = integers(edges, f"graph {position}: edges")
+    if pairs.size == 0:
+        return np.empty((0, 2), np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise InvalidInputError(
+            f"graph {position}: edges must have shape (n_edges, 2), got {pairs.shape}"
+        )
+    return pairs
+
+
+def checked_edge_weights(weights: Any, n_edges: int, position: int) -> Floats:
+    """Convert the weights of one graph to floats; the batch checks their values."""
+    check_not_masked(weights, f"graph {position}: weights")
+    values = np.asarray(weights)
+    if values.dtype.kind not in "biuf" and values.size:
+        raise InvalidInputError(f"graph {position}: weights must be numbers, got {values.dtype}")
+    if values.shape == (n_edges, 1):
+        values = values[:, 0]
+    if values.shape != (n_edges,):
+        raise InvalidInputError(
+            f"graph {position}: weights must have shape ({n_edges},), one for each edge; "
+            f"got {values.shape}"
+        )
+    return values.astype(np.float64)
+
+
+def _check_ends(edges: Ints, edge_ptr: Ints, sizes: Ints) -> None:
+    outside = (edges < 0) | (edges >= np.repeat(sizes, np.diff(edge_ptr))[:, None])
+    if not outside.any():
+        return
+    edge = int(np.flatnonzero(outside.any(axis=1))[0])
+    graph = graph_of(edge_ptr, edge)
+    node = edges[edge][outside[edge]][0]
+    raise InvalidInputError(
+        f"graph {graph}: edge {edge - edge_ptr[graph]} has the end {node}, which is out of range "
+        f"for {sizes[graph]} nodes; nodes are numbered within each graph from 0"
+    )
+
+
+def _joined_labels(graphs: list[LocalEdges]) -> Any:
+    """Labels of all edges; all graphs that have edges have labels, or none has."""
+    with_edges = [graph for graph in graphs if len(graph.edges)] or graphs
+    if all(graph.labels is None for graph in with_edges):
+        return None
+    for position, graph in enumerate(graphs):
+        if graph.labels is None and len(graph.edges):
+            raise InvalidInputError(
+                f"graph {position} has no labels of edges, others have; give all graphs some, or "
+                "none"
+            )
+    parts = [graph.labels for graph in with_edges if graph.labels is not None]
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    return list(itertools.chain.from_iterable(parts))
+
+
+def _joined_weights(graphs: list[LocalEdges]) -> Floats | None:
+    if all(graph.weights is None for graph in graphs):
+        return None
+    return np.concatenate(
+        [np.ones(len(graph.edges)) if graph.weights is None else graph.weights for graph in graphs]
+    )

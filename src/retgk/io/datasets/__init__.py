@@ -1,1 +1,0 @@
-"""Collections of graphs with targets: read, written, fetched and made."""

@@ -1,0 +1,371 @@
+"""Files of edges: one graph per file, one undirected edge per line."""
+
+import math
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk._runtime.files import ParseBudget
+from retgk.array_types import Ints
+from retgk.errors import InvalidInputError, Remedy
+from retgk.graphs.batch import GraphBatch, with_reading
+from retgk.graphs.reading import reading_of
+from retgk.io.files import (
+    ENDINGS_IN_FOLDER,
+    PathLike,
+    is_gzip,
+    line_blocks,
+    number_in,
+    paths_to_read,
+    text_lines,
+    whole_number,
+    write_series,
+)
+
+# -------------------------------------------------------------------------------------------------
+# Edge lists of plain numbers, in pieces and without an object of Python for each edge.
+# -------------------------------------------------------------------------------------------------
+
+# No zeros in front: 7 and 007 are two names. No more digits than 64 bits hold in any case.
+_NUMBER = rb"(?:0|[1-9][0-9]{0,17})"
+_EDGES = re.compile(rb"(?:%b[ \t]+%b\n)*" % (_NUMBER, _NUMBER))
+_COMMENTS = re.compile(rb"(?:#[^\n]*\n|\n)*")
+_PER_NUMBERED_END = (
+    4 + 4 + 30
+)  # bytes of memory: as it is kept, as it is ranked, and as the graph takes
+_TABLE_PER_END = 4  # a table of all numbers up to the largest is quicker than sorting, if it fits
+_INT32_MAX = 2**31 - 1
+
+
+def numbered_graph(path: Path, budget: ParseBudget) -> GraphBatch | None:
+    """
+    Read a file of two plain numbers a line, with comments before the first; None if it has others.
+
+    The graph is the one that the reader of any names makes, in less time. Nothing is charged
+    where it gives up.
+    """
+    left = budget.left
+    pieces: list[NDArray[Any]] = []
+    for block in line_blocks(path, budget):
+        start = 0 if pieces else _end_of(_COMMENTS, block, 0)
+        if _end_of(_EDGES, block, start) != len(block):
+            budget.left = left
+            return None
+        if start < len(block):
+            ends = np.fromstring(block[start:].decode("ascii"), np.int64, sep=" ")
+            budget.charge(
+                _PER_NUMBERED_END * len(ends), f"{sum(map(len, pieces)) // 2} edges or more"
+            )
+            pieces.append(ends.astype(np.int32) if ends.max() <= _INT32_MAX else ends)
+    if not pieces:
+        budget.left = left
+        return None
+    ends = np.concatenate(pieces)
+    del pieces
+    n_nodes, ranks = _ranks(ends)
+    return GraphBatch.from_edges(n_nodes, ranks.reshape(-1, 2), symmetrize=True)
+
+
+def _end_of(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
+    found = pattern.match(text, start)
+    return start if found is None else found.end()
+
+
+def _ranks(ends: NDArray[Any]) -> tuple[int, NDArray[Any]]:
+    """Number of nodes, and the places of these among all in rising order."""
+    largest = int(ends.max())
+    if largest > _TABLE_PER_END * len(ends):
+        names, ranks = np.unique(ends, return_inverse=True)
+        return len(names), ranks
+    is_there = np.zeros(largest + 1, np.bool_)
+    is_there[ends] = True
+    rank = np.cumsum(is_there, dtype=np.int32)
+    rank -= 1
+    return int(rank[-1]) + 1, rank[ends]
+
+
+_MAX_LINE_BYTES = 1 << 20
+_MOST_SHOWN = 60
+_OTHER_DELIMITERS = ",;|"
+_BETWEEN_CHECKS = 1 << 12
+_PER_END, _PER_NODE = 80, 250  # bytes of memory
+
+
+def read_edge_list(
+    paths: PathLike | Iterable[PathLike],
+    *,
+    delimiter: str | None = None,
+    weighted: bool = False,
+    max_bytes: int | None = None,
+) -> GraphBatch:
+    r"""
+    Read files of edges, one graph each, one undirected edge per line.
+
+    Lines that name the same two nodes in the same order are parallel edges, whose weights
+    add up. An edge that is listed in both directions gets the larger of the two weights.
+
+    Parameters
+    ----------
+    paths : path-like or iterable of path-like
+        A file, several files, or a folder whose ``*.edges`` and ``*.edges.gz`` files are
+        read in order of their names. Blank lines and lines that start with ``#`` are
+        skipped; files that end in ``.gz`` are unpacked on the way. Lines end in LF, CR or both.
+    delimiter : str, optional
+        What stands between the columns; white space by default.
+    weighted : bool, default=False
+        Whether a third column holds the weights. Otherwise more columns are ignored.
+    max_bytes : int, optional
+        Limit on the size of each file, unpacked, and on the memory that reading all takes: files
+        may come from strangers. By default 4 GiB of text, and as much memory as honest files of
+        that size need.
+
+    Returns
+    -------
+    GraphBatch
+        The graphs, in order of the files. Nodes that are all called by numbers are put
+        in that order, others stay in order of appearance.
+
+    Raises
+    ------
+    InvalidInputError
+        If a line is not an edge; the message names the file and the line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "triangle.edges")
+    ...     _ = path.write_text("a b\nb c\nc a\n")
+    ...     read_edge_list(path)
+    GraphBatch(1 graph, 3 nodes, 3 edges)
+    """
+    if delimiter is not None and (not isinstance(delimiter, str) or not delimiter):
+        raise InvalidInputError(
+            f"delimiter must be text, or None for white space, got {delimiter!r}"
+        )
+    files = paths_to_read(paths, *ENDINGS_IN_FOLDER["edges"])
+    budget = ParseBudget.of_files("", files, max_bytes)
+    graphs = GraphBatch.concatenate(_read_one(path, delimiter, weighted, budget) for path in files)
+    how = reading_of("edges", {"weighted": weighted, "delimiter": delimiter})
+    return with_reading(graphs, how)
+
+
+def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:
+    r"""
+    Write graphs to files of edges, one graph each.
+
+    Parameters
+    ----------
+    graphs : GraphBatch
+        What to write. The form has no room for labels, attributes and nodes without
+        edges, so these are errors.
+    folder : path-like
+        Where to put the files; it is made if need be. Files of the same name are replaced;
+        further ones of this stem, of an earlier call with more graphs, are an error.
+    stem : str, default="graph"
+        Start of the files' names; the number of the graph follows.
+
+    Returns
+    -------
+    list of Path
+        The files, in order of the graphs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retgk import GraphBatch, write_edge_list
+    >>> path = GraphBatch.from_edges(3, [[0, 1], [1, 2]], symmetrize=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_edge_list(path, folder)[0].read_text()
+    '0 1\n1 2\n'
+    """
+    if graphs.has_labels or graphs.n_attributes or graphs.has_edge_labels:
+        raise InvalidInputError(
+            "edge lists hold neither labels nor attributes",
+            Remedy(
+                "plain_graphs",
+                "use write_graphml, or without_labels(), without_edge_labels() and "
+                "without_attributes()",
+            ),
+        )
+    for position, graph in enumerate(graphs):
+        lonely = np.flatnonzero(np.diff(graph.indptr) == 0)
+        if len(lonely):
+            raise InvalidInputError(
+                f"graph {position}: node {lonely[0]} has no edges, so an edge list would lose it",
+                Remedy("graphml", "use write_graphml"),
+            )
+
+    def write(graph: GraphBatch, path: Path) -> None:
+        path.write_text(_edge_lines(graph, graphs.is_weighted), encoding="utf-8")
+
+    return write_series(write, graphs, folder, stem, ".edges")
+
+
+def _edge_lines(graph: GraphBatch, weighted: bool) -> str:
+    """Every edge once; weights are as short as they can be without loss."""
+    rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    once = rows <= graph.indices
+    columns = [rows[once].tolist(), graph.indices[once].tolist()]
+    if weighted:
+        columns.append(graph.weights[once].tolist())
+    return "".join(" ".join(map(repr, edge)) + "\n" for edge in zip(*columns, strict=True))
+
+
+@dataclass
+class _Edges:
+    """Edges of one file so far, between nodes numbered in order of appearance."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    ends: "array[int]" = field(default_factory=lambda: array("q"))
+    weights: "array[float]" = field(default_factory=lambda: array("d"))
+
+    def add(self, source: str, target: str) -> None:
+        self.ends.append(self.numbers.setdefault(source, len(self.numbers)))
+        self.ends.append(self.numbers.setdefault(target, len(self.numbers)))
+
+    def check(self, budget: ParseBudget) -> None:
+        """Raise if the edges so far, and the graph that is made of them, take too much memory."""
+        n_bytes = _PER_END * len(self.ends) + _PER_NODE * len(self.numbers)
+        budget.check(n_bytes, f"{len(self.ends) // 2} edges")
+
+    def graph(self) -> GraphBatch:
+        """Build a batch of one; nodes that are all called by numbers are in that order."""
+        edges = self._rank()[np.array(self.ends, np.int64).reshape(-1, 2)]
+        weights = np.array(self.weights) if self.weights else None
+        return GraphBatch.from_edges(len(self.numbers), edges, weights, symmetrize=True)
+
+    def starts_with_header(self) -> bool:
+        """Whether words stand on the first line alone, and numbers on all others."""
+        first, others = list(self.numbers)[:2], list(self.numbers)[2:]
+        return bool(others) and not any(map(_is_int, first)) and all(map(_is_int, others))
+
+    def _rank(self) -> Ints:
+        names = list(self.numbers)
+        rank = np.arange(len(names))
+        try:
+            order = sorted(range(len(names)), key=lambda number: int(names[number]))
+        except ValueError:
+            return rank
+        rank[order] = np.arange(len(names))
+        return rank
+
+
+def _read_one(path: Path, delimiter: str | None, weighted: bool, budget: ParseBudget) -> GraphBatch:
+    budget.source = path
+    _check_packed(path)
+    if delimiter is None and not weighted:
+        numbered = numbered_graph(path, budget)
+        if numbered is not None:
+            return numbered
+    edges = _Edges()
+    for number, line in _edge_texts(path, budget):
+        if number % _BETWEEN_CHECKS == 0:
+            edges.check(budget)
+        try:
+            source, target, *others = _cells(line, delimiter)
+            if weighted:
+                edges.weights.append(_weight(others))
+        except _BadLineError as error:
+            place, remedy = f"{path}, line {number}: ", error.remedy
+            if remedy is None:
+                raise InvalidInputError(f"{place}{error}, got {_quote(line)}") from None
+            remedy = replace(remedy, text=f"{remedy.text}, got {_quote(line)}")
+            raise InvalidInputError(f"{place}{error}", remedy) from None
+        edges.add(source, target)
+    if not edges.ends:
+        raise InvalidInputError(f"{path} holds a graph without nodes; leave the file out")
+    if edges.starts_with_header():
+        source, target, *_ = edges.numbers
+        raise InvalidInputError(
+            f"{path} starts with {_quote(source)} and {_quote(target)}, but all other nodes are "
+            "numbers; if that line is a header, remove it or put a # before it"
+        )
+    return edges.graph()
+
+
+def _edge_texts(path: Path, budget: ParseBudget) -> Iterator[tuple[int, str]]:
+    """Read lines with their numbers, stripped, without comments and blank ones."""
+    for number, text in text_lines(path, budget):
+        line = text.strip()
+        if len(line) > _MAX_LINE_BYTES:
+            raise InvalidInputError(
+                f"{path}, line {number} has more than {_MAX_LINE_BYTES} bytes; it is not an edge"
+            )
+        if line and not line.startswith("#"):
+            yield number, line
+
+
+def _check_packed(path: Path) -> None:
+    if path.suffix == ".gz" and not is_gzip(path):
+        raise InvalidInputError(f"{path} is damaged: Not a gzipped file; fetch it again")
+
+
+def _is_int(name: str) -> bool:
+    return whole_number(name) is not None
+
+
+class _BadLineError(Exception):
+    """What is wrong with a line, and what to do about it."""
+
+    def __init__(self, message: str, remedy: Remedy | None = None) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+def _cells(line: str, delimiter: str | None) -> list[str]:
+    """Split a line into columns, of which the first two are nodes."""
+    cells = [cell.strip() for cell in line.split(delimiter)]
+    between = "white space" if delimiter is None else repr(delimiter)
+    if delimiter is None:
+        for other in _OTHER_DELIMITERS:
+            # "1,2" and "1, 2" are meant as two columns; "a,b c" may be a name with a comma
+            if (len(cells) < 2 and other in line) or cells[0].endswith(other):
+                raise _BadLineError(
+                    "expected nodes separated by white space",
+                    Remedy(
+                        "delimiter",
+                        f"pass delimiter={other!r} if they are separated by it",
+                        value=repr(other),
+                    ),
+                )
+    if len(cells) < 2:
+        raise _BadLineError(f"expected two nodes separated by {between}")
+    if not cells[0] or not cells[1]:
+        raise _BadLineError(f"expected two nodes separated by one {between}; a name is empty")
+    return cells
+
+
+def _weight(others: list[str]) -> float:
+    if len(others) != 1:
+        raise _BadLineError(f"expected two nodes and a weight, found {2 + len(others)} columns")
+    try:
+        weight = number_in(others[0])
+    except ValueError:
+        weight = math.nan
+    if not 0 <= weight < math.inf:
+        raise _BadLineError("the weight must be a number, finite and not negative")
+    return weight
+
+
+def _quote(line: str) -> str:
+    return ascii(line[:_MOST_SHOWN]) + "..." * (len(line) > _MOST_SHOWN)
+
+
+# -------------------------------------------------------------------------------------------------
+# What to do where a format cannot hold the labels of nodes or of edges.
+# -------------------------------------------------------------------------------------------------
+
+
+def label_remedy(of_edges: bool, or_else: str = ", or use write_parquet") -> Remedy:
+    """Advise to number the labels that a format cannot hold."""
+    if of_edges:
+        advice = "number the labels with with_edge_labels(graphs.edge_labels)"
+        return Remedy("integer_edge_labels", f"{advice}{or_else}")
+    return Remedy("integer_labels", f"number the labels with with_labels(graphs.labels){or_else}")

@@ -1,1 +1,0 @@
-"""File formats: one reader or writer each."""

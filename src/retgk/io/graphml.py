@@ -1,0 +1,200 @@
+"""GraphML files through networkx: one graph per file."""
+
+import io
+import re
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from retgk._runtime.files import ParseBudget
+from retgk._runtime.names import optional_module
+from retgk._runtime.processes import ordered_results
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.edges import Symmetrize
+from retgk.graphs.flat import Missing
+from retgk.io.columns import Categorical, EdgeLabelName
+from retgk.io.edges import label_remedy
+from retgk.io.files import ENDINGS_IN_FOLDER, PathLike, paths_to_read, unpacked_bytes, write_series
+from retgk.io.networkx import from_networkx, networkx_graph
+
+_GRAPH = re.compile(rb"<(?:[\w.-]+:)?graph[\s/>]")
+_PER_BYTE = 48  # bytes of memory that elements and their nodes take, for each byte of text
+_PIECE_BYTES = 1 << 21  # take networkx about as long as processes take to start
+
+
+def read_graphml(
+    paths: PathLike | Iterable[PathLike],
+    *,
+    label: Hashable | list[Hashable] | None = None,
+    attributes: Hashable | list[Hashable] | None = None,
+    categorical: Categorical | None = None,
+    weight: Hashable | None = "weight",
+    edge_label: EdgeLabelName = None,
+    symmetrize: Symmetrize = False,
+    missing: Missing = "error",
+    max_bytes: int | None = None,
+    n_jobs: int | None = None,
+) -> GraphBatch:
+    """
+    Read GraphML files, one graph each.
+
+    A file with several graphs, or with graphs inside nodes, is an error: rows of any result are
+    to be those of the files.
+
+    Parameters
+    ----------
+    paths : path-like or iterable of path-like
+        A file, several files, or a folder whose ``*.graphml`` files are read in order of
+        their names. Files may be compressed by gzip.
+    label : hashable or list of hashable, optional
+        Node attribute that is the discrete label, or several that make one, as in `from_networkx`.
+    attributes : hashable or list of hashable, optional
+        Node attributes that make up the continuous attributes.
+    categorical : hashable, list of hashable, or dict, optional
+        Node attributes that become columns of zeros and ones, as in `from_networkx`.
+    weight : hashable, optional
+        Edge attribute that is the weight.
+    edge_label : hashable or list of hashable, optional
+        Edge attribute that is the discrete label of an edge, or several that make one, as in
+        `from_networkx`.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether to drop the directions of directed graphs; otherwise they are an error.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of missing labels and attributes, as in `from_networkx`.
+    max_bytes : int, optional
+        Limit on the size of each file, unpacked, and on the memory that reading all takes: files
+        may come from strangers. By default 4 GiB of text, and as much memory as honest files of
+        that size need.
+    n_jobs : int, optional
+        Processes that parse the files, where they are some megabytes together; None for one, -1
+        for all cores. It changes no result. Inside workers of joblib there is one in any case.
+
+    Returns
+    -------
+    GraphBatch
+        The graphs, in order of the files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retgk import GraphBatch, read_graphml, write_graphml
+    >>> edge = GraphBatch.from_edges(2, [[0, 1]], labels=["C", "N"], symmetrize=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_graphml(edge, folder)
+    ...     read_graphml(folder, label="label") == edge
+    True
+    """
+    optional_module("networkx", "networkx")
+    files = paths_to_read(paths, *ENDINGS_IN_FOLDER["graphml"])
+    budget = ParseBudget.of_files("", files, max_bytes)
+    parsed = ordered_results(_parsed, _pieces(files, budget), n_jobs)
+    return from_networkx(
+        list(chain.from_iterable(parsed)),
+        label=label,
+        attributes=attributes,
+        categorical=categorical,
+        weight=weight,
+        edge_label=edge_label,
+        symmetrize=symmetrize,
+        missing=missing,
+    )
+
+
+def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:
+    """
+    Write graphs to GraphML files, one graph each.
+
+    Labels become the node attribute ``label``, attributes ``attribute_0``,
+    ``attribute_1``, ..., weights the edge attribute ``weight``, labels of edges ``label``.
+
+    Parameters
+    ----------
+    graphs : GraphBatch
+        What to write; labels must be numbers, text or truth values.
+    folder : path-like
+        Where to put the files; it is made if need be. Files of the same name are replaced;
+        further ones of this stem, of an earlier call with more graphs, are an error.
+    stem : str, default="graph"
+        Start of the files' names; the number of the graph follows.
+
+    Returns
+    -------
+    list of Path
+        The files, in order of the graphs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retgk import GraphBatch, write_graphml
+    >>> edges = GraphBatch.from_edges([2, 2], [[0, 1], [2, 3]], symmetrize=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in write_graphml(edges, folder)]
+    ['graph-0.graphml', 'graph-1.graphml']
+    """
+    nx = optional_module("networkx", "networkx")
+    for of_edges, names in ((False, graphs.label_names), (True, graphs.edge_label_names)):
+        for name in names:
+            if not isinstance(name, str | int | float):
+                raise InvalidInputError(
+                    f"GraphML cannot hold the label {name!r}", label_remedy(of_edges)
+                )
+    written = [networkx_graph(graph, graphs.is_weighted) for graph in graphs]
+    for graph in written:
+        for _, data in graph.nodes(data=True):
+            values = data.pop("attributes", ())
+            data.update({f"attribute_{column}": value for column, value in enumerate(values)})
+    return write_series(nx.write_graphml, written, folder, stem, ".graphml")
+
+
+def _pieces(files: list[Path], budget: ParseBudget) -> Iterator[tuple[list[tuple[Path, bytes]]]]:
+    """Files with their text, as many at a time as are worth sending to another process."""
+    piece: list[tuple[Path, bytes]] = []
+    for path in files:
+        budget.source = path
+        piece.append((path, unpacked_bytes(path, budget, _PER_BYTE)))
+        if sum(len(text) for _, text in piece) >= _PIECE_BYTES:
+            yield (piece,)
+            piece = []
+    if piece:
+        yield (piece,)
+
+
+def _parsed(files: list[tuple[Path, bytes]]) -> list[Any]:
+    """Graphs of some files; the parsers of networkx raise whatever they stumble over."""
+    nx = optional_module("networkx", "networkx")
+    graphs = []
+    for path, text in files:
+        try:
+            _check_one_graph(text, path)
+            graph = nx.read_graphml(io.BytesIO(text))
+        except InvalidInputError:
+            raise
+        except Exception as error:
+            raise InvalidInputError(f"{path} cannot be read: {error}") from error
+        if len(graph) == 0:
+            raise InvalidInputError(f"{path} holds a graph without nodes; leave the file out")
+        graphs.append(graph)
+    return graphs
+
+
+def _check_one_graph(text: bytes, path: Path) -> None:
+    """Raise where there are more graphs than networkx would return."""
+    if b"<!" not in text and len(_GRAPH.findall(text)) == 1:  # no entity that could hold another
+        return
+    n_graphs = 0
+
+    def count(name: str, _: dict[str, str]) -> None:
+        nonlocal n_graphs
+        n_graphs += name.rpartition(":")[2] == "graph"
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = count
+    parser.Parse(text, True)
+    if n_graphs > 1:
+        raise InvalidInputError(
+            f"{path} holds {n_graphs} graphs; a GraphML file has one, so write each to a file of "
+            "its own, in one folder"
+        )

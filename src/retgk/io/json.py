@@ -1,0 +1,682 @@
+"""Graphs as JSON: node-link data of networkx, and plain lists of edges; one or many in a file."""
+
+import gzip
+import json
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk._runtime.files import ParseBudget, atomic_path
+from retgk._runtime.names import names_there, near_names
+from retgk.array_types import Floats
+from retgk.errors import InvalidInputError, Remedy
+from retgk.graphs.batch import GraphBatch, with_reading
+from retgk.graphs.edges import Symmetrize
+from retgk.graphs.flat import Missing, graph_of, offsets
+from retgk.graphs.reading import reading_of
+from retgk.io.columns import (
+    Categorical,
+    EdgeLabelName,
+    EdgeNames,
+    LocalEdges,
+    NodeColumns,
+    batch_from_local_edges,
+    both_directions,
+    checked_edge_weights,
+    checked_edges,
+    each_edge_once,
+    join_labels,
+    short_repr,
+    stack_attributes,
+)
+from retgk.io.dataset import GraphDataset
+from retgk.io.edges import label_remedy
+from retgk.io.files import (
+    ENDINGS_IN_FOLDER,
+    PathLike,
+    bare_name,
+    is_gzip,
+    paths_to_read,
+    text_lines,
+    unpacked_bytes,
+)
+
+# -------------------------------------------------------------------------------------------------
+# The two forms in which JSON holds a graph, each gathered into one batch.
+# -------------------------------------------------------------------------------------------------
+
+_DEEPEST = 20  # names and labels within each other
+_SET_IT = Remedy(
+    "missing_value",
+    'set it on all nodes first, or say with missing= what becomes of nodes without ("label", "nan" '
+    'or "keep")',
+)
+_FORMS = 'a graph has "edges", or "nodes" and "links" (or "edges")'
+
+_PLAIN_KEYS = (
+    *("edges", "weights", "edge_labels", "n_nodes", "labels", "attributes", "target", "name"),
+)
+
+
+def is_plain(value: dict[str, Any]) -> bool:
+    """Whether an object is a plain list of edges rather than node-link data."""
+    return "nodes" not in value and "links" not in value
+
+
+class GraphReader(ABC):
+    """Graphs of one form, one after the other; errors name the place of a graph."""
+
+    def __init__(
+        self,
+        columns: NodeColumns,
+        edge_names: EdgeNames,
+        weight: Hashable | None,
+        target: str | None,
+        symmetrize: Symmetrize,
+    ) -> None:
+        self.columns = columns
+        self.edge_names = edge_names
+        self.weight = weight
+        self.target = target
+        self.symmetrize = symmetrize
+        self.missing = columns.missing
+        self.places: list[str] = []
+        self.sizes: list[int] = []
+        self.edges: list[LocalEdges] = []
+        self._known: dict[str, None] = {}  # values that nodes have under these names
+        self._known_of_edges: dict[str, None] = {}
+        self._targets: list[Any] = []
+        self._names: list[Any] = []
+
+    def add(self, place: str, value: dict[str, Any]) -> None:
+        """Take one graph."""
+        known = value.get("graph")
+        known = dict(known) if isinstance(known, dict) else {}
+        is_directed = value.get("directed", False)
+        if is_directed and not self.symmetrize:
+            raise InvalidInputError(
+                f"{place} is directed",
+                Remedy("symmetrize", "pass symmetrize=True to drop the directions"),
+            )
+        self.places.append(place)
+        self._add_structure(place, value, bool(is_directed))
+        name = self.target or "target"
+        self._targets.append(value.get(name, known.get(name)))
+        self._names.append(value.get("name", known.get("name")))
+
+    @abstractmethod
+    def _add_structure(self, place: str, value: dict[str, Any], is_directed: bool) -> None:
+        """Take nodes and edges, and what is known of them."""
+
+    def batch(self, attributes: Any) -> GraphBatch:
+        """Make one batch of all; `attributes` are as the user gave them."""
+        self.columns.warn_if_unused(self._known, attributes)
+        self.edge_names.warn_if_unused(self._known_of_edges, self.weight)
+        try:
+            return self._joined()
+        except InvalidInputError as error:
+            numbered = re.match(r"graph (\d+)", error.problem)
+            if numbered is None:
+                raise
+            place = self.places[int(numbered[1])]
+            raise InvalidInputError(
+                place + error.problem[numbered.end() :], error.remedy
+            ) from error
+
+    @abstractmethod
+    def _joined(self) -> GraphBatch:
+        """Make one batch of all, whose errors name graphs by their numbers."""
+
+    def targets(self) -> NDArray[Any] | None:
+        """Targets; None if no graph has one. Numbers may be missing, which is NaN."""
+        found = self._targets
+        missing = [position for position, value in enumerate(found) if value is None]
+        if len(missing) == len(found):
+            if self.target is not None:
+                raise InvalidInputError(f"{self.places[0]} has no {self.target!r}")
+            return None
+        numeric = all(value is None or _is_number(value) for value in found)
+        if missing and not numeric:
+            raise InvalidInputError(f"{self.places[missing[0]]} has no target, others have")
+        return self._target_array([math.nan if value is None else value for value in found])
+
+    def _target_array(self, found: list[Any]) -> NDArray[Any]:
+        kinds = {type(value) for value in found}
+        try:
+            targets = np.array(found)
+        except (ValueError, OverflowError):
+            targets = np.array(None)
+        if targets.dtype.kind not in "biufU" or (targets.dtype.kind == "U" and kinds != {str}):
+            raise InvalidInputError(
+                "targets must all be text, all numbers, or all lists of as many numbers, got "
+                f"{', '.join(short_repr(value) for value in found[:3])}, ..."
+            )
+        return targets
+
+    def graph_names(self) -> list[str] | None:
+        """Names of the graphs; None unless all have one."""
+        return None if any(name is None for name in self._names) else list(map(str, self._names))
+
+
+class PlainGraphs(GraphReader):
+    """Graphs as lists of edges between numbered nodes."""
+
+    def __init__(self, *options: Any) -> None:
+        super().__init__(*options)
+        if self.columns.names or self.edge_names.parts:
+            names = ", ".join(map(repr, [*self.columns.names, *self.edge_names.parts]))
+            raise InvalidInputError(
+                "plain lists of edges have their labels and attributes as lists, so none can be "
+                f"read by the name {names}; leave that out"
+            )
+        self._labels: list[list[Any] | None] = []
+        self._attributes: list[Any] = []
+
+    def _add_structure(self, place: str, value: dict[str, Any], _: bool) -> None:
+        if "edges" not in value:
+            raise InvalidInputError(f"{place} has no edges; {_FORMS}")
+        try:
+            edges, size = self._plain_edges(value)
+            labels = _list_or_none(value, "labels")
+            if labels is not None and len(labels) != size:
+                raise InvalidInputError(f"{len(labels)} labels for {size} nodes")
+            attributes = _list_or_none(value, "attributes")
+            rows = None
+            if attributes is not None:
+                rows = stack_attributes([attributes], [size], self.missing)
+        except InvalidInputError as error:
+            problem = error.problem.removeprefix("graph 0: ").removeprefix("graph 0 ")
+            raise InvalidInputError(f"{place}: {problem}", error.remedy) from error
+        self.sizes.append(size)
+        self.edges.append(edges)
+        self._labels.append(None if labels is None else [_hashable(name) for name in labels])
+        self._attributes.append(rows)
+
+    def _check_keys(self, value: dict[str, Any]) -> None:
+        """Raise for what is nearly called as something that is read."""
+        for key in value.keys() - {*_PLAIN_KEYS, self.target}:
+            if near := near_names(key, _PLAIN_KEYS):
+                raise InvalidInputError(f"{key!r} is not read; did you mean {near[0]!r}?")
+
+    def _plain_edges(self, value: dict[str, Any]) -> tuple[LocalEdges, int]:
+        """Edges of one graph and its number of nodes."""
+        self._check_keys(value)
+        rows, weights = _list_or_none(value, "edges") or [], _list_or_none(value, "weights")
+        if weights is None and rows and all(_is_row(row, 3) for row in rows):
+            rows, weights = [row[:2] for row in rows], [row[2] for row in rows]
+        for number, row in enumerate(rows):
+            if not _is_row(row, 2) or not all(type(end) is int for end in row):
+                raise InvalidInputError(
+                    f"edge {number} is {short_repr(row)}; give a pair of nodes, numbered from 0"
+                )
+        pairs, labels = checked_edges(rows, 0), _list_or_none(value, "edge_labels")
+        if labels is not None and len(labels) != len(pairs):
+            raise InvalidInputError(f"{len(labels)} edge_labels for {len(pairs)} edges")
+        labels = None if labels is None else [_hashable(name) for name in labels]
+        size = value.get("n_nodes", int(pairs.max()) + 1 if len(pairs) else 0)
+        if type(size) is not int or size < 1:
+            raise InvalidInputError(f"n_nodes must be a number of at least 1, got {size!r}")
+        outside = (pairs < 0) | (pairs >= size)
+        if outside.any():
+            edge = int(np.argmax(outside.any(axis=1)))
+            raise InvalidInputError(
+                f"edge {edge} is {rows[edge]}; nodes are numbered from 0 to {size - 1}"
+            )
+        if self.weight is None:
+            return each_edge_once(LocalEdges(pairs, None, labels), "graph 0"), size
+        if weights is not None and not all(map(_is_number, weights)):
+            raise InvalidInputError("weights must be numbers")
+        values = None if weights is None else checked_edge_weights(weights, len(pairs), 0)
+        return LocalEdges(pairs, values, labels), size
+
+    def _joined(self) -> GraphBatch:
+        """Make one batch; an edge stands for both directions."""
+        for kind, found in (("labels", self._labels), ("attributes", self._attributes)):
+            _check_all_or_none(kind, found, self.places)
+        has_labels, has_attributes = self._labels[0] is not None, self._attributes[0] is not None
+        batch = batch_from_local_edges(
+            self.sizes,
+            self.edges,
+            labels=join_labels(self._labels, self.sizes) if has_labels else None,
+            attributes=stack_attributes(self._attributes, self.sizes, self.missing)
+            if has_attributes
+            else None,
+            symmetrize=True,
+            missing=self.missing,
+        )
+        how = {"weighted": self.weight is not None, "missing": self.missing}
+        return with_reading(batch, reading_of("json", how))
+
+
+class NodeLinks(GraphReader):
+    """Graphs as networkx and D3 write them."""
+
+    def __init__(self, *options: Any) -> None:
+        super().__init__(*options)
+        self._values: list[list[Any]] = [[] for _ in self.columns.names]
+        self._ids: list[list[Any]] = []
+
+    def _add_structure(self, place: str, value: dict[str, Any], is_directed: bool) -> None:
+        nodes: Any = value.get("nodes")
+        links: Any = value.get("links", value.get("edges"))
+        for kind, items in (("nodes", nodes), ("links", links)):
+            if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+                raise InvalidInputError(f"{place}: {kind} must be a list of objects; {_FORMS}")
+        ids = [_hashable(node.get("id", number)) for number, node in enumerate(nodes)]
+        position = {node: number for number, node in enumerate(ids)}
+        if len(position) < len(ids):
+            raise InvalidInputError(f"{place}: two nodes have the same id")
+        self._add_node_values(place, nodes, ids)
+        edges = self._linked(place, links, position)
+        if not is_directed:
+            edges = edges._replace(edges=np.sort(edges.edges, axis=1))
+        if not value.get("multigraph", True):
+            edges = _last_of_parallel(edges)
+        elif self.weight is None:
+            edges = each_edge_once(edges, place)
+        edges = edges if is_directed else both_directions(edges)
+        self.sizes.append(len(ids))
+        self.edges.append(edges)
+
+    def _add_node_values(self, place: str, nodes: Sequence[Any], ids: list[Any]) -> None:
+        if not self.sizes:
+            self._known = dict.fromkeys(key for node in nodes for key in node if key != "id")
+        for name, column in zip(self.columns.names, self._values, strict=True):
+            for node, node_id in zip(nodes, ids, strict=True):
+                if name not in node and self.missing == "error":
+                    raise InvalidInputError(
+                        f"{place}, node {node_id!r} has no {name!r}; it has "
+                        f"{names_there(str(name), node)}",
+                        _SET_IT,
+                    )
+                column.append(_hashable(node.get(name)))
+        self._ids.append(ids)
+
+    def _linked(self, place: str, links: Sequence[Any], position: dict[Any, int]) -> LocalEdges:
+        pairs, weights = [], []
+        if not self.sizes:
+            self._known_of_edges = dict.fromkeys(key for link in links for key in link)
+        columns = [[_hashable(link.get(part)) for link in links] for part in self.edge_names.parts]
+        for number, link in enumerate(links):
+            for end in ("source", "target"):
+                if end not in link or _hashable(link[end]) not in position:
+                    raise InvalidInputError(
+                        f"{place}, link {number}: the {end} {short_repr(link.get(end))} is not the "
+                        "id of a node"
+                    )
+            pairs.append([position[_hashable(link[end])] for end in ("source", "target")])
+            weight = 1 if self.weight is None else link.get(self.weight, 1)
+            if not _is_number(weight):
+                raise InvalidInputError(
+                    f"{place}, link {number}: the {self.weight!r} {short_repr(weight)} is not a "
+                    "number"
+                )
+            weights.append(weight)
+        edges = np.array(pairs, np.int64).reshape(-1, 2)
+        labels = self.edge_names.of_columns(columns, lambda number: f"{place}, link {number}")
+        return LocalEdges(edges, _as_floats(weights, place), labels)
+
+    def _joined(self) -> GraphBatch:
+        """Make one batch, with the labels and attributes that were asked for."""
+        node_ptr = offsets(self.sizes)
+
+        def node_name(node: int) -> str:
+            graph = graph_of(node_ptr, node)
+            return f"{self.places[graph]}, node {self._ids[graph][node - node_ptr[graph]]!r}"
+
+        found = self.columns.arrays(self._values, node_name)
+        batch = batch_from_local_edges(
+            self.sizes,
+            self.edges,
+            labels=found.labels,
+            attributes=found.attributes,
+            symmetrize=self.symmetrize,
+            missing=self.missing,
+        )
+        how = {
+            "label": self.columns.label,
+            "attributes": self.columns.attributes,
+            "categorical": found.categorical,
+            "weight": self.weight,
+            "edge_label": self.edge_names.name,
+            "symmetrize": self.symmetrize,
+            "missing": self.missing,
+        }
+        return with_reading(batch, reading_of("networkx", how))
+
+
+def _last_of_parallel(graph: LocalEdges) -> LocalEdges:
+    """Keep one edge between two nodes, the last that is listed, as networkx does."""
+    last = {tuple(pair): number for number, pair in enumerate(graph.edges.tolist())}
+    kept = list(last.values())
+    return LocalEdges(
+        graph.edges[kept].reshape(-1, 2),
+        None if graph.weights is None else graph.weights[kept],
+        None if graph.labels is None else [graph.labels[number] for number in kept],
+    )
+
+
+def _as_floats(weights: list[Any], place: str) -> Floats:
+    try:
+        return np.array(weights, dtype=np.float64)
+    except OverflowError:
+        raise InvalidInputError(f"{place} has a weight that is too large for a number") from None
+
+
+def _hashable(value: Any, depth: int = 0) -> Any:
+    """Give tuples for lists, as networkx does for nodes; objects stay, and are errors later."""
+    if not isinstance(value, list):
+        return value
+    if depth > _DEEPEST:
+        raise RecursionError
+    return tuple(_hashable(part, depth + 1) for part in value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_row(row: Any, width: int) -> bool:
+    return isinstance(row, list) and len(row) == width
+
+
+def _list_or_none(value: dict[str, Any], key: str) -> list[Any] | None:
+    found = value.get(key)
+    if found is not None and not isinstance(found, list):
+        raise InvalidInputError(f"{key} must be a list, got {short_repr(found)}")
+    return found
+
+
+def _check_all_or_none(kind: str, found: Sequence[Any], places: Sequence[str]) -> None:
+    missing = [position for position, values in enumerate(found) if values is None]
+    if missing and len(missing) < len(found):
+        raise InvalidInputError(
+            f"{places[missing[0]]} has no {kind}, others have; give all graphs {kind} or none"
+        )
+
+
+_PER_BYTE = 48  # bytes of memory that values take, and the graphs made of them, for each of text
+_PER_BYTE_KEPT = 24  # of one line, whose values are given back
+_ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+
+Value = tuple[str, Any]
+"""A graph as JSON has it, and where it stands."""
+
+
+def read_json(
+    paths: PathLike | Iterable[PathLike],
+    *,
+    label: Hashable | list[Hashable] | None = None,
+    attributes: Hashable | list[Hashable] | None = None,
+    categorical: Categorical | None = None,
+    weight: Hashable | None = "weight",
+    edge_label: EdgeLabelName = None,
+    target: str | None = None,
+    symmetrize: Symmetrize = False,
+    missing: Missing = "error",
+    max_bytes: int | None = None,
+) -> GraphDataset:
+    r"""
+    Read graphs from JSON files: one graph, a list of graphs, or one graph per line (JSON lines).
+
+    A graph is an object in one of two forms, the same for all graphs that are read together.
+
+    - Node-link data, as ``networkx.node_link_data`` and D3 have it: "nodes", a list of objects
+      with an "id" and what is known of the node, and "links" or "edges", a list of objects with
+      "source" and "target". "directed" and "multigraph" are false and true unless they are there.
+      What is known of the graph stands in "graph".
+    - A plain list of edges: "edges", pairs of nodes that are numbered from 0 (or triples, with a
+      weight), each of which stands for both directions, and, all optional, "n_nodes" (needed for
+      isolated last nodes), "weights" and "edge_labels" (one for each edge), "labels" (one for each
+      node; a list stands for a tuple), "attributes" (one list of numbers, or one number, for each
+      node), "target" (of the graph) and "name".
+
+    Parameters
+    ----------
+    paths : path-like or iterable of path-like
+        A file, several files, or a folder whose ``.json`` and ``.jsonl`` files, plain or
+        compressed by gzip, are read in order of their names.
+    label : hashable or list of hashable, optional
+        Node-link data: what is the discrete label of a node; several make one label, a tuple, as
+        in `from_networkx`. Plain lists have their labels in "labels".
+    attributes : hashable or list of hashable, optional
+        Node-link data: what makes up the continuous attributes of a node.
+    categorical : hashable, list of hashable, or dict, optional
+        Node-link data: what becomes columns of zeros and ones, as in `from_networkx`.
+    weight : hashable, optional
+        Node-link data: what is the weight of an edge; one without it has weight one. None makes
+        all graphs unweighted, with parallel edges too, in both forms.
+    edge_label : hashable or list of hashable, optional
+        Node-link data: what is the discrete label of an edge, as in `from_networkx`. Plain lists
+        have theirs in "edge_labels".
+    target : str, optional
+        What is the target of a graph, "target" by default.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether to drop the directions of graphs that say "directed"; otherwise they are an error.
+    missing : {"error", "label", "nan", "keep"}, default="error"
+        What becomes of missing labels and attributes, as in `from_networkx`; null is missing.
+    max_bytes : int, optional
+        Limit on the size of each file, unpacked, and on the memory that reading all takes: files
+        may come from strangers. By default 4 GiB of text, and as much memory as honest files of
+        that size need.
+
+    Returns
+    -------
+    GraphDataset
+        The graphs, in order, with their targets and names where all have one.
+
+    Raises
+    ------
+    InvalidInputError
+        If a file is not JSON, or not graphs; the message says where.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "graphs.jsonl")
+    ...     _ = path.write_text('{"edges": [[0, 1], [1, 2]], "labels": ["C", "C", "O"]}\n')
+    ...     read_json(path).graphs
+    GraphBatch(1 graph, 3 nodes, 2 edges, 2 labels)
+    """
+    files = paths_to_read(paths, *ENDINGS_IN_FOLDER["json"])
+    budget = ParseBudget.of_files("", files, max_bytes)
+    columns = NodeColumns.of(label, attributes, categorical, missing)
+    names = EdgeNames.of(edge_label, missing)
+    try:
+        reader = _gathered(files, budget, (columns, names, weight, target, symmetrize))
+        graphs = reader.batch(attributes)
+    except RecursionError as error:
+        raise InvalidInputError(f"{budget.source} holds values nested too deeply") from error
+    name = bare_name(Path(paths) if isinstance(paths, str | Path) else files[0])
+    return GraphDataset(graphs, reader.targets(), name, graph_names=reader.graph_names())
+
+
+def _gathered(files: list[Path], budget: ParseBudget, options: tuple[Any, ...]) -> GraphReader:
+    """Read all graphs, which must be of one form."""
+    reader: GraphReader | None = None
+    for place, value in _values(files, budget):
+        if not isinstance(value, dict):
+            raise InvalidInputError(f"{place} is not a graph: {_kind(value)} instead of an object")
+        form = PlainGraphs if is_plain(value) else NodeLinks
+        if reader is None:
+            reader = form(*options)
+        elif not isinstance(reader, form):
+            raise InvalidInputError(
+                f"{place} is in another form than the graphs before it; give all as node-link "
+                "data or all as plain edges"
+            )
+        reader.add(place, value)
+    if reader is None:
+        raise InvalidInputError(f"{files[0]} holds no graphs")
+    return reader
+
+
+def write_json(data: GraphDataset | GraphBatch, path: PathLike) -> Path:
+    r"""
+    Write graphs to a JSON file, as plain lists of edges (see `read_json`), without loss.
+
+    Every edge is listed once. Labels of nodes and edges, attributes, weights, targets and names are
+    written where there are any; null stands for a missing label or attribute, which `read_json`
+    needs to be told with `missing`.
+
+    Parameters
+    ----------
+    data : GraphDataset or GraphBatch
+        What to write; labels must be text, numbers, truth values, None, or tuples of these.
+    path : path-like
+        A name that ends in ``.json``, for one list of graphs, or in ``.jsonl``, for one graph per
+        line; ``.gz`` after it compresses the file. One that is there is replaced when all is
+        written.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retgk import GraphBatch, write_json
+    >>> edge = GraphBatch.from_edges(2, [[0, 1]], labels=["C", "N"], symmetrize=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_json(edge, f"{folder}/edge.jsonl").read_text()
+    '{"n_nodes": 2, "edges": [[0, 1]], "labels": ["C", "N"]}\n'
+    """
+    output = Path(path)
+    if not output.name.lower().endswith(_ENDINGS):
+        raise InvalidInputError(f"{output} should end in {', '.join(_ENDINGS)}")
+    dataset = data if isinstance(data, GraphDataset) else GraphDataset(data, None, "")
+    for name in dataset.label_names:
+        _check_label(name)
+    for name in dataset.graphs.edge_label_names:
+        _check_label(name, of_edges=True)
+    lines = ".jsonl" in output.name.lower()
+    start, between, end = ("", "\n", "\n") if lines else ("[", ",\n", "]\n")
+    with atomic_path(output) as part, _text_stream(part, output) as stream:
+        stream.write(start)
+        for number, text in enumerate(_graph_texts(dataset)):
+            stream.write(between * (number > 0) + text)
+        stream.write(end)
+    return output
+
+
+def _text_stream(part: Path, output: Path) -> IO[str]:
+    if output.suffix.lower() == ".gz":
+        return gzip.open(part, "wt", encoding="utf-8")
+    return part.open("w", encoding="utf-8")
+
+
+def _graph_texts(dataset: GraphDataset) -> Iterator[str]:
+    graphs = dataset.graphs
+    for number, graph in enumerate(graphs):
+        rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+        once = rows <= graph.indices
+        record: dict[str, Any] = {
+            "n_nodes": graph.n_nodes,
+            "edges": np.stack([rows[once], graph.indices[once]], axis=1).tolist(),
+        }
+        if graphs.is_weighted:
+            record["weights"] = graph.weights[once].tolist()
+        if graphs.has_edge_labels:
+            names, codes = graph.edge_label_names, graph.edge_labels[once].tolist()
+            record["edge_labels"] = [names[code] for code in codes]
+        if graphs.has_labels:
+            record["labels"] = [graph.label_names[code] for code in graph.labels.tolist()]
+        if graphs.n_attributes:
+            record["attributes"] = _plain_rows(graph.attributes)
+        if dataset.targets is not None:
+            record["target"] = _plain_target(dataset.targets[number].tolist())
+        if dataset.graph_names is not None:
+            record["name"] = dataset.graph_names[number]
+        yield json.dumps(record, ensure_ascii=False, allow_nan=False)
+
+
+def _plain_rows(attributes: Floats) -> list[Any]:
+    """Rows of numbers, null where one is missing."""
+    rows = attributes.astype(object)
+    rows[np.isnan(attributes)] = None
+    return list(rows.tolist())
+
+
+def _plain_target(target: Any) -> Any:
+    return None if isinstance(target, float) and not math.isfinite(target) else target
+
+
+def _check_label(label: Any, whole: Any = None, of_edges: bool = False) -> None:
+    """Refuse labels that would come back as something else."""
+    whole = label if whole is None else whole
+    if type(label) is tuple:
+        for part in label:
+            _check_label(part, whole, of_edges)
+    elif not (label is None or type(label) in (str, bool, int, float)) or (
+        type(label) is float and not math.isfinite(label)
+    ):
+        raise InvalidInputError(
+            f"JSON cannot hold the label {whole!r}", label_remedy(of_edges, or_else="")
+        )
+
+
+def _kind(value: Any) -> str:
+    return "a list" if isinstance(value, list) else f"the value {str(value)[:40]}"
+
+
+# From files to values
+
+
+def _values(files: list[Path], budget: ParseBudget) -> Iterator[Value]:
+    for path in files:
+        budget.source = path
+        if ".jsonl" in path.name.lower():
+            yield from _values_of_lines(path, budget)
+        else:
+            yield from _values_of_file(path, budget)
+
+
+def _values_of_lines(path: Path, budget: ParseBudget) -> Iterator[Value]:
+    for number, line in text_lines(path, budget):
+        if line.strip():
+            budget.check(_PER_BYTE * len(line), f"line {number}")
+            budget.charge(_PER_BYTE_KEPT * len(line), f"line {number}")
+            yield f"{path}, line {number}", _parsed(line, f"{path}, line {number}")
+
+
+def _values_of_file(path: Path, budget: ParseBudget) -> Iterator[Value]:
+    """Read one value, whose parts are graphs if it is a list; or else one value per line."""
+    if path.suffix.lower() == ".gz" and not is_gzip(path):
+        raise InvalidInputError(f"{path} is damaged: Not a gzipped file; fetch it again")
+    data = unpacked_bytes(path, budget, _PER_BYTE)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{path} is not text: {error}") from error
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if len(lines) > 1 and lines[0][1].strip().endswith("}") and lines[1][1].lstrip()[0] == "{":
+        for number, line in lines:
+            yield f"{path}, line {number}", _parsed(line, f"{path}, line {number}")
+        return
+    value = _parsed(text, str(path))
+    if isinstance(value, dict) and isinstance(value.get("graphs"), list):
+        value = value["graphs"]
+    if isinstance(value, list):
+        yield from ((f"{path}, graph {number}", part) for number, part in enumerate(value))
+    else:
+        yield str(path), value
+
+
+def _parsed(text: str, place: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"{place}, line {error.lineno}" if "\n" in text.strip() else place
+        raise InvalidInputError(
+            f"{where}, column {error.colno} is not JSON: {error.msg}"
+        ) from error
+    except (ValueError, MemoryError) as error:  # such as a number of too many digits
+        raise InvalidInputError(f"{place} cannot be read: {error}") from error

@@ -1,0 +1,489 @@
+"""Tables that say something of graphs: their cells, and the graphs that rows are about."""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence, Set
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from retgk._runtime.files import ParseBudget
+from retgk._runtime.names import name_advice
+from retgk.errors import InvalidInputError, Remedy
+from retgk.io.dataset import GraphDataset, graph_numbers
+from retgk.io.files import bare_name, is_number, text_lines, whole_number
+from retgk.io.smiles_files import column_position, csv_rows, delimiter_of, typed_targets
+
+NAME_COLUMNS = ("file", "filename", "file_name", "path", "name")
+"""Headings of columns that name graphs."""
+
+_NUMBER_COLUMN = "graph"
+_TABLES = {".csv", ".tsv"}
+_MOST_SHOWN = 5
+_MOST_LETTERS = 60  # of a cell that is shown
+_PER_ROW, _PER_CELL = 300, 100  # bytes of memory
+_MOST_EXTRA = 1000  # lines that no graph has; what they say can still be told
+
+
+class GraphTable(NamedTuple):
+    """Rows of cells with the lines they end on, and names of the columns, if there are."""
+
+    path: Path
+    columns: list[str] | None
+    rows: list[tuple[int, list[str]]]
+
+    def cells(self, column: int) -> list[str]:
+        """Texts of one column; those of short rows are empty."""
+        return [row[column].strip() if column < len(row) else "" for _, row in self.rows]
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.columns if self.columns is not None else self.rows[0][1])
+
+    def heading(self, column: int) -> str:
+        """Name of a column in small letters; empty where there are no names."""
+        return "" if self.columns is None else self.columns[column].lower()
+
+    def headed(self, *names: str) -> list[int]:
+        """Columns of these names, in the order of the names; raise if two have one name."""
+        if self.columns is None:
+            return []
+        headings = [column.lower() for column in self.columns]
+        found = [name for name in names if name in headings]
+        for name in found:
+            if headings.count(name) > 1:
+                raise InvalidInputError(
+                    f"{self.path} has {headings.count(name)} columns {name!r}; give each a name "
+                    "of its own"
+                )
+        return [headings.index(name) for name in found]
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file has columns, by its name."""
+    return bool(_TABLES & {suffix.lower() for suffix in path.suffixes})
+
+
+def most_lines(dataset: GraphDataset) -> int | None:
+    """Lines after which a file cannot be one of these graphs; None if some were left out."""
+    return len(dataset) + _MOST_EXTRA if dataset.rows is None else None
+
+
+def read_table(
+    path: Path, budget: ParseBudget, dataset: GraphDataset, *, has_header: bool = False
+) -> GraphTable:
+    """Read all rows; the first has the names of columns, unless it names a graph."""
+    lines = text_lines(path, budget)
+    before = []
+    for each in lines:
+        budget.charge(_PER_ROW, f"line {each[0]}")
+        before.append(each)
+        if each[1].strip():
+            break
+    first = before[-1][1] if before else ""
+    most, rows = most_lines(dataset), []
+    for line, row in csv_rows(chain(before, lines), delimiter_of(first), budget):
+        if not any(cell.strip() for cell in row):
+            continue
+        budget.charge(_PER_ROW + _PER_CELL * len(row), f"line {line}")
+        rows.append((line, row))
+        if most is not None and len(rows) > most:
+            raise InvalidInputError(
+                f"{path} has more than {most} rows for {len(dataset)} graphs; give every graph one"
+            )
+    names = set(dataset.graph_names or ())
+    starts = has_header or not (rows and any(name_in(cell, names) for cell in rows[0][1]))
+    columns = [cell.strip() for cell in rows[0][1]] if rows and starts else None
+    table = GraphTable(path, columns, rows[columns is not None :])
+    _check_widths(table)
+    return table
+
+
+def _check_widths(table: GraphTable) -> None:
+    """Raise if a row has more cells than there are columns: its cells may be shifted."""
+    for line, row in table.rows:
+        if any(cell.strip() for cell in row[table.width :]):
+            raise InvalidInputError(
+                f"{table.path}, line {line} has {len(row)} cells for {table.width} columns; give "
+                "every column a name, and put quotes around cells with commas"
+            )
+
+
+# By numbers
+
+
+def number_column(table: GraphTable, dataset: GraphDataset, wanted: str) -> int | None:
+    """
+    Find the column of the numbers of graphs, which is called "graph".
+
+    It may hold names instead. Where graphs are called by numbers, which are not their own, and no
+    other column has their names, nobody can tell.
+    """
+    found = table.headed(_NUMBER_COLUMN)
+    if not found or wanted.lower() == _NUMBER_COLUMN:
+        return None
+    (at,) = found
+    number_of = dict(zip(dataset.graph_names or (), graph_numbers(dataset).tolist(), strict=False))
+    if not number_of or table.headed(*NAME_COLUMNS):
+        return at
+    cells = table.cells(at)
+    names = [name_in(cell, number_of.keys()) for cell in cells]
+    numbers = [whole_number(cell) for cell in cells]
+    if None in numbers:
+        return None if any(name is not None for name in names) else at
+    if None in names or [number_of[name] for name in names if name is not None] == numbers:
+        return at
+    if set(numbers) != set(number_of.values()):
+        return None
+    raise InvalidInputError(
+        f"{table.path}: the column 'graph' may hold names of graphs or their numbers from 0, which "
+        "are others; call it name, or add a column name beside it"
+    )
+
+
+def number_cells(table: GraphTable, column: int) -> list[int]:
+    """Numbers of graphs in a column."""
+    numbers = []
+    for (line, _), cell in zip(table.rows, table.cells(column), strict=True):
+        number = whole_number(cell)
+        if number is None:
+            raise InvalidInputError(
+                f'{table.path}, line {line}: the column "graph" must hold numbers of graphs, from '
+                f"0, not {shown([cell])}"
+            )
+        numbers.append(number)
+    return numbers
+
+
+def places_by_number(table: GraphTable, column: int, dataset: GraphDataset, what: str) -> list[int]:
+    """Row of every graph, by numbers; rows of graphs that were left out in reading may be there."""
+    wanted, numbers = graph_numbers(dataset).tolist(), number_cells(table, column)
+    known = set(wanted)
+    left_out = {n for n in numbers if n >= 0 and n not in known and dataset.rows is not None}
+    kept = [row for row, number in enumerate(numbers) if number not in left_out]
+    keys: list[Hashable] = [numbers[row] if numbers[row] in known else None for row in kept]
+    places = _rows_of(keys, [str(numbers[row]) for row in kept], wanted, table, what)
+    rows = [kept[place] for place in places]
+    _check_same_names(table, rows, dataset)
+    return rows
+
+
+def _check_same_names(table: GraphTable, rows: list[int], dataset: GraphDataset) -> None:
+    """Raise if a row with the number of a graph has the name of another."""
+    known = set(dataset.graph_names or ())
+    for at in table.headed(*NAME_COLUMNS) if known else ():
+        cells = table.cells(at)
+        for row, own in zip(rows, dataset.graph_names or (), strict=True):
+            name = name_in(cells[row], known)
+            if name is not None and own not in _names_in(cells[row]):
+                raise InvalidInputError(
+                    f"{table.path}, line {table.rows[row][0]}: the graph of that number is "
+                    f"{shown([own])}, not {shown([name])}; leave out the column "
+                    f"{_NUMBER_COLUMN!r}, or that of names"
+                )
+
+
+# By names
+
+
+def places_by_name(
+    table: GraphTable, column: int, graph_names: Sequence[str], what: str
+) -> list[int]:
+    """Row of every graph, by its name or that of its file."""
+    known, cells = set(graph_names), table.cells(column)
+    keys: list[Hashable] = [name_in(cell, known) for cell in cells]
+    return _rows_of(keys, cells, graph_names, table, what)
+
+
+def name_in(cell: str, names: Set[str]) -> str | None:
+    """Name of a graph that a cell has; None if it has none."""
+    return next((name for name in _names_in(cell) if name in names), None)
+
+
+def _names_in(cell: str) -> tuple[str, str, str]:
+    """Names that a cell may give a graph: as it is, a file's, and a file's without its ending."""
+    text = cell.strip()
+    file = text.replace("\\", "/").rpartition("/")[2]
+    return text, file, bare_name(Path(file)) if file else ""
+
+
+# By either
+
+
+def _rows_of(
+    keys: list[Hashable],
+    cells: Sequence[str],
+    wanted: Sequence[Hashable],
+    table: GraphTable,
+    what: str,
+) -> list[int]:
+    """Row of every graph; each must be there once, and no other. None is the key of no graph."""
+    if keys == list(wanted):
+        return list(range(len(keys)))
+    if len(set(wanted)) < len(wanted):
+        twice = Counter(wanted).most_common(1)[0][0]
+        raise InvalidInputError(
+            f"two graphs are called {twice!r}, so {table.path} cannot name them; rename one, or "
+            f"give {what}s in the order of the graphs, one per line"
+        )
+    row_of: dict[Hashable, int] = {}
+    for row, (key, cell) in enumerate(zip(keys, cells, strict=True)):
+        if key in row_of:
+            line = table.rows[row][0]
+            raise InvalidInputError(
+                f"{table.path}, line {line} names {shown([cell])} a second time; keep one row for "
+                "each graph"
+            )
+        if key is not None:
+            row_of[key] = row
+    unknown = [cell for key, cell in zip(keys, cells, strict=True) if key is None]
+    missing = [str(key) for key in wanted if key not in row_of]
+    problems = []
+    if unknown:
+        problems.append(f"names without a graph ({len(unknown)}): {shown(unknown)}")
+    if missing:
+        problems.append(f"no {what} for graphs ({len(missing)}): {shown(missing)}")
+    if problems:
+        raise InvalidInputError(
+            f"{table.path} has {' and '.join(problems)}; give every graph one row, and no other"
+        )
+    return [row_of[key] for key in wanted]
+
+
+def shown(texts: Sequence[str]) -> str:
+    """List the first few texts, the beginning of each."""
+    few = [
+        text[:_MOST_LETTERS] + "..." * (len(text) > _MOST_LETTERS) for text in texts[:_MOST_SHOWN]
+    ]
+    return ", ".join(map(repr, few)) + ", ..." * (len(texts) > _MOST_SHOWN)
+
+
+# -------------------------------------------------------------------------------------------------
+# Targets, or groups, from a file of their own: a plain list, or a table that names the graphs.
+# -------------------------------------------------------------------------------------------------
+
+_ID_COLUMNS = ("subject", "participant", "participant_id", "subject_id", "sample", "id")
+_PER_TEXT = 40  # bytes of memory, beside those that its line is charged
+
+
+class What(NamedTuple):
+    """What a file says of graphs: in words, the usual heading, the option that names its column."""
+
+    name: str
+    heading: str
+    option: str | None = None
+
+
+TARGETS = What("target", "target", "target_column")
+
+
+def with_targets(
+    dataset: GraphDataset, path: Path, column: str | None, max_bytes: int | None
+) -> GraphDataset:
+    """Give a data set with the targets of a file, see `texts_of_graphs`."""
+    budget = ParseBudget.of_files(path, [path], max_bytes)
+    texts = texts_of_graphs(dataset, path, column, budget, TARGETS)
+    targets: NDArray[Any] = typed_targets(texts, budget)
+    return replace(dataset, targets=targets)
+
+
+def texts_of_graphs(
+    dataset: GraphDataset, path: Path, column: str | None, budget: ParseBudget, what: What
+) -> list[str]:
+    """
+    One text for each graph, from a file.
+
+    A ``.csv`` or ``.tsv`` table with numbers of graphs in a column "graph", or whose cells name
+    the graphs, is matched by these; names may be those of files. `column` is the one of the texts.
+    Anything else has one line for each graph.
+    """
+    if is_table(path) and (column is not None or _has_columns(path, budget)):
+        table = read_table(path, budget, dataset)
+        if not table.rows:
+            raise InvalidInputError(f"{path} holds no {what.name}s")
+        texts = _table_texts(dataset, table, column, what)
+    else:
+        texts = _listed_texts(dataset, path, budget, what)
+    if len(texts) != len(dataset):
+        raise InvalidInputError(
+            f"{path} has {len(texts)} lines for {len(dataset)} graphs; give one line for each graph"
+        )
+    return texts
+
+
+def _has_columns(path: Path, budget: ParseBudget) -> bool:
+    """Whether the first line that is not blank has several cells."""
+    start = ParseBudget(path, budget.size, budget.allowed)
+    first = next((line for _, line in text_lines(path, start) if line.strip()), "")
+    return delimiter_of(first) in first
+
+
+# Lists
+
+
+def _listed_texts(dataset: GraphDataset, path: Path, budget: ParseBudget, what: What) -> list[str]:
+    """One text per line; the first of a table of one column may be its name."""
+    texts: list[str] = []
+    most = most_lines(dataset)
+    for line, text in text_lines(path, budget):
+        budget.charge(_PER_TEXT, f"line {line}")
+        texts.append(text.strip())
+        if not texts[-1]:
+            raise InvalidInputError(
+                f"{path}, line {line} is empty; give a {what.name} for each graph"
+            )
+        if most is not None and len(texts) > most:
+            raise InvalidInputError(
+                f"{path} has more than {most} lines for {len(dataset)} graphs; give one line for "
+                "each graph"
+            )
+    if is_table(path) and len(texts) > 1 and _starts_with_heading(texts, len(dataset), path, what):
+        return texts[1:]
+    return texts
+
+
+def _starts_with_heading(texts: list[str], n_graphs: int, path: Path, what: What) -> bool:
+    """Whether the first text is the name of the column; raise where nobody can tell."""
+    first, others = texts[0], texts[1:]
+    if first.lower() in (what.heading, f"{what.heading}s"):
+        return True
+    if all(map(is_number, others)):
+        return not is_number(first)
+    if first in others or len(texts) not in (n_graphs, n_graphs + 1):
+        return False
+    if len(texts) == n_graphs + 1:
+        return True
+    if min(Counter(others).values()) > 1:
+        raise InvalidInputError(
+            f"{path}: {shown([first])} on line 1 is there once, as the name of a column is, and "
+            f"others more often; if it is a name, one of {n_graphs} lines is missing, else begin "
+            f"the file with a line {what.heading}"
+        )
+    return False
+
+
+# Tables
+
+
+def _table_texts(
+    dataset: GraphDataset, table: GraphTable, column: str | None, what: What
+) -> list[str]:
+    """Texts in the order of the graphs, or of the rows where no column names graphs."""
+    if table.columns is None and column is not None:
+        raise InvalidInputError(
+            f"{table.path} has no line of column names, so no column {column!r}"
+        )
+    target = column or what.heading
+    number_at = number_column(table, dataset, target)
+    name_at = None if number_at is not None else _name_column(table, dataset, target)
+    text_at = _text_column(table, number_at, name_at, column, what)
+    texts = table.cells(text_at)
+    if "" in texts:
+        line = table.rows[texts.index("")][0]
+        raise InvalidInputError(f"{table.path}, line {line} has no {what.name}; fill it in")
+    if number_at is not None:
+        places = places_by_number(table, number_at, dataset, what.name)
+    elif name_at is not None:
+        if column is None:
+            _check_heading(table, name_at, text_at, what)
+        places = places_by_name(table, name_at, dataset.graph_names or (), what.name)
+    else:
+        _check_no_other_names(table, dataset, text_at)
+        return texts
+    return [texts[place] for place in places]
+
+
+def _name_column(table: GraphTable, dataset: GraphDataset, target: str) -> int | None:
+    """Find the column that names graphs: by its own name, or by names of graphs in it."""
+    names = set(dataset.graph_names or ())
+    if table.width < 2 or not names:
+        return None
+    possible = [at for at in range(table.width) if table.heading(at) != target.lower()]
+    for at in table.headed(*NAME_COLUMNS):
+        if at in possible:
+            return at
+    for at in possible:
+        cells = table.cells(at)
+        if len(set(cells)) == len(cells) and any(name_in(cell, names) for cell in cells):
+            return at
+    return None
+
+
+def _text_column(
+    table: GraphTable, number_at: int | None, name_at: int | None, wanted: str | None, what: What
+) -> int:
+    columns = table.columns
+    if columns is not None and wanted is not None:
+        if what.option is None and wanted.lower() not in map(str.lower, columns):
+            raise InvalidInputError(
+                f"{table.path} has no column {wanted!r}; call the column of {what.name}s so"
+            )
+        return column_position(columns, wanted, table.path, what.option or "")
+    keys = {number_at, name_at}
+    if number_at is not None:
+        keys.update(table.headed(*NAME_COLUMNS))
+    others = [at for at in range(table.width) if at not in keys]
+    if len(others) == 1:
+        return others[0]
+    if columns is not None and what.option is not None and table.headed(what.heading):
+        return column_position(columns, what.heading, table.path, what.option)
+    problem = f"{table.path} has {len(others)} columns that may hold the {what.name}s"
+    if columns is None:
+        raise InvalidInputError(f"{problem}; give it a first line of column names")
+    if not others:
+        raise InvalidInputError(f"{table.path} has no column of {what.name}s; add one")
+    names = [columns[at] for at in others]
+    if what.option is None:
+        advice = name_advice("", names, "keep one of")
+        raise InvalidInputError(f"{problem}; {advice}, beside the one that names graphs")
+    advice = name_advice("", names)
+    remedy = Remedy(what.option, f"{advice} with {what.option}=", value=advice)
+    raise InvalidInputError(problem, remedy)
+
+
+def _check_heading(table: GraphTable, name_at: int, text_at: int, what: What) -> None:
+    """Raise if the line of column names reads like a row of a graph that there is not."""
+    if table.columns is None:
+        return
+    name, text = table.columns[name_at], table.columns[text_at]
+    if name.lower() in ("", "graph", *NAME_COLUMNS, *_ID_COLUMNS) or text.lower() == what.heading:
+        return
+    if is_number(text) or text in table.cells(text_at):
+        raise InvalidInputError(
+            f"{table.path}: the first line, {shown([name, text])}, reads like a row, but there is "
+            f"no graph {shown([name])}; drop it, or give the columns the names name and "
+            f"{what.heading}"
+        )
+
+
+def _check_no_other_names(table: GraphTable, dataset: GraphDataset, text_at: int) -> None:
+    """Raise if rows have names, but none of a graph: their order is not that of the graphs."""
+    names = list(dataset.graph_names or ())
+    if table.width < 2:
+        return
+    for at in range(table.width):
+        heading, cells = table.heading(at), table.cells(at)
+        is_key = heading in _ID_COLUMNS or heading in NAME_COLUMNS
+        if names:
+            is_key |= not all(map(is_number, cells))
+        elif is_key:
+            is_key = not _count_up(cells)
+        if at == text_at or not is_key or len(set(cells)) < len(cells):
+            continue
+        called = f"graphs are called {shown(names)}" if names else "the graphs have no names"
+        raise InvalidInputError(
+            f"{table.path}: no cell names a graph; those of column {heading or at + 1!r} are "
+            f"{shown(cells)}, {called}; name rows as the graphs, give their numbers from 0 in a "
+            "column graph, or leave that column out to match them by their order"
+        )
+
+
+def _count_up(cells: list[str]) -> bool:
+    """Whether cells number the rows in their order."""
+    first = whole_number(cells[0])
+    return first is not None and [whole_number(cell) for cell in cells] == list(
+        range(first, first + len(cells))
+    )

@@ -1,0 +1,728 @@
+"""Reader of collections in the text form of the TUDataset benchmarks."""
+
+import difflib
+import hashlib
+import os
+import re
+import zipfile
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk._runtime.files import HOME_VARIABLE, atomic_path, cache_folder, data_home_folder
+from retgk._runtime.parallel import progress_bar
+from retgk.array_types import Codes, Floats, Ints
+from retgk.errors import InvalidInputError, Remedy, warn_of
+from retgk.graphs.batch import (
+    FlatGraphs,
+    GraphBatch,
+    checked_attributes,
+    checked_labels,
+    flat_arrays,
+    trusted_batch,
+)
+from retgk.graphs.edges import Adjacency, EdgeLabels, Symmetrize
+from retgk.graphs.flat import encode_labels, first_of_run
+from retgk.io.cache import (
+    ReadOptions,
+    cache_path,
+    fingerprint,
+    load_cached,
+    store_cached,
+    with_options,
+)
+from retgk.io.dataset import GraphDataset
+from retgk.io.edges import label_remedy
+from retgk.io.files import Member, open_members
+from retgk.io.text_columns import (
+    EdgeFile,
+    EdgesOutOfOrderError,
+    adjacency_of_blocks,
+    entries_of_edges,
+    read_floats,
+    read_integers,
+)
+
+_KINDS = (
+    "A",
+    "graph_indicator",
+    "graph_labels",
+    "graph_attributes",
+    "node_labels",
+    "node_attributes",
+    "edge_labels",
+    "edge_attributes",
+)
+_DOCUMENT = re.compile(r"^[._]|readme|source|licen[cs]e|citation|\.(md|pdf|html?|bib)$", re.I)
+_MOST_NOTES = 20
+
+# Bytes of memory.
+_PER_TUPLE, _PER_OBJECT = 160, 48
+_PER_SORTED_EDGE = 64
+
+
+class _Files(NamedTuple):
+    """The files of one collection; `get` and `require` find them by the end of their names."""
+
+    name: str
+    source: Path
+    members: dict[str, Member]
+
+    def get(self, kind: str) -> Member | None:
+        return self.members.get(f"{self.name}_{kind}.txt")
+
+    def require(self, kind: str) -> Member:
+        member = self.get(kind)
+        if member is None:
+            others = ", ".join(sorted(self.members)[:5]) or "nothing"
+            raise InvalidInputError(
+                f"{self.source} has no {self.name}_{kind}.txt; it holds {others}"
+            )
+        return member
+
+
+def read_tudataset(
+    source: Path, name: str | None, options: ReadOptions, max_bytes: int | None
+) -> tuple[GraphDataset, list[str]]:
+    """
+    Read a zip archive or folder; without a name, that of its one file ``NAME_A.txt``.
+
+    Files that it holds beside those of a collection may be misspelt ones: there is a warning for
+    each, which is also returned.
+    """
+    with open_members(source, max_bytes) as members:
+        files = _Files(name or _only_name(members, source), source, members)
+        node_ptr = _node_ptr(files.require("graph_indicator"))
+        targets = _targets(files, len(node_ptr) - 1)
+        labels = _node_labels(files, node_ptr)
+        attributes = _node_attributes(files, node_ptr)
+        adjacency, edge_labels = _adjacency(files, node_ptr, options)
+    codes, names = checked_labels(labels, node_ptr)
+    values = checked_attributes(attributes, node_ptr)
+    arrays = FlatGraphs(node_ptr, adjacency, codes, names, values, edge_labels=edge_labels)
+    notes = _notes_of_unread(files)
+    warn_of(notes)
+    description = _description(files, options)
+    return GraphDataset(trusted_batch(arrays), targets, files.name, description), notes
+
+
+def _notes_of_unread(files: _Files) -> list[str]:
+    """Say which files were not read, and what they may have been meant as."""
+    others = [name.removesuffix("_A.txt") for name in files.members if name.endswith("_A.txt")]
+    known = {f"{name}_{kind}.txt" for name in {files.name, *others} for kind in _KINDS}
+    own = {f"{files.name}_{kind}.txt".lower(): f"{files.name}_{kind}.txt" for kind in _KINDS}
+    notes = []
+    for name in sorted(files.members.keys() - known):
+        if _DOCUMENT.search(name):
+            continue
+        nearest = difflib.get_close_matches(name.lower(), own, n=1, cutoff=0.0)
+        hint = f"if it is meant as {own[nearest[0]]}, rename it, or else take it out"
+        notes.append(f"{files.source}: {ascii(name)[1:-1]} was not read; {hint}")
+    return notes[:_MOST_NOTES]
+
+
+def _only_name(members: dict[str, Member], source: Path) -> str:
+    """Name of the collection in an archive or folder."""
+    names = [name.removesuffix("_A.txt") for name in members if name.endswith("_A.txt")]
+    if len(names) != 1:
+        raise InvalidInputError(
+            f"{source} holds {len(names)} files NAME_A.txt; a TU collection has one"
+        )
+    return names[0]
+
+
+def _node_ptr(member: Member) -> Ints:
+    """Find the first node of every graph from the graph of every node."""
+    graph_of_node = _one_column(read_integers(member), member)
+    steps = np.diff(graph_of_node, prepend=0)
+    if len(steps) == 0 or steps[0] < 1:
+        found = "nothing" if len(steps) == 0 else f"graph {graph_of_node[0]}"
+        raise InvalidInputError(f"{member.name} starts with {found}; graphs count from 1")
+    if (steps < 0).any():
+        line = int(np.flatnonzero(steps < 0)[0])
+        raise InvalidInputError(
+            f"{member.name}, line {line + 1}: graph {graph_of_node[line]} comes after graph "
+            f"{graph_of_node[line - 1]}; graphs count from 1 and their nodes are listed in order"
+        )
+    if (steps > 1).any():
+        line = int(np.flatnonzero(steps > 1)[0])
+        raise InvalidInputError(
+            f"{member.name}, line {line + 1}: graph {graph_of_node[line] - 1} has no nodes; drop "
+            "it together with its target"
+        )
+    return np.append(np.flatnonzero(steps), len(steps))
+
+
+def _one_column(columns: Ints, member: Member) -> Ints:
+    if len(columns) != 1:
+        raise InvalidInputError(
+            f"{member.name}, line 1: expected 1 integer, got {len(columns)} columns; give every "
+            "distinct row a number of its own"
+        )
+    return columns.reshape(-1)
+
+
+def _check_count(n_lines: int, member: Member, n_expected: int, what: str, where: Member) -> None:
+    if n_lines != n_expected:
+        raise InvalidInputError(
+            f"{member.name} has {n_lines} lines, but there are {n_expected} {what} in {where.name}"
+        )
+
+
+def _targets(files: _Files, n_graphs: int) -> NDArray[Any]:
+    """Read classes, or values to regress on, of which a graph may have several."""
+    values: NDArray[Any]
+    member = files.get("graph_attributes")
+    if member is None or files.get("graph_labels") is not None:
+        member = files.require("graph_labels")
+        values = _one_column(read_integers(member), member)
+    else:
+        values = read_floats(member)
+        values = values[:, 0] if values.shape[1] == 1 else values
+    _check_count(len(values), member, n_graphs, "graphs", files.require("graph_indicator"))
+    return np.ascontiguousarray(values)
+
+
+def _node_labels(files: _Files, node_ptr: Ints) -> Any:
+    member = files.get("node_labels")
+    if member is None:
+        return None
+    columns = read_integers(member)
+    indicator = files.require("graph_indicator")
+    _check_count(columns.shape[1], member, int(node_ptr[-1]), "nodes", indicator)
+    if len(columns) == 1:
+        return columns[0]
+    member.budget.charge(_PER_TUPLE * columns.shape[1] + _PER_OBJECT * columns.size, member.name)
+    return [tuple(row) for row in columns.T.tolist()]
+
+
+def _node_attributes(files: _Files, node_ptr: Ints) -> Floats | None:
+    member = files.get("node_attributes")
+    if member is None:
+        return None
+    values = read_floats(member)
+    _check_count(len(values), member, int(node_ptr[-1]), "nodes", files.require("graph_indicator"))
+    return values
+
+
+def _adjacency(
+    files: _Files, node_ptr: Ints, options: ReadOptions
+) -> tuple[Adjacency, EdgeLabels | None]:
+    """Read adjacency and edge labels; hold all edges in memory only where that is needed."""
+    file = EdgeFile(files.require("A"))
+    if options.symmetrize in ("mean", "sum") and options.weight_column is None:
+        raise InvalidInputError(
+            f"symmetrize={options.symmetrize!r} is for weights, and none are read; give "
+            "weight_column, or symmetrize=True"
+        )
+    if files.get("edge_labels") is None and options.weight_column is None:
+        with suppress(EdgesOutOfOrderError), closing(file.blocks()) as blocks:
+            return adjacency_of_blocks(blocks, node_ptr, file, bool(options.symmetrize)), None
+        # Not grouped by graph, which is rare: read again, and sort.
+    edges = _all_edges(file)
+    # Stable, so that messages name the first line; ends out of range are reported below.
+    first_nodes = first_of_run(node_ptr).take(edges[0] - 1, mode="clip")
+    order = np.argsort(first_nodes, kind="stable")
+    sorted_file = file._replace(order=order)
+    by_graph = edges.take(order, axis=1)  # in rows, as compiled code has it from files in order
+    adjacency = adjacency_of_blocks([by_graph], node_ptr, sorted_file, bool(options.symmetrize))
+    labels = _edge_labels(files, edges.shape[1])
+    by_entry = (
+        None if labels is None else _labels_by_entry(files, edges, node_ptr, adjacency, labels)
+    )
+    if options.weight_column is None:
+        return adjacency, by_entry
+    weights = _edge_weights(files, edges.shape[1], options.weight_column)
+    both = options.symmetrize
+    weighted = flat_arrays(
+        GraphBatch.from_edges(
+            np.diff(node_ptr), edges.T - 1, weights, edge_labels=labels, symmetrize=both
+        )
+    )
+    return weighted.adjacency, weighted.edge_labels
+
+
+def _all_edges(file: EdgeFile) -> Codes:
+    """Read all edges, and pay for them and what sorting and labelling them takes."""
+    held, budget = [np.empty((2, 0), np.int32)], file.member.budget
+    with closing(file.blocks()) as blocks:
+        for block in blocks:
+            budget.charge(_PER_SORTED_EDGE * block.shape[1], f"{file.member.name}, its edges")
+            held.append(block)
+    return np.concatenate(held, axis=1)
+
+
+def _edge_labels(files: _Files, n_edges: int) -> EdgeLabels | None:
+    """Read the labels of edges, in the order of the lines."""
+    member = files.get("edge_labels")
+    if member is None:
+        return None
+    labels = _one_column(read_integers(member), member)
+    _check_count(len(labels), member, n_edges, "edges", files.require("A"))
+    return EdgeLabels(*encode_labels(labels))
+
+
+def _labels_by_entry(
+    files: _Files, edges: Codes, node_ptr: Ints, adjacency: Adjacency, labels: EdgeLabels
+) -> EdgeLabels:
+    """Bring labels into the order of the adjacency; an edge has one, in both directions."""
+    by_entry = np.full(len(adjacency.indices), -1, np.int32)
+    entries = entries_of_edges(edges, node_ptr, adjacency)
+    by_entry[entries] = labels.codes
+    if (by_entry < 0).any():  # edges that are listed in one direction
+        by_entry[entries_of_edges(edges[::-1], node_ptr, adjacency)] = labels.codes
+        by_entry[entries] = labels.codes
+    differs = by_entry[entries] != labels.codes
+    if not differs.any():
+        columns = adjacency.indices + np.repeat(first_of_run(node_ptr), np.diff(adjacency.indptr))
+        back = np.argsort(columns, kind="stable")  # the transposed matrix is the same
+        differs = (by_entry != by_entry[back])[entries]
+    if differs.any():
+        raise _two_labels_error(files, edges, labels, int(np.argmax(differs)))
+    return EdgeLabels(by_entry, labels.names)
+
+
+def _two_labels_error(
+    files: _Files, edges: Codes, labels: EdgeLabels, edge: int
+) -> InvalidInputError:
+    """Make the error for an edge whose label is another one where it is listed again."""
+    ends = np.sort(edges[:, edge])
+    same = np.flatnonzero((np.sort(edges, axis=0) == ends[:, None]).all(axis=0))
+    line = int(same[np.argmax(labels.codes[same] != labels.codes[same[0]])])
+    first, name = int(same[0]), files.require("edge_labels").name
+    is_back = bool((edges[:, first] != edges[:, line]).any())
+    return InvalidInputError(
+        f"{name}, line {line + 1}: the edge from node {edges[0, line]} to node {edges[1, line]} "
+        f"{'is listed the other way' if is_back else 'is listed again,'} with another label than "
+        f"in line {first + 1}; "
+        + (f"give both the same, or take {Path(name).name} out" if is_back else "list it once")
+    )
+
+
+def _edge_weights(files: _Files, n_edges: int, column: int) -> Floats:
+    member = files.require("edge_attributes")
+    values = read_floats(member)
+    _check_count(len(values), member, n_edges, "edges", files.require("A"))
+    if not 0 <= column < values.shape[1]:
+        raise InvalidInputError(
+            f"{member.name} has {values.shape[1]} columns, so weight_column={column} is out of "
+            "range; columns count from 0"
+        )
+    return values[:, column]
+
+
+def _description(files: _Files, options: ReadOptions) -> str:
+    parts = [f"{files.name}, read from {files.source.name} in TUDataset form."]
+    if files.get("edge_attributes") and options.weight_column is None:
+        parts.append("Its edge attributes were not read.")
+    if files.get("graph_attributes") and files.get("graph_labels"):
+        parts.append("Its graph attributes were not read.")
+    return " ".join(parts)
+
+
+# -------------------------------------------------------------------------------------------------
+# Writer of collections in the text form of the TUDataset benchmarks.
+# -------------------------------------------------------------------------------------------------
+
+_BLOCK_GRAPHS = 256
+_BLOCK_ROWS = 1 << 13
+_LARGEST = 10**18 - 1
+
+
+def write_archive(dataset: GraphDataset, path: Path) -> None:
+    """Write all files of a collection; columns are written in blocks of some graphs."""
+    files = dict(_files(dataset))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for kind, blocks in files.items():
+            member = f"{dataset.name}/{dataset.name}_{kind}.txt"
+            with archive.open(member, "w", force_zip64=True) as stream:
+                _write_blocks(blocks, stream)
+
+
+def write_folder(dataset: GraphDataset, folder: Path) -> None:
+    """Write the same files into a folder that is there; equal collections give equal bytes."""
+    files = dict(_files(dataset))
+    n_attributes = dataset.graphs.n_nodes * dataset.graphs.n_attributes
+    with progress_bar("writing", n_attributes) as advance:
+        for kind, blocks in files.items():
+            with (folder / f"{dataset.name}_{kind}.txt").open("wb") as stream:
+                for block in blocks:
+                    _write_blocks([block], stream)
+                    advance(block.size if kind == "node_attributes" else 0)
+
+
+def _files(dataset: GraphDataset) -> Iterator[tuple[str, Iterable[NDArray[Any]]]]:
+    """List the files: end of the name, and rows in blocks."""
+    graphs = dataset.graphs
+    yield "A", _edges(graphs)
+    yield "graph_indicator", [np.repeat(np.arange(1, len(graphs) + 1), graphs.node_counts)]
+    if dataset.targets is None:
+        raise InvalidInputError(
+            f"{dataset.name} has no targets, which TUDataset files need; give each graph one, or "
+            "use write_parquet"
+        )
+    targets = dataset.targets
+    if targets.dtype.kind in "biu" and targets.ndim == 1:
+        yield "graph_labels", [_checked_integers(targets, "targets")]
+    elif targets.dtype.kind == "f":
+        yield "graph_attributes", [targets.astype(np.float64)]
+    else:
+        raise InvalidInputError(
+            f"the targets are {targets.dtype} of shape {targets.shape}, but TUDataset files hold "
+            "numbers, one integer per graph for classes",
+            Remedy("integers", "number the classes, or use write_parquet"),
+        )
+    if graphs.has_labels:
+        yield "node_labels", [_integer_names(graphs.label_names, "labels")[graphs.labels]]
+    if graphs.n_attributes:
+        yield "node_attributes", _row_blocks(graphs.attributes)
+    if graphs.has_edge_labels:
+        names = _integer_names(graphs.edge_label_names, "edge labels").astype(np.int64)
+        yield "edge_labels", [names[graphs.edge_labels]]
+    if graphs.is_weighted:
+        yield "edge_attributes", [graphs.weights]
+
+
+def _row_blocks(values: Floats) -> Iterator[Floats]:
+    """Some rows at a time, since columns are copied on their way to text."""
+    for first in range(0, len(values), _BLOCK_ROWS):
+        yield values[first : first + _BLOCK_ROWS]
+
+
+def _integer_names(vocabulary: Sequence[Hashable], what: str) -> Ints:
+    """Names of labels as an array; those of edges are single numbers, as the reader has it."""
+    try:
+        names = np.array(vocabulary, None if vocabulary else np.int64)
+    except ValueError:  # tuples of different lengths
+        names = np.array([], dtype=object)
+    of_edges = what == "edge labels"
+    if names.dtype.kind not in "biu" or (of_edges and names.ndim != 1):
+        raise InvalidInputError(
+            f"TUDataset files hold integer {what}, got {vocabulary[0]!r}",
+            label_remedy(of_edges),
+        )
+    return _checked_integers(names, what)
+
+
+def _checked_integers(values: NDArray[Any], what: str) -> Ints:
+    """Convert to int64; raise for more than 18 digits, which the reader refuses."""
+    largest = max(-int(values.min()), int(values.max())) if values.size else 0
+    if largest > _LARGEST:
+        raise InvalidInputError(
+            f"the {what} hold {largest}, but integers in TUDataset files have 18 digits at most",
+            Remedy("integers", "number them anew, or use write_parquet"),
+        )
+    return values.astype(np.int64)
+
+
+def _edges(graphs: GraphBatch) -> Iterator[Ints]:
+    """Both directions of every edge, in the order of the entries; nodes count from 1."""
+    for first in range(0, len(graphs), _BLOCK_GRAPHS):
+        part = graphs[first : first + _BLOCK_GRAPHS]
+        rows = np.repeat(np.arange(part.n_nodes), np.diff(part.indptr))
+        columns = part.indices + first_of_run(part.node_ptr)[rows]
+        yield np.stack([rows, columns], axis=1) + (1 + graphs.node_ptr[first])
+
+
+def _write_blocks(blocks: Iterable[NDArray[Any]], stream: Any) -> None:
+    """Write rows as lines; numbers are as short as they can be without loss."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    options = csv.WriteOptions(include_header=False, quoting_style="none")
+    for block in blocks:
+        columns = block.reshape(len(block), -1)
+        names = [str(column) for column in range(columns.shape[1])]
+        arrays = [pa.array(np.ascontiguousarray(column)) for column in columns.T]
+        csv.write_csv(pa.table(arrays, names=names), stream, options)
+
+
+# -------------------------------------------------------------------------------------------------
+# The TUDataset benchmarks: their names, and downloads with a checksum kept from the first on.
+# -------------------------------------------------------------------------------------------------
+
+MIRRORS = (
+    "https://www.chrsmrrs.com/graphkerneldatasets/{name}.zip",
+    "https://ls11-www.cs.tu-dortmund.de/people/morris/graphkerneldatasets/{name}.zip",
+)
+_TIMEOUT_SECONDS = 30
+_CHUNK_BYTES = 1 << 16
+
+_BY_SUBJECT = {
+    "molecules": """
+        AIDS alchemy_full aspirin benzene BZR BZR_MD COX2 COX2_MD DHFR DHFR_MD ER_MD ethanol
+        FRANKENSTEIN malonaldehyde MCF-7 MCF-7H MOLT-4 MOLT-4H MUTAG Mutagenicity naphthalene NCI1
+        NCI109 NCI-H23 NCI-H23H OVCAR-8 OVCAR-8H P388 P388H PC-3 PC-3H PTC_FM PTC_FR PTC_MM PTC_MR
+        QM9 salicylic_acid SF-295 SF-295H SN12C SN12CH SW-620 SW-620H toluene UACC257 UACC257H
+        uracil Yeast YeastH ZINC_full ZINC_test ZINC_train ZINC_val
+    """,
+    "bioinformatics": "DD ENZYMES KKI OHSU Peking_1 PROTEINS PROTEINS_full",
+    "computer vision": """
+        COIL-DEL COIL-RAG Cuneiform Fingerprint FIRSTMM_DB Letter-high Letter-low Letter-med MSRC_9
+        MSRC_21 MSRC_21C
+    """,
+    "social networks": """
+        COLLAB dblp_ct1 dblp_ct2 DBLP_v1 deezer_ego_nets facebook_ct1 facebook_ct2 github_stargazers
+        highschool_ct1 highschool_ct2 IMDB-BINARY IMDB-MULTI infectious_ct1 infectious_ct2 mit_ct1
+        mit_ct2 REDDIT-BINARY REDDIT-MULTI-5K REDDIT-MULTI-12K reddit_threads tumblr_ct1 tumblr_ct2
+        twitch_egos TWITTER-Real-Graph-Partial
+    """,
+    "synthetic": "COLORS-3 SYNTHETIC SYNTHETICnew Synthie TRIANGLES",
+}
+
+SUBJECT_OF = {name: subject for subject, names in _BY_SUBJECT.items() for name in names.split()}
+"""Subject of every collection, by its name."""
+
+TUDATASETS = tuple(sorted(SUBJECT_OF, key=str.lower))
+"""Names of the collections (chrsmrrs.github.io/datasets)."""
+
+
+def download_archive(name: str, data_home: Path) -> Path:
+    """Fetch an archive from the first mirror that has it; its checksum is written beside it."""
+    target = data_home / f"{name}.zip"
+    failures = []
+    for mirror in MIRRORS:
+        url = mirror.format(name=name)
+        try:
+            with atomic_path(target, follow_links=False) as part:
+                _fetch(url, part, name)
+                keep_checksum(target, part)  # first, so that no archive is without one
+            return target
+        except OSError as error:  # what requests raises derives from it
+            failures.append(f"  {url}: {error}")
+    raise InvalidInputError(
+        f"{name} could not be downloaded:\n" + "\n".join(failures) + "\n"
+        f"Check the name and the connection, or place the archive by hand as {target}"
+    )
+
+
+def keep_checksum(archive: Path, content: Path) -> None:
+    """Write the checksum of an archive beside it; `content` is the file that will become it."""
+    with atomic_path(_checksum_file(archive), follow_links=False) as part:
+        part.write_text(f"{_sha256(content)}  {archive.name}\n", encoding="utf-8")
+
+
+def forget_checksum(archive: Path) -> None:
+    """Remove the checksum of an archive, if there is one."""
+    _checksum_file(archive).unlink(missing_ok=True)
+
+
+def verify_checksum(archive: Path) -> None:
+    """Raise unless an archive has the checksum of its first download, where there is one."""
+    beside = _checksum_file(archive)
+    if not beside.is_file():
+        return
+    expected = beside.read_text(encoding="utf-8", errors="replace").split()[:1]
+    found = _sha256(archive)
+    if expected != [found]:
+        raise InvalidInputError(
+            f"{archive} has the checksum {found}, but {beside.name} says "
+            f"{expected[0] if expected else 'nothing'}; delete the archive to fetch it again, "
+            f"or {beside.name} if you changed the archive on purpose"
+        )
+
+
+def _checksum_file(archive: Path) -> Path:
+    return archive.with_name(archive.name + ".sha256")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _fetch(url: str, part: Path, name: str) -> None:
+    from pooch import HTTPDownloader
+
+    bar = _DownloadBar(name)
+    fetch = HTTPDownloader(progressbar=bar, chunk_size=_CHUNK_BYTES, timeout=_TIMEOUT_SECONDS)
+    try:
+        fetch(url, str(part), None)
+    finally:
+        bar.close()
+
+
+class _DownloadBar:
+    """The progress bar in the form that pooch calls: it sets `total`, then updates."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.total = 0
+        self._bar: AbstractContextManager[Callable[[float], None]] | None = None
+        self._advance: Callable[[float], None] = lambda _: None
+
+    def update(self, n_bytes: int) -> None:
+        if self._bar is None:
+            self._bar = progress_bar(f"downloading {self.name}", self.total)
+            self._advance = self._bar.__enter__()
+        self._advance(n_bytes)
+
+    def reset(self) -> None:
+        """Stop counting: pooch winds its bar back and fills it up when all is done."""
+        self._advance = lambda _: None
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)
+            self._bar = None
+
+
+# -------------------------------------------------------------------------------------------------
+# Benchmark sets in TUDataset form: find or fetch them, read them, keep a parsed copy, write.
+# -------------------------------------------------------------------------------------------------
+
+
+def load_tudataset(
+    name: str,
+    data_home: str | os.PathLike[str] | None = None,
+    download: bool = True,
+    *,
+    symmetrize: Symmetrize = False,
+    weight_column: int | None = None,
+    max_bytes: int | None = None,
+    cache: bool | str | os.PathLike[str] = True,
+) -> GraphDataset:
+    """
+    Load a collection of graphs in the text form of the TUDataset benchmarks.
+
+    The files are a set of edges: an edge that is listed more than once counts once. A
+    parsed copy is kept in the folder that the environment variable ``RETGK_CACHE_HOME`` names,
+    else in the cache folder of the platform (``~/.cache/retgk/parsed`` on Linux): one for each
+    path and way to read it, which may be removed at any time. It is used only as long as the
+    source has the content, by its digest, that was parsed.
+
+    Parameters
+    ----------
+    name : str
+        Name of the collection, such as ``"MUTAG"``.
+    data_home : path-like, optional
+        Folder with ``NAME.zip`` or a folder ``NAME``, or that folder itself. By default
+        the environment variable ``RETGK_DATA_HOME``, else the platform's cache folder.
+    download : bool, default=True
+        Whether to fetch the collection into `data_home` if it is not there.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether each listed edge stands for both of its directions. Otherwise both must be
+        listed. With `weight_column`, the words say what becomes of the weights of both.
+    weight_column : int, optional
+        Column of ``NAME_edge_attributes.txt`` that holds the edge weights; edges listed
+        more than once then add up. By default edges have no weights.
+    max_bytes : int, optional
+        Limit on the unpacked size, and on the memory that reading takes: archives may come from
+        strangers. By default 4 GiB of text, and as much memory as honest archives of that size
+        need, see `read_graphs`.
+    cache : bool or path-like, default=True
+        Whether to use and keep a parsed copy; or the folder to keep it in.
+
+    Returns
+    -------
+    GraphDataset
+        Graphs with node labels and attributes, targets (classes; values to regress on
+        where there are no classes, in several columns where the files have them), and
+        edge labels, as far as the collection has them.
+
+    Raises
+    ------
+    InvalidInputError
+        If the collection is not to be had, or its files are damaged or contradict each
+        other; the message names the file and the line.
+
+    Examples
+    --------
+    >>> from retgk import load_tudataset
+    >>> mutag = load_tudataset("MUTAG")  # doctest: +SKIP
+    >>> mutag.graphs  # doctest: +SKIP
+    GraphBatch(188 graphs, 3,371 nodes, 3,721 edges, 7 labels, 4 edge labels)
+    """
+    _check_name(name)
+    home = data_home_folder(data_home)
+    source = _source(name, home, download)
+    options = ReadOptions(symmetrize, weight_column)
+    if not cache:
+        return with_options(_read(source, name, options, max_bytes)[0], options)
+    folder = Path(cache) if isinstance(cache, str | os.PathLike) else cache_folder()
+    path = cache_path(folder, name, source, options)
+    mark = fingerprint(source, options)
+    dataset = load_cached(path, mark)
+    if dataset is None:
+        dataset, notes = _read(source, name, options, max_bytes)
+        store_cached(path, dataset, mark, notes)
+    return with_options(dataset, options)
+
+
+def save_tudataset(dataset: GraphDataset, data_home: str | os.PathLike[str] | None = None) -> Path:
+    """
+    Write a collection of graphs as an archive in TUDataset form.
+
+    Weights go to ``NAME_edge_attributes.txt``; read them with ``weight_column=0``.
+
+    Parameters
+    ----------
+    dataset : GraphDataset
+        What to write. The form has integers only for labels, or tuples of them; for other
+        labels there is :func:`retgk.write_parquet`.
+    data_home : path-like, optional
+        Folder to put ``NAME.zip`` in, by default the one that :func:`load_tudataset` looks
+        in. A file that is there is replaced.
+
+    Returns
+    -------
+    Path
+        The archive.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retgk import GraphBatch, GraphDataset, load_tudataset, save_tudataset
+    >>> triangle = GraphBatch.from_edges(3, [[0, 1], [1, 2], [2, 0]], symmetrize=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = save_tudataset(GraphDataset(triangle, [1], "TRIANGLE"), folder)
+    ...     load_tudataset("TRIANGLE", folder, cache=False).graphs == triangle
+    True
+    """
+    _check_name(dataset.name)
+    target = data_home_folder(data_home) / f"{dataset.name}.zip"
+    with atomic_path(target) as part:
+        write_archive(dataset, part)
+        forget_checksum(target)  # of what is replaced: a kill must not leave two that differ
+    keep_checksum(target, target)
+    return target
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.+-]*", name, flags=re.ASCII):
+        raise InvalidInputError(
+            f"{name!r} is not the name of a data set: letters, digits and any of _ . + - only; "
+            "the folder it is in goes to data_home"
+        )
+
+
+def _source(name: str, home: Path, download: bool) -> Path:
+    """Find the archive or folder of a data set; fetch it if need be."""
+    archive, inner = home / f"{name}.zip", home / name
+    if archive.is_file():
+        return archive
+    for folder in (inner, home):
+        if (folder / f"{name}_A.txt").is_file():
+            return folder
+    if download:
+        return download_archive(name, home)
+    raise InvalidInputError(
+        f"there is neither {archive} nor {inner}",
+        Remedy(
+            "data_home",
+            f"place one there, set data_home or {HOME_VARIABLE}, or pass download=True",
+        ),
+    )
+
+
+def _read(
+    source: Path, name: str, options: ReadOptions, max_bytes: int | None
+) -> tuple[GraphDataset, list[str]]:
+
+    if source.is_file():
+        verify_checksum(source)
+    return read_tudataset(source, name, options, max_bytes)

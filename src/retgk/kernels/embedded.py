@@ -1,0 +1,792 @@
+"""RetGK_II as an engine: explicit vectors whose inner products approximate the kernel."""
+
+import hashlib
+from collections.abc import Callable, Hashable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import bsr_array
+
+from retgk import _core
+from retgk._runtime.names import MAX_SEED, RandomState, seed_from
+from retgk.array_types import Codes, Flags, Floats, Ints
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch, check_alike
+from retgk.graphs.flat import chunks, graph_of, recode
+from retgk.kernels.embedded_fourier import (
+    Draw,
+    FourierKernel,
+    FourierMap,
+    check_fourier_kernel,
+    checked_widths,
+    draw_fourier_map,
+    fit_attribute_kernel,
+    fit_structure_kernel,
+    is_whole,
+    take_fourier_kernel,
+)
+from retgk.kernels.embedded_vectors import (
+    compiled_maps,
+    dense_vectors,
+    embedding_products,
+    graph_vectors,
+    joined_vectors,
+    phase_values,
+    phase_vectors,
+    squared_vector_norms,
+    vectors_of,
+)
+from retgk.kernels.engine import (
+    AttributeScaling,
+    FittedState,
+    NodeFeatures,
+    Scaling,
+    check_attribute_sizes,
+    check_scaling,
+)
+from retgk.kernels.refinement import (
+    Keys,
+    LabelLevels,
+    check_depth,
+    check_edges_alike,
+    colour_keys,
+    keys_of_names,
+)
+
+# -------------------------------------------------------------------------------------------------
+# New graphs beside fitted ones, as vectors of random Fourier features.
+# -------------------------------------------------------------------------------------------------
+
+_PIECE_NUMBERS = 1 << 21  # of the vectors of the nodes that are in memory at a time
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedComparison:
+    """
+    Vectors of new graphs beside those of fitted ones.
+
+    Attributes
+    ----------
+    vectors, fitted : bsr_array, shape (n_new, n_features) and (n_fitted, n_features)
+        Vectors of new and of fitted graphs.
+    features : NodeFeatures
+        The new graphs.
+    node_vectors : callable
+        Gives the vectors of a range of the nodes of some graphs; each has one block, or none
+        for a label that is not known.
+    phase_values : callable or None
+        Gives the inner products of all nodes with a vector for each graph at once, where labels
+        turn phases and every graph has one block.
+    """
+
+    vectors: bsr_array
+    fitted: bsr_array
+    features: NodeFeatures
+    node_vectors: Callable[[NodeFeatures, slice], bsr_array]
+    phase_values: Callable[[NodeFeatures, NDArray[Any]], Floats] | None = None
+
+    def products(self) -> Floats:
+        """``<m_G, m_H>`` of new graphs G with fitted graphs H, shape (n_new, n_fitted)."""
+        return embedding_products(self.vectors, self.fitted, n_jobs=self.features.n_jobs)
+
+    def squared_norms(self) -> Floats:
+        """``<m_G, m_G>`` of the new graphs, shape (n_new,)."""
+        return squared_vector_norms(self.vectors)
+
+    def node_values(self, weights: Floats, own_weights: Floats) -> Floats:
+        """``<phi(v), u_G>`` of all nodes for sums u_G of mean embeddings, shape (n_nodes,)."""
+        directions = self._directions(weights, own_weights)
+        if self.phase_values is not None:
+            return self.phase_values(self.features, directions)
+        ptr = self.features.batch.node_ptr
+        values, size = np.zeros(int(ptr[-1])), max(1, _PIECE_NUMBERS // directions.shape[1])
+        graph_of_node = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+        for first, last in chunks(ptr, size):
+            piece = self.features.of_graphs(np.arange(first, last))
+            for start in range(ptr[first], ptr[last], size):  # a single graph may be larger
+                own = slice(start, min(start + size, ptr[last]))
+                within = slice(own.start - ptr[first], own.stop - ptr[first])
+                nodes = self.node_vectors(piece, within)
+                self._fill(nodes, graph_of_node[own], directions, values[own])
+        return values
+
+    def _directions(self, weights: Floats, own_weights: Floats) -> NDArray[Any]:
+        """Sums u_G, for the labels of their graphs alone: in blocks like those of `vectors`."""
+        directions = np.zeros_like(self.vectors.data[:, 0])
+        graphs, fitted = _graph_of_block(self.vectors), _graph_of_block(self.fitted)
+        for label in np.unique(self.vectors.indices):
+            own = np.flatnonzero(self.vectors.indices == label)
+            others = np.flatnonzero(self.fitted.indices == label)
+            if len(others):
+                is_all = len(own) == len(weights) and len(others) == weights.shape[1]
+                x = weights if is_all else weights[np.ix_(graphs[own], fitted[others])]
+                y = self.fitted.data[others, 0].T
+                directions[own] = embedding_products(x, y, n_jobs=self.features.n_jobs)
+        directions += own_weights[graphs, None] * self.vectors.data[:, 0]
+        return directions
+
+    def _fill(self, nodes: bsr_array, graphs: Ints, directions: Any, values: Floats) -> None:
+        """Write the values of some nodes; those of labels that are not known stay zero."""
+        n_labels = self.vectors.shape[1] // self.vectors.blocksize[1]
+        keys = _graph_of_block(self.vectors) * n_labels + self.vectors.indices
+        places = _graph_of_block(nodes)
+        blocks = np.searchsorted(keys, graphs[places] * n_labels + nodes.indices)
+        _core.write_row_dots(nodes.data[:, 0], places, directions, blocks, values)
+
+
+def _graph_of_block(vectors: bsr_array) -> Ints:
+    return np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
+
+
+# -------------------------------------------------------------------------------------------------
+# Keys and shares of all levels of labels, for vectors in which labels turn phases.
+# -------------------------------------------------------------------------------------------------
+
+_LEVEL_STEP = np.uint64(0xA0761D6478BD642F)  # a label and a colour never share their phases
+
+
+@dataclass(frozen=True)
+class LabelPhases:
+    """
+    What the phases of labels depend on beside the labels.
+
+    Attributes
+    ----------
+    seed : int
+        Key of the hash that gives each label its phases.
+    depth : int
+        Rounds of refinement; 0 for plain labels.
+    level_weights : sequence of float or None
+        Weight of each level, labels first; equal ones if None.
+    edge_labels : bool or None
+        Whether the edges of the fitted graphs have labels; None if they have no edges.
+    """
+
+    seed: int = 0
+    depth: int = 0
+    level_weights: Sequence[float] | None = None
+    edge_labels: bool | None = None
+
+    @classmethod
+    def fitted(
+        cls, batch: GraphBatch, seed: int, depth: int, level_weights: Sequence[float] | None
+    ) -> "LabelPhases":
+        """Phases of the labels of graphs, and of others that are like them."""
+        edge_labels = batch.has_edge_labels if len(batch.indices) else None
+        return cls(seed, int(depth), level_weights, edge_labels)
+
+    def keys(self, batch: GraphBatch, n_jobs: int | None) -> tuple[Keys, Floats]:
+        """
+        Keys of the labels of nodes at all levels that count, and roots of the levels' weights.
+
+        Keys are of shape (n_nodes, n_levels); nodes without labels have the same.
+        """
+        if self.depth and self.edge_labels is not None and len(batch.indices):
+            check_edges_alike(batch.has_edge_labels, self.edge_labels)
+        names: Sequence[Any] = batch.label_names if batch.has_labels else (None,)
+        labels = keys_of_names(names, self.seed)[batch.labels]
+        shares = np.sqrt(LabelLevels(self.depth, self.level_weights).weights)
+        levels = np.flatnonzero(shares)
+        found = colour_keys(batch, labels, self.depth, self.seed, n_jobs)
+        with np.errstate(over="ignore"):
+            keys = [found[level] + np.uint64(level) * _LEVEL_STEP for level in levels]
+        return np.column_stack(keys), shares[levels]
+
+    def state(self) -> dict[str, Any]:
+        """Give what parameters do not tell, as plain values."""
+        own = {"edge_labels": self.edge_labels} if self.depth else {}
+        return {"phase_seed": self.seed, **own}
+
+    @classmethod
+    def restored(
+        cls, state: FittedState, depth: int, level_weights: Sequence[float] | None
+    ) -> "LabelPhases":
+        """Take the phases out of a state, after checking them."""
+        check_depth(depth, level_weights)
+        seed, edge_labels = state.take_count("phase_seed", MAX_SEED), None
+        if depth:
+            is_known = state.values.get("edge_labels") is not None
+            edge_labels = state.take_value("edge_labels", bool if is_known else type(None))
+        return cls(seed, int(depth), level_weights, edge_labels)
+
+
+# -------------------------------------------------------------------------------------------------
+# Labels of graphs as blocks of columns, and what the columns are called.
+# -------------------------------------------------------------------------------------------------
+
+
+def names_in_use(batch: GraphBatch) -> tuple[Hashable, ...] | None:
+    """Labels that nodes have, in the order of the vocabulary; None if there are no labels."""
+    if not batch.has_labels:
+        return None
+    counts = np.bincount(batch.labels, minlength=len(batch.label_names))
+    return tuple(batch.label_names[code] for code in np.flatnonzero(counts))
+
+
+def known_codes(
+    batch: GraphBatch,
+    names: tuple[Hashable, ...] | None,
+    unknown: str,
+    first_graph: int = 0,
+) -> Codes | None:
+    """
+    Label codes in a fixed vocabulary; None if there are no labels.
+
+    Labels that it lacks become -1 ("ignore"), an error ("error", which names the graph, counted
+    from `first_graph`), or the code after the last ("column").
+    """
+    if names is None:
+        return None
+    codes = recode(batch.labels, batch.label_names, names)
+    missing = codes < 0
+    if unknown == "ignore" or not missing.any():
+        return codes
+    if unknown == "error":
+        node = int(np.argmax(missing))
+        graph = graph_of(batch.node_ptr, node)
+        raise InvalidInputError(
+            f"graph {first_graph + graph}: node {node - batch.node_ptr[graph]} has the label "
+            f"{batch.label_names[batch.labels[node]]!r}, which fit did not see; set "
+            "unknown_labels to 'ignore' or 'column', or add it by partial_fit"
+        )
+    return np.where(missing, np.int32(len(names)), codes)
+
+
+def feature_names(
+    names: tuple[Hashable, ...] | None, unknown: str, widths: Sequence[int]
+) -> NDArray[Any]:
+    """
+    Names of the columns of an embedding, of D or of D0 and Dc features a label.
+
+    Examples
+    --------
+    >>> feature_names(("C", "N"), "ignore", [1, 2]).tolist()
+    ['label=C:omega0:nu0', 'label=C:omega0:nu1', 'label=N:omega0:nu0', 'label=N:omega0:nu1']
+    """
+    features = [f"omega{i}" for i in range(widths[0])]
+    if len(widths) == 2:
+        features = [f"{omega}:nu{j}" for omega in features for j in range(widths[1])]
+    if names is None:
+        return np.array(features, dtype=object)
+    labels = [f"label={name}:" for name in names] + ["label?:"] * (unknown == "column")
+    return np.array([label + feature for label in labels for feature in features], dtype=object)
+
+
+def wave_names(n_frequencies: int) -> NDArray[Any]:
+    """Names of the columns in which labels turn phases: all cosines, then all sines."""
+    names = [f"omega{i}:{wave}" for wave in ("cos", "sin") for i in range(n_frequencies)]
+    return np.array(names, dtype=object)
+
+
+FeatureMap = Literal["joint", "tensor", "phases"]
+UnknownLabels = Literal["ignore", "error", "column"]
+
+
+class EmbeddedEngine:
+    """
+    Mean embeddings as explicit vectors of random Fourier features.
+
+    The parameters are those of `RetGKEmbedding`.
+
+    Attributes
+    ----------
+    structure_kernel_ : Gaussian or Laplacian
+        Kernel of return probabilities, with a number for gamma.
+    attribute_kernel_ : Gaussian, Laplacian or None
+        The same for attributes; None if there are none.
+    label_names : tuple of hashable or None
+        Labels in the order of their blocks; None if graphs have none.
+    n_attributes : int
+        Number of attributes per node.
+    maps : tuple of FourierMap
+        Frequencies and phases.
+    vectors : bsr_array, shape (n_graphs, n_features)
+        Vectors of the kept graphs.
+    """
+
+    def __init__(
+        self,
+        structure_kernel: FourierKernel | None = None,
+        attribute_kernel: FourierKernel | None = None,
+        *,
+        scale_attributes: Scaling = "raw",
+        depth: int = 0,
+        level_weights: Sequence[float] | None = None,
+        feature_map: FeatureMap = "joint",
+        n_components: int | tuple[int, int] = 200,
+        frequencies: Draw = "orthogonal",
+        unknown_labels: UnknownLabels = "ignore",
+        dtype: Any = np.float64,
+        batch_size: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.structure_kernel = structure_kernel
+        self.attribute_kernel = attribute_kernel
+        self.scale_attributes = scale_attributes
+        self.depth = depth
+        self.level_weights = level_weights
+        self.feature_map = feature_map
+        self.n_components = n_components
+        self.frequencies = frequencies
+        self.unknown_labels = unknown_labels
+        self.dtype = dtype
+        self.batch_size = batch_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.seed = int(seed_from(random_state))
+        self.label_names: tuple[Hashable, ...] | None = None
+        self.n_attributes = 0
+        self.scaling = AttributeScaling()
+        self.maps: tuple[FourierMap, ...] = ()
+        self.phases = LabelPhases()
+
+    def check(self, batch: GraphBatch) -> None:
+        """Raise unless these graphs can be fitted with the parameters; no work is done."""
+        self._widths()
+        check_depth(self.depth, self.level_weights)
+        if self.depth and self.feature_map != "phases":
+            raise InvalidInputError(
+                f"depth={self.depth} needs feature_map='phases': {self.feature_map!r} has a block "
+                "of columns for each label, and refined labels are too many for that"
+            )
+        if len(batch) == 0:
+            raise InvalidInputError("there are no graphs to fit; give at least one")
+        check_scaling(self.scale_attributes, ())
+        n_used = 0 if self.scale_attributes == "drop" else batch.n_attributes
+        if n_used == 0 and self.attribute_kernel is not None:
+            raise InvalidInputError(
+                f"the graphs have no attributes for attribute_kernel={self.attribute_kernel!r}; "
+                "leave it out, or give the graphs attributes"
+            )
+
+    def fit(self, features: NodeFeatures, keep: Ints | None = None) -> Self:
+        """Find bandwidths, draw frequencies, collect labels, and embed all graphs or some."""
+        batch = features.batch
+        self.check(batch)
+        check_attribute_sizes(features.batch)
+        self.scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, {})
+        rng = np.random.default_rng(self.seed)
+        rng.integers(2**63)  # the seed of walks
+        used = self.scaling(features).batch
+        self.attribute_kernel_ = fit_attribute_kernel(self.attribute_kernel, used, rng)
+        self.structure_kernel_ = fit_structure_kernel(self.structure_kernel, features, rng)
+        self.n_attributes = batch.n_attributes
+        self.label_names = names_in_use(batch)
+        factors = [(self.structure_kernel_, features.walks.n_steps)]
+        if self.attribute_kernel_:
+            factors.append((self.attribute_kernel_, used.n_attributes))
+        parts = [[factor] for factor in factors] if self.feature_map == "tensor" else [factors]
+        self.maps = tuple(
+            draw_fourier_map(part, n_drawn, self.frequencies, rng)
+            for part, n_drawn in zip(parts, self._frequency_counts(), strict=False)
+        )
+        levels = (self.depth, self.level_weights)
+        self.phases = LabelPhases.fitted(batch, int(self.seed) >> 1, *levels)
+        self.vectors = self.embed(features if keep is None else features.of_graphs(keep))
+        return self
+
+    def add_labels(self, batch: GraphBatch) -> None:
+        """Give the labels of more graphs blocks of features after those before."""
+        check_alike(batch, self.label_names is not None, self.n_attributes)
+        if self.label_names is not None:
+            more = names_in_use(batch) or ()
+            self.label_names = tuple(dict.fromkeys([*self.label_names, *more]))
+
+    @property
+    def walk_seed(self) -> int:
+        """Seed of Monte Carlo walks that goes with the seed of the engine."""
+        return int(np.random.default_rng(self.seed).integers(2**63))
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs that are kept."""
+        return int(self.vectors.shape[0])
+
+    @property
+    def block_width(self) -> int:
+        """Number of features a label."""
+        return int(np.prod(self._widths()[: len(self.maps)]))
+
+    @property
+    def n_features(self) -> int:
+        """Width of a vector."""
+        return self._n_labels * self.block_width
+
+    @property
+    def _n_labels(self) -> int:
+        if self.label_names is None or self.feature_map == "phases":
+            return 1
+        return len(self.label_names) + (self.unknown_labels == "column")
+
+    def embed(
+        self, features: NodeFeatures, is_sparse: bool = True, batch_size: int | None = None
+    ) -> Any:
+        """Vectors of graphs, block-sparse or dense, some graphs at a time."""
+        check_alike(features.batch, self.label_names is not None, self.n_attributes)
+        check_attribute_sizes(features.batch)
+        n_inputs = self.maps[0].frequencies.shape[0]
+        n_used = self.scaling.n_used(self.n_attributes)
+        features.check_steps(n_inputs - (n_used if len(self.maps) == 1 else 0))
+        compiled = compiled_maps(self.maps, self.dtype)
+        pieces = (
+            self._piece_vectors(piece, first, compiled)
+            for first, piece in features.pieces(batch_size or self.batch_size)
+        )
+        shape = (len(features.batch), self.n_features)
+        join = joined_vectors if is_sparse else dense_vectors
+        return join(pieces, shape, self.block_width, self.dtype)
+
+    def _piece_vectors(
+        self, piece: NodeFeatures, first_graph: int, compiled: Any, nodes: slice | None = None
+    ) -> bsr_array:
+        """Vectors of the graphs of a piece, or of some of their nodes, each by itself."""
+        piece = piece.of_nodes(piece.drawn_nodes())
+        batch = self.scaling(piece).batch
+        node_ptr, own = batch.node_ptr, nodes or slice(None)
+        if nodes is not None:
+            node_ptr = np.arange(nodes.stop - nodes.start + 1)
+        blocks = (piece.probabilities[own], batch.attributes[own])
+        codes = known_codes(batch, self.label_names, self.unknown_labels, first_graph)
+        if self.feature_map == "phases":
+            keys, shares = self.phases.keys(batch, piece.n_jobs)
+            options = {"width": self.block_width, "compiled": compiled, "n_jobs": piece.n_jobs}
+            return phase_vectors(node_ptr, blocks, keys[own], shares, self.maps[0], **options)
+        return graph_vectors(
+            node_ptr,
+            blocks,
+            None if codes is None else codes[own],
+            self._n_labels,
+            self.maps,
+            compiled=compiled,
+            n_jobs=piece.n_jobs,
+        )
+
+    def inner_products(self, rows: slice | None = None, columns: slice | None = None) -> Floats:
+        """``<m_G, m_H>`` among the kept graphs, or a block of that matrix."""
+        x, y = self._rows(rows), self._rows(columns)
+        return embedding_products(x, None if rows == columns else y, n_jobs=self.n_jobs)
+
+    def _rows(self, rows: slice | None) -> Any:
+        if rows is None:
+            return self.vectors
+        return vectors_of(self.vectors, np.arange(self.n_graphs)[rows])
+
+    def squared_norms(self) -> Floats:
+        """``<m_G, m_G>`` of the kept graphs."""
+        return squared_vector_norms(self.vectors)
+
+    def mean_products(self) -> Floats:
+        """``<m_G, m_0>`` of the kept graphs with their mean."""
+        return np.asarray(self.vectors @ np.asarray(self.vectors.mean(axis=0)).ravel())
+
+    def compare(self, features: NodeFeatures) -> EmbeddedComparison:
+        """Put new graphs beside the kept ones."""
+        phase_values = self._phase_values if self.feature_map == "phases" else None
+        own = (self.embed(features), self.vectors, features)
+        return EmbeddedComparison(*own, self._node_vectors, phase_values)
+
+    def _phase_values(self, features: NodeFeatures, directions: NDArray[Any]) -> Floats:
+        batch = self.scaling(features).batch
+        keys = self.phases.keys(batch, features.n_jobs)
+        own = ((features.probabilities, batch.attributes), *keys, self.maps[0])
+        return phase_values(batch.node_ptr, *own, directions=directions, n_jobs=features.n_jobs)
+
+    def _node_vectors(self, piece: NodeFeatures, nodes: slice) -> bsr_array:
+        """Vectors of single nodes: those of graphs of one node each."""
+        return self._piece_vectors(piece, 0, compiled_maps(self.maps, self.dtype), nodes)
+
+    def keep(self, graphs: Ints) -> Self:
+        """Engine with some of the kept graphs, in the order given."""
+        return self.with_vectors(vectors_of(self.vectors, graphs))
+
+    def with_vectors(self, vectors: bsr_array) -> Self:
+        """Engine that keeps the graphs of these vectors."""
+        kept = copy(self)
+        kept.vectors = vectors
+        return kept
+
+    def work(self) -> float:
+        """Multiplications in all inner products of the kept graphs."""
+        return float((np.bincount(self.vectors.indices) ** 2.0).sum() * self.block_width)
+
+    def digest(self) -> str:
+        """Hash of everything that the inner products of the kept graphs depend on."""
+        vectors = self.vectors
+        digest = hashlib.sha256(repr((vectors.shape, str(vectors.dtype))).encode())
+        for array in self.vector_arrays().values():
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def state(self) -> FittedState:
+        """Everything that `compare` needs, as plain values and arrays."""
+        arrays = self.vector_arrays() if self.n_graphs else {}
+        for m, fourier in enumerate(self.maps):
+            arrays[f"frequencies_{m}"] = fourier.frequencies
+            arrays[f"phases_{m}"] = fourier.phases
+        scaling = self.scaling.state()
+        arrays |= scaling.arrays
+        values = scaling.values | {
+            "structure_kernel": self.structure_kernel_,
+            "attribute_kernel": self.attribute_kernel_,
+            "label_names": self.label_names,
+            "n_attributes": self.n_attributes,
+        }
+        if self.feature_map == "phases":
+            values |= self.phases.state()
+        return FittedState(values, arrays)
+
+    def vector_arrays(self) -> dict[str, NDArray[Any]]:
+        """Vectors of the kept graphs as plain arrays."""
+        return {
+            "support_blocks": self.vectors.data[:, 0],
+            "support_labels": self.vectors.indices.astype(np.int64),
+            "support_ptr": self.vectors.indptr.astype(np.int64),
+        }
+
+    def restore(self, state: FittedState, n_steps: int) -> Self:
+        """Take the state of a fitted engine with the same parameters, after checking all of it."""
+        counts = self._frequency_counts()
+        self.structure_kernel_ = take_fourier_kernel(state, "structure_kernel")
+        self.n_attributes = state.take_attribute_count()
+        self.scaling = AttributeScaling.restored(state, self.n_attributes)
+        n_used = self.scaling.n_used(self.n_attributes)
+        if n_used:
+            self.attribute_kernel_ = take_fourier_kernel(state, "attribute_kernel")
+        else:
+            self.attribute_kernel_ = state.take_value("attribute_kernel", type(None))
+        has_labels = state.values.get("label_names") is not None
+        self.label_names = (
+            state.take_names("label_names")
+            if has_labels
+            else state.take_value("label_names", type(None))
+        )
+        n_inputs = [n_steps, n_used]
+        n_inputs = [n for n in n_inputs if n] if self.feature_map == "tensor" else [sum(n_inputs)]
+        if self.feature_map == "phases":
+            self.phases = LabelPhases.restored(state, self.depth, self.level_weights)
+        self.maps = tuple(
+            FourierMap(
+                state.take_array(f"frequencies_{m}", np.float64, (n, count)),
+                state.take_array(f"phases_{m}", np.float64, (count,)),
+            )
+            for m, (n, count) in enumerate(zip(n_inputs, counts, strict=False))
+        )
+        self.vectors = bsr_array((0, self.n_features), blocksize=(1, self.block_width))
+        return self.restore_vectors(state) if "support_ptr" in state.arrays else self
+
+    def restore_vectors(self, state: FittedState) -> Self:
+        """Engine that keeps the graphs whose vectors are in a state, after checking them."""
+        width, n_labels = self.block_width, self._n_labels
+        blocks = state.take_array("support_blocks", self.dtype, (None, width))
+        labels = state.take_array("support_labels", np.int64, (len(blocks),))
+        ptr = state.take_array("support_ptr", np.int64, (None,))
+        if len(ptr) == 0 or ptr[0] != 0 or ptr[-1] != len(blocks) or (np.diff(ptr) < 0).any():
+            raise InvalidInputError("'support_ptr' does not rise from 0 to the number of blocks")
+        if len(labels) and not 0 <= labels.min() <= labels.max() < n_labels:
+            raise InvalidInputError(f"'support_labels' has labels that are not among {n_labels}")
+        graphs = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+        if (np.diff(graphs * n_labels + labels) <= 0).any():
+            raise InvalidInputError("'support_labels' does not rise within each graph")
+        shape = (len(ptr) - 1, self.n_features)
+        arrays = (blocks[:, None, :], labels, ptr)
+        return self.with_vectors(bsr_array(arrays, shape=shape, blocksize=(1, width)))
+
+    def _widths(self) -> tuple[int, ...]:
+        """Numbers of features, D or D0 and Dc, from parameters that are checked."""
+        _check_choice(self.feature_map, "feature_map", get_args(FeatureMap))
+        choices = ("ignore", "error") if self.feature_map == "phases" else get_args(UnknownLabels)
+        _check_choice(self.unknown_labels, "unknown_labels", choices)
+        for name in ("structure_kernel", "attribute_kernel"):
+            if getattr(self, name) is not None:
+                check_fourier_kernel(getattr(self, name), name)
+        if np.dtype(self.dtype) not in (np.float64, np.float32):
+            raise InvalidInputError(f"dtype must be float64 or float32, got {self.dtype}")
+        if self.batch_size is not None and not (is_whole(self.batch_size) and self.batch_size >= 1):
+            raise InvalidInputError(
+                f"batch_size must be None or at least 1, got {self.batch_size!r}"
+            )
+        return checked_widths(self.n_components, self.feature_map)
+
+    def _frequency_counts(self) -> tuple[int, ...]:
+        """Numbers of frequencies; with phases, the cosine and the sine of an angle are features."""
+        widths = self._widths()
+        return ((widths[0] + 1) // 2,) if self.feature_map == "phases" else widths
+
+
+def _check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InvalidInputError(f"{name} must be one of {choices}, got {value!r}")
+
+
+# -------------------------------------------------------------------------------------------------
+# Standard errors of vectors of graphs: of drawn nodes, of random walks, and of what walks shift.
+#
+# A vector is a mean over k drawn nodes of n, :math:`\hat m = \frac 1 k \sum_i \phi(\hat p_i)`,
+# with return probabilities that are estimates from W walks. Three things keep it from the vector
+# of all nodes and exact probabilities:
+#
+# - other nodes might have been drawn: :math:`(1 - k/n) (s^2 - w^2) / k`, with :math:`s^2` the
+#   variance of :math:`\phi(\hat p_i)` over nodes, of which :math:`w^2` is due to walks;
+# - other walks might have been taken: :math:`w^2 / k`;
+# - features are no linear functions, so noise in p shifts their mean, by b, however many nodes
+#   there are.
+#
+# The last two are looked at: from every eighth of the drawn nodes, at random, eight times as many
+# new walks give :math:`\phi(\hat p'_i)`. Variances and shifts fall with the number of walks, as
+# 1/W where noise is small, so the differences :math:`d_i = \phi(\hat p'_i) - \phi(\hat p_i)` have
+# the mean -7/8 b and a mean square of :math:`9/8\, w^2` or more. The standard error is
+# :math:`\sqrt{(1 - k/n) (s^2 - w^2) / k + w^2 / k + b^2}`; it takes as long as the vector itself.
+#
+# It does not know of labels that no drawn node has, and not all of features whose frequency is so
+# high that noise turns them by half a turn even with eight times the walks.
+# -------------------------------------------------------------------------------------------------
+
+_MORE = 8  # times the walks, from one of so many nodes
+_LEAST_NODES = 64  # of a graph, for the second estimate, if it has as many
+_CHUNK_NODES = 4096
+_OTHER_WALKS = 0x4F54484552  # so that the second estimate has random numbers of its own
+
+
+def vectors_with_errors(
+    engine: EmbeddedEngine, features: NodeFeatures
+) -> tuple[NDArray[Any], Floats]:
+    """Dense vectors of graphs, as ``engine.embed`` gives them, and the errors of all numbers."""
+    shape = (len(features.batch), engine.n_features)
+    vectors, errors = np.empty(shape, engine.dtype), np.empty(shape)
+    for first, piece in features.pieces(engine.batch_size):
+        rows = slice(first, first + len(piece.batch))
+        drawn = piece.drawn_nodes()
+        own = piece.of_nodes(drawn)
+        vectors[rows] = engine.embed(own, is_sparse=False)
+        again = _Again.of(piece, drawn, own.batch.node_ptr) if piece.walks.is_random else None
+        errors[rows] = _errors(engine, own, again, piece.batch.node_counts)
+    return vectors, errors
+
+
+class _Again(NamedTuple):
+    """Some of the nodes in use, rising, and better estimates of their probabilities."""
+
+    rows: Ints
+    probabilities: Floats
+
+    @classmethod
+    def of(cls, piece: NodeFeatures, drawn: Ints | None, node_ptr: Ints) -> "_Again":
+        """Walk again from some of the nodes that were drawn, of every graph."""
+        seed = piece.walks.seed ^ _OTHER_WALKS
+        parts = []
+        for first, last in pairwise(node_ptr.tolist()):
+            n_again = min(last - first, max((last - first) // _MORE, _LEAST_NODES))
+            rng = np.random.default_rng([seed, last - first])  # by the graph alone
+            parts.append(first + np.sort(rng.choice(last - first, n_again, replace=False)))
+        rows = np.concatenate(parts)
+        walks = replace(piece.walks, n_walks=_MORE * piece.walks.n_walks, seed=seed, nodes=None)
+        nodes = rows if drawn is None else drawn[rows]
+        return cls(rows, walks.probabilities(piece.batch, nodes=nodes, n_jobs=piece.n_jobs))
+
+
+def _errors(engine: EmbeddedEngine, own: NodeFeatures, again: _Again | None, sizes: Ints) -> Floats:
+    """Errors of all columns; `own` are the nodes in use."""
+    batch = engine.scaling(own).batch
+    nodes = _NodeVectors.of(engine, batch, own.n_jobs)
+    codes = None
+    if engine.feature_map != "phases":
+        codes = known_codes(batch, engine.label_names, engine.unknown_labels)
+    labels = np.zeros(batch.n_nodes, np.int32) if codes is None else codes
+    n_blocks = engine.n_features // engine.block_width
+    errors = np.zeros((len(batch), n_blocks, engine.block_width))
+    for graph, size in enumerate(sizes.tolist()):
+        first, last = batch.node_ptr[graph : graph + 2].tolist()
+        chosen = _Again(np.empty(0, np.int64), np.empty((0, 0)))
+        if again is not None:
+            places = slice(*np.searchsorted(again.rows, [first, last]))
+            chosen = _Again(again.rows[places], again.probabilities[places])
+        for label in np.unique(labels[first:last]).tolist():
+            if label >= 0:
+                moments = _moments(nodes, own.probabilities, labels == label, (first, last), chosen)
+                errors[graph, label] = moments.error(last - first, size, len(chosen.rows))
+    return errors.reshape(len(batch), -1)
+
+
+class _Moments(NamedTuple):
+    """Sums over nodes of features, of their squares, of differences, and of squares of these."""
+
+    total: Floats
+    squares: Floats
+    change: Floats
+    squared_change: Floats
+
+    def error(self, n_rows: int, size: int, n_again: int) -> Floats:
+        """Standard error of the mean over `n_rows` nodes of a graph that has `size`."""
+        if n_rows == 1 < size:
+            return np.full(len(self.total), np.inf)
+        unbiased = n_rows / max(n_rows - 1, 1)
+        variance = np.maximum(self.squares / n_rows - (self.total / n_rows) ** 2, 0.0) * unbiased
+        of_walks = self.squared_change / max(n_again, 1) / (1 + 1 / _MORE)
+        of_nodes = np.maximum(variance - of_walks, 0.0)
+        shift = self.change / max(n_again, 1) / (1 - 1 / _MORE)
+        share = 1 - n_rows / size
+        return np.asarray(np.sqrt((share * of_nodes + of_walks) / n_rows + shift**2))
+
+
+class _NodeVectors(NamedTuple):
+    """Features of nodes within the block of their label, each node by itself."""
+
+    engine: EmbeddedEngine
+    attributes: Floats
+    turns: tuple[Any, Any] | None
+    n_jobs: int | None
+
+    @classmethod
+    def of(cls, engine: EmbeddedEngine, batch: GraphBatch, n_jobs: int | None) -> "_NodeVectors":
+        """Features of nodes of some graphs, whose labels turn them where there are no blocks."""
+        is_turned = engine.feature_map == "phases"
+        turns = engine.phases.keys(batch, n_jobs) if is_turned else None
+        return cls(engine, batch.attributes, turns, n_jobs)
+
+    def __call__(self, rows: Ints, probabilities: Floats) -> Floats:
+        """One row for each of these nodes, with probabilities that may be another estimate."""
+        maps, attributes = self.engine.maps, self.attributes[rows]
+        if self.turns is not None:
+            keys, shares = self.turns
+            vectors = phase_vectors(
+                np.arange(len(rows) + 1),
+                (probabilities, attributes),
+                keys[rows],
+                shares,
+                maps[0],
+                width=self.engine.block_width,
+                compiled=compiled_maps(maps, np.float64),
+                n_jobs=self.n_jobs,
+            )
+            return np.asarray(vectors.data[:, 0, :])
+        if len(maps) == 1:
+            return maps[0](np.hstack([probabilities, attributes]))
+        first, second = maps[0](probabilities), maps[1](attributes)
+        return (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
+
+
+def _moments(
+    nodes: _NodeVectors,
+    probabilities: Floats,
+    has_label: Flags,
+    rows: tuple[int, int],
+    again: _Again,
+) -> _Moments:
+    """Sums over the nodes of a graph that have a label; `again` are those of the graph."""
+    sums = np.zeros((4, nodes.engine.block_width))
+    for first in range(*rows, _CHUNK_NODES):
+        chunk = np.arange(first, min(first + _CHUNK_NODES, rows[1]))
+        chunk = chunk[has_label[chunk]]
+        features = nodes(chunk, probabilities[chunk])
+        sums[:2] += features.sum(axis=0), np.square(features).sum(axis=0)
+    chosen = has_label[again.rows]
+    if chosen.any():
+        chunk = again.rows[chosen]
+        change = nodes(chunk, again.probabilities[chosen]) - nodes(chunk, probabilities[chunk])
+        sums[2:] += change.sum(axis=0), np.square(change).sum(axis=0)
+    return _Moments(*sums)

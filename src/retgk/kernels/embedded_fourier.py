@@ -1,0 +1,223 @@
+"""Fourier features of node kernels: bandwidths from a sample of graphs, and random frequencies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from retgk._runtime.names import generator_from, seed_from
+from retgk._runtime.parallel import single_threaded_blas
+from retgk.array_types import Floats
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.kernels.engine import FittedState, NodeFeatures
+from retgk.kernels.node import (
+    ATTRIBUTE_KERNEL,
+    COMPARISON_KERNEL,
+    Gaussian,
+    Laplacian,
+    NodeKernel,
+    check_kernel_class,
+)
+from retgk.walks.probabilities import sample_nodes
+
+FourierKernel = Gaussian | Laplacian
+
+Draw = Literal["plain", "orthogonal", "quasi-random"]
+
+_SOBOL_BITS = 30
+_GRAPHS_FOR_MEDIAN = 800
+_NODES_FOR_MEDIAN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class FourierMap:
+    """
+    Feature map ``phi(x) = sqrt(2 / D) cos(omega^T x + b)`` (section 5.1 of the paper).
+
+    Attributes
+    ----------
+    frequencies : ndarray of float64, shape (n_inputs, D)
+        The columns are the omega.
+    phases : ndarray of float64, shape (D,)
+        The b, uniform in [0, 2 pi).
+    """
+
+    frequencies: Floats
+    phases: Floats
+
+    def __call__(self, x: Floats) -> Floats:
+        """Give the features of the rows of x."""
+        angles = x @ self.frequencies + self.phases
+        return np.asarray(np.sqrt(2 / len(self.phases)) * np.cos(angles))
+
+
+def check_fourier_kernel(kernel: Any, name: str) -> None:
+    """Raise unless a kernel is one that Fourier features can approximate."""
+    rule = "Gaussian or Laplacian, the kernels that depend on x - y alone and so have frequencies"
+    check_kernel_class(kernel, name, get_args(FourierKernel), rule)
+
+
+def fit_attribute_kernel(
+    kernel: FourierKernel | None, batch: GraphBatch, rng: np.random.Generator
+) -> FourierKernel | None:
+    """
+    Kernel of attributes with a number for gamma; None where there are no attributes.
+
+    No kernel given means the paper's for attributes.
+    """
+    if batch.n_attributes == 0:
+        return None
+    kernel = kernel or ATTRIBUTE_KERNEL
+    return kernel.fitted(batch.attributes, batch.node_ptr, rng)
+
+
+def fit_structure_kernel(
+    kernel: FourierKernel | None, features: NodeFeatures, rng: np.random.Generator
+) -> FourierKernel:
+    """
+    Kernel of return probabilities with a number for gamma; by default that of all comparisons.
+
+    A median needs five nodes of some hundred graphs only, so no others are walked from.
+    """
+    kernel = kernel or COMPARISON_KERNEL
+    rng = np.random.default_rng(seed_from(rng))  # what is drawn next depends on no rule
+    if not isinstance(kernel.gamma, str):
+        return kernel
+    n_graphs = len(features.batch)
+    n_drawn = min(n_graphs, _GRAPHS_FOR_MEDIAN) if kernel.gamma == "median" else 0
+    sample = features.of_graphs(np.sort(rng.choice(n_graphs, n_drawn, replace=False)))
+    nodes = sample_nodes(sample.batch, _NODES_FOR_MEDIAN, random_state=rng)
+    points = sample.probabilities_of_nodes(nodes)
+    return kernel.fitted(points, np.searchsorted(nodes, sample.batch.node_ptr), rng)
+
+
+def draw_fourier_map(
+    factors: Sequence[tuple[NodeKernel, int]],
+    n_components: int,
+    draw: Draw = "plain",
+    random_state: Any = None,
+) -> FourierMap:
+    r"""
+    Draw the frequencies of a product of kernels, one for each part of a point.
+
+    A product of kernels of x - y is such a kernel of the concatenated points, and its frequencies
+    are concatenated too. With z standard normal, those of ``exp(-gamma |x|^2)`` are
+    :math:`\sqrt{2 \gamma}\, z`, and those of ``exp(-gamma |x|)``, a multivariate Cauchy variable,
+    :math:`\gamma z / |z_0|` with one more standard normal :math:`z_0`.
+
+    Parameters
+    ----------
+    factors : sequence of (kernel, dimension)
+        Gaussian or Laplacian kernels with numbers for gamma, and the widths of their parts.
+    n_components : int
+        Number D of frequencies.
+    draw : {"plain", "orthogonal", "quasi-random"}, default="plain"
+        - "plain": independent frequencies.
+        - "orthogonal": the z are orthogonal in blocks of as many as they have
+          coordinates, with independent lengths; each is still standard normal.
+        - "quasi-random": z, :math:`z_0` and b from a scrambled Sobol sequence.
+        All three are unbiased.
+    random_state : None, int, Generator or RandomState
+        Seed.
+
+    Returns
+    -------
+    FourierMap
+        The feature map.
+
+    Examples
+    --------
+    >>> draw_fourier_map([(Gaussian(0.5), 3)], 100, random_state=0).frequencies.shape
+    (3, 100)
+    """
+    if draw not in get_args(Draw):
+        raise InvalidInputError(f"frequencies must be one of {get_args(Draw)}, got {draw!r}")
+    for kernel, _ in factors:
+        check_fourier_kernel(kernel, "a factor")
+    rng = generator_from(random_state)
+    dimension = sum(width for _, width in factors)
+    is_laplacian = [isinstance(kernel, Laplacian) for kernel, _ in factors]
+    normals, roots, turns = _SAMPLERS[draw](dimension, sum(is_laplacian), n_components, rng)
+    column = 0
+    for kernel, width in factors:
+        own = normals[:, column : column + width]
+        if isinstance(kernel, Laplacian):
+            root, roots = roots[:, :1], roots[:, 1:]
+            own *= kernel.scale / np.abs(root)
+        elif isinstance(kernel, Gaussian):
+            own *= np.sqrt(2 * kernel.scale)
+        else:
+            raise TypeError(f"no frequencies are known of {kernel!r}")
+        column += width
+    return FourierMap(np.ascontiguousarray(normals.T), 2 * np.pi * turns)
+
+
+def _plain(dimension: int, n_roots: int, n: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+    """Standard normal points, more standard normal numbers, and uniform ones."""
+    return rng.standard_normal((n, dimension)), rng.standard_normal((n, n_roots)), rng.random(n)
+
+
+def _orthogonal(
+    dimension: int, n_roots: int, n: int, rng: np.random.Generator
+) -> tuple[Floats, ...]:
+    """Orthogonal rows that are each standard normal: uniform rotations, lengths apart."""
+    n_blocks = -(-n // dimension)
+    with single_threaded_blas():  # the same bits on any number of cores
+        q, r = np.linalg.qr(rng.standard_normal((n_blocks, dimension, dimension)))
+    signs = np.sign(np.diagonal(r, axis1=1, axis2=2))  # without them it would not be uniform
+    rotations = (q * signs[:, None, :]).reshape(-1, dimension)[:n]
+    lengths = np.sqrt(rng.chisquare(dimension, n))
+    return rotations * lengths[:, None], rng.standard_normal((n, n_roots)), rng.random(n)
+
+
+def _quasi_random(
+    dimension: int, n_roots: int, n: int, rng: np.random.Generator
+) -> tuple[Floats, ...]:
+    from scipy.special import ndtri
+    from scipy.stats.qmc import Sobol
+
+    sequence = Sobol(dimension + n_roots + 1, scramble=True, bits=_SOBOL_BITS, seed=rng)
+    # Whole powers of two, as the sequence wants them; half a step keeps clear of zero.
+    points = sequence.random_base2(max(0, (n - 1).bit_length()))[:n] + 2.0 ** -(_SOBOL_BITS + 1)
+    normals = ndtri(points[:, :-1])
+    return normals[:, :dimension].copy(), normals[:, dimension:], points[:, -1]
+
+
+_MOST_COMPONENTS = 1 << 24
+
+_SAMPLERS = {"plain": _plain, "orthogonal": _orthogonal, "quasi-random": _quasi_random}
+
+
+def take_fourier_kernel(state: FittedState, name: str) -> FourierKernel:
+    """Take a kernel that has frequencies out of a state, after checking it."""
+    kernel = state.take_node_kernel(name)
+    check_fourier_kernel(kernel, name)
+    return kernel  # type: ignore[return-value]
+
+
+def checked_widths(n_components: Any, feature_map: str) -> tuple[int, ...]:
+    """Numbers of features, D or D0 and Dc, or an error."""
+    widths = n_components if isinstance(n_components, tuple | list) else (n_components,)
+    if not all(is_whole(width) and width >= 1 for width in widths) or len(widths) not in (1, 2):
+        raise InvalidInputError(
+            f"n_components must be a whole number of at least 1, or two of them, got {n_components}"
+        )
+    if max(widths) > _MOST_COMPONENTS:
+        raise InvalidInputError(
+            f"n_components must be at most {_MOST_COMPONENTS}, got {max(widths)}"
+        )
+    if feature_map != "tensor":
+        if len(widths) != 1:
+            raise InvalidInputError(
+                f"n_components must be one number for feature_map={feature_map!r}, got "
+                f"{n_components}"
+            )
+        return (int(widths[0]),)
+    return int(widths[0]), int(widths[-1])
+
+
+def is_whole(value: Any) -> bool:
+    """Whether this is a whole number, and no truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

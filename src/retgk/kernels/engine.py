@@ -1,0 +1,548 @@
+r"""
+The engine: inner products of the mean embeddings of graphs.
+
+Every capability above it stands on this protocol and on nothing below it: estimators, matrices on
+disk, model files. There are two implementations, `ExactEngine` (RetGK_I) and `EmbeddedEngine`
+(RetGK_II); :math:`\langle m_G, m_H \rangle` is all that anything after them needs.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, Protocol, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk.array_types import Floats, Ints
+from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
+from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
+from retgk.graphs.edges import Adjacency
+from retgk.graphs.flat import check_numbers, chunks, gather_runs, graph_of, offsets
+from retgk.kernels.graph import GraphKernel
+from retgk.kernels.node import NodeKernel, Polynomial
+from retgk.walks.probabilities import Walks, sample_nodes
+
+# -------------------------------------------------------------------------------------------------
+# What engines are fitted on: graphs, and the return probabilities of their nodes.
+# -------------------------------------------------------------------------------------------------
+
+_MAX_ATTRIBUTE = 1e150
+"""Squares of differences of larger attributes, and sums of these, would not be numbers."""
+
+_PIECE_NODES = 1 << 17  # nodes whose probabilities are in memory at a time: 50 MB
+_MAX_SHARED_BYTES = 1 << 31
+
+
+@dataclass(frozen=True, eq=False)
+class NodeFeatures:
+    """
+    Graphs with the return probabilities of their nodes.
+
+    Probabilities are found when they are first asked for: all at once where the exact engine wants
+    them or where several engines share them, else piece by piece, so that a long batch does not
+    fill the memory.
+
+    Attributes
+    ----------
+    batch : GraphBatch
+        The graphs, with their labels and attributes.
+    walks : Walks
+        How return probabilities are found.
+    n_jobs : int or None
+        Threads.
+    source : NodeFeatures or None
+        Features of the same graphs, of as many steps or more, whose probabilities are shared.
+    """
+
+    batch: GraphBatch
+    walks: Walks
+    n_jobs: int | None = None
+    source: "NodeFeatures | None" = None
+
+    def __post_init__(self) -> None:
+        # here, where graphs have the numbers that users know
+        self.walks.check(self.batch)
+        attributes = self.batch.attributes
+        if attributes.size and np.isnan(attributes.min()):
+            check_numbers(attributes, self.batch.node_ptr)
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        """Return probabilities of all nodes, shape (n_nodes, n_steps)."""
+        if self.source is not None:
+            return np.ascontiguousarray(self.source.probabilities[:, : self.walks.n_steps])
+        return self.walks.probabilities(self.batch, n_jobs=self.n_jobs)
+
+    def with_attributes(self, attributes: Floats) -> "NodeFeatures":
+        """Features of the same graphs with other attributes; nothing is walked again."""
+        other = replace(
+            self, batch=trusted_batch(flat_arrays(self.batch)._replace(attributes=attributes))
+        )
+        if "probabilities" in vars(self):
+            vars(other)["probabilities"] = self.probabilities
+        return other
+
+    def check_steps(self, n_steps: int) -> None:
+        """Raise unless there are as many return probabilities as fitted graphs had."""
+        if self.walks.n_steps != n_steps:
+            raise InvalidInputError(
+                f"the nodes have {self.walks.n_steps} return probabilities, those of the fitted "
+                f"graphs have {n_steps}; use the walks that the engine was fitted with"
+            )
+
+    def shared_by_steps(self, n_steps: Sequence[int]) -> list["NodeFeatures"]:
+        """
+        Features for each number of steps, none above that of the walks, from one computation.
+
+        Where probabilities of all nodes would take too much memory, each computes its own.
+        """
+        n_bytes = 8 * self.batch.n_nodes * self.walks.n_steps
+        source = self if len(n_steps) > 1 and n_bytes <= _MAX_SHARED_BYTES else None
+        return [replace(self, walks=replace(self.walks, n_steps=n), source=source) for n in n_steps]
+
+    def probabilities_of_nodes(self, nodes: Ints) -> Floats:
+        """Return probabilities of some nodes; the others are not walked from unless shared."""
+        if self._is_whole:
+            return self.probabilities[nodes]
+        return self.walks.probabilities(self.batch, nodes=nodes, n_jobs=self.n_jobs)
+
+    def of_graphs(self, graphs: Ints) -> "NodeFeatures":
+        """Features of some graphs."""
+        known = None
+        if self._is_whole:
+            starts, sizes = self.batch.node_ptr[graphs], self.batch.node_counts[graphs]
+            known = gather_runs(self.probabilities, starts, sizes)
+        return self.with_batch(self.batch[graphs], known)
+
+    def drawn_nodes(self) -> Ints | None:
+        """Nodes that stand for their graphs, numbered over the batch; None for all."""
+        if self.walks.nodes is None:
+            return None
+        return sample_nodes(self.batch, self.walks.nodes, random_state=self.walks.seed)
+
+    def of_nodes(self, nodes: Ints | None) -> "NodeFeatures":
+        """Features of some nodes of each graph, as of graphs without edges; None for all."""
+        if nodes is None:
+            return self
+        arrays = flat_arrays(self.batch)
+        n_kept = np.diff(np.searchsorted(nodes, arrays.node_ptr))
+        no_edges = Adjacency(np.zeros(len(nodes) + 1, np.int64), np.empty(0, np.int32), None)
+        kept = arrays._replace(
+            node_ptr=offsets(n_kept),
+            adjacency=no_edges,
+            labels=None if arrays.labels is None else arrays.labels[nodes],
+            attributes=arrays.attributes[nodes],
+            edge_labels=None,
+        )
+        known = self.probabilities_of_nodes(nodes)
+        whole = replace(self, walks=replace(self.walks, nodes=None))
+        return whole.with_batch(trusted_batch(kept), known)
+
+    def pieces(self, batch_size: int | None = None) -> Iterator[tuple[int, "NodeFeatures"]]:
+        """
+        Cut the graphs into pieces that are worked on one after the other.
+
+        A piece has so many graphs, or as many as have about 130,000 nodes; it is given with the
+        position of its first graph.
+        """
+        ptr = self.batch.node_ptr
+        for first, last in chunks(ptr, _PIECE_NODES, batch_size):
+            known = self.probabilities[ptr[first] : ptr[last]] if self._is_whole else None
+            yield first, self.with_batch(self.batch[first:last], known)
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether the probabilities of all nodes are in memory, or will be."""
+        return "probabilities" in vars(self) or self.source is not None
+
+    def with_batch(self, batch: GraphBatch, known: Floats | None = None) -> "NodeFeatures":
+        """Features of other graphs by the same walks; their probabilities may be known already."""
+        other = NodeFeatures(batch, self.walks, self.n_jobs)
+        if known is not None:
+            if known.shape != (batch.n_nodes, self.walks.n_steps):
+                raise InvalidInputError(
+                    f"probabilities have shape {known.shape}, but there are {batch.n_nodes} nodes "
+                    f"and {self.walks.n_steps} steps"
+                )
+            vars(other)["probabilities"] = known
+        return other
+
+
+def check_attribute_sizes(batch: GraphBatch) -> None:
+    """Raise where an attribute is so large that squares of differences are no numbers."""
+    attributes = batch.attributes
+    if attributes.size and max(attributes.max(), -attributes.min()) > _MAX_ATTRIBUTE:
+        raise InvalidInputError(
+            f"{largest_attribute(batch)}, which is too large to compute with; if it stands for a "
+            "missing value, fill it in, else scale the attributes"
+        )
+
+
+def largest_attribute(batch: GraphBatch) -> str:
+    """Say where the largest attribute of a batch is: graph, node, column and value."""
+    node, column = np.unravel_index(np.abs(batch.attributes).argmax(), batch.attributes.shape)
+    graph = graph_of(batch.node_ptr, int(node))
+    return (
+        f"graph {graph}: attribute {column} of node {node - batch.node_ptr[graph]} is "
+        f"{batch.attributes[node, column]:g}"
+    )
+
+
+def check_polynomial(kernel: object, points: Floats, batch: GraphBatch) -> None:
+    """Raise if a kernel is a polynomial that is too large for points of these nodes."""
+    if isinstance(kernel, Polynomial) and kernel.largest_value(points) > _MAX_ATTRIBUTE:
+        raise InvalidInputError(
+            f"{largest_attribute(batch)}, at which {kernel} is too large to compute with; scale "
+            "the attributes, or choose a smaller gamma or degree"
+        )
+
+
+# -------------------------------------------------------------------------------------------------
+# Fitted state as plain values and arrays, and the checks by which it is taken out again.
+# -------------------------------------------------------------------------------------------------
+
+_MAX_ATTRIBUTES = 1 << 16
+
+
+@dataclass
+class FittedState:
+    """
+    Fitted state of an engine or a model, as plain values, arrays and models inside it.
+
+    The `take_*` methods check and remove what they give, so that state from strangers can be
+    taken; `check_empty` shows that nothing is left over.
+
+    Attributes
+    ----------
+    values : dict
+        Numbers, names, kernels and containers of them.
+    arrays : dict of str to ndarray
+        Arrays by name.
+    parts : dict of str to model
+        Fitted models inside, by name.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    parts: dict[str, Any] = field(default_factory=dict)
+
+    def take_array(self, name: str, dtype: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
+        """
+        Take an array that must have a type and a shape and hold finite numbers.
+
+        None stands for any length in the shape.
+        """
+        if name not in self.arrays:
+            raise InvalidInputError(f"the array {name!r} is missing")
+        array = self.arrays.pop(name)
+        wanted = tuple("any" if n is None else n for n in shape)
+        fits = array.ndim == len(shape) and all(
+            n in (None, length) for n, length in zip(shape, array.shape, strict=True)
+        )
+        if not fits or array.dtype != np.dtype(dtype):
+            raise InvalidInputError(
+                f"the array {name!r} is {array.dtype} of shape {array.shape}, but the model needs "
+                f"{np.dtype(dtype)} of shape {wanted}"
+            )
+        if not np.isfinite(array).all():
+            raise InvalidInputError(f"the array {name!r} has values that are not finite")
+        return array
+
+    def take_value(self, name: str, *types: type) -> Any:
+        """Take a value that must be of one of some types."""
+        if name not in self.values:
+            raise InvalidInputError(f"{name!r} is missing")
+        value = self.values.pop(name)
+        if types and type(value) not in types:
+            raise InvalidInputError(f"{name!r} is {value!r:.80}")
+        return value
+
+    def take_choice(self, name: str, choices: tuple[str, ...]) -> str:
+        """Take one of some words."""
+        value = self.take_value(name, str)
+        if value not in choices:
+            raise InvalidInputError(f"{name!r} is {value!r:.80}, not one of {choices}")
+        return str(value)
+
+    def take_count(self, name: str, largest: int) -> int:
+        """Take a whole number from 0 to `largest`."""
+        value = self.take_value(name, int)
+        if not 0 <= value <= largest:
+            raise InvalidInputError(f"{name!r} is {value}, not between 0 and {largest}")
+        return int(value)
+
+    def take_attribute_count(self) -> int:
+        """Take the number of attributes of a node."""
+        return self.take_count("n_attributes", _MAX_ATTRIBUTES)
+
+    def take_names(self, name: str) -> tuple[Any, ...]:
+        """Take a tuple of labels, all different."""
+        names = self.take_value(name, tuple)
+        if len(set(names)) < len(names):
+            raise InvalidInputError(f"{name!r} has a label twice")
+        return tuple(names)
+
+    def take_node_kernel(self, name: str) -> NodeKernel:
+        """Take a kernel between nodes with a number for gamma."""
+        kernel = self.take_value(name, *get_args(NodeKernel))
+        if isinstance(kernel.gamma, str):
+            raise InvalidInputError(f"{name!r} has no number for gamma")
+        return kernel  # type: ignore[no-any-return]
+
+    def take_graph_kernel(self, name: str) -> GraphKernel:
+        """Take a kernel between graphs with a number for gamma."""
+        kernel = self.take_value(name, *get_args(GraphKernel))
+        if isinstance(getattr(kernel, "gamma", 1.0), str):
+            raise InvalidInputError(f"{name!r} has no number for gamma")
+        return kernel  # type: ignore[no-any-return]
+
+    def take_part(self, name: str, *types: type) -> Any:
+        """Take a model inside this one."""
+        part = self.parts.pop(name, None)
+        if type(part) not in types:
+            raise InvalidInputError(f"the part {name!r} is missing or of another class")
+        return part
+
+    def check_empty(self) -> None:
+        """Raise if something was not taken."""
+        if left := sorted([*self.values, *self.arrays, *self.parts]):
+            raise InvalidInputError(f"{left[0]!r} does not belong to a model of this class")
+
+
+class Comparison(Protocol):
+    """
+    New graphs beside fitted ones.
+
+    What a graph gets depends on it and on the fitted graphs, not on the others in the call.
+    """
+
+    def products(self) -> Floats:
+        """``<m_G, m_H>`` of new graphs G with fitted graphs H, shape (n_new, n_fitted)."""
+
+    def squared_norms(self) -> Floats:
+        """``<m_G, m_G>`` of the new graphs, shape (n_new,)."""
+
+    def node_values(self, weights: Floats, own_weights: Floats) -> Floats:
+        """
+        ``<phi(v), u_G>`` of every node v of every new graph G, shape (n_nodes,).
+
+        The direction ``u_G = sum_H weights[G, H] m_H + own_weights[G] m_G`` is a sum over fitted
+        graphs H and the new graph itself. Means over the nodes of a graph are ``<m_G, u_G>``.
+        """
+
+
+class Engine(Protocol):
+    """
+    Mean embeddings of fitted graphs.
+
+    Parameters of node kernels are set when an engine is made; bandwidths are found by `fit`. A
+    single node is a graph of one node to an engine, so that rows for nodes are rows for graphs.
+    """
+
+    @property
+    def label_names(self) -> tuple[Hashable, ...] | None:
+        """Labels of the graphs that it was fitted on; empty or None if they have none."""
+
+    @property
+    def walk_seed(self) -> int:
+        """Seed of Monte Carlo walks for the graphs that it is fitted on."""
+
+    def check(self, batch: GraphBatch) -> None:
+        """Raise unless these graphs can be fitted with the parameters; no work is done."""
+
+    def fit(self, features: NodeFeatures, keep: Ints | None = None) -> Self:
+        """
+        Find bandwidths on all graphs, and keep the mean embeddings of all or of some.
+
+        Parameters
+        ----------
+        features : NodeFeatures
+            Graphs with their return probabilities.
+        keep : ndarray of int64, optional
+            Graphs that are kept, in this order; by default all.
+        """
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs that are kept."""
+
+    def inner_products(self, rows: slice | None = None, columns: slice | None = None) -> Floats:
+        """``<m_G, m_H>`` among the kept graphs, or a block of that matrix."""
+
+    def squared_norms(self) -> Floats:
+        """``<m_G, m_G>`` of the kept graphs."""
+
+    def mean_products(self) -> Floats:
+        """``<m_G, m_0>`` of the kept graphs with their mean ``m_0``, shape (n_graphs,)."""
+
+    def compare(self, features: NodeFeatures) -> Comparison:
+        """Put new graphs beside the kept ones."""
+
+    def keep(self, graphs: Ints) -> Self:
+        """Engine with some of the kept graphs, in the order given."""
+
+    def work(self) -> float:
+        """What `inner_products` costs, in kernel values or multiplications."""
+
+    def digest(self) -> str:
+        """Hash of everything that `inner_products` depends on."""
+
+    def state(self) -> FittedState:
+        """Everything that `compare` needs, as plain values and arrays."""
+
+    def restore(self, state: FittedState, n_steps: int) -> Self:
+        """
+        Take the state of a fitted engine with the same parameters, after checking all of it.
+
+        `n_steps` is the number of return probabilities that it was fitted with.
+        """
+
+
+# -------------------------------------------------------------------------------------------------
+# How attributes of nodes enter: as they are, standardised on the fitted graphs, or not at all.
+# -------------------------------------------------------------------------------------------------
+
+Scaling = Literal["raw", "standard", "drop"]
+"""Attributes as they are; with mean 0 and deviation 1 over the fitted nodes; left out."""
+
+_UNEVEN = 100.0  # ratio of standard deviations from which a warning is given
+
+ScaleAttributes = Scaling | Mapping[str, Scaling]
+"""One rule for all attributes, or one for each named block; blocks that are not named are raw."""
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeScaling:
+    """
+    Fitted rule by which attributes are changed before kernels see them.
+
+    Attributes
+    ----------
+    is_dropped : bool
+        Whether attributes are left out.
+    center, scale : ndarray of float64, shape (n_attributes,), or None
+        Subtracted from every column, and what it is divided by; None leaves all as it is.
+    """
+
+    is_dropped: bool = False
+    center: Floats | None = None
+    scale: Floats | None = None
+
+    @classmethod
+    def fitted(
+        cls, rule: ScaleAttributes, attributes: Floats, blocks: Mapping[str, Ints]
+    ) -> "AttributeScaling":
+        """Find means and deviations of the columns on the nodes of the fitted graphs."""
+        if rule == "drop":
+            return cls(is_dropped=True)
+        columns = _standard_columns(rule, attributes.shape[1], blocks)
+        if len(columns) == 0:
+            return cls()
+        center, scale = np.zeros(attributes.shape[1]), np.ones(attributes.shape[1])
+        center[columns] = attributes[:, columns].mean(axis=0)
+        scale[columns] = column_spreads(attributes[:, columns])
+        scale[scale == 0] = 1.0  # constant columns, of which nothing is left
+        return cls(center=center, scale=scale)
+
+    def n_used(self, n_attributes: int) -> int:
+        """Number of attributes that are left of so many."""
+        return 0 if self.is_dropped else n_attributes
+
+    def __call__(self, features: NodeFeatures) -> NodeFeatures:
+        """Features of the same graphs with changed attributes."""
+        attributes = features.batch.attributes
+        if self.is_dropped:
+            return features.with_attributes(attributes[:, :0])
+        if self.center is None or self.scale is None:
+            return features
+        return features.with_attributes((attributes - self.center) / self.scale)
+
+    def state(self) -> FittedState:
+        """Give the rule as plain values and arrays."""
+        if self.is_dropped:
+            return FittedState({"attribute_scaling": "drop"})
+        if self.center is None or self.scale is None:
+            return FittedState({"attribute_scaling": "raw"})
+        arrays = {"attribute_center": self.center, "attribute_scale": self.scale}
+        return FittedState({"attribute_scaling": "standard"}, arrays)
+
+    @classmethod
+    def restored(cls, state: FittedState, n_attributes: int) -> "AttributeScaling":
+        """Take a rule out of a state, after checking it; older states have none: raw."""
+        if "attribute_scaling" not in state.values:
+            return cls()
+        kind = state.take_choice("attribute_scaling", get_args(Scaling))
+        if kind != "standard":
+            return cls(is_dropped=kind == "drop")
+        center = state.take_array("attribute_center", np.float64, (n_attributes,))
+        scale = state.take_array("attribute_scale", np.float64, (n_attributes,))
+        if not (scale > 0).all():
+            raise InvalidInputError("'attribute_scale' is not positive everywhere")
+        return cls(center=center, scale=scale)
+
+
+def column_spreads(attributes: Floats) -> Floats:
+    """Standard deviation of every column; 0 where rounding is all that differs."""
+    if len(attributes) == 0:
+        return np.zeros(attributes.shape[1])
+    largest = np.maximum(attributes.max(axis=0), -attributes.min(axis=0))
+    # powers of two change no digit, and squares of the smallest numbers are no longer zero
+    units = np.ldexp(1.0, np.minimum(-np.frexp(largest)[1], 1000))
+    deviations = (attributes * units).std(axis=0) / units
+    return np.where(deviations > 1e-12 * largest, deviations, 0.0)
+
+
+def warn_of_uneven_attributes(batch: GraphBatch, rule: ScaleAttributes, kernel: Any) -> None:
+    """
+    Warn if raw columns differ by orders of magnitude from each other, or from one.
+
+    The latter does not matter where a kernel is given, with a bandwidth of its own.
+    """
+    spreads = column_spreads(batch.attributes) if rule == "raw" else np.empty(0)
+    columns = np.flatnonzero(spreads)
+    if len(columns) == 0:
+        return
+    least, most = (columns[pick(spreads[columns])] for pick in (np.argmin, np.argmax))
+    told = f"attribute {most} has a standard deviation of {spreads[most]:.3g}"
+    if spreads[most] > _UNEVEN * spreads[least]:
+        told += (
+            f", attribute {least} one of {spreads[least]:.3g}: distances of nodes are those of the "
+            "larger ones alone"
+        )
+    elif kernel is None and spreads[most] > _UNEVEN:
+        told += ": nodes are so far apart that hardly any two count as alike"
+    else:
+        return
+    advice = "use scale_attributes='standard' to give all the same weight"
+    warn_user(InputWarning(told, Remedy("scale_attributes", advice)))
+
+
+def check_scaling(rule: Any, blocks: Sequence[str]) -> None:
+    """Raise unless this is a rule for attributes with these names of blocks."""
+    words = get_args(Scaling)
+    if not isinstance(rule, Mapping):
+        if not isinstance(rule, str) or rule not in words:
+            raise InvalidInputError(
+                f"scale_attributes must be one of {words}, or one of them by name of a block of "
+                f"attribute_kernel, got {rule!r}"
+            )
+        return
+    for name, word in rule.items():
+        if name not in blocks:
+            raise InvalidInputError(
+                f"scale_attributes names the block {name!r}, but those of attribute_kernel are: "
+                f"{', '.join(map(str, blocks)) or 'none'}"
+            )
+        if word not in ("raw", "standard"):
+            raise InvalidInputError(
+                f"scale_attributes of the block {name!r} must be 'raw' or 'standard', got {word!r}"
+            )
+
+
+def _standard_columns(rule: ScaleAttributes, n_attributes: int, blocks: Mapping[str, Ints]) -> Ints:
+    """Columns to standardise."""
+    if isinstance(rule, str):
+        return np.arange(n_attributes if rule == "standard" else 0)
+    chosen = [blocks[name] for name, word in rule.items() if word == "standard"]
+    return np.unique(np.concatenate([np.empty(0, np.int64), *chosen]))

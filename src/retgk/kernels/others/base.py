@@ -1,0 +1,300 @@
+"""What kernels of other authors share: a scikit-learn transformer from graphs to kernel values."""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple, Protocol, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from retgk._runtime.parallel import n_threads
+from retgk.array_types import Floats
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.flat import check_numbers
+from retgk.io.convert import GraphsLike, as_batch
+from retgk.kernels.engine import FittedState, check_attribute_sizes
+from retgk.kernels.intake import GraphIntake, TakesGraphs, check_fit_keywords
+from retgk.kernels.refinement import FirstColours, Start
+
+
+class PeerEngine(Protocol):
+    """What computes the values of a kernel."""
+
+    normalize: bool
+
+    def fit(self, batch: GraphBatch, n_jobs: int | None) -> Any:
+        """Keep what is needed of the fitted graphs."""
+
+    def matrix(self, n_jobs: int | None) -> Floats:
+        """Kernel matrix of the fitted graphs."""
+
+    def compare(self, batch: GraphBatch, n_jobs: int | None) -> Floats:
+        """Kernel matrix of new graphs, one row each, with the fitted ones."""
+
+    def own_values(self, batch: GraphBatch | None, n_jobs: int | None) -> Floats:
+        """Kernel of every graph with itself, before it is normalized; of fitted ones by default."""
+
+    def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
+        """Vectors of which the kernel is made."""
+
+    def state(self) -> FittedState:
+        """Give plain values and arrays."""
+
+    def restore(self, state: FittedState) -> Any:
+        """Make what `state` described, after checking it."""
+
+
+class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """
+    Base of the kernels of other authors; their docstrings describe the parameters.
+
+    A subclass gives a `new_engine` from its parameters. All have `normalize` and `n_jobs`.
+    """
+
+    normalize: bool
+    n_jobs: int | None
+    engine_: PeerEngine
+    n_attributes_: int
+
+    @abstractmethod
+    def new_engine(self) -> PeerEngine:
+        """Check the parameters, and make an engine that is not fitted."""
+
+    def stored_engine(self, state: FittedState) -> PeerEngine:  # noqa: ARG002
+        """
+        Make an engine of the kind that a state is of, not yet restored.
+
+        Kernels with engines of several kinds tell it by the state: parameters may have been changed
+        after the model was fitted.
+        """
+        return self.new_engine()
+
+    def fit(self, X: GraphsLike, y: object = None, **options: Any) -> Self:  # noqa: ARG002
+        """
+        Take in the graphs that others will be compared with.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            Graphs.
+        y : ignored
+            For scikit-learn's sake.
+        **options : error
+            Options of converters belong to `as_batch`; an error says so.
+
+        Returns
+        -------
+        self
+            The fitted kernel.
+        """
+        check_fit_keywords(self, options)
+        engine = self.new_engine()
+        n_threads(self.n_jobs)
+        if not isinstance(engine.normalize, bool | np.bool_):
+            raise InvalidInputError(f"normalize must be True or False, got {engine.normalize!r}")
+        batch = as_batch(X)
+        if len(batch) == 0:
+            raise InvalidInputError("there are no graphs to fit; give at least one")
+        engine.fit(batch, self.n_jobs)
+        intake = GraphIntake(batch.reading, batch.is_weighted)
+        return self.set_fitted(engine, intake, batch.n_attributes)
+
+    def set_fitted(self, engine: PeerEngine, intake: GraphIntake, n_attributes: int) -> Self:
+        """Set the fitted attributes; model files do it too."""
+        self.engine_, self.intake_, self.n_attributes_ = engine, intake, n_attributes
+        return self
+
+    def fit_transform(self, X: GraphsLike, y: object = None, **options: Any) -> Floats:
+        """
+        Fit, and give the kernel between the fitted graphs.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            Graphs.
+        y, **options
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n)
+            Kernel values.
+        """
+        return self.fit(X, y, **options).engine_.matrix(self.n_jobs)
+
+    def transform(self, X: GraphsLike) -> Floats:
+        """
+        Kernel between new graphs and the fitted ones.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            New graphs.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_new, n_fitted)
+            Kernel values.
+        """
+        check_is_fitted(self)
+        return self.engine_.compare(self.intake_.new_batch(X), self.n_jobs)
+
+    def diagonal(self, X: GraphsLike | None = None) -> Floats:
+        """
+        Kernel of every graph with itself.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes, optional
+            New graphs; the fitted graphs by default.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            ``K(G, G)``; 1, or 0 for a graph without any substructure, if normalized.
+        """
+        check_is_fitted(self)
+        batch = None if X is None else self.intake_.new_batch(X)
+        values = self.engine_.own_values(batch, self.n_jobs)
+        return (values > 0).astype(np.float64) if self.engine_.normalize else values
+
+    def features(self, X: GraphsLike) -> Any:
+        """
+        Sparse vectors of graphs of which the kernel is made, before it is normalized.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            Graphs, fitted ones or new ones.
+
+        Returns
+        -------
+        csr_array of float64, shape (n, n_features)
+            How often every substructure of the fitted graphs occurs. Substructures that no fitted
+            graph has have no column.
+        """
+        check_is_fitted(self)
+        return self.engine_.features(self.intake_.new_batch(X), self.n_jobs)
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:  # noqa: ARG002
+        """
+        Names of the columns of kernel values: "graph0", "graph1" and so on, for the fitted graphs.
+
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn's sake.
+
+        Returns
+        -------
+        ndarray of str, shape (n_fitted,)
+            The names.
+        """
+        check_is_fitted(self)
+        n_graphs = len(self.engine_.own_values(None, self.n_jobs))
+        return np.array([f"graph{i}" for i in range(n_graphs)], dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "engine_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def check_whole(value: Any, name: str, smallest: int, largest: int) -> int:
+    """Give a parameter that must be a whole number between two others, or raise."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or not smallest <= value <= largest:
+        raise InvalidInputError(
+            f"{name} must be a whole number between {smallest} and {largest}, got {value!r}"
+        )
+    return int(value)
+
+
+# -------------------------------------------------------------------------------------------------
+# Kernels of graphs with themselves, and kernel values that are divided by their roots.
+# -------------------------------------------------------------------------------------------------
+
+_LEAST_NORM = 1e-290  # sums of smaller products lose digits
+
+
+class NormParts(NamedTuple):
+    """
+    Norms as products, so that products of two of them are numbers however large they are.
+
+    Units are powers of two: what is multiplied by them has the same digits as before.
+
+    Attributes
+    ----------
+    units : ndarray of float64, shape (n_graphs,)
+        One over the root of the power of four in each norm.
+    rest : ndarray of float64, shape (n_graphs,)
+        What is left of it, from 1/4 to 1; zero for a norm of zero.
+    """
+
+    units: Floats
+    rest: Floats
+
+    @classmethod
+    def of(cls, norms: Floats) -> "NormParts":
+        """Parts of norms."""
+        halves = (np.frexp(norms)[1] + 1) // 2
+        return cls(np.ldexp(1.0, -halves), np.ldexp(norms, -2 * halves))
+
+
+def divide_by_norms(values: Floats, row_norms: Floats, column_norms: Floats) -> None:
+    """Divide kernel values, in place, by the roots of both norms; zero where a norm is zero."""
+    rows, columns = NormParts.of(row_norms), NormParts.of(column_norms)
+    values *= rows.units[:, None]
+    values *= columns.units
+    scale = np.sqrt(np.outer(rows.rest, columns.rest))
+    scale[scale == 0] = np.inf
+    values /= scale
+
+
+def check_norms(norms: Floats, normalize: bool) -> None:
+    """Raise if a kernel of a graph with itself is no number, or too small to divide by."""
+    is_bad = ~np.isfinite(norms)
+    if normalize:
+        is_bad |= (norms > 0) & (norms < _LEAST_NORM)
+    if is_bad.any():
+        graph = int(is_bad.argmax())
+        how = "small" if norms[graph] < 1 else "large"
+        raise InvalidInputError(
+            f"graph {graph}: its kernel with itself is too {how} to compute with; scale the "
+            "attributes or the weights that the kernel is given, such as size_weights, so that "
+            "they are closer to one"
+        )
+
+
+# -------------------------------------------------------------------------------------------------
+# First colours of nodes as plain values, and back with every check.
+# -------------------------------------------------------------------------------------------------
+
+
+def colour_values(first: FirstColours) -> dict[str, Any]:
+    """Values of fitted first colours."""
+    names = ("start", "first_colours", "has_labels")
+    return dict(zip(names, (first.start, first.names, first.has_labels), strict=True))
+
+
+def restored_colours(state: FittedState) -> FirstColours:
+    """Take first colours out of a state, after checking them."""
+    start: Any = state.take_choice("start", get_args(Start))
+    names = state.take_names("first_colours")
+    return FirstColours(start, names, state.take_value("has_labels", bool))
+
+
+# -------------------------------------------------------------------------------------------------
+# Checks of attributes that kernels of other authors compute with.
+# -------------------------------------------------------------------------------------------------
+
+
+def check_attributes(batch: GraphBatch) -> None:
+    """Raise where attributes are missing, or too large to compute with."""
+    check_numbers(batch.attributes, batch.node_ptr)
+    check_attribute_sizes(batch)

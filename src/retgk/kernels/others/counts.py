@@ -1,0 +1,449 @@
+"""Kernels that are sums over counted substructures: counters, and the engine on top of them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal, Protocol, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk import _core
+from retgk._runtime.parallel import run_tasks, single_threaded_blas
+from retgk._runtime.processes import check_room
+from retgk.array_types import Codes, Flags, Floats, Ints
+from retgk.errors import InvalidInputError, Remedy
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.flat import BLOCK_ENTRIES, chunks, compact, offsets
+from retgk.kernels.engine import FittedState
+from retgk.kernels.others.base import NormParts, check_norms, divide_by_norms
+
+# -------------------------------------------------------------------------------------------------
+# How often graphs have substructures: a sparse row of columns and counts for each graph.
+# -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class GraphCounts:
+    """
+    Counts of substructures, graph after graph.
+
+    Attributes
+    ----------
+    ptr : ndarray of int64, shape (n_graphs + 1,)
+        First entry of every graph.
+    columns : ndarray of int32, shape (n_entries,)
+        What is counted, every column at most once in a graph. Columns from `n_columns` on stand for
+        what no fitted graph has: they meet nothing, and each entry counts in the norm of its graph.
+    counts : ndarray of float64, shape (n_entries,)
+        How often.
+    n_columns : int
+        Number of columns that fitted graphs have.
+    """
+
+    ptr: NDArray[Any]
+    columns: Codes
+    counts: Floats
+    n_columns: int
+
+    def __len__(self) -> int:
+        return len(self.ptr) - 1
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], Codes, Floats]:
+        """The three arrays, for compiled loops."""
+        return self.ptr, self.columns, self.counts
+
+    def row_sums(self, values: Floats) -> Floats:
+        """Sum of values, one for each entry, over every graph."""
+        graphs = np.repeat(np.arange(len(self)), np.diff(self.ptr))
+        return np.bincount(graphs, values, len(self)).astype(np.float64)
+
+    def sparse(self) -> Any:
+        """Give a csr_array of the known columns."""
+        from scipy.sparse import csr_array
+
+        known = self.columns < self.n_columns
+        sizes = self.row_sums(known.astype(np.float64)).astype(np.int64)
+        parts = (self.counts[known], self.columns[known], offsets(sizes))
+        matrix = csr_array(parts, shape=(len(self), self.n_columns))
+        matrix.sort_indices()
+        return matrix
+
+    def postings(self) -> "Postings":
+        """Give the graphs of every column."""
+        ptr = np.empty(self.n_columns + 1, np.int64)
+        graphs, counts = np.empty(len(self.columns), np.int32), np.empty(len(self.columns))
+        _core.fill_postings(*self.arrays, ptr, graphs, counts)
+        return Postings(compact(ptr), graphs, counts, len(self))
+
+
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """
+    Counts of the fitted graphs, column after column.
+
+    Attributes
+    ----------
+    ptr : ndarray of int32 or int64, shape (n_columns + 1,)
+        First entry of every column.
+    graphs : ndarray of int32, shape (n_entries,)
+        Graphs that have it, rising.
+    counts : ndarray of float64, shape (n_entries,)
+        How often.
+    n_graphs : int
+        Number of graphs.
+    """
+
+    ptr: NDArray[Any]
+    graphs: Codes
+    counts: Floats
+    n_graphs: int
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], Codes, Floats]:
+        """The three arrays, for compiled loops."""
+        return self.ptr, self.graphs, self.counts
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.ptr) - 1
+
+    def rows(self, least_graphs: int = 1) -> GraphCounts:
+        """Give the counts graph after graph, of columns that so many graphs have at least."""
+        if least_graphs > 1:
+            sizes = np.diff(self.ptr)
+            kept = np.repeat(sizes >= least_graphs, sizes)
+            shared = np.where(sizes >= least_graphs, sizes, 0)
+            ptr = compact(offsets(shared))
+            return Postings(ptr, self.graphs[kept], self.counts[kept], self.n_graphs).rows()
+        turned = GraphCounts(self.ptr, self.graphs, self.counts, self.n_graphs).postings()
+        ptr = turned.ptr.astype(np.int64)  # as those of new graphs
+        return GraphCounts(ptr, turned.graphs, turned.counts, self.n_columns)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether all counts are whole numbers, so that sums of few of them are exact."""
+        return bool((self.counts == np.rint(self.counts)).all())
+
+    def state(self) -> FittedState:
+        """Give the arrays."""
+        arrays: dict[str, NDArray[Any]] = {"posting_ptr": self.ptr.astype(np.int64)}
+        arrays |= {"posting_graphs": self.graphs, "posting_counts": self.counts}
+        return FittedState({}, arrays)
+
+
+def restored_postings(state: FittedState, n_columns: int, n_graphs: int) -> Postings:
+    """Take postings out of a state, after checking them."""
+    ptr = state.take_array("posting_ptr", np.int64, (n_columns + 1,))
+    graphs = state.take_array("posting_graphs", np.int32, (None,))
+    counts = state.take_array("posting_counts", np.float64, (len(graphs),))
+    if ptr[0] != 0 or ptr[-1] != len(graphs) or (np.diff(ptr) < 0).any():
+        raise InvalidInputError("'posting_ptr' does not rise from 0 to the number of postings")
+    if len(graphs) and not 0 <= graphs.min() <= graphs.max() < n_graphs:
+        raise InvalidInputError(f"'posting_graphs' has graphs that are not among {n_graphs}")
+    inside = np.ones(max(len(graphs) - 1, 0), bool)
+    borders = ptr[1:-1]
+    inside[borders[(borders > 0) & (borders < len(graphs))] - 1] = False
+    if (np.diff(graphs)[inside] <= 0).any():
+        raise InvalidInputError("'posting_graphs' does not rise within each column")
+    if (counts <= 0).any():
+        raise InvalidInputError("'posting_counts' has counts that are not positive")
+    return Postings(compact(ptr), graphs, counts, n_graphs)
+
+
+def counts_of_nodes(
+    node_ptr: Ints, columns: Codes, n_columns: int, n_jobs: int | None
+) -> GraphCounts:
+    """
+    Count the columns of the nodes of every graph.
+
+    Parameters
+    ----------
+    node_ptr : ndarray of int64, shape (n_graphs + 1,)
+        First node of every graph.
+    columns : ndarray of int32, shape (n_levels, n_nodes)
+        A column for each node and level, rising from level to level. Sorted in place.
+    n_columns : int
+        Number of columns of fitted graphs.
+    n_jobs : int or None
+        Threads.
+
+    Returns
+    -------
+    GraphCounts
+        The counts.
+    """
+    ranges = list(chunks(node_ptr, BLOCK_ENTRIES, 1 << 12))
+    costs = [float(node_ptr[last] - node_ptr[first]) for first, last in ranges]
+    sizes = np.empty(len(node_ptr) - 1, np.int64)
+
+    def count(first: int, last: int) -> None:
+        _core.count_runs(first, last, node_ptr, columns, sizes)
+
+    run_tasks(count, ranges, costs, n_jobs, "counts")
+    ptr = offsets(sizes)
+    found, counts = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
+
+    def fill(first: int, last: int) -> None:
+        _core.fill_runs(first, last, node_ptr, columns, ptr, found, counts)
+
+    run_tasks(fill, ranges, costs, n_jobs, "counts")
+    return GraphCounts(ptr, found, counts, n_columns)
+
+
+# -------------------------------------------------------------------------------------------------
+# Kernel matrices from counts: sums over columns of products, or of the smaller of two counts.
+#
+# Columns that many graphs have are dense: they are multiplied by BLAS, some thousand at a time.
+# All others are looked up in postings, so that only pairs of graphs that share one cost anything.
+# -------------------------------------------------------------------------------------------------
+
+Summand = Literal["products", "minima"]
+"""What is summed over columns: products of two counts, or the smaller one."""
+
+_DENSE_SHARE = 0.25  # of the graphs; measured: from here on a dense column is the cheaper one
+_LEAST_DENSE_ROWS = 32
+_DENSE_BYTES = 1 << 26
+_ROWS = 128
+_TASK_POSTINGS = 1 << 25  # about a twentieth of a second
+_EXACT = 2.0**53
+
+
+def self_products(counts: GraphCounts, summand: Summand) -> Floats:
+    """Kernel of every graph with itself, over all of its columns."""
+    own = counts.counts
+    with np.errstate(over="ignore"):  # `check_norms` says it better
+        return counts.row_sums(np.square(own) if summand == "products" else own)
+
+
+def fitted_products(
+    postings: Postings, norms: Floats, summand: Summand, normalize: bool, n_jobs: int | None
+) -> Floats:
+    """Kernel matrix of the fitted graphs, divided by the roots of its diagonal if asked to."""
+    n_graphs = postings.n_graphs
+    check_room(8 * n_graphs**2, "the kernel matrix", Remedy("fewer_graphs", "give fewer graphs"))
+    out = np.zeros((n_graphs, n_graphs))
+    # what one graph alone has is in its norm
+    _add_all(postings.rows(least_graphs=2), postings, norms, summand, True, n_jobs, out)
+    borders = [*range(0, n_graphs, _ROWS), n_graphs]
+    tiles, parts = list(pairwise(borders)), NormParts.of(norms)
+
+    def finish(rows: tuple[int, int], columns: tuple[int, int]) -> None:
+        _core.finish_tile(*rows, *columns, norms, *parts, normalize, out)
+
+    tasks = [(rows, columns) for rows in tiles for columns in tiles if columns <= rows]
+    run_tasks(finish, tasks, [1.0] * len(tasks), n_jobs, "kernel values")
+    return out
+
+
+def new_products(
+    rows: GraphCounts,
+    postings: Postings,
+    norms: tuple[Floats, Floats],
+    summand: Summand,
+    normalize: bool,
+    n_jobs: int | None,
+) -> Floats:
+    """Kernel matrix of new graphs, one row each, with the fitted ones; `norms` are of both."""
+    shape = len(rows), postings.n_graphs
+    remedy = Remedy("fewer_graphs", "transform fewer graphs at a time")
+    check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
+    out = np.zeros(shape)
+    largest = np.maximum(norms[0].max(initial=0.0), norms[1])
+    _add_all(rows, postings, largest, summand, False, n_jobs, out)
+    if normalize:
+        divide_by_norms(out, *norms)
+    return out
+
+
+def _add_all(
+    rows: GraphCounts,
+    postings: Postings,
+    norms: Floats,
+    summand: Summand,
+    is_lower: bool,
+    n_jobs: int | None,
+    out: Floats,
+) -> None:
+    """Add everything that graphs share; on and below the diagonal only, if `is_lower`."""
+    is_dense = _dense_columns(rows, postings, norms)
+    for columns in _column_blocks(is_dense, postings.n_graphs):
+        _add_dense(rows, postings, columns, summand, is_lower, n_jobs, out)
+    costs = np.empty(len(rows), np.int64)
+    _core.row_costs(*rows.arrays, postings.ptr, is_dense, costs)
+    how = (is_dense, summand != "products", is_lower)
+
+    def work(first: int, last: int) -> None:
+        _core.add_shared(first, last, *rows.arrays, *postings.arrays, *how, out)
+
+    _run_over_rows(work, costs, _TASK_POSTINGS, n_jobs)
+
+
+def _run_over_rows(
+    work: Callable[[int, int], None], costs: Ints, most: int, n_jobs: int | None
+) -> None:
+    """Run over all rows, several at a time, in tasks of about the same cost."""
+    ptr = offsets(costs)
+    ranges = list(chunks(ptr, most))
+    of_ranges = [float(ptr[last] - ptr[first]) for first, last in ranges]
+    run_tasks(work, ranges, of_ranges, n_jobs, "kernel values")
+
+
+def _dense_columns(rows: GraphCounts, postings: Postings, norms: Floats) -> Flags:
+    """
+    Columns that many graphs have.
+
+    None where sums may be rounded: the order of BLAS depends on what else is multiplied.
+    """
+    sizes = np.diff(postings.ptr)
+    if len(rows) < _LEAST_DENSE_ROWS or not postings.is_whole or norms.max(initial=0.0) >= _EXACT:
+        return np.zeros(len(sizes), bool)
+    return sizes > max(_DENSE_SHARE * postings.n_graphs, _LEAST_DENSE_ROWS)
+
+
+def _column_blocks(is_dense: Flags, n_graphs: int) -> Iterator[Ints]:
+    """Cut the dense columns into blocks that take little memory."""
+    columns = np.flatnonzero(is_dense)
+    size = max(_DENSE_BYTES // (8 * n_graphs), 16)
+    for first in range(0, len(columns), size):
+        yield columns[first : first + size]
+
+
+def _add_dense(
+    rows: GraphCounts,
+    postings: Postings,
+    columns: Ints,
+    summand: Summand,
+    is_lower: bool,
+    n_jobs: int | None,
+    out: Floats,
+) -> None:
+    """Add what graphs share of some dense columns."""
+    dense = _dense_of_postings(postings, columns)
+    own = dense if is_lower else _dense_of_rows(rows, columns)
+
+    def add_block(first: int, last: int) -> None:
+        stop = last if is_lower else postings.n_graphs
+        out[first:last, :stop] += own[:, first:last].T @ dense[:, :stop]
+
+    def add_rows(first: int, last: int) -> None:
+        _core.add_dense_minima(first, last, own, dense, is_lower, out)
+
+    with single_threaded_blas():
+        costs = np.arange(1, len(rows) + 1) if is_lower else np.ones(len(rows), np.int64)
+        ptr = offsets(costs)
+        ranges = list(chunks(ptr, None, _ROWS))
+        of_ranges = [float(ptr[last] - ptr[first]) for first, last in ranges]
+        work = add_block if summand == "products" else add_rows
+        run_tasks(work, ranges, of_ranges, n_jobs, "kernel values")
+
+
+def _dense_of_postings(postings: Postings, columns: Ints) -> Floats:
+    dense = np.zeros((len(columns), postings.n_graphs))
+    for place, column in enumerate(columns):
+        run = slice(postings.ptr[column], postings.ptr[column + 1])
+        dense[place, postings.graphs[run]] = postings.counts[run]
+    return dense
+
+
+def _dense_of_rows(rows: GraphCounts, columns: Ints) -> Any:
+    places = np.full(rows.n_columns, -1, np.int64)
+    places[columns] = np.arange(len(columns))
+    dense = np.empty((len(columns), len(rows)))
+    _core.fill_columns(*rows.arrays, places, dense)
+    return dense
+
+
+class Counter(Protocol):
+    """Counts substructures, with a vocabulary of those that the fitted graphs have."""
+
+    def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
+        """Count in the fitted graphs, and number what is found."""
+
+    def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
+        """Count in new graphs, by the numbers of the fitted ones."""
+
+    def state(self) -> FittedState:
+        """Give the vocabulary as plain values and arrays."""
+
+    def restore(self, state: FittedState) -> int:
+        """Take the vocabulary out of a state, after checking it; gives the number of columns."""
+
+
+def is_of_counts(state: FittedState) -> bool:
+    """Whether a state is that of a `CountEngine`."""
+    return "summand" in state.values
+
+
+@dataclass
+class CountEngine:
+    """
+    Kernel of graphs from what a counter counts.
+
+    Parameters
+    ----------
+    counter : Counter
+        Counts substructures.
+    summand : {"products", "minima"}
+        Sum of products of counts, or histogram intersection.
+    normalize : bool
+        Whether to divide by the roots of the kernels of both graphs with themselves.
+    """
+
+    counter: Counter
+    summand: Summand
+    normalize: bool
+    postings: Postings = field(init=False)
+    """Counts of the fitted graphs, set by `fit`."""
+    norms: Floats = field(init=False)
+    """Kernel of every fitted graph with itself."""
+
+    def fit(self, batch: GraphBatch, n_jobs: int | None) -> Self:
+        """Keep the counts of the fitted graphs."""
+        counts = self.counter.fit(batch, n_jobs)
+        self.norms, self.postings = self._own_products(counts), counts.postings()
+        return self
+
+    def _own_products(self, counts: GraphCounts) -> Floats:
+        """Kernel of every graph with itself, or an error if one is no number."""
+        norms = self_products(counts, self.summand)
+        check_norms(norms, self.normalize)
+        return norms
+
+    def matrix(self, n_jobs: int | None) -> Floats:
+        """Kernel matrix of the fitted graphs."""
+        return fitted_products(self.postings, self.norms, self.summand, self.normalize, n_jobs)
+
+    def compare(self, batch: GraphBatch, n_jobs: int | None) -> Floats:
+        """Kernel matrix of new graphs, one row each, with the fitted ones."""
+        rows = self.counter.counts(batch, n_jobs)
+        norms = self._own_products(rows), self.norms
+        return new_products(rows, self.postings, norms, self.summand, self.normalize, n_jobs)
+
+    def own_values(self, batch: GraphBatch | None, n_jobs: int | None) -> Floats:
+        """Kernel of every graph with itself, before it is normalized; of fitted ones by default."""
+        if batch is None:
+            return self.norms.copy()
+        return self._own_products(self.counter.counts(batch, n_jobs))
+
+    def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
+        """Counts of graphs in the columns of the fitted ones, as a csr_array."""
+        return self.counter.counts(batch, n_jobs).sparse()
+
+    def state(self) -> FittedState:
+        """Give the vocabulary and the counts of the fitted graphs."""
+        own, kept = self.counter.state(), self.postings.state()
+        values = {"summand": self.summand, "normalize": bool(self.normalize)}
+        return FittedState(values | own.values, own.arrays | kept.arrays | {"norms": self.norms})
+
+    def restore(self, state: FittedState) -> Self:
+        """Take vocabulary and counts out of a state, after checking them."""
+        summand: Any = state.take_choice("summand", get_args(Summand))
+        self.summand, self.normalize = summand, state.take_value("normalize", bool)
+        n_columns = self.counter.restore(state)
+        self.norms = state.take_array("norms", np.float64, (None,))
+        self.postings = restored_postings(state, n_columns, len(self.norms))
+        return self

@@ -1,0 +1,314 @@
+"""The hash graph kernel: attributes hashed to labels again and again."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from retgk._runtime.names import RandomState, seed_from
+from retgk._runtime.parallel import progress_bar
+from retgk.array_types import Codes, Floats, Ints
+from retgk.errors import InvalidInputError, Remedy
+from retgk.graphs.batch import GraphBatch, check_alike, warn_of_unknown_labels
+from retgk.graphs.flat import offsets
+from retgk.kernels.engine import FittedState, column_spreads
+from retgk.kernels.others.base import (
+    PeerKernel,
+    check_attributes,
+    check_whole,
+    colour_values,
+    restored_colours,
+)
+from retgk.kernels.others.counts import CountEngine, Counter, GraphCounts
+from retgk.kernels.others.shortest_path import PathCounter
+from retgk.kernels.others.weisfeiler_lehman import ColourCounter
+from retgk.kernels.refinement import MAX_ROUNDS, FirstColours, Start, check_start
+
+# -------------------------------------------------------------------------------------------------
+# Labels that are hashes of attributes, and what a base kernel counts with each of them.
+# -------------------------------------------------------------------------------------------------
+
+HashBase = Literal["wl", "sp"]
+"""Base kernel of hashed labels."""
+
+_MOST_BINS = 1 << 31  # a hash and a label share 64 bits
+MAX_HASHES = 1 << 12
+
+
+@dataclass
+class HashCounter:
+    """
+    Counts of a base kernel with each of some hash functions, side by side.
+
+    Parameters
+    ----------
+    n_hashes, base, n_iter, bin_width, standardize, start, random_state
+        As in `HashGraphKernel`.
+    """
+
+    n_hashes: int
+    base: HashBase
+    n_iter: int
+    bin_width: float
+    standardize: bool
+    start: Start
+    random_state: RandomState = None
+    first: FirstColours = field(init=False)
+    means: Floats = field(init=False)
+    deviations: Floats = field(init=False)
+    directions: Floats = field(init=False)
+    """Directions onto which attributes are projected, shape (n_hashes, n_attributes)."""
+    shifts: Floats = field(init=False)
+    """What is added to every projection, shape (n_hashes,)."""
+    counters: list[Counter] = field(init=False)
+    """One for each hash function."""
+
+    def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
+        """Draw the hash functions, and count in the fitted graphs."""
+        if not batch.n_attributes:
+            raise InvalidInputError(
+                "nodes have no attributes to hash",
+                Remedy(
+                    "attributes",
+                    "give some with as_batch(graphs, attributes=...), or use "
+                    "WeisfeilerLehmanKernel or ShortestPathKernel",
+                ),
+            )
+        check_attributes(batch)
+        self.first = FirstColours(self.start)
+        codes = self.first.fit(batch)
+        self._draw(batch.attributes)
+        self.counters = [self._new_counter() for _ in range(self.n_hashes)]
+        return self._joined(batch, codes, True, n_jobs)
+
+    def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
+        """Count in new graphs, by the hash functions of the fitted ones."""
+        check_alike(batch, batch.has_labels, len(self.means))
+        check_attributes(batch)
+        codes = self.first.colours(batch)
+        if self.start == "labels":
+            warn_of_unknown_labels(batch.label_names, self.first.names)
+        return self._joined(batch, codes, False, n_jobs)
+
+    def _draw(self, attributes: Floats) -> None:
+        rng = np.random.default_rng(int(seed_from(self.random_state)))
+        n_attributes = attributes.shape[1]
+        self.means, self.deviations = np.zeros(n_attributes), np.ones(n_attributes)
+        if self.standardize:
+            self.means, deviations = attributes.mean(axis=0), column_spreads(attributes)
+            self.deviations = np.where(deviations > 0, deviations, 1.0)
+        self.directions = rng.normal(size=(self.n_hashes, n_attributes))
+        self.shifts = rng.uniform(0.0, self.bin_width, self.n_hashes)
+
+    def _new_counter(self) -> Counter:
+        if self.base == "wl":
+            return ColourCounter(self.n_iter, "labels", warns=False)
+        return PathCounter("labels", warns=False)
+
+    def _joined(
+        self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
+    ) -> GraphCounts:
+        """Counts of all hash functions; each has a run of columns of its own."""
+        with np.errstate(over="ignore"):  # no bin has such a number, which is an error below
+            points = (batch.attributes - self.means) / self.deviations
+        plain, parts = batch.without_attributes(), []
+        with progress_bar("hashed graphs", self.n_hashes) as advance:
+            for place, counter in enumerate(self.counters):
+                hashed = plain.with_labels(self._hashes(points, place, codes))
+                count = counter.fit if is_fit else counter.counts
+                parts.append(count(hashed, n_jobs))
+                advance(1)
+        ends = offsets([part.n_columns for part in parts])
+        columns = [
+            np.where(part.columns < part.n_columns, part.columns + start, ends[-1])
+            for part, start in zip(parts, ends[:-1], strict=True)
+        ]
+        graphs = np.concatenate([np.repeat(np.arange(len(p)), np.diff(p.ptr)) for p in parts])
+        order = np.argsort(graphs, kind="stable")
+        ptr = offsets(np.bincount(graphs, minlength=len(batch)))
+        own = np.concatenate(columns)[order].astype(np.int32)
+        counts = np.concatenate([part.counts for part in parts])[order]
+        return GraphCounts(ptr, own, counts, int(ends[-1]))
+
+    def _hashes(self, points: Floats, place: int, codes: Codes) -> Ints:
+        """Labels of nodes: the hash of attributes and the label that they have."""
+        # einsum in place of @: BLAS may give other last bits for other numbers of rows
+        with np.errstate(over="ignore", invalid="ignore"):
+            projected = np.einsum("nd,d->n", points, self.directions[place])
+            bins = np.floor((projected + self.shifts[place]) / self.bin_width)
+        if not np.abs(bins).max(initial=0.0) < _MOST_BINS:
+            is_raw = (self.deviations == 1).all() and not self.means.any()
+            other = ", or standardize=True" if is_raw else ""
+            raise InvalidInputError(
+                f"bin_width={self.bin_width} is too small for these attributes: they would fall "
+                f"into more than {_MOST_BINS} bins; use a larger one{other}"
+            )
+        return np.asarray(bins.astype(np.int64) * _MOST_BINS + codes)
+
+    def state(self) -> FittedState:
+        """Give the hash functions, and what each counter keeps."""
+        names = ("n_hashes", "base", "bin_width")
+        values: dict[str, Any] = {name: getattr(self, name) for name in names}
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
+        for place, counter in enumerate(self.counters):
+            own = counter.state()
+            values |= {f"hash_{place}_{name}": value for name, value in own.values.items()}
+            arrays |= {f"hash_{place}_{name}": array for name, array in own.arrays.items()}
+        return FittedState({**values, **colour_values(self.first)}, arrays)
+
+    def restore(self, state: FittedState) -> int:
+        """Take them out of a state, after checking them; gives the number of columns."""
+        self.first = restored_colours(state)
+        self.start, self.n_hashes = self.first.start, state.take_count("n_hashes", MAX_HASHES)
+        base: Any = state.take_choice("base", get_args(HashBase))
+        self.base, self.bin_width = base, state.take_value("bin_width", float)
+        self.means = state.take_array("means", np.float64, (None,))
+        n_attributes = len(self.means)
+        self.deviations = state.take_array("deviations", np.float64, (n_attributes,))
+        self.directions = state.take_array("directions", np.float64, (self.n_hashes, n_attributes))
+        self.shifts = state.take_array("shifts", np.float64, (self.n_hashes,))
+        if not self.n_hashes or not 0 < self.bin_width < np.inf or (self.deviations <= 0).any():
+            raise InvalidInputError("'n_hashes', 'bin_width' or 'deviations' is not positive")
+        self.counters = [self._new_counter() for _ in range(self.n_hashes)]
+        columns = [
+            counter.restore(_part_of(state, f"hash_{place}_"))
+            for place, counter in enumerate(self.counters)
+        ]
+        return sum(columns)
+
+
+_ARRAYS = ("means", "deviations", "directions", "shifts")
+
+
+def _part_of(state: FittedState, prefix: str) -> FittedState:
+    """Take all that has a name with this beginning."""
+    values, arrays = (
+        {name.removeprefix(prefix): kept.pop(name) for name in [*kept] if name.startswith(prefix)}
+        for kept in (state.values, state.arrays)
+    )
+    return FittedState(values, arrays)
+
+
+class HashEngine(CountEngine):
+    """Mean of the base kernels over all hash functions."""
+
+    counter: HashCounter
+
+    def matrix(self, n_jobs: int | None) -> Floats:
+        """Kernel matrix of the fitted graphs."""
+        return self._mean(super().matrix(n_jobs))
+
+    def compare(self, batch: GraphBatch, n_jobs: int | None) -> Floats:
+        """Kernel matrix of new graphs, one row each, with the fitted ones."""
+        return self._mean(super().compare(batch, n_jobs))
+
+    def _mean(self, sums: Floats) -> Floats:
+        """Mean of base kernels from their sums, which are exact; normalized ones have no scale."""
+        return sums if self.normalize else sums / self.counter.n_hashes
+
+    def own_values(self, batch: GraphBatch | None, n_jobs: int | None) -> Floats:
+        """Kernel of every graph with itself, before it is normalized; of fitted ones by default."""
+        return super().own_values(batch, n_jobs) / self.counter.n_hashes
+
+    def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
+        """Counts of graphs in the columns of the fitted ones, as a csr_array."""
+        return super().features(batch, n_jobs) / np.sqrt(self.counter.n_hashes)
+
+
+class HashGraphKernel(PeerKernel):
+    r"""
+    Hash graph kernel between graphs with attributes (Morris et al., 2016).
+
+    .. math:: K(G, H) = \frac{1}{I} \sum_{i=1}^{I} K_b(h_i(G), h_i(H)),
+              \qquad h_i(x) = \lfloor (\langle a_i, x \rangle + b_i) / w \rfloor
+
+    where :math:`h_i(G)` has the hash of its attributes as the label of every node, together with
+    the label that the node has. The :math:`a_i` are normal, the :math:`b_i` uniform in [0, w): near
+    attributes have the same hash more often than distant ones (2-stable hashing). The base is
+    `WeisfeilerLehmanKernel` or `ShortestPathKernel`, not normalized.
+
+    Parameters
+    ----------
+    n_hashes : int, default=20
+        Number I of hash functions, as in the paper.
+    base : {"wl", "sp"}, default="wl"
+        Base kernel: subtrees of Weisfeiler and Lehman, or shortest paths.
+    n_iter : int, default=3
+        Rounds of refinement of "wl"; the paper chooses it by cross-validation.
+    bin_width : float, default=1.0
+        Width w of the bins.
+    standardize : bool, default=True
+        Whether to bring every attribute to mean zero and deviation one first, by the fitted graphs,
+        as the authors do.
+    start : {"labels", "degrees", "none"}, default="labels"
+        Which labels nodes have beside the hash: their own, if there are any, numbers of neighbours,
+        or none.
+    normalize : bool, default=True
+        Whether to give :math:`K(G, H) / \sqrt{K(G, G)\,K(H, H)}`, which a support vector machine
+        wants.
+    n_jobs : int, optional
+        Threads; None for all cores, but for one inside workers of joblib. It changes no result.
+    random_state : int, Generator, RandomState or None
+        Draws the hash functions, which new graphs are hashed by too.
+
+    Attributes
+    ----------
+    reading_ : Reading or None
+        How the fitted graphs were read; new ones are read alike.
+    engine_ : HashEngine
+        Hash functions, and what the base kernels count in the fitted graphs.
+
+    Notes
+    -----
+    The cost is that of `n_hashes` base kernels. `features` gives the counts of all of them, divided
+    by :math:`\sqrt{I}`, as a sparse matrix.
+
+    Examples
+    --------
+    >>> from retgk import HashGraphKernel, make_graph_classification
+    >>> graphs = make_graph_classification(n_graphs=6, n_attributes=2, random_state=0).graphs
+    >>> kernel = HashGraphKernel(n_hashes=5, random_state=0)
+    >>> kernel.fit_transform(graphs[:4]).shape
+    (4, 4)
+    >>> kernel.transform(graphs[4:]).shape
+    (2, 4)
+    """
+
+    def __init__(
+        self,
+        n_hashes: int = 20,
+        *,
+        base: HashBase = "wl",
+        n_iter: int = 3,
+        bin_width: float = 1.0,
+        standardize: bool = True,
+        start: Start = "labels",
+        normalize: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_hashes = n_hashes
+        self.base = base
+        self.n_iter = n_iter
+        self.bin_width = bin_width
+        self.standardize = standardize
+        self.start = start
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def new_engine(self) -> HashEngine:
+        """Check the parameters, and make an engine that is not fitted."""
+        n_hashes = check_whole(self.n_hashes, "n_hashes", 1, MAX_HASHES)
+        n_iter = check_whole(self.n_iter, "n_iter", 0, MAX_ROUNDS)
+        if self.base not in get_args(HashBase):
+            raise InvalidInputError(f"base must be one of {get_args(HashBase)}, got {self.base!r}")
+        width, standardize = self.bin_width, self.standardize
+        is_number = isinstance(width, int | float | np.number) and not isinstance(width, bool)
+        if not is_number or not 0 < width < np.inf:
+            raise InvalidInputError(f"bin_width must be positive and finite, got {width!r}")
+        if not isinstance(standardize, bool | np.bool_):
+            raise InvalidInputError(f"standardize must be True or False, got {standardize!r}")
+        check_start(self.start)
+        settings = (n_hashes, self.base, n_iter, float(width), bool(standardize), self.start)
+        return HashEngine(HashCounter(*settings, self.random_state), "products", self.normalize)

@@ -1,0 +1,395 @@
+"""The shortest-path kernel."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from retgk import _core
+from retgk._runtime.names import RandomState
+from retgk._runtime.parallel import run_tasks
+from retgk._runtime.processes import check_room
+from retgk.array_types import Codes, Floats, Ints
+from retgk.errors import InvalidInputError, Remedy
+from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
+from retgk.graphs.flat import chunks, offsets
+from retgk.kernels.engine import FittedState
+from retgk.kernels.exact_points import check_node_kernel
+from retgk.kernels.node import NodeKernel
+from retgk.kernels.others.base import PeerEngine, PeerKernel, colour_values, restored_colours
+from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
+from retgk.kernels.others.pairs import ColouredNodes, PairEngine, taken_offsets
+from retgk.kernels.refinement import FirstColours, Start, check_start
+
+# -------------------------------------------------------------------------------------------------
+# Counts of shortest paths of graphs, by the colours of their ends and their lengths.
+# -------------------------------------------------------------------------------------------------
+
+_TASK_COST = 1 << 25  # steps of searches: about a tenth of a second
+_MOST_BITS = 20  # of a colour: so many are left for lengths that no graph runs out of them
+
+
+@dataclass
+class PathCounter:
+    """
+    Counts ordered pairs of nodes by their two colours and the length of the shortest path.
+
+    Parameters
+    ----------
+    start : {"labels", "degrees", "none"}
+        What the colours are.
+    warns : bool, default=True
+        Whether to warn of new graphs without a known label; not where labels are hashes.
+    """
+
+    start: Start
+    warns: bool = True
+    first: FirstColours = field(init=False)
+    lengths: Floats = field(init=False)
+    """Lengths of paths of the fitted graphs, rising."""
+    keys: Ints = field(init=False)
+    """Colours and number of the length of every column, in as many bits as `bits_of` tells."""
+
+    def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
+        """Count in the fitted graphs, and number what is found."""
+        self.first, self.lengths = FirstColours(self.start), np.empty(0)
+        codes = self.first.fit(batch)
+        bits = _bits_of(len(self.first.names))
+        ptr, keys, counts, self.lengths = self._found(batch, codes, bits, n_jobs)
+        numbers = np.empty(len(keys), np.int32)
+        self.keys = _core.number_keys(np.empty(0, np.int64), keys, numbers)
+        return GraphCounts(ptr, numbers, counts, len(self.keys))
+
+    def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
+        """Count in new graphs; what no fitted graph has comes after all columns."""
+        codes = self.first.colours(batch)
+        if self.start == "labels" and self.warns:
+            warn_of_unknown_labels(batch.label_names, self.first.names)
+        n_known = len(self.first.names)
+        bits = _bits_of(max(n_known, int(codes.max(initial=0)) + 1))
+        ptr, keys, counts, _ = self._found(batch, codes, bits, n_jobs)
+        numbers = np.empty(len(keys), np.int32)
+        _core.number_keys(_with_bits(self.keys, _bits_of(n_known), bits), keys, numbers)
+        return GraphCounts(ptr, numbers, counts, len(self.keys))
+
+    def _found(
+        self, batch: GraphBatch, colours: Codes, bits: int, n_jobs: int | None
+    ) -> tuple[Ints, Ints, Floats, Floats]:
+        """Keys and counts of every graph, and all lengths: those that were known come first."""
+        weights = batch.weights if batch.is_weighted else np.empty(0)
+        graph = (batch.node_ptr, batch.indptr, batch.indices, weights)
+        sizes = np.empty(len(batch), np.int64)
+        costs = search_costs(batch)
+        ranges = list(chunks(offsets(costs), _TASK_COST))
+        # one at least: no graphs have no tasks
+        parts: list[tuple[Ints, Floats, Floats]] = [_NOTHING] * max(len(ranges), 1)
+
+        def work(task: int, first: int, last: int) -> None:
+            parts[task] = _core.count_paths(first, last, *graph, colours, bits, sizes)
+
+        tasks = [(task, *span) for task, span in enumerate(ranges)]
+        of_tasks = [float(costs[first:last].sum()) for first, last in ranges]
+        run_tasks(work, tasks, of_tasks, n_jobs, "shortest paths")
+        lengths = length_numbers(self.lengths, [part[2] for part in parts])
+        shift = 63 - 2 * bits
+        mask = (1 << shift) - 1
+        keys = [_renumbered(part[0], part[2], lengths, mask) for part in parts]
+        counts = [part[1] for part in parts]
+        return offsets(sizes), np.concatenate(keys), np.concatenate(counts), lengths
+
+    def state(self) -> FittedState:
+        """Give colours, lengths and keys."""
+        return FittedState(
+            colour_values(self.first), {"lengths": self.lengths, "path_keys": self.keys}
+        )
+
+    def restore(self, state: FittedState) -> int:
+        """Take them out of a state, after checking them; gives the number of columns."""
+        self.first = restored_colours(state)
+        self.start, names = self.first.start, self.first.names
+        self.lengths = take_lengths(state)
+        self.keys = state.take_array("path_keys", np.int64, (None,))
+        bits = _bits_of(len(names))
+        shift = 63 - 2 * bits
+        if len(self.keys) and self.keys.min() < 0:
+            raise InvalidInputError("'path_keys' has numbers below 0")
+        ends = self.keys >> shift
+        limits = (
+            (ends >> bits, len(names)),
+            (ends & ((1 << bits) - 1), len(names)),
+            (self.keys & ((1 << shift) - 1), len(self.lengths)),
+        )
+        if any(len(part) and part.max() >= limit for part, limit in limits):
+            raise InvalidInputError("'path_keys' has colours or lengths that are not there")
+        if len(np.unique(self.keys)) < len(self.keys):
+            raise InvalidInputError("'path_keys' has a key twice")
+        return len(self.keys)
+
+
+_NOTHING = (np.empty(0, np.int64), np.empty(0), np.empty(0))
+
+
+def search_costs(batch: GraphBatch) -> Ints:
+    """Steps that searches from all nodes of every graph take."""
+    entries = np.diff(batch.indptr[batch.node_ptr])
+    return np.asarray(batch.node_counts * (batch.node_counts + entries))
+
+
+def length_numbers(known: Floats, found: list[Floats]) -> Floats:
+    """All lengths, each once: the known ones first, which rise, then the others, which rise too."""
+    others = np.unique(np.concatenate([np.empty(0), *found]))
+    return np.concatenate([known, np.setdiff1d(others, known, assume_unique=True)])
+
+
+def take_lengths(state: FittedState) -> Floats:
+    """Take lengths of paths out of a state, after checking them."""
+    lengths = state.take_array("lengths", np.float64, (None,))
+    if (np.diff(lengths) <= 0).any() or (lengths <= 0).any():
+        raise InvalidInputError("'lengths' are not positive and rising")
+    return lengths
+
+
+def _bits_of(n_colours: int) -> int:
+    """Bits that a colour takes in a key."""
+    bits = max(int(n_colours - 1).bit_length(), 1)
+    if bits > _MOST_BITS:
+        raise InvalidInputError(
+            f"there are {n_colours} labels; shortest paths take up to {1 << _MOST_BITS}: use fewer "
+            "ones, or start='none'"
+        )
+    return bits
+
+
+def _with_bits(keys: Ints, bits: int, wider: int) -> Ints:
+    """Write keys with more bits for colours."""
+    if bits == wider:
+        return keys
+    shift = 63 - 2 * bits
+    ends, length = keys >> shift, keys & ((1 << shift) - 1)
+    low, high = ends >> bits, ends & ((1 << bits) - 1)
+    return np.asarray((((low << wider) | high) << (63 - 2 * wider)) | length)
+
+
+def _renumbered(keys: Ints, own: Floats, lengths: Floats, mask: int) -> Ints:
+    """Give keys with numbers of lengths among all of them."""
+    if len(lengths) > mask:
+        raise InvalidInputError(
+            f"paths have {len(lengths)} different lengths; round the weights, or use fewer labels"
+        )
+    order = np.argsort(lengths)
+    numbers = order[np.searchsorted(lengths, own, sorter=order)]
+    return np.asarray((keys & ~mask) | numbers[keys & mask]) if len(keys) else keys
+
+
+# -------------------------------------------------------------------------------------------------
+# Shortest paths compared by a kernel of the attributes of their ends.
+# -------------------------------------------------------------------------------------------------
+
+_PAIR_TASK_COST = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class GraphPaths(ColouredNodes):
+    """
+    Nodes of graphs, and their connected pairs in the order of path lengths.
+
+    Attributes
+    ----------
+    ptr : ndarray of int64, shape (n_graphs + 1,)
+        First pair of every graph.
+    lengths : ndarray of int32, shape (n_pairs,)
+        Number of the length, rising within a graph.
+    starts, ends : ndarray of int32, shape (n_pairs,)
+        The two nodes, numbered within their graph.
+    """
+
+    ptr: Ints
+    lengths: Codes
+    starts: Codes
+    ends: Codes
+
+    def pairs_of(self, graph: int) -> tuple[Codes, Codes, Codes]:
+        """Pairs of one graph."""
+        run = slice(self.ptr[graph], self.ptr[graph + 1])
+        return self.lengths[run], self.starts[run], self.ends[run]
+
+
+@dataclass
+class AttributePathEngine(PairEngine):
+    """
+    Sum over pairs of shortest paths of the same length of the kernels of their ends.
+
+    Parameters
+    ----------
+    node_kernel, start, normalize, random_state
+        As in `PairEngine`.
+    """
+
+    lengths: Floats = field(init=False)
+    """All lengths of paths of the fitted graphs."""
+
+    without_vectors: ClassVar[str] = "paths that are compared by a kernel of attributes"
+
+    def taken(
+        self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
+    ) -> GraphPaths:
+        """Find the paths of graphs; lengths of the fitted graphs come first."""
+        known = np.empty(0) if is_fit else self.lengths
+        ptr = offsets(np.square(batch.node_counts))
+        remedy = Remedy("fewer_graphs", self.fewer)
+        check_room(16 * int(ptr[-1]), "the lengths of shortest paths", remedy)
+        matrices = np.empty(int(ptr[-1]))
+        weights = batch.weights if batch.is_weighted else np.empty(0)
+        graph = (batch.node_ptr, batch.indptr, batch.indices, weights)
+        costs = search_costs(batch)
+        ranges = list(chunks(offsets(costs), _PAIR_TASK_COST))
+        of_ranges = [float(costs[first:last].sum()) for first, last in ranges]
+
+        def search(first: int, last: int) -> None:
+            _core.fill_lengths(first, last, *graph, ptr, matrices)
+
+        run_tasks(search, ranges, of_ranges, n_jobs, "shortest paths")
+        lengths = length_numbers(known, [np.unique(matrices[matrices > 0])])
+        order = np.argsort(lengths)
+        places = np.minimum(np.searchsorted(lengths, matrices, sorter=order), len(lengths) - 1)
+        numbers = np.where(matrices > 0, order[places] if len(order) else -1, -1).astype(np.int32)
+        sizes = np.add.reduceat(numbers >= 0, ptr[:-1], dtype=np.int64) // 2
+        pair_ptr = offsets(sizes)
+        pairs = [np.empty(pair_ptr[-1], np.int32) for _ in range(3)]
+
+        def sort(first: int, last: int) -> None:
+            _core.fill_pairs(first, last, batch.node_ptr, ptr, numbers, pair_ptr, *pairs)
+
+        run_tasks(sort, ranges, of_ranges, n_jobs, "shortest paths")
+        attributes = np.array(batch.attributes)
+        if is_fit:
+            self.lengths = lengths
+        return GraphPaths(np.array(batch.node_ptr), attributes, codes, pair_ptr, *pairs)
+
+    def fill_row(
+        self, rows: GraphPaths, graph: int, columns: GraphPaths, first: int, last: int, out: Floats
+    ) -> None:
+        """Write the kernel of one graph with some others."""
+        nodes = slice(columns.node_ptr[first], columns.node_ptr[last])
+        kernel = rows.node_kernel(graph, columns, nodes, self.fitted_kernel)
+        place = (first, last, columns.node_ptr, columns.ptr)
+        others = (columns.lengths, columns.starts, columns.ends)
+        _core.fill_path_products(*place, kernel, *rows.pairs_of(graph), *others, out)
+
+    def state(self) -> FittedState:
+        """Give nodes, pairs of nodes and lengths of the fitted graphs."""
+        state = super().state()
+        state.arrays |= {name: getattr(self.graphs, name) for name in ("ptr", "starts", "ends")}
+        state.arrays |= {"path_lengths": self.graphs.lengths, "lengths": self.lengths}
+        return state
+
+    def restore(self, state: FittedState) -> Self:
+        """Take them out of a state, after checking them."""
+        nodes = self.restored_nodes(state)
+        if self.fitted_kernel is None:
+            raise InvalidInputError("'node_kernel' is missing")
+        self.lengths = take_lengths(state)
+        self.graphs = _restored_paths(state, nodes, len(self.lengths))
+        return self
+
+
+def _restored_paths(state: FittedState, nodes: ColouredNodes, n_lengths: int) -> GraphPaths:
+    """Take paths out of a state, after checking them."""
+    lengths = state.take_array("path_lengths", np.int32, (None,))
+    ptr = taken_offsets(state, "ptr", len(nodes), len(lengths))
+    ends = [state.take_array(name, np.int32, (len(lengths),)) for name in ("starts", "ends")]
+    sizes = np.repeat(np.diff(nodes.node_ptr), np.diff(ptr))
+    limits: list[tuple[str, Codes, Any]] = [("path_lengths", lengths, n_lengths)]
+    limits += [("starts", ends[0], sizes), ("ends", ends[1], sizes)]
+    for name, values, limit in limits:
+        if ((values < 0) | (values >= limit)).any():
+            raise InvalidInputError(f"{name!r} has numbers that stand for nothing")
+    own = (nodes.node_ptr, nodes.attributes, nodes.colours)
+    return GraphPaths(*own, ptr, lengths, *ends)
+
+
+class ShortestPathKernel(PeerKernel):
+    r"""
+    Shortest-path kernel between graphs (Borgwardt and Kriegel, 2005).
+
+    .. math:: K(G, H) = \sum_{u \ne v \in G} \sum_{u' \ne v' \in H}
+              [d(u, v) = d(u', v')]\,k(u, u')\,k(v, v')
+
+    over ordered pairs of connected nodes, as in GraKeL, with d the length of a shortest path and k
+    one where colours agree, times a kernel of attributes if there is one.
+
+    Parameters
+    ----------
+    start : {"labels", "degrees", "none"}, default="labels"
+        Colours of nodes: labels (one for all nodes, if there are none), numbers of neighbours, or
+        one for all: then lengths alone are compared.
+    attribute_kernel : Laplacian, Gaussian, Polynomial or None, default=None
+        Kernel of attributes. None leaves attributes out, and is much quicker.
+    normalize : bool, default=True
+        Whether to give :math:`K(G, H) / \sqrt{K(G, G)\,K(H, H)}`, which a support vector machine
+        wants; GraKeL's default is False. A graph without any edge has kernel 0 with all graphs.
+    n_jobs : int, optional
+        Threads; None for all cores, but for one inside workers of joblib. It changes no result.
+    random_state : int, Generator, RandomState or None
+        Draws the nodes of which the median distance of attributes is found, if
+        `attribute_kernel` asks for it.
+
+    Attributes
+    ----------
+    reading_ : Reading or None
+        How the fitted graphs were read; new ones are read alike.
+    engine_ : CountEngine or AttributePathEngine
+        Paths of the fitted graphs.
+
+    Notes
+    -----
+    Paths are found by breadth-first search, and by Dijkstra's algorithm in graphs with weights,
+    which are lengths of edges. Lengths agree if their first ten digits do: a sum in another order
+    is no other length. Labels of edges are left out, and so are self-loops, but that
+    ``start="degrees"`` counts them.
+
+    Without attributes, `features` gives the numbers of pairs of nodes for each pair of colours and
+    each length as a sparse matrix. With attributes, two graphs of n and m nodes take
+    ``n m (n + m)`` steps, not ``n^2 m^2``.
+
+    Examples
+    --------
+    >>> from retgk import ShortestPathKernel, make_graph_classification
+    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> kernel = ShortestPathKernel()
+    >>> kernel.fit_transform(graphs[:4]).shape
+    (4, 4)
+    >>> kernel.transform(graphs[4:]).shape
+    (2, 4)
+    """
+
+    def __init__(
+        self,
+        *,
+        start: Start = "labels",
+        attribute_kernel: NodeKernel | None = None,
+        normalize: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.start = start
+        self.attribute_kernel = attribute_kernel
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def new_engine(self) -> PeerEngine:
+        """Check the parameters, and make an engine that is not fitted."""
+        check_start(self.start)
+        if self.attribute_kernel is None:
+            return CountEngine(PathCounter(self.start), "products", self.normalize)
+        check_node_kernel(self.attribute_kernel, "attribute_kernel")
+        return AttributePathEngine(
+            self.attribute_kernel, self.start, self.normalize, self.random_state
+        )
+
+    def stored_engine(self, state: FittedState) -> PeerEngine:
+        """Make an engine of the kind that a state is of; the state has all that it needs."""
+        if is_of_counts(state):
+            return CountEngine(PathCounter("none"), "products", self.normalize)
+        return AttributePathEngine(None, "none", self.normalize)

@@ -1,0 +1,406 @@
+"""What solvers get, inner products of training graphs, and what they give, linear machines."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from threading import Lock
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk import _core
+from retgk._runtime.parallel import run_tasks, single_threaded_blas
+from retgk.array_types import Flags, Floats, Ints
+from retgk.kernels.engine import Engine, NodeFeatures
+from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel
+from retgk.learning.folds import Fold
+
+_BLOCK_VALUES = 1 << 15
+
+
+@dataclass(frozen=True, eq=False)
+class GraphProducts:
+    """
+    Inner products ``<m_G, m_H>`` of all training graphs G with some of them, H.
+
+    Attributes
+    ----------
+    products : ndarray of float64, shape (n, n_columns)
+        The inner products.
+    norms : ndarray of float64, shape (n,)
+        Squared norms ``<m_G, m_G>``.
+    columns : ndarray of int64, shape (n_columns,)
+        The graphs H; all graphs in order, or landmarks.
+    weights : ndarray of float64, shape (n,), or None
+        Weights of the graphs, which count as often in medians; None if all are one.
+    """
+
+    products: Floats
+    norms: Floats
+    columns: Ints
+    weights: Floats | None = None
+
+    def fit_kernels(self, kernels: list[ExponentialGraphKernel]) -> list[ExponentialGraphKernel]:
+        """Give the kernels bandwidths, from the median distance between graphs of the columns."""
+        from retgk.kernels.graph import typical_squared_mmd
+
+        square = self.products
+        if len(self.columns) < len(self.norms):
+            square = np.ascontiguousarray(square[self.columns])
+        weights = None if self.weights is None else self.weights[self.columns]
+        squared = typical_squared_mmd(square, weights=weights)
+        return [kernel.fitted(squared) for kernel in kernels]
+
+    def kernel(self, graph_kernel: GraphKernel, rows: Ints, columns: Ints) -> Floats:
+        """Kernel values of some graphs with some of the columns, in memory of their own."""
+        values = np.empty((len(rows), len(columns)))
+        norms = self.norms[self.columns[columns]]
+        height = max(1, _BLOCK_VALUES // max(1, len(columns)))
+        for start in range(0, len(rows), height):  # in the cache, instead of in new memory
+            block = rows[start : start + height]
+            products = self.products[block[:, None], columns]
+            values[start : start + height] = graph_kernel(products, self.norms[block], norms)
+        return values
+
+
+def fit_products(engine: Engine, features: NodeFeatures, columns: Ints) -> GraphProducts:
+    """
+    Fit an engine, which keeps the graphs of the columns, and compare all graphs with these.
+
+    Bandwidths come from all graphs. Between graphs of the columns, products are symmetric to the
+    bit, and the diagonal equals the norms.
+    """
+    if len(columns) == len(features.batch):
+        products = engine.fit(features).inner_products()
+        return GraphProducts(products, products.diagonal().copy(), columns)
+    engine.fit(features, keep=columns)
+    own = engine.inner_products()
+    products, norms = np.empty((len(features.batch), len(columns))), np.empty(len(features.batch))
+    for first, piece in features.pieces():
+        found, rows = engine.compare(piece), slice(first, first + len(piece.batch))
+        products[rows], norms[rows] = found.products(), found.squared_norms()
+    products[columns], norms[columns] = own, own.diagonal()
+    return GraphProducts(products, norms, columns)
+
+
+class Machine(NamedTuple):
+    """``f(G) = sum_s dual_coef[:, s] K(G, support_s) + intercept``."""
+
+    support: Ints
+    """Columns of the kernel that are needed, shape (n_support,)."""
+    dual_coef: Floats
+    """Coefficients, shape (n_outputs, n_support)."""
+    intercept: Floats
+    """Shape (n_outputs,)."""
+
+    def decisions(self, rows: Floats) -> Floats:
+        """Values of graphs from their kernel with the support, shape (n, n_outputs)."""
+        # einsum in place of @: BLAS gives other last bits for other numbers of rows, and a graph
+        # is to get the same value wherever it stands
+        return np.asarray(np.einsum("ns,os->no", rows, self.dual_coef) + self.intercept)
+
+
+class Solver(Protocol):
+    """Trains machines on kernels of graphs."""
+
+    name: str
+
+    def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
+        """Train on all graphs."""
+
+    def out_of_fold(
+        self,
+        products: GraphProducts,
+        kernels: Sequence[GraphKernel],
+        folds: Sequence[Fold],
+        penalties: Sequence[float],
+        n_jobs: int | None,
+    ) -> list[list[Floats]]:
+        """Decision values of test parts, by kernel, fold and penalty."""
+
+    def scores(self, decisions: Floats) -> Floats:
+        """Give decision values in the form in which they are compared."""
+
+
+# -------------------------------------------------------------------------------------------------
+# Support vector machines as plain arrays.
+#
+# scikit-learn's `SVC` solves; what it finds becomes one row of coefficients for each pair of
+# classes, so that the decision values of new graphs are ``K(new, support) @ dual_coef.T +
+# intercept``. The many machines of a cross-validation, all penalties on the same graphs, are left
+# to `penalty_path`.
+# -------------------------------------------------------------------------------------------------
+
+_CACHE_MB = 500
+_TOL = 1e-3  # LIBSVM's
+
+
+class _SharedGram:
+    """Kernel matrix of all graphs, made by the first fold that needs it, dropped by the last."""
+
+    def __init__(self, products: GraphProducts, kernel: GraphKernel, n_folds: int) -> None:
+        self.products, self.kernel, self.n_left = products, kernel, n_folds
+        self.gram: Floats | None = None
+        self.lock = Lock()
+
+    def __enter__(self) -> Floats:
+        with self.lock:
+            if self.gram is None:
+                everything = np.arange(len(self.products.norms))
+                self.gram = self.products.kernel(self.kernel, everything, everything)
+            return self.gram
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.n_left -= 1
+            if self.n_left == 0:
+                self.gram = None
+
+
+class SupportVectors:
+    """
+    Support vector classification on kernels of graphs, pair of classes by pair.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (n,)
+        Class of every training graph, from 0 on.
+    class_weights : ndarray of float64, shape (n_classes,)
+        Factor of C for every class.
+    weights : ndarray of float64, shape (n,), optional
+        Factor of C for every graph, positive.
+    """
+
+    name = "support vectors"
+
+    def __init__(self, codes: Ints, class_weights: Floats, weights: Floats | None = None) -> None:
+        self.codes = codes
+        self.class_weights = class_weights
+        self.weights = weights
+        self._has_warned, self._lock = False, Lock()
+
+    def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
+        """Train on all graphs, with a number for gamma of the kernel and C as penalty."""
+        if (self.codes == self.codes[0]).all():  # a label that all training graphs have, or none
+            sign = 1.0 if self.codes[0] else -1.0
+            return Machine(np.empty(0, np.int64), np.empty((1, 0)), np.array([sign]))
+        everything = np.arange(len(self.codes))
+        gram = products.kernel(kernel, everything, everything)
+        return self._machine(self._solve(gram, penalty))
+
+    def out_of_fold(
+        self,
+        products: GraphProducts,
+        kernels: Sequence[GraphKernel],
+        folds: Sequence[Fold],
+        penalties: Sequence[float],
+        n_jobs: int | None,
+    ) -> list[list[Floats]]:
+        """
+        Decision values of the test parts of folds, for every kernel and fold.
+
+        Each is an array of shape (n_penalties, n_test, n_outputs).
+        """
+        found: list[list[Any]] = [[None] * len(folds) for _ in kernels]
+        grams = [_SharedGram(products, kernel, len(folds)) for kernel in kernels]
+
+        def work(k: int, f: int) -> None:
+            with grams[k] as gram:
+                found[k][f] = self._path(gram, folds[f], penalties)
+
+        tasks = [(k, f) for k in range(len(kernels)) for f in range(len(folds))]
+        with single_threaded_blas():
+            run_tasks(work, tasks, [1.0] * len(tasks), n_jobs, "choosing parameters")
+        return found
+
+    def _path(self, whole: Floats, fold: Fold, penalties: Sequence[float]) -> Floats:
+        """Decision values of a fold for all penalties."""
+        train, test = fold
+        codes, factors = self.codes[train], self._factors(train)
+        gram, rows = whole[np.ix_(train, train)], whole[np.ix_(test, train)]
+        rising = np.unique(penalties)
+        pairs = list(combinations(range(len(self.class_weights)), 2))
+        decisions = np.empty((len(rising), len(test), len(pairs)))
+        for p, pair in enumerate(pairs):
+            own = np.flatnonzero(np.isin(codes, pair))
+            decisions[:, :, p] = self._pair_path(gram, rows, codes, own, pair, rising, factors)
+        places = np.searchsorted(rising, penalties)
+        return np.stack([self.scores(decisions[place]) for place in places])
+
+    def _pair_path(
+        self,
+        gram: Floats,
+        rows: Floats,
+        codes: Ints,
+        own: Ints,
+        pair: tuple[int, int],
+        penalties: Floats,
+        factors: Floats,
+    ) -> Floats:
+        """Decision values of one pair of classes, positive as `SVC` has them."""
+        if len(own) < len(codes):
+            gram, rows = gram[np.ix_(own, own)], rows[:, own]
+        positive = pair[1] if len(self.class_weights) == 2 else pair[0]
+        signs = np.where(codes[own] == positive, 1.0, -1.0)
+        if (signs == signs[0]).all():  # a label that all training graphs have, or none
+            return np.full((len(penalties), len(rows)), signs[0])
+        coefficients, intercepts, converged = penalty_path(
+            gram, signs, factors[own], penalties, _TOL
+        )
+        if not converged.all():
+            self._warn_once(float(penalties[~converged][0]), MAX_STEPS)
+        return np.asarray(coefficients @ rows.T + intercepts[:, None])
+
+    def _warn_once(self, penalty: float, n_steps: int) -> None:
+        """Warn of a penalty that was given up, but not again for every fold and kernel."""
+        from warnings import warn
+
+        from sklearn.exceptions import ConvergenceWarning
+
+        with self._lock:
+            if self._has_warned:
+                return
+            self._has_warned = True
+        message = (
+            f"the support vector machine for C={penalty:g} stopped after {n_steps:,} steps; its "
+            "decision values are not exact. Try smaller values of C, or normalise the kernel"
+        )
+        warn(message, ConvergenceWarning, stacklevel=2)
+
+    def _factors(self, graphs: Ints) -> Floats:
+        """Factor of C of some graphs: that of their class, times their own."""
+        factors = self.class_weights[self.codes[graphs]]
+        return factors if self.weights is None else factors * self.weights[graphs]
+
+    def _solve(self, gram: Floats, penalty: float) -> Any:
+        from sklearn.svm import SVC
+
+        weights = dict(enumerate(self.class_weights))
+        machine = SVC(C=penalty, kernel="precomputed", class_weight=weights, cache_size=_CACHE_MB)
+        return machine.fit(gram, self.codes, sample_weight=self.weights)
+
+    def _machine(self, solved: Any) -> Machine:
+        return Machine(
+            solved.support_.astype(np.int64),
+            pair_coefficients(solved.dual_coef_, solved.n_support_),
+            np.array(solved.intercept_, np.float64),
+        )
+
+    def scores(self, decisions: Floats) -> Floats:
+        """One value a class, or one alone for two classes, from those of pairs."""
+        return one_vs_rest_from_pairs(decisions, len(self.class_weights))
+
+
+def pair_coefficients(dual_coef: Floats, n_support: NDArray[Any]) -> Floats:
+    """
+    One row of coefficients for each pair of classes, from the layout of LIBSVM.
+
+    There, graphs are sorted by class; those of class i have their coefficients against class j in
+    row j - 1 if j > i, else in row j. Here rows are in the order (0, 1), (0, 2), .., (1, 2), ..
+    """
+    n_classes = len(n_support)
+    if n_classes == 2:
+        return np.array(dual_coef, np.float64)
+    ptr = np.concatenate([[0], np.cumsum(n_support)])
+    pairs = list(combinations(range(n_classes), 2))
+    coefficients = np.zeros((len(pairs), ptr[-1]))
+    for row, (i, j) in enumerate(pairs):
+        own, other = slice(ptr[i], ptr[i + 1]), slice(ptr[j], ptr[j + 1])
+        coefficients[row, own] = dual_coef[j - 1, own]
+        coefficients[row, other] = dual_coef[i, other]
+    return coefficients
+
+
+def one_vs_rest_from_pairs(decisions: Floats, n_classes: int) -> Floats:
+    r"""
+    Votes of the pairs, ties broken by the sum of decision values, as `SVC` gives them.
+
+    A class gets one vote for each pair that it wins, and :math:`c / (3 (|c| + 1))` for the sum c
+    of its decision values, which is less than a vote.
+
+    Parameters
+    ----------
+    decisions : ndarray, shape (n, n_pairs)
+        Positive where the first class of a pair wins; for two classes, where the second does.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_classes), or (n, 1) for two classes
+        The largest value is that of the predicted class.
+
+    Examples
+    --------
+    >>> one_vs_rest_from_pairs(np.array([[1.0, 2.0, -1.0]]), 3).round(2)
+    array([[ 2.25, -0.22,  0.83]])
+    """
+    if n_classes == 2:
+        return decisions
+    votes = np.zeros((len(decisions), n_classes))
+    sums = np.zeros_like(votes)
+    for pair, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        value = decisions[:, pair]
+        votes[:, i] += value >= 0
+        votes[:, j] += value < 0
+        sums[:, i] += value
+        sums[:, j] -= value
+    return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)))
+
+
+# -------------------------------------------------------------------------------------------------
+# Support vector machines of two classes for rising penalties, each started from the one before.
+#
+# With :math:`\beta_t = y_t \alpha_t` the dual problem is to minimise :math:`\frac 1 2 \beta^T K
+# \beta - y^T \beta` with :math:`\sum_t \beta_t = 0` and :math:`\beta_t` between 0 and :math:`y_t
+# w_t C`. The pair that moves is LIBSVM's (second order), and so is the rule to stop. A solution
+# for C is feasible for any larger C, and nearly a solution: a whole path costs little more than
+# its end, which is what choosing C by cross-validation needs.
+# -------------------------------------------------------------------------------------------------
+
+MAX_STEPS = 10_000_000  # for one penalty
+
+
+def penalty_path(
+    gram: Floats,
+    signs: Floats,
+    weights: Floats,
+    penalties: Floats,
+    tol: float,
+    max_steps: int = MAX_STEPS,
+) -> tuple[Floats, Floats, Flags]:
+    """
+    Coefficients and intercepts for every penalty, and whether each was solved in time.
+
+    Parameters
+    ----------
+    gram : ndarray of float64, shape (n, n)
+        Kernel matrix.
+    signs : ndarray of float64, shape (n,)
+        1 or -1: the two classes.
+    weights : ndarray of float64, shape (n,)
+        Factors of the penalties.
+    penalties : ndarray of float64, shape (n_penalties,)
+        Values of C, rising.
+    tol : float
+        Largest violation of the conditions for an optimum.
+    max_steps : int
+        Pairs that are moved for one penalty before it is given up.
+
+    Returns
+    -------
+    coefficients : ndarray of float64, shape (n_penalties, n)
+        With the sign of the class, so that ``K @ coefficients + intercept`` are decision values.
+    intercepts : ndarray of float64, shape (n_penalties,)
+        Intercepts.
+    converged : ndarray of bool, shape (n_penalties,)
+        Whether the violation is within `tol`.
+    """
+    shape = (len(penalties), len(signs))
+    found = (np.empty(shape), np.empty(shape[0]), np.empty(shape[0], np.bool_))
+    gram, signs, weights, penalties = (
+        np.ascontiguousarray(part, np.float64) for part in (gram, signs, weights, penalties)
+    )
+    _core.fill_penalty_path(gram, signs, weights, penalties, tol, max_steps, *found)
+    return found

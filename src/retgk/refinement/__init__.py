@@ -1,1 +1,0 @@
-"""Labels refined by the neighbourhoods of nodes (Weisfeiler and Leman)."""

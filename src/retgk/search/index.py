@@ -1,0 +1,656 @@
+"""`GraphIndex`: the nearest graphs of a collection, without comparing with each of them."""
+
+import hashlib
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from retgk._runtime.parallel import progress_bar
+from retgk.array_types import Floats, Ints
+from retgk.errors import InvalidInputError
+from retgk.estimators.comparisons import pairwise_distances
+from retgk.estimators.embedding import RetGKEmbedding
+from retgk.estimators.model_files import fitted_parameters
+from retgk.graphs.batch import GraphBatch
+from retgk.io.convert import GraphsLike, as_batch
+from retgk.search.rows import RowStore, checked_ids, given_ids, is_id
+from retgk.search.storage import (
+    MANIFEST,
+    UNFINISHED,
+    Folder,
+    IndexState,
+    read_index,
+    stored_count,
+    write_index,
+)
+from retgk.search.vectors import Storage, VectorCodec, fit_codec
+
+# -------------------------------------------------------------------------------------------------
+# What an index asks of an embedding: vectors of graphs, and exact distances of the same kernel.
+# -------------------------------------------------------------------------------------------------
+
+Method = Literal["auto", "scan", "approximate"]
+
+_COMPONENTS = 2048
+_BLOCK_GRAPHS = 20_000  # embedded at a time: 160 MB of vectors
+_MOST_FEATURES = 1 << 14  # axes are found in a matrix of so many rows and columns
+
+
+def check_count(name: str, value: Any) -> None:
+    """Raise if a parameter is no number of something."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InvalidInputError(f"{name} must be a whole number of at least 1, got {value!r}")
+
+
+def fitted_embedding(
+    given: RetGKEmbedding | None, batch: GraphBatch, n_jobs: int | None, random_state: Any
+) -> RetGKEmbedding:
+    """
+    Embedding of an index: that which was given, fitted if it is not yet; else the default one.
+
+    It is a copy: what is done with the given one later changes no index.
+    """
+    if given is None:
+        given = RetGKEmbedding(
+            feature_map="phases",
+            n_components=_COMPONENTS,
+            dtype=np.float32,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+    fitted: RetGKEmbedding = deepcopy(given) if hasattr(given, "maps_") else clone(given).fit(batch)
+    if fitted.n_features_out_ > _MOST_FEATURES:
+        raise InvalidInputError(
+            f"the embedding has {fitted.n_features_out_} columns, more than the {_MOST_FEATURES} "
+            'that an index takes; use feature_map="phases", whose width is n_components'
+        )
+    return fitted
+
+
+def dense_vectors(embedding: RetGKEmbedding, batch: GraphBatch) -> NDArray[Any]:
+    """Vectors of graphs as a plain array."""
+    found = embedding.transform(batch)
+    return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
+
+
+def coded_vectors(
+    embedding: RetGKEmbedding, codec: VectorCodec, batch: GraphBatch, n_jobs: int | None
+) -> NDArray[Any]:
+    """Vectors of graphs as an index stores them, some graphs at a time."""
+    coded = np.empty((len(batch), codec.n_columns), codec.storage)
+    with progress_bar("vectors of graphs", len(batch)) as advance:
+        for start in range(0, len(batch), _BLOCK_GRAPHS):
+            part = batch[start : start + _BLOCK_GRAPHS]
+            coded[start : start + len(part)] = codec.encode(dense_vectors(embedding, part), n_jobs)
+            advance(len(part))
+    return coded
+
+
+def check_method(method: str, has_graphs: bool) -> None:
+    """Raise if an index cannot be searched in this way."""
+    if method not in get_args(Method):
+        raise InvalidInputError(
+            f"method must be one of {', '.join(get_args(Method))}, got {method!r}"
+        )
+    if method == "approximate" and not has_graphs:
+        raise InvalidInputError(
+            'the index has too few graphs for graphs of neighbours; use method="auto", or make '
+            "it with a smaller scan_below"
+        )
+
+
+def check_rerank(embedding: RetGKEmbedding, k: int, rerank: Any, keep_graphs: bool) -> None:
+    """Raise if candidates cannot be compared by the exact kernel."""
+    check_count("rerank", rerank)
+    if rerank < k:
+        raise InvalidInputError(f"rerank must be at least k={k}, got {rerank}")
+    if not keep_graphs:
+        raise InvalidInputError(
+            "exact distances need the graphs, which this index does not hold; make it with "
+            "keep_graphs=True"
+        )
+    if embedding.n_attributes_ and embedding.engine_.scale_attributes == "standard":
+        raise InvalidInputError(
+            'rerank knows attributes as they are; use scale_attributes="raw" or "drop" in the '
+            "embedding"
+        )
+
+
+def reranked(
+    embedding: RetGKEmbedding,
+    queries: GraphBatch,
+    rows: RowStore,
+    found: Ints,
+    n_jobs: int | None,
+) -> tuple[Floats, Ints]:
+    """Exact distances of candidates, and the candidates, the nearest first."""
+    names = ("n_steps", "method", "n_walks", "self_loop", "scale_attributes", "depth")
+    fitted = fitted_parameters(embedding)
+    options = {name: fitted[name] for name in (*names, "level_weights")}
+    options |= {
+        "structure_kernel": embedding.structure_kernel_,
+        "attribute_kernel": embedding.attribute_kernel_,
+        "n_jobs": n_jobs,
+        "random_state": embedding.walk_seed_,
+    }
+    distances = np.empty(found.shape)
+    with progress_bar("exact distances", len(queries)) as advance:
+        for number, query in enumerate(queries):
+            candidates = rows.graphs_of(found[number], query.reading)
+            distances[number] = pairwise_distances(query, candidates, **options)[0]
+            advance(1)
+    order = np.lexsort((found, distances), axis=1)
+    return np.take_along_axis(distances, order, 1), np.take_along_axis(found, order, 1)
+
+
+_MOST_FITTED = 40_000  # graphs whose vectors axes are found on: 320 MB
+
+
+class Neighbours(NamedTuple):
+    """Nearest graphs of some queries, the nearest first; row i is about query i."""
+
+    ids: NDArray[Any]
+    """Their ids, shape (n_queries, k): int64, or objects that are text."""
+    distances: Floats
+    """Their distances, shape (n_queries, k)."""
+
+
+class GraphIndex:
+    r"""
+    A collection of graphs in which the nearest ones are found without comparing with each.
+
+    The distance of two graphs is :math:`|m_G - m_H|`, that of their mean embeddings, as
+    `pairwise_distances` gives it. The index holds a vector of 256 bytes for each graph, so its
+    distances are approximate: :math:`|A^T(\hat m_G - \hat m_H)|`, with :math:`\hat m` the vectors
+    of a `RetGKEmbedding` and A the principal axes of those of the graphs that the index was fitted
+    on, each coordinate rounded to one of 255 steps. What lies outside of these axes is left out,
+    so distances are a little too small rather than too large. Equal graphs have distance 0. With
+    ``rerank=`` they are those of the exact kernel.
+
+    Few graphs are compared with all vectors. From `scan_below` on, rows get graphs of near
+    neighbours (HNSW, by usearch: ``pip install retgk[index]``), which find nearly all of the
+    nearest vectors and look at a small share of them.
+
+    Parameters
+    ----------
+    embedding : RetGKEmbedding, optional
+        How graphs become vectors; one that is fitted is used as it is. By default
+        ``RetGKEmbedding(feature_map="phases", n_components=2048, dtype="float32")``.
+    n_columns : int, default=256
+        Columns that are stored. Vectors are turned to their principal axes if they are wider, and
+        `fit` has at least four graphs for each column.
+    storage : {"int8", "float16"}, optional
+        Type of the stored numbers; int8 for vectors that are turned, float16 for others.
+    keep_graphs : bool, default=False
+        Whether the index holds the graphs too, for ``query(..., rerank=)``.
+    scan_below : int, default=32768
+        Rows that are searched by a plain scan before they get a graph of neighbours.
+    n_jobs : int, optional
+        Threads, and processes that build graphs of neighbours; None for all cores. They change
+        no result.
+    random_state : int, optional
+        Seed of the default embedding.
+
+    Attributes
+    ----------
+    embedding_ : RetGKEmbedding
+        The fitted embedding.
+
+    See Also
+    --------
+    most_similar : The exact answer for one graph and a small collection.
+    duplicate_groups : Graphs that are equal.
+
+    Examples
+    --------
+    >>> from retgk import GraphIndex, make_graph_classification
+    >>> graphs = make_graph_classification(n_graphs=50, random_state=0).graphs
+    >>> index = GraphIndex(random_state=0).fit(graphs, ids=[f"g{i}" for i in range(50)])
+    >>> found = index.query(graphs[7], k=3)
+    >>> found.ids.shape, found.ids[0, 0], float(found.distances[0, 0])
+    ((1, 3), 'g7', 0.0)
+    >>> index.remove(["g7"])
+    >>> "g7" in index, len(index)
+    (False, 49)
+    """
+
+    embedding_: RetGKEmbedding
+
+    def __init__(
+        self,
+        embedding: RetGKEmbedding | None = None,
+        *,
+        n_columns: int = 256,
+        storage: Storage | None = None,
+        keep_graphs: bool = False,
+        scan_below: int = 1 << 15,
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        check_count("n_columns", n_columns)
+        check_count("scan_below", scan_below)
+        if storage not in (None, *get_args(Storage)):
+            raise InvalidInputError(f"storage must be 'int8' or 'float16', got {storage!r}")
+        if not isinstance(embedding, RetGKEmbedding | None):
+            what = type(embedding).__name__
+            raise InvalidInputError(f"embedding must be a RetGKEmbedding or None, got a {what}")
+        self.embedding = embedding
+        self.n_columns = int(n_columns)
+        self.storage = storage
+        self.keep_graphs = bool(keep_graphs)
+        self.scan_below = int(scan_below)
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self._rows: RowStore | None = None
+        self._files: dict[str, Any] = {}
+        self._scratch: Path | None = None
+
+    # Adding and removing
+
+    def fit(self, graphs: GraphsLike, ids: Any = None) -> Self:
+        """
+        Fit the embedding and the axes, and make an index of the graphs.
+
+        Parameters
+        ----------
+        graphs : GraphBatch or anything that `as_batch` takes
+            The collection.
+        ids : sequence of int or of str, optional
+            What the graphs are called, each once; by default their numbers.
+
+        Returns
+        -------
+        GraphIndex
+            The index itself.
+        """
+        batch = as_batch(graphs)
+        checked_ids(ids, len(batch), 0, None)
+        return self.fit_vectors(batch).add(batch, ids)
+
+    def fit_vectors(self, graphs: GraphsLike) -> Self:
+        """
+        Fit the embedding and the axes on a sample, and leave the index empty.
+
+        Parameters
+        ----------
+        graphs : GraphBatch or anything that `as_batch` takes
+            Some thousands of graphs such as those to be added.
+
+        Returns
+        -------
+        GraphIndex
+            The index itself.
+        """
+        batch = as_batch(graphs)
+        embedding = fitted_embedding(self.embedding, batch, self.n_jobs, self.random_state)
+        sample = dense_vectors(embedding, batch[:_MOST_FITTED])
+        codec = fit_codec(sample, self.n_columns, self.storage)
+        self.embedding_, self._rows, self._files = embedding, RowStore(codec), {}
+        return self
+
+    def add(self, graphs: GraphsLike, ids: Any = None, *, link: bool = True) -> Self:
+        """
+        Add graphs; those that are there stay as they are.
+
+        Parameters
+        ----------
+        graphs : GraphBatch or anything that `as_batch` takes
+            New graphs, read as the fitted ones were.
+        ids : sequence of int or of str, optional
+            What they are called; by default numbers that go on from the graphs before.
+        link : bool, default=True
+            Whether rows get their graphs of neighbours now where they are many enough, or when
+            `link` is called; until then they are scanned.
+
+        Returns
+        -------
+        GraphIndex
+            The index itself.
+        """
+        rows = self._fitted_rows()
+        batch = self.embedding_.intake_.new_batch(graphs)
+        names = checked_ids(ids, len(batch), rows.n_rows, rows.id_kind)
+        there = np.flatnonzero(rows.live_rows(names) >= 0)
+        if len(there):
+            (name,) = names.taken(there[:1])
+            raise InvalidInputError(
+                f"the id {name!r} is in the index already; remove it first, or give another"
+            )
+        rows.append(
+            coded_vectors(self.embedding_, rows.codec, batch, self.n_jobs),
+            names,
+            batch if self.keep_graphs else None,
+        )
+        return self.link() if link else self
+
+    def link(self, on_graph: Callable[[], None] = lambda: None) -> Self:
+        """Build graphs of neighbours where rows without are many; `on_graph` is called for each."""
+        self._fitted_rows().link(self._new_path, self.scan_below, self.n_jobs, on_graph)
+        return self
+
+    def remove(self, ids: Any) -> None:
+        """
+        Remove graphs; their room is freed when the index is built anew.
+
+        Parameters
+        ----------
+        ids : int, str, or sequence of them
+            Their ids; one that is not there is an error, and then none is removed.
+        """
+        rows = self._fitted_rows()
+        names = given_ids(ids, rows.id_kind)
+        found = rows.live_rows(names)
+        if (found < 0).any():
+            (name,) = names.taken(np.flatnonzero(found < 0)[:1])
+            raise InvalidInputError(f"there is no graph {name!r} in the index; nothing was removed")
+        removed = rows.removed.copy()
+        removed[found] = True
+        rows.removed = removed
+
+    # Asking
+
+    def query(
+        self,
+        graphs: GraphsLike,
+        k: int = 10,
+        *,
+        method: Method = "auto",
+        expansion: int = 32,
+        rerank: int | None = None,
+    ) -> Neighbours:
+        """
+        Find the nearest graphs.
+
+        Parameters
+        ----------
+        graphs : GraphBatch or anything that `as_batch` takes
+            Queries, read as the fitted graphs were.
+        k : int, default=10
+            How many to give for each; all, if the index has fewer.
+        method : {"auto", "scan", "approximate"}, default="auto"
+            "scan" compares with every vector; "approximate" needs graphs of neighbours; "auto"
+            uses those there are, and scans the rows that are in none.
+        expansion : int, default=32
+            Rows that a search keeps in view in each graph of neighbours: more find more of the
+            nearest, and take longer.
+        rerank : int, optional
+            So many candidates, at least k, are compared by the exact kernel, and the nearest k by
+            that are given with exact distances. The index must have been made with
+            ``keep_graphs=True``.
+
+        Returns
+        -------
+        Neighbours
+            ``ids`` and ``distances``, both of shape (n_queries, k), the nearest first; of equal
+            distances, those first that were added first.
+        """
+        rows = self._fitted_rows()
+        check_count("k", k)
+        check_count("expansion", expansion)
+        check_method(method, bool(rows.graphs))
+        if rerank is not None:
+            check_rerank(self.embedding_, k, rerank, self.keep_graphs)
+        batch = self.embedding_.intake_.new_batch(graphs)
+        count = min(int(rerank or k), rows.n_live)
+        if not count:
+            return Neighbours(
+                rows.ids_of(np.empty((len(batch), 0), np.int64)), np.empty((len(batch), 0))
+            )
+        vectors = coded_vectors(self.embedding_, rows.codec, batch, self.n_jobs)
+        if method == "scan":
+            squared, found = rows.scanned(vectors, count)
+        else:
+            squared, found = rows.approximated(vectors, count, int(expansion), self.n_jobs)
+        distances = np.sqrt(squared)
+        if rerank is not None:
+            distances, found = reranked(self.embedding_, batch, rows, found, self.n_jobs)
+        n_given = min(int(k), count)
+        return Neighbours(rows.ids_of(found[:, :n_given]), distances[:, :n_given])
+
+    def __len__(self) -> int:
+        return 0 if self._rows is None else self._rows.n_live
+
+    def __contains__(self, name: object) -> bool:
+        rows = self._rows
+        if rows is None or not rows.pieces or not is_id(name):
+            return False
+        try:
+            ids = given_ids(name, rows.id_kind)
+        except InvalidInputError:  # of another kind, or one that no graph can have
+            return False
+        return bool(rows.live_rows(ids)[0] >= 0)
+
+    def facts(self) -> dict[str, Any]:
+        """Numbers of graphs, removed ones, rows in graphs of neighbours; form of the vectors."""
+        return {**self._fitted_rows().facts(), "keeps_graphs": self.keep_graphs}
+
+    def __repr__(self) -> str:
+        if self._rows is None:
+            return "GraphIndex(not fitted)"
+        codec = self._rows.codec
+        return f"GraphIndex({len(self)} graphs, {codec.n_columns} columns of {codec.storage})"
+
+    # Files
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """
+        Write the index to a folder, where an index that is there is replaced in one step.
+
+        The folder holds arrays (``.npy``), JSON, graphs of neighbours as usearch writes them and
+        the embedding as a model file. Only files that are new are written; whoever is killed
+        meanwhile leaves the index that was there before.
+
+        Parameters
+        ----------
+        folder : path-like
+            The folder; it is made if it is not there.
+        """
+        self.note_files(write_index(self.state(), Path(folder)))
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], *, n_jobs: int | None = None) -> "GraphIndex":
+        """
+        Open an index that `save` or ``retgk index build`` wrote.
+
+        Vectors and graphs of neighbours are mapped into memory, and read from disk where they are
+        needed. All files are checked first: digests, sizes, types and bounds; a stranger's folder
+        cannot run code. It must not be changed by others while it is in use.
+
+        Parameters
+        ----------
+        folder : path-like
+            The folder.
+        n_jobs : int, optional
+            As for the class.
+
+        Returns
+        -------
+        GraphIndex
+            The index.
+        """
+        return cls.of_state(read_index(Path(folder)), n_jobs)
+
+    def note_files(self, files: dict[str, Any]) -> None:
+        """Remember in which files the index is; what is there is not written again."""
+        self._files = files
+
+    def state(self) -> IndexState:
+        """Give what files hold of the index."""
+        rows = self._fitted_rows()
+        options = {"keep_graphs": self.keep_graphs, "scan_below": self.scan_below}
+        return IndexState(self.embedding_, rows, options, self._files)
+
+    @classmethod
+    def of_state(cls, state: IndexState, n_jobs: int | None = None) -> "GraphIndex":
+        """Make an index of what files hold."""
+        codec = state.rows.codec
+        index = cls(
+            state.embedding,
+            n_columns=codec.n_columns,
+            storage=codec.storage,
+            n_jobs=n_jobs,
+            **state.options,
+        )
+        index.embedding_, index._rows, index._files = state.embedding, state.rows, state.files
+        return index
+
+    def _fitted_rows(self) -> RowStore:
+        if self._rows is None:
+            raise InvalidInputError("the index is not fitted; call fit first, or load one")
+        return self._rows
+
+    def _new_path(self) -> Path:
+        """Path for a graph of neighbours until the index is saved; gone with the index."""
+        if self._scratch is None:
+            self._scratch = Path(tempfile.mkdtemp(prefix="retgk-index-"))
+            weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
+        return self._scratch / f"graph-{os.urandom(8).hex()}.usearch"
+
+
+# -------------------------------------------------------------------------------------------------
+# An index of more graphs than fit memory, made piece by piece; a killed run goes on.
+# -------------------------------------------------------------------------------------------------
+
+FIT_GRAPHS = 20_000
+"""Graphs, from all over the source, on which embedding and axes are fitted."""
+
+
+class SourcePiece(NamedTuple):
+    """Some graphs of a source."""
+
+    graphs: GraphBatch
+    ids: Any
+    stop: int
+    """Number of the graph after the last one, counted with those that are left out."""
+
+
+class GraphSource(Protocol):
+    """Graphs that can be gone through in pieces, from any of them on."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of what the graphs are and how they are read."""
+
+    @property
+    def n_graphs(self) -> int:
+        """How many there are."""
+
+    def sample(self, n_graphs: int) -> GraphBatch:
+        """Give graphs from all over the source, about so many."""
+
+    def pieces(self, first: int) -> Iterator[SourcePiece]:
+        """Give the graphs from one on, some at a time."""
+
+
+def build_index(path: Path, source: GraphSource, index: GraphIndex) -> GraphIndex:
+    """
+    Make an index in a folder; the same call goes on where a killed one was.
+
+    Parameters
+    ----------
+    path : Path
+        A folder that is new, or holds the same index in the making.
+    source : GraphSource
+        The graphs.
+    index : GraphIndex
+        An index that is not fitted.
+
+    Returns
+    -------
+    GraphIndex
+        The finished index.
+    """
+    folder = Folder(path)
+    if path.exists() and not path.is_dir():
+        raise InvalidInputError(f"{path} is a file; give the name of a new folder")
+    if folder.has(MANIFEST):
+        raise InvalidInputError(
+            f"there is an index in {path} already; add to it, remove it, or give another folder"
+        )
+    with folder.writing():
+        begun = _begun(folder, source.fingerprint, "")
+        if begun is None:
+            begun = index.fit_vectors(source.sample(FIT_GRAPHS)), 0
+        return _grown(folder, source, *begun, base="")
+
+
+def extend_index(path: Path, source: GraphSource, n_jobs: int | None = None) -> GraphIndex:
+    """
+    Add graphs to the index in a folder: all of them, or none if the run is killed.
+
+    The same call goes on where a killed one was, unless the index has changed since.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    source : GraphSource
+        The graphs.
+    n_jobs : int, optional
+        As for `GraphIndex`.
+
+    Returns
+    -------
+    GraphIndex
+        The larger index.
+    """
+    folder = Folder(path)
+    folder.manifest()  # raises if there is none
+    with folder.writing():
+        base = hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()
+        begun = _begun(folder, source.fingerprint, base)
+        if begun is None:
+            begun = GraphIndex.of_state(read_index(path), n_jobs), 0
+        return _grown(folder, source, *begun, base=base)
+
+
+def _begun(folder: Folder, fingerprint: str, base: str) -> tuple[GraphIndex, int] | None:
+    """Index in the making, and how many graphs of the source it has; None if there is none."""
+    if not folder.has(UNFINISHED):
+        return None
+    progress = folder.manifest(UNFINISHED).get("progress")
+    if not isinstance(progress, dict):
+        raise InvalidInputError(f"{folder.path / UNFINISHED} is damaged; remove it")
+    if progress.get("base") != base and base:
+        return None  # of an index that has changed since
+    if progress.get("fingerprint") != fingerprint:
+        if base:
+            return None  # what a killed run added of other graphs was never part of the index
+        raise InvalidInputError(
+            f"{folder.path} holds an index in the making, of other graphs or with other options; "
+            "remove the folder, or give another"
+        )
+    n_read = stored_count(progress.get("read"), "the number of graphs that were read")
+    return GraphIndex.of_state(read_index(folder.path, UNFINISHED)), n_read
+
+
+def _grown(
+    folder: Folder, source: GraphSource, index: GraphIndex, n_read: int, *, base: str
+) -> GraphIndex:
+    """Add what is left of the source, then graphs of neighbours; all is noted as it is done."""
+    progress: dict[str, Any] = {"fingerprint": source.fingerprint, "base": base, "read": n_read}
+
+    def write(name: str) -> None:
+        state = index.state()
+        noted = progress if name == UNFINISHED else None
+        index.note_files(write_index(state, folder.path, name, noted, is_locked=True))
+
+    with progress_bar("graphs", source.n_graphs) as advance:
+        advance(n_read)
+        for graphs, ids, stop in source.pieces(n_read):
+            index.add(graphs, ids, link=False)
+            advance(stop - n_read)
+            progress["read"] = n_read = stop
+            write(UNFINISHED)
+    index.link(lambda: write(UNFINISHED))
+    write(MANIFEST)
+    return index

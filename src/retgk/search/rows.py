@@ -1,0 +1,618 @@
+"""Rows of an index: vectors, ids and kept graphs in pieces, and graphs of neighbours over runs."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk._runtime.parallel import n_threads, progress_bar
+from retgk.array_types import Flags, Floats, Ints
+from retgk.errors import InvalidInputError
+from retgk.estimators.model_files import from_json, to_json
+from retgk.graphs.batch import GraphBatch, with_reading
+from retgk.graphs.flat import gather_runs, offsets
+from retgk.graphs.reading import Reading
+from retgk.search.vectors import (
+    NeighbourGraph,
+    VectorCodec,
+    best_candidates,
+    scan,
+    squared_distances,
+    write_graph,
+)
+
+# -------------------------------------------------------------------------------------------------
+# Ids of graphs: whole numbers or texts, each once, in flat arrays.
+# -------------------------------------------------------------------------------------------------
+
+IdKind = Literal["int", "str"]
+
+
+class Ids:
+    """
+    Ids of consecutive rows, all numbers or all texts; texts are one run of bytes with offsets.
+
+    Parameters
+    ----------
+    arrays : dict of ndarray
+        "values" (int64), or "text" (uint8, UTF-8) and "offsets" (int64, one more than ids).
+    """
+
+    def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self.arrays = arrays
+
+    @property
+    def kind(self) -> IdKind:
+        """What they are."""
+        return "int" if "values" in self.arrays else "str"
+
+    def __len__(self) -> int:
+        if self.kind == "int":
+            return len(self.arrays["values"])
+        return len(self.arrays["offsets"]) - 1
+
+    def column(self) -> Any:
+        """Give them as an Arrow array, without a copy."""
+        import pyarrow as pa
+
+        if self.kind == "int":
+            return pa.array(np.asarray(self.arrays["values"]))
+        text, offsets = (np.ascontiguousarray(self.arrays[name]) for name in ("text", "offsets"))
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+        return pa.Array.from_buffers(pa.large_string(), len(self), buffers)
+
+    def taken(self, positions: Ints) -> NDArray[Any]:
+        """Ids at some positions: int64, or objects that are text."""
+        if self.kind == "int":
+            return np.asarray(self.arrays["values"][positions])
+        text, offsets = self.arrays["text"], self.arrays["offsets"]
+        found = np.empty(len(positions), object)
+        for place, at in enumerate(positions):
+            found[place] = text[offsets[at] : offsets[at + 1]].tobytes().decode()
+        return found
+
+    def part(self, start: int, stop: int) -> "Ids":
+        """Ids of some of the rows."""
+        if self.kind == "int":
+            return Ids({"values": self.arrays["values"][start:stop]})
+        offsets = self.arrays["offsets"][start : stop + 1]
+        text = self.arrays["text"][offsets[0] : offsets[-1]]
+        return Ids({"text": text, "offsets": offsets - offsets[0]})
+
+    @classmethod
+    def joined(cls, parts: Sequence["Ids"]) -> "Ids":
+        """Ids of several parts, one after the other."""
+        if parts[0].kind == "int":
+            return cls({"values": np.concatenate([part.arrays["values"] for part in parts])})
+        lengths = [np.diff(part.arrays["offsets"]) for part in parts]
+        offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+        return cls(
+            {"text": np.concatenate([part.arrays["text"] for part in parts]), "offsets": offsets}
+        )
+
+
+def checked_ids(ids: Any, n_graphs: int, first: int, kind: IdKind | None) -> Ids:
+    """
+    Ids that a caller gives for new graphs; by default numbers of rows from `first` on.
+
+    They are checked as in `given_ids`, and there must be one for each graph.
+    """
+    if ids is None:
+        if kind == "str":
+            raise InvalidInputError("the ids of this index are texts; give ids= for new graphs too")
+        return Ids({"values": np.arange(first, first + n_graphs, dtype=np.int64)})
+    found = given_ids(ids, kind)
+    if len(found) != n_graphs:
+        raise InvalidInputError(f"there are {n_graphs} graphs but {len(found)} ids; give one each")
+    return found
+
+
+def given_ids(ids: Any, kind: IdKind | None) -> Ids:
+    """
+    Ids that a caller gives, one or several.
+
+    All must be of the `kind` that the index has, if it has any yet, and each may come once.
+    """
+    found = _ids_of([ids] if is_id(ids) else ids)
+    if len(found) and kind not in (None, found.kind):
+        words = {"int": "whole numbers", "str": "texts"}
+        raise InvalidInputError(
+            f"the ids of this index are {words[kind]}, not {words[found.kind]}; give ids of one "
+            "kind"
+        )
+    if (position := first_repeated(found)) is not None:
+        (name,) = found.taken(np.array([position]))
+        raise InvalidInputError(f"the id {name!r} is given twice; give every graph its own")
+    return found
+
+
+def _ids_of(ids: Any) -> Ids:
+    values = _listed(ids)
+    if all(isinstance(value, str) for value in values):
+        return _texts(values)
+    for position, value in enumerate(values):
+        if isinstance(value, str) or not is_id(value):
+            raise InvalidInputError(
+                f"id {position} is {value!r:.80}; ids are all whole numbers or all text"
+            )
+    try:
+        return Ids({"values": np.array([int(value) for value in values], np.int64)})
+    except OverflowError as error:
+        raise InvalidInputError("an id has more than 64 bits; give it as text") from error
+
+
+def is_id(value: object) -> bool:
+    """Whether this is one id: a whole number or a text."""
+    return isinstance(value, str | int | np.integer) and not isinstance(value, bool)
+
+
+def _listed(ids: Any) -> list[Any]:
+    """Give several ids as a list; bytes would be taken for numbers."""
+    is_one = isinstance(ids, bytes | bytearray | memoryview) or not isinstance(ids, Iterable)
+    if is_one or (isinstance(ids, np.ndarray) and ids.ndim != 1):
+        raise InvalidInputError(
+            f"ids are given as {ids!r:.80}; give a list of whole numbers or of texts"
+        )
+    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+
+
+def _texts(values: list[str]) -> Ids:
+    try:
+        coded = [value.encode() for value in values]
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"the id {error.object!r:.80} is no valid text") from error
+    offsets = np.concatenate([[0], np.cumsum([len(text) for text in coded])]).astype(np.int64)
+    return Ids({"text": np.frombuffer(b"".join(coded), np.uint8), "offsets": offsets})
+
+
+def first_repeated(ids: Ids) -> int | None:
+    """Position of the first id that stood before; None if all differ."""
+    column = ids.column()
+    if len(column.unique()) == len(column):
+        return None
+    seen: set[Any] = set()
+    for position, value in enumerate(column.to_pylist()):
+        if value in seen:
+            return position
+        seen.add(value)
+    return None
+
+
+def rows_of_ids(wanted: Ids, parts: Sequence[tuple[int, Ids]]) -> Ints:
+    """Row of every wanted id, or -1; `parts` are ids with the number of their first row."""
+    from pyarrow import compute
+
+    rows = np.full(len(wanted), -1, np.int64)
+    asked = wanted.column()
+    for first, ids in parts:
+        if ids.kind != wanted.kind:
+            continue
+        places = compute.index_in(ids.column(), value_set=asked)
+        place = places.to_numpy(zero_copy_only=False).astype(np.float64)
+        there = np.flatnonzero(~np.isnan(place))
+        rows[place[there].astype(np.int64)] = first + there
+    return rows
+
+
+def ids_from_arrays(arrays: dict[str, NDArray[Any]], n_rows: int, where: str) -> Ids:
+    """Ids of a stored piece, checked: a stranger may have written them."""
+    if set(arrays) == {"values"}:
+        values = arrays["values"]
+        if values.dtype != np.int64 or values.shape != (n_rows,):
+            raise InvalidInputError(f"{where}: the ids are not {n_rows} numbers")
+        return Ids(arrays)
+    if set(arrays) != {"text", "offsets"}:
+        raise InvalidInputError(f"{where}: there are no ids")
+    text, offsets = arrays["text"], arrays["offsets"]
+    fits = text.dtype == np.uint8 and text.ndim == 1
+    fits = fits and offsets.dtype == np.int64 and offsets.shape == (n_rows + 1,)
+    if not fits or offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any():
+        raise InvalidInputError(f"{where}: the ids are not {n_rows} texts")
+    ids = Ids(arrays)
+    try:
+        ids.column().validate(full=True)
+    except ValueError as error:
+        raise InvalidInputError(f"{where}: the ids are no valid text: {error}") from error
+    return ids
+
+
+# -------------------------------------------------------------------------------------------------
+# Graphs that an index keeps for exact distances: flat arrays, of which few graphs are read.
+# -------------------------------------------------------------------------------------------------
+
+_TYPES = {
+    "node_ptr": "<i8",
+    "indptr": "<i8",
+    "indices": "<i4",
+    "weights": "<f8",
+    "labels": "<i4",
+    "attributes": "<f8",
+    "edge_labels": "<i4",
+}
+_ALWAYS = {"node_ptr", "indptr", "indices"}
+
+
+class StoredGraphs:
+    """
+    Arrays of consecutive graphs, and the names of their labels.
+
+    Parameters
+    ----------
+    arrays : dict of ndarray
+        Those of a `GraphBatch`, without those that are neutral.
+    names : dict
+        "labels" and "edge_labels": names as JSON holds them.
+    """
+
+    def __init__(self, arrays: dict[str, NDArray[Any]], names: dict[str, Any]) -> None:
+        self.arrays, self.names = arrays, names
+
+    @classmethod
+    def of(cls, graphs: GraphBatch) -> "StoredGraphs":
+        """Take over the arrays of a batch."""
+        arrays: dict[str, NDArray[Any]] = {
+            "node_ptr": graphs.node_ptr,
+            "indptr": graphs.indptr,
+            "indices": graphs.indices,
+        }
+        names = {}
+        if graphs.is_weighted:
+            arrays["weights"] = graphs.weights
+        if graphs.n_attributes:
+            arrays["attributes"] = graphs.attributes
+        if graphs.has_labels:
+            arrays["labels"] = graphs.labels
+            names["labels"] = to_json(tuple(graphs.label_names), "labels")
+        if graphs.has_edge_labels:
+            arrays["edge_labels"] = graphs.edge_labels
+            names["edge_labels"] = to_json(tuple(graphs.edge_label_names), "labels of edges")
+        return cls(arrays, names)
+
+    def check(self, n_graphs: int, where: str) -> None:
+        """Raise if arrays of a stranger do not fit each other; graphs are checked when taken."""
+        if not set(self.arrays) >= _ALWAYS or not isinstance(self.names, dict):
+            raise InvalidInputError(f"{where}: the graphs lack an array")
+        for name, array in self.arrays.items():
+            n_axes = 2 if name == "attributes" else 1
+            if array.dtype.str != _TYPES[name] or array.ndim != n_axes:
+                raise InvalidInputError(f"{where}: the array {name} of the graphs has a wrong type")
+        node_ptr, indptr = self.arrays["node_ptr"], self.arrays["indptr"]
+        fits = len(node_ptr) == n_graphs + 1 and len(indptr) > 0 and node_ptr[0] == 0
+        fits = fits and len(indptr) == node_ptr[-1] + 1 and (np.diff(node_ptr) >= 0).all()
+        fits = fits and indptr[0] == 0 and (np.diff(indptr) >= 0).all()
+        if fits:
+            n_nodes, n_entries = len(indptr) - 1, indptr[-1]
+            lengths = {"indices": n_entries, "weights": n_entries, "edge_labels": n_entries}
+            lengths |= {"labels": n_nodes, "attributes": n_nodes}
+            fits = all(
+                len(array) == lengths.get(name, len(array)) for name, array in self.arrays.items()
+            )
+        if not fits:
+            raise InvalidInputError(f"{where}: the arrays of the graphs do not fit each other")
+
+    def taken(self, positions: Ints, reading: Reading | None) -> GraphBatch:
+        """Graphs at some positions, checked as any that come in from outside."""
+        node_ptr, indptr = self.arrays["node_ptr"], self.arrays["indptr"]
+        counts = (node_ptr[positions + 1] - node_ptr[positions]).astype(np.int64)
+        ptr = offsets(counts)
+        nodes = np.repeat(node_ptr[positions] - ptr[:-1], counts) + np.arange(ptr[-1])
+        degrees = (indptr[nodes + 1] - indptr[nodes]).astype(np.int64)
+        runs = (np.ascontiguousarray(indptr[nodes]), degrees)
+        more: dict[str, Any] = {}
+        if "weights" in self.arrays:
+            more["weights"] = gather_runs(self.arrays["weights"], *runs)
+        if "attributes" in self.arrays:
+            more["attributes"] = self.arrays["attributes"][nodes]
+        if "labels" in self.arrays:
+            more["labels"] = self._named("labels", self.arrays["labels"][nodes])
+        if "edge_labels" in self.arrays:
+            more["edge_labels"] = self._named(
+                "edge_labels", gather_runs(self.arrays["edge_labels"], *runs)
+            )
+        indices = gather_runs(self.arrays["indices"], *runs)
+        return with_reading(GraphBatch(ptr, offsets(degrees), indices, **more), reading)
+
+    def _named(self, what: str, codes: NDArray[Any]) -> list[Any]:
+        try:
+            names = from_json(self.names.get(what))
+        except (LookupError, RecursionError, TypeError, ValueError):
+            names = None
+        n_names = len(names) if isinstance(names, tuple) else 0
+        if len(codes) and not 0 <= codes.min() <= codes.max() < n_names:
+            raise InvalidInputError(
+                f"stored graphs have {what} without a name; copy the index again"
+            )
+        return [names[code] for code in codes]
+
+
+Vectors = NDArray[Any]
+
+PIECE_ROWS = 1 << 16
+"""Most rows of a file of vectors; only the last ones are written again when rows are added."""
+RUN_ROWS = 1 << 18
+"""Rows of a graph of neighbours: more are slower to build, fewer are more graphs to search."""
+
+_MORE_CANDIDATES = 4  # for each that is asked for: distances in one unit are coarser
+
+
+@dataclass
+class Piece:
+    """Consecutive rows; `files` is what the manifest of the index's folder says of them."""
+
+    vectors: Vectors
+    ids: Ids
+    graphs: StoredGraphs | None = None
+    files: dict[str, Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+
+@dataclass
+class RowStore:
+    """
+    All rows, in the order in which they were added; rows that were removed keep their numbers.
+
+    Pieces and runs begin at multiples of `PIECE_ROWS` and of `run_rows`.
+    """
+
+    codec: VectorCodec
+    run_rows: int = field(default_factory=lambda: RUN_ROWS)
+    pieces: list[Piece] = field(default_factory=list)
+    graphs: dict[int, NeighbourGraph] = field(default_factory=dict)
+    removed: Flags = field(default_factory=lambda: np.zeros(0, bool))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that were ever added."""
+        return len(self.removed)
+
+    @property
+    def n_live(self) -> int:
+        """Rows that were not removed."""
+        return self.n_rows - int(np.count_nonzero(self.removed))
+
+    @property
+    def id_kind(self) -> IdKind | None:
+        """What ids are; None as long as there are none."""
+        return self.pieces[0].ids.kind if self.pieces else None
+
+    def facts(self) -> dict[str, Any]:
+        """Numbers of graphs, removed ones, and rows in graphs of neighbours; form of vectors."""
+        return {
+            "graphs": self.n_live,
+            "removed": self.n_rows - self.n_live,
+            "linked": sum(graph.n_rows for graph in self.graphs.values()),
+            "columns": self.codec.n_columns,
+            "storage": self.codec.storage,
+        }
+
+    def live_rows(self, ids: Ids) -> Ints:
+        """Row of every id; -1 where there is none, or it was removed."""
+        # an id that was removed may have been added again: the last row counts
+        rows = np.full(len(ids), -1, np.int64)
+        for first, piece in self.numbered_pieces():
+            found = rows_of_ids(ids, [(first, piece.ids)])
+            is_live = (found >= 0) & ~self.removed[np.maximum(found, 0)]
+            rows = np.where(is_live, found, rows)
+        return rows
+
+    def numbered_pieces(self) -> Iterator[tuple[int, Piece]]:
+        """Pieces with the numbers of their first rows."""
+        first = 0
+        for piece in self.pieces:
+            yield first, piece
+            first += len(piece)
+
+    def append(self, vectors: Vectors, ids: Ids, graphs: GraphBatch | None) -> None:
+        """Add rows; small pieces are joined, each row a few times at most."""
+        start = 0
+        while start < len(vectors):
+            room = PIECE_ROWS - self.n_rows % PIECE_ROWS
+            stop = min(start + room, len(vectors))
+            kept = None if graphs is None else StoredGraphs.of(graphs[start:stop])
+            self.pieces.append(Piece(vectors[start:stop], ids.part(start, stop), kept))
+            self.removed = np.append(self.removed, np.zeros(stop - start, bool))
+            self._join_last()
+            start = stop
+
+    def _join_last(self) -> None:
+        while len(self.pieces) > 1 and self.n_rows % PIECE_ROWS not in (0, len(self.pieces[-1])):
+            *_, before, last = self.pieces
+            if len(last) < len(before):
+                return
+            self._join(before, last)
+        if self.n_rows % PIECE_ROWS == 0:  # a whole piece is not written again: make it one
+            while len(self.pieces[-1]) < PIECE_ROWS:
+                self._join(*self.pieces[-2:])
+
+    def _join(self, before: Piece, last: Piece) -> None:
+        graphs = None
+        if before.graphs is not None and last.graphs is not None:
+            both = [piece.graphs.taken(np.arange(len(piece)), None) for piece in (before, last)]  # type: ignore[union-attr]
+            graphs = StoredGraphs.of(GraphBatch.concatenate(both))
+        self.pieces[-2:] = [
+            Piece(
+                np.concatenate([before.vectors, last.vectors]),
+                Ids.joined([before.ids, last.ids]),
+                graphs,
+            )
+        ]
+
+    def vectors_of(self, rows: Ints) -> Vectors:
+        """Stored vectors of rows; those of row -1 are zeros."""
+        taken = np.zeros((*rows.shape, self.codec.n_columns), self.codec.storage)
+        for first, piece in self.numbered_pieces():
+            here = (rows >= first) & (rows < first + len(piece))
+            if here.any():
+                taken[here] = piece.vectors[rows[here] - first]
+        return taken
+
+    def ids_of(self, rows: Ints) -> NDArray[Any]:
+        """Ids of rows, of which none is -1."""
+        taken = np.empty(rows.shape, np.int64 if self.id_kind == "int" else object)
+        for first, piece in self.numbered_pieces():
+            here = (rows >= first) & (rows < first + len(piece))
+            if here.any():
+                taken[here] = piece.ids.taken(rows[here] - first)
+        return taken
+
+    def graphs_of(self, rows: Ints, reading: Reading | None) -> GraphBatch:
+        """Kept graphs of rows, in their order."""
+        order = np.argsort(rows, kind="stable")
+        parts = []
+        for first, piece in self.numbered_pieces():
+            here = rows[order][(rows[order] >= first) & (rows[order] < first + len(piece))]
+            if len(here):
+                assert piece.graphs is not None
+                parts.append(piece.graphs.taken(here - first, reading))
+        return GraphBatch.concatenate(parts)[np.argsort(order, kind="stable")]
+
+    # Search
+
+    def scanned(self, queries: Vectors, k: int, *, only_rest: bool = False) -> tuple[Floats, Ints]:
+        """Nearest k rows by a scan of all, or of those only that are in no graph of neighbours."""
+        return scan(queries, self._parts(only_rest), k, self.codec)
+
+    def _parts(self, only_rest: bool) -> Iterator[tuple[int, Vectors, Flags | None]]:
+        """Vectors of pieces, and which of them to leave out."""
+        for first, piece in self.numbered_pieces():
+            is_out = self.removed[first : first + len(piece)].copy()
+            for run, graph in self.graphs.items() if only_rest else ():
+                start = run * self.run_rows - first
+                is_out[max(start, 0) : max(start + graph.n_rows, 0)] = True
+            if not is_out.all():
+                yield first, piece.vectors, is_out if is_out.any() else None
+
+    def approximated(
+        self, queries: Vectors, k: int, expansion: int, n_jobs: int | None
+    ) -> tuple[Floats, Ints]:
+        """About the nearest k rows: by graphs where there are some, and a scan of all others."""
+        squared, rows = self.scanned(queries, k, only_rest=True)
+        if not self.graphs:
+            return squared, rows
+        n_wanted = _MORE_CANDIDATES * k
+        n_each = max(k + k // 2, min(n_wanted, expansion))
+        steps = self.codec.for_search(queries)
+        found = [
+            self._from_graph(run, graph, steps, (n_each, expansion, n_jobs))
+            for run, graph in sorted(self.graphs.items())
+        ]
+        coarse, near = (np.concatenate(each, axis=1) for each in zip(*found, strict=True))
+        _, near = best_candidates(coarse, near, n_wanted)
+        exact = squared_distances(queries, self.vectors_of(near), self.codec)
+        joined = np.concatenate([squared, exact], axis=1), np.concatenate([rows, near], axis=1)
+        return best_candidates(*joined, k)
+
+    def _from_graph(
+        self, run: int, graph: NeighbourGraph, queries: Vectors, how: tuple[int, int, int | None]
+    ) -> tuple[Floats, Ints]:
+        """Candidates of one graph without removed ones: more are asked for until it is enough."""
+        n_wanted, expansion, n_jobs = how
+        first = run * self.run_rows
+        is_removed = self.removed[first : first + graph.n_rows]
+        n_removed = int(np.count_nonzero(is_removed))
+        n_live = graph.n_rows - n_removed
+        count = min(n_wanted + min(n_removed, n_wanted), graph.n_rows)
+        while True:
+            squared, near = graph.search(queries, count, max(expansion, count), n_jobs)
+            is_out = (near < 0) | is_removed[np.maximum(near, 0)]
+            enough = (count - is_out.sum(axis=1)).min(initial=count) >= min(n_wanted, n_live)
+            if enough or count == graph.n_rows or not n_removed:
+                break
+            count = min(2 * count, graph.n_rows)
+        return squared, np.where(is_out, -1, near + first)
+
+    # Graphs of neighbours
+
+    def runs_to_link(self, scan_below: int) -> dict[int, int]:
+        """Runs that are to get a graph, or a larger one, with their numbers of rows."""
+        runs = {}
+        for run in range(-(-self.n_rows // self.run_rows)):
+            n_rows = min(self.n_rows - run * self.run_rows, self.run_rows)
+            done = self.graphs[run].n_rows if run in self.graphs else 0
+            is_full = n_rows == self.run_rows and n_rows >= scan_below
+            if n_rows - done >= scan_below or (is_full and done < n_rows):
+                runs[run] = n_rows
+        return runs
+
+    def link(
+        self,
+        new_path: Callable[[], Path],
+        scan_below: int,
+        n_jobs: int | None,
+        on_graph: Callable[[], None] = lambda: None,
+    ) -> None:
+        """
+        Give runs of rows their graphs of neighbours, several at a time in processes.
+
+        Parameters
+        ----------
+        new_path : callable
+            Gives the path of a new file.
+        scan_below : int
+            Rows beyond the graph of their run that are left to be scanned.
+        n_jobs : int, optional
+            Processes at a time.
+        on_graph : callable
+            Called after each graph.
+        """
+        runs = self.runs_to_link(scan_below)
+        tasks = [(run, n_rows, new_path()) for run, n_rows in runs.items()]
+        with progress_bar("graphs of neighbours", sum(runs.values())) as advance:
+            for run, n_rows, path in _written_graphs(self, tasks, n_threads(n_jobs)):
+                shape = (n_rows, self.codec.n_columns)
+                self.graphs[run] = NeighbourGraph(path, shape, self.codec.storage)
+                on_graph()
+                advance(n_rows)
+
+    def run_vectors(self, run: int, n_rows: int) -> list[Vectors]:
+        """Stored vectors of the first rows of a run, in parts."""
+        first = run * self.run_rows
+        parts = []
+        for start, piece in self.numbered_pieces():
+            low, high = max(first - start, 0), min(first + n_rows - start, len(piece))
+            if low < high:
+                parts.append(piece.vectors[low:high])
+        return parts
+
+
+_Task = tuple[int, int, Path]
+
+
+def _written_graphs(store: RowStore, tasks: Sequence[_Task], n_jobs: int) -> Iterator[_Task]:
+    """Write graphs and give the tasks that are done; processes where there are several."""
+    calls = [
+        (store.run_vectors(run, n_rows), store.codec, path, _begun(store, run))
+        for run, n_rows, path in tasks
+    ]
+    if n_jobs == 1 or len(tasks) < 2:
+        for task, call in zip(tasks, calls, strict=True):
+            _write_graph(*call)
+            yield task
+        return
+    from joblib import Parallel, delayed
+
+    def numbered(number: int) -> Any:
+        return delayed(_write_numbered_graph)(number, *calls[number])
+
+    workers = Parallel(n_jobs=min(n_jobs, len(tasks)), return_as="generator_unordered")
+    for number in workers(numbered(number) for number in range(len(tasks))):
+        yield tasks[number]
+
+
+def _begun(store: RowStore, run: int) -> Path | None:
+    return store.graphs[run].path if run in store.graphs else None
+
+
+def _write_numbered_graph(number: int, *call: Any) -> int:
+    _write_graph(*call)
+    return number
+
+
+def _write_graph(parts: list[Vectors], codec: VectorCodec, path: Path, begun: Path | None) -> None:
+    vectors = np.concatenate([codec.for_search(part) for part in parts])
+    write_graph(path, vectors, codec.storage, begun)

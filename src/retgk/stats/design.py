@@ -1,0 +1,419 @@
+"""Graphs of a test with their groups, values and blocks, checked before any work is done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retgk._runtime.names import check_keywords
+from retgk._runtime.parallel import progress_bar
+from retgk._runtime.processes import check_room
+from retgk.array_types import Floats, Ints
+from retgk.errors import InvalidInputError, Remedy
+from retgk.estimators.embedding import RetGKEmbedding
+from retgk.estimators.kernel import RetGKKernel, embedding_engine, kernel_engine, kernel_features
+from retgk.graphs.batch import GraphBatch, check_alike
+from retgk.io.convert import CONVERT_FIRST, GraphsLike, as_batch, batch_like
+from retgk.io.dataset import missing_targets, target_array
+from retgk.kernels.embedded import EmbeddedEngine
+from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.exact import ExactEngine
+from retgk.kernels.graph import (
+    ALIKE,
+    ExponentialGraphKernel,
+    PolynomialGraphKernel,
+    fit_graph_kernel,
+    squared_mmd_within,
+)
+from retgk.kernels.node import Delta, Gaussian, Laplacian, median_distance
+from retgk.kernels.refinement import check_depth
+from retgk.stats.statistics import can_compare, factor
+
+ValueKind = Literal["auto", "number", "category"]
+
+_LEAST_GRAPHS = 2  # of a group, for a mean over pairs within it
+_LEAST_FOR_HSIC = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Graphs of all groups in one batch, the group of each, and the names of the groups."""
+
+    batch: GraphBatch
+    codes: Ints
+    names: tuple[Any, ...]
+    are_apart: bool
+
+
+def grouping_of(populations: tuple[Any, ...], by: Any) -> Grouping:
+    """Put populations together; or split one collection by a vector of groups."""
+    if by is None:
+        found = _joined(populations)
+    else:
+        if len(populations) != 1:
+            raise InvalidInputError(
+                f"by splits one collection of graphs, got {len(populations)}; leave out by, or "
+                "give all graphs together"
+            )
+        batch = as_batch(populations[0])
+        values = _one_each(by, len(batch), "by")
+        names, codes = np.unique(values, return_inverse=True)
+        found = Grouping(batch, codes.reshape(-1), tuple(names.tolist()), False)
+    if len(found.names) < 2:
+        raise InvalidInputError(
+            f"there is one group of {len(found.batch)} graphs; a test compares two or more"
+        )
+    counts = np.bincount(found.codes, minlength=len(found.names))
+    if counts.min() < _LEAST_GRAPHS:
+        name = found.names[int(counts.argmin())]
+        raise InvalidInputError(
+            f"group {name} has {counts.min()} graph; a test needs {_LEAST_GRAPHS} or more in each, "
+            "to see how much they vary"
+        )
+    return found
+
+
+def _joined(populations: tuple[GraphsLike, ...]) -> Grouping:
+    if not populations:
+        raise InvalidInputError("there are no graphs to test; give two or more populations")
+    if len(populations) == 1:
+        raise InvalidInputError(
+            "got one collection of graphs; give a second one, or say with by= which group each "
+            "graph belongs to"
+        )
+    first = as_batch(populations[0])
+    parts = [first]
+    for number, graphs in enumerate(populations[1:], 2):
+        part = batch_like(graphs, first.reading, "those of population 1")
+        own = f"population {number} has"
+        check_alike(part, first.has_labels, first.n_attributes, own, "population 1 has")
+        parts.append(part)
+    codes = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    names = tuple(f"population {number}" for number in range(1, len(parts) + 1))
+    return Grouping(GraphBatch.concatenate(parts), codes, names, True)
+
+
+def _one_each(values: Any, n_graphs: int, name: str) -> NDArray[Any]:
+    """One value for each graph, none of them missing."""
+    found = target_array(values)
+    if found.ndim != 1 or len(found) != n_graphs:
+        got = f"{len(found)} values" if found.ndim == 1 else f"shape {found.shape}"
+        raise InvalidInputError(
+            f"{name} must have one value for each of {n_graphs} graphs, got {got}"
+        )
+    missing = missing_targets(found)
+    if missing.any():
+        raise InvalidInputError(
+            f"{name} has no value for graph {int(np.argmax(missing))}; drop that graph, or give one"
+        )
+    return found
+
+
+# blocks and pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Within what labels are permuted: `codes` has the block of every graph, None for no blocks."""
+
+    design: Literal["free", "blocks", "pairs"]
+    codes: Ints | None
+
+
+def blocks_of(groups: Any, pairs: Any, codes: Ints) -> Blocks:
+    """Blocks of a user's groups or pairs; labels that cannot change anywhere are an error."""
+    if groups is not None and pairs is not None and pairs is not False:
+        raise InvalidInputError("groups and pairs both say what is permuted; give one of them")
+    if pairs is not None and pairs is not False:
+        return Blocks("pairs", _pairs(pairs, codes))
+    if groups is None:
+        return Blocks("free", None)
+    values = _one_each(groups, len(codes), "groups")
+    blocks = np.unique(values, return_inverse=True)[1].reshape(-1)
+    table = np.zeros((blocks.max() + 1, codes.max() + 1), np.int64)
+    np.add.at(table, (blocks, codes), 1)
+    if ((table > 0).sum(axis=1) < 2).all():
+        raise InvalidInputError(
+            "every group holds graphs of one label only, so nothing can be permuted within groups; "
+            "groups are for what both sides have in common, such as the site of a scan"
+        )
+    return Blocks("blocks", blocks)
+
+
+def check_comparable(codes: Ints, blocks: Blocks) -> None:
+    """Raise if blocks leave too few graphs side by side for a statistic of groups."""
+    if not can_compare(codes, blocks.codes):
+        raise InvalidInputError(
+            "blocks have too few graphs of different labels to see how much they vary; two labels "
+            "must meet in two blocks, or in one of three graphs or more"
+        )
+
+
+def _pairs(pairs: Any, codes: Ints) -> Ints:
+    counts = np.bincount(codes)
+    if len(counts) != 2:
+        raise InvalidInputError(f"pairs are for two groups, there are {len(counts)}; use groups")
+    if pairs is True:
+        if counts[0] != counts[1]:
+            raise InvalidInputError(
+                f"the groups have {counts[0]} and {counts[1]} graphs, so they are not pairs in "
+                "their order; name the pair of every graph with pairs="
+            )
+        found = np.empty(len(codes), np.int64)
+        for code in (0, 1):
+            found[codes == code] = np.arange(counts[0])
+        return found
+    values = _one_each(pairs, len(codes), "pairs")
+    names, found = np.unique(values, return_inverse=True)
+    found = found.reshape(-1)
+    table = np.zeros((len(names), 2), np.int64)
+    np.add.at(table, (found, codes), 1)
+    wrong = (table != 1).any(axis=1)
+    if wrong.any():
+        pair = int(np.argmax(wrong))
+        raise InvalidInputError(
+            f"pair {names[pair]} has {table[pair, 0]} graphs of the first group and "
+            f"{table[pair, 1]} of the second; a pair has one of each, use groups for other blocks"
+        )
+    return found
+
+
+# values to be associated with
+
+
+def value_columns(y: Any, n_graphs: int, kind: Any, seed: int) -> tuple[Floats, Ints]:
+    """
+    Columns V of the kernel ``V V^T`` of values, and the number of each among the distinct.
+
+    Of many numbers, the seed draws those whose median is the bandwidth.
+    """
+    if kind not in ("auto", "number", "category"):
+        raise InvalidInputError(f"kind must be one of auto, number, category, got {kind!r}")
+    if n_graphs < _LEAST_FOR_HSIC:
+        raise InvalidInputError(
+            f"there are {n_graphs} graphs; an association needs {_LEAST_FOR_HSIC} or more"
+        )
+    found = target_array(y)
+    if found.ndim == 2 and len(found) == n_graphs and kind != "category":
+        for number, column in enumerate(found.T):
+            _one_each(column, n_graphs, f"column {number} of y")
+    else:
+        found = _one_each(found, n_graphs, "y")[:, None]
+    is_category = kind == "category" or (kind == "auto" and found.dtype.kind not in "iuf")
+    if is_category:
+        codes = np.unique(found[:, 0].astype(str), return_inverse=True)[1].reshape(-1)
+    else:
+        found = _finite_numbers(found)
+        codes = np.unique(found, axis=0, return_inverse=True)[1].reshape(-1)
+    if codes.max() == 0:
+        raise InvalidInputError("y is the same for all graphs; there is nothing to go with")
+    if is_category:
+        return factor(Delta()(codes, codes)), codes
+    return factor(_number_kernel(found, seed)), codes
+
+
+def _finite_numbers(values: NDArray[Any]) -> Floats:
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"y must be numbers where kind='number': {error}") from error
+    if not np.isfinite(numbers).all():
+        graph = int(np.argmax(~np.isfinite(numbers).all(axis=1)))
+        raise InvalidInputError(f"y of graph {graph} is not finite; drop that graph")
+    return numbers
+
+
+def _number_kernel(numbers: Floats, seed: int) -> Floats:
+    """Gaussian kernel of numbers at the median of their distances; columns are standardised."""
+    # exact, and squares of what it gives neither overflow nor vanish
+    numbers = np.ldexp(numbers, -np.frexp(np.abs(numbers).max(axis=0))[1])
+    spread = numbers.std(axis=0)
+    numbers = (numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    each = np.arange(len(numbers) + 1)
+    return Gaussian("median").fitted(numbers, each, seed)(numbers, numbers)
+
+
+# -------------------------------------------------------------------------------------------------
+# Kernel matrices of a test, one for each bandwidth and depth, from one computation of walks.
+# -------------------------------------------------------------------------------------------------
+
+Compare = Literal["both", "graphs", "nodes"]
+EngineChoice = Literal["auto", "exact", "embedded"]
+
+_MEDIAN_NODES = 1000
+_EXACT_NODES = 100_000  # above, all pairs of nodes take minutes for each bandwidth
+_N_COMPONENTS = 500
+
+
+@dataclass(frozen=True)
+class KernelFamily:
+    """
+    Which kernels a test combines.
+
+    Attributes
+    ----------
+    compare : {"both", "graphs", "nodes"}
+        K_2 of mean embeddings, their inner products, or both kernels.
+    bandwidths : tuple of float
+        Of the kernel of return probabilities, in median distances of nodes.
+    depths : tuple of int
+        Rounds by which labels are refined.
+    engine : {"auto", "exact", "embedded"}
+        How inner products are found.
+    options : dict
+        Parameters of `RetGKKernel` for nodes.
+    """
+
+    compare: Compare = "both"
+    bandwidths: tuple[float, ...] = (1.0,)
+    depths: tuple[int, ...] = (0,)
+    engine: EngineChoice = "auto"
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def checked(
+        cls, compare: Any, bandwidths: Any, depths: Any, engine: Any, options: dict[str, Any]
+    ) -> "KernelFamily":
+        """Make a family of what a user gives; anything that is no such family is an error."""
+        _check_choice("compare", compare, get_args(Compare))
+        _check_choice("engine", engine, get_args(EngineChoice))
+        check_keywords(options, _node_parameters(), "a test of populations", CONVERT_FIRST)
+        widths = _listed("bandwidths", bandwidths)
+        if not all(_is_number(width) and 0 < width < np.inf for width in widths):
+            raise InvalidInputError(
+                f"bandwidths must be positive numbers, in median distances, got {bandwidths!r}"
+            )
+        rounds = _listed("depths", depths)
+        for depth in rounds:
+            check_depth(depth, None)
+        given = dict.fromkeys(int(depth) for depth in rounds)
+        return cls(compare, tuple(map(float, widths)), tuple(given), engine, options)
+
+    @property
+    def compared(self) -> list[str]:
+        """Give "graphs", "nodes" or both: what is compared in turn."""
+        return ["graphs", "nodes"] if self.compare == "both" else [self.compare]
+
+    @property
+    def n_kernels(self) -> int:
+        """Number of kernel matrices."""
+        return len(self.bandwidths) * len(self.depths) * len(self.compared)
+
+    def chosen_engine(self, batch: GraphBatch) -> str:
+        """Give "exact" or "embedded", by the number of nodes where the user does not say."""
+        if self.engine != "auto":
+            return self.engine
+        return "exact" if batch.n_nodes <= _EXACT_NODES else "embedded"
+
+
+def _check_choice(name: str, value: Any, words: Sequence[str]) -> None:
+    if value not in words:
+        raise InvalidInputError(f"{name} must be one of {', '.join(words)}, got {value!r}")
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    """One or several values as a list."""
+    found = list(values) if np.ndim(values) == 1 else [values]
+    if not found:
+        raise InvalidInputError(f"{name} is empty; give at least one")
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+@cache
+def _node_parameters() -> list[str]:
+    own = ("structure_kernel", "depth", "level_weights", "graph_kernel", "impute_attributes")
+    taken = ("n_jobs", "random_state")
+    return [name for name in RetGKKernel().get_params(deep=False) if name not in (*own, *taken)]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphKernelMatrix:
+    """Kernel between all graphs of a test: what it compares, its bandwidth and its depth."""
+
+    values: Floats
+    compare: str
+    bandwidth: float
+    depth: int
+
+
+def kernel_matrices(
+    batch: GraphBatch, family: KernelFamily, n_jobs: int | None, seed: int
+) -> tuple[list[GraphKernelMatrix], NodeFeatures, Laplacian]:
+    """
+    Kernel matrices of a family, the features they are made of, and the kernel of median bandwidth.
+
+    The median is one of all nodes, or of 1,000 at even distances in the order of their features:
+    it depends neither on who comes first nor on the groups.
+    """
+    remedy = Remedy("fewer_kernels", "give fewer graphs, or fewer bandwidths and depths")
+    check_room(8 * len(batch) ** 2 * (2 * family.n_kernels + 2), "the kernel matrices", remedy)
+    model = RetGKKernel(**family.options, n_jobs=n_jobs, random_state=seed)
+    kernel_engine(model).check(batch)
+    features = kernel_features(model, batch)
+    # copies that share walks are alike in their errors, which those with their nodes in another
+    # order are not: equal populations would differ, as labels are not exchangeable
+    features = replace(features, walks=replace(features.walks, copies_share=False))
+    median = Laplacian(1.0 / _median(features.probabilities))
+    found = []
+    with progress_bar("kernels", family.n_kernels) as advance:
+        for width in family.bandwidths:
+            kernel = replace(median, gamma=median.scale / width)
+            for depth, products in _products(features, family, model, kernel):
+                for compare in family.compared:
+                    values = _graph_kernel(products, compare, n_jobs)
+                    found.append(GraphKernelMatrix(values, compare, width, depth))
+                    advance(1)
+    return found, features, median
+
+
+def _median(probabilities: Floats) -> float:
+    """Median distance of nodes, whatever their order."""
+    order = np.lexsort(probabilities.T)
+    places = np.linspace(0, len(order) - 1, min(len(order), _MEDIAN_NODES)).round().astype(int)
+    some = probabilities[order[places]]
+    return median_distance(some, np.arange(len(some) + 1))  # every node a graph: none is drawn
+
+
+def _products(
+    features: NodeFeatures, family: KernelFamily, model: RetGKKernel, kernel: Laplacian
+) -> list[tuple[int, Floats]]:
+    """Inner products of mean embeddings at every depth."""
+    deepest = max(family.depths)
+    if family.chosen_engine(features.batch) == "exact":
+        model = RetGKKernel(**{**model.get_params(), "structure_kernel": kernel, "depth": deepest})
+        engine: ExactEngine = kernel_engine(model).fit(features)
+        return [
+            (depth, (engine if depth == deepest else engine.at_depth(depth)).inner_products())
+            for depth in family.depths
+        ]
+    found = []
+    for depth in family.depths:
+        settings = {name: value for name, value in family.options.items() if name != "tol"}
+        embedding = RetGKEmbedding(
+            n_components=_N_COMPONENTS,
+            structure_kernel=kernel,
+            depth=depth,
+            n_jobs=model.n_jobs,
+            random_state=model.random_state,
+            **settings,
+        )
+        embedded: EmbeddedEngine = embedding_engine(embedding).fit(features)
+        found.append((depth, np.asarray(embedded.inner_products(), np.float64)))
+    return found
+
+
+def _graph_kernel(products: Floats, compare: str, n_jobs: int | None) -> Floats:
+    kernel = ExponentialGraphKernel() if compare == "graphs" else PolynomialGraphKernel()
+    norms = products.diagonal().copy()
+    values = fit_graph_kernel(kernel, products, n_jobs)(products, norms, norms)
+    if compare == "graphs":
+        # K_2 is steepest at 0: roots of rounding would tell equal graphs apart
+        values[squared_mmd_within(products) <= ALIKE * norms.max()] = 1.0
+    return np.ascontiguousarray((values + values.T) / 2)

@@ -1,0 +1,452 @@
+"""Tests that users call: do populations of graphs differ, do graphs go with a value."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from retgk._runtime.names import RandomState, whole_seed
+from retgk._runtime.parallel import n_threads
+from retgk.array_types import Floats, Ints
+from retgk.errors import InvalidInputError
+from retgk.graphs.batch import GraphBatch
+from retgk.io.convert import GraphsLike, as_batch
+from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.exact import DEFAULT_TOL, ExactEngine
+from retgk.kernels.node import Laplacian
+from retgk.learning.targets import targets_of
+from retgk.stats.design import (
+    Blocks,
+    Compare,
+    EngineChoice,
+    GraphKernelMatrix,
+    Grouping,
+    KernelFamily,
+    ValueKind,
+    blocks_of,
+    check_comparable,
+    grouping_of,
+    kernel_matrices,
+    value_columns,
+)
+from retgk.stats.results import (
+    KernelResult,
+    NodeEvidence,
+    PopulationTest,
+    affinities,
+    check_same_nodes,
+    node_table,
+)
+from retgk.stats.statistics import (
+    QuadraticForm,
+    Relabellings,
+    association_effect,
+    association_form,
+    check_room_for,
+    group_effect,
+    group_form,
+    max_test,
+    n_tied,
+    permuted_statistics,
+)
+
+# -------------------------------------------------------------------------------------------------
+# One test from its kernel matrices to its result: what all tests of populations share.
+# -------------------------------------------------------------------------------------------------
+
+_MOST_PERMUTATIONS = 10**7
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What tests have in common beside their kernels."""
+
+    n_permutations: int
+    confidence: float | None
+    n_jobs: int | None
+    seed: int
+
+    @classmethod
+    def checked(
+        cls, n_permutations: Any, confidence: Any, n_jobs: Any, random_state: RandomState
+    ) -> "Settings":
+        """Make settings of what a user gives; anything else is an error."""
+        is_whole = isinstance(n_permutations, int | np.integer) and n_permutations is not True
+        if not is_whole or not 1 <= n_permutations <= _MOST_PERMUTATIONS:
+            raise InvalidInputError(
+                f"n_permutations must be a whole number from 1 to {_MOST_PERMUTATIONS}, got "
+                f"{n_permutations!r}"
+            )
+        is_share = isinstance(confidence, float | np.floating) and 0 < confidence < 1
+        if confidence is not None and not is_share:
+            raise InvalidInputError(
+                f"confidence must be between 0 and 1, or None for no interval, got {confidence!r}"
+            )
+        n_threads(n_jobs)
+        return cls(int(n_permutations), confidence, n_jobs, whole_seed(random_state))
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """Kernel matrices and relabellings of one test."""
+
+    matrices: list[GraphKernelMatrix]
+    features: NodeFeatures
+    median: Laplacian
+    relabellings: Relabellings
+    family: KernelFamily
+    design: str
+    settings: Settings
+
+    @classmethod
+    def of(
+        cls,
+        batch: GraphBatch,
+        codes: Ints,
+        family: KernelFamily,
+        blocks: Blocks,
+        settings: Settings,
+    ) -> "Work":
+        """Compute the kernel matrices of graphs whose labels are `codes`."""
+        within = np.zeros(len(codes), np.int64) if blocks.codes is None else blocks.codes
+        relabellings = Relabellings(codes, within, settings.n_permutations, settings.seed)
+        check_room_for(family.n_kernels, relabellings)
+        made = kernel_matrices(batch, family, settings.n_jobs, settings.seed)
+        return cls(*made, relabellings, family, blocks.design, settings)
+
+    @property
+    def values(self) -> list[Floats]:
+        """The matrices alone."""
+        return [matrix.values for matrix in self.matrices]
+
+    @property
+    def mean_kernel(self) -> Floats:
+        """Mean of all kernels of one kind, K_2 where it is there; the data do not choose it."""
+        kind = self.family.compared[0]
+        found = [matrix.values for matrix in self.matrices if matrix.compare == kind]
+        return np.asarray(sum(found[1:], found[0]) / len(found))
+
+    def evidence(self) -> NodeEvidence:
+        """What the witness of nodes is made of when somebody asks for it."""
+        options = self.family.options
+        engine = ExactEngine(
+            self.median,
+            options.get("attribute_kernel"),
+            scale_attributes=options.get("scale_attributes", "raw"),
+            tol=options.get("tol", DEFAULT_TOL),
+            n_jobs=self.settings.n_jobs,
+            random_state=self.settings.seed,
+        )
+        return NodeEvidence(self.features, engine, self.relabellings.codes)
+
+    def result(
+        self,
+        kind: Literal["two-sample", "k-sample", "association"],
+        form: Callable[[Floats], QuadraticForm],
+        **found: Any,
+    ) -> PopulationTest:
+        """Permute the form of every kernel, and put together what was found."""
+        forms = [form(kernel) for kernel in self.values]
+        statistics = permuted_statistics(forms, self.relabellings, self.settings.n_jobs)
+        test = max_test(statistics, np.array([form.rounding for form in forms]))
+        kernels = tuple(
+            KernelResult(matrix.compare, matrix.bandwidth, matrix.depth, *map(float, numbers))
+            for matrix, *numbers in zip(
+                self.matrices, statistics[0], test.single, test.adjusted, strict=True
+            )
+        )
+        return PopulationTest(
+            kind=kind,
+            p_value=test.p_value,
+            statistic=float(test.largest[0]),
+            kernels=kernels,
+            confidence=self.settings.confidence,
+            compare=self.family.compare,
+            engine=self.family.chosen_engine(self.features.batch),
+            design=self.design,
+            n_permutations=self.relabellings.n_drawn,
+            are_all=self.relabellings.are_all,
+            n_tied=n_tied(form, self.relabellings, self.settings.n_jobs),
+            permuted=test.largest[1:],
+            codes=self.relabellings.codes,
+            **{"group_names": (), **found},
+        )
+
+
+Several = Any
+"""One number or a sequence of them."""
+
+_BANDWIDTHS = (0.25, 1.0, 4.0)
+_DEPTHS = (0, 2)
+_N_PERMUTATIONS = 9999
+
+
+def two_sample_test(
+    A: GraphsLike,
+    B: GraphsLike | None = None,
+    *,
+    by: Any = None,
+    compare: Compare = "both",
+    bandwidths: Several = _BANDWIDTHS,
+    depths: Several = _DEPTHS,
+    groups: Any = None,
+    pairs: Any = None,
+    nodes_correspond: bool = False,
+    n_permutations: int = _N_PERMUTATIONS,
+    confidence: float | None = 0.95,
+    engine: EngineChoice = "auto",
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    **options: Any,
+) -> PopulationTest:
+    r"""
+    Test whether two populations of graphs differ, by the maximum mean discrepancy.
+
+    For every kernel of graphs, bandwidth and depth the statistic is the unbiased squared MMD
+    between the two sets of graphs (Gretton et al., 2012). Statistics are standardised over all
+    relabellings of the graphs, and the largest is the statistic of the test: its p-value is the
+    share of relabellings, the labels as they are among them, under which it is as large. So the
+    level holds for any number of graphs and kernels, and the p-value is never 0.
+
+    Parameters
+    ----------
+    A, B : GraphBatch or anything that `as_batch` takes
+        Graphs of the two populations. They need not have the same sizes. They have labels,
+        attributes and weights alike.
+    by : array-like, optional
+        Instead of B: the group of every graph of A, two different values.
+    compare : {"both", "graphs", "nodes"}, default="both"
+        "graphs" compares populations by K_2 on mean embeddings, which sees any difference of their
+        distributions. "nodes" compares the means of all nodes, by inner products of mean
+        embeddings; every graph counts the same. It sees differences of the mean alone, and those
+        more easily where graphs vary much. "both" combines the two, and ``kernels`` of the result
+        says what each found.
+    bandwidths : float or sequence of float, default=(0.25, 1, 4)
+        Bandwidths of the kernel of return probabilities, in median distances of nodes.
+    depths : int or sequence of int, default=(0, 2)
+        Rounds by which labels are refined, as in `RetGKKernel`.
+    groups : array-like, optional
+        Block of every graph, those of A first, such as the site of a scan. Labels are permuted
+        within blocks, and the means are compared within them.
+    pairs : bool or array-like, optional
+        True if graph i of A and graph i of B are a pair, such as before and after; or the pair of
+        every graph, those of A first. Labels are swapped within pairs.
+    nodes_correspond : bool, default=False
+        Whether node i is the same in all graphs, such as a region of the brain. The result then
+        has a table of nodes, with p-values that are corrected for all nodes by the same
+        relabellings (step-down of Westfall and Young, 1993).
+    n_permutations : int, default=9999
+        Random relabellings; all are looked at where there are no more.
+    confidence : float or None, default=0.95
+        Of the interval of the effect size; None for no interval.
+    engine : {"auto", "exact", "embedded"}, default="auto"
+        Inner products of all pairs of nodes, or by 500 random features; above 100,000 nodes
+        "auto" is the latter.
+    n_jobs : int, optional
+        Threads; they change no result.
+    random_state : int, Generator, RandomState or None
+        Seed of relabellings and halves, and of what else is drawn: walks, random features, and, of
+        more than 4,000 graphs, those whose median is a bandwidth.
+    **options
+        Parameters of `RetGKKernel` for nodes: ``n_steps``, ``attribute_kernel``,
+        ``scale_attributes``, ``self_loop``, ``tol``, ``method``, ``n_walks``.
+
+    Returns
+    -------
+    PopulationTest
+        Print it for a report in words; ``p_value``, ``effect``, ``kernels``, ``witness``,
+        ``most_typical``, ``node_witness``, ``nodes`` and ``to_dict()`` have the rest.
+
+    Notes
+    -----
+    The effect is the distance of the two means by the deviation of graphs within populations, in
+    the space of the mean of all kernels K_2 (of inner products, if only nodes are compared); its
+    interval comes from halves of the data. It is infinite where populations differ and the graphs
+    of each are all alike. Return probabilities see neither the unit of weights nor, on their own,
+    the number of nodes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from retgk import as_batch, two_sample_test
+    >>> rng = np.random.default_rng(0)
+    >>> def random_graph(p):
+    ...     upper = np.triu(rng.random((20, 20)) < p, 1)
+    ...     return (upper | upper.T).astype(float)
+    >>> sparse = [random_graph(0.15) for _ in range(10)]
+    >>> dense = [random_graph(0.3) for _ in range(10)]
+    >>> result = two_sample_test(sparse, dense, n_permutations=999, random_state=0)
+    >>> result.p_value
+    0.001
+    >>> print(str(result).splitlines()[1])
+    p = 0.001 from 999 relabellings: they differ at the 5 % level.
+    """
+    populations = (A,) if B is None else (A, B)
+    found = grouping_of(populations, _targets_by(A, B, by))
+    if len(found.names) != 2:
+        raise InvalidInputError(
+            f"by has {len(found.names)} different values; two_sample_test takes two, k_sample_test "
+            "takes more"
+        )
+    settings = Settings.checked(n_permutations, confidence, n_jobs, random_state)
+    family = KernelFamily.checked(compare, bandwidths, depths, engine, options)
+    blocks = blocks_of(groups, pairs, found.codes)
+    return _group_test(found, family, blocks, settings, nodes_correspond)
+
+
+def k_sample_test(
+    *populations: GraphsLike,
+    by: Any = None,
+    compare: Compare = "both",
+    bandwidths: Several = _BANDWIDTHS,
+    depths: Several = _DEPTHS,
+    groups: Any = None,
+    nodes_correspond: bool = False,
+    n_permutations: int = _N_PERMUTATIONS,
+    confidence: float | None = 0.95,
+    engine: EngineChoice = "auto",
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    **options: Any,
+) -> PopulationTest:
+    """
+    Test whether any of several populations of graphs differ.
+
+    The statistic of a kernel is the mean of the unbiased squared MMD over all pairs of populations,
+    which count by the product of their sizes; all else is as in `two_sample_test`.
+
+    Parameters
+    ----------
+    *populations : GraphBatch or anything that `as_batch` takes
+        Two populations or more; or one collection, and `by`.
+    by : array-like, optional
+        Group of every graph of one collection.
+    compare, bandwidths, depths, groups, nodes_correspond
+        As in `two_sample_test`.
+    n_permutations, confidence, engine, n_jobs, random_state, **options
+        As in `two_sample_test`.
+
+    Returns
+    -------
+    PopulationTest
+        As from `two_sample_test`; ``affinities`` says how much every graph is like each group.
+
+    Examples
+    --------
+    >>> from retgk import k_sample_test, make_graph_classification
+    >>> data = make_graph_classification(n_graphs=30, n_classes=3, random_state=0)
+    >>> k_sample_test(data.graphs, by=data.targets, n_permutations=999, random_state=0).kind
+    'k-sample'
+    """
+    first = populations[0] if len(populations) == 1 else None
+    found = grouping_of(populations, _targets_by(first, None, by))
+    settings = Settings.checked(n_permutations, confidence, n_jobs, random_state)
+    family = KernelFamily.checked(compare, bandwidths, depths, engine, options)
+    blocks = blocks_of(groups, None, found.codes)
+    return _group_test(found, family, blocks, settings, nodes_correspond)
+
+
+def association_test(
+    graphs: GraphsLike,
+    y: Any = None,
+    *,
+    kind: ValueKind = "auto",
+    compare: Compare = "both",
+    bandwidths: Several = _BANDWIDTHS,
+    depths: Several = _DEPTHS,
+    groups: Any = None,
+    n_permutations: int = _N_PERMUTATIONS,
+    confidence: float | None = 0.95,
+    engine: EngineChoice = "auto",
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    **options: Any,
+) -> PopulationTest:
+    """
+    Test whether graphs go with a number, with several numbers, or with categories, by HSIC.
+
+    The statistic of a kernel is the unbiased Hilbert-Schmidt independence criterion (Song et al.,
+    2012) between the kernel of graphs and a kernel of values: of numbers, which are standardised,
+    a Gaussian at the median of their distances; of categories, whether they are equal. Kernels are
+    combined, and p-values found, as in `two_sample_test`.
+
+    Parameters
+    ----------
+    graphs : GraphBatch or anything that `as_batch` takes
+        Four graphs or more. The effect has an interval from eight on (with `groups`, eight in
+        each, or eight groups).
+    y : array-like, shape (n_graphs,) or (n_graphs, n_values), optional
+        Values; by default the targets of a data set.
+    kind : {"auto", "number", "category"}, default="auto"
+        What values are; "auto" takes numbers for numbers and all else for categories.
+    groups : array-like, optional
+        Block of every graph; values are permuted within blocks.
+    compare, bandwidths, depths
+        As in `two_sample_test`.
+    n_permutations, confidence, engine, n_jobs, random_state, **options
+        As in `two_sample_test`.
+
+    Returns
+    -------
+    PopulationTest
+        Its effect is the correlation of the two kernels, about 0 without an association.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from retgk import association_test
+    >>> cycles = [np.roll(np.eye(n), 1, 1) + np.roll(np.eye(n), -1, 1) for n in range(4, 16)]
+    >>> association_test(cycles, range(4, 16), n_permutations=999, random_state=0).p_value
+    0.001
+    """
+    batch = as_batch(graphs)
+    values = targets_of(graphs, y)
+    if values is None:
+        raise InvalidInputError("y is missing; give one value for each graph, or a data set")
+    settings = Settings.checked(n_permutations, confidence, n_jobs, random_state)
+    family = KernelFamily.checked(compare, bandwidths, depths, engine, options)
+    columns, codes = value_columns(values, len(batch), kind, settings.seed)
+    blocks = blocks_of(groups, None, codes)
+    work = Work.of(batch, codes, family, blocks, settings)
+    form = partial(association_form, columns=columns, blocks=blocks.codes)
+    effect = association_effect(
+        work.mean_kernel, columns, blocks.codes, settings.confidence, settings.seed
+    )
+    return work.result("association", form, effect=effect)
+
+
+def _targets_by(A: Any, B: Any, by: Any) -> Any:
+    """Groups that a user gives, or the targets of a data set that stands alone."""
+    return by if B is not None else targets_of(A, by)
+
+
+def _group_test(
+    found: Grouping,
+    family: KernelFamily,
+    blocks: Blocks,
+    settings: Settings,
+    nodes_correspond: bool,
+) -> PopulationTest:
+    """Test groups of graphs; what can be wrong with them was checked."""
+    if nodes_correspond:
+        check_same_nodes(found.batch)
+    check_comparable(found.codes, blocks)
+    work = Work.of(found.batch, found.codes, family, blocks, settings)
+    effect = group_effect(
+        work.mean_kernel, found.codes, blocks.codes, settings.confidence, settings.seed
+    )
+    evidence, table = work.evidence(), None
+    if nodes_correspond:
+        table = node_table(evidence, work.relabellings, blocks.codes, settings.n_jobs)
+    return work.result(
+        "two-sample" if len(found.names) == 2 else "k-sample",
+        partial(group_form, codes=found.codes, blocks=blocks.codes),
+        effect=effect,
+        group_names=found.names,
+        are_apart=found.are_apart,
+        affinities=affinities(work.mean_kernel, found.codes),
+        nodes=table,
+        evidence=evidence,
+    )
