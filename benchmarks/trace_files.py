@@ -72,7 +72,7 @@ def traced(job: Job) -> Trace:
 
 @cache
 def is_ours(code: CodeType) -> bool:
-    """Whether code is a function of retgk; bodies of modules, classes and comprehensions are not."""
+    """Whether code is a function of retgk; bodies of modules and classes are not."""
     is_function = bool(code.co_flags & inspect.CO_NEWLOCALS) and code.co_name not in COMPREHENSIONS
     return is_function and Path(code.co_filename).is_relative_to(PACKAGE)
 
