@@ -172,6 +172,30 @@ def test_work_at_exit_needs_no_thread():
     assert found.stderr == ""
 
 
+EXIT_SCRIPT = """
+import sys, threading, time
+import retgk
+data = retgk.make_graph_classification(200, random_state=0)
+retgk.return_probabilities(data.graphs, n_jobs=2)
+def loop():
+    while True:
+        retgk.return_probabilities(data.graphs, n_jobs=2)
+        retgk.refined_labels(data.graphs, n_jobs=2)
+for _ in range(4):
+    threading.Thread(target=loop, daemon=True).start()
+time.sleep(0.2)
+sys.exit(7)
+"""
+
+
+def test_exit_in_the_middle_of_work_of_daemon_threads():
+    """Their stacks are unwound when they ask for the GIL, which noexcept destructors abort."""
+    for _ in range(5):
+        command = [sys.executable, "-c", EXIT_SCRIPT]
+        done = subprocess.run(command, timeout=60, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (7, "")
+
+
 def test_n_threads():
     cores = cpu_count()
     assert [n_threads(n) for n in (None, 1, 7, -1)] == [cores, 1, 7, cores]

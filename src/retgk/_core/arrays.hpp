@@ -4,11 +4,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -40,10 +42,45 @@ auto named(const char* name) {
         return nb::arg(name);
 }
 
+// Release or take the GIL, as nanobind's guards do. Until Python 3.13 a daemon thread that takes
+// the GIL while the interpreter shuts down is ended by unwinding its stack, and nanobind's guards,
+// which are noexcept, abort the process then. Such a thread waits here for the end, as since
+// Python 3.14.
+template <typename Take>
+auto taken_or_never(Take&& take) noexcept {
+    try {
+        return take();
+    } catch (...) {
+        for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+}
+
+struct GilReleased {
+    GilReleased() noexcept : state_(PyEval_SaveThread()) {}
+    ~GilReleased() {
+        taken_or_never([this] { PyEval_RestoreThread(state_); });
+    }
+    GilReleased(const GilReleased&) = delete;
+    GilReleased& operator=(const GilReleased&) = delete;
+
+private:
+    PyThreadState* state_;
+};
+
+struct GilTaken {
+    GilTaken() noexcept : state_(taken_or_never([] { return PyGILState_Ensure(); })) {}
+    ~GilTaken() { PyGILState_Release(state_); }
+    GilTaken(const GilTaken&) = delete;
+    GilTaken& operator=(const GilTaken&) = delete;
+
+private:
+    PyGILState_STATE state_;
+};
+
 template <typename Result, typename... Arguments, typename... Names>
 void define(nb::module_& m, const char* name, Result (*function)(Arguments...), Names... names) {
     static_assert(sizeof...(Arguments) == sizeof...(Names), "every argument has a name");
-    m.def(name, function, named<Arguments>(names)..., nb::call_guard<nb::gil_scoped_release>());
+    m.def(name, function, named<Arguments>(names)..., nb::call_guard<GilReleased>());
 }
 
 // Raise ValueError unless arrays have the lengths that they must have.
@@ -94,7 +131,7 @@ private:
 template <typename Vector>
 auto to_numpy(Vector&& values) {
     using T = typename std::decay_t<Vector>::value_type;
-    nb::gil_scoped_acquire gil;
+    const GilTaken gil;
     auto* owned = new std::decay_t<Vector>(std::forward<Vector>(values));
     nb::capsule owner(owned,
                       [](void* p) noexcept { delete static_cast<std::decay_t<Vector>*>(p); });
