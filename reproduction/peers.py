@@ -88,7 +88,11 @@ def _plain_or_kernel(value: Any) -> Any:
 READY = "ready"
 """What the process says when its graphs are loaded and the time of the kernel begins."""
 
-PROGRAM = (sys.executable, "-P", "-m", "reproduction.peers")
+_START = (
+    f"import runpy, sys; sys.path.append({str(Path(__file__).parents[1])!r}); "
+    f"runpy.run_module('reproduction.peers', run_name='__main__')"
+)
+PROGRAM = (sys.executable, "-P", "-c", _START)
 """Command of the process, without modules of the current folder; gets its order as an argument."""
 
 

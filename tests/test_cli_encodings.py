@@ -33,7 +33,6 @@ RUNS = {
     "index": "index build grün -o verzeichnis-grün",
     "test": "test grün --targets tärgets.txt --n-steps 3 --permutations 19",
     "datasets": "datasets list",
-    "paper": "paper run --help",
 }
 
 

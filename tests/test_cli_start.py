@@ -25,8 +25,7 @@ COMMANDS = [
     "datasets list",
     "datasets fetch",
 ]
-HEAVY = {"joblib", "matplotlib", "networkx", "numpy", "pooch", "pyarrow", "rdkit"}
-HEAVY |= {"scipy", "sklearn"}
+HEAVY = {"joblib", "matplotlib", "networkx", "pooch", "pyarrow", "rdkit", "scipy", "sklearn"}
 
 
 def test_help_is_quick() -> None:
@@ -71,14 +70,6 @@ def test_help_of_a_command_has_examples_and_the_common_options(command: str, run
     assert code == 0
     assert f"$ retgk {command}" in text
     assert all(option in text for option in ("--json", "--quiet", "--debug"))
-
-
-@pytest.mark.parametrize("command", ["paper run", "paper report"])
-def test_help_of_a_command_of_the_paper(command: str, run_here: Run) -> None:
-    code, text, _ = run_here(*command.split(), "--help")
-    assert code == 0
-    assert f"$ retgk {command}" in text
-    assert "--debug" in text
 
 
 def test_version(run_here: Run) -> None:

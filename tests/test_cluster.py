@@ -237,7 +237,7 @@ def test_what_local_workers_put_aside_is_their_users_alone(client: Any) -> None:
     ("module", "before", "after"),
     [
         ("__init__.py", "__version__ = ", "__version__ = '0.0.1'  # "),
-        ("kernels/medians.py", "", "# other code\n"),
+        ("kernels/graph.py", "", "# other code\n"),
     ],
 )
 def test_worker_with_another_retgk_that_joins_later_is_refused(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from typer.testing import CliRunner
 
 from reproduction.__main__ import paper_app
 from retgk import GraphDataset, save_tudataset, write_graphml
@@ -124,7 +125,9 @@ def test_records_are_kept(folder: Path) -> None:
     (folder / "report").mkdir()
     records = write(folder / "report" / "cells.csv", [made_up(MUTAG)])
     before = contents(folder)
-    result = invoke("paper", "report", "--records", records, "--output", folder / "report")
+    result = CliRunner().invoke(
+        paper_app, ["report", "--records", str(records), "--output", str(folder / "report")]
+    )
     assert_fails(result, "the report would be written over")
     assert contents(folder) == before
 

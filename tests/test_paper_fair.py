@@ -259,7 +259,7 @@ def points_of(graphs):
 PEER = """
 import json, sys
 import numpy as np
-from reproduction import peer_process
+from reproduction import peers as peer_process
 order = json.loads(sys.argv[1])
 class Kernel:
     def fit_transform(self, graphs):

@@ -34,8 +34,8 @@ import fcntl, os, re, signal, sys, time
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 import numpy as np
-from reproduction import peer_process
-from retgk._runtime import limited_processes
+from reproduction import peers as peer_process
+from retgk._runtime import processes as limited_processes
 
 class Kernel:
     def fit_transform(self, graphs):

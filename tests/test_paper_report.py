@@ -244,7 +244,7 @@ def test_records_of_several_files_and_of_other_settings(tmp_path):
 
 
 def test_no_records(tmp_path):
-    with pytest.raises(InvalidInputError, match="missing has no records; make some with `retgk"):
+    with pytest.raises(InvalidInputError, match="missing has no records"):
         write_report([tmp_path / "missing"], tmp_path / "out")
 
 

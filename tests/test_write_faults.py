@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
+from reproduction.__main__ import paper_app
 from retgk import (
     GraphBatch,
     GraphDataset,
@@ -25,6 +28,7 @@ from retgk import (
     write_parquet,
 )
 from retgk._runtime.files import read_records, record_writer
+from retgk.cli.main import app
 from retgk.estimators import gram_file
 from tests.cli_calls import DATA, invoke
 from tests.paper_records import MUTAG, made_up
@@ -56,7 +60,7 @@ COMMANDS = {
     "convert graphml": "convert small.parquet out/graphml --to graphml",
     "convert json": "convert small.parquet out/converted.json",
     "convert edges": "convert rings.parquet out/edges --to edges",
-    "paper report": "paper report --records records.jsonl --output out/report",
+    "paper report": "report --records records.jsonl --output out/report",
 }
 SLOW = {"paper report"}  # pictures take a second: only some steps
 NEW_ONLY = {"kernel on disk", "convert graphml", "convert edges"}
@@ -128,6 +132,11 @@ def steps_to_try(n_steps: int, most: int) -> list[int]:
     return [*range(most // 2), *range(n_steps - most // 2, n_steps)]
 
 
+def invoked(name: str, line: list[str]) -> Result:
+    """Outcome of a command of `retgk`, or of the reproduction."""
+    return CliRunner().invoke(paper_app if name == "paper report" else app, line)
+
+
 def all_faults(n_steps: int, most: int) -> Iterator[tuple[int, int, bool]]:
     """Steps that fail, how, and whether all later ones fail too, as on a full disk."""
     for step in steps_to_try(n_steps, most):
@@ -140,11 +149,13 @@ def all_faults(n_steps: int, most: int) -> Iterator[tuple[int, int, bool]]:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_write_whole_files_or_none(name: str, out: Path) -> None:
     line = COMMANDS[name].split()
-    n_steps, before, after = rehearsed(lambda: invoke(*line), out, keeps_old=name not in NEW_ONLY)
+    n_steps, before, after = rehearsed(
+        lambda: invoked(name, line), out, keeps_old=name not in NEW_ONLY
+    )
     for step, error, lasting in all_faults(n_steps, 4 if name in SLOW else MOST_STEPS):
         restored(out, before)
         with faults(out, step, error, lasting=lasting):
-            result = invoke(*line)
+            result = invoked(name, line)
         assert_whole(out, before, after)
         if result.exit_code == 0:  # a step that is not needed, such as the lock
             assert contents(out) == after

@@ -5,7 +5,6 @@ from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
 
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
@@ -238,6 +237,7 @@ def adjacency_from_edges(
             None if symmetrize else rows,
         )
     entry_ptr = offsets(edge_counts)
+    from scipy.sparse import coo_array
 
     def block_of(first: int, last: int) -> Any:
         entries = slice(entry_ptr[first], entry_ptr[last])
@@ -280,6 +280,7 @@ def _entry_values(weights: Floats | None, entries: slice) -> NDArray[Any]:
 
 def _csr_blocks(node_ptr: Ints, rows: Adjacency) -> Callable[[int, int], Any]:
     """Make the function that gives some graphs of CSR arrays as one sparse matrix."""
+    from scipy.sparse import csr_array
 
     def block_of(first: int, last: int) -> Any:
         nodes = slice(node_ptr[first], node_ptr[last])
@@ -397,6 +398,8 @@ def _both_directions(block: Any, transposed: Any, symmetrize: Symmetrize) -> Any
         return both * 0.5
     loops = block.diagonal()
     if loops.any():
+        from scipy.sparse import csr_array
+
         nodes = np.arange(len(loops))
         both = (both - csr_array((loops, (nodes, nodes)), shape=both.shape)).tocsr()
         both.eliminate_zeros()

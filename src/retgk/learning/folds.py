@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from retgk._runtime.names import RandomState, short_seed, whole_seed
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError, Remedy
-from retgk.io.molecules import molecule_scaffolds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -450,6 +449,8 @@ def scaffold_folds(
     >>> [test.tolist() for _, test in scaffold_folds(molecules, 3)]
     [[0, 2], [1, 3], [4]]
     """
+    from retgk.io.molecules import molecule_scaffolds
+
     return group_folds(molecule_scaffolds(smiles), n_splits, random_state, "scaffolds")
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
 from retgk.graphs.batch import GraphBatch
-from retgk.io.convert import as_batch
 from retgk.io.dataset import GraphDataset, missing_targets, target_array
 from retgk.learning.folds import Grouping
 
@@ -55,6 +54,8 @@ def graphs_and_targets(X: Any, y: Any) -> tuple[GraphBatch, NDArray[Any]]:
             "fit requires y to be passed, but the target y is None: give one target for each "
             "graph, or a data set as X"
         )
+    from retgk.io.convert import as_batch
+
     targets, batch = target_array(found), as_batch(X)
     if len(batch) == 0:
         raise InvalidInputError("there are no graphs to fit")
