@@ -119,7 +119,7 @@ def sizes():
 def loop():
     while True:
         with single_threaded_blas():
-            np.ones((40, 40)) @ np.ones((40, 40))
+            pass  # a product would hold locks of BLAS itself, which a fork cannot wait for
 def live():
     signal.alarm(20)  # ends a child that hangs
     assert sizes() == {3}, sizes()
@@ -170,6 +170,30 @@ def test_work_at_exit_needs_no_thread():
     found = subprocess.run(command, check=True, timeout=60, capture_output=True, text=True)
     assert sorted(found.stdout.split()) == ["1", "2"]
     assert found.stderr == ""
+
+
+INTERRUPTED_SCRIPT = """
+import sys, threading
+import retgk
+graphs = retgk.make_graph_classification(200, random_state=0).graphs
+start = threading.Thread.start
+def interrupted(thread):
+    threading.Thread.start = start
+    start(thread)
+    raise KeyboardInterrupt
+threading.Thread.start = interrupted
+try:
+    retgk.return_probabilities(graphs, n_jobs=2)
+except KeyboardInterrupt:
+    retgk.return_probabilities(graphs, n_jobs=2)
+    sys.exit(7)
+"""
+
+
+def test_an_interrupt_while_a_thread_starts_does_not_hang_the_end():
+    command = [sys.executable, "-c", INTERRUPTED_SCRIPT]
+    done = subprocess.run(command, timeout=60, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (7, "")
 
 
 EXIT_SCRIPT = """

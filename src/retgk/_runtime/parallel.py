@@ -245,6 +245,12 @@ class _Pool:
                 return [self.executor.submit(work) for _ in range(n)]
             except RuntimeError:  # the interpreter shuts down and gives no more threads
                 return []
+            except BaseException:
+                # interrupted while a thread starts, it may be in no list: the interpreter would
+                # wait for it at its end, and nobody tell it to end
+                self.executor.shutdown(wait=False, cancel_futures=True)
+                self.executor = None
+                raise
 
 
 _POOL = _Pool()
