@@ -67,7 +67,7 @@ test-lowest: $(LOWEST)/.installed ## Run all tests with the lowest versions that
 # The core with sanitizers, in an environment of its own: what it reads and writes, what is undefined, and races of threads.
 # The sanitizer is loaded before Python, which is built without; Python's own leaks are no concern of ours.
 SANITIZED := .venv-sanitized
-SANITIZED_TESTS ?= tests/test_return_probabilities.py tests/test_kernel.py tests/test_embedding.py
+SANITIZED_TESTS ?= tests/test_return_probabilities.py tests/test_monte_carlo.py tests/test_weighted_gram.py tests/test_exact_points.py tests/test_exact_tiles.py tests/test_embedding.py tests/test_embedding_loops.py tests/test_label_phases.py tests/test_core_counts.py tests/test_core_paths.py tests/test_subgraph_matching.py
 SANITIZED_PYTHON = LD_PRELOAD="$$($(or $(CXX),c++) -print-file-name=$(1)) $$($(or $(CXX),c++) -print-file-name=libstdc++.so)" $(SANITIZED)/bin/python
 .PHONY: test-sanitized
 test-sanitized: $(READY) ## Run numerical tests with AddressSanitizer and UndefinedBehaviorSanitizer, then threads with ThreadSanitizer
