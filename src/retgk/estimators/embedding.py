@@ -26,7 +26,7 @@ from retgk.kernels.embedded import (
     vectors_with_errors,
     wave_names,
 )
-from retgk.kernels.embedded_fourier import Draw, FourierKernel
+from retgk.kernels.embedded_fourier import Draw
 from retgk.kernels.engine import NodeFeatures, Scaling, warn_of_uneven_attributes
 from retgk.kernels.intake import (
     GraphIntake,
@@ -35,6 +35,7 @@ from retgk.kernels.intake import (
     check_fit_keywords,
     fit_intake,
 )
+from retgk.kernels.node import NodeKernel
 from retgk.walks.probabilities import Method, SelfLoop, Walks
 
 
@@ -167,8 +168,8 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         impute_attributes: Imputation | None = None,
         feature_map: FeatureMap = "phases",
         n_components: int | tuple[int, int] = 512,
-        structure_kernel: FourierKernel | None = None,
-        attribute_kernel: FourierKernel | None = None,
+        structure_kernel: NodeKernel | None = None,
+        attribute_kernel: NodeKernel | None = None,
         scale_attributes: Scaling = "raw",
         depth: int = 0,
         level_weights: Sequence[float] | None = None,

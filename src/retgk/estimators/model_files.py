@@ -27,7 +27,7 @@ from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import FittedState
 from retgk.kernels.graph import ExponentialGraphKernel, PolynomialGraphKernel
 from retgk.kernels.intake import GraphIntake, Imputation, restored_intake
-from retgk.kernels.node import Bridge, Delta, Gaussian, Laplacian, Polynomial
+from retgk.kernels.node import Bridge, Delta, NodeKernel
 from retgk.kernels.others.base import PeerKernel
 from retgk.kernels.others.deep_graph import DeepGraphKernel
 from retgk.kernels.others.graph_invariant import GraphInvariantKernel
@@ -252,9 +252,7 @@ def _restore_shared(model: GraphPredictor, stored: FittedState, n_outputs: int |
 _KERNELS = {
     kernel.__name__: kernel
     for kernel in (
-        Laplacian,
-        Gaussian,
-        Polynomial,
+        *NodeKernel.kinds,
         Bridge,
         Delta,
         PolynomialGraphKernel,
@@ -290,8 +288,6 @@ def to_json(value: Any, what: str) -> Any:
     --------
     >>> to_json((1, "C"), "label")
     {'kind': 'tuple', 'items': [1, 'C']}
-    >>> to_json(Laplacian(gamma=2.0), "structure_kernel")
-    {'kind': 'Laplacian', 'gamma': 2.0}
     """
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or type(value) in (bool, int, str):

@@ -19,9 +19,7 @@ from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import chunks, graph_of, recode
 from retgk.kernels.embedded_fourier import (
     Draw,
-    FourierKernel,
     FourierMap,
-    check_fourier_kernel,
     checked_widths,
     draw_fourier_map,
     fit_attribute_kernel,
@@ -48,6 +46,7 @@ from retgk.kernels.engine import (
     check_attribute_sizes,
     check_scaling,
 )
+from retgk.kernels.node import NodeKernel, check_fourier_kernel
 from retgk.kernels.refinement import (
     Keys,
     LabelLevels,
@@ -310,8 +309,8 @@ class EmbeddedEngine:
 
     def __init__(
         self,
-        structure_kernel: FourierKernel | None = None,
-        attribute_kernel: FourierKernel | None = None,
+        structure_kernel: NodeKernel | None = None,
+        attribute_kernel: NodeKernel | None = None,
         *,
         scale_attributes: Scaling = "raw",
         depth: int = 0,

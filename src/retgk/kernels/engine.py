@@ -20,7 +20,7 @@ from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
 from retgk.graphs.edges import Adjacency
 from retgk.graphs.flat import check_numbers, chunks, gather_runs, graph_of, offsets
 from retgk.kernels.graph import GraphKernel
-from retgk.kernels.node import NodeKernel, Polynomial
+from retgk.kernels.node import Bridge, NodeKernel
 from retgk.walks.probabilities import Walks, sample_nodes
 
 # -------------------------------------------------------------------------------------------------
@@ -189,9 +189,9 @@ def largest_attribute(batch: GraphBatch) -> str:
     )
 
 
-def check_polynomial(kernel: object, points: Floats, batch: GraphBatch) -> None:
-    """Raise if a kernel is a polynomial that is too large for points of these nodes."""
-    if isinstance(kernel, Polynomial) and kernel.largest_value(points) > _MAX_ATTRIBUTE:
+def check_kernel_values(kernel: NodeKernel | Bridge, points: Floats, batch: GraphBatch) -> None:
+    """Raise if a kernel is too large at points of these nodes to compute with."""
+    if kernel.largest_value(points) > _MAX_ATTRIBUTE:
         raise InvalidInputError(
             f"{largest_attribute(batch)}, at which {kernel} is too large to compute with; scale "
             "the attributes, or choose a smaller gamma or degree"
@@ -285,10 +285,10 @@ class FittedState:
 
     def take_node_kernel(self, name: str) -> NodeKernel:
         """Take a kernel between nodes with a number for gamma."""
-        kernel = self.take_value(name, *get_args(NodeKernel))
-        if isinstance(kernel.gamma, str):
+        kernel: NodeKernel = self.take_value(name, *NodeKernel.kinds)
+        if not kernel.is_fitted:
             raise InvalidInputError(f"{name!r} has no number for gamma")
-        return kernel  # type: ignore[no-any-return]
+        return kernel
 
     def take_graph_kernel(self, name: str) -> GraphKernel:
         """Take a kernel between graphs with a number for gamma."""

@@ -24,7 +24,7 @@ from retgk.kernels.engine import (
     NodeFeatures,
     ScaleAttributes,
     check_attribute_sizes,
-    check_polynomial,
+    check_kernel_values,
     check_scaling,
     largest_attribute,
 )
@@ -35,13 +35,12 @@ from retgk.kernels.exact_points import (
     DistinctPoints,
     NodePoints,
     attribute_blocks,
-    check_node_kernel,
     label_codes,
     node_points,
 )
 from retgk.kernels.exact_reduction import Factor, Frame, RoundingError, TileKernel, factor_order
 from retgk.kernels.exact_tiling import add_rare_node_values, entry_values, loop_factors
-from retgk.kernels.node import Laplacian, NodeKernel
+from retgk.kernels.node import Laplacian, NodeKernel, check_node_kernel
 from retgk.kernels.refinement import LabelLevels, Levels, check_depth
 
 # -------------------------------------------------------------------------------------------------
@@ -343,7 +342,7 @@ class ExactEngine:
             kernel.fitted(block, batch.node_ptr, self.random_state)
             for kernel, block in zip(given, points.blocks, strict=True)
         ]
-        self._check_polynomials(points, features)
+        self._check_values(points, features)
         kept = points if keep is None else points.of_graphs(keep)
         try:
             self._graphs = FittedGraphs.of(kept, self.kernels, self.tol, self.n_jobs)
@@ -369,10 +368,10 @@ class ExactEngine:
         points = [attributes[:, columns] for columns in other._columns]
         return list(zip(points, kernels, strict=True))
 
-    def _check_polynomials(self, points: NodePoints, features: NodeFeatures) -> None:
-        """Raise if a polynomial kernel is too large for its nodes to be a number."""
+    def _check_values(self, points: NodePoints, features: NodeFeatures) -> None:
+        """Raise if a kernel is too large for its nodes to be a number."""
         for kernel, block in zip(self.kernels, points.blocks, strict=True):
-            check_polynomial(kernel, block, features.batch)
+            check_kernel_values(kernel, block, features.batch)
 
     @property
     def walk_seed(self) -> int:
@@ -410,7 +409,7 @@ class ExactEngine:
         features.check_steps(self._graphs.n_steps)
         check_attribute_sizes(features.batch)
         points = self._points(features)
-        self._check_polynomials(points, features)
+        self._check_values(points, features)
         graphs = NewGraphs.of(points, self._graphs, features.n_jobs)
         return ExactComparison(graphs, self.tol)
 

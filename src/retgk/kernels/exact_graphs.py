@@ -26,7 +26,7 @@ from retgk._runtime.parallel import run_tasks
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.graphs.flat import offsets
 from retgk.kernels.exact_points import DistinctPoints, NodePoints, distinct_points
-from retgk.kernels.exact_reduction import Frame, TileKernel, coordinate_scale, reduce_points
+from retgk.kernels.exact_reduction import Frame, TileKernel, reduce_points
 from retgk.kernels.exact_tiling import (
     ColumnSide,
     RareRows,
@@ -38,7 +38,7 @@ from retgk.kernels.exact_tiling import (
     scale_for_tiles,
     tiled_gram,
 )
-from retgk.kernels.node import NodeKernel, Polynomial
+from retgk.kernels.node import NodeKernel
 
 # -------------------------------------------------------------------------------------------------
 # Nodes of new graphs where fitted points are: rows of tiles, or of loops for rare labels.
@@ -370,9 +370,9 @@ def all_features(nodes: NodePoints, frame: Frame) -> tuple[Floats, TileKernel]:
     blocks, ptr = [], [0]
     for factor in frame.factors:
         block = nodes.blocks[factor.block]
-        if not isinstance(factor.kernel, Polynomial):
+        if factor.kernel.is_stationary:
             block = block - block[nodes.node_ptr[:-1]][graph]
-        blocks.append(block * coordinate_scale(factor.kernel))
+        blocks.append(block * factor.scale)
         ptr.append(ptr[-1] + block.shape[1])
     return np.hstack(blocks), TileKernel(frame.kernels, np.array(ptr, np.int64), np.float64)
 

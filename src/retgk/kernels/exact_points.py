@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import chunks, gather_runs, offsets, recode, union_of_names
 from retgk.kernels.engine import NodeFeatures
-from retgk.kernels.node import ATTRIBUTE_KERNEL, NodeKernel, check_kernel_class
+from retgk.kernels.node import ATTRIBUTE_KERNEL, NodeKernel, check_node_kernel
 from retgk.kernels.refinement import Levels
 
 AttributeKernel = NodeKernel | Mapping[str, tuple[Any, NodeKernel]] | None
@@ -139,12 +139,6 @@ def label_codes(batch: GraphBatch, names: Sequence[Hashable]) -> Codes | None:
     known = set(names)
     unseen = [name for name in union_of_names([batch.label_names]) if name not in known]
     return recode(batch.labels, batch.label_names, [*names, *unseen])
-
-
-def check_node_kernel(kernel: Any, name: str) -> None:
-    """Raise unless the parameter `name` is a kernel of numbers."""
-    rule = "a Laplacian, Gaussian or Polynomial kernel, such as Laplacian()"
-    check_kernel_class(kernel, name, get_args(NodeKernel), rule)
 
 
 def attribute_blocks(

@@ -30,11 +30,10 @@ from retgk.graphs.flat import offsets
 from retgk.kernels.exact_points import (
     DistinctPoints,
     NodePoints,
-    check_node_kernel,
     distinct_points,
     merge_near_points,
 )
-from retgk.kernels.node import Gaussian, Laplacian, NodeKernel, Polynomial
+from retgk.kernels.node import NodeKernel, check_node_kernel
 
 # -------------------------------------------------------------------------------------------------
 # The coordinates that points are reduced to: found once from the fitted graphs, then kept.
@@ -87,7 +86,7 @@ class Factor:
     @property
     def scale(self) -> float:
         """Factor of the coordinates that makes gamma one."""
-        return coordinate_scale(self.kernel)
+        return self.kernel.coordinate_scale
 
     @property
     def rank(self) -> int:
@@ -151,22 +150,13 @@ class Frame:
         return TileKernel(self.kernels, self.block_ptr, self.dtype)
 
 
-def coordinate_scale(kernel: NodeKernel) -> float:
-    """Factor of the coordinates that makes gamma one."""
-    if isinstance(kernel, Laplacian):
-        return kernel.scale
-    if isinstance(kernel, Gaussian | Polynomial):
-        return float(np.sqrt(kernel.scale))
-    raise TypeError(f"the exact engine does not know how {kernel!r} scales")
-
-
 def factor_order(kernels: Sequence[NodeKernel], widths: Sequence[int]) -> list[int]:
-    """Blocks in the order of the tiles: polynomials last, roots before them (it is faster)."""
+    """Blocks in the order of the tiles: products last, roots before them (it is faster)."""
 
     def place(b: int) -> int:
-        if isinstance(kernels[b], Polynomial):
+        if not kernels[b].is_stationary:
             return 2
-        return 1 if isinstance(kernels[b], Laplacian) and widths[b] > 1 else 0
+        return 1 if kernels[b].argument == "distance" and widths[b] > 1 else 0
 
     return sorted(range(len(kernels)), key=place)
 
@@ -267,19 +257,15 @@ class RoundingError(InvalidInputError):
     """Features that are too far apart for float64 to keep the promised error."""
 
 
-def tile_error(widths: Sequence[int], squared: Sequence[bool]) -> float:
+def tile_error(kernels: Sequence[NodeKernel], widths: Sequence[int]) -> float:
     """
     Bound on the error of a weighted mean of kernel values that float32 tiles cause.
 
-    With u = 2^-24, a squared distance of width d is wrong by (d + 2) u relatively, its root by
-    half of that and u; ``t exp(-t) <= 1/e`` turns this into an absolute error. The power of two
-    adds 3e-7, rounded weights and sums of eight products add 10 u. `squared` says which factors
-    are Gaussian.
+    ``t exp(-t) <= 1/e`` turns relative errors of the exponents into absolute ones. The power of two
+    adds 3e-7, rounded weights and sums of eight products add 10 u, with u = 2^-24. Infinite where
+    a kernel knows no bound: it is computed in float64.
     """
-    relative = [
-        (d + 2) * (1.0 if is_squared else 0.5) + 1
-        for d, is_squared in zip(widths, squared, strict=True)
-    ]
+    relative = [own.error_of_argument(d) for own, d in zip(kernels, widths, strict=True)]
     n_sums = len(relative)  # adding factors up rounds once more for each
     return _UNIT_32 * ((max(relative) + n_sums) / math.e + 10) + MAX_RELATIVE_ERROR_32
 
@@ -325,7 +311,7 @@ class _Candidate(NamedTuple):
 
     @property
     def scale(self) -> float:
-        return coordinate_scale(self.kernel)
+        return self.kernel.coordinate_scale
 
     def factor(self, rank: int) -> Factor:
         """Keep the first directions; all of them as they are, if none is dropped."""
@@ -338,7 +324,7 @@ class _Candidate(NamedTuple):
 def _reduce(
     nodes: NodePoints, kernels: Sequence[NodeKernel], tol: float, n_jobs: int | None
 ) -> tuple[DistinctPoints, Frame]:
-    exact = tol <= FLOAT64_ERROR or any(isinstance(kernel, Polynomial) for kernel in kernels)
+    exact = tol <= FLOAT64_ERROR or not all(kernel.is_stationary for kernel in kernels)
     order = factor_order(kernels, [block.shape[1] for block in nodes.blocks])
     candidates = [
         _Candidate(
@@ -361,7 +347,7 @@ def _reduce(
 def _shift(nodes: NodePoints, b: int, kernel: NodeKernel) -> Rotation:
     """Shift to the mean without a rotation, where the kernel allows a shift."""
     width = nodes.blocks[b].shape[1]
-    mean = np.zeros(width) if isinstance(kernel, Polynomial) else nodes.blocks[b].mean(axis=0)
+    mean = nodes.blocks[b].mean(axis=0) if kernel.is_stationary else np.zeros(width)
     tails = np.append(np.full(width, np.inf), 0.0)
     return Rotation(mean, np.eye(width), tails, _size(nodes, b, mean))
 
@@ -386,17 +372,14 @@ def _total_size(candidates: Sequence[_Candidate]) -> float:
 def _rounding_bound(candidates: Sequence[_Candidate]) -> float:
     """Bound on all float32 errors: rounded coordinates of both points, and the tiles."""
     widths = [len(candidate.rotation.mean) for candidate in candidates]
-    squared = [_is_squared(candidate.kernel) for candidate in candidates]
-    return float(2 * _UNIT_32 * _total_size(candidates) + tile_error(widths, squared))
+    kernels = [candidate.kernel for candidate in candidates]
+    moves = _lipschitz(candidates) * _total_size(candidates)
+    return float(2 * _UNIT_32 * moves + tile_error(kernels, widths))
 
 
-def _is_squared(kernel: NodeKernel) -> bool:
-    """Whether a kernel is one of squared distances; those of polynomials are never rounded."""
-    if isinstance(kernel, Laplacian):
-        return False
-    if isinstance(kernel, Gaussian):
-        return True
-    raise TypeError(f"no bound on float32 errors is known for {kernel!r}")
+def _lipschitz(candidates: Sequence[_Candidate]) -> float:
+    """Bound on the change of the node kernel when a point moves by one in some factor."""
+    return max(candidate.kernel.lipschitz for candidate in candidates)
 
 
 def _rounding_64(candidates: Sequence[_Candidate]) -> float:
@@ -411,12 +394,13 @@ def _rounding_64(candidates: Sequence[_Candidate]) -> float:
     width = max(len(candidate.rotation.mean) for candidate in candidates)
     rotated = any(np.isfinite(candidate.rotation.tails).all() for candidate in candidates)
     n_roundings = 12 + (3 * width if rotated else 0)
-    return max(FLOAT64_ERROR, n_roundings * _UNIT_64 * _total_size(candidates))
+    moves = _lipschitz(candidates) * _total_size(candidates)
+    return max(FLOAT64_ERROR, n_roundings * _UNIT_64 * moves)
 
 
 def _check_rounding(candidates: Sequence[_Candidate], tol: float) -> None:
     """Raise if float64 cannot keep a promise."""
-    if any(isinstance(candidate.kernel, Polynomial) for candidate in candidates):
+    if not all(candidate.kernel.is_stationary for candidate in candidates):
         return  # relative to the largest value, whatever the size
     rounding = _rounding_64(candidates)
     allowed = max(tol, FLOAT64_ERROR) if tol > 0 else _MAX_ROUNDING
@@ -439,7 +423,7 @@ def _assemble(
     """Drop directions, then merge with what is left of the error that is allowed."""
     rounding = _rounding_bound(candidates) if dtype == np.float32 else _rounding_64(candidates)
     # one half for each of the two graphs of an inner product
-    budget = left = max((tol - rounding) / 2, _EQUAL)
+    budget = left = max((tol - rounding) / 2, _EQUAL) / _lipschitz(candidates)
     tail_budget = left * (_TIGHT_SHARE if tol < _LOOSE else _LOOSE_SHARE)
     ranks = _ranks(candidates, tail_budget)
     left -= sum(c.scale * c.rotation.tails[r] for c, r in zip(candidates, ranks, strict=True))
@@ -488,4 +472,4 @@ def _check(nodes: NodePoints, kernels: Sequence[NodeKernel], tol: float) -> None
         )
     for kernel in kernels:
         check_node_kernel(kernel, "a node kernel")
-        _ = kernel.scale  # an unfitted bandwidth is an error here, before any work
+        _ = kernel.coordinate_scale  # an unfitted bandwidth is an error here, before any work

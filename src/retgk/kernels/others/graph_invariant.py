@@ -16,8 +16,7 @@ from retgk.graphs.batch import FlatGraphs, GraphBatch, trusted_batch, warn_of_un
 from retgk.graphs.edges import Adjacency, EdgeLabels
 from retgk.graphs.flat import chunks, offsets
 from retgk.kernels.engine import FittedState
-from retgk.kernels.exact_points import check_node_kernel
-from retgk.kernels.node import Gaussian, NodeKernel
+from retgk.kernels.node import Gaussian, NodeKernel, check_node_kernel
 from retgk.kernels.others.base import (
     PeerEngine,
     PeerKernel,

@@ -13,7 +13,7 @@ from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, check_alike, warn_of_unknown_labels
 from retgk.graphs.flat import chunks
-from retgk.kernels.engine import FittedState, check_polynomial
+from retgk.kernels.engine import FittedState, check_kernel_values
 from retgk.kernels.node import Bridge, NodeKernel
 from retgk.kernels.others.base import (
     check_attributes,
@@ -123,7 +123,8 @@ class PairEngine(ABC):
         self.fitted_kernel = self.node_kernel and self.node_kernel.fitted(
             batch.attributes, batch.node_ptr, self.random_state
         )
-        check_polynomial(self.fitted_kernel, batch.attributes, batch)
+        if self.fitted_kernel is not None:
+            check_kernel_values(self.fitted_kernel, batch.attributes, batch)
         self.graphs = self.taken(batch, codes, True, n_jobs)
         self.norms = self._own_products(self.graphs, n_jobs)
         return self
@@ -186,7 +187,7 @@ class PairEngine(ABC):
         if self.fitted_kernel is not None:
             check_alike(batch, batch.has_labels, self.graphs.attributes.shape[1])
             check_attributes(batch)
-            check_polynomial(self.fitted_kernel, batch.attributes, batch)
+            check_kernel_values(self.fitted_kernel, batch.attributes, batch)
         codes = self.first.colours(batch)
         if self.start == "labels":
             warn_of_unknown_labels(batch.label_names, self.first.names)
@@ -218,7 +219,11 @@ class PairEngine(ABC):
         self.first = restored_colours(state)
         self.start, names = self.first.start, self.first.names
         self.normalize = state.take_value("normalize", bool)
-        self.fitted_kernel = _taken_kernel(state)
+        given = state.values.get("node_kernel")
+        if given is None or isinstance(given, Bridge):
+            self.fitted_kernel = state.take_value("node_kernel", Bridge, type(None))
+        else:
+            self.fitted_kernel = state.take_node_kernel("node_kernel")
         self.norms = state.take_array("norms", np.float64, (None,))
         attributes = state.take_array("attributes", np.float64, (None, None))
         node_ptr = taken_offsets(state, "node_ptr", len(self.norms), len(attributes), 1)
@@ -236,10 +241,3 @@ def taken_offsets(
     if ptr[0] != 0 or ptr[-1] != total or (np.diff(ptr) < least_step).any():
         raise InvalidInputError(f"{name!r} does not rise from 0 to {total}")
     return ptr
-
-
-def _taken_kernel(state: FittedState) -> NodeKernel | Bridge | None:
-    kernel = state.values.get("node_kernel")
-    if kernel is None or isinstance(kernel, Bridge):
-        return state.take_value("node_kernel", Bridge, type(None))  # type: ignore[no-any-return]
-    return state.take_node_kernel("node_kernel")

@@ -14,8 +14,7 @@ from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
 from retgk.graphs.flat import chunks, offsets
 from retgk.kernels.engine import FittedState
-from retgk.kernels.exact_points import check_node_kernel
-from retgk.kernels.node import NodeKernel
+from retgk.kernels.node import NodeKernel, check_node_kernel
 from retgk.kernels.others.base import PeerEngine, PeerKernel, colour_values, restored_colours
 from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
 from retgk.kernels.others.pairs import ColouredNodes, PairEngine, taken_offsets

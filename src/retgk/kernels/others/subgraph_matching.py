@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple, Self, get_args
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, read_only, warn_of_unknown_labels
 from retgk.graphs.flat import chunks, first_of_run, offsets
 from retgk.kernels.engine import FittedState
-from retgk.kernels.node import Bridge, NodeKernel, check_kernel_class
+from retgk.kernels.node import Bridge, NodeKernel, check_kernel_class, check_node_kernel
 from retgk.kernels.others.base import (
     PeerEngine,
     PeerKernel,
@@ -681,7 +681,7 @@ class SubgraphMatchingKernel(PeerKernel):
         *,
         connected: bool = True,
         start: Start = "labels",
-        attribute_kernel: Bridge | NodeKernel | None = None,
+        attribute_kernel: NodeKernel | Bridge | None = None,
         edge_kernel: Literal["labels"] | Bridge | None = "labels",
         size_weights: Sequence[float] | None = None,
         normalize: bool = True,
@@ -706,8 +706,7 @@ class SubgraphMatchingKernel(PeerKernel):
         if kernel is None and not types.matchings.width:
             return CountEngine(SubgraphCounter(self.start, types), "products", self.normalize)
         if kernel is not None:
-            rule = "a Bridge, Laplacian, Gaussian or Polynomial kernel, such as Bridge()"
-            check_kernel_class(kernel, "attribute_kernel", (Bridge, *get_args(NodeKernel)), rule)
+            check_node_kernel(kernel, "attribute_kernel", also=(Bridge,))
         return MatchingEngine(kernel, self.start, self.normalize, self.random_state, types=types)
 
     def stored_engine(self, state: FittedState) -> PeerEngine:
