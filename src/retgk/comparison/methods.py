@@ -1,4 +1,4 @@
-"""Methods that can be compared, by name. A new one is a line of `METHODS`."""
+"""Methods that can be compared, by name: models, and what kernels of others say of themselves."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.graph import PolynomialGraphKernel
+from retgk.kernels.others import all_kernels
+from retgk.kernels.others.base import PeerKernel
 from retgk.learning.folds import Fold, FoldMaker, real_folds
 from retgk.learning.ridge import LandmarkRidge, landmarks_of
 from retgk.learning.scoring import (
@@ -37,11 +39,15 @@ from retgk.learning.scoring import (
     mean_hits,
     mean_r2,
 )
-from retgk.learning.selection import Score, checked_penalties, classification_task, fold_mean
+from retgk.learning.selection import (
+    Score,
+    Selection,
+    checked_penalties,
+    classification_task,
+    fold_mean,
+)
 from retgk.learning.svm import GraphProducts, Machine, Solver, one_vs_rest_from_pairs
 from retgk.learning.targets import TrainingSet, real_targets, training_set
-
-_PEERS = "retgk.kernels.others"
 
 
 class Method(Protocol):
@@ -74,15 +80,15 @@ class ModelMethod:
 class KernelMethod:
     """A kernel with the candidates of its parameters; the machine on it is that of all kernels."""
 
+    kernel: type[PeerKernel]
     about: str
-    kernel: str
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def estimator(self, regression: bool) -> Any:
         """Give a machine on the kernel."""
         machine = KernelRegressor if regression else KernelClassifier
-        return machine(_imported(self.kernel)(**self.parameters), dict(self.grid))
+        return machine(self.kernel(**self.parameters), dict(self.grid))
 
 
 def _imported(name: str) -> Any:
@@ -95,45 +101,15 @@ _RETGK = (
     "retgk.estimators.classifier:RetGKClassifier",
     "retgk.estimators.regressor:RetGKRegressor",
 )
-_WL = f"{_PEERS}.weisfeiler_lehman:WeisfeilerLehmanKernel"
-_ROUNDS = {"n_iter": (1, 2, 3, 4, 5)}
-
 METHODS: dict[str, Method] = {
     "retgk": ModelMethod("RetGK as it comes, exact or embedded by size", *_RETGK),
     "retgk-exact": ModelMethod("RetGK, exact (RetGK_I)", *_RETGK, {"approximate": False}),
     "retgk-embedding": ModelMethod("RetGK, embedded (RetGK_II)", *_RETGK, {"approximate": True}),
-    "wl": KernelMethod("Weisfeiler-Lehman subtrees", _WL, _ROUNDS),
-    "wl-oa": KernelMethod(
-        "Weisfeiler-Lehman optimal assignment", _WL, _ROUNDS, {"base": "optimal-assignment"}
-    ),
-    "sp": KernelMethod(
-        "shortest paths, by labels or degrees",
-        f"{_PEERS}.shortest_path:ShortestPathKernel",
-        {"start": ("labels", "degrees")},
-    ),
-    "graphlet": KernelMethod(
-        "graphlets of 3 and 4 nodes", f"{_PEERS}.graphlets:GraphletKernel", {"k": (3, 4)}
-    ),
-    "csm": KernelMethod(
-        "subgraph matchings of up to 5 nodes",
-        f"{_PEERS}.subgraph_matching:SubgraphMatchingKernel",
-        {"k": (3, 4, 5)},
-    ),
-    "dgk": KernelMethod(
-        "deep graph kernel of Weisfeiler-Lehman subtrees",
-        f"{_PEERS}.deep_graph:DeepGraphKernel",
-        {"n_iter": (1, 2, 3)},
-    ),
-    "hgk": KernelMethod(
-        "hash graph kernel, for attributes",
-        f"{_PEERS}.hash_graph:HashGraphKernel",
-        {"base": ("wl", "sp")},
-    ),
-    "gik": KernelMethod(
-        "graph invariant kernel, for attributes",
-        f"{_PEERS}.graph_invariant:GraphInvariantKernel",
-        {"radius": (1, 2)},
-    ),
+    **{
+        own.name: KernelMethod(kind, own.about, own.grid, own.parameters)
+        for kind in all_kernels()
+        for own in kind.methods
+    },
     "size": ModelMethod(
         "a random forest of the numbers of nodes and edges",
         "retgk.comparison.methods:size_classifier",
@@ -235,7 +211,6 @@ def _estimator(name: str, method: Any, regression: bool) -> Any:
 # -------------------------------------------------------------------------------------------------
 
 _AS_IT_IS = PolynomialGraphKernel()  # the values themselves
-_TIE = 1e-12  # means of the same scores in another order differ by rounding
 
 
 class _KernelMachine(BaseEstimator):  # type: ignore[misc]
@@ -270,29 +245,21 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
         seed: int,
     ) -> list[Floats]:
         """Choose kernel and C by the mean score over folds, and train; of equal ones the first."""
-        chosen, best = None, -np.inf
         penalties = checked_penalties(self.C)
+        selection = Selection(solver, [({}, _AS_IT_IS)], penalties, folds, score, self.n_jobs)
         for params in ParameterGrid(dict(self.grid or {})):
             kernel = self._new_kernel(params, seed)
             values = kernel.fit_transform(data.batch)
-            products = GraphProducts(
-                np.ascontiguousarray(values[:, columns]), values.diagonal().copy(), columns
-            )
-            by_fold = solver.out_of_fold(products, [_AS_IT_IS], folds, penalties, self.n_jobs)[0]
-            for place, penalty in enumerate(penalties):
-                decisions = [own[place] for own in by_fold]
-                # a score that is not defined in any fold is the worst
-                mean = float(np.nan_to_num(fold_mean(score(decisions)), nan=-np.inf))
-                if chosen is None or mean > best + _TIE:
-                    best = mean
-                    chosen = kernel, products, {"C": penalty, **params}, decisions
-        assert chosen is not None
-        self.kernel_, products, self.best_params_, decisions = chosen
-        self.best_score_, penalty = best, self.best_params_["C"]
-        machine = solver.train(products, _AS_IT_IS, penalty)
+            own = np.ascontiguousarray(values[:, columns])
+            products = GraphProducts(own, values.diagonal().copy(), columns)
+            selection.consider(params, kernel, products)
+        choice = selection.best()
+        self.kernel_, self.best_params_ = choice.kernel, choice.params
+        self.best_score_ = fold_mean(choice.scores)
+        machine = solver.train(choice.products, choice.graph_kernel, choice.params["C"])
         self.support_ = columns[machine.support]
         self.dual_coef_, self.intercept_ = machine.dual_coef, machine.intercept
-        return decisions
+        return choice.decisions
 
     def _new_kernel(self, params: Mapping[str, Any], seed: int) -> Any:
         """Kernel of one candidate; what is random in it depends on the seed alone."""

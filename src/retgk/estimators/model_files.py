@@ -28,14 +28,8 @@ from retgk.kernels.engine import FittedState
 from retgk.kernels.graph import ExponentialGraphKernel, PolynomialGraphKernel
 from retgk.kernels.intake import GraphIntake, Imputation, restored_intake
 from retgk.kernels.node import Bridge, Delta, NodeKernel
+from retgk.kernels.others import all_kernels
 from retgk.kernels.others.base import PeerKernel
-from retgk.kernels.others.deep_graph import DeepGraphKernel
-from retgk.kernels.others.graph_invariant import GraphInvariantKernel
-from retgk.kernels.others.graphlets import GraphletKernel
-from retgk.kernels.others.hash_graph import HashGraphKernel
-from retgk.kernels.others.shortest_path import ShortestPathKernel
-from retgk.kernels.others.subgraph_matching import SubgraphMatchingKernel
-from retgk.kernels.others.weisfeiler_lehman import WeisfeilerLehmanKernel
 from retgk.walks.probabilities import Method, Walks
 
 # -------------------------------------------------------------------------------------------------
@@ -615,18 +609,7 @@ _SAVABLE = {
         _SavableModel(RetGKRegressor, regressor_state, restore_regressor),
         _SavableModel(RetGKKernel, kernel_state, restore_kernel),
         _SavableModel(RetGKEmbedding, embedding_state, restore_embedding),
-        *(
-            _SavableModel(kernel, peer_state, restore_peer)
-            for kernel in (
-                WeisfeilerLehmanKernel,
-                ShortestPathKernel,
-                GraphletKernel,
-                SubgraphMatchingKernel,
-                HashGraphKernel,
-                GraphInvariantKernel,
-                DeepGraphKernel,
-            )
-        ),
+        *(_SavableModel(kernel, peer_state, restore_peer) for kernel in all_kernels()),
     )
 }
 

@@ -363,20 +363,20 @@ class EmbeddedEngine:
                 "leave it out, or give the graphs attributes"
             )
 
-    def fit(self, features: NodeFeatures, keep: Ints | None = None) -> Self:
+    def fit(self, graphs: NodeFeatures, keep: Ints | None = None) -> Self:
         """Find bandwidths, draw frequencies, collect labels, and embed all graphs or some."""
-        batch = features.batch
+        batch = graphs.batch
         self.check(batch)
-        check_attribute_sizes(features.batch)
+        check_attribute_sizes(batch)
         self.scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, {})
         rng = np.random.default_rng(self.seed)
         rng.integers(2**63)  # the seed of walks
-        used = self.scaling(features).batch
+        used = self.scaling(graphs).batch
         self.attribute_kernel_ = fit_attribute_kernel(self.attribute_kernel, used, rng)
-        self.structure_kernel_ = fit_structure_kernel(self.structure_kernel, features, rng)
+        self.structure_kernel_ = fit_structure_kernel(self.structure_kernel, graphs, rng)
         self.n_attributes = batch.n_attributes
         self.label_names = names_in_use(batch)
-        factors = [(self.structure_kernel_, features.walks.n_steps)]
+        factors = [(self.structure_kernel_, graphs.walks.n_steps)]
         if self.attribute_kernel_:
             factors.append((self.attribute_kernel_, used.n_attributes))
         parts = [[factor] for factor in factors] if self.feature_map == "tensor" else [factors]
@@ -386,7 +386,7 @@ class EmbeddedEngine:
         )
         levels = (self.depth, self.level_weights)
         self.phases = LabelPhases.fitted(batch, int(self.seed) >> 1, *levels)
-        self.vectors = self.embed(features if keep is None else features.of_graphs(keep))
+        self.vectors = self.embed(graphs if keep is None else graphs.of_graphs(keep))
         return self
 
     def add_labels(self, batch: GraphBatch) -> None:
@@ -483,10 +483,10 @@ class EmbeddedEngine:
         """``<m_G, m_0>`` of the kept graphs with their mean."""
         return np.asarray(self.vectors @ np.asarray(self.vectors.mean(axis=0)).ravel())
 
-    def compare(self, features: NodeFeatures) -> EmbeddedComparison:
+    def compare(self, graphs: NodeFeatures) -> EmbeddedComparison:
         """Put new graphs beside the kept ones."""
         phase_values = self._phase_values if self.feature_map == "phases" else None
-        own = (self.embed(features), self.vectors, features)
+        own = (self.embed(graphs), self.vectors, graphs)
         return EmbeddedComparison(*own, self._node_vectors, phase_values)
 
     def _phase_values(self, features: NodeFeatures, directions: NDArray[Any]) -> Floats:

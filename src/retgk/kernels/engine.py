@@ -1,15 +1,14 @@
-r"""
-The engine: inner products of the mean embeddings of graphs.
+"""
+The protocol of kernels between graphs, and what RetGK's own are fitted on.
 
-Every capability above it stands on this protocol and on nothing below it: estimators, matrices on
-disk, model files. There are two implementations, `ExactEngine` (RetGK_I) and `EmbeddedEngine`
-(RetGK_II); :math:`\langle m_G, m_H \rangle` is all that anything after them needs.
+Every capability above it stands on this protocol and on nothing below it: estimators, selection,
+matrices on disk, model files, comparisons. ``<m_G, m_H>`` is all that anything after it needs.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, Self, get_args
+from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -323,6 +322,10 @@ class Comparison(Protocol):
     def squared_norms(self) -> Floats:
         """``<m_G, m_G>`` of the new graphs, shape (n_new,)."""
 
+
+class NodeComparison(Comparison, Protocol):
+    """New graphs whose nodes have values of their own."""
+
     def node_values(self, weights: Floats, own_weights: Floats) -> Floats:
         """
         ``<phi(v), u_G>`` of every node v of every new graph G, shape (n_nodes,).
@@ -332,12 +335,49 @@ class Comparison(Protocol):
         """
 
 
-class Engine(Protocol):
-    """
-    Mean embeddings of fitted graphs.
+class PlainGraphs(NamedTuple):
+    """Graphs for a kernel that needs no walks: what `NodeFeatures` has without them."""
 
-    Parameters of node kernels are set when an engine is made; bandwidths are found by `fit`. A
-    single node is a graph of one node to an engine, so that rows for nodes are rows for graphs.
+    batch: GraphBatch
+    n_jobs: int | None = None
+
+
+class Kernel(Protocol):
+    """
+    Inner products of the embeddings m_G of graphs, exact or approximate, of RetGK or of others.
+
+    Parameters are set when a kernel is made; `fit` finds the rest. Graphs are `NodeFeatures`, or
+    `PlainGraphs` for the kernels of other authors.
+    """
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs that are kept."""
+
+    def fit(self, graphs: Any) -> Self:
+        """Find bandwidths or vocabularies, and keep the embeddings of all graphs."""
+
+    def inner_products(self) -> Floats:
+        """``<m_G, m_H>`` among the kept graphs."""
+
+    def squared_norms(self) -> Floats:
+        """``<m_G, m_G>`` of the kept graphs."""
+
+    def compare(self, graphs: Any) -> Comparison:
+        """Put new graphs beside the kept ones."""
+
+    def keep(self, graphs: Ints) -> Self:
+        """Kernel with some of the kept graphs, in the order given."""
+
+    def state(self) -> FittedState:
+        """Everything that `compare` needs, as plain values and arrays."""
+
+
+class Engine(Kernel, Protocol):
+    """
+    A kernel of RetGK, `ExactEngine` or `EmbeddedEngine`: mean embeddings over nodes.
+
+    A single node is a graph of one node, so that rows for nodes are rows for graphs.
     """
 
     @property
@@ -351,36 +391,17 @@ class Engine(Protocol):
     def check(self, batch: GraphBatch) -> None:
         """Raise unless these graphs can be fitted with the parameters; no work is done."""
 
-    def fit(self, features: NodeFeatures, keep: Ints | None = None) -> Self:
-        """
-        Find bandwidths on all graphs, and keep the mean embeddings of all or of some.
-
-        Parameters
-        ----------
-        features : NodeFeatures
-            Graphs with their return probabilities.
-        keep : ndarray of int64, optional
-            Graphs that are kept, in this order; by default all.
-        """
-
-    @property
-    def n_graphs(self) -> int:
-        """Number of graphs that are kept."""
+    def fit(self, graphs: NodeFeatures, keep: Ints | None = None) -> Self:
+        """Find bandwidths on all graphs, and keep all of them or some, in this order."""
 
     def inner_products(self, rows: slice | None = None, columns: slice | None = None) -> Floats:
         """``<m_G, m_H>`` among the kept graphs, or a block of that matrix."""
 
-    def squared_norms(self) -> Floats:
-        """``<m_G, m_G>`` of the kept graphs."""
-
     def mean_products(self) -> Floats:
         """``<m_G, m_0>`` of the kept graphs with their mean ``m_0``, shape (n_graphs,)."""
 
-    def compare(self, features: NodeFeatures) -> Comparison:
+    def compare(self, graphs: NodeFeatures) -> NodeComparison:
         """Put new graphs beside the kept ones."""
-
-    def keep(self, graphs: Ints) -> Self:
-        """Engine with some of the kept graphs, in the order given."""
 
     def work(self) -> float:
         """What `inner_products` costs, in kernel values or multiplications."""
@@ -388,15 +409,8 @@ class Engine(Protocol):
     def digest(self) -> str:
         """Hash of everything that `inner_products` depends on."""
 
-    def state(self) -> FittedState:
-        """Everything that `compare` needs, as plain values and arrays."""
-
     def restore(self, state: FittedState, n_steps: int) -> Self:
-        """
-        Take the state of a fitted engine with the same parameters, after checking all of it.
-
-        `n_steps` is the number of return probabilities that it was fitted with.
-        """
+        """Take the checked state of a fitted engine with the same parameters."""
 
 
 # -------------------------------------------------------------------------------------------------

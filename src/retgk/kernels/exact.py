@@ -1,7 +1,7 @@
 """RetGK_I as an engine: inner products over all pairs of nodes, within a promised error."""
 
 import hashlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -323,11 +323,11 @@ class ExactEngine:
         given = self.attribute_kernel
         return list(given) if isinstance(given, Mapping) else []
 
-    def fit(self, features: NodeFeatures, keep: Ints | None = None) -> Self:
+    def fit(self, graphs: NodeFeatures, keep: Ints | None = None) -> Self:
         """Find bandwidths on all graphs, and keep the reduced points of all or of some."""
-        batch = features.batch
+        batch = graphs.batch
         self.check(batch)
-        check_attribute_sizes(features.batch)
+        check_attribute_sizes(batch)
         kernels = self._fit_blocks(batch)
         self.label_names = batch.label_names
         self._has_labels = batch.has_labels
@@ -335,14 +335,14 @@ class ExactEngine:
         self._levels = LabelLevels(int(self.depth), self.level_weights)
         codes = label_codes(batch, self.label_names)
         n_labels = max(1, len(self.label_names))
-        levels = self._levels.fit(batch, _or_zeros(codes, batch), n_labels, features.n_jobs)
-        points = node_points(self._scaling(features), self._columns, codes, levels)
+        levels = self._levels.fit(batch, _or_zeros(codes, batch), n_labels, graphs.n_jobs)
+        points = node_points(self._scaling(graphs), self._columns, codes, levels)
         given = [self.structure_kernel or Laplacian("median"), *kernels]
         self.kernels = [
             kernel.fitted(block, batch.node_ptr, self.random_state)
             for kernel, block in zip(given, points.blocks, strict=True)
         ]
-        self._check_values(points, features)
+        self._check_values(points, graphs)
         kept = points if keep is None else points.of_graphs(keep)
         try:
             self._graphs = FittedGraphs.of(kept, self.kernels, self.tol, self.n_jobs)
@@ -403,41 +403,40 @@ class ExactEngine:
             self._means = self._graphs.gram(n_jobs=self.n_jobs).mean(axis=1)
         return self._means
 
-    def compare(self, features: NodeFeatures) -> ExactComparison:
+    def compare(self, graphs: NodeFeatures) -> ExactComparison:
         """Put new graphs beside the kept ones."""
-        check_alike(features.batch, self._has_labels, self.n_attributes)
-        features.check_steps(self._graphs.n_steps)
-        check_attribute_sizes(features.batch)
-        points = self._points(features)
-        self._check_values(points, features)
-        graphs = NewGraphs.of(points, self._graphs, features.n_jobs)
-        return ExactComparison(graphs, self.tol)
+        check_alike(graphs.batch, self._has_labels, self.n_attributes)
+        graphs.check_steps(self._graphs.n_steps)
+        check_attribute_sizes(graphs.batch)
+        points = self._points(graphs)
+        self._check_values(points, graphs)
+        return ExactComparison(NewGraphs.of(points, self._graphs, graphs.n_jobs), self.tol)
 
-    def level_products(self) -> list[Floats]:
+    def level_products(self) -> Iterator[Floats]:
         """Inner products of the kept graphs at each level of refined labels, the label first."""
         first, weights = self._first_codes(), self._levels.weights
-        found = []
         for level in range(len(weights)):
             shares = np.zeros(len(weights))
             shares[level] = 1 / np.sqrt(weights[level])
-            found.append(self._graphs.of_levels(first, shares).gram(n_jobs=self.n_jobs))
+            yield self._graphs.of_levels(first, shares).gram(n_jobs=self.n_jobs)
+
+    def products_by_depth(self) -> list[Floats]:
+        """Inner products for every smaller depth too: means over the levels up to it."""
+        total, found = np.zeros(()), []
+        for depth, products in enumerate(self.level_products()):
+            total = total + products
+            found.append(total / (depth + 1))
         return found
 
-    def at_depth(self, depth: int) -> Self:
+    def at_depth(self, depth: int, norms: Floats | None = None) -> Self:
         """Engine with the same graphs whose labels are refined by fewer rounds."""
         other = copy(self)
-        other.depth, other.level_weights, other._norms, other._means = depth, None, None, None
+        other.depth, other.level_weights, other._norms, other._means = depth, None, norms, None
         other._levels = self._levels.at_depth(depth)
         shares = np.zeros(self.depth + 1)
         old, new = self._levels.weights, other._levels.weights
         shares[: depth + 1] = np.sqrt(new / old[: depth + 1])
         other._graphs = self._graphs.of_levels(self._first_codes(), shares)
-        return other
-
-    def with_norms(self, norms: Floats) -> Self:
-        """Engine that knows the squared norms of its graphs."""
-        other = copy(self)
-        other._norms = norms
         return other
 
     def _first_codes(self) -> Ints:

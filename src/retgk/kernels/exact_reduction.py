@@ -17,7 +17,7 @@ promise does not count on it.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,11 +82,11 @@ class Factor:
     kernel: NodeKernel
     mean: Floats
     basis: Floats | None
+    scale: float = field(init=False)
+    """Factor of the coordinates that makes gamma one."""
 
-    @property
-    def scale(self) -> float:
-        """Factor of the coordinates that makes gamma one."""
-        return self.kernel.coordinate_scale
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", self.kernel.coordinate_scale)
 
     @property
     def rank(self) -> int:

@@ -13,7 +13,7 @@ from retgk import _core
 from retgk._runtime.parallel import run_tasks, single_threaded_blas
 from retgk.array_types import Flags, Floats, Ints
 from retgk.kernels.engine import Engine, NodeFeatures
-from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel
+from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, typical_squared_mmd
 from retgk.learning.folds import Fold
 
 _BLOCK_VALUES = 1 << 15
@@ -41,16 +41,19 @@ class GraphProducts:
     columns: Ints
     weights: Floats | None = None
 
-    def fit_kernels(self, kernels: list[ExponentialGraphKernel]) -> list[ExponentialGraphKernel]:
+    def fit_kernels(self, kernels: Sequence[GraphKernel]) -> list[GraphKernel]:
         """Give the kernels bandwidths, from the median distance between graphs of the columns."""
-        from retgk.kernels.graph import typical_squared_mmd
-
+        if all(getattr(kernel, "gamma", None) != "median" for kernel in kernels):
+            return list(kernels)
         square = self.products
         if len(self.columns) < len(self.norms):
             square = np.ascontiguousarray(square[self.columns])
         weights = None if self.weights is None else self.weights[self.columns]
         squared = typical_squared_mmd(square, weights=weights)
-        return [kernel.fitted(squared) for kernel in kernels]
+        return [
+            own.fitted(squared) if isinstance(own, ExponentialGraphKernel) else own
+            for own in kernels
+        ]
 
     def kernel(self, graph_kernel: GraphKernel, rows: Ints, columns: Ints) -> Floats:
         """Kernel values of some graphs with some of the columns, in memory of their own."""

@@ -17,7 +17,7 @@ from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import BLOCK_ENTRIES, chunks, compact, offsets
 from retgk.kernels.engine import FittedState
-from retgk.kernels.others.base import NormParts, check_norms, divide_by_norms
+from retgk.kernels.others.base import NormParts, PeerEngine, check_norms
 
 # -------------------------------------------------------------------------------------------------
 # How often graphs have substructures: a sparse row of columns and counts for each graph.
@@ -212,13 +212,6 @@ _TASK_POSTINGS = 1 << 25  # about a twentieth of a second
 _EXACT = 2.0**53
 
 
-def self_products(counts: GraphCounts, summand: Summand) -> Floats:
-    """Kernel of every graph with itself, over all of its columns."""
-    own = counts.counts
-    with np.errstate(over="ignore"):  # `check_norms` says it better
-        return counts.row_sums(np.square(own) if summand == "products" else own)
-
-
 def fitted_products(
     postings: Postings, norms: Floats, summand: Summand, normalize: bool, n_jobs: int | None
 ) -> Floats:
@@ -236,26 +229,6 @@ def fitted_products(
 
     tasks = [(rows, columns) for rows in tiles for columns in tiles if columns <= rows]
     run_tasks(finish, tasks, [1.0] * len(tasks), n_jobs, "kernel values")
-    return out
-
-
-def new_products(
-    rows: GraphCounts,
-    postings: Postings,
-    norms: tuple[Floats, Floats],
-    summand: Summand,
-    normalize: bool,
-    n_jobs: int | None,
-) -> Floats:
-    """Kernel matrix of new graphs, one row each, with the fitted ones; `norms` are of both."""
-    shape = len(rows), postings.n_graphs
-    remedy = Remedy("fewer_graphs", "transform fewer graphs at a time")
-    check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
-    out = np.zeros(shape)
-    largest = np.maximum(norms[0].max(initial=0.0), norms[1])
-    _add_all(rows, postings, largest, summand, False, n_jobs, out)
-    if normalize:
-        divide_by_norms(out, *norms)
     return out
 
 
@@ -379,37 +352,29 @@ def is_of_counts(state: FittedState) -> bool:
 
 
 @dataclass
-class CountEngine:
-    """
-    Kernel of graphs from what a counter counts.
-
-    Parameters
-    ----------
-    counter : Counter
-        Counts substructures.
-    summand : {"products", "minima"}
-        Sum of products of counts, or histogram intersection.
-    normalize : bool
-        Whether to divide by the roots of the kernels of both graphs with themselves.
-    """
+class CountEngine(PeerEngine):
+    """Kernel of graphs from what a counter counts: a sum of products, or of smaller counts."""
 
     counter: Counter
     summand: Summand
     normalize: bool
     postings: Postings = field(init=False)
-    """Counts of the fitted graphs, set by `fit`."""
+    """Counts of the fitted graphs."""
     norms: Floats = field(init=False)
-    """Kernel of every fitted graph with itself."""
 
-    def fit(self, batch: GraphBatch, n_jobs: int | None) -> Self:
-        """Keep the counts of the fitted graphs."""
-        counts = self.counter.fit(batch, n_jobs)
-        self.norms, self.postings = self._own_products(counts), counts.postings()
-        return self
+    def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> GraphCounts:
+        """Counts of graphs."""
+        return (self.counter.fit if is_fit else self.counter.counts)(batch, n_jobs)
 
-    def _own_products(self, counts: GraphCounts) -> Floats:
-        """Kernel of every graph with itself, or an error if one is no number."""
-        norms = self_products(counts, self.summand)
+    def store(self, taken: GraphCounts) -> None:
+        """Keep the counts of the fitted graphs, column after column."""
+        self.postings = taken.postings()
+
+    def own_products(self, taken: GraphCounts, n_jobs: int | None = None) -> Floats:  # noqa: ARG002
+        """Kernel of every graph with itself, over all of its columns."""
+        counts = taken.counts
+        with np.errstate(over="ignore"):  # `check_norms` says it better
+            norms = taken.row_sums(np.square(counts) if self.summand == "products" else counts)
         check_norms(norms, self.normalize)
         return norms
 
@@ -417,17 +382,15 @@ class CountEngine:
         """Kernel matrix of the fitted graphs."""
         return fitted_products(self.postings, self.norms, self.summand, self.normalize, n_jobs)
 
-    def compare(self, batch: GraphBatch, n_jobs: int | None) -> Floats:
+    def rows(self, taken: GraphCounts, norms: Floats, n_jobs: int | None) -> Floats:
         """Kernel matrix of new graphs, one row each, with the fitted ones."""
-        rows = self.counter.counts(batch, n_jobs)
-        norms = self._own_products(rows), self.norms
-        return new_products(rows, self.postings, norms, self.summand, self.normalize, n_jobs)
-
-    def own_values(self, batch: GraphBatch | None, n_jobs: int | None) -> Floats:
-        """Kernel of every graph with itself, before it is normalized; of fitted ones by default."""
-        if batch is None:
-            return self.norms.copy()
-        return self._own_products(self.counter.counts(batch, n_jobs))
+        shape = len(taken), self.postings.n_graphs
+        remedy = Remedy("fewer_graphs", "transform fewer graphs at a time")
+        check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
+        out = np.zeros(shape)
+        largest = np.maximum(norms.max(initial=0.0), self.norms)
+        _add_all(taken, self.postings, largest, self.summand, False, n_jobs, out)
+        return out
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
         """Counts of graphs in the columns of the fitted ones, as a csr_array."""

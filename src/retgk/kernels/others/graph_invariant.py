@@ -18,6 +18,7 @@ from retgk.graphs.flat import chunks, offsets
 from retgk.kernels.engine import FittedState
 from retgk.kernels.node import Gaussian, NodeKernel, check_node_kernel
 from retgk.kernels.others.base import (
+    Compared,
     PeerEngine,
     PeerKernel,
     check_whole,
@@ -25,7 +26,7 @@ from retgk.kernels.others.base import (
     restored_colours,
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
-from retgk.kernels.others.pairs import ColouredNodes, PairEngine, taken_offsets
+from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine, taken_offsets
 from retgk.kernels.refinement import (
     MAX_ROUNDS,
     FirstColours,
@@ -218,14 +219,14 @@ class ProfiledGraphs(ColouredNodes):
 
 
 @dataclass
-class InvariantEngine(PairEngine):
+class InvariantEngine(NodePairEngine):
     """
     Sum over pairs of nodes of the kernel of attributes times the product of their invariants.
 
     Parameters
     ----------
     node_kernel, start, normalize, random_state
-        As in `PairEngine`.
+        As in `NodePairEngine`.
     invariants : NodeInvariants
         Colours of nodes in neighbourhoods.
     """
@@ -234,7 +235,7 @@ class InvariantEngine(PairEngine):
 
     without_vectors: ClassVar[str] = "nodes that are compared by a kernel of attributes"
 
-    def taken(
+    def coloured(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> ProfiledGraphs:
         """Find the invariants of nodes."""
@@ -395,6 +396,8 @@ class GraphInvariantKernel(PeerKernel):
     (2, 4)
     """
 
+    methods = (Compared("gik", "graph invariant kernel, for attributes", {"radius": (1, 2)}),)
+
     def __init__(
         self,
         radius: int = 2,
@@ -428,17 +431,12 @@ class GraphInvariantKernel(PeerKernel):
             counter = InvariantCounter(self.start, invariants)
             return CountEngine(counter, "products", self.normalize)
         check_node_kernel(self.attribute_kernel, "attribute_kernel")
-        return InvariantEngine(
-            self.attribute_kernel,
-            self.start,
-            self.normalize,
-            self.random_state,
-            invariants=invariants,
-        )
+        how = (self.attribute_kernel, self.start, self.random_state)
+        return InvariantEngine(*how, normalize=self.normalize, invariants=invariants)
 
     def stored_engine(self, state: FittedState) -> PeerEngine:
         """Make an engine of the kind that a state is of; the state has all that it needs."""
         invariants = NodeInvariants(0, 0, "local")
         if is_of_counts(state):
             return CountEngine(InvariantCounter("none", invariants), "products", self.normalize)
-        return InvariantEngine(None, "none", self.normalize, invariants=invariants)
+        return InvariantEngine(None, "none", normalize=self.normalize, invariants=invariants)

@@ -19,7 +19,7 @@ from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import chunks, offsets
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.engine import FittedState
-from retgk.kernels.others.base import PeerKernel, check_whole
+from retgk.kernels.others.base import Compared, PeerKernel, check_whole
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.walks.monte_carlo import graph_hashes
 
@@ -222,6 +222,8 @@ class GraphletKernel(PeerKernel):
     >>> kernel.features(graphs[4:]).shape
     (2, 11)
     """
+
+    methods = (Compared("graphlet", "graphlets of 3 and 4 nodes", {"k": (3, 4)}),)
 
     def __init__(
         self,

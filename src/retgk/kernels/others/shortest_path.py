@@ -15,9 +15,15 @@ from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
 from retgk.graphs.flat import chunks, offsets
 from retgk.kernels.engine import FittedState
 from retgk.kernels.node import NodeKernel, check_node_kernel
-from retgk.kernels.others.base import PeerEngine, PeerKernel, colour_values, restored_colours
+from retgk.kernels.others.base import (
+    Compared,
+    PeerEngine,
+    PeerKernel,
+    colour_values,
+    restored_colours,
+)
 from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
-from retgk.kernels.others.pairs import ColouredNodes, PairEngine, taken_offsets
+from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine, taken_offsets
 from retgk.kernels.refinement import FirstColours, Start, check_start
 
 # -------------------------------------------------------------------------------------------------
@@ -214,14 +220,14 @@ class GraphPaths(ColouredNodes):
 
 
 @dataclass
-class AttributePathEngine(PairEngine):
+class AttributePathEngine(NodePairEngine):
     """
     Sum over pairs of shortest paths of the same length of the kernels of their ends.
 
     Parameters
     ----------
     node_kernel, start, normalize, random_state
-        As in `PairEngine`.
+        As in `NodePairEngine`.
     """
 
     lengths: Floats = field(init=False)
@@ -229,7 +235,7 @@ class AttributePathEngine(PairEngine):
 
     without_vectors: ClassVar[str] = "paths that are compared by a kernel of attributes"
 
-    def taken(
+    def coloured(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> GraphPaths:
         """Find the paths of graphs; lengths of the fitted graphs come first."""
@@ -362,6 +368,10 @@ class ShortestPathKernel(PeerKernel):
     (2, 4)
     """
 
+    methods = (
+        Compared("sp", "shortest paths, by labels or degrees", {"start": ("labels", "degrees")}),
+    )
+
     def __init__(
         self,
         *,
@@ -383,12 +393,11 @@ class ShortestPathKernel(PeerKernel):
         if self.attribute_kernel is None:
             return CountEngine(PathCounter(self.start), "products", self.normalize)
         check_node_kernel(self.attribute_kernel, "attribute_kernel")
-        return AttributePathEngine(
-            self.attribute_kernel, self.start, self.normalize, self.random_state
-        )
+        how = (self.attribute_kernel, self.start, self.random_state)
+        return AttributePathEngine(*how, normalize=self.normalize)
 
     def stored_engine(self, state: FittedState) -> PeerEngine:
         """Make an engine of the kind that a state is of; the state has all that it needs."""
         if is_of_counts(state):
             return CountEngine(PathCounter("none"), "products", self.normalize)
-        return AttributePathEngine(None, "none", self.normalize)
+        return AttributePathEngine(None, "none", normalize=self.normalize)

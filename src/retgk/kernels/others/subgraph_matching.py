@@ -17,6 +17,7 @@ from retgk.graphs.flat import chunks, first_of_run, offsets
 from retgk.kernels.engine import FittedState
 from retgk.kernels.node import Bridge, NodeKernel, check_kernel_class, check_node_kernel
 from retgk.kernels.others.base import (
+    Compared,
     PeerEngine,
     PeerKernel,
     check_whole,
@@ -24,7 +25,7 @@ from retgk.kernels.others.base import (
     restored_colours,
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
-from retgk.kernels.others.pairs import ColouredNodes, PairEngine, taken_offsets
+from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine, taken_offsets
 from retgk.kernels.refinement import FirstColours, Start, check_start, known_edge_codes
 
 # -------------------------------------------------------------------------------------------------
@@ -420,14 +421,14 @@ class MatchedGraphs(ColouredNodes):
 
 
 @dataclass
-class MatchingEngine(PairEngine):
+class MatchingEngine(NodePairEngine):
     """
     Sum over matchings of subgraphs of the kernels of matched nodes and edges.
 
     Parameters
     ----------
     node_kernel, start, normalize, random_state
-        As in `PairEngine`.
+        As in `NodePairEngine`.
     types : SubgraphTypes
         Which subgraphs are matched.
     """
@@ -437,7 +438,7 @@ class MatchingEngine(PairEngine):
     without_vectors: ClassVar[str] = "matchings that are weighted by kernels"
     way_to_vectors: ClassVar[str] = "use attribute_kernel=None, and no Bridge as edge_kernel"
 
-    def taken(
+    def coloured(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> MatchedGraphs:
         """Find the subgraphs; they are counted first, as they may be too many to keep."""
@@ -675,6 +676,8 @@ class SubgraphMatchingKernel(PeerKernel):
     (2, 4)
     """
 
+    methods = (Compared("csm", "subgraph matchings of up to 5 nodes", {"k": (3, 4, 5)}),)
+
     def __init__(
         self,
         k: int = 5,
@@ -707,14 +710,16 @@ class SubgraphMatchingKernel(PeerKernel):
             return CountEngine(SubgraphCounter(self.start, types), "products", self.normalize)
         if kernel is not None:
             check_node_kernel(kernel, "attribute_kernel", also=(Bridge,))
-        return MatchingEngine(kernel, self.start, self.normalize, self.random_state, types=types)
+        return MatchingEngine(
+            kernel, self.start, self.random_state, normalize=self.normalize, types=types
+        )
 
     def stored_engine(self, state: FittedState) -> PeerEngine:
         """Make an engine of the kind that a state is of; the state has all that it needs."""
         types = SubgraphTypes(Matchings(1, True, True, np.ones(1)))
         if is_of_counts(state):
             return CountEngine(SubgraphCounter("none", types), "products", self.normalize)
-        return MatchingEngine(None, "none", self.normalize, types=types)
+        return MatchingEngine(None, "none", normalize=self.normalize, types=types)
 
     def _matchings(self) -> Matchings:
         k = check_whole(self.k, "k", 1, MAX_SUBGRAPH)

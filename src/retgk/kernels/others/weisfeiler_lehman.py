@@ -10,7 +10,13 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import FittedState
-from retgk.kernels.others.base import PeerKernel, check_whole, colour_values, restored_colours
+from retgk.kernels.others.base import (
+    Compared,
+    PeerKernel,
+    check_whole,
+    colour_values,
+    restored_colours,
+)
 from retgk.kernels.others.counts import CountEngine, GraphCounts, counts_of_nodes
 from retgk.kernels.refinement import (
     MAX_ROUNDS,
@@ -75,6 +81,16 @@ class WeisfeilerLehmanKernel(PeerKernel):
     >>> kernel.features(graphs[4:]).shape[0]
     2
     """
+
+    methods = (
+        Compared("wl", "Weisfeiler-Lehman subtrees", {"n_iter": (1, 2, 3, 4, 5)}),
+        Compared(
+            "wl-oa",
+            "Weisfeiler-Lehman optimal assignment",
+            {"n_iter": (1, 2, 3, 4, 5)},
+            {"base": "optimal-assignment"},
+        ),
+    )
 
     def __init__(
         self,
