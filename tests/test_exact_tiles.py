@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from retgk import _core
-from retgk.kernels import exact_reduction as reduction
+from retgk.kernels import exact_points as reduction
 from tests.core_levels import LEVELS, run_on_level
 
 DTYPES = [np.float32, np.float64]

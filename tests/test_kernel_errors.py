@@ -27,8 +27,7 @@ from retgk import (
 )
 from retgk.kernels import exact_tiling as tile_layout
 from retgk.kernels.embedded_fourier import draw_fourier_map
-from retgk.kernels.exact_points import NodePoints
-from retgk.kernels.exact_reduction import TileKernel, reduce_points
+from retgk.kernels.exact_points import NodePoints, TileKernel, reduce_points
 from retgk.kernels.node import NodeKernel
 from tests.kernel_graphs import graphs_of_kind
 

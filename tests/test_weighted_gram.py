@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk.errors import InvalidInputError
-from retgk.kernels import exact_reduction as frame
-from retgk.kernels import exact_reduction as reduction
+from retgk.kernels import exact_points as frame
+from retgk.kernels import exact_points as reduction
 from retgk.kernels.embedded_fourier import draw_fourier_map
-from retgk.kernels.exact_graphs import FittedGraphs
-from retgk.kernels.exact_points import NodePoints
-from retgk.kernels.exact_reduction import FLOAT64_ERROR, tile_error
+from retgk.kernels.exact import FittedGraphs
+from retgk.kernels.exact_points import FLOAT64_ERROR, NodePoints, tile_error
 from retgk.kernels.node import (
     Delta,
     Gaussian,

@@ -142,22 +142,7 @@ def checked_names(names: Sequence[str]) -> list[str]:
 def new_estimators(
     methods: Sequence[Any] | Mapping[str, Any] | None, regression: bool
 ) -> dict[str, Any]:
-    """
-    Estimators by name, not fitted.
-
-    Parameters
-    ----------
-    methods : sequence of str, or mapping of str to str or estimator, or None
-        Names of `METHODS`; in a mapping, the names under which methods or estimators are shown.
-        None for `DEFAULT_METHODS`.
-    regression : bool
-        Whether targets are values.
-
-    Returns
-    -------
-    dict of str to estimator
-        In the order given.
-    """
+    """Estimators by name, not fitted."""
     given = _by_name(DEFAULT_METHODS if methods is None else methods)
     if not given:
         raise InvalidInputError(
@@ -203,12 +188,10 @@ def _estimator(name: str, method: Any, regression: bool) -> Any:
     return clone(method)
 
 
-# -------------------------------------------------------------------------------------------------
 # A kernel of graphs and the machine on it, with everything chosen on the training graphs.
 #
 # The machines, their candidates of C and their inner folds are those of `RetGKClassifier` and
 # `RetGKRegressor`, so that a comparison is one of kernels.
-# -------------------------------------------------------------------------------------------------
 
 _AS_IT_IS = PolynomialGraphKernel()  # the values themselves
 
@@ -282,28 +265,7 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
 
 
 class KernelClassifier(ClassifierMixin, _KernelMachine):  # type: ignore[misc]
-    """
-    Support vector machine on a kernel of graphs.
-
-    Parameters
-    ----------
-    kernel : transformer
-        Gives kernel values, with `fit_transform` and `transform`.
-    grid : mapping of str to sequence, optional
-        Candidates of the parameters of the kernel.
-    C : sequence of float
-        Candidates of C.
-    cv, scoring, n_jobs, random_state
-        As in `RetGKClassifier`.
-
-    Examples
-    --------
-    >>> from retgk import WeisfeilerLehmanKernel, make_graph_classification
-    >>> data = make_graph_classification(n_graphs=30, random_state=0)
-    >>> model = KernelClassifier(WeisfeilerLehmanKernel(), {"n_iter": [1, 2]}, random_state=0)
-    >>> model.fit(data.graphs, data.targets).predict(data.graphs[:2]).shape
-    (2,)
-    """
+    """Support vector machine on a kernel of graphs."""
 
     def fit(self, X: GraphsLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Choose the parameters and train; groups are kept together in the inner folds."""
@@ -339,24 +301,7 @@ class KernelClassifier(ClassifierMixin, _KernelMachine):  # type: ignore[misc]
 
 
 class KernelRegressor(RegressorMixin, _KernelMachine):  # type: ignore[misc]
-    """
-    Kernel ridge regression on a kernel of graphs.
-
-    Parameters
-    ----------
-    kernel, grid, C
-        As in `KernelClassifier`.
-    cv, scoring, n_jobs, random_state
-        As in `RetGKRegressor`.
-
-    Examples
-    --------
-    >>> from retgk import ShortestPathKernel, make_graph_classification
-    >>> graphs = make_graph_classification(n_graphs=30, random_state=0).graphs
-    >>> model = KernelRegressor(ShortestPathKernel(), random_state=0)
-    >>> model.fit(graphs, graphs.node_counts).predict(graphs[:2]).shape
-    (2,)
-    """
+    """Kernel ridge regression on a kernel of graphs."""
 
     def fit(self, X: GraphsLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Choose the parameters and train; groups are kept together in the inner folds."""
@@ -377,24 +322,13 @@ class KernelRegressor(RegressorMixin, _KernelMachine):  # type: ignore[misc]
         return ValueOutcomes(1).predict(self._values(X))
 
 
-# -------------------------------------------------------------------------------------------------
 # Models that see the numbers of nodes and edges alone: what a method has to beat.
-# -------------------------------------------------------------------------------------------------
 
 _LEAST_LEAF = 5  # graphs: sizes of single graphs would be learnt by heart
 
 
 class GraphSizes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    Numbers of nodes and of edges of graphs.
-
-    Examples
-    --------
-    >>> from retgk import make_graph_classification
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
-    >>> GraphSizes().fit_transform(graphs).shape
-    (6, 2)
-    """
+    """Numbers of nodes and of edges of graphs."""
 
     def fit(self, X: GraphsLike, y: object = None) -> Self:  # noqa: ARG002
         """Do nothing: there is nothing to learn."""
@@ -425,9 +359,7 @@ def size_regressor() -> Any:
     return make_pipeline(GraphSizes(), RandomForestRegressor(min_samples_leaf=_LEAST_LEAF))
 
 
-# -------------------------------------------------------------------------------------------------
 # Keys of methods, by which a journal knows in another session which folds are theirs.
-# -------------------------------------------------------------------------------------------------
 
 _SET_BY_RUNS = ("n_jobs", "verbose")
 """Parameters that change no answer."""

@@ -379,9 +379,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
             )
 
 
-# -------------------------------------------------------------------------------------------------
 # A `RetGKEmbedding` that is fitted already, from a fitted engine.
-# -------------------------------------------------------------------------------------------------
 
 
 def set_fitted_embedding(
@@ -419,9 +417,7 @@ def embedding_of_engine(
     return set_fitted_embedding(embedding, engine, walks, intake)
 
 
-# -------------------------------------------------------------------------------------------------
 # Vectors of a stream of graphs in one file: as if all graphs had been embedded at once.
-# -------------------------------------------------------------------------------------------------
 
 _ROWS = 4096  # that are moved at a time
 
@@ -451,22 +447,6 @@ def write_vectors(
     The file is the one that ``numpy.save`` would write of ``fit_transform`` of all graphs at once,
     to the last bit. Vectors are written as graphs come. A label that is first seen late gives all
     graphs before it columns of zeros: the file is then gone through once more.
-
-    Parameters
-    ----------
-    path : Path
-        File to fill, which is there and empty.
-    embedding : RetGKEmbedding
-        To be fitted; see `check_streamable`.
-    batches : iterable of GraphBatch
-        The graphs, read in one way.
-    advance : callable
-        Called with the number of graphs of every batch that is done.
-
-    Returns
-    -------
-    tuple of int
-        Number of graphs, and of columns.
     """
     check_streamable(embedding)
     parts: list[tuple[int, Names]] = []

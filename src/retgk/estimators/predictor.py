@@ -44,9 +44,7 @@ from retgk.learning.targets import TrainingSet
 from retgk.walks.exact import Costs, published_cost
 from retgk.walks.probabilities import Walks
 
-# -------------------------------------------------------------------------------------------------
 # What fitting says of itself: to the logger "retgk", and to people who ask for it.
-# -------------------------------------------------------------------------------------------------
 
 _LOGGER = logging.getLogger("retgk")
 _LOGGER.addHandler(logging.NullHandler())
@@ -55,20 +53,7 @@ _LEVELS = {1: logging.INFO, 2: logging.DEBUG}
 
 
 class FitLog:
-    """
-    Lines for the logger "retgk", printed as well where `verbose` asks for them.
-
-    Parameters
-    ----------
-    verbose : int
-        0 prints nothing, 1 what is logged as INFO, 2 DEBUG too.
-
-    Examples
-    --------
-    >>> FitLog(1).info("%d graphs", 3)
-    [retgk] 3 graphs
-    >>> FitLog(1).debug("a detail")
-    """
+    """Lines for the logger "retgk", printed as well where `verbose` asks for them."""
 
     def __init__(self, verbose: Any = 0) -> None:
         if not isinstance(verbose, Integral | np.bool_) or verbose < 0:
@@ -100,14 +85,12 @@ class FitLog:
         self.info(f"{message}: %.1f s", *values, time.perf_counter() - start)
 
 
-# -------------------------------------------------------------------------------------------------
 # What fitting takes, told before it begins: seconds and memory, and what makes them smaller.
 #
 # The numbers are of the sizes of the graphs alone. Beside measured times (MUTAG, PROTEINS, NCI1,
 # DD, REDDIT-BINARY and COLLAB on two cores) they are right within a factor of three, and memory
 # within one of two; below a second they mean nothing. Graphs of many equal nodes come out
 # quicker, classes that are hard to tell apart slower.
-# -------------------------------------------------------------------------------------------------
 
 LONG_SECONDS = 600.0
 
@@ -177,25 +160,7 @@ class Estimate(NamedTuple):
 def estimate(
     model: Any, batch: GraphBatch, nodes: Sequence[NodeCandidate], size: FitSize
 ) -> Estimate:
-    """
-    Seconds and bytes that fitting takes.
-
-    Parameters
-    ----------
-    model : RetGKClassifier or RetGKRegressor
-        Its parameters.
-    batch : GraphBatch
-        Training graphs.
-    nodes : sequence of NodeCandidate
-        Candidates of what describes nodes.
-    size : FitSize
-        What else is asked.
-
-    Returns
-    -------
-    Estimate
-        For the cores in use.
-    """
+    """Seconds and bytes that fitting takes."""
     cores = min(n_threads(model.n_jobs), n_threads(-1))
     n_steps = max(one.n_steps for one in nodes)
     kernel, n_bytes = (_embedded if size.is_embedded else _exact)(model, batch, n_steps, size)

@@ -29,19 +29,10 @@ _NODES_FOR_MEDIAN = 5
 
 @dataclass(frozen=True, eq=False)
 class FourierMap:
-    """
-    Feature map ``phi(x) = sqrt(2 / D) cos(omega^T x + b)`` (section 5.1 of the paper).
+    """Feature map ``phi(x) = sqrt(2 / D) cos(omega^T x + b)`` (section 5.1 of the paper)."""
 
-    Attributes
-    ----------
-    frequencies : ndarray of float64, shape (n_inputs, D)
-        The columns are the omega.
-    phases : ndarray of float64, shape (D,)
-        The b, uniform in [0, 2 pi).
-    """
-
-    frequencies: Floats
-    phases: Floats
+    frequencies: Floats  # (n_inputs, D): the columns are the omega
+    phases: Floats  # (D,): the b, uniform in [0, 2 pi)
 
     def __call__(self, x: Floats) -> Floats:
         """Give the features of the rows of x."""

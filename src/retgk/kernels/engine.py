@@ -22,9 +22,7 @@ from retgk.kernels.graph import GraphKernel
 from retgk.kernels.node import Bridge, NodeKernel
 from retgk.walks.probabilities import Walks, sample_nodes
 
-# -------------------------------------------------------------------------------------------------
 # What engines are fitted on: graphs, and the return probabilities of their nodes.
-# -------------------------------------------------------------------------------------------------
 
 _MAX_ATTRIBUTE = 1e150
 """Squares of differences of larger attributes, and sums of these, would not be numbers."""
@@ -41,23 +39,13 @@ class NodeFeatures:
     Probabilities are found when they are first asked for: all at once where the exact engine wants
     them or where several engines share them, else piece by piece, so that a long batch does not
     fill the memory.
-
-    Attributes
-    ----------
-    batch : GraphBatch
-        The graphs, with their labels and attributes.
-    walks : Walks
-        How return probabilities are found.
-    n_jobs : int or None
-        Threads.
-    source : NodeFeatures or None
-        Features of the same graphs, of as many steps or more, whose probabilities are shared.
     """
 
-    batch: GraphBatch
-    walks: Walks
-    n_jobs: int | None = None
+    batch: GraphBatch  # the graphs, with their labels and attributes
+    walks: Walks  # how return probabilities are found
+    n_jobs: int | None = None  # threads
     source: "NodeFeatures | None" = None
+    """Features of the same graphs, of as many steps or more, whose probabilities are shared."""
 
     def __post_init__(self) -> None:
         # here, where graphs have the numbers that users know
@@ -197,9 +185,7 @@ def check_kernel_values(kernel: NodeKernel | Bridge, points: Floats, batch: Grap
         )
 
 
-# -------------------------------------------------------------------------------------------------
 # Fitted state as plain values and arrays, and the checks by which it is taken out again.
-# -------------------------------------------------------------------------------------------------
 
 _MAX_ATTRIBUTES = 1 << 16
 
@@ -211,20 +197,12 @@ class FittedState:
 
     The `take_*` methods check and remove what they give, so that state from strangers can be
     taken; `check_empty` shows that nothing is left over.
-
-    Attributes
-    ----------
-    values : dict
-        Numbers, names, kernels and containers of them.
-    arrays : dict of str to ndarray
-        Arrays by name.
-    parts : dict of str to model
-        Fitted models inside, by name.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-    parts: dict[str, Any] = field(default_factory=dict)
+    """Numbers, names, kernels and containers of them."""
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)  # arrays by name
+    parts: dict[str, Any] = field(default_factory=dict)  # fitted models inside, by name
 
     def take_array(self, name: str, dtype: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
         """
@@ -413,9 +391,7 @@ class Engine(Kernel, Protocol):
         """Take the checked state of a fitted engine with the same parameters."""
 
 
-# -------------------------------------------------------------------------------------------------
 # How attributes of nodes enter: as they are, standardised on the fitted graphs, or not at all.
-# -------------------------------------------------------------------------------------------------
 
 Scaling = Literal["raw", "standard", "drop"]
 """Attributes as they are; with mean 0 and deviation 1 over the fitted nodes; left out."""
@@ -428,20 +404,11 @@ ScaleAttributes = Scaling | Mapping[str, Scaling]
 
 @dataclass(frozen=True, eq=False)
 class AttributeScaling:
-    """
-    Fitted rule by which attributes are changed before kernels see them.
+    """Fitted rule by which attributes are changed before kernels see them."""
 
-    Attributes
-    ----------
-    is_dropped : bool
-        Whether attributes are left out.
-    center, scale : ndarray of float64, shape (n_attributes,), or None
-        Subtracted from every column, and what it is divided by; None leaves all as it is.
-    """
-
-    is_dropped: bool = False
-    center: Floats | None = None
-    scale: Floats | None = None
+    is_dropped: bool = False  # whether attributes are left out
+    center: Floats | None = None  # (n_attributes,)
+    scale: Floats | None = None  # (n_attributes,)
 
     @classmethod
     def fitted(

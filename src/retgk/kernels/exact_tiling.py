@@ -18,8 +18,7 @@ from retgk._runtime.parallel import n_threads, progress_bar, run_tasks
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.flat import chunks, offsets
-from retgk.kernels.exact_points import DistinctPoints
-from retgk.kernels.exact_reduction import TileKernel
+from retgk.kernels.exact_points import DistinctPoints, TileKernel
 from retgk.kernels.node import NodeKernel
 
 _LOG2_E = math.log2(math.e)
@@ -261,24 +260,13 @@ class SharedRows:
     Points that several graphs may share, in an order that depends on the points alone.
 
     Sums over the points of a graph are taken in that order, and so do not depend on other graphs.
-
-    Attributes
-    ----------
-    points : ndarray, shape (n_rows, n_coordinates)
-        All different, or of different labels.
-    labels : ndarray of int32, shape (n_rows,)
-        Rising.
-    ptr : ndarray of int64, shape (n_rows + 1,)
-        First entry of every row.
-    graphs, weights : ndarray, shape (n_entries,)
-        Graphs of the entries, and their weights.
     """
 
-    points: Any
-    labels: Codes
-    ptr: Ints
-    graphs: Ints
-    weights: Floats
+    points: Any  # (n_rows, n_coordinates): all different, or of different labels
+    labels: Codes  # (n_rows,): rising
+    ptr: Ints  # (n_rows + 1,): first entry of every row
+    graphs: Ints  # (n_entries,)
+    weights: Floats  # (n_entries,)
 
     @classmethod
     def of(cls, points: Any, labels: Codes, graphs: Ints, weights: Floats) -> "SharedRows":
@@ -314,12 +302,10 @@ class SharedRows:
         return Bucket(rows, columns.columns, columns.column_graphs), int(start)
 
 
-# -------------------------------------------------------------------------------------------------
 # Colours of refinement that few nodes have: many labels, each with too few pairs to need tiles.
 #
 # After two rounds, NCI1 has 4,000 colours, of which 86 have more than 256 nodes. Tiles cost some
 # tenth of a millisecond for each label; a plain loop over the pairs of the rare ones costs less.
-# -------------------------------------------------------------------------------------------------
 
 _MAX_ENTRIES = 256
 _TASK_ENTRIES = 1 << 12
@@ -334,22 +320,11 @@ def rare_labels(points: DistinctPoints) -> Flags:
 
 @dataclass(frozen=True, eq=False)
 class RareRows:
-    """
-    Points of rare labels, graph by graph.
+    """Points of rare labels, graph by graph."""
 
-    Attributes
-    ----------
-    coordinates : ndarray of float64, shape (n_points, n_coordinates)
-        Of all points.
-    ptr : ndarray of int64, shape (n_graphs + 1,)
-        First entry of every graph.
-    points, labels, weights : ndarray, shape (n_entries,)
-        Point of every entry, its label, and its weight in the graph.
-    """
-
-    coordinates: Floats
-    ptr: Ints
-    points: Ints
+    coordinates: Floats  # (n_points, n_coordinates): of all points
+    ptr: Ints  # (n_graphs + 1,): first entry of every graph
+    points: Ints  # (n_entries,): point, label and weight in the graph of every entry
     labels: Ints
     weights: Floats
 
@@ -443,9 +418,7 @@ def _run_by_rows(work: Callable[[int, int], None], rows: RareRows, n_jobs: int |
     run_tasks(work, ranges, costs, n_jobs, "rare labels")
 
 
-# -------------------------------------------------------------------------------------------------
 # Inner products of mean embeddings over distinct points: tasks of many tiles, band by band.
-# -------------------------------------------------------------------------------------------------
 
 _TASK_VALUES = 1 << 22  # kernel values; fixed, so that sums do not depend on the threads
 # Tasks are done in bands; then what they found is added up, in the same order for any number of
@@ -545,22 +518,7 @@ def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: in
 def entry_values(
     rows: SharedRows, columns: ColumnSide, graphs: Ints, weights: Floats, n_jobs: int | None
 ) -> Floats:
-    """
-    Weighted sums, over fitted graphs, of the inner products of every entry of some rows.
-
-    Parameters
-    ----------
-    rows : SharedRows
-        Rows, whose owners are nodes.
-    columns : ColumnSide
-        Fitted graphs.
-    graphs : ndarray of int64, shape (n_nodes,)
-        Graph of every node.
-    weights : ndarray of float64, shape (n_graphs, n_fitted)
-        Weights of the fitted graphs, for every graph.
-    n_jobs : int or None
-        Threads; they change no bit of the result.
-    """
+    """Weighted sums, over fitted graphs, of the inner products of every entry of some rows."""
     values, of_entry = np.zeros(len(rows.graphs)), graphs[rows.graphs]
     work, first_rows = _row_tasks(rows, columns)
 

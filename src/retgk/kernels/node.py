@@ -371,11 +371,6 @@ def median_distance(points: Floats, node_ptr: NDArray[np.int64], random_state: A
     but for rounding, as in symmetric graphs, the median of the others is taken.
 
     One, if all nodes are alike.
-
-    Examples
-    --------
-    >>> median_distance(np.arange(6.0)[:, None], np.array([0, 6]), random_state=0)
-    1.0
     """
     rng = generator_from(random_state)
     sizes = np.diff(node_ptr)

@@ -319,9 +319,7 @@ def check_whole(value: Any, name: str, smallest: int, largest: int) -> int:
     return int(value)
 
 
-# -------------------------------------------------------------------------------------------------
 # Kernels of graphs with themselves, and kernel values that are divided by their roots.
-# -------------------------------------------------------------------------------------------------
 
 _LEAST_NORM = 1e-290  # sums of smaller products lose digits
 
@@ -331,17 +329,10 @@ class NormParts(NamedTuple):
     Norms as products, so that products of two of them are numbers however large they are.
 
     Units are powers of two: what is multiplied by them has the same digits as before.
-
-    Attributes
-    ----------
-    units : ndarray of float64, shape (n_graphs,)
-        One over the root of the power of four in each norm.
-    rest : ndarray of float64, shape (n_graphs,)
-        What is left of it, from 1/4 to 1; zero for a norm of zero.
     """
 
-    units: Floats
-    rest: Floats
+    units: Floats  # (n_graphs,): one over the root of the power of four in each norm
+    rest: Floats  # (n_graphs,): what is left of it, from 1/4 to 1; zero for a norm of zero
 
     @classmethod
     def of(cls, norms: Floats) -> "NormParts":
@@ -375,9 +366,7 @@ def check_norms(norms: Floats, normalize: bool) -> None:
         )
 
 
-# -------------------------------------------------------------------------------------------------
 # First colours of nodes as plain values, and back with every check.
-# -------------------------------------------------------------------------------------------------
 
 
 def colour_values(first: FirstColours) -> dict[str, Any]:
@@ -393,9 +382,7 @@ def restored_colours(state: FittedState) -> FirstColours:
     return FirstColours(start, names, state.take_value("has_labels", bool))
 
 
-# -------------------------------------------------------------------------------------------------
 # Checks of attributes that kernels of other authors compute with.
-# -------------------------------------------------------------------------------------------------
 
 
 def check_attributes(batch: GraphBatch) -> None:

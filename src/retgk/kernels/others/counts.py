@@ -19,33 +19,19 @@ from retgk.graphs.flat import BLOCK_ENTRIES, chunks, compact, offsets
 from retgk.kernels.engine import FittedState
 from retgk.kernels.others.base import NormParts, PeerEngine, check_norms
 
-# -------------------------------------------------------------------------------------------------
 # How often graphs have substructures: a sparse row of columns and counts for each graph.
-# -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class GraphCounts:
-    """
-    Counts of substructures, graph after graph.
+    """Counts of substructures, graph after graph."""
 
-    Attributes
-    ----------
-    ptr : ndarray of int64, shape (n_graphs + 1,)
-        First entry of every graph.
-    columns : ndarray of int32, shape (n_entries,)
-        What is counted, every column at most once in a graph. Columns from `n_columns` on stand for
-        what no fitted graph has: they meet nothing, and each entry counts in the norm of its graph.
-    counts : ndarray of float64, shape (n_entries,)
-        How often.
-    n_columns : int
-        Number of columns that fitted graphs have.
-    """
-
-    ptr: NDArray[Any]
+    ptr: NDArray[Any]  # (n_graphs + 1,): first entry of every graph
     columns: Codes
-    counts: Floats
-    n_columns: int
+    """Every column at most once in a graph. Columns from `n_columns` on stand for what no fitted
+    graph has: they meet nothing, and each entry counts in the norm of its graph."""
+    counts: Floats  # (n_entries,): how often
+    n_columns: int  # number of columns that fitted graphs have
 
     def __len__(self) -> int:
         return len(self.ptr) - 1
@@ -81,25 +67,12 @@ class GraphCounts:
 
 @dataclass(frozen=True, eq=False)
 class Postings:
-    """
-    Counts of the fitted graphs, column after column.
+    """Counts of the fitted graphs, column after column."""
 
-    Attributes
-    ----------
-    ptr : ndarray of int32 or int64, shape (n_columns + 1,)
-        First entry of every column.
-    graphs : ndarray of int32, shape (n_entries,)
-        Graphs that have it, rising.
-    counts : ndarray of float64, shape (n_entries,)
-        How often.
-    n_graphs : int
-        Number of graphs.
-    """
-
-    ptr: NDArray[Any]
-    graphs: Codes
-    counts: Floats
-    n_graphs: int
+    ptr: NDArray[Any]  # (n_columns + 1,): first entry of every column
+    graphs: Codes  # (n_entries,): graphs that have it, rising
+    counts: Floats  # (n_entries,): how often
+    n_graphs: int  # number of graphs
 
     @property
     def arrays(self) -> tuple[NDArray[Any], Codes, Floats]:
@@ -157,25 +130,7 @@ def restored_postings(state: FittedState, n_columns: int, n_graphs: int) -> Post
 def counts_of_nodes(
     node_ptr: Ints, columns: Codes, n_columns: int, n_jobs: int | None
 ) -> GraphCounts:
-    """
-    Count the columns of the nodes of every graph.
-
-    Parameters
-    ----------
-    node_ptr : ndarray of int64, shape (n_graphs + 1,)
-        First node of every graph.
-    columns : ndarray of int32, shape (n_levels, n_nodes)
-        A column for each node and level, rising from level to level. Sorted in place.
-    n_columns : int
-        Number of columns of fitted graphs.
-    n_jobs : int or None
-        Threads.
-
-    Returns
-    -------
-    GraphCounts
-        The counts.
-    """
+    """Count the columns of the nodes of every graph."""
     ranges = list(chunks(node_ptr, BLOCK_ENTRIES, 1 << 12))
     costs = [float(node_ptr[last] - node_ptr[first]) for first, last in ranges]
     sizes = np.empty(len(node_ptr) - 1, np.int64)
@@ -194,12 +149,10 @@ def counts_of_nodes(
     return GraphCounts(ptr, found, counts, n_columns)
 
 
-# -------------------------------------------------------------------------------------------------
 # Kernel matrices from counts: sums over columns of products, or of the smaller of two counts.
 #
 # Columns that many graphs have are dense: they are multiplied by BLAS, some thousand at a time.
 # All others are looked up in postings, so that only pairs of graphs that share one cost anything.
-# -------------------------------------------------------------------------------------------------
 
 Summand = Literal["products", "minima"]
 """What is summed over columns: products of two counts, or the smaller one."""

@@ -22,9 +22,7 @@ from retgk.kernels.others.shortest_path import PathCounter
 from retgk.kernels.others.weisfeiler_lehman import ColourCounter
 from retgk.kernels.refinement import MAX_ROUNDS, Start, check_start
 
-# -------------------------------------------------------------------------------------------------
 # Vectors of substructures from how often they occur together: shifted PMI, factorised.
-# -------------------------------------------------------------------------------------------------
 
 _DENSE_COLUMNS = 1024  # up to here all eigenvalues are found at once
 _MORE = 16  # eigenvalues that are looked at beyond the last one, which may be equal to it
@@ -33,23 +31,7 @@ _TIE = 1e-9  # of the largest eigenvalue
 
 
 def pairs_in_graphs(counts: GraphCounts, ends: Any, least_graphs: int) -> Any:
-    """
-    Count pairs of substructures in the same graph, within runs of columns.
-
-    Parameters
-    ----------
-    counts : GraphCounts
-        Whole counts of fitted graphs.
-    ends : sequence of int
-        First column of every run, and the number of columns; pairs of two runs do not count.
-    least_graphs : int
-        Columns that fewer graphs have are left out.
-
-    Returns
-    -------
-    csr_array of float64, shape (n_columns, n_columns)
-        Ordered pairs of different occurrences.
-    """
+    """Count pairs of substructures in the same graph, within runs of columns."""
     from scipy.sparse import block_diag, csr_array, diags_array
 
     matrix = counts.sparse()
@@ -80,24 +62,6 @@ def substructure_vectors(pairs: Any, n_components: int, n_negatives: float, seed
     rare substructures of a few large graphs. For :math:`N = \mathrm{diag}(n_i / n)` and the largest
     positive eigenvalues of :math:`N^{1/2} S N^{1/2} = U \Lambda U^\top`, vectors are the rows of
     :math:`N^{-1/2} U \Lambda^{1/2}`.
-
-    Parameters
-    ----------
-    pairs : array or sparse array, shape (n, n)
-        How often substructures occur together; symmetric.
-    n_components : int
-        Most coordinates; more where several eigenvalues are equal to the last one, as it would be a
-        matter of chance which of their vectors were kept. Where over a thousand are, of many
-        substructures, none of these is.
-    n_negatives : float
-        Negative samples k of skip-gram that the shift stands for.
-    seed : int
-        Draws where the search for eigenvectors starts.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, n_components), or fewer where there are fewer positive eigenvalues
-        Rows of zeros for what occurs with nothing more often than by chance.
     """
     from scipy.sparse import coo_array
 
@@ -156,9 +120,7 @@ def _tie_and_last(values: Floats, n_components: int) -> tuple[float, float]:
     return _TIE * max(float(values[0]), 0.0), float(values[min(n_components, len(values)) - 1])
 
 
-# -------------------------------------------------------------------------------------------------
 # Kernels from vectors of substructures that are learnt from what these occur together with.
-# -------------------------------------------------------------------------------------------------
 
 DeepBase = Literal["wl", "shortest-path", "graphlet"]
 """What substructures are."""
@@ -223,19 +185,11 @@ def _restored_counter(state: FittedState) -> tuple[BaseCounter, int]:
 
 @dataclass
 class LengthCounter:
-    """
-    Counts of substructures, times the roots of the lengths of their vectors.
+    """Counts of substructures, times the roots of the lengths of their vectors."""
 
-    Parameters
-    ----------
-    counter : ColourCounter, PathCounter or GraphletCounter
-        Counts substructures.
-    rules : VectorRules, optional
-        How vectors are learnt; not needed where lengths are restored.
-    """
-
-    counter: BaseCounter
+    counter: BaseCounter  # counts substructures
     rules: VectorRules | None = None
+    """How vectors are learnt; not needed where lengths are restored."""
     lengths: Floats = field(init=False)
     """Length of the vector of every substructure of the fitted graphs, shape (n_columns,)."""
 

@@ -36,9 +36,7 @@ from retgk.kernels.refinement import (
     check_start,
 )
 
-# -------------------------------------------------------------------------------------------------
 # Colours of nodes in the neighbourhoods that they belong to: vertex invariants.
-# -------------------------------------------------------------------------------------------------
 
 Scope = Literal["local", "global"]
 """Where nodes are coloured: in each neighbourhood, or in the whole graph."""
@@ -67,22 +65,11 @@ class NodeProfiles(NamedTuple):
 
 @dataclass
 class NodeInvariants:
-    """
-    Colours after rounds of refinement inside the neighbourhood of every node.
+    """Colours after rounds of refinement inside the neighbourhood of every node."""
 
-    Parameters
-    ----------
-    radius : int
-        Steps from a node to the last ones of its neighbourhood.
-    n_iter : int
-        Rounds of refinement.
-    scope : {"local", "global"}
-        Whether colours are those inside of neighbourhoods, or of the whole graph.
-    """
-
-    radius: int
-    n_iter: int
-    scope: Scope
+    radius: int  # steps from a node to the last ones of its neighbourhood
+    n_iter: int  # rounds of refinement
+    scope: Scope  # whether colours are those inside of neighbourhoods, or of the whole graph
     levels: LabelLevels = field(init=False)
 
     def fit(self, batch: GraphBatch, codes: Codes, n_jobs: int | None) -> NodeProfiles:
@@ -199,39 +186,21 @@ def _neighbourhoods(
     return trusted_batch(around), members
 
 
-# -------------------------------------------------------------------------------------------------
 # Sums over pairs of nodes of a kernel of attributes, weighted by invariants that agree.
-# -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class ProfiledGraphs(ColouredNodes):
-    """
-    Nodes of graphs, and the invariants of each.
+    """Nodes of graphs, and the invariants of each."""
 
-    Attributes
-    ----------
-    profiles : NodeProfiles
-        Sparse row of every node.
-    """
-
-    profiles: NodeProfiles
+    profiles: NodeProfiles  # sparse row of every node
 
 
 @dataclass
 class InvariantEngine(NodePairEngine):
-    """
-    Sum over pairs of nodes of the kernel of attributes times the product of their invariants.
+    """Sum over pairs of nodes of the kernel of attributes times the product of their invariants."""
 
-    Parameters
-    ----------
-    node_kernel, start, normalize, random_state
-        As in `NodePairEngine`.
-    invariants : NodeInvariants
-        Colours of nodes in neighbourhoods.
-    """
-
-    invariants: NodeInvariants = field(kw_only=True)
+    invariants: NodeInvariants = field(kw_only=True)  # colours of nodes in neighbourhoods
 
     without_vectors: ClassVar[str] = "nodes that are compared by a kernel of attributes"
 
@@ -284,19 +253,10 @@ class InvariantEngine(NodePairEngine):
 
 @dataclass
 class InvariantCounter:
-    """
-    Sums of the invariants of all nodes of graphs: without attributes, their products are all.
+    """Sums of the invariants of all nodes of graphs: without attributes, their products are all."""
 
-    Parameters
-    ----------
-    start : {"labels", "degrees", "none"}
-        First colours of nodes.
-    invariants : NodeInvariants
-        Colours of nodes in neighbourhoods.
-    """
-
-    start: Start
-    invariants: NodeInvariants
+    start: Start  # first colours of nodes
+    invariants: NodeInvariants  # colours of nodes in neighbourhoods
     first: FirstColours = field(init=False)
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:

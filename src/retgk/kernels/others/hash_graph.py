@@ -25,9 +25,7 @@ from retgk.kernels.others.shortest_path import PathCounter
 from retgk.kernels.others.weisfeiler_lehman import ColourCounter
 from retgk.kernels.refinement import MAX_ROUNDS, FirstColours, Start, check_start
 
-# -------------------------------------------------------------------------------------------------
 # Labels that are hashes of attributes, and what a base kernel counts with each of them.
-# -------------------------------------------------------------------------------------------------
 
 HashBase = Literal["wl", "sp"]
 """Base kernel of hashed labels."""
@@ -38,14 +36,7 @@ MAX_HASHES = 1 << 12
 
 @dataclass
 class HashCounter:
-    """
-    Counts of a base kernel with each of some hash functions, side by side.
-
-    Parameters
-    ----------
-    n_hashes, base, n_iter, bin_width, standardize, start, random_state
-        As in `HashGraphKernel`.
-    """
+    """Counts of a base kernel with each of some hash functions, side by side."""
 
     n_hashes: int
     base: HashBase

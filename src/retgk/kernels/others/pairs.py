@@ -30,22 +30,11 @@ _BLOCK_NODES = 1 << 12
 
 @dataclass(frozen=True, eq=False)
 class ColouredNodes:
-    """
-    Nodes of graphs with what a kernel of nodes compares; engines add what else they need.
+    """Nodes of graphs with what a kernel of nodes compares; engines add what else they need."""
 
-    Attributes
-    ----------
-    node_ptr : ndarray of int64, shape (n_graphs + 1,)
-        First node of every graph.
-    attributes : ndarray of float64, shape (n_nodes, n_attributes)
-        Attributes of the nodes.
-    colours : ndarray of int32, shape (n_nodes,)
-        Labels of the nodes; pairs of nodes with different ones add nothing.
-    """
-
-    node_ptr: Ints
-    attributes: Floats
-    colours: Codes
+    node_ptr: Ints  # (n_graphs + 1,): first node of every graph
+    attributes: Floats  # (n_nodes, n_attributes): attributes of the nodes
+    colours: Codes  # (n_nodes,)
 
     def __len__(self) -> int:
         return len(self.node_ptr) - 1

@@ -119,22 +119,12 @@ class WeisfeilerLehmanKernel(PeerKernel):
 
 @dataclass
 class ColourCounter:
-    """
-    Counts nodes of every colour, over all rounds of refinement.
+    """Counts nodes of every colour, over all rounds of refinement."""
 
-    Parameters
-    ----------
-    n_rounds : int
-        Rounds of refinement.
-    start : {"labels", "degrees", "none"}
-        Colours before the first.
-    warns : bool, default=True
-        Whether to warn of new graphs without a known label; not where labels are hashes.
-    """
-
-    n_rounds: int
-    start: Start
+    n_rounds: int  # rounds of refinement
+    start: Start  # colours before the first
     warns: bool = True
+    """Whether to warn of new graphs without a known label; not where labels are hashes."""
     first: FirstColours = field(init=False)
     levels: LabelLevels = field(init=False)
 
