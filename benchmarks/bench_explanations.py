@@ -25,7 +25,7 @@ from benchmarks.records import add_record, best_time
 from retgk import GraphBatch, RetGKClassifier, from_smiles, load_tudataset
 from retgk._runtime.parallel import single_threaded_blas
 from retgk.kernels.engine import NodeFeatures
-from retgk.kernels.exact_graphs import NewGraphs
+from retgk.kernels.exact import ExactComparison
 from retgk.kernels.exact_points import NodePoints
 from retgk.kernels.refinement import Levels
 
@@ -153,7 +153,7 @@ def decisions_without(model, batch, is_kept, targets):
 
 def decisions_of_kept(model, batch, is_kept, codes):
     """Decision values of means over some nodes, which stay what they are in the whole graph."""
-    whole = model.engine_.compare(NodeFeatures(batch, model.walks_, None)).graphs
+    whole = model.engine_.compare(NodeFeatures(batch, model.walks_, None))
     nodes, graph_of = whole.nodes, whole.nodes.graph_of_node()
     levels = nodes.levels
     if levels is not None:
@@ -165,7 +165,7 @@ def decisions_of_kept(model, batch, is_kept, codes):
         None if nodes.labels is None else nodes.labels[is_kept],
         levels,
     )
-    new = NewGraphs.of(points, whole.fitted, None)
+    new = ExactComparison.of(points, whole.fitted, whole.tol, None)
     own = (new.products(), new.squared_norms(model.tol), model.engine_.squared_norms())
     values = model.graph_kernel_(*own) @ model.dual_coef_.T + model.intercept_
     return (target_signs(model)[codes] * values).sum(axis=1)

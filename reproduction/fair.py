@@ -230,7 +230,7 @@ def _level_products(work: FairWork, features: NodeFeatures, gamma: float) -> lis
         n_jobs=work.n_jobs,
         random_state=0,
     )
-    levels = engine.fit(features).level_products()
+    levels = list(engine.fit(features).level_products())
     for level in range(1, len(levels)):  # running means, in the place of the levels
         levels[level] += level * levels[level - 1]
         levels[level] /= level + 1

@@ -31,7 +31,7 @@ from retgk import (
 )
 from retgk.estimators import classifier, predictor
 from retgk.learning.scoring import class_probabilities, fit_calibration
-from retgk.learning.selection import NodeCandidate, best_candidate
+from retgk.learning.selection import Selection
 from retgk.walks.probabilities import Walks
 
 from .classifier_graphs import quick, three_classes
@@ -155,18 +155,11 @@ def choice_between(first, second, smallest_gain=0.0):
     scores = iter([np.array(first), np.array(second)])
     products = SimpleNamespace(fit_kernels=lambda kernels: kernels)
     solver = SimpleNamespace(out_of_fold=lambda *_: [[[None] for _ in first]])
-    nodes = [NodeCandidate(50, name, None, "raw", 0) for name in (0, 1)]
-    choice, _ = best_candidate(
-        [(own, None, products) for own in nodes],
-        solver,
-        [ExponentialGraphKernel()],
-        [1.0],
-        [(None, None)] * len(first),
-        lambda _: next(scores),
-        None,
-        smallest_gain=smallest_gain,
-    )
-    return choice.nodes.structure_kernel
+    folds, score = [(None, None)] * len(first), lambda _: next(scores)
+    selection = Selection(solver, [({}, ExponentialGraphKernel())], [1.0], folds, score, None)
+    for kernel in (0, 1):
+        selection.consider({}, kernel, products)
+    return selection.clearly_best(smallest_gain).kernel
 
 
 @pytest.mark.parametrize("n_folds", [2, 3, 5, 10])
@@ -186,13 +179,13 @@ def test_one_graph_in_repeated_folds_does_not_replace_the_first_kernel(data, mon
     graphs, y = data.graphs[:60], data.targets[:60]
     hits = np.tile([5.0, 6.0, 4.0, 5.0, 6.0], 4)
     better = hits + np.tile([1.0, 0, 0, 0, 0], 4)  # the same graph in each of four repetitions
-    seen = []
+    seen, clearly_best = [], Selection.clearly_best
 
-    def choose(*args):
-        seen.append(args[-1])
-        return best_candidate(*args)
+    def choose(selection, smallest_gain):
+        seen.append(smallest_gain)
+        return clearly_best(selection, smallest_gain)
 
-    monkeypatch.setattr(predictor, "best_candidate", choose)
+    monkeypatch.setattr(Selection, "clearly_best", choose)
     quick(cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=4, random_state=0)).fit(graphs, y)
     assert 1 / 60 < seen[0] < 2 / 60
     assert choice_between(hits / 12, better / 12) == 1

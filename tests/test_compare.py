@@ -21,8 +21,14 @@ from retgk import (
     make_graph_classification,
 )
 from retgk.comparison import runs as method_runs
-from retgk.comparison.machines import KernelClassifier, KernelRegressor
-from retgk.comparison.methods import DEFAULT_METHODS, METHODS, estimator_key, new_estimators
+from retgk.comparison.methods import (
+    DEFAULT_METHODS,
+    METHODS,
+    KernelClassifier,
+    KernelRegressor,
+    estimator_key,
+    new_estimators,
+)
 from retgk.comparison.runs import new_plan
 from retgk.comparison.table import comparison_of, corrected_t_test
 from retgk.learning.folds import repeated_folds

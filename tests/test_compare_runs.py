@@ -18,7 +18,7 @@ from retgk import Comparison, GraphDataset, InvalidInputError, RetGKClassifier, 
 from retgk._runtime.cluster import cluster_client
 from retgk._runtime.files import read_records
 from retgk.comparison import runs as method_runs
-from retgk.comparison.machines import GraphSizes
+from retgk.comparison.methods import GraphSizes
 from tests.cli_calls import assert_fails, invoke, printed, record
 from tests.slow_methods import (
     DATA,

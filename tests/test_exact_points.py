@@ -11,14 +11,15 @@ NODE_PTR = np.array([0, 5, 6, 20, 40])
 FACTORS = (
     np.array([0, 2, 3, 5]),
     np.array([True, False, False]),
-    np.array([0.0, 0.0, 0.5]),
+    np.array([[1.0, 0.0], [1.0, 0.3], [0.5, 0.0]]),
     np.array([0, 0, 2]),
 )
 
 
 def node_kernel(x, y):
     squares = (x - y) ** 2
-    return np.exp(-np.sqrt(squares[:2].sum()) - squares[2]) * (x[3:] @ y[3:] + 0.5) ** 2
+    factor = (1 + 0.3 * squares[2]) * (x[3:] @ y[3:] + 0.5) ** 2
+    return np.exp(-np.sqrt(squares[:2].sum()) - squares[2]) * factor
 
 
 def labels_of(n, n_labels=3, least=0):

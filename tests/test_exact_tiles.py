@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from retgk import _core
-from retgk.kernels import exact_reduction as reduction
+from retgk.kernels import exact_points as reduction
 from tests.core_levels import LEVELS, run_on_level
 
 DTYPES = [np.float32, np.float64]
@@ -22,7 +22,7 @@ def powers_of_half(t):
     points = np.zeros((1, 1, _core.GROUP), t.dtype)
     columns = (points, np.array([0, 1]), np.zeros(1, np.int64), positions, run_weights)
     lowest, degrees = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    factors = (np.array([0, 1]), np.array([_core.ABSOLUTE]), np.zeros(1), degrees)
+    factors = (np.array([0, 1]), np.array([_core.ABSOLUTE]), np.zeros((1, 1)), degrees)
     products = np.full((n, 1), np.nan)
     _core.fill_products(*rows, *columns, lowest, *factors, 0, n, False, graphs, products)
     return products[:, 0]

@@ -14,7 +14,7 @@ from retgk import (
 )
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import NodeFeatures
-from retgk.kernels.exact import ExactEngine, node_values
+from retgk.kernels.exact import ExactEngine
 from retgk.kernels.gradients import LineEnds, line_gradients
 from retgk.walks.probabilities import Walks
 from tests import naive
@@ -152,7 +152,7 @@ def test_values_of_nodes_are_those_of_the_formula(kernels, n_labels, seed, tol, 
     x, y, _, new = placed(seed, [4] * len(kernels), kernels, tol, n_labels, spread=1.0, shift=shift)
     rng = np.random.default_rng(seed)
     weights, own = rng.normal(size=(y.n_graphs, x.n_graphs)), rng.normal(size=y.n_graphs)
-    found = node_values(new, weights, own)
+    found = new.node_values(weights, own)
     graphs = y.graph_of_node()
     single = type(y)(y.blocks, np.arange(y.n_nodes + 1), y.labels)
     expected = (weights[graphs] * naive_gram(single, x, kernels)).sum(axis=1)
@@ -161,7 +161,7 @@ def test_values_of_nodes_are_those_of_the_formula(kernels, n_labels, seed, tol, 
     # nodes of a graph may move by more than its mean does, which the promise is about
     assert np.abs(found - expected).max() <= max(100 * tol, 1e-6) * size
     means = np.bincount(graphs, found) / np.diff(y.node_ptr)
-    products, norms = new.products(), new.squared_norms(tol)
+    products, norms = new.products(), new.squared_norms()
     np.testing.assert_allclose(
         means, (weights * products).sum(axis=1) + own * norms, atol=1e-9 * size
     )

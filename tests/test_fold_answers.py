@@ -12,8 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from retgk import InvalidInputError, RetGKClassifier, compare
 from retgk.comparison import runs as method_runs
-from retgk.comparison.machines import GraphSizes
-from retgk.comparison.methods import new_estimators
+from retgk.comparison.methods import GraphSizes, new_estimators
 from retgk.errors import InputWarning
 from retgk.learning import metrics as fold_answers
 from retgk.learning.folds import OuterFold, check_keeps_groups, folds_without_groups

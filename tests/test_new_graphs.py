@@ -18,12 +18,10 @@ from retgk import (
     most_similar,
     squared_mmd,
 )
-from retgk.kernels import exact_graphs as fitted_graphs
+from retgk.kernels import exact as fitted_graphs
 from retgk.kernels.engine import NodeFeatures
-from retgk.kernels.exact import ExactEngine
-from retgk.kernels.exact_graphs import FittedGraphs, NewGraphs
-from retgk.kernels.exact_points import NodePoints
-from retgk.kernels.exact_reduction import FLOAT64_ERROR
+from retgk.kernels.exact import ExactComparison, ExactEngine, FittedGraphs
+from retgk.kernels.exact_points import FLOAT64_ERROR, NodePoints
 from retgk.learning.svm import fit_products
 from retgk.walks.probabilities import Walks
 from tests.core_levels import LEVELS, run_on_level
@@ -37,7 +35,7 @@ def placed(seed, widths, kernels, tol, n_labels, **changes):
     fitted_nodes = random_points(seed, widths, n_labels=n_labels)
     new_nodes = changed(random_points(seed + 1, widths, n_graphs=3, n_labels=n_labels), **changes)
     fitted = FittedGraphs.of(fitted_nodes, kernels, tol)
-    return fitted_nodes, new_nodes, fitted, NewGraphs.of(new_nodes, fitted, None)
+    return fitted_nodes, new_nodes, fitted, ExactComparison.of(new_nodes, fitted, tol, None)
 
 
 def changed(nodes, spread, shift):
@@ -66,7 +64,7 @@ def test_error_is_within_the_promise(kernels, width, n_labels, seed, tol, spread
     assert np.abs(error).max() <= max(tol, FLOAT64_ERROR) * size
     expected = np.diag(naive_gram(y, y, kernels))
     size = max(1.0, np.abs(expected).max())
-    error = graphs.squared_norms(tol) - expected
+    error = graphs.squared_norms() - expected
     assert np.abs(error).max() <= max(tol, FLOAT64_ERROR) * size
 
 
@@ -80,9 +78,9 @@ def test_error_is_within_the_promise(kernels, width, n_labels, seed, tol, spread
 def test_a_graph_is_the_same_wherever_it_stands(kernels, seed, tol, chosen):
     own = {"spread": 1.0, "shift": 0.0}
     _, y, fitted, graphs = placed(seed, [9] * len(kernels), kernels, tol, 2, **own)
-    some = NewGraphs.of(y.of_graphs(np.array(chosen)), fitted, 1)
+    some = ExactComparison.of(y.of_graphs(np.array(chosen)), fitted, tol, 1)
     np.testing.assert_array_equal(some.products(), graphs.products()[chosen])
-    np.testing.assert_array_equal(some.squared_norms(tol), graphs.squared_norms(tol)[chosen])
+    np.testing.assert_array_equal(some.squared_norms(), graphs.squared_norms()[chosen])
 
 
 @pytest.mark.parametrize("tol", [0.0, 1e-4])
@@ -90,9 +88,9 @@ def test_graphs_outside_of_the_fitted_space_are_far(tol):
     own = {"spread": 1.0, "shift": 0.0}
     fitted_nodes, _, fitted, near = placed(0, [40], KERNELS[0], tol, 0, **own)
     assert tol == 0 or fitted.frame.factors[0].rank < 40
-    again = NewGraphs.of(fitted_nodes, fitted, None)
+    again = ExactComparison.of(fitted_nodes, fitted, tol, None)
     assert not again.is_far.any()
-    away = NewGraphs.of(changed(near.nodes, 1.0, 5.0), fitted, None)
+    away = ExactComparison.of(changed(near.nodes, 1.0, 5.0), fitted, tol, None)
     assert away.is_far.all() == (tol > 0)
 
 
@@ -101,9 +99,9 @@ def test_graphs_outside_of_the_fitted_space_are_far(tol):
 def test_norms_of_large_graphs(monkeypatch, tol, is_far):
     own = {"spread": 1.0, "shift": 3.0 if is_far else 0.0}
     _, _, _, graphs = placed(3, [12, 4], KERNELS[2], tol, 2, **own)
-    looped = graphs.squared_norms(tol)
+    looped = graphs.squared_norms()
     monkeypatch.setattr(fitted_graphs, "MAX_LOOPED_NODES", 0)
-    tiled = graphs.squared_norms(tol)
+    tiled = graphs.squared_norms()
     assert np.abs(tiled - looped).max() <= 2 * max(tol, FLOAT64_ERROR)
 
 

@@ -27,9 +27,10 @@ from retgk import (
     save_model,
 )
 from retgk.kernels import refinement as label_refinement
+from retgk.kernels.engine import PlainGraphs
+from retgk.kernels.others import all_kernels, graphlets
 from retgk.kernels.others import counts as graph_counts
 from retgk.kernels.others import graph_invariant as node_invariants
-from retgk.kernels.others import graphlets
 from retgk.kernels.others import shortest_path as attribute_paths
 from retgk.kernels.others import shortest_path as path_counter
 from retgk.kernels.others import subgraph_matching as subgraph_types
@@ -92,6 +93,25 @@ def permuted(graphs, seed):
             )
         )
     return GraphBatch.concatenate(parts)
+
+
+def test_every_kernel_obeys_the_laws():
+    assert {type(kernel) for kernel in KERNELS.values()} == set(all_kernels())
+
+
+@every_kernel
+def test_some_of_the_fitted_graphs(name):
+    graphs, kept = graphs_of_kind("both"), np.array([4, 1])
+    kernel = fresh(name).fit(graphs)
+    some, new = kernel.engine_.keep(kept), PlainGraphs(graphs[:3])
+    assert some.n_graphs == 2
+    np.testing.assert_array_equal(
+        some.inner_products(), kernel.engine_.inner_products()[np.ix_(kept, kept)]
+    )
+    np.testing.assert_array_equal(some.squared_norms(), kernel.diagonal()[kept])
+    np.testing.assert_array_equal(
+        some.compare(new).products(), kernel.transform(graphs[:3])[:, kept]
+    )
 
 
 @every_kernel

@@ -11,19 +11,13 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from retgk import (
     Bridge,
-    DeepGraphKernel,
-    GraphInvariantKernel,
-    GraphletKernel,
-    HashGraphKernel,
     Laplacian,
     RetGKClassifier,
     RetGKEmbedding,
     RetGKKernel,
     RetGKRegressor,
-    ShortestPathKernel,
-    SubgraphMatchingKernel,
-    WeisfeilerLehmanKernel,
 )
+from retgk.kernels.others import all_kernels
 from tests.rows_as_graphs import (
     RowsClassifier,
     RowsDeep,
@@ -87,13 +81,7 @@ def test_scikit_learn(estimator, check):
         RetGKEmbedding(),
         RetGKClassifier(),
         RetGKRegressor(),
-        WeisfeilerLehmanKernel(),
-        ShortestPathKernel(),
-        GraphletKernel(),
-        SubgraphMatchingKernel(),
-        HashGraphKernel(),
-        GraphInvariantKernel(),
-        DeepGraphKernel(),
+        *(kind() for kind in all_kernels()),
     ],
     ids=str,
 )

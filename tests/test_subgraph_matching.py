@@ -151,8 +151,8 @@ def test_a_batch_has_room_for_the_labels_of_each_of_its_graphs(attribute_kernel)
     ]
     kernel = SubgraphMatchingKernel(attribute_kernel=attribute_kernel, normalize=False).fit(fitted)
     batch = GraphBatch.concatenate(others)
-    together, norms = kernel.transform(batch), kernel.engine_.own_values(batch, None)
-    alone, norm = kernel.transform(others[0]), kernel.engine_.own_values(others[0], None)
+    together, norms = kernel.transform(batch), kernel.diagonal(batch)
+    alone, norm = kernel.transform(others[0]), kernel.diagonal(others[0])
     np.testing.assert_array_equal(together, np.repeat(alone, len(others), axis=0))
     np.testing.assert_array_equal(norms, np.repeat(norm, len(others)))
 

@@ -1,6 +1,7 @@
 """The engine of inner products against a double loop, and its promises."""
 
 import zipfile
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -9,13 +10,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk.errors import InvalidInputError
-from retgk.kernels import exact_reduction as frame
-from retgk.kernels import exact_reduction as reduction
-from retgk.kernels.exact_graphs import FittedGraphs
-from retgk.kernels.exact_points import NodePoints
-from retgk.kernels.exact_reduction import FLOAT64_ERROR, tile_error
-from retgk.kernels.node import Delta, Gaussian, Laplacian, Polynomial, median_distance
+from retgk.kernels import exact_points as frame
+from retgk.kernels import exact_points as reduction
+from retgk.kernels.embedded_fourier import draw_fourier_map
+from retgk.kernels.exact import FittedGraphs
+from retgk.kernels.exact_points import FLOAT64_ERROR, NodePoints, tile_error
+from retgk.kernels.node import (
+    Delta,
+    Gaussian,
+    Laplacian,
+    NodeKernel,
+    Polynomial,
+    median_distance,
+)
 from tests.core_levels import LEVELS, run_on_level
+
+
+@dataclass(frozen=True)
+class Matern(NodeKernel):
+    """(1 + t) exp(-t), a kernel that compiled loops compute by its facts alone."""
+
+    argument, series, n_normals = "distance", (1.0, 1.0), 3
+
+    @property
+    def rate(self):
+        return np.sqrt(3) * self.scale
+
+    def frequency_scale(self, normals):
+        return self.rate / np.linalg.norm(normals, axis=1, keepdims=True)
+
 
 KERNELS = [
     (Laplacian(gamma=1.3),),
@@ -26,6 +49,8 @@ KERNELS = [
     (Gaussian(gamma=0.3), Laplacian(gamma=0.4), Gaussian(gamma=0.1)),
     (Polynomial(degree=2, coef0=0.5, gamma=0.8),),
     (Polynomial(degree=3, coef0=1.0, gamma=0.1), Laplacian(gamma=0.4)),
+    (Matern(gamma=0.8),),
+    (Gaussian(gamma=0.3), Matern(gamma=0.8), Polynomial(gamma=0.5)),
 ]
 TOLERANCES = [0.0, 1e-9, 1e-6, 1e-5, 1e-3, 1e-1]
 
@@ -57,6 +82,9 @@ def node_kernel(x, i, y, j, kernels):
             value *= np.exp(-kernel.gamma * difference)
         elif isinstance(kernel, Gaussian):
             value *= np.exp(-kernel.gamma * difference**2)
+        elif isinstance(kernel, Matern):
+            t = np.sqrt(3) * kernel.gamma * difference
+            value *= (1 + t) * np.exp(-t)
         else:
             value *= (kernel.gamma * a[i] @ b[j] + kernel.coef0) ** kernel.degree
     return value
@@ -99,7 +127,7 @@ def test_error_is_within_the_promise(problem, tol):
 
 
 @pytest.mark.parametrize("tol", [0.0, 1e-5])
-@pytest.mark.parametrize("kernels", KERNELS[:4])
+@pytest.mark.parametrize("kernels", [*KERNELS[:4], (Matern(gamma=0.8),)])
 def test_many_tiles_agree_with_the_formula(kernels, tol):
     rng = np.random.default_rng(3)
     sizes = rng.integers(1, 200, 17)
@@ -211,7 +239,7 @@ def test_float32_begins_where_its_bound_is_85_percent_of_the_promise(kernel):
     distances = np.linalg.norm(centred, axis=1)
     sizes = [distances[first:last].mean() for first, last in pairwise(x.node_ptr)]
     scale = kernel.gamma if isinstance(kernel, Laplacian) else np.sqrt(kernel.gamma)
-    bound = 2 * 2.0**-24 * scale * max(sizes) + tile_error([6], [isinstance(kernel, Gaussian)])
+    bound = 2 * 2.0**-24 * scale * max(sizes) + tile_error([kernel], [6])
     assert FittedGraphs.of(x, [kernel], 1.01 * bound / 0.85).frame.dtype == np.float32
     assert FittedGraphs.of(x, [kernel], 0.99 * bound / 0.85).frame.dtype == np.float64
 
@@ -266,7 +294,7 @@ def test_wide_attributes(attribute_kernel, width, tol):
 
 
 def test_tile_error_grows_with_the_width():
-    assert tile_error([16], [False]) < tile_error([780], [False]) < 1e-5
+    assert tile_error([Laplacian()], [16]) < tile_error([Laplacian()], [780]) < 1e-5
 
 
 @pytest.mark.parametrize(
@@ -379,3 +407,13 @@ def test_on_every_level_of_instructions(level):
         "        assert np.abs(error).max() <= max(tol, FLOAT64_ERROR) * size\n"
     )
     run_on_level(level, program)
+
+
+@pytest.mark.parametrize("kernel", [Laplacian(0.5), Gaussian(0.5), Matern(0.5)])
+def test_facts_of_kernels_agree_with_their_formulas(kernel):
+    """Frequencies give the kernel on average, and no step changes it by more than is said."""
+    x = np.linspace(0, 4, 401)[:, None]
+    features = draw_fourier_map([(kernel, 1)], 200_000, random_state=0)(x[::100])
+    np.testing.assert_allclose(features @ features.T, kernel(x[::100], x[::100]), atol=0.01)
+    steps = np.diff(kernel(x[:1], x / kernel.coordinate_scale)[0]) / 0.01
+    assert np.abs(steps).max() <= kernel.lipschitz

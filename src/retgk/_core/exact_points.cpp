@@ -400,23 +400,25 @@ void project(In<double, 2> block, In<double> mean, In<double, 2> basis, double s
     }
 }
 
-// Factors of the node kernel: their first coordinates, whether roots are taken, constants and
-// degrees of polynomials; a degree of zero is none.
+// Factors of the node kernel: their first coordinates, whether roots are taken, coefficients of the
+// extra factors in the exponents, or constants of products, whose degrees are not zero.
 struct Factors {
     int64_t n;
     const int64_t* ptr;
     const bool* roots;
-    const double* constants;
+    const double* coefficients;
+    int64_t n_terms;
     const int64_t* degrees;
 
-    Factors(const In<int64_t>& ptr, const In<bool>& roots, const In<double>& constants,
+    Factors(const In<int64_t>& ptr, const In<bool>& roots, const In<double, 2>& coefficients,
             const In<int64_t>& degrees, int64_t width)
         : n(size(roots)),
           ptr(ptr.data()),
           roots(roots.data()),
-          constants(constants.data()),
+          coefficients(coefficients.data()),
+          n_terms(size(coefficients, 1)),
           degrees(degrees.data()) {
-        expect(size(ptr) == n + 1 && size(constants) == n && size(degrees) == n,
+        expect(size(ptr) == n + 1 && size(coefficients) == n && size(degrees) == n,
                "the arrays of the factors differ in length");
         expect_pointers(ptr, width, "factors end beyond the coordinates");
     }
@@ -426,13 +428,20 @@ struct Factors {
         double exponent = 0.0, value = 1.0;
         for (int64_t b = 0; b < n; ++b) {
             if (degrees[b] > 0) {
-                double product = constants[b];
+                double product = coefficients[b * n_terms];
                 for (int64_t k = ptr[b]; k < ptr[b + 1]; ++k) product += x[k] * y[k];
                 for (int64_t d = 0; d < degrees[b]; ++d) value *= product;
                 continue;
             }
             const double square = squared_distance(x + ptr[b], y + ptr[b], ptr[b + 1] - ptr[b]);
-            exponent += roots[b] ? std::sqrt(square) : square;
+            const double t = roots[b] ? std::sqrt(square) : square;
+            exponent += t;
+            if (n_terms > 1) {
+                double factor = 0.0;
+                for (int64_t term = n_terms; term-- > 0;)
+                    factor = factor * t + coefficients[b * n_terms + term];
+                value *= factor;
+            }
         }
         return value * std::exp(-exponent);
     }
@@ -459,10 +468,10 @@ struct LabelledNodes {
 
 // <m_G, m_G> of some graphs, by a double loop over their nodes.
 void norms_of_graphs(In<double, 2> coordinates, In<int32_t> labels, In<int64_t> node_ptr,
-                     In<int64_t> graphs, In<int64_t> ptr, In<bool> roots, In<double> constants,
-                     In<int64_t> degrees, Out<double> norms) {
+                     In<int64_t> graphs, In<int64_t> ptr, In<bool> roots,
+                     In<double, 2> coefficients, In<int64_t> degrees, Out<double> norms) {
     const LabelledNodes nodes(coordinates, labels, node_ptr, graphs);
-    const Factors kernel(ptr, roots, constants, degrees, nodes.points.width);
+    const Factors kernel(ptr, roots, coefficients, degrees, nodes.points.width);
     expect(size(norms) == size(node_ptr) - 1, "norms has a number for every graph");
     for (int64_t place = 0; place < size(graphs); ++place) {
         const int64_t g = graphs.data()[place];
@@ -482,10 +491,11 @@ void norms_of_graphs(In<double, 2> coordinates, In<int32_t> labels, In<int64_t> 
 
 // Add the weighted <phi(v), m_G> of every node v of some graphs G, by a loop over pairs.
 void add_own_products(In<double, 2> coordinates, In<int32_t> labels, In<int64_t> node_ptr,
-                      In<int64_t> graphs, In<int64_t> ptr, In<bool> roots, In<double> constants,
-                      In<int64_t> degrees, double weight, Out<double> products) {
+                      In<int64_t> graphs, In<int64_t> ptr, In<bool> roots,
+                      In<double, 2> coefficients, In<int64_t> degrees, double weight,
+                      Out<double> products) {
     const LabelledNodes nodes(coordinates, labels, node_ptr, graphs);
-    const Factors kernel(ptr, roots, constants, degrees, nodes.points.width);
+    const Factors kernel(ptr, roots, coefficients, degrees, nodes.points.width);
     expect(size(products) == size(coordinates), "products has a number for every node");
     for (int64_t place = 0; place < size(graphs); ++place) {
         const int64_t g = graphs.data()[place];
@@ -562,12 +572,12 @@ void add_rare_labels(int64_t first, int64_t last, In<double, 2> x, In<int64_t> r
                      In<int64_t> row_points, In<int64_t> row_labels, In<double> row_weights,
                      In<double, 2> y, In<int64_t> label_ptr, In<int64_t> entry_ptr,
                      In<int64_t> entry_graphs, In<double> entry_weights, In<int64_t> ptr,
-                     In<bool> roots, In<double> constants, In<int64_t> degrees, bool is_symmetric,
-                     Out<double, 2> gram) {
+                     In<bool> roots, In<double, 2> coefficients, In<int64_t> degrees,
+                     bool is_symmetric, Out<double, 2> gram) {
     const Rows rows(x, row_ptr, row_points, row_labels, row_weights, first, last,
                     size(label_ptr) - 1);
     const Columns columns(y, label_ptr, entry_ptr, entry_graphs, entry_weights);
-    const Factors kernel(ptr, roots, constants, degrees, rows.points.width);
+    const Factors kernel(ptr, roots, coefficients, degrees, rows.points.width);
     expect(size(y, 1) == size(x, 1), "rows and columns differ in coordinates");
     expect(last <= size(gram), "gram has a row for every graph");
     for (int64_t g = first; g < last; ++g) {
@@ -598,12 +608,12 @@ void add_rare_values(int64_t first, int64_t last, In<double, 2> x, In<int64_t> r
                      In<int64_t> row_points, In<int64_t> row_labels, In<double> row_weights,
                      In<double, 2> y, In<int64_t> label_ptr, In<int64_t> entry_ptr,
                      In<int64_t> entry_graphs, In<double> entry_weights, In<int64_t> ptr,
-                     In<bool> roots, In<double> constants, In<int64_t> degrees, In<int64_t> graphs,
-                     In<double, 2> weights, Out<double> values) {
+                     In<bool> roots, In<double, 2> coefficients, In<int64_t> degrees,
+                     In<int64_t> graphs, In<double, 2> weights, Out<double> values) {
     const Rows rows(x, row_ptr, row_points, row_labels, row_weights, first, last,
                     size(label_ptr) - 1);
     const Columns columns(y, label_ptr, entry_ptr, entry_graphs, entry_weights);
-    const Factors kernel(ptr, roots, constants, degrees, rows.points.width);
+    const Factors kernel(ptr, roots, coefficients, degrees, rows.points.width);
     expect(size(y, 1) == size(x, 1), "rows and columns differ in coordinates");
     expect(last <= size(values) && last <= size(graphs), "values and graphs are of all nodes");
     for (int64_t node = first; node < last; ++node) {
@@ -639,15 +649,16 @@ void bind_exact_points(nb::module_& m) {
     define(m, "project", project, "block", "mean", "basis", "scale", "coordinates", "column",
            "tails", "factor", "sizes");
     define(m, "norms_of_graphs", norms_of_graphs, "points", "labels", "node_ptr", "graphs", "ptr",
-           "roots", "constants", "degrees", "norms");
+           "roots", "coefficients", "degrees", "norms");
     define(m, "add_own_products", add_own_products, "points", "labels", "node_ptr", "graphs", "ptr",
-           "roots", "constants", "degrees", "weight", "products");
+           "roots", "coefficients", "degrees", "weight", "products");
     define(m, "add_rare_labels", add_rare_labels, "first", "last", "x", "row_ptr", "row_points",
            "row_labels", "row_weights", "y", "label_ptr", "entry_ptr", "entry_graphs",
-           "entry_weights", "ptr", "roots", "constants", "degrees", "is_symmetric", "gram");
+           "entry_weights", "ptr", "roots", "coefficients", "degrees", "is_symmetric", "gram");
     define(m, "add_rare_values", add_rare_values, "first", "last", "x", "row_ptr", "row_points",
            "row_labels", "row_weights", "y", "label_ptr", "entry_ptr", "entry_graphs",
-           "entry_weights", "ptr", "roots", "constants", "degrees", "graphs", "weights", "values");
+           "entry_weights", "ptr", "roots", "coefficients", "degrees", "graphs", "weights",
+           "values");
 }
 
 }  // namespace retgk

@@ -77,13 +77,30 @@ void multiply_powers(const ExactTiles<T>& w, int64_t r, int64_t group, int64_t n
         const T* column =
             w.column_points + (group + j / GROUP) * w.n_coordinates * GROUP + j % GROUP;
         T* tile = w.tile + j * LANES<T>;
+        const double constant = w.coefficients[factor * w.n_terms];
         double product[LANES<T>];
-        for (int lane = 0; lane < LANES<T>; ++lane) product[lane] = w.constants[factor];
+        for (int lane = 0; lane < LANES<T>; ++lane) product[lane] = constant;
         for (int64_t k = w.factor_ptr[factor]; k < w.factor_ptr[factor + 1]; ++k)
             for (int lane = 0; lane < LANES<T>; ++lane)
                 product[lane] += rows[k * LANES<T> + lane] * column[k * GROUP];
         for (int64_t power = 0; power < w.degrees[factor]; ++power)
             for (int lane = 0; lane < LANES<T>; ++lane) tile[lane] *= product[lane];
+    }
+}
+
+// Multiply a tile by the extra factor of a kernel of distances, a polynomial in its exponent.
+template <typename T>
+void multiply_series(const ExactTiles<T>& w, int64_t r, int64_t group, int64_t n_groups,
+                     int64_t factor) {
+    const auto add =
+        w.kinds[factor] == ABSOLUTE ? add_distances<T, true, true> : add_distances<T, false, true>;
+    add(w, r, group, n_groups, w.factor_ptr[factor], w.factor_ptr[factor + 1], w.squares);
+    const double* coefficients = w.coefficients + factor * w.n_terms;
+    for (int64_t i = 0; i < n_groups * GROUP * LANES<T>; ++i) {
+        const T t = w.kinds[factor] == LAPLACIAN ? root(w.squares[i]) : w.squares[i];
+        T value = 0;
+        for (int64_t term = w.n_terms; term-- > 0;) value = value * t + T(coefficients[term]);
+        w.tile[i] *= value;
     }
 }
 
@@ -111,6 +128,8 @@ void fill_tile(const ExactTiles<T>& w, int64_t r, int64_t group, int64_t n_group
     }
     if (n_exponents == 0)
         for (int64_t i = 0; i < n; ++i) w.tile[i] = 1;
+    for (int64_t b = 0; w.n_terms > 1 && b < n_exponents; ++b)
+        multiply_series(w, r, group, n_groups, b);
     for (int64_t b = n_exponents; b < w.n_factors; ++b) multiply_powers(w, r, group, n_groups, b);
 }
 

@@ -50,7 +50,9 @@ struct ExactTiles {
     int64_t n_tiles;
     // factors of the kernel: coordinates factor_ptr[b] : factor_ptr[b + 1] belong to factor b
     const int64_t *factor_ptr, *kinds;
-    const double* constants;
+    // (n_factors, n_terms): extra factors, polynomials in the exponents; constants of products
+    const double* coefficients;
+    int64_t n_terms;
     const int64_t* degrees;
     int64_t n_factors;
     // the rows of this task; the row of the products of every entry; the products

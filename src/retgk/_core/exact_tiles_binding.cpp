@@ -15,8 +15,9 @@ void products_of_graphs(In<T, 2> row_points, In<int64_t> row_ptr, In<int64_t> ro
                         In<double, 2> row_weights, In<T, 3> column_points, In<int64_t> run_ptr,
                         In<int64_t> run_graphs, In<int64_t, 2> positions, In<T, 2> run_weights,
                         In<int64_t> lowest, In<int64_t> factor_ptr, In<int64_t> kinds,
-                        In<double> constants, In<int64_t> degrees, int64_t start, int64_t stop,
-                        bool is_symmetric, In<int64_t> numbers, Out<double, 2> products) {
+                        In<double, 2> coefficients, In<int64_t> degrees, int64_t start,
+                        int64_t stop, bool is_symmetric, In<int64_t> numbers,
+                        Out<double, 2> products) {
     const int64_t n_coordinates = size(row_points, 1), n_graphs = size(products, 1);
     const int64_t n_runs = size(run_graphs), n_factors = size(kinds), n_tiles = size(lowest);
     const int64_t n_row_tiles = size(row_ptr) - 1;
@@ -33,7 +34,7 @@ void products_of_graphs(In<T, 2> row_points, In<int64_t> row_ptr, In<int64_t> ro
     expect(size(positions) == n_runs && size(positions, 1) == RUN && size(run_weights) == n_runs &&
                size(run_weights, 1) == RUN,
            "positions and run_weights have a row for every run");
-    expect(size(factor_ptr) == n_factors + 1 && size(constants) == n_factors &&
+    expect(size(factor_ptr) == n_factors + 1 && size(coefficients) == n_factors &&
                size(degrees) == n_factors && factor_ptr.data()[n_factors] <= n_coordinates,
            "the arrays of the factors differ in length");
     const int64_t *ptr = row_ptr.data(), last = (stop + LANES<T> - 1) / LANES<T>;
@@ -59,7 +60,8 @@ void products_of_graphs(In<T, 2> row_points, In<int64_t> row_ptr, In<int64_t> ro
                    n_tiles,
                    factor_ptr.data(),
                    kinds.data(),
-                   constants.data(),
+                   coefficients.data(),
+                   size(coefficients, 1),
                    degrees.data(),
                    n_factors,
                    start,
@@ -150,8 +152,8 @@ template <typename T>
 void define_products(nb::module_& m) {
     define(m, "fill_products", products_of_graphs<T>, "row_points", "row_ptr", "row_graphs",
            "row_weights", "column_points", "run_ptr", "run_graphs", "positions", "run_weights",
-           "lowest", "factor_ptr", "kinds", "constants", "degrees", "start", "stop", "is_symmetric",
-           "numbers", "products");
+           "lowest", "factor_ptr", "kinds", "coefficients", "degrees", "start", "stop",
+           "is_symmetric", "numbers", "products");
 }
 
 }  // namespace

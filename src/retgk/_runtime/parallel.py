@@ -92,20 +92,14 @@ def n_threads(n_jobs: int | None) -> int:
     never more than that.
     """
     most = _MOST_THREADS.get()
-    asked = _asked_threads(n_jobs, most)
-    return asked if most is None else min(asked, most)
-
-
-def _asked_threads(n_jobs: int | None, most: int | None) -> int:
     if n_jobs is None:
-        if most is not None:
-            return most
-        return 1 if is_worker() else _n_cores()
+        return most if most is not None else 1 if is_worker() else _n_cores()
     if not isinstance(n_jobs, Integral):
         raise InvalidInputError(f"n_jobs must be None or a whole number, got {n_jobs!r}")
     if n_jobs == 0:
         raise InvalidInputError("n_jobs=0 asks for no thread at all; use None for all cores")
-    return int(n_jobs) if n_jobs > 0 else max(1, _n_cores() + 1 + int(n_jobs))
+    asked = int(n_jobs) if n_jobs > 0 else max(1, _n_cores() + 1 + int(n_jobs))
+    return asked if most is None else min(asked, most)
 
 
 @contextmanager
@@ -120,11 +114,12 @@ def most_threads(n: int) -> Iterator[None]:
 
 def is_worker() -> bool:
     """Whether this thread, or process, is one of several that joblib or dask gave work to."""
-    return _is_joblib_worker() or _is_dask_task()
+    if "joblib.parallel" in sys.modules:
+        from joblib.parallel import get_active_backend
 
-
-def _is_dask_task() -> bool:
-    """Whether this thread works for a dask worker, which has one for each of its cores."""
+        backend, _ = get_active_backend()
+        if (backend.nesting_level or 0) > 0:
+            return True
     if "distributed.worker" not in sys.modules:
         return False
     from distributed import get_worker
@@ -134,16 +129,6 @@ def _is_dask_task() -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_joblib_worker() -> bool:
-    """Whether this thread, or process, works for a ``joblib.Parallel`` of several workers."""
-    if "joblib.parallel" not in sys.modules:
-        return False
-    from joblib.parallel import get_active_backend
-
-    backend, _ = get_active_backend()
-    return (backend.nesting_level or 0) > 0
 
 
 @cache
@@ -164,21 +149,13 @@ def run_tasks(
     """
     Call ``function(*task)`` for all tasks on several threads, the most expensive first.
 
-    Parameters
-    ----------
-    function : callable
-        Releases the GIL, and writes only what belongs to its task.
-    tasks : sequence of tuple
-        Arguments of every call.
-    costs : sequence of float
-        Expected cost of every call, in any unit; for order and progress.
-    n_jobs : int or None
-        Threads, as in `n_threads`.
-    progress : str or callable
-        Text of a progress bar of its own; or, where the tasks are part of larger work, a function
-        to call with the cost of each.
+    The function releases the GIL, and writes only what belongs to its task. Costs, in any unit, are
+    for order and progress, which is the text of a bar of its own or, where the tasks are part of
+    larger work, a function to call with the cost of each. This thread works too and never waits for
+    one of the pool to begin, so tasks may run tasks themselves.
     """
-    order = sorted(range(len(tasks)), key=lambda task: -costs[task])
+    waiting = deque(sorted(range(len(tasks)), key=lambda task: -costs[task]))
+    n_workers = min(n_threads(n_jobs), len(tasks))
     bar: AbstractContextManager[Callable[[float], None]] = (
         progress_bar(progress, float(sum(costs)))
         if isinstance(progress, str)
@@ -186,40 +163,27 @@ def run_tasks(
     )
     with bar as advance:
 
-        def run(task: int) -> None:
-            function(*tasks[task])
-            advance(costs[task])
+        def work() -> None:
+            try:
+                while waiting:
+                    try:
+                        task = waiting.popleft()
+                    except IndexError:  # another thread was quicker
+                        return
+                    function(*tasks[task])
+                    advance(costs[task])
+            except BaseException:
+                waiting.clear()
+                raise
 
-        _run_all(run, deque(order), min(n_threads(n_jobs), len(tasks)))
-
-
-def _run_all(run: Callable[[int], None], waiting: deque[int], n_workers: int) -> None:
-    """
-    Run tasks in this thread and in others of the pool until none is left.
-
-    This thread never waits for one of the pool to begin, so tasks may run tasks themselves.
-    """
-
-    def work() -> None:
+        others = _POOL.submit(work, n_workers - 1) if n_workers > 1 else []
         try:
-            while waiting:
-                try:
-                    task = waiting.popleft()
-                except IndexError:  # another thread was quicker
-                    return
-                run(task)
-        except BaseException:
-            waiting.clear()
-            raise
-
-    others = _POOL.submit(work, n_workers - 1) if n_workers > 1 else []
-    try:
-        work()
-    finally:
-        started = [future for future in others if not future.cancel()]
-        errors = [error for future in started if (error := future.exception()) is not None]
-    if errors:
-        raise errors[0]
+            work()
+        finally:
+            started = [future for future in others if not future.cancel()]
+            errors = [error for future in started if (error := future.exception()) is not None]
+        if errors:
+            raise errors[0]
 
 
 class _Pool:

@@ -24,6 +24,7 @@ from types import FrameType
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from retgk._runtime.files import data_home_folder
 from retgk._runtime.names import near_names
@@ -465,7 +466,22 @@ class Command:
 
     def add_to(self, app: typer.Typer) -> None:
         """Make it a command of a program."""
-        app.command(self.name, help=self.help, epilog=self.epilog)(self.run)
+        app.command(self.name, _Command, help=self.help, epilog=self.epilog)(self.run)
+
+
+class _Command(TyperCommand):
+    """Fills in, when its help is shown, the names of methods, whose modules are slow to import."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        for option in self.params:
+            text = getattr(option, "help", None) or ""
+            if "{methods}" in text:
+                from retgk.comparison.methods import DEFAULT_METHODS, METHODS
+
+                about = [f"{name}: {method.about}" for name, method in METHODS.items()]
+                names = {"methods": "; ".join(about), "default_methods": ", ".join(DEFAULT_METHODS)}
+                option.help = text.format(**names)
+        super().format_help(ctx, formatter)
 
 
 def command(

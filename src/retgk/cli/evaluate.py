@@ -42,7 +42,6 @@ from retgk.cli.options import (
 )
 from retgk.cli.outputs import Table, check_new_file, check_output, write_table
 from retgk.cli.splits import Splitting, outer_folds
-from retgk.comparison.methods import DEFAULT_METHODS, METHODS, checked_names
 from retgk.errors import InvalidInputError
 from retgk.learning.folds import OuterFold, check_enough_graphs
 from retgk.learning.metrics import (
@@ -492,9 +491,7 @@ class Methods:
             "--method",
             "-m",
             metavar="NAME,...",
-            help="; ".join(f"{name}: {method.about}" for name, method in METHODS.items())
-            + ". Repeatable, or names with commas.",
-            show_default=", ".join(DEFAULT_METHODS),
+            help="{methods}. Repeatable, or names with commas. Default: {default_methods}.",
             autocompletion=method_names,
         ),
     ] = None
@@ -531,6 +528,8 @@ class Methods:
     @property
     def names(self) -> list[str]:
         """Methods in the order given, each once."""
+        from retgk.comparison.methods import DEFAULT_METHODS
+
         given = self.methods or DEFAULT_METHODS
         names = [name.strip() for text in given for name in text.split(",") if name.strip()]
         return list(dict.fromkeys(names))
@@ -574,6 +573,8 @@ def compare(
     table and does not stop the rest.
     """
     check_metric_names(methods.metric)
+    from retgk.comparison.methods import checked_names
+
     names = checked_names(methods.names)
     splitting.check()
     cluster.check()

@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import typer
 
-from retgk.comparison.methods import METHODS
 from retgk.io.files import ENDINGS, READABLE, Format
 from retgk.io.tudataset import TUDATASETS
 
@@ -43,6 +42,8 @@ def metric_names(incomplete: str) -> list[str]:
 
 def method_names(incomplete: str) -> list[str]:
     """Names of methods to compare, the last of several with commas."""
+    from retgk.comparison.methods import METHODS
+
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in METHODS if name.startswith(last.lower())]
 

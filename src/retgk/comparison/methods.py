@@ -1,4 +1,4 @@
-"""Methods that can be compared, by name. A new one is a line of `METHODS`."""
+"""Methods that can be compared, by name: models, and what kernels of others say of themselves."""
 
 from __future__ import annotations
 
@@ -12,15 +12,42 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from types import CodeType, FunctionType, MethodType
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.files import key_of
-from retgk._runtime.names import name_advice
+from retgk._runtime.names import RandomState, name_advice, whole_seed
+from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-
-_PEERS = "retgk.kernels.others"
+from retgk.io.convert import GraphsLike, as_batch
+from retgk.kernels.graph import PolynomialGraphKernel
+from retgk.kernels.others import all_kernels
+from retgk.kernels.others.base import PeerKernel
+from retgk.learning.folds import Fold, FoldMaker, real_folds
+from retgk.learning.ridge import LandmarkRidge, landmarks_of
+from retgk.learning.scoring import (
+    ClassOutcomes,
+    Scoring,
+    Trial,
+    ValueOutcomes,
+    fold_scorer,
+    mean_hits,
+    mean_r2,
+)
+from retgk.learning.selection import (
+    Score,
+    Selection,
+    checked_penalties,
+    classification_task,
+    fold_mean,
+)
+from retgk.learning.svm import GraphProducts, Machine, Solver, one_vs_rest_from_pairs
+from retgk.learning.targets import TrainingSet, real_targets, training_set
 
 
 class Method(Protocol):
@@ -53,17 +80,15 @@ class ModelMethod:
 class KernelMethod:
     """A kernel with the candidates of its parameters; the machine on it is that of all kernels."""
 
+    kernel: type[PeerKernel]
     about: str
-    kernel: str
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def estimator(self, regression: bool) -> Any:
         """Give a machine on the kernel."""
-        from retgk.comparison.machines import KernelClassifier, KernelRegressor
-
         machine = KernelRegressor if regression else KernelClassifier
-        return machine(_imported(self.kernel)(**self.parameters), dict(self.grid))
+        return machine(self.kernel(**self.parameters), dict(self.grid))
 
 
 def _imported(name: str) -> Any:
@@ -76,49 +101,19 @@ _RETGK = (
     "retgk.estimators.classifier:RetGKClassifier",
     "retgk.estimators.regressor:RetGKRegressor",
 )
-_WL = f"{_PEERS}.weisfeiler_lehman:WeisfeilerLehmanKernel"
-_ROUNDS = {"n_iter": (1, 2, 3, 4, 5)}
-
 METHODS: dict[str, Method] = {
     "retgk": ModelMethod("RetGK as it comes, exact or embedded by size", *_RETGK),
     "retgk-exact": ModelMethod("RetGK, exact (RetGK_I)", *_RETGK, {"approximate": False}),
     "retgk-embedding": ModelMethod("RetGK, embedded (RetGK_II)", *_RETGK, {"approximate": True}),
-    "wl": KernelMethod("Weisfeiler-Lehman subtrees", _WL, _ROUNDS),
-    "wl-oa": KernelMethod(
-        "Weisfeiler-Lehman optimal assignment", _WL, _ROUNDS, {"base": "optimal-assignment"}
-    ),
-    "sp": KernelMethod(
-        "shortest paths, by labels or degrees",
-        f"{_PEERS}.shortest_path:ShortestPathKernel",
-        {"start": ("labels", "degrees")},
-    ),
-    "graphlet": KernelMethod(
-        "graphlets of 3 and 4 nodes", f"{_PEERS}.graphlets:GraphletKernel", {"k": (3, 4)}
-    ),
-    "csm": KernelMethod(
-        "subgraph matchings of up to 5 nodes",
-        f"{_PEERS}.subgraph_matching:SubgraphMatchingKernel",
-        {"k": (3, 4, 5)},
-    ),
-    "dgk": KernelMethod(
-        "deep graph kernel of Weisfeiler-Lehman subtrees",
-        f"{_PEERS}.deep_graph:DeepGraphKernel",
-        {"n_iter": (1, 2, 3)},
-    ),
-    "hgk": KernelMethod(
-        "hash graph kernel, for attributes",
-        f"{_PEERS}.hash_graph:HashGraphKernel",
-        {"base": ("wl", "sp")},
-    ),
-    "gik": KernelMethod(
-        "graph invariant kernel, for attributes",
-        f"{_PEERS}.graph_invariant:GraphInvariantKernel",
-        {"radius": (1, 2)},
-    ),
+    **{
+        own.name: KernelMethod(kind, own.about, own.grid, own.parameters)
+        for kind in all_kernels()
+        for own in kind.methods
+    },
     "size": ModelMethod(
         "a random forest of the numbers of nodes and edges",
-        "retgk.comparison.machines:size_classifier",
-        "retgk.comparison.machines:size_regressor",
+        "retgk.comparison.methods:size_classifier",
+        "retgk.comparison.methods:size_regressor",
     ),
     "majority": ModelMethod(
         "the most frequent class, or the mean value",
@@ -147,22 +142,7 @@ def checked_names(names: Sequence[str]) -> list[str]:
 def new_estimators(
     methods: Sequence[Any] | Mapping[str, Any] | None, regression: bool
 ) -> dict[str, Any]:
-    """
-    Estimators by name, not fitted.
-
-    Parameters
-    ----------
-    methods : sequence of str, or mapping of str to str or estimator, or None
-        Names of `METHODS`; in a mapping, the names under which methods or estimators are shown.
-        None for `DEFAULT_METHODS`.
-    regression : bool
-        Whether targets are values.
-
-    Returns
-    -------
-    dict of str to estimator
-        In the order given.
-    """
+    """Estimators by name, not fitted."""
     given = _by_name(DEFAULT_METHODS if methods is None else methods)
     if not given:
         raise InvalidInputError(
@@ -196,6 +176,7 @@ def _estimator(name: str, method: Any, regression: bool) -> Any:
     if isinstance(method, str):
         (plain,) = checked_names([method])
         return METHODS[plain].estimator(regression)
+    from sklearn.base import clone
 
     missing = [need for need in ("fit", "predict", "get_params") if not hasattr(method, need)]
     if missing or isinstance(method, type):
@@ -204,14 +185,181 @@ def _estimator(name: str, method: Any, regression: bool) -> Any:
             "fit and predict in the manner of scikit-learn, or one of the names "
             f"{', '.join(METHODS)}"
         )
-    from sklearn.base import clone
-
     return clone(method)
 
 
-# -------------------------------------------------------------------------------------------------
+# A kernel of graphs and the machine on it, with everything chosen on the training graphs.
+#
+# The machines, their candidates of C and their inner folds are those of `RetGKClassifier` and
+# `RetGKRegressor`, so that a comparison is one of kernels.
+
+_AS_IT_IS = PolynomialGraphKernel()  # the values themselves
+
+
+class _KernelMachine(BaseEstimator):  # type: ignore[misc]
+    """What classifier and regressor share: the choice of the kernel and of C, and its values."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        grid: Mapping[str, Sequence[Any]] | None = None,
+        *,
+        C: Sequence[float] = (0.1, 1, 10, 100, 1000),
+        cv: FoldMaker | None = 5,
+        scoring: Scoring = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.kernel = kernel
+        self.grid = grid
+        self.C = C
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _choose(
+        self,
+        data: TrainingSet,
+        solver: Solver,
+        columns: Ints,
+        folds: Sequence[Fold],
+        score: Score,
+        seed: int,
+    ) -> list[Floats]:
+        """Choose kernel and C by the mean score over folds, and train; of equal ones the first."""
+        penalties = checked_penalties(self.C)
+        selection = Selection(solver, [({}, _AS_IT_IS)], penalties, folds, score, self.n_jobs)
+        for params in ParameterGrid(dict(self.grid or {})):
+            kernel = self._new_kernel(params, seed)
+            values = kernel.fit_transform(data.batch)
+            own = np.ascontiguousarray(values[:, columns])
+            products = GraphProducts(own, values.diagonal().copy(), columns)
+            selection.consider(params, kernel, products)
+        choice = selection.best()
+        self.kernel_, self.best_params_ = choice.kernel, choice.params
+        self.best_score_ = fold_mean(choice.scores)
+        machine = solver.train(choice.products, choice.graph_kernel, choice.params["C"])
+        self.support_ = columns[machine.support]
+        self.dual_coef_, self.intercept_ = machine.dual_coef, machine.intercept
+        return choice.decisions
+
+    def _new_kernel(self, params: Mapping[str, Any], seed: int) -> Any:
+        """Kernel of one candidate; what is random in it depends on the seed alone."""
+        known = self.kernel.get_params()
+        common = {"n_jobs": self.n_jobs, "random_state": seed}
+        return clone(self.kernel).set_params(
+            **params, **{name: value for name, value in common.items() if name in known}
+        )
+
+    def _values(self, X: GraphsLike) -> Floats:
+        """Values of the machine for new graphs."""
+        check_is_fitted(self, "dual_coef_")
+        rows = self.kernel_.transform(X)[:, self.support_]
+        return Machine(self.support_, self.dual_coef_, self.intercept_).decisions(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+class KernelClassifier(ClassifierMixin, _KernelMachine):  # type: ignore[misc]
+    """Support vector machine on a kernel of graphs."""
+
+    def fit(self, X: GraphsLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Choose the parameters and train; groups are kept together in the inner folds."""
+        data = training_set(X, y, None, groups)
+        seed = whole_seed(self.random_state, n_bits=31)
+        task = classification_task(data, None, self.cv, seed)
+        self.classes_ = task.outcomes.classes
+        score: Score = mean_hits(task.trial, task.weights)
+        if self.scoring is not None:
+            score = fold_scorer(self.scoring, self, task.trial)
+        solver, everything = task.support_vectors(), np.arange(len(data.batch))
+        folds = task.trial.folds
+        decisions = self._choose(data, solver, everything, folds, score, seed)
+        self.calibration_coef_ = self.calibration_intercept_ = None
+        tested = np.concatenate([test for _, test in folds]) if folds else everything[:0]
+        if folds and len(np.unique(task.truth[tested])) == len(self.classes_):
+            found = task.outcomes.calibrate(np.concatenate(decisions), task.truth[tested])
+            if found is not None:
+                self.calibration_coef_, self.calibration_intercept_ = found
+        return self
+
+    def _scores(self, X: GraphsLike) -> Floats:
+        """Decision values with one column for each class, or one alone for two."""
+        return one_vs_rest_from_pairs(self._values(X), len(self.classes_))
+
+    def decision_function(self, X: GraphsLike) -> Floats:
+        """Decision values: one for two classes, else one for each."""
+        return ClassOutcomes(self.classes_).decision_function(self._scores(X))
+
+    def predict(self, X: GraphsLike) -> NDArray[Any]:
+        """Class with the largest decision value."""
+        return ClassOutcomes(self.classes_).predict(self._scores(X))
+
+
+class KernelRegressor(RegressorMixin, _KernelMachine):  # type: ignore[misc]
+    """Kernel ridge regression on a kernel of graphs."""
+
+    def fit(self, X: GraphsLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Choose the parameters and train; groups are kept together in the inner folds."""
+        data = training_set(X, y, None, groups)
+        columns = real_targets(data.targets).reshape(len(data.batch), -1)
+        seed = whole_seed(self.random_state, n_bits=31)
+        folds = real_folds(self.cv, len(columns), seed, data.grouping)
+        trial = Trial(data, ValueOutcomes(1), columns, folds)
+        score: Score = mean_r2(trial)
+        if self.scoring is not None:
+            score = fold_scorer(self.scoring, self, trial)
+        solver = LandmarkRidge(columns, np.ones(len(columns)))
+        self._choose(data, solver, landmarks_of(len(columns), seed), folds, score, seed)
+        return self
+
+    def predict(self, X: GraphsLike) -> Floats:
+        """Predict values."""
+        return ValueOutcomes(1).predict(self._values(X))
+
+
+# Models that see the numbers of nodes and edges alone: what a method has to beat.
+
+_LEAST_LEAF = 5  # graphs: sizes of single graphs would be learnt by heart
+
+
+class GraphSizes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Numbers of nodes and of edges of graphs."""
+
+    def fit(self, X: GraphsLike, y: object = None) -> Self:  # noqa: ARG002
+        """Do nothing: there is nothing to learn."""
+        return self
+
+    def transform(self, X: GraphsLike) -> Floats:
+        """Give a row for each graph."""
+        graphs = as_batch(X)
+        return np.stack([graphs.node_counts, graphs.edge_counts], axis=1).astype(np.float64)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def size_classifier() -> Any:
+    """Random forest of sizes, for classes."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(GraphSizes(), RandomForestClassifier(min_samples_leaf=_LEAST_LEAF))
+
+
+def size_regressor() -> Any:
+    """Random forest of sizes, for values."""
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(GraphSizes(), RandomForestRegressor(min_samples_leaf=_LEAST_LEAF))
+
+
 # Keys of methods, by which a journal knows in another session which folds are theirs.
-# -------------------------------------------------------------------------------------------------
 
 _SET_BY_RUNS = ("n_jobs", "verbose")
 """Parameters that change no answer."""

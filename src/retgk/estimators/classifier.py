@@ -39,7 +39,7 @@ from retgk.learning.scoring import (
 )
 from retgk.learning.selection import Score, classification_task
 from retgk.learning.svm import SupportVectors, one_vs_rest_from_pairs
-from retgk.learning.targets import TrainingSet, targets_of, training_set
+from retgk.learning.targets import targets_of, training_set
 from retgk.walks.probabilities import Method, SelfLoop
 
 
@@ -268,24 +268,22 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         """
         check_fit_keywords(self, options)
         with unchanged_on_failure(self):
-            self._fit(training_set(X, y, sample_weight, groups))
+            data = training_set(X, y, sample_weight, groups)
+            seed = whole_seed(self.random_state, n_bits=31)
+            task = classification_task(data, self.class_weight, self.cv, seed)
+            self.classes_, self.multilabel_ = task.outcomes.classes, task.is_multilabel
+            self.approximate_, n_graphs = uses_embeddings(self, data.batch), len(data.batch)
+            if not self.approximate_ or n_graphs <= MAX_EXACT_GRAPHS:
+                solver, columns = task.support_vectors(), np.arange(n_graphs)
+            else:
+                solver, columns = task.ridge(), landmarks_of(n_graphs, seed, self.n_landmarks)
+            score: Score = mean_hits(task.trial, task.weights)
+            if self.scoring is not None:
+                score = fold_scorer(self.scoring, self, task.trial)
+            decisions = fit_machine(self, data, solver, columns, task.trial.folds, score, seed)
+            self.support_codes_ = task.truth[np.searchsorted(data.positions, self.support_)]
+            self._fit_calibration(task.trial, decisions)
         return self
-
-    def _fit(self, data: TrainingSet) -> None:
-        seed = whole_seed(self.random_state, n_bits=31)
-        task = classification_task(data, self.class_weight, self.cv, seed)
-        self.classes_, self.multilabel_ = task.outcomes.classes, task.is_multilabel
-        self.approximate_ = uses_embeddings(self, data.batch)
-        if not self.approximate_ or len(data.batch) <= MAX_EXACT_GRAPHS:
-            solver, columns = task.support_vectors(), np.arange(len(data.batch))
-        else:
-            solver, columns = task.ridge(), landmarks_of(len(data.batch), seed, self.n_landmarks)
-        score: Score = mean_hits(task.trial, task.weights)
-        if self.scoring is not None:
-            score = fold_scorer(self.scoring, self, task.trial)
-        decisions = fit_machine(self, data, solver, columns, task.trial.folds, score, seed)
-        self.support_codes_ = task.truth[np.searchsorted(data.positions, self.support_)]
-        self._fit_calibration(task.trial, decisions)
 
     @property
     def _outcomes(self) -> Discrete:

@@ -26,7 +26,7 @@ from retgk.kernels.embedded import (
     vectors_with_errors,
     wave_names,
 )
-from retgk.kernels.embedded_fourier import Draw, FourierKernel
+from retgk.kernels.embedded_fourier import Draw
 from retgk.kernels.engine import NodeFeatures, Scaling, warn_of_uneven_attributes
 from retgk.kernels.intake import (
     GraphIntake,
@@ -35,6 +35,7 @@ from retgk.kernels.intake import (
     check_fit_keywords,
     fit_intake,
 )
+from retgk.kernels.node import NodeKernel
 from retgk.walks.probabilities import Method, SelfLoop, Walks
 
 
@@ -167,8 +168,8 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         impute_attributes: Imputation | None = None,
         feature_map: FeatureMap = "phases",
         n_components: int | tuple[int, int] = 512,
-        structure_kernel: FourierKernel | None = None,
-        attribute_kernel: FourierKernel | None = None,
+        structure_kernel: NodeKernel | None = None,
+        attribute_kernel: NodeKernel | None = None,
         scale_attributes: Scaling = "raw",
         depth: int = 0,
         level_weights: Sequence[float] | None = None,
@@ -378,9 +379,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
             )
 
 
-# -------------------------------------------------------------------------------------------------
 # A `RetGKEmbedding` that is fitted already, from a fitted engine.
-# -------------------------------------------------------------------------------------------------
 
 
 def set_fitted_embedding(
@@ -418,9 +417,7 @@ def embedding_of_engine(
     return set_fitted_embedding(embedding, engine, walks, intake)
 
 
-# -------------------------------------------------------------------------------------------------
 # Vectors of a stream of graphs in one file: as if all graphs had been embedded at once.
-# -------------------------------------------------------------------------------------------------
 
 _ROWS = 4096  # that are moved at a time
 
@@ -450,22 +447,6 @@ def write_vectors(
     The file is the one that ``numpy.save`` would write of ``fit_transform`` of all graphs at once,
     to the last bit. Vectors are written as graphs come. A label that is first seen late gives all
     graphs before it columns of zeros: the file is then gone through once more.
-
-    Parameters
-    ----------
-    path : Path
-        File to fill, which is there and empty.
-    embedding : RetGKEmbedding
-        To be fitted; see `check_streamable`.
-    batches : iterable of GraphBatch
-        The graphs, read in one way.
-    advance : callable
-        Called with the number of graphs of every batch that is done.
-
-    Returns
-    -------
-    tuple of int
-        Number of graphs, and of columns.
     """
     check_streamable(embedding)
     parts: list[tuple[int, Names]] = []

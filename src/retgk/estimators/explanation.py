@@ -93,9 +93,7 @@ class Explanation:
         return self.shares[self.node_ptr[graph] : self.node_ptr[graph + 1]]
 
 
-# -------------------------------------------------------------------------------------------------
 # Explanations of what a fitted classifier or regressor decides.
-# -------------------------------------------------------------------------------------------------
 
 _GRAPHS_AT_A_TIME = 1024
 

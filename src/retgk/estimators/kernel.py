@@ -42,9 +42,7 @@ from retgk.kernels.intake import (
 from retgk.kernels.node import NodeKernel
 from retgk.walks.probabilities import MONTE_CARLO, Method, SelfLoop, Walks
 
-# -------------------------------------------------------------------------------------------------
 # Engines and features from the parameters of `RetGKKernel` and `RetGKEmbedding`.
-# -------------------------------------------------------------------------------------------------
 
 
 def kernel_engine(kernel: Any) -> ExactEngine:

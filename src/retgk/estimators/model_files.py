@@ -27,15 +27,9 @@ from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import FittedState
 from retgk.kernels.graph import ExponentialGraphKernel, PolynomialGraphKernel
 from retgk.kernels.intake import GraphIntake, Imputation, restored_intake
-from retgk.kernels.node import Bridge, Delta, Gaussian, Laplacian, Polynomial
+from retgk.kernels.node import Bridge, Delta, NodeKernel
+from retgk.kernels.others import all_kernels
 from retgk.kernels.others.base import PeerKernel
-from retgk.kernels.others.deep_graph import DeepGraphKernel
-from retgk.kernels.others.graph_invariant import GraphInvariantKernel
-from retgk.kernels.others.graphlets import GraphletKernel
-from retgk.kernels.others.hash_graph import HashGraphKernel
-from retgk.kernels.others.shortest_path import ShortestPathKernel
-from retgk.kernels.others.subgraph_matching import SubgraphMatchingKernel
-from retgk.kernels.others.weisfeiler_lehman import WeisfeilerLehmanKernel
 from retgk.walks.probabilities import Method, Walks
 
 # -------------------------------------------------------------------------------------------------
@@ -252,9 +246,7 @@ def _restore_shared(model: GraphPredictor, stored: FittedState, n_outputs: int |
 _KERNELS = {
     kernel.__name__: kernel
     for kernel in (
-        Laplacian,
-        Gaussian,
-        Polynomial,
+        *NodeKernel.kinds,
         Bridge,
         Delta,
         PolynomialGraphKernel,
@@ -290,8 +282,6 @@ def to_json(value: Any, what: str) -> Any:
     --------
     >>> to_json((1, "C"), "label")
     {'kind': 'tuple', 'items': [1, 'C']}
-    >>> to_json(Laplacian(gamma=2.0), "structure_kernel")
-    {'kind': 'Laplacian', 'gamma': 2.0}
     """
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or type(value) in (bool, int, str):
@@ -619,18 +609,7 @@ _SAVABLE = {
         _SavableModel(RetGKRegressor, regressor_state, restore_regressor),
         _SavableModel(RetGKKernel, kernel_state, restore_kernel),
         _SavableModel(RetGKEmbedding, embedding_state, restore_embedding),
-        *(
-            _SavableModel(kernel, peer_state, restore_peer)
-            for kernel in (
-                WeisfeilerLehmanKernel,
-                ShortestPathKernel,
-                GraphletKernel,
-                SubgraphMatchingKernel,
-                HashGraphKernel,
-                GraphInvariantKernel,
-                DeepGraphKernel,
-            )
-        ),
+        *(_SavableModel(kernel, peer_state, restore_peer) for kernel in all_kernels()),
     )
 }
 

@@ -5,9 +5,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain, groupby
+from itertools import groupby
 from numbers import Integral
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -32,8 +32,9 @@ from retgk.learning.ridge import LandmarkRidge
 from retgk.learning.selection import (
     NodeCandidate,
     Score,
-    best_candidate,
+    Selection,
     checked_penalties,
+    cross_validation_table,
     fold_mean,
     graph_kernel_candidates,
     node_candidates,
@@ -43,9 +44,7 @@ from retgk.learning.targets import TrainingSet
 from retgk.walks.exact import Costs, published_cost
 from retgk.walks.probabilities import Walks
 
-# -------------------------------------------------------------------------------------------------
 # What fitting says of itself: to the logger "retgk", and to people who ask for it.
-# -------------------------------------------------------------------------------------------------
 
 _LOGGER = logging.getLogger("retgk")
 _LOGGER.addHandler(logging.NullHandler())
@@ -54,20 +53,7 @@ _LEVELS = {1: logging.INFO, 2: logging.DEBUG}
 
 
 class FitLog:
-    """
-    Lines for the logger "retgk", printed as well where `verbose` asks for them.
-
-    Parameters
-    ----------
-    verbose : int
-        0 prints nothing, 1 what is logged as INFO, 2 DEBUG too.
-
-    Examples
-    --------
-    >>> FitLog(1).info("%d graphs", 3)
-    [retgk] 3 graphs
-    >>> FitLog(1).debug("a detail")
-    """
+    """Lines for the logger "retgk", printed as well where `verbose` asks for them."""
 
     def __init__(self, verbose: Any = 0) -> None:
         if not isinstance(verbose, Integral | np.bool_) or verbose < 0:
@@ -82,6 +68,10 @@ class FitLog:
         """Say something of one candidate."""
         self._say(2, message, values)
 
+    def candidate(self, params: dict[str, Any], scores: Floats) -> None:
+        """Say how a candidate did."""
+        self.debug("%s: %.4f", params, fold_mean(scores))
+
     def _say(self, detail: int, message: str, values: tuple[Any, ...]) -> None:
         _LOGGER.log(_LEVELS[detail], message, *values)
         if self.verbose >= detail:
@@ -95,14 +85,12 @@ class FitLog:
         self.info(f"{message}: %.1f s", *values, time.perf_counter() - start)
 
 
-# -------------------------------------------------------------------------------------------------
 # What fitting takes, told before it begins: seconds and memory, and what makes them smaller.
 #
 # The numbers are of the sizes of the graphs alone. Beside measured times (MUTAG, PROTEINS, NCI1,
 # DD, REDDIT-BINARY and COLLAB on two cores) they are right within a factor of three, and memory
 # within one of two; below a second they mean nothing. Graphs of many equal nodes come out
 # quicker, classes that are hard to tell apart slower.
-# -------------------------------------------------------------------------------------------------
 
 LONG_SECONDS = 600.0
 
@@ -172,25 +160,7 @@ class Estimate(NamedTuple):
 def estimate(
     model: Any, batch: GraphBatch, nodes: Sequence[NodeCandidate], size: FitSize
 ) -> Estimate:
-    """
-    Seconds and bytes that fitting takes.
-
-    Parameters
-    ----------
-    model : RetGKClassifier or RetGKRegressor
-        Its parameters.
-    batch : GraphBatch
-        Training graphs.
-    nodes : sequence of NodeCandidate
-        Candidates of what describes nodes.
-    size : FitSize
-        What else is asked.
-
-    Returns
-    -------
-    Estimate
-        For the cores in use.
-    """
+    """Seconds and bytes that fitting takes."""
     cores = min(n_threads(model.n_jobs), n_threads(-1))
     n_steps = max(one.n_steps for one in nodes)
     kernel, n_bytes = (_embedded if size.is_embedded else _exact)(model, batch, n_steps, size)
@@ -496,52 +466,41 @@ def fit_machine(
     """
     Choose among the candidates of a model, train it, and keep what predictions need.
 
-    Returns
-    -------
-    list of ndarray
-        Out-of-fold decision values of every fold.
+    Out-of-fold decision values of every fold are given, for a calibration.
     """
     log = FitLog(model.verbose)
     model.intake_, batch = fit_intake(model, data.batch)
     candidates = _candidates(model, batch, seed)
-    # products, kernel values and a copy; embeddings hold their vectors too; landmarks keep moments
-    n_copies = 2.2 if len(columns) < len(batch) else 4 if model.approximate_ else 3
-    if not model.approximate_:
-        n_copies += max(one.nodes.depth for one in candidates)
-    n_bytes = int(8 * n_copies * len(batch) * len(columns))
-    check_room(n_bytes, "the kernel matrix", _SMALLER[model.approximate_])
     kernels, penalties = graph_kernel_candidates(vars(model)), checked_penalties(model.C)
-    size = FitSize(
-        model.approximate_,
-        len(columns),
-        len(kernels),
-        len(penalties),
-        len(folds),
-        getattr(solver, "n_machines", 1),
-        solver.name == LandmarkRidge.name,
-    )
+    _check_memory(model, candidates, len(batch), len(columns))
+    is_ridge, n_machines = solver.name == LandmarkRidge.name, getattr(solver, "n_machines", 1)
+    sizes = (len(columns), len(kernels), len(penalties), len(folds), n_machines)
+    size = FitSize(model.approximate_, *sizes, is_ridge)
     announce(model, batch, [one.nodes for one in candidates], size, log)
-    choice, model.cv_results_ = best_candidate(
-        _fit_in_turn(candidates, columns, data.weights, log),
-        solver,
-        kernels,
-        penalties,
-        folds,
-        score,
-        model.n_jobs,
-        lambda params, scores: log.debug("%s: %.4f", params, fold_mean(scores)),
-        _smallest_gain(model, folds),
-    )
-    model.best_params_, model.best_index_ = choice.params, choice.place
-    model.best_score_ = fold_mean(choice.scores)
-    model.n_splits_ = len(folds)
-    model.solver_ = solver.name
-    log.info("chosen: %s, score %.4f", model.best_params_, model.best_score_)
+
+    selection = Selection(solver, kernels, penalties, folds, score, model.n_jobs, log.candidate)
+    shares_levels = not model.approximate_ and len(columns) == len(batch)
+    runs = _runs(candidates if folds else candidates[:1], shares_levels)
+    for number, run in enumerate(runs):
+        with log.seconds("inner products %d of %d", number + 1, len(runs)):
+            if not model.approximate_:
+                _ = run[0].features.probabilities  # found once for all candidates
+            fitted = _fit_run(run, columns)
+        with log.seconds("choosing C, p and scale with them"):
+            for nodes, engine, products in fitted:
+                weighted = replace(products, weights=data.weights)
+                selection.consider(nodes._asdict(), engine, weighted)
+    choice = selection.clearly_best(_smallest_gain(model, folds))
+    log.info("chosen: %s, score %.4f", choice.params, fold_mean(choice.scores))
     with log.seconds("training on %d graphs", len(batch)):
-        machine = solver.train(choice.products, choice.kernel, choice.params["C"])
-    model.engine_ = choice.engine.keep(machine.support)
-    model.walks_ = replace(candidates[0].features.walks, n_steps=choice.nodes.n_steps)
-    model.graph_kernel_ = choice.kernel
+        machine = solver.train(choice.products, choice.graph_kernel, choice.params["C"])
+
+    model.cv_results_ = cross_validation_table(selection.rows, np.array(selection.scores))
+    model.best_params_, model.best_index_ = choice.params, choice.place
+    model.best_score_, model.n_splits_ = fold_mean(choice.scores), len(folds)
+    model.solver_, model.graph_kernel_ = solver.name, choice.graph_kernel
+    model.engine_ = choice.kernel.keep(machine.support)
+    model.walks_ = replace(candidates[0].features.walks, n_steps=choice.params["n_steps"])
     model.support_ = data.positions[columns[machine.support]]
     model.dual_coef_, model.intercept_ = machine.dual_coef, machine.intercept
     return choice.decisions
@@ -554,14 +513,11 @@ def _smallest_gain(model: GraphPredictor, folds: Sequence[Fold]) -> float:
     return 1.5 / len(np.unique(np.concatenate([test for _, test in folds])))
 
 
-_Fitted = tuple[NodeCandidate, Engine, GraphProducts]
-
-
 class _Candidate(NamedTuple):
     """An engine to choose, not fitted yet, and the features that it will be fitted on."""
 
     nodes: NodeCandidate
-    engine: Engine
+    engine: Any
     features: NodeFeatures
 
 
@@ -595,41 +551,39 @@ def _make_engine(model: GraphPredictor, nodes: NodeCandidate, seed: int) -> Engi
     return ExactEngine(*kernels, tol=model.tol, **shared)
 
 
-def _fit_in_turn(
-    candidates: Sequence[_Candidate], columns: Ints, weights: Floats | None, log: FitLog
-) -> Iterator[_Fitted]:
-    """Fit engines one after the other, when their turn comes; depths of the exact one together."""
-    runs = [list(run) for _, run in groupby(candidates, lambda own: own.nodes._replace(depth=0))]
-    for number, run in enumerate(runs):
-        is_whole = len(columns) == len(run[0].features.batch)
-        fit = _fit_depths if is_whole and isinstance(run[0].engine, ExactEngine) else _fit_each
-        with log.seconds("inner products %d of %d", number + 1, len(runs)):
-            fitted = iter(fit(run, columns))
-            first = next(fitted)
-        with log.seconds("choosing C, p and scale with them"):
-            for nodes, engine, products in chain([first], fitted):
-                yield nodes, engine, replace(products, weights=weights)
+def _check_memory(
+    model: GraphPredictor, candidates: Sequence[_Candidate], n_graphs: int, n_columns: int
+) -> None:
+    # products, kernel values and a copy; embeddings hold their vectors too; landmarks keep moments
+    n_copies = 2.2 if n_columns < n_graphs else 4 if model.approximate_ else 3
+    if not model.approximate_:
+        n_copies += max(one.nodes.depth for one in candidates)
+    n_bytes = int(8 * n_copies * n_graphs * n_columns)
+    check_room(n_bytes, "the kernel matrix", _SMALLER[model.approximate_])
 
 
-def _fit_each(run: Sequence[_Candidate], columns: Ints) -> Iterator[_Fitted]:
-    """Fit every engine for itself."""
-    for nodes, engine, features in run:
-        yield nodes, engine, fit_products(engine, features, columns)
+def _runs(candidates: Sequence[_Candidate], shares_levels: bool) -> list[list[_Candidate]]:
+    """Candidates one by one, or those that differ in depth alone together."""
+    if not shares_levels:
+        return [[own] for own in candidates]
+    return [list(run) for _, run in groupby(candidates, lambda own: own.nodes._replace(depth=0))]
 
 
-def _fit_depths(run: Sequence[_Candidate], columns: Ints) -> Iterator[_Fitted]:
-    """Fit the deepest of exact engines that differ in depth; its levels are those of the others."""
+def _fit_run(
+    run: Sequence[_Candidate], columns: Ints
+) -> list[tuple[NodeCandidate, Engine, GraphProducts]]:
+    """Fit a candidate, or the deepest of some: its levels are those of the others."""
     if len(run) == 1:
-        yield from _fit_each(run, columns)
-        return
+        nodes, engine, features = run[0]
+        return [(nodes, engine, fit_products(engine, features, columns))]
     deepest = max(run, key=lambda own: own.nodes.depth)
-    engine = cast(ExactEngine, deepest.engine).fit(deepest.features)
-    levels = engine.level_products()
+    by_depth = deepest.engine.fit(deepest.features).products_by_depth()
+    fitted: list[tuple[NodeCandidate, Engine, GraphProducts]] = []
     for nodes, *_ in run:
-        products = np.mean(levels[: nodes.depth + 1], axis=0)
-        norms = products.diagonal().copy()
-        own = engine.at_depth(nodes.depth).with_norms(norms)
-        yield nodes, own, GraphProducts(products, norms, columns)
+        norms = by_depth[nodes.depth].diagonal().copy()
+        own = deepest.engine.at_depth(nodes.depth, norms)
+        fitted.append((nodes, own, GraphProducts(by_depth[nodes.depth], norms, columns)))
+    return fitted
 
 
 def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:

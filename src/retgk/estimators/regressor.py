@@ -28,7 +28,7 @@ from retgk.learning.folds import FoldMaker, real_folds
 from retgk.learning.ridge import LandmarkRidge, landmarks_of
 from retgk.learning.scoring import Scoring, Trial, ValueOutcomes, fold_scorer, mean_r2
 from retgk.learning.selection import Score
-from retgk.learning.targets import TrainingSet, real_targets, targets_of, training_set
+from retgk.learning.targets import real_targets, targets_of, training_set
 from retgk.walks.probabilities import Method, SelfLoop
 
 
@@ -241,29 +241,26 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         """
         check_fit_keywords(self, options)
         with unchanged_on_failure(self):
-            self._fit(training_set(X, y, sample_weight, groups))
+            data = training_set(X, y, sample_weight, groups)
+            values = real_targets(data.targets)
+            self.target_ndim_, n_graphs = values.ndim, len(values)
+            columns = values.reshape(n_graphs, -1)
+            if n_graphs == 1:
+                raise InvalidInputError(
+                    "there is one graph (n_samples=1); a regressor needs several"
+                )
+            seed = whole_seed(self.random_state, n_bits=31)
+            self.approximate_ = uses_embeddings(self, data.batch)
+            folds = real_folds(self.cv, n_graphs, seed, data.grouping)
+            trial = Trial(data, ValueOutcomes(values.ndim), columns, folds)
+            weights = np.ones(n_graphs) if data.weights is None else data.weights
+            solver = LandmarkRidge(columns, weights)
+            landmarks = landmarks_of(n_graphs, seed, self.n_landmarks)
+            score: Score = mean_r2(trial)
+            if self.scoring is not None:
+                score = fold_scorer(self.scoring, self, trial)
+            fit_machine(self, data, solver, landmarks, folds, score, seed)
         return self
-
-    def _fit(self, data: TrainingSet) -> None:
-        values = real_targets(data.targets)
-        self.target_ndim_ = values.ndim
-        columns = values.reshape(len(values), -1)
-        if len(columns) == 1:
-            raise InvalidInputError("there is one graph (n_samples=1); a regressor needs several")
-        seed = whole_seed(self.random_state, n_bits=31)
-        self.approximate_ = uses_embeddings(self, data.batch)
-        folds = real_folds(self.cv, len(columns), seed, data.grouping)
-        trial = Trial(data, ValueOutcomes(values.ndim), columns, folds)
-        weights = np.ones(len(columns)) if data.weights is None else data.weights
-        solver = LandmarkRidge(columns, weights)
-        landmarks = landmarks_of(len(columns), seed, self.n_landmarks)
-        fit_machine(self, data, solver, landmarks, folds, self._score(trial), seed)
-
-    def _score(self, trial: Trial) -> Score:
-        """By what candidates are chosen."""
-        if self.scoring is not None:
-            return fold_scorer(self.scoring, self, trial)
-        return mean_r2(trial)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

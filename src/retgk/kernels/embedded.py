@@ -19,9 +19,7 @@ from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import chunks, graph_of, recode
 from retgk.kernels.embedded_fourier import (
     Draw,
-    FourierKernel,
     FourierMap,
-    check_fourier_kernel,
     checked_widths,
     draw_fourier_map,
     fit_attribute_kernel,
@@ -48,6 +46,7 @@ from retgk.kernels.engine import (
     check_attribute_sizes,
     check_scaling,
 )
+from retgk.kernels.node import NodeKernel, check_fourier_kernel
 from retgk.kernels.refinement import (
     Keys,
     LabelLevels,
@@ -57,37 +56,24 @@ from retgk.kernels.refinement import (
     keys_of_names,
 )
 
-# -------------------------------------------------------------------------------------------------
 # New graphs beside fitted ones, as vectors of random Fourier features.
-# -------------------------------------------------------------------------------------------------
 
 _PIECE_NUMBERS = 1 << 21  # of the vectors of the nodes that are in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedComparison:
-    """
-    Vectors of new graphs beside those of fitted ones.
+    """Vectors of new graphs beside those of fitted ones."""
 
-    Attributes
-    ----------
-    vectors, fitted : bsr_array, shape (n_new, n_features) and (n_fitted, n_features)
-        Vectors of new and of fitted graphs.
-    features : NodeFeatures
-        The new graphs.
-    node_vectors : callable
-        Gives the vectors of a range of the nodes of some graphs; each has one block, or none
-        for a label that is not known.
-    phase_values : callable or None
-        Gives the inner products of all nodes with a vector for each graph at once, where labels
-        turn phases and every graph has one block.
-    """
-
-    vectors: bsr_array
-    fitted: bsr_array
-    features: NodeFeatures
+    vectors: bsr_array  # (n_new, n_features)
+    fitted: bsr_array  # (n_fitted, n_features)
+    features: NodeFeatures  # the new graphs
     node_vectors: Callable[[NodeFeatures, slice], bsr_array]
+    """Gives the vectors of a range of the nodes of some graphs; each has one block, or none for a
+    label that is not known."""
     phase_values: Callable[[NodeFeatures, NDArray[Any]], Floats] | None = None
+    """Gives the inner products of all nodes with a vector for each graph at once, where labels
+    turn phases and every graph has one block."""
 
     def products(self) -> Floats:
         """``<m_G, m_H>`` of new graphs G with fitted graphs H, shape (n_new, n_fitted)."""
@@ -142,34 +128,21 @@ def _graph_of_block(vectors: bsr_array) -> Ints:
     return np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
 
 
-# -------------------------------------------------------------------------------------------------
 # Keys and shares of all levels of labels, for vectors in which labels turn phases.
-# -------------------------------------------------------------------------------------------------
 
 _LEVEL_STEP = np.uint64(0xA0761D6478BD642F)  # a label and a colour never share their phases
 
 
 @dataclass(frozen=True)
 class LabelPhases:
-    """
-    What the phases of labels depend on beside the labels.
+    """What the phases of labels depend on beside the labels."""
 
-    Attributes
-    ----------
-    seed : int
-        Key of the hash that gives each label its phases.
-    depth : int
-        Rounds of refinement; 0 for plain labels.
-    level_weights : sequence of float or None
-        Weight of each level, labels first; equal ones if None.
-    edge_labels : bool or None
-        Whether the edges of the fitted graphs have labels; None if they have no edges.
-    """
-
-    seed: int = 0
-    depth: int = 0
+    seed: int = 0  # key of the hash that gives each label its phases
+    depth: int = 0  # rounds of refinement; 0 for plain labels
     level_weights: Sequence[float] | None = None
+    """Weight of each level, labels first; equal ones if None."""
     edge_labels: bool | None = None
+    """Whether the edges of the fitted graphs have labels; None if they have no edges."""
 
     @classmethod
     def fitted(
@@ -214,9 +187,7 @@ class LabelPhases:
         return cls(seed, int(depth), level_weights, edge_labels)
 
 
-# -------------------------------------------------------------------------------------------------
 # Labels of graphs as blocks of columns, and what the columns are called.
-# -------------------------------------------------------------------------------------------------
 
 
 def names_in_use(batch: GraphBatch) -> tuple[Hashable, ...] | None:
@@ -259,14 +230,7 @@ def known_codes(
 def feature_names(
     names: tuple[Hashable, ...] | None, unknown: str, widths: Sequence[int]
 ) -> NDArray[Any]:
-    """
-    Names of the columns of an embedding, of D or of D0 and Dc features a label.
-
-    Examples
-    --------
-    >>> feature_names(("C", "N"), "ignore", [1, 2]).tolist()
-    ['label=C:omega0:nu0', 'label=C:omega0:nu1', 'label=N:omega0:nu0', 'label=N:omega0:nu1']
-    """
+    """Names of the columns of an embedding, of D or of D0 and Dc features a label."""
     features = [f"omega{i}" for i in range(widths[0])]
     if len(widths) == 2:
         features = [f"{omega}:nu{j}" for omega in features for j in range(widths[1])]
@@ -291,27 +255,12 @@ class EmbeddedEngine:
     Mean embeddings as explicit vectors of random Fourier features.
 
     The parameters are those of `RetGKEmbedding`.
-
-    Attributes
-    ----------
-    structure_kernel_ : Gaussian or Laplacian
-        Kernel of return probabilities, with a number for gamma.
-    attribute_kernel_ : Gaussian, Laplacian or None
-        The same for attributes; None if there are none.
-    label_names : tuple of hashable or None
-        Labels in the order of their blocks; None if graphs have none.
-    n_attributes : int
-        Number of attributes per node.
-    maps : tuple of FourierMap
-        Frequencies and phases.
-    vectors : bsr_array, shape (n_graphs, n_features)
-        Vectors of the kept graphs.
     """
 
     def __init__(
         self,
-        structure_kernel: FourierKernel | None = None,
-        attribute_kernel: FourierKernel | None = None,
+        structure_kernel: NodeKernel | None = None,
+        attribute_kernel: NodeKernel | None = None,
         *,
         scale_attributes: Scaling = "raw",
         depth: int = 0,
@@ -364,20 +313,20 @@ class EmbeddedEngine:
                 "leave it out, or give the graphs attributes"
             )
 
-    def fit(self, features: NodeFeatures, keep: Ints | None = None) -> Self:
+    def fit(self, graphs: NodeFeatures, keep: Ints | None = None) -> Self:
         """Find bandwidths, draw frequencies, collect labels, and embed all graphs or some."""
-        batch = features.batch
+        batch = graphs.batch
         self.check(batch)
-        check_attribute_sizes(features.batch)
+        check_attribute_sizes(batch)
         self.scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, {})
         rng = np.random.default_rng(self.seed)
         rng.integers(2**63)  # the seed of walks
-        used = self.scaling(features).batch
+        used = self.scaling(graphs).batch
         self.attribute_kernel_ = fit_attribute_kernel(self.attribute_kernel, used, rng)
-        self.structure_kernel_ = fit_structure_kernel(self.structure_kernel, features, rng)
+        self.structure_kernel_ = fit_structure_kernel(self.structure_kernel, graphs, rng)
         self.n_attributes = batch.n_attributes
         self.label_names = names_in_use(batch)
-        factors = [(self.structure_kernel_, features.walks.n_steps)]
+        factors = [(self.structure_kernel_, graphs.walks.n_steps)]
         if self.attribute_kernel_:
             factors.append((self.attribute_kernel_, used.n_attributes))
         parts = [[factor] for factor in factors] if self.feature_map == "tensor" else [factors]
@@ -387,7 +336,7 @@ class EmbeddedEngine:
         )
         levels = (self.depth, self.level_weights)
         self.phases = LabelPhases.fitted(batch, int(self.seed) >> 1, *levels)
-        self.vectors = self.embed(features if keep is None else features.of_graphs(keep))
+        self.vectors = self.embed(graphs if keep is None else graphs.of_graphs(keep))
         return self
 
     def add_labels(self, batch: GraphBatch) -> None:
@@ -484,10 +433,10 @@ class EmbeddedEngine:
         """``<m_G, m_0>`` of the kept graphs with their mean."""
         return np.asarray(self.vectors @ np.asarray(self.vectors.mean(axis=0)).ravel())
 
-    def compare(self, features: NodeFeatures) -> EmbeddedComparison:
+    def compare(self, graphs: NodeFeatures) -> EmbeddedComparison:
         """Put new graphs beside the kept ones."""
         phase_values = self._phase_values if self.feature_map == "phases" else None
-        own = (self.embed(features), self.vectors, features)
+        own = (self.embed(graphs), self.vectors, graphs)
         return EmbeddedComparison(*own, self._node_vectors, phase_values)
 
     def _phase_values(self, features: NodeFeatures, directions: NDArray[Any]) -> Floats:
@@ -623,7 +572,6 @@ def _check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
         raise InvalidInputError(f"{name} must be one of {choices}, got {value!r}")
 
 
-# -------------------------------------------------------------------------------------------------
 # Standard errors of vectors of graphs: of drawn nodes, of random walks, and of what walks shift.
 #
 # A vector is a mean over k drawn nodes of n, :math:`\hat m = \frac 1 k \sum_i \phi(\hat p_i)`,
@@ -644,7 +592,6 @@ def _check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
 #
 # It does not know of labels that no drawn node has, and not all of features whose frequency is so
 # high that noise turns them by half a turn even with eight times the walks.
-# -------------------------------------------------------------------------------------------------
 
 _MORE = 8  # times the walks, from one of so many nodes
 _LEAST_NODES = 64  # of a graph, for the second estimate, if it has as many

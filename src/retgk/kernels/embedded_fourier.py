@@ -15,14 +15,10 @@ from retgk.kernels.engine import FittedState, NodeFeatures
 from retgk.kernels.node import (
     ATTRIBUTE_KERNEL,
     COMPARISON_KERNEL,
-    Gaussian,
-    Laplacian,
     NodeKernel,
-    check_kernel_class,
+    check_fourier_kernel,
 )
 from retgk.walks.probabilities import sample_nodes
-
-FourierKernel = Gaussian | Laplacian
 
 Draw = Literal["plain", "orthogonal", "quasi-random"]
 
@@ -33,19 +29,10 @@ _NODES_FOR_MEDIAN = 5
 
 @dataclass(frozen=True, eq=False)
 class FourierMap:
-    """
-    Feature map ``phi(x) = sqrt(2 / D) cos(omega^T x + b)`` (section 5.1 of the paper).
+    """Feature map ``phi(x) = sqrt(2 / D) cos(omega^T x + b)`` (section 5.1 of the paper)."""
 
-    Attributes
-    ----------
-    frequencies : ndarray of float64, shape (n_inputs, D)
-        The columns are the omega.
-    phases : ndarray of float64, shape (D,)
-        The b, uniform in [0, 2 pi).
-    """
-
-    frequencies: Floats
-    phases: Floats
+    frequencies: Floats  # (n_inputs, D): the columns are the omega
+    phases: Floats  # (D,): the b, uniform in [0, 2 pi)
 
     def __call__(self, x: Floats) -> Floats:
         """Give the features of the rows of x."""
@@ -53,15 +40,9 @@ class FourierMap:
         return np.asarray(np.sqrt(2 / len(self.phases)) * np.cos(angles))
 
 
-def check_fourier_kernel(kernel: Any, name: str) -> None:
-    """Raise unless a kernel is one that Fourier features can approximate."""
-    rule = "Gaussian or Laplacian, the kernels that depend on x - y alone and so have frequencies"
-    check_kernel_class(kernel, name, get_args(FourierKernel), rule)
-
-
 def fit_attribute_kernel(
-    kernel: FourierKernel | None, batch: GraphBatch, rng: np.random.Generator
-) -> FourierKernel | None:
+    kernel: NodeKernel | None, batch: GraphBatch, rng: np.random.Generator
+) -> NodeKernel | None:
     """
     Kernel of attributes with a number for gamma; None where there are no attributes.
 
@@ -74,8 +55,8 @@ def fit_attribute_kernel(
 
 
 def fit_structure_kernel(
-    kernel: FourierKernel | None, features: NodeFeatures, rng: np.random.Generator
-) -> FourierKernel:
+    kernel: NodeKernel | None, features: NodeFeatures, rng: np.random.Generator
+) -> NodeKernel:
     """
     Kernel of return probabilities with a number for gamma; by default that of all comparisons.
 
@@ -83,7 +64,7 @@ def fit_structure_kernel(
     """
     kernel = kernel or COMPARISON_KERNEL
     rng = np.random.default_rng(seed_from(rng))  # what is drawn next depends on no rule
-    if not isinstance(kernel.gamma, str):
+    if kernel.is_fitted:
         return kernel
     n_graphs = len(features.batch)
     n_drawn = min(n_graphs, _GRAPHS_FOR_MEDIAN) if kernel.gamma == "median" else 0
@@ -99,38 +80,13 @@ def draw_fourier_map(
     draw: Draw = "plain",
     random_state: Any = None,
 ) -> FourierMap:
-    r"""
-    Draw the frequencies of a product of kernels, one for each part of a point.
+    """
+    Draw the frequencies of a product of kernels, given with the widths of their parts of a point.
 
     A product of kernels of x - y is such a kernel of the concatenated points, and its frequencies
-    are concatenated too. With z standard normal, those of ``exp(-gamma |x|^2)`` are
-    :math:`\sqrt{2 \gamma}\, z`, and those of ``exp(-gamma |x|)``, a multivariate Cauchy variable,
-    :math:`\gamma z / |z_0|` with one more standard normal :math:`z_0`.
-
-    Parameters
-    ----------
-    factors : sequence of (kernel, dimension)
-        Gaussian or Laplacian kernels with numbers for gamma, and the widths of their parts.
-    n_components : int
-        Number D of frequencies.
-    draw : {"plain", "orthogonal", "quasi-random"}, default="plain"
-        - "plain": independent frequencies.
-        - "orthogonal": the z are orthogonal in blocks of as many as they have
-          coordinates, with independent lengths; each is still standard normal.
-        - "quasi-random": z, :math:`z_0` and b from a scrambled Sobol sequence.
-        All three are unbiased.
-    random_state : None, int, Generator or RandomState
-        Seed.
-
-    Returns
-    -------
-    FourierMap
-        The feature map.
-
-    Examples
-    --------
-    >>> draw_fourier_map([(Gaussian(0.5), 3)], 100, random_state=0).frequencies.shape
-    (3, 100)
+    are concatenated too: standard normal vectors z of all parts, times their lengths. They are
+    independent ("plain"), orthogonal in blocks with independent lengths ("orthogonal"), or from a
+    scrambled Sobol sequence ("quasi-random"); all three are unbiased.
     """
     if draw not in get_args(Draw):
         raise InvalidInputError(f"frequencies must be one of {get_args(Draw)}, got {draw!r}")
@@ -138,19 +94,12 @@ def draw_fourier_map(
         check_fourier_kernel(kernel, "a factor")
     rng = generator_from(random_state)
     dimension = sum(width for _, width in factors)
-    is_laplacian = [isinstance(kernel, Laplacian) for kernel, _ in factors]
-    normals, roots, turns = _SAMPLERS[draw](dimension, sum(is_laplacian), n_components, rng)
+    n_others = [kernel.n_normals or 0 for kernel, _ in factors]
+    normals, others, turns = _SAMPLERS[draw](dimension, sum(n_others), n_components, rng)
     column = 0
-    for kernel, width in factors:
-        own = normals[:, column : column + width]
-        if isinstance(kernel, Laplacian):
-            root, roots = roots[:, :1], roots[:, 1:]
-            own *= kernel.scale / np.abs(root)
-        elif isinstance(kernel, Gaussian):
-            own *= np.sqrt(2 * kernel.scale)
-        else:
-            raise TypeError(f"no frequencies are known of {kernel!r}")
-        column += width
+    for (kernel, width), n_own in zip(factors, n_others, strict=True):
+        normals[:, column : column + width] *= kernel.frequency_scale(others[:, :n_own])
+        others, column = others[:, n_own:], column + width
     return FourierMap(np.ascontiguousarray(normals.T), 2 * np.pi * turns)
 
 
@@ -190,11 +139,11 @@ _MOST_COMPONENTS = 1 << 24
 _SAMPLERS = {"plain": _plain, "orthogonal": _orthogonal, "quasi-random": _quasi_random}
 
 
-def take_fourier_kernel(state: FittedState, name: str) -> FourierKernel:
+def take_fourier_kernel(state: FittedState, name: str) -> NodeKernel:
     """Take a kernel that has frequencies out of a state, after checking it."""
     kernel = state.take_node_kernel(name)
     check_fourier_kernel(kernel, name)
-    return kernel  # type: ignore[return-value]
+    return kernel
 
 
 def checked_widths(n_components: Any, feature_map: str) -> tuple[int, ...]:

@@ -79,32 +79,7 @@ def graph_vectors(
     compiled: CompiledMaps,
     n_jobs: int | None = None,
 ) -> bsr_array:
-    """
-    ``m_G = 1/n sum_i e(label_i) o phi(x_i)``: a block of the features for each label of a graph.
-
-    Parameters
-    ----------
-    node_ptr : ndarray of int64, shape (n_graphs + 1,)
-        First node of every graph.
-    blocks : pair of ndarray of float64, shape (n_nodes, n_columns)
-        Return probabilities and attributes; the attributes of width zero if they are not used.
-    labels : ndarray of int32, shape (n_nodes,), or None
-        Label codes; nodes of label -1 add nothing, but count in n.
-    n_labels : int
-        Number of labels; 1 if there are none.
-    maps : sequence of FourierMap
-        One map of return probabilities and attributes side by side, or one of each, of which
-        the tensor product is taken.
-    compiled : tuple
-        What `compiled_maps` makes of them; its type is that of the result.
-    n_jobs : int, optional
-        Threads; they change no bit of the result.
-
-    Returns
-    -------
-    bsr_array, shape (n_graphs, n_labels * n_features)
-        One stored block, of shape (1, n_features), for each label that occurs in a graph.
-    """
+    """``m_G = 1/n sum_i e(label_i) o phi(x_i)``: a block of features for each label of a graph."""
     _check_range(blocks, maps, compiled[0].dtype)
     probabilities, attributes = (np.ascontiguousarray(block) for block in blocks)
     shape = tuple(len(fourier.phases) for fourier in maps)
@@ -148,17 +123,6 @@ def phase_vectors(
 
     ``sqrt(2 / D) sum_i w_i sum_h s_h cos(2 pi (t_i + q_h(i) / 4))`` with ``t_i = omega^T x_i + b``,
     and after these the same of sines, as many or one less. Every graph has one block.
-
-    Parameters
-    ----------
-    keys : ndarray of uint64, shape (n_nodes, n_levels)
-        Keys of the labels of every level; the phases q are two bits of a hash of them each.
-    shares : ndarray of float64, shape (n_levels,)
-        The s: roots of the weights of the levels.
-    width : int
-        Number D of features, cosines and sines.
-    node_ptr, blocks, fourier, compiled, n_jobs
-        As in `graph_vectors`, with one map.
     """
     _check_range(blocks, [fourier], compiled[0].dtype)
     probabilities, attributes = (np.ascontiguousarray(block) for block in blocks)
@@ -293,9 +257,7 @@ def vectors_of(vectors: bsr_array, graphs: Ints) -> bsr_array:
     return bsr_array((data, indices, offsets(counts)), shape=shape, blocksize=vectors.blocksize)
 
 
-# -------------------------------------------------------------------------------------------------
 # Kernel matrices from vectors of graphs, without multiplying the zeros of absent labels.
-# -------------------------------------------------------------------------------------------------
 
 TILE = 256
 

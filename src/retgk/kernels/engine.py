@@ -1,15 +1,14 @@
-r"""
-The engine: inner products of the mean embeddings of graphs.
+"""
+The protocol of kernels between graphs, and what RetGK's own are fitted on.
 
-Every capability above it stands on this protocol and on nothing below it: estimators, matrices on
-disk, model files. There are two implementations, `ExactEngine` (RetGK_I) and `EmbeddedEngine`
-(RetGK_II); :math:`\langle m_G, m_H \rangle` is all that anything after them needs.
+Every capability above it stands on this protocol and on nothing below it: estimators, selection,
+matrices on disk, model files, comparisons. ``<m_G, m_H>`` is all that anything after it needs.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, Self, get_args
+from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +19,10 @@ from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
 from retgk.graphs.edges import Adjacency
 from retgk.graphs.flat import check_numbers, chunks, gather_runs, graph_of, offsets
 from retgk.kernels.graph import GraphKernel
-from retgk.kernels.node import NodeKernel, Polynomial
+from retgk.kernels.node import Bridge, NodeKernel
 from retgk.walks.probabilities import Walks, sample_nodes
 
-# -------------------------------------------------------------------------------------------------
 # What engines are fitted on: graphs, and the return probabilities of their nodes.
-# -------------------------------------------------------------------------------------------------
 
 _MAX_ATTRIBUTE = 1e150
 """Squares of differences of larger attributes, and sums of these, would not be numbers."""
@@ -42,23 +39,13 @@ class NodeFeatures:
     Probabilities are found when they are first asked for: all at once where the exact engine wants
     them or where several engines share them, else piece by piece, so that a long batch does not
     fill the memory.
-
-    Attributes
-    ----------
-    batch : GraphBatch
-        The graphs, with their labels and attributes.
-    walks : Walks
-        How return probabilities are found.
-    n_jobs : int or None
-        Threads.
-    source : NodeFeatures or None
-        Features of the same graphs, of as many steps or more, whose probabilities are shared.
     """
 
-    batch: GraphBatch
-    walks: Walks
-    n_jobs: int | None = None
+    batch: GraphBatch  # the graphs, with their labels and attributes
+    walks: Walks  # how return probabilities are found
+    n_jobs: int | None = None  # threads
     source: "NodeFeatures | None" = None
+    """Features of the same graphs, of as many steps or more, whose probabilities are shared."""
 
     def __post_init__(self) -> None:
         # here, where graphs have the numbers that users know
@@ -189,18 +176,16 @@ def largest_attribute(batch: GraphBatch) -> str:
     )
 
 
-def check_polynomial(kernel: object, points: Floats, batch: GraphBatch) -> None:
-    """Raise if a kernel is a polynomial that is too large for points of these nodes."""
-    if isinstance(kernel, Polynomial) and kernel.largest_value(points) > _MAX_ATTRIBUTE:
+def check_kernel_values(kernel: NodeKernel | Bridge, points: Floats, batch: GraphBatch) -> None:
+    """Raise if a kernel is too large at points of these nodes to compute with."""
+    if kernel.largest_value(points) > _MAX_ATTRIBUTE:
         raise InvalidInputError(
             f"{largest_attribute(batch)}, at which {kernel} is too large to compute with; scale "
             "the attributes, or choose a smaller gamma or degree"
         )
 
 
-# -------------------------------------------------------------------------------------------------
 # Fitted state as plain values and arrays, and the checks by which it is taken out again.
-# -------------------------------------------------------------------------------------------------
 
 _MAX_ATTRIBUTES = 1 << 16
 
@@ -212,20 +197,12 @@ class FittedState:
 
     The `take_*` methods check and remove what they give, so that state from strangers can be
     taken; `check_empty` shows that nothing is left over.
-
-    Attributes
-    ----------
-    values : dict
-        Numbers, names, kernels and containers of them.
-    arrays : dict of str to ndarray
-        Arrays by name.
-    parts : dict of str to model
-        Fitted models inside, by name.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-    parts: dict[str, Any] = field(default_factory=dict)
+    """Numbers, names, kernels and containers of them."""
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)  # arrays by name
+    parts: dict[str, Any] = field(default_factory=dict)  # fitted models inside, by name
 
     def take_array(self, name: str, dtype: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
         """
@@ -285,10 +262,10 @@ class FittedState:
 
     def take_node_kernel(self, name: str) -> NodeKernel:
         """Take a kernel between nodes with a number for gamma."""
-        kernel = self.take_value(name, *get_args(NodeKernel))
-        if isinstance(kernel.gamma, str):
+        kernel: NodeKernel = self.take_value(name, *NodeKernel.kinds)
+        if not kernel.is_fitted:
             raise InvalidInputError(f"{name!r} has no number for gamma")
-        return kernel  # type: ignore[no-any-return]
+        return kernel
 
     def take_graph_kernel(self, name: str) -> GraphKernel:
         """Take a kernel between graphs with a number for gamma."""
@@ -323,6 +300,10 @@ class Comparison(Protocol):
     def squared_norms(self) -> Floats:
         """``<m_G, m_G>`` of the new graphs, shape (n_new,)."""
 
+
+class NodeComparison(Comparison, Protocol):
+    """New graphs whose nodes have values of their own."""
+
     def node_values(self, weights: Floats, own_weights: Floats) -> Floats:
         """
         ``<phi(v), u_G>`` of every node v of every new graph G, shape (n_nodes,).
@@ -332,12 +313,49 @@ class Comparison(Protocol):
         """
 
 
-class Engine(Protocol):
-    """
-    Mean embeddings of fitted graphs.
+class PlainGraphs(NamedTuple):
+    """Graphs for a kernel that needs no walks: what `NodeFeatures` has without them."""
 
-    Parameters of node kernels are set when an engine is made; bandwidths are found by `fit`. A
-    single node is a graph of one node to an engine, so that rows for nodes are rows for graphs.
+    batch: GraphBatch
+    n_jobs: int | None = None
+
+
+class Kernel(Protocol):
+    """
+    Inner products of the embeddings m_G of graphs, exact or approximate, of RetGK or of others.
+
+    Parameters are set when a kernel is made; `fit` finds the rest. Graphs are `NodeFeatures`, or
+    `PlainGraphs` for the kernels of other authors.
+    """
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs that are kept."""
+
+    def fit(self, graphs: Any) -> Self:
+        """Find bandwidths or vocabularies, and keep the embeddings of all graphs."""
+
+    def inner_products(self) -> Floats:
+        """``<m_G, m_H>`` among the kept graphs."""
+
+    def squared_norms(self) -> Floats:
+        """``<m_G, m_G>`` of the kept graphs."""
+
+    def compare(self, graphs: Any) -> Comparison:
+        """Put new graphs beside the kept ones."""
+
+    def keep(self, graphs: Ints) -> Self:
+        """Kernel with some of the kept graphs, in the order given."""
+
+    def state(self) -> FittedState:
+        """Everything that `compare` needs, as plain values and arrays."""
+
+
+class Engine(Kernel, Protocol):
+    """
+    A kernel of RetGK, `ExactEngine` or `EmbeddedEngine`: mean embeddings over nodes.
+
+    A single node is a graph of one node, so that rows for nodes are rows for graphs.
     """
 
     @property
@@ -351,36 +369,17 @@ class Engine(Protocol):
     def check(self, batch: GraphBatch) -> None:
         """Raise unless these graphs can be fitted with the parameters; no work is done."""
 
-    def fit(self, features: NodeFeatures, keep: Ints | None = None) -> Self:
-        """
-        Find bandwidths on all graphs, and keep the mean embeddings of all or of some.
-
-        Parameters
-        ----------
-        features : NodeFeatures
-            Graphs with their return probabilities.
-        keep : ndarray of int64, optional
-            Graphs that are kept, in this order; by default all.
-        """
-
-    @property
-    def n_graphs(self) -> int:
-        """Number of graphs that are kept."""
+    def fit(self, graphs: NodeFeatures, keep: Ints | None = None) -> Self:
+        """Find bandwidths on all graphs, and keep all of them or some, in this order."""
 
     def inner_products(self, rows: slice | None = None, columns: slice | None = None) -> Floats:
         """``<m_G, m_H>`` among the kept graphs, or a block of that matrix."""
 
-    def squared_norms(self) -> Floats:
-        """``<m_G, m_G>`` of the kept graphs."""
-
     def mean_products(self) -> Floats:
         """``<m_G, m_0>`` of the kept graphs with their mean ``m_0``, shape (n_graphs,)."""
 
-    def compare(self, features: NodeFeatures) -> Comparison:
+    def compare(self, graphs: NodeFeatures) -> NodeComparison:
         """Put new graphs beside the kept ones."""
-
-    def keep(self, graphs: Ints) -> Self:
-        """Engine with some of the kept graphs, in the order given."""
 
     def work(self) -> float:
         """What `inner_products` costs, in kernel values or multiplications."""
@@ -388,20 +387,11 @@ class Engine(Protocol):
     def digest(self) -> str:
         """Hash of everything that `inner_products` depends on."""
 
-    def state(self) -> FittedState:
-        """Everything that `compare` needs, as plain values and arrays."""
-
     def restore(self, state: FittedState, n_steps: int) -> Self:
-        """
-        Take the state of a fitted engine with the same parameters, after checking all of it.
-
-        `n_steps` is the number of return probabilities that it was fitted with.
-        """
+        """Take the checked state of a fitted engine with the same parameters."""
 
 
-# -------------------------------------------------------------------------------------------------
 # How attributes of nodes enter: as they are, standardised on the fitted graphs, or not at all.
-# -------------------------------------------------------------------------------------------------
 
 Scaling = Literal["raw", "standard", "drop"]
 """Attributes as they are; with mean 0 and deviation 1 over the fitted nodes; left out."""
@@ -414,20 +404,11 @@ ScaleAttributes = Scaling | Mapping[str, Scaling]
 
 @dataclass(frozen=True, eq=False)
 class AttributeScaling:
-    """
-    Fitted rule by which attributes are changed before kernels see them.
+    """Fitted rule by which attributes are changed before kernels see them."""
 
-    Attributes
-    ----------
-    is_dropped : bool
-        Whether attributes are left out.
-    center, scale : ndarray of float64, shape (n_attributes,), or None
-        Subtracted from every column, and what it is divided by; None leaves all as it is.
-    """
-
-    is_dropped: bool = False
-    center: Floats | None = None
-    scale: Floats | None = None
+    is_dropped: bool = False  # whether attributes are left out
+    center: Floats | None = None  # (n_attributes,)
+    scale: Floats | None = None  # (n_attributes,)
 
     @classmethod
     def fitted(

@@ -1,11 +1,28 @@
-"""RetGK_I as an engine: inner products over all pairs of nodes, within a promised error."""
+r"""
+RetGK_I: inner products over all pairs of nodes, within a promised error.
+
+`ExactEngine` is the kernel, `FittedGraphs` what it keeps, `ExactComparison` new graphs beside them.
+
+The frame of the fitted graphs stays as it is, and a new graph is put into it. Its nodes leave
+the space of the frame by their tails. If their mean tail is within the budget that the fitted
+graphs had, tails are dropped as theirs were: the graph is *near*. Otherwise it is *far*, and is
+computed in float64 with the tail as a coordinate of its own, which the fitted points, whose tails
+were dropped, have at zero. For tails :math:`e` of a new node and :math:`f` of a fitted one,
+:math:`||e - f| - |e|| \le |f|`: a far graph costs nothing of the promise, however far it is. Its
+squared norm is found from all features.
+
+Whether a graph is near, which of its nodes count as equal to each other or to fitted points, and
+all its sums depend on the graph and on the fitted ones, not on what else stands in the call: its
+values are the same to the bit.
+"""
 
 import hashlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +31,7 @@ from retgk import _core
 from retgk._runtime.names import RandomState, whole_seed
 from retgk._runtime.parallel import n_threads, run_tasks
 from retgk._runtime.processes import check_room
-from retgk.array_types import Codes, Floats, Ints
+from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import offsets
@@ -24,29 +41,724 @@ from retgk.kernels.engine import (
     NodeFeatures,
     ScaleAttributes,
     check_attribute_sizes,
-    check_polynomial,
+    check_kernel_values,
     check_scaling,
     largest_attribute,
 )
-from retgk.kernels.exact_graphs import FittedGraphs, NewGraphs, all_features
 from retgk.kernels.exact_points import (
     NO_COLOUR,
     AttributeKernel,
     DistinctPoints,
+    Factor,
+    Frame,
     NodePoints,
+    RoundingError,
+    TileKernel,
     attribute_blocks,
-    check_node_kernel,
+    distinct_points,
+    factor_order,
     label_codes,
     node_points,
+    reduce_points,
 )
-from retgk.kernels.exact_reduction import Factor, Frame, RoundingError, TileKernel, factor_order
-from retgk.kernels.exact_tiling import add_rare_node_values, entry_values, loop_factors
-from retgk.kernels.node import Laplacian, NodeKernel
+from retgk.kernels.exact_tiling import (
+    ColumnSide,
+    RareRows,
+    SharedRows,
+    add_products,
+    add_rare,
+    add_rare_node_values,
+    entry_values,
+    loop_factors,
+    rare_labels,
+    scale_for_tiles,
+    tiled_gram,
+)
+from retgk.kernels.node import Laplacian, NodeKernel, check_node_kernel
 from retgk.kernels.refinement import LabelLevels, Levels, check_depth
 
-# -------------------------------------------------------------------------------------------------
+DEFAULT_TOL = 1e-4
+
+
+class ExactEngine:
+    """
+    Mean embeddings by their exact inner products.
+
+    The node kernel is a product of kernels of return probabilities and of blocks of attributes,
+    and of the Delta kernel of labels, over whatever the graphs have.
+    """
+
+    def __init__(
+        self,
+        structure_kernel: NodeKernel | None = None,
+        attribute_kernel: AttributeKernel = None,
+        *,
+        scale_attributes: ScaleAttributes = "raw",
+        depth: int = 0,
+        level_weights: Sequence[float] | None = None,
+        tol: float = DEFAULT_TOL,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.structure_kernel = structure_kernel
+        self.attribute_kernel = attribute_kernel
+        self.scale_attributes = scale_attributes
+        self.depth = depth
+        self.level_weights = level_weights
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.kernels: list[NodeKernel] = []
+        self.label_names: tuple[Hashable, ...] = ()
+        self._has_labels = False
+        self.n_attributes = 0
+        self._scaling = AttributeScaling()
+        self._levels = LabelLevels()
+        self._columns: list[Ints] = []
+        self._norms: Floats | None = None
+        self._means: Floats | None = None
+
+    def check(self, batch: GraphBatch) -> None:
+        """Raise unless these graphs can be fitted with the parameters; no work is done."""
+        if len(batch) == 0:
+            raise InvalidInputError("there are no graphs to fit")
+        tol = self.tol
+        if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 <= float(tol) < 1:
+            raise InvalidInputError(f"tol must be at least 0 and below 1, got {tol!r}")
+        n_threads(self.n_jobs)
+        check_depth(self.depth, self.level_weights)
+        if self.structure_kernel is not None:
+            check_node_kernel(self.structure_kernel, "structure_kernel")
+        self._checked_blocks(batch.n_attributes)
+
+    def _checked_blocks(self, n_attributes: int) -> list[tuple[Ints, NodeKernel]]:
+        """Columns and kernel of every block of attributes that is used."""
+        check_scaling(self.scale_attributes, self._block_names)
+        is_dropped = self.scale_attributes == "drop"
+        return attribute_blocks(self.attribute_kernel, 0 if is_dropped else n_attributes)
+
+    @property
+    def _block_names(self) -> list[str]:
+        given = self.attribute_kernel
+        return list(given) if isinstance(given, Mapping) else []
+
+    def fit(self, graphs: NodeFeatures, keep: Ints | None = None) -> Self:
+        """Find bandwidths on all graphs, and keep the reduced points of all or of some."""
+        batch = graphs.batch
+        self.check(batch)
+        check_attribute_sizes(batch)
+        kernels = self._fit_blocks(batch)
+        self.label_names = batch.label_names
+        self._has_labels = batch.has_labels
+        self._norms = self._means = None
+        self._levels = LabelLevels(int(self.depth), self.level_weights)
+        codes = label_codes(batch, self.label_names)
+        n_labels = max(1, len(self.label_names))
+        levels = self._levels.fit(batch, _or_zeros(codes, batch), n_labels, graphs.n_jobs)
+        points = node_points(self._scaling(graphs), self._columns, codes, levels)
+        given = [self.structure_kernel or Laplacian("median"), *kernels]
+        self.kernels = [
+            kernel.fitted(block, batch.node_ptr, self.random_state)
+            for kernel, block in zip(given, points.blocks, strict=True)
+        ]
+        self._check_values(points, graphs)
+        kept = points if keep is None else points.of_graphs(keep)
+        try:
+            self._graphs = FittedGraphs.of(kept, self.kernels, self.tol, self.n_jobs)
+        except RoundingError as error:
+            where = f"; {largest_attribute(batch)}" if batch.n_attributes else ""
+            raise InvalidInputError(f"{error}{where}") from error
+        return self
+
+    def _fit_blocks(self, batch: GraphBatch) -> list[NodeKernel]:
+        """Find how attributes enter; give the kernels of their blocks, bandwidths not yet found."""
+        blocks = self._checked_blocks(batch.n_attributes)
+        named = dict(zip(self._block_names, (columns for columns, _ in blocks), strict=False))
+        self._scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, named)
+        self.n_attributes = batch.n_attributes
+        self._columns = [columns for columns, _ in blocks]
+        return [kernel for _, kernel in blocks]
+
+    def attribute_points(self, features: NodeFeatures) -> list[tuple[Floats, NodeKernel]]:
+        """Scaled attributes of all nodes and the kernel, bandwidth not yet found, of each block."""
+        other = copy(self)
+        kernels = other._fit_blocks(features.batch)
+        attributes = other._scaling(features).batch.attributes
+        points = [attributes[:, columns] for columns in other._columns]
+        return list(zip(points, kernels, strict=True))
+
+    def _check_values(self, points: NodePoints, features: NodeFeatures) -> None:
+        """Raise if a kernel is too large for its nodes to be a number."""
+        for kernel, block in zip(self.kernels, points.blocks, strict=True):
+            check_kernel_values(kernel, block, features.batch)
+
+    @property
+    def walk_seed(self) -> int:
+        """Seed of Monte Carlo walks: that of the engine, where it is a whole number, else 0."""
+        return whole_seed(self.random_state) if isinstance(self.random_state, Integral) else 0
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs that are kept."""
+        return self._graphs.n_graphs
+
+    def inner_products(self, rows: slice | None = None, columns: slice | None = None) -> Floats:
+        """``<m_G, m_H>`` among the kept graphs, or a block of that matrix."""
+        products = self._graphs.gram(rows, columns, self.n_jobs)
+        if rows is None and columns is None:
+            self._norms = products.diagonal().copy()
+        return products
+
+    def squared_norms(self) -> Floats:
+        """``<m_G, m_G>`` of the kept graphs: the diagonal of their inner products."""
+        if self._norms is None:
+            self.inner_products()
+        assert self._norms is not None
+        return self._norms
+
+    def mean_products(self) -> Floats:
+        """``<m_G, m_0>`` of the kept graphs with their mean; kept, as it takes all their pairs."""
+        if self._means is None:
+            self._means = self._graphs.gram(n_jobs=self.n_jobs).mean(axis=1)
+        return self._means
+
+    def compare(self, graphs: NodeFeatures) -> "ExactComparison":
+        """Put new graphs beside the kept ones."""
+        check_alike(graphs.batch, self._has_labels, self.n_attributes)
+        graphs.check_steps(self._graphs.n_steps)
+        check_attribute_sizes(graphs.batch)
+        points = self._points(graphs)
+        self._check_values(points, graphs)
+        return ExactComparison.of(points, self._graphs, self.tol, graphs.n_jobs)
+
+    def level_products(self) -> Iterator[Floats]:
+        """Inner products of the kept graphs at each level of refined labels, the label first."""
+        first, weights = self._first_codes(), self._levels.weights
+        for level in range(len(weights)):
+            shares = np.zeros(len(weights))
+            shares[level] = 1 / np.sqrt(weights[level])
+            yield self._graphs.of_levels(first, shares).gram(n_jobs=self.n_jobs)
+
+    def products_by_depth(self) -> list[Floats]:
+        """Inner products for every smaller depth too: means over the levels up to it."""
+        total, found = np.zeros(()), []
+        for depth, products in enumerate(self.level_products()):
+            total = total + products
+            found.append(total / (depth + 1))
+        return found
+
+    def at_depth(self, depth: int, norms: Floats | None = None) -> Self:
+        """Engine with the same graphs whose labels are refined by fewer rounds."""
+        other = copy(self)
+        other.depth, other.level_weights, other._norms, other._means = depth, None, norms, None
+        other._levels = self._levels.at_depth(depth)
+        shares = np.zeros(self.depth + 1)
+        old, new = self._levels.weights, other._levels.weights
+        shares[: depth + 1] = np.sqrt(new / old[: depth + 1])
+        other._graphs = self._graphs.of_levels(self._first_codes(), shares)
+        return other
+
+    def _first_codes(self) -> Ints:
+        """First label of every level among the points, and the one after the last."""
+        return offsets(self._levels.known_levels(max(1, len(self.label_names))).n_known)
+
+    def keep(self, graphs: Ints) -> Self:
+        """Engine with some of the kept graphs, in the order given."""
+        kept = copy(self)
+        kept._graphs = self._graphs.of_graphs(graphs)
+        kept._norms = None if self._norms is None else self._norms[graphs]
+        kept._means = None
+        return kept
+
+    def work(self) -> float:
+        """Values of node kernels in all inner products of the kept graphs."""
+        return float((np.bincount(self._graphs.points.labels).astype(float) ** 2).sum())
+
+    def digest(self) -> str:
+        """Hash of everything that the inner products of the kept graphs depend on."""
+        points, kernel = self._graphs.points, self._graphs.frame.tile_kernel
+        layout = (kernel.kernels, str(np.dtype(kernel.dtype)), points.n_graphs)
+        digest = hashlib.sha256(repr(layout).encode())
+        for array in (
+            kernel.block_ptr,
+            points.coordinates,
+            points.labels,
+            points.entry_points,
+            points.entry_graphs,
+            points.entry_weights,
+        ):
+            digest.update(repr(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def state(self) -> FittedState:
+        """Everything that `compare` needs; inner products of the kept graphs are found again."""
+        state = exact_state(self._graphs, self.squared_norms())
+        for part in (self._scaling.state(), self._levels.state()):
+            state.arrays |= part.arrays
+            state.values |= part.values
+        state.values |= {
+            "structure_kernel": self.kernels[0],
+            **{f"attribute_kernel_{b}": own for b, own in enumerate(self.kernels[1:])},
+            "label_names": tuple(self.label_names),
+            "has_labels": self._has_labels,
+            "n_attributes": self.n_attributes,
+        }
+        return state
+
+    def restore(self, state: FittedState, n_steps: int) -> Self:
+        """Take the state of a fitted engine with the same parameters, after checking all of it."""
+        structure = state.take_node_kernel("structure_kernel")
+        self.label_names = state.take_names("label_names")
+        self._has_labels = state.take_value("has_labels", bool)
+        self.n_attributes = state.take_attribute_count()
+        self._scaling = AttributeScaling.restored(state, self.n_attributes)
+        check_depth(self.depth, self.level_weights)
+        self._levels = LabelLevels(int(self.depth), self.level_weights)
+        self._levels.restore(state)
+        self._columns = self._restored_columns(state)
+        self.kernels = [
+            structure,
+            *(state.take_node_kernel(f"attribute_kernel_{b}") for b in range(len(self._columns))),
+        ]
+        widths = [n_steps, *map(len, self._columns)]
+        n_labels = max(1, len(self.label_names)) if self._has_labels else 1
+        levels = self._levels.known_levels(n_labels)
+        self._graphs, self._norms = restored_graphs(state, self.kernels, widths, levels)
+        return self
+
+    def _restored_columns(self, state: FittedState) -> list[Ints]:
+        """Columns of the blocks of attributes, which the parameters tell."""
+        given = self.attribute_kernel
+        n_stored = sum(name.startswith("attribute_kernel_") for name in state.values)
+        # before memory is given to each
+        if given is not None and not isinstance(given, NodeKernel) and len(given) != n_stored:
+            raise InvalidInputError(
+                f"attribute_kernel has {len(given)} blocks, but kernels are there for {n_stored}"
+            )
+        n_used = self._scaling.n_used(self.n_attributes)
+        return [columns for columns, _ in attribute_blocks(given, n_used)]
+
+    def _points(self, features: NodeFeatures) -> NodePoints:
+        batch = features.batch
+        codes = label_codes(batch, self.label_names)
+        levels = self._levels.of(batch, _or_zeros(codes, batch), features.n_jobs)
+        return node_points(self._scaling(features), self._columns, codes, levels)
+
+
+def _or_zeros(codes: Codes | None, batch: GraphBatch) -> Codes:
+    """Labels, or one for all nodes."""
+    return np.zeros(batch.n_nodes, np.int32) if codes is None else codes
+
+
+# Nodes of new graphs where fitted points are: rows of tiles, or of loops for rare labels.
+
+
+class ComparedNodes(NamedTuple):
+    """Nodes of new graphs at all levels of their labels, beside the fitted points."""
+
+    chosen: Ints
+    """Which nodes."""
+    coordinates: Floats
+    fitted: DistinctPoints
+    side: ColumnSide
+    places: Ints
+    """Place among the nodes of every entry: a node at one level."""
+    labels: Codes
+    weights: Floats
+    """Weight of every entry in the mean over its graph."""
+    is_rare: Flags
+
+    def rows(self, owners: Ints, n_owners: int) -> tuple[SharedRows | None, RareRows | None]:
+        """Entries for tiles and for loops; owners, of every node, are what sums are taken for."""
+        owners = owners[self.places]
+        is_rare = self.is_rare[np.minimum(self.labels, len(self.is_rare) - 1)]
+        common = np.flatnonzero(~is_rare)
+        tiled = looped = None
+        if len(common):
+            scaled = scale_for_tiles(self.coordinates, self.side.kernel)
+            own = (self.labels[common], owners[common], self.weights[common])
+            tiled = SharedRows.of(scaled[self.places[common]], *own)
+        if is_rare.any():
+            places, labels = self.places[is_rare], self.labels[is_rare]
+            entries = (places, labels, owners[is_rare], self.weights[is_rare])
+            looped = RareRows.of(self.coordinates, entries, n_owners)
+        return tiled, looped
+
+
+_UNIT_32 = 2.0**-24
+_ROUNDING_64 = 12 * 2.0**-53
+MAX_LOOPED_NODES = 256  # of one label: more are better off in tiles, at a millisecond a label
+
+
+@dataclass(frozen=True, eq=False)
+class FittedGraphs:
+    """
+    Distinct points of fitted graphs, and the frame in which they and all later ones lie.
+
+    What is found from them on the way, for quicker answers, is kept but not pickled.
+    """
+
+    points: DistinctPoints
+    frame: Frame
+
+    @classmethod
+    def of(
+        cls,
+        nodes: NodePoints,
+        kernels: Sequence[NodeKernel],
+        tol: float,
+        n_jobs: int | None = None,
+    ) -> "FittedGraphs":
+        """Reduce nodes such that no inner product is off by more than `tol`."""
+        return cls(*reduce_points(nodes, kernels, tol, n_jobs))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"points": self.points, "frame": self.frame}
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs."""
+        return self.points.n_graphs
+
+    @property
+    def n_steps(self) -> int:
+        """Number of return probabilities, the first block of features."""
+        return next(len(factor.mean) for factor in self.frame.factors if factor.block == 0)
+
+    def of_graphs(self, graphs: Ints) -> "FittedGraphs":
+        """Keep some graphs, in the order given, in the same frame."""
+        return FittedGraphs(self.points.of_graphs(graphs), self.frame)
+
+    def of_levels(self, first_codes: Ints, shares: Floats) -> "FittedGraphs":
+        """Keep levels of refined labels with other weights, as in `DistinctPoints.of_levels`."""
+        return FittedGraphs(self.points.of_levels(first_codes, shares), self.frame)
+
+    def gram(
+        self,
+        rows: slice | None = None,
+        columns: slice | None = None,
+        n_jobs: int | None = None,
+    ) -> Floats:
+        """Inner products of the fitted graphs, or of some rows and columns of their matrix."""
+        rows, columns = (own or slice(0, self.n_graphs) for own in (rows, columns))
+        x = self.points.of_range(rows.start, rows.stop)
+        y = x if rows == columns else self.points.of_range(columns.start, columns.stop)
+        return tiled_gram(x, y, self.frame.tile_kernel, n_jobs, self.is_rare)
+
+    @cached_property
+    def is_rare(self) -> Flags:
+        """Whether each label is a colour that few nodes have, and is not worth tiles."""
+        return rare_labels(self.points)
+
+    @cached_property
+    def table(self) -> Any:
+        """Hash table of the points."""
+        return _core.table_of(self.points.coordinates, self.points.labels, self.frame.radius)
+
+    @cached_property
+    def near_side(self) -> ColumnSide:
+        """Points laid out as columns of tiles."""
+        return ColumnSide.of(self.points, self.frame.tile_kernel, self.is_rare)
+
+    @cached_property
+    def far_side(self) -> ColumnSide:
+        """The same for graphs that leave the frame: in float64, with new coordinates of zero."""
+        return ColumnSide.of(self.far_points, self.far_kernel, self.is_rare)
+
+    @cached_property
+    def far_points(self) -> DistinctPoints:
+        """Points with the new coordinates, which are zero for them."""
+        none = np.zeros((len(self.points), len(self.frame.factors)))
+        return self.points.with_coordinates(self.add_tails(self.points.coordinates, none))
+
+    @property
+    def far_kernel(self) -> TileKernel:
+        """The node kernel over coordinates with tails."""
+        return TileKernel(self.frame.kernels, self._far_ptr, np.float64)
+
+    @property
+    def _far_ptr(self) -> Ints:
+        """First coordinate of every factor, if each that is rotated has a coordinate more."""
+        return offsets([f.rank + (f.basis is not None) for f in self.frame.factors])
+
+    def add_tails(self, coordinates: Floats, tails: Floats) -> Floats:
+        """Give points their distance from the space of each rotated factor as a coordinate."""
+        ptr, own_ptr = self._far_ptr, self.frame.block_ptr
+        wide = np.zeros((len(coordinates), ptr[-1]))
+        for b, factor in enumerate(self.frame.factors):
+            own = slice(own_ptr[b], own_ptr[b + 1])
+            wide[:, ptr[b] : ptr[b] + factor.rank] = coordinates[:, own]
+            if factor.basis is not None:
+                wide[:, ptr[b + 1] - 1] = tails[:, b]
+        return wide
+
+
+@dataclass(frozen=True, eq=False)
+class ExactComparison:
+    """New graphs in the frame of fitted ones."""
+
+    nodes: NodePoints  # their nodes
+    fitted: FittedGraphs  # the fitted graphs
+    coordinates: Floats  # (n_nodes, n_coordinates): in the frame
+    tails: Floats  # (n_nodes, n_factors): distances from the space of the frame
+    is_far: Flags  # (n_graphs,): whether the tails are too long to be dropped
+    tol: float
+    n_jobs: int | None
+
+    @classmethod
+    def of(
+        cls, nodes: NodePoints, fitted: FittedGraphs, tol: float, n_jobs: int | None
+    ) -> "ExactComparison":
+        """Put the nodes of new graphs into the frame of fitted ones."""
+        frame = fitted.frame
+        coordinates, tails, sizes = _project(nodes, frame, n_jobs)
+        moves = _means(nodes, tails.sum(axis=1))
+        # rounding moves nodes too, those that lie further out than the fitted ones by more
+        unit = _UNIT_32 if np.dtype(frame.dtype) == np.float32 else _ROUNDING_64
+        moves += unit * np.maximum(_means(nodes, sizes) - frame.size, 0.0)
+        is_far = moves > frame.tail_budget
+        _snap(nodes, coordinates, fitted, moves)
+        return cls(nodes, fitted, coordinates, tails, is_far, tol, n_jobs)
+
+    def products(self) -> Floats:
+        """``<m_G, m_H>`` of new graphs G and fitted graphs H, shape (n_new, n_fitted)."""
+        shape = (self.nodes.n_graphs, self.fitted.n_graphs)
+        remedy = Remedy("fewer_graphs", "transform fewer graphs at a time")
+        check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
+        gram = np.zeros(shape)
+        graph_of_node = self.nodes.graph_of_node()
+        for part in self.parts():
+            graphs = graph_of_node[part.chosen]
+            tiled, looped = part.rows(graphs, len(gram))
+            if tiled is not None:
+                add_products(tiled, part.side, gram, self.n_jobs)
+            if looped is not None:
+                add_rare(looped, part.fitted, part.side.kernel, gram, False, self.n_jobs)
+        return gram
+
+    def parts(self) -> Iterator[ComparedNodes]:
+        """Nodes of near graphs, then of far ones, in the coordinates in which they are compared."""
+        is_far = self.is_far[self.nodes.graph_of_node()]
+        near, far = np.flatnonzero(~is_far), np.flatnonzero(is_far)
+        fitted = self.fitted
+        if len(near):
+            points = (self.coordinates[near], fitted.points, fitted.near_side)
+            yield ComparedNodes(near, *points, *self._entries(near), fitted.is_rare)
+        if len(far):
+            wide = fitted.add_tails(self.coordinates[far], self.tails[far])
+            points = (wide, fitted.far_points, fitted.far_side)
+            yield ComparedNodes(far, *points, *self._entries(far), fitted.is_rare)
+
+    def _entries(self, chosen: Ints) -> tuple[Ints, Codes, Floats]:
+        """Some nodes at all levels that count: place among them, label, and weight."""
+        sizes = np.diff(self.nodes.node_ptr)[self.nodes.graph_of_node()[chosen]]
+        if self.nodes.levels is None:
+            return np.arange(len(chosen)), self.nodes.label_codes()[chosen], 1.0 / sizes
+        places, labels, weights = [], [], []
+        n_known, first = self.nodes.levels.n_known, 0
+        all_levels = (self.nodes.label_codes(), *self.nodes.levels.colours)
+        for codes, known, weight in zip(
+            all_levels, n_known, self.nodes.levels.weights, strict=True
+        ):
+            own = np.flatnonzero((codes[chosen] >= 0) & (codes[chosen] < known) & (weight > 0))
+            places.append(own)
+            labels.append((codes[chosen][own] + first).astype(np.int32))
+            weights.append(np.sqrt(weight) / sizes[own])
+            first += known
+        return np.concatenate(places), np.concatenate(labels), np.concatenate(weights)
+
+    def squared_norms(self) -> Floats:
+        """``<m_G, m_G>`` of every new graph, off by at most `tol`; shape (n_new,)."""
+        frame, nodes = self.fitted.frame, self.nodes
+        norms = np.zeros(nodes.n_graphs)
+        is_large = _is_large(nodes)
+        near = np.flatnonzero(~self.is_far & ~is_large)
+        _fill_norms(nodes, self.coordinates, frame.tile_kernel, near, norms, self.n_jobs)
+        if (self.is_far & ~is_large).any():
+            far = np.flatnonzero(self.is_far & ~is_large)
+            own = nodes.of_graphs(far)
+            found = np.zeros(len(far))
+            _fill_norms(own, *all_features(own, frame), np.arange(len(far)), found, self.n_jobs)
+            norms[far] = found
+        for g in np.flatnonzero(is_large):
+            norms[g] = self._large_norm(int(g))
+        return norms
+
+    def _large_norm(self, g: int) -> float:
+        """Squared norm of one graph with many nodes, by tiles."""
+        own, frame = self.nodes.of_graphs(np.array([g])), self.fitted.frame
+        if self.is_far[g]:
+            kernels = [f.kernel for f in sorted(frame.factors, key=lambda factor: factor.block)]
+            points, frame = reduce_points(own, kernels, self.tol, self.n_jobs)
+        else:
+            nodes = slice(self.nodes.node_ptr[g], self.nodes.node_ptr[g + 1])
+            points = distinct_points(own, self.coordinates[nodes], 1e-13)
+        return float(tiled_gram(points, points, frame.tile_kernel, self.n_jobs)[0, 0])
+
+    def node_values(self, weights: Floats, own_weights: Floats) -> Floats:
+        """
+        ``<phi(v), sum_H weights[G, H] m_H + own_weights[G] m_G>`` of every node v of new graphs G.
+
+        Nodes stand where they stand for the inner products of their graphs, so that means over the
+        nodes of a graph are those inner products but for rounding (but for `tol`, in squared norms
+        of graphs of many nodes).
+        """
+        graphs, n_nodes = self.nodes.graph_of_node(), self.nodes.n_nodes
+        weights, values = np.ascontiguousarray(weights, np.float64), np.zeros(n_nodes)
+        for part in self.parts():
+            tiled, looped = part.rows(part.chosen, n_nodes)
+            if tiled is not None:
+                found = entry_values(tiled, part.side, graphs, weights, self.n_jobs)
+                values += np.bincount(tiled.graphs, found, n_nodes)
+            if looped is not None:
+                beside = (part.fitted, part.side.kernel, graphs, weights)
+                add_rare_node_values(looped, *beside, values, self.n_jobs)
+        values *= np.diff(self.nodes.node_ptr)[graphs]  # rows are shares of the mean over the graph
+        return values + own_weights[graphs] * self._own_products()
+
+    def _own_products(self) -> Floats:
+        """``<phi(v), m_G>`` of every node v with the graph G that it is in."""
+        nodes, products = self.nodes, np.zeros(self.nodes.n_nodes)
+        near, far = np.flatnonzero(~self.is_far), np.flatnonzero(self.is_far)
+        kernel = self.fitted.frame.tile_kernel
+        _fill_own_products(nodes, self.coordinates, kernel, near, products, self.n_jobs)
+        if len(far):
+            own = nodes.of_graphs(far)
+            found = np.zeros(own.n_nodes)
+            scaled = all_features(own, self.fitted.frame)
+            _fill_own_products(own, *scaled, np.arange(len(far)), found, self.n_jobs)
+            products[self.is_far[nodes.graph_of_node()]] = found
+        return products
+
+
+def _means(nodes: NodePoints, values: Floats) -> Floats:
+    """Means over the nodes of every graph, added up in their order."""
+    totals = np.bincount(nodes.graph_of_node(), values, nodes.n_graphs)
+    return np.asarray(totals / np.diff(nodes.node_ptr))
+
+
+def _project(nodes: NodePoints, frame: Frame, n_jobs: int | None) -> tuple[Floats, Floats, Floats]:
+    """Coordinates, tails and distances from the centre of all nodes."""
+    ptr = frame.block_ptr
+    coordinates = np.empty((nodes.n_nodes, ptr[-1]))
+    tails, sizes = np.zeros((nodes.n_nodes, len(frame.factors))), np.zeros(nodes.n_nodes)
+
+    def work(start: int, stop: int) -> None:
+        own = slice(nodes.node_ptr[start], nodes.node_ptr[stop])
+        for b, factor in enumerate(frame.factors):
+            block = nodes.blocks[factor.block][own]
+            if factor.basis is None:
+                out = coordinates[own, ptr[b] : ptr[b + 1]]
+                out[...] = factor.coordinates(block)
+                sizes[own] += np.sqrt(np.einsum("ij,ij->i", out, out))
+            else:
+                basis = (factor.mean, factor.basis, factor.scale)
+                out, first = coordinates[own], int(ptr[b])
+                _core.project(block, *basis, out, first, tails[own], b, sizes[own])
+
+    ranges = list(nodes.graph_chunks())
+    run_tasks(work, ranges, nodes.chunk_costs(ranges), n_jobs, "coordinates")
+    return coordinates, tails, sizes
+
+
+def _snap(nodes: NodePoints, coordinates: Floats, fitted: FittedGraphs, moves: Floats) -> None:
+    """
+    Move nodes onto equal ones of their graph, and those onto equal fitted points.
+
+    A graph is left as it is if that would move its nodes by more than is left of its budget.
+    """
+    frame, known = fitted.frame, fitted.points
+    labels = nodes.label_codes()
+    first, target = np.empty(nodes.n_nodes, np.int64), np.empty(nodes.n_nodes, np.int64)
+    _core.representatives(coordinates, labels, nodes.node_ptr, frame.radius, first)
+    arrays = (known.coordinates, known.labels, fitted.table, frame.radius)
+    _core.nearest_in_table(coordinates, labels, np.unique(first), *arrays, target)
+    target = target[first]
+    snapped = coordinates[first]
+    is_known = target >= 0
+    snapped[is_known] = known.coordinates[target[is_known]]
+    snap_moves = np.zeros(len(coordinates))
+    for start, stop in zip(frame.block_ptr, frame.block_ptr[1:], strict=False):
+        difference = coordinates[:, start:stop] - snapped[:, start:stop]
+        snap_moves += np.sqrt(np.square(difference).sum(axis=1))
+    is_allowed = moves + _means(nodes, snap_moves) <= frame.budget
+    chosen = is_allowed[nodes.graph_of_node()]
+    coordinates[chosen] = snapped[chosen]
+
+
+def _is_large(nodes: NodePoints) -> Flags:
+    """Whether tiles take less time than a loop over pairs of nodes; for every graph by itself."""
+    labels = nodes.label_codes() - np.int64(nodes.label_codes().min(initial=0))
+    n_labels = int(labels.max(initial=0)) + 1
+    keys, counts = np.unique(nodes.graph_of_node() * n_labels + labels, return_counts=True)
+    n_pairs = np.bincount(keys // n_labels, counts.astype(float) ** 2, nodes.n_graphs)
+    n_different = np.bincount(keys // n_labels, minlength=nodes.n_graphs)
+    return np.asarray(n_pairs > float(MAX_LOOPED_NODES) ** 2 * n_different)
+
+
+def all_features(nodes: NodePoints, frame: Frame) -> tuple[Floats, TileKernel]:
+    """All features, centred in each graph where the kernel allows it, and scaled."""
+    graph = nodes.graph_of_node()
+    blocks, ptr = [], [0]
+    for factor in frame.factors:
+        block = nodes.blocks[factor.block]
+        if factor.kernel.is_stationary:
+            block = block - block[nodes.node_ptr[:-1]][graph]
+        blocks.append(block * factor.scale)
+        ptr.append(ptr[-1] + block.shape[1])
+    return np.hstack(blocks), TileKernel(frame.kernels, np.array(ptr, np.int64), np.float64)
+
+
+def _fill_norms(
+    nodes: NodePoints,
+    coordinates: Floats,
+    kernel: TileKernel,
+    graphs: Ints,
+    norms: Floats,
+    n_jobs: int | None,
+) -> None:
+    """Find the norms of some graphs, each by a double loop over its nodes."""
+    factors = loop_factors(kernel)
+
+    def work(some: Ints) -> None:
+        own = np.empty_like(norms)
+        for labels, weight, _ in nodes.level_codes():
+            _core.norms_of_graphs(coordinates, labels, nodes.node_ptr, some, *factors, own)
+            norms[some] += weight * own[some]
+
+    _run_over_graphs(work, nodes, graphs, n_jobs, "squared norms")
+
+
+def _fill_own_products(
+    nodes: NodePoints,
+    coordinates: Floats,
+    kernel: TileKernel,
+    graphs: Ints,
+    products: Floats,
+    n_jobs: int | None,
+) -> None:
+    """Find the products of the nodes of some graphs, each by a double loop over its nodes."""
+    factors, levels = loop_factors(kernel), nodes.level_codes()
+
+    def work(some: Ints) -> None:
+        for labels, weight, _ in levels:
+            own = (coordinates, labels, nodes.node_ptr, some)
+            _core.add_own_products(*own, *factors, weight, products)
+
+    _run_over_graphs(work, nodes, graphs, n_jobs, "values of nodes")
+
+
+def _run_over_graphs(
+    work: Callable[[Ints], None], nodes: NodePoints, graphs: Ints, n_jobs: int | None, text: str
+) -> None:
+    parts = np.array_split(graphs, max(1, len(graphs) // 64)) if len(graphs) else []
+    sizes = np.diff(nodes.node_ptr).astype(float)
+    costs = [float((sizes[part] ** 2).sum()) for part in parts]
+    run_tasks(work, [(part,) for part in parts], costs, n_jobs, text)
+
+
 # Reduced points of fitted graphs as plain values and arrays, and back with every check.
-# -------------------------------------------------------------------------------------------------
 
 _LIMITS = ("budget", "tail_budget", "size", "radius")
 _ROUNDING = 1e-9  # weights of a graph may sum up to so much more than one
@@ -145,390 +857,3 @@ def _check_entries(points: Ints, graphs: Ints, n_points: int, n_graphs: int) -> 
         raise InvalidInputError(f"'entry_graphs' has graphs that are not among {n_graphs}")
     if (np.diff(graphs)[steps == 0] <= 0).any():
         raise InvalidInputError("'entry_graphs' does not rise within each point")
-
-
-# -------------------------------------------------------------------------------------------------
-# Values of single nodes of new graphs: inner products with sums of mean embeddings.
-# -------------------------------------------------------------------------------------------------
-
-
-def node_values(new: NewGraphs, weights: Floats, own_weights: Floats) -> Floats:
-    """
-    ``<phi(v), sum_H weights[G, H] m_H + own_weights[G] m_G>`` of every node v of new graphs G.
-
-    Nodes stand where they stand for the inner products of their graphs, so that means over the
-    nodes of a graph are those inner products but for rounding (but for `tol`, in squared norms of
-    graphs of many nodes).
-    """
-    graphs, n_nodes = new.nodes.graph_of_node(), new.nodes.n_nodes
-    weights, values = np.ascontiguousarray(weights, np.float64), np.zeros(n_nodes)
-    for part in new.parts():
-        tiled, looped = part.rows(part.chosen, n_nodes)
-        if tiled is not None:
-            found = entry_values(tiled, part.side, graphs, weights, new.n_jobs)
-            values += np.bincount(tiled.graphs, found, n_nodes)
-        if looped is not None:
-            beside = (part.fitted, part.side.kernel, graphs, weights)
-            add_rare_node_values(looped, *beside, values, new.n_jobs)
-    values *= np.diff(new.nodes.node_ptr)[graphs]  # rows are shares of the mean over the graph
-    return values + own_weights[graphs] * _own_products(new)
-
-
-def _own_products(new: NewGraphs) -> Floats:
-    """``<phi(v), m_G>`` of every node v with the graph G that it is in."""
-    nodes, products = new.nodes, np.zeros(new.nodes.n_nodes)
-    near, far = np.flatnonzero(~new.is_far), np.flatnonzero(new.is_far)
-    kernel = new.fitted.frame.tile_kernel
-    _fill_own_products(nodes, new.coordinates, kernel, near, products, new.n_jobs)
-    if len(far):
-        own = nodes.of_graphs(far)
-        found = np.zeros(own.n_nodes)
-        placed = all_features(own, new.fitted.frame)
-        _fill_own_products(own, *placed, np.arange(len(far)), found, new.n_jobs)
-        products[new.is_far[nodes.graph_of_node()]] = found
-    return products
-
-
-def _fill_own_products(
-    nodes: NodePoints,
-    coordinates: Floats,
-    kernel: TileKernel,
-    graphs: Ints,
-    products: Floats,
-    n_jobs: int | None,
-) -> None:
-    """Find the products of the nodes of some graphs, each by a double loop over its nodes."""
-    factors, levels = loop_factors(kernel), nodes.level_codes()
-
-    def work(some: Ints) -> None:
-        for labels, weight, _ in levels:
-            own = (coordinates, labels, nodes.node_ptr, some)
-            _core.add_own_products(*own, *factors, weight, products)
-
-    parts = np.array_split(graphs, max(1, len(graphs) // 64)) if len(graphs) else []
-    sizes = np.diff(nodes.node_ptr).astype(float)
-    costs = [float((sizes[part] ** 2).sum()) for part in parts]
-    run_tasks(work, [(part,) for part in parts], costs, n_jobs, "values of nodes")
-
-
-DEFAULT_TOL = 1e-4
-
-
-@dataclass(frozen=True, eq=False)
-class ExactComparison:
-    """New graphs in the frame of fitted ones."""
-
-    graphs: NewGraphs
-    tol: float
-
-    def products(self) -> Floats:
-        """``<m_G, m_H>`` of new graphs G with fitted graphs H, shape (n_new, n_fitted)."""
-        size = 8 * self.graphs.nodes.n_graphs * self.graphs.fitted.n_graphs
-        remedy = Remedy("fewer_graphs", "transform fewer graphs at a time")
-        check_room(size, "the kernel matrix", remedy)
-        return self.graphs.products()
-
-    def squared_norms(self) -> Floats:
-        """``<m_G, m_G>`` of the new graphs, shape (n_new,)."""
-        return self.graphs.squared_norms(self.tol)
-
-    def node_values(self, weights: Floats, own_weights: Floats) -> Floats:
-        """``<phi(v), u_G>`` of all nodes for sums u_G of mean embeddings, shape (n_nodes,)."""
-        return node_values(self.graphs, weights, own_weights)
-
-
-class ExactEngine:
-    """
-    Mean embeddings by their exact inner products.
-
-    The node kernel is a product of kernels of return probabilities and of blocks of attributes,
-    and of the Delta kernel of labels, over whatever the graphs have.
-
-    Parameters
-    ----------
-    structure_kernel : Laplacian, Gaussian, Polynomial or None
-        Kernel of return probabilities. None is ``Laplacian("median")``.
-    attribute_kernel : node kernel, dict or None
-        Kernel of attributes; or, by name, tuples of the columns of a block and its kernel. None is
-        ``Laplacian("dimension")`` where graphs have attributes.
-    scale_attributes : {"raw", "standard", "drop"} or dict
-        How attributes enter; by name of a block of `attribute_kernel`, if that is a dict.
-    depth, level_weights : int, sequence of float or None
-        Rounds by which labels are refined, and the weights of the levels.
-    tol : float
-        No inner product is off by more, of fitted or of new graphs.
-    n_jobs : int or None
-        Threads. They change no bit of any result.
-    random_state : int, Generator, RandomState or None
-        Draws the nodes for a median.
-
-    Attributes
-    ----------
-    kernels : list of node kernel
-        Of return probabilities and of every block of attributes, with the bandwidths found.
-    label_names : tuple of hashable
-        Labels of the fitted graphs.
-    """
-
-    def __init__(
-        self,
-        structure_kernel: NodeKernel | None = None,
-        attribute_kernel: AttributeKernel = None,
-        *,
-        scale_attributes: ScaleAttributes = "raw",
-        depth: int = 0,
-        level_weights: Sequence[float] | None = None,
-        tol: float = DEFAULT_TOL,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.structure_kernel = structure_kernel
-        self.attribute_kernel = attribute_kernel
-        self.scale_attributes = scale_attributes
-        self.depth = depth
-        self.level_weights = level_weights
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.kernels: list[NodeKernel] = []
-        self.label_names: tuple[Hashable, ...] = ()
-        self._has_labels = False
-        self.n_attributes = 0
-        self._scaling = AttributeScaling()
-        self._levels = LabelLevels()
-        self._columns: list[Ints] = []
-        self._norms: Floats | None = None
-        self._means: Floats | None = None
-
-    def check(self, batch: GraphBatch) -> None:
-        """Raise unless these graphs can be fitted with the parameters; no work is done."""
-        if len(batch) == 0:
-            raise InvalidInputError("there are no graphs to fit")
-        tol = self.tol
-        if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 <= float(tol) < 1:
-            raise InvalidInputError(f"tol must be at least 0 and below 1, got {tol!r}")
-        n_threads(self.n_jobs)
-        check_depth(self.depth, self.level_weights)
-        if self.structure_kernel is not None:
-            check_node_kernel(self.structure_kernel, "structure_kernel")
-        self._checked_blocks(batch.n_attributes)
-
-    def _checked_blocks(self, n_attributes: int) -> list[tuple[Ints, NodeKernel]]:
-        """Columns and kernel of every block of attributes that is used."""
-        check_scaling(self.scale_attributes, self._block_names)
-        is_dropped = self.scale_attributes == "drop"
-        return attribute_blocks(self.attribute_kernel, 0 if is_dropped else n_attributes)
-
-    @property
-    def _block_names(self) -> list[str]:
-        given = self.attribute_kernel
-        return list(given) if isinstance(given, Mapping) else []
-
-    def fit(self, features: NodeFeatures, keep: Ints | None = None) -> Self:
-        """Find bandwidths on all graphs, and keep the reduced points of all or of some."""
-        batch = features.batch
-        self.check(batch)
-        check_attribute_sizes(features.batch)
-        kernels = self._fit_blocks(batch)
-        self.label_names = batch.label_names
-        self._has_labels = batch.has_labels
-        self._norms = self._means = None
-        self._levels = LabelLevels(int(self.depth), self.level_weights)
-        codes = label_codes(batch, self.label_names)
-        n_labels = max(1, len(self.label_names))
-        levels = self._levels.fit(batch, _or_zeros(codes, batch), n_labels, features.n_jobs)
-        points = node_points(self._scaling(features), self._columns, codes, levels)
-        given = [self.structure_kernel or Laplacian("median"), *kernels]
-        self.kernels = [
-            kernel.fitted(block, batch.node_ptr, self.random_state)
-            for kernel, block in zip(given, points.blocks, strict=True)
-        ]
-        self._check_polynomials(points, features)
-        kept = points if keep is None else points.of_graphs(keep)
-        try:
-            self._graphs = FittedGraphs.of(kept, self.kernels, self.tol, self.n_jobs)
-        except RoundingError as error:
-            where = f"; {largest_attribute(batch)}" if batch.n_attributes else ""
-            raise InvalidInputError(f"{error}{where}") from error
-        return self
-
-    def _fit_blocks(self, batch: GraphBatch) -> list[NodeKernel]:
-        """Find how attributes enter; give the kernels of their blocks, bandwidths not yet found."""
-        blocks = self._checked_blocks(batch.n_attributes)
-        named = dict(zip(self._block_names, (columns for columns, _ in blocks), strict=False))
-        self._scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, named)
-        self.n_attributes = batch.n_attributes
-        self._columns = [columns for columns, _ in blocks]
-        return [kernel for _, kernel in blocks]
-
-    def attribute_points(self, features: NodeFeatures) -> list[tuple[Floats, NodeKernel]]:
-        """Scaled attributes of all nodes and the kernel, bandwidth not yet found, of each block."""
-        other = copy(self)
-        kernels = other._fit_blocks(features.batch)
-        attributes = other._scaling(features).batch.attributes
-        points = [attributes[:, columns] for columns in other._columns]
-        return list(zip(points, kernels, strict=True))
-
-    def _check_polynomials(self, points: NodePoints, features: NodeFeatures) -> None:
-        """Raise if a polynomial kernel is too large for its nodes to be a number."""
-        for kernel, block in zip(self.kernels, points.blocks, strict=True):
-            check_polynomial(kernel, block, features.batch)
-
-    @property
-    def walk_seed(self) -> int:
-        """Seed of Monte Carlo walks: that of the engine, where it is a whole number, else 0."""
-        return whole_seed(self.random_state) if isinstance(self.random_state, Integral) else 0
-
-    @property
-    def n_graphs(self) -> int:
-        """Number of graphs that are kept."""
-        return self._graphs.n_graphs
-
-    def inner_products(self, rows: slice | None = None, columns: slice | None = None) -> Floats:
-        """``<m_G, m_H>`` among the kept graphs, or a block of that matrix."""
-        products = self._graphs.gram(rows, columns, self.n_jobs)
-        if rows is None and columns is None:
-            self._norms = products.diagonal().copy()
-        return products
-
-    def squared_norms(self) -> Floats:
-        """``<m_G, m_G>`` of the kept graphs: the diagonal of their inner products."""
-        if self._norms is None:
-            self.inner_products()
-        assert self._norms is not None
-        return self._norms
-
-    def mean_products(self) -> Floats:
-        """``<m_G, m_0>`` of the kept graphs with their mean; kept, as it takes all their pairs."""
-        if self._means is None:
-            self._means = self._graphs.gram(n_jobs=self.n_jobs).mean(axis=1)
-        return self._means
-
-    def compare(self, features: NodeFeatures) -> ExactComparison:
-        """Put new graphs beside the kept ones."""
-        check_alike(features.batch, self._has_labels, self.n_attributes)
-        features.check_steps(self._graphs.n_steps)
-        check_attribute_sizes(features.batch)
-        points = self._points(features)
-        self._check_polynomials(points, features)
-        graphs = NewGraphs.of(points, self._graphs, features.n_jobs)
-        return ExactComparison(graphs, self.tol)
-
-    def level_products(self) -> list[Floats]:
-        """Inner products of the kept graphs at each level of refined labels, the label first."""
-        first, weights = self._first_codes(), self._levels.weights
-        found = []
-        for level in range(len(weights)):
-            shares = np.zeros(len(weights))
-            shares[level] = 1 / np.sqrt(weights[level])
-            found.append(self._graphs.of_levels(first, shares).gram(n_jobs=self.n_jobs))
-        return found
-
-    def at_depth(self, depth: int) -> Self:
-        """Engine with the same graphs whose labels are refined by fewer rounds."""
-        other = copy(self)
-        other.depth, other.level_weights, other._norms, other._means = depth, None, None, None
-        other._levels = self._levels.at_depth(depth)
-        shares = np.zeros(self.depth + 1)
-        old, new = self._levels.weights, other._levels.weights
-        shares[: depth + 1] = np.sqrt(new / old[: depth + 1])
-        other._graphs = self._graphs.of_levels(self._first_codes(), shares)
-        return other
-
-    def with_norms(self, norms: Floats) -> Self:
-        """Engine that knows the squared norms of its graphs."""
-        other = copy(self)
-        other._norms = norms
-        return other
-
-    def _first_codes(self) -> Ints:
-        """First label of every level among the points, and the one after the last."""
-        return offsets(self._levels.known_levels(max(1, len(self.label_names))).n_known)
-
-    def keep(self, graphs: Ints) -> Self:
-        """Engine with some of the kept graphs, in the order given."""
-        kept = copy(self)
-        kept._graphs = self._graphs.of_graphs(graphs)
-        kept._norms = None if self._norms is None else self._norms[graphs]
-        kept._means = None
-        return kept
-
-    def work(self) -> float:
-        """Values of node kernels in all inner products of the kept graphs."""
-        return float((np.bincount(self._graphs.points.labels).astype(float) ** 2).sum())
-
-    def digest(self) -> str:
-        """Hash of everything that the inner products of the kept graphs depend on."""
-        points, kernel = self._graphs.points, self._graphs.frame.tile_kernel
-        layout = (kernel.kernels, str(np.dtype(kernel.dtype)), points.n_graphs)
-        digest = hashlib.sha256(repr(layout).encode())
-        for array in (
-            kernel.block_ptr,
-            points.coordinates,
-            points.labels,
-            points.entry_points,
-            points.entry_graphs,
-            points.entry_weights,
-        ):
-            digest.update(repr(array.shape).encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
-
-    def state(self) -> FittedState:
-        """Everything that `compare` needs; inner products of the kept graphs are found again."""
-        state = exact_state(self._graphs, self.squared_norms())
-        for part in (self._scaling.state(), self._levels.state()):
-            state.arrays |= part.arrays
-            state.values |= part.values
-        state.values |= {
-            "structure_kernel": self.kernels[0],
-            **{f"attribute_kernel_{b}": own for b, own in enumerate(self.kernels[1:])},
-            "label_names": tuple(self.label_names),
-            "has_labels": self._has_labels,
-            "n_attributes": self.n_attributes,
-        }
-        return state
-
-    def restore(self, state: FittedState, n_steps: int) -> Self:
-        """Take the state of a fitted engine with the same parameters, after checking all of it."""
-        structure = state.take_node_kernel("structure_kernel")
-        self.label_names = state.take_names("label_names")
-        self._has_labels = state.take_value("has_labels", bool)
-        self.n_attributes = state.take_attribute_count()
-        self._scaling = AttributeScaling.restored(state, self.n_attributes)
-        check_depth(self.depth, self.level_weights)
-        self._levels = LabelLevels(int(self.depth), self.level_weights)
-        self._levels.restore(state)
-        self._columns = self._restored_columns(state)
-        self.kernels = [
-            structure,
-            *(state.take_node_kernel(f"attribute_kernel_{b}") for b in range(len(self._columns))),
-        ]
-        widths = [n_steps, *map(len, self._columns)]
-        n_labels = max(1, len(self.label_names)) if self._has_labels else 1
-        levels = self._levels.known_levels(n_labels)
-        self._graphs, self._norms = restored_graphs(state, self.kernels, widths, levels)
-        return self
-
-    def _restored_columns(self, state: FittedState) -> list[Ints]:
-        """Columns of the blocks of attributes, which the parameters tell."""
-        given = self.attribute_kernel
-        n_stored = sum(name.startswith("attribute_kernel_") for name in state.values)
-        # before memory is given to each
-        if given is not None and not isinstance(given, NodeKernel) and len(given) != n_stored:
-            raise InvalidInputError(
-                f"attribute_kernel has {len(given)} blocks, but kernels are there for {n_stored}"
-            )
-        n_used = self._scaling.n_used(self.n_attributes)
-        return [columns for columns, _ in attribute_blocks(given, n_used)]
-
-    def _points(self, features: NodeFeatures) -> NodePoints:
-        batch = features.batch
-        codes = label_codes(batch, self.label_names)
-        levels = self._levels.of(batch, _or_zeros(codes, batch), features.n_jobs)
-        return node_points(self._scaling(features), self._columns, codes, levels)
-
-
-def _or_zeros(codes: Codes | None, batch: GraphBatch) -> Codes:
-    """Labels, or one for all nodes."""
-    return np.zeros(batch.n_nodes, np.int32) if codes is None else codes

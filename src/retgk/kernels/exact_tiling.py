@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from retgk import _core
 from retgk._runtime.parallel import n_threads, progress_bar, run_tasks
 from retgk.array_types import Codes, Flags, Floats, Ints
+from retgk.errors import InvalidInputError
 from retgk.graphs.flat import chunks, offsets
-from retgk.kernels.exact_points import DistinctPoints
-from retgk.kernels.exact_reduction import TileKernel
-from retgk.kernels.node import Gaussian, Laplacian, NodeKernel, Polynomial
+from retgk.kernels.exact_points import DistinctPoints, TileKernel
+from retgk.kernels.node import NodeKernel
 
 _LOG2_E = math.log2(math.e)
 
@@ -29,8 +29,10 @@ class Factors(NamedTuple):
 
     ptr: Ints
     kinds: Ints
-    constants: Floats
+    coefficients: Floats
+    """Of the extra factor of each in its exponent, or the constant of a product."""
     degrees: Ints
+    """Of products, zero for the others."""
 
 
 class Columns(NamedTuple):
@@ -72,45 +74,43 @@ class Bucket:
     column_graphs: Ints
 
 
+_KINDS = {
+    "distance": _core.LAPLACIAN,
+    "squared distance": _core.SQUARED,
+    "product": _core.POLYNOMIAL,
+}
+_UNITS = {_core.LAPLACIAN: _LOG2_E, _core.SQUARED: math.sqrt(_LOG2_E), _core.POLYNOMIAL: 1.0}
+
+
 def tile_factors(kernel: TileKernel) -> Factors:
     """Factors of the node kernel in the form of the compiled tiles."""
-
-    def kind(kernel: NodeKernel, width: int) -> int:
-        if isinstance(kernel, Polynomial):
-            return _core.POLYNOMIAL
-        if isinstance(kernel, Laplacian):
-            return _core.ABSOLUTE if width == 1 else _core.LAPLACIAN
-        if isinstance(kernel, Gaussian):
-            return _core.SQUARED
-        raise TypeError(f"tiles do not know {kernel!r}")
-
-    widths = np.diff(kernel.block_ptr)
-    kinds = [kind(each, width) for each, width in zip(kernel.kernels, widths, strict=True)]
-    return Factors(kernel.block_ptr, np.array(kinds, np.int64), *_polynomial_parameters(kernel))
+    kinds = np.array([_kind(own) for own in kernel.kernels], np.int64)
+    kinds[(kinds == _core.LAPLACIAN) & (np.diff(kernel.block_ptr) == 1)] = _core.ABSOLUTE
+    return Factors(kernel.block_ptr, kinds, *_extra_factors(kernel, _LOG2_E))
 
 
 def loop_factors(kernel: TileKernel) -> tuple[Ints, Flags, Floats, Ints]:
     """Factors of the node kernel in the form of the compiled loops over single pairs of nodes."""
-    is_laplacian = np.array([_is_laplacian(each) for each in kernel.kernels])
-    return (kernel.block_ptr, is_laplacian, *_polynomial_parameters(kernel))
+    takes_root = np.array([_kind(own) == _core.LAPLACIAN for own in kernel.kernels])
+    return (kernel.block_ptr, takes_root, *_extra_factors(kernel, 1.0))
 
 
-def _is_laplacian(kernel: NodeKernel) -> bool:
-    """Whether loops take the root of a squared distance."""
-    if isinstance(kernel, Laplacian):
-        return True
-    if isinstance(kernel, Gaussian | Polynomial):
-        return False
-    raise TypeError(f"loops over pairs of nodes do not know {kernel!r}")
+def _kind(kernel: NodeKernel) -> int:
+    if kernel.argument not in _KINDS:
+        raise InvalidInputError(f"no compiled loop computes {kernel!r} between all pairs of nodes")
+    return int(_KINDS[kernel.argument])
 
 
-def _polynomial_parameters(kernel: TileKernel) -> tuple[Floats, Ints]:
-    """Constants and degrees of the factors, zeros for those that are no polynomials."""
-    polynomials = [k if isinstance(k, Polynomial) else None for k in kernel.kernels]
-    return (
-        np.array([0.0 if k is None else k.coef0 for k in polynomials]),
-        np.array([0 if k is None else k.degree for k in polynomials], np.int64),
-    )
+def _extra_factors(kernel: TileKernel, unit: float) -> tuple[Floats, Ints]:
+    """Coefficients of the extra factors, of exponents that are in this unit, and degrees."""
+    coefficients = np.zeros((len(kernel.kernels), max(len(own.series) for own in kernel.kernels)))
+    degrees = np.zeros(len(kernel.kernels), np.int64)
+    for b, own in enumerate(kernel.kernels):
+        if own.is_stationary:
+            coefficients[b, : len(own.series)] = own.series / unit ** np.arange(len(own.series))
+        else:
+            coefficients[b, 0], degrees[b] = own.power
+    return coefficients, degrees
 
 
 def shared_buckets(
@@ -127,21 +127,9 @@ def shared_buckets(
 
 def scale_for_tiles(coordinates: Floats, kernel: TileKernel) -> Any:
     """Coordinates in the unit and the type of the tiles, which compute powers of two, not of e."""
-    to_powers_of_two = np.repeat(
-        [_unit(each) for each in kernel.kernels], np.diff(kernel.block_ptr)
-    )
-    return (coordinates * to_powers_of_two).astype(kernel.dtype)
-
-
-def _unit(kernel: NodeKernel) -> float:
-    """Factor of the coordinates that turns powers of e into powers of two."""
-    if isinstance(kernel, Polynomial):
-        return 1.0
-    if isinstance(kernel, Laplacian):
-        return _LOG2_E
-    if isinstance(kernel, Gaussian):
-        return math.sqrt(_LOG2_E)
-    raise TypeError(f"tiles do not know {kernel!r}")
+    to_powers_of_two = [_UNITS[_kind(own)] for own in kernel.kernels]
+    scaled = coordinates * np.repeat(to_powers_of_two, np.diff(kernel.block_ptr))
+    return scaled.astype(kernel.dtype)
 
 
 def _shared_bucket(
@@ -272,24 +260,13 @@ class SharedRows:
     Points that several graphs may share, in an order that depends on the points alone.
 
     Sums over the points of a graph are taken in that order, and so do not depend on other graphs.
-
-    Attributes
-    ----------
-    points : ndarray, shape (n_rows, n_coordinates)
-        All different, or of different labels.
-    labels : ndarray of int32, shape (n_rows,)
-        Rising.
-    ptr : ndarray of int64, shape (n_rows + 1,)
-        First entry of every row.
-    graphs, weights : ndarray, shape (n_entries,)
-        Graphs of the entries, and their weights.
     """
 
-    points: Any
-    labels: Codes
-    ptr: Ints
-    graphs: Ints
-    weights: Floats
+    points: Any  # (n_rows, n_coordinates): all different, or of different labels
+    labels: Codes  # (n_rows,): rising
+    ptr: Ints  # (n_rows + 1,): first entry of every row
+    graphs: Ints  # (n_entries,)
+    weights: Floats  # (n_entries,)
 
     @classmethod
     def of(cls, points: Any, labels: Codes, graphs: Ints, weights: Floats) -> "SharedRows":
@@ -325,12 +302,10 @@ class SharedRows:
         return Bucket(rows, columns.columns, columns.column_graphs), int(start)
 
 
-# -------------------------------------------------------------------------------------------------
 # Colours of refinement that few nodes have: many labels, each with too few pairs to need tiles.
 #
 # After two rounds, NCI1 has 4,000 colours, of which 86 have more than 256 nodes. Tiles cost some
 # tenth of a millisecond for each label; a plain loop over the pairs of the rare ones costs less.
-# -------------------------------------------------------------------------------------------------
 
 _MAX_ENTRIES = 256
 _TASK_ENTRIES = 1 << 12
@@ -345,22 +320,11 @@ def rare_labels(points: DistinctPoints) -> Flags:
 
 @dataclass(frozen=True, eq=False)
 class RareRows:
-    """
-    Points of rare labels, graph by graph.
+    """Points of rare labels, graph by graph."""
 
-    Attributes
-    ----------
-    coordinates : ndarray of float64, shape (n_points, n_coordinates)
-        Of all points.
-    ptr : ndarray of int64, shape (n_graphs + 1,)
-        First entry of every graph.
-    points, labels, weights : ndarray, shape (n_entries,)
-        Point of every entry, its label, and its weight in the graph.
-    """
-
-    coordinates: Floats
-    ptr: Ints
-    points: Ints
+    coordinates: Floats  # (n_points, n_coordinates): of all points
+    ptr: Ints  # (n_graphs + 1,): first entry of every graph
+    points: Ints  # (n_entries,): point, label and weight in the graph of every entry
     labels: Ints
     weights: Floats
 
@@ -454,9 +418,7 @@ def _run_by_rows(work: Callable[[int, int], None], rows: RareRows, n_jobs: int |
     run_tasks(work, ranges, costs, n_jobs, "rare labels")
 
 
-# -------------------------------------------------------------------------------------------------
 # Inner products of mean embeddings over distinct points: tasks of many tiles, band by band.
-# -------------------------------------------------------------------------------------------------
 
 _TASK_VALUES = 1 << 22  # kernel values; fixed, so that sums do not depend on the threads
 # Tasks are done in bands; then what they found is added up, in the same order for any number of
@@ -556,22 +518,7 @@ def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: in
 def entry_values(
     rows: SharedRows, columns: ColumnSide, graphs: Ints, weights: Floats, n_jobs: int | None
 ) -> Floats:
-    """
-    Weighted sums, over fitted graphs, of the inner products of every entry of some rows.
-
-    Parameters
-    ----------
-    rows : SharedRows
-        Rows, whose owners are nodes.
-    columns : ColumnSide
-        Fitted graphs.
-    graphs : ndarray of int64, shape (n_nodes,)
-        Graph of every node.
-    weights : ndarray of float64, shape (n_graphs, n_fitted)
-        Weights of the fitted graphs, for every graph.
-    n_jobs : int or None
-        Threads; they change no bit of the result.
-    """
+    """Weighted sums, over fitted graphs, of the inner products of every entry of some rows."""
     values, of_entry = np.zeros(len(rows.graphs)), graphs[rows.graphs]
     work, first_rows = _row_tasks(rows, columns)
 

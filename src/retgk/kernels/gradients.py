@@ -71,27 +71,7 @@ def line_gradients(
     rises: Floats,
     n_jobs: int | None = None,
 ) -> LineGradients:
-    """
-    Gradients of ``f_G(m) = sum_s coefficients[G, s] K(m, m_s)``, averaged from m_0 to m_G.
-
-    Parameters
-    ----------
-    kernel : ExponentialGraphKernel or PolynomialGraphKernel
-        The kernel, with a number for gamma.
-    ends : LineEnds
-        Both ends of the lines.
-    coefficients : ndarray of float64, shape (n, n_fitted)
-        Coefficients of the function of every new graph.
-    rises : ndarray of float64, shape (n,)
-        ``f_G(m_G) - f_G(m_0)``, which are known at both ends.
-    n_jobs : int, optional
-        Threads; they change no bit of the result.
-
-    Returns
-    -------
-    LineGradients
-        For which ``<m_G - m_0, u_G>`` is the rise.
-    """
+    """Gradients of ``f_G(m) = sum_s coefficients[G, s] K(m, m_s)``, averaged from m_0 to m_G."""
     if isinstance(kernel, PolynomialGraphKernel):
         return LineGradients(coefficients * _powers(kernel, ends), np.zeros(len(rises)))
     squared = ends.norms - 2.0 * ends.products.mean(axis=1) + ends.mean_norm

@@ -19,28 +19,7 @@ from retgk.kernels.node import check_kernel_class
 
 
 def squared_mmd_from_products(products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:
-    """
-    ``MMD^2(G, H) = <m_G, m_G> + <m_H, m_H> - 2 <m_G, m_H>``, not below zero.
-
-    Parameters
-    ----------
-    products : ndarray, shape (n_x, n_y)
-        Inner products <m_G, m_H>.
-    norms_x : ndarray, shape (n_x,)
-        Squared norms <m_G, m_G>.
-    norms_y : ndarray, shape (n_y,)
-        Squared norms <m_H, m_H>.
-
-    Returns
-    -------
-    ndarray, shape (n_x, n_y)
-        Squared distances.
-
-    Examples
-    --------
-    >>> squared_mmd_from_products(np.array([[0.5]]), np.array([1.0]), np.array([1.0]))
-    array([[1.]])
-    """
+    """``MMD^2(G, H) = <m_G, m_G> + <m_H, m_H> - 2 <m_G, m_H>``, not below zero."""
     squared = np.add.outer(norms_x, norms_y)  # first, so that the result is symmetric to the bit
     squared -= 2.0 * products
     return np.maximum(squared, 0.0, out=squared)
@@ -192,9 +171,7 @@ def fit_graph_kernel(
     return graph_kernel
 
 
-# -------------------------------------------------------------------------------------------------
 # The median of all squared distances between graphs, without writing them down.
-# -------------------------------------------------------------------------------------------------
 
 ALIKE = 1e-12
 """Share of the largest norm up to which squared distances of equal graphs are off by rounding."""
@@ -208,31 +185,7 @@ _ROWS_PER_TASK = 256
 def typical_squared_mmd(
     products: Floats, n_jobs: int | None = None, weights: Floats | None = None
 ) -> float:
-    """
-    Squared distance for a bandwidth: the median, unless most graphs are alike.
-
-    Parameters
-    ----------
-    products : ndarray of float64, shape (n, n)
-        Inner products, symmetric.
-    n_jobs : int, optional
-        Threads; None for all cores. They change no bit of the result.
-    weights : ndarray of float64, shape (n,), optional
-        Weights of the graphs: a graph of weight 2 counts as two of them.
-
-    Returns
-    -------
-    float
-        The median over all pairs. Where it is zero but for rounding, that of the pairs that
-        differ; one if there are none.
-
-    Examples
-    --------
-    >>> typical_squared_mmd(np.diag([1.0, 1.0, 2.0]))
-    2.0
-    >>> typical_squared_mmd(np.ones((9, 9)))
-    1.0
-    """
+    """Squared distance for a bandwidth: the median, unless most graphs are alike."""
     norms = products.diagonal()
     if weights is None:
         median = median_squared_mmd(products, n_jobs)
@@ -277,23 +230,6 @@ def median_squared_mmd(products: Floats, n_jobs: int | None = None) -> float:
 
     The same number as `numpy.median` gives for the whole matrix, from its lower triangle: a
     sample tells where it lies, the values below are counted, and those around it are sorted.
-
-    Parameters
-    ----------
-    products : ndarray of float64, shape (n, n)
-        Inner products, symmetric; nothing above the diagonal is looked at.
-    n_jobs : int, optional
-        Threads; None for all cores. They change no bit of the result.
-
-    Returns
-    -------
-    float
-        The median; the zeros of every graph with itself are among the values.
-
-    Examples
-    --------
-    >>> median_squared_mmd(np.diag([1.0, 1.0, 2.0]))
-    2.0
     """
     n, products = len(products), np.ascontiguousarray(products, np.float64)
     norms = products.diagonal().copy()

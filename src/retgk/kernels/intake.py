@@ -13,9 +13,7 @@ from retgk.graphs.reading import Reading, checked_reading
 from retgk.io.convert import CONVERT_FIRST, GraphsLike, batch_like
 from retgk.kernels.engine import FittedState
 
-# -------------------------------------------------------------------------------------------------
 # Missing attributes filled in with means or medians of the training graphs.
-# -------------------------------------------------------------------------------------------------
 
 Imputation = Literal["mean", "median"]
 """What takes the place of a missing attribute, over the nodes of the training graphs."""
@@ -23,16 +21,9 @@ Imputation = Literal["mean", "median"]
 
 @dataclass(frozen=True, eq=False)
 class AttributeImputation:
-    """
-    What takes the place of missing attributes.
+    """What takes the place of missing attributes."""
 
-    Attributes
-    ----------
-    values : ndarray of float64, shape (n_attributes,)
-        One for each attribute.
-    """
-
-    values: Floats
+    values: Floats  # (n_attributes,): one for each attribute
 
     def apply(self, batch: GraphBatch) -> GraphBatch:
         """Fill in what is missing; graphs that lack nothing are given back as they are."""
@@ -61,22 +52,11 @@ def fit_imputation(batch: GraphBatch, how: Any) -> AttributeImputation | None:
 
 @dataclass(frozen=True, eq=False)
 class GraphIntake:
-    """
-    What a model remembers of how its graphs came in.
+    """What a model remembers of how its graphs came in."""
 
-    Attributes
-    ----------
-    reading : Reading or None
-        How they were read; None where they were made by hand.
-    is_weighted : bool or None
-        Whether they had weights; None where that is not known.
-    imputation : AttributeImputation or None
-        What takes the place of missing attributes.
-    """
-
-    reading: Reading | None = None
-    is_weighted: bool | None = None
-    imputation: AttributeImputation | None = None
+    reading: Reading | None = None  # how they were read; None where they were made by hand
+    is_weighted: bool | None = None  # whether they had weights; None where that is not known
+    imputation: AttributeImputation | None = None  # what takes the place of missing attributes
 
     def completed(self, batch: GraphBatch) -> GraphBatch:
         """Give the graphs with missing attributes filled in."""

@@ -1,7 +1,8 @@
 """Kernels between nodes: small frozen values, each with its formula."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,17 +29,31 @@ def _check_gamma(gamma: Any, name: str) -> None:
         raise InvalidInputError(f"{name}: gamma must be positive and finite, got {gamma!r}")
 
 
-def _squared_distances(x: ArrayLike, y: ArrayLike) -> Floats:
-    from scipy.spatial.distance import cdist
-
-    return cdist(np.asarray(x, np.float64), np.asarray(y, np.float64), "sqeuclidean")
-
-
 @dataclass(frozen=True)
-class _Scaled:
-    """A kernel with a scale gamma that may still have to be found from data."""
+class NodeKernel:
+    r"""
+    Base of the kernels between nodes, each of which knows what engines need of it.
+
+    In coordinates multiplied by `coordinate_scale`, kernels of distances are ``exp(-t) factor(t)``,
+    with t the distance or its square (`argument`) and factor the polynomial whose coefficients are
+    `series`: compiled loops compute any such kernel. Being defined is being listed, in `kinds`.
+    """
 
     gamma: Bandwidth = "median"
+
+    kinds: ClassVar[list[type["NodeKernel"]]] = []
+    """All kernels, in the order of their definition; a subclass of one of them is not another."""
+    argument: ClassVar[Literal["distance", "squared distance", "product"] | None] = None
+    """What the kernel is a function of; None where no compiled loop computes it."""
+    series: ClassVar[tuple[float, ...]] = (1.0,)
+    lipschitz: ClassVar[float] = 1.0
+    """Bound on the change of a kernel of distances when a point moves by one, scaled."""
+    n_normals: ClassVar[int | None] = None
+    """Numbers that the length of a frequency depends on; None for kernels without frequencies."""
+
+    def __init_subclass__(cls) -> None:
+        if not any(base in NodeKernel.kinds for base in cls.__mro__):
+            NodeKernel.kinds.append(cls)
 
     def __post_init__(self) -> None:
         _check_gamma(self.gamma, type(self).__name__)
@@ -52,24 +67,32 @@ class _Scaled:
             )
         return float(self.gamma)
 
+    @property
+    def is_fitted(self) -> bool:
+        """Whether gamma is a number."""
+        return not isinstance(self.gamma, str)
+
+    @property
+    def rate(self) -> float:
+        """Factor of the distance, of its square or of the product: gamma unless overridden."""
+        return self.scale
+
+    @property
+    def coordinate_scale(self) -> float:
+        """Factor of the coordinates that makes the rate one."""
+        return self.rate if self.argument == "distance" else float(np.sqrt(self.rate))
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
+        """Give the matrix of kernel values between rows of x and rows of y."""
+        from scipy.spatial.distance import cdist
+
+        t = cdist(np.asarray(x, np.float64), np.asarray(y, np.float64), "sqeuclidean")
+        t = self.rate * (np.sqrt(t) if self.argument == "distance" else t)
+        values = np.exp(-t)
+        return np.polynomial.Polynomial(self.series)(t) * values if self.series[1:] else values
+
     def fitted(self, points: Floats, node_ptr: NDArray[np.int64], random_state: Any = None) -> Self:
-        """
-        Replace a rule for gamma by the number that it gives for these points.
-
-        Parameters
-        ----------
-        points : ndarray, shape (n_nodes, dimension)
-            Features of all nodes.
-        node_ptr : ndarray of int64, shape (n_graphs + 1,)
-            First node of every graph.
-        random_state : None, int, Generator or RandomState
-            Draws the nodes for the median.
-
-        Returns
-        -------
-        kernel
-            The same kernel with a number for gamma.
-        """
+        """Replace a rule for gamma by the number that it gives for these points."""
         if self.gamma == "median":
             return replace(self, gamma=self._from_median(points, node_ptr, random_state))
         if self.gamma == "dimension":
@@ -84,11 +107,38 @@ class _Scaled:
                 "square is too small to compute with; scale the attributes, so that they are "
                 "closer to one"
             )
-        return 1.0 / distance
+        inverse = 1.0 / distance
+        return inverse if self.argument == "distance" else float(inverse**2)
+
+    @property
+    def is_stationary(self) -> bool:
+        """Whether the kernel depends on x - y alone."""
+        return self.argument != "product"
+
+    @property
+    def power(self) -> tuple[float, int]:
+        """Constant c and degree d of a kernel of products, ``(<x, y> + c)^d``."""
+        raise InvalidInputError(f"no constant and degree are known of {self!r}")
+
+    def error_of_argument(self, width: int) -> float:  # noqa: ARG002
+        """Relative error of t in float32, in units of its rounding; infinite if it is not known."""
+        return np.inf
+
+    def frequency_scale(self, normals: Floats) -> Any:  # noqa: ARG002
+        """
+        Lengths by which standard normal vectors become frequencies of the kernel.
+
+        `normals` are independent standard normal numbers, shape (n, n_normals).
+        """
+        raise InvalidInputError(f"no frequencies are known of {self!r}")
+
+    def largest_value(self, points: Floats) -> float:  # noqa: ARG002
+        """Bound on the kernel of any two of some points; infinite where that is no number."""
+        return 1.0
 
 
 @dataclass(frozen=True)
-class Laplacian(_Scaled):
+class Laplacian(NodeKernel):
     """
     Laplacian kernel ``k(x, y) = exp(-gamma ||x - y||_2)``.
 
@@ -104,13 +154,20 @@ class Laplacian(_Scaled):
     array([[1.   , 0.135]])
     """
 
-    def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
-        """Give the matrix of kernel values between rows of x and rows of y."""
-        return np.exp(-self.scale * np.sqrt(_squared_distances(x, y)))
+    argument = "distance"
+    n_normals = 1
+
+    def error_of_argument(self, width: int) -> float:
+        """A squared distance of width d is wrong by d + 2 roundings, its root by half and one."""
+        return (width + 2) * 0.5 + 1
+
+    def frequency_scale(self, normals: Floats) -> Floats:
+        r"""Frequencies are multivariate Cauchy, :math:`\gamma z / |z_0|` with z standard normal."""
+        return np.asarray(self.scale / np.abs(normals))
 
 
 @dataclass(frozen=True)
-class Gaussian(_Scaled):
+class Gaussian(NodeKernel):
     """
     Gaussian kernel ``k(x, y) = exp(-gamma ||x - y||_2^2)``.
 
@@ -126,12 +183,16 @@ class Gaussian(_Scaled):
     array([[1.   , 0.135]])
     """
 
-    def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
-        """Give the matrix of kernel values between rows of x and rows of y."""
-        return np.exp(-self.scale * _squared_distances(x, y))
+    argument = "squared distance"
+    n_normals = 0
 
-    def _from_median(self, points: Floats, node_ptr: NDArray[np.int64], random_state: Any) -> float:
-        return float(super()._from_median(points, node_ptr, random_state) ** 2)
+    def error_of_argument(self, width: int) -> float:
+        """A squared distance of width d is wrong by d + 2 roundings, and adding it by one."""
+        return (width + 2) * 1.0 + 1
+
+    def frequency_scale(self, normals: Floats) -> float:  # noqa: ARG002
+        r"""Frequencies are :math:`\sqrt{2 \gamma}\, z` with z standard normal."""
+        return float(np.sqrt(2 * self.scale))
 
 
 COMPARISON_KERNEL = Laplacian(gamma=5.0)
@@ -146,7 +207,7 @@ ATTRIBUTE_KERNEL = Laplacian(gamma="dimension")
 
 
 @dataclass(frozen=True)
-class Polynomial(_Scaled):
+class Polynomial(NodeKernel):
     """
     Polynomial kernel ``k(x, y) = (gamma <x, y> + coef0)^degree``.
 
@@ -169,6 +230,8 @@ class Polynomial(_Scaled):
     degree: int = 2
     coef0: float = 1.0
 
+    argument = "product"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (isinstance(self.degree, (int, np.integer)) and self.degree >= 1):
@@ -185,6 +248,11 @@ class Polynomial(_Scaled):
         products = np.asarray(x, np.float64) @ np.asarray(y, np.float64).T
         return np.asarray(np.power(self.scale * products + self.coef0, self.degree))
 
+    @property
+    def power(self) -> tuple[float, int]:
+        """Constant and degree."""
+        return self.coef0, self.degree
+
     def largest_value(self, points: Floats) -> float:
         """Bound on the kernel of any two of some points; infinite where that is no number."""
         largest = float(max(points.max(initial=0.0), -points.min(initial=0.0)))
@@ -193,9 +261,6 @@ class Polynomial(_Scaled):
             return float((inner + self.coef0) ** self.degree)
         except OverflowError:
             return np.inf
-
-    def _from_median(self, points: Floats, node_ptr: NDArray[np.int64], random_state: Any) -> float:
-        return float(super()._from_median(points, node_ptr, random_state) ** 2)
 
 
 @dataclass(frozen=True)
@@ -250,20 +315,16 @@ class Bridge:
             values *= np.maximum(0.0, 1.0 - np.abs(own[:, None] - other) / self.width)
         return values
 
-    def fitted(
-        self,
-        points: Floats,  # noqa: ARG002
-        node_ptr: NDArray[np.int64],  # noqa: ARG002
-        random_state: Any = None,  # noqa: ARG002
-    ) -> Self:
+    def fitted(self, *_: Any) -> Self:
         """Give the kernel itself: there is nothing to find."""
         return self
 
+    def largest_value(self, points: Floats) -> float:  # noqa: ARG002
+        """Give one: no value is larger."""
+        return 1.0
 
-NodeKernel = Laplacian | Gaussian | Polynomial
 
-
-def check_kernel_class(kernel: object, name: str, classes: tuple[type, ...], rule: str) -> None:
+def check_kernel_class(kernel: object, name: str, classes: Sequence[type], rule: str) -> None:
     """
     Raise unless the parameter `name` is a kernel of one of these very classes.
 
@@ -281,6 +342,25 @@ def check_kernel_class(kernel: object, name: str, classes: tuple[type, ...], rul
     raise InvalidInputError(f"{name} must be {rule}, got {kernel!r}")
 
 
+def check_node_kernel(kernel: Any, name: str, also: tuple[type, ...] = ()) -> None:
+    """Raise unless the parameter `name` is a kernel that is computed between any two nodes."""
+    classes = (*also, *(kind for kind in NodeKernel.kinds if kind.argument is not None))
+    rule = f"a {_listed(classes)} kernel, such as {classes[0].__name__}()"
+    check_kernel_class(kernel, name, classes, rule)
+
+
+def check_fourier_kernel(kernel: Any, name: str) -> None:
+    """Raise unless a kernel is one that Fourier features can approximate."""
+    classes = [kind for kind in NodeKernel.kinds if kind.n_normals is not None]
+    rule = f"{_listed(classes)}, the kernels that depend on x - y alone and so have frequencies"
+    check_kernel_class(kernel, name, classes, rule)
+
+
+def _listed(classes: Sequence[type]) -> str:
+    *names, last = (kind.__name__ for kind in classes)
+    return f"{', '.join(names)} or {last}"
+
+
 def median_distance(points: Floats, node_ptr: NDArray[np.int64], random_state: Any = None) -> float:
     """
     Median distance between nodes, drawn as in the authors' implementation.
@@ -290,24 +370,7 @@ def median_distance(points: Floats, node_ptr: NDArray[np.int64], random_state: A
     Of more than 4,000 drawn nodes, 4,000 are used. Where more than half of the distances are zero
     but for rounding, as in symmetric graphs, the median of the others is taken.
 
-    Parameters
-    ----------
-    points : ndarray, shape (n_nodes, dimension)
-        Features of all nodes.
-    node_ptr : ndarray of int64, shape (n_graphs + 1,)
-        First node of every graph.
-    random_state : None, int, Generator or RandomState
-        Draws the nodes.
-
-    Returns
-    -------
-    float
-        The median distance; 1 if all nodes are alike.
-
-    Examples
-    --------
-    >>> median_distance(np.arange(6.0)[:, None], np.array([0, 6]), random_state=0)
-    1.0
+    One, if all nodes are alike.
     """
     rng = generator_from(random_state)
     sizes = np.diff(node_ptr)

@@ -76,23 +76,12 @@ class NeighbourhoodTable:
 
     There may be as many as nodes, and they are kept for new graphs alone: they take the fewest
     bytes, and are made `Rows` when they are needed.
-
-    Attributes
-    ----------
-    own : ndarray of int32 or int64, shape (n_colours,)
-        Own colour of every row.
-    ptr : ndarray of int32 or int64, shape (n_colours + 1,)
-        First entry of every row.
-    entries : ndarray of int32 or int64
-        Entries of the rows; colours alone, if no edge has a label.
-    has_edges : bool
-        Whether labels of edges are in the entries.
     """
 
-    own: NDArray[Any]
-    ptr: NDArray[Any]
-    entries: NDArray[Any]
-    has_edges: bool
+    own: NDArray[Any]  # (n_colours,): own colour of every row
+    ptr: NDArray[Any]  # (n_colours + 1,): first entry of every row
+    entries: NDArray[Any]  # entries of the rows; colours alone, if no edge has a label
+    has_edges: bool  # whether labels of edges are in the entries
 
     def __len__(self) -> int:
         return len(self.own)
@@ -134,14 +123,9 @@ class LabelRefinement:
     neighbours and the labels of the edges to them. New graphs get the colours of the fitted ones;
     a neighbourhood that none of them has gets a colour after all of these, the same for all nodes
     of the call that have it.
-
-    Parameters
-    ----------
-    depth : int
-        Number of rounds.
     """
 
-    depth: int
+    depth: int  # number of rounds
     tables: list[NeighbourhoodTable] = field(default_factory=list)
     """One for each round, set by `fit`."""
     edge_names: tuple[Hashable, ...] = ()
@@ -232,9 +216,7 @@ def _refined(
     return numbers, NeighbourhoodTable.of_rows(rows.at(firsts[:n_new]), batch.has_edge_labels)
 
 
-# -------------------------------------------------------------------------------------------------
 # Colours of nodes before the first round: labels, degrees or one for all, with a vocabulary.
-# -------------------------------------------------------------------------------------------------
 
 Start = Literal["labels", "degrees", "none"]
 """What tells nodes apart before the first round."""
@@ -242,16 +224,10 @@ Start = Literal["labels", "degrees", "none"]
 
 @dataclass
 class FirstColours:
-    """
-    Numbers of first colours, in the order in which the fitted graphs show them.
-
-    Parameters
-    ----------
-    start : {"labels", "degrees", "none"}
-        Labels (one for all nodes, if there are none), numbers of neighbours, or one for all.
-    """
+    """Numbers of first colours, in the order in which the fitted graphs show them."""
 
     start: Start
+    """Labels (one for all nodes, if there are none), numbers of neighbours, or one for all."""
     names: tuple[Hashable, ...] = ()
     """What the colours of the fitted graphs stand for, set by `fit`."""
     has_labels: bool = False
@@ -305,13 +281,11 @@ def _numbered(
     return table[codes], known
 
 
-# -------------------------------------------------------------------------------------------------
 # Keys of labels and of refined labels: 64 random bits for each, the same in every process.
 #
 # A key stands for a label where no vocabulary is kept, in vectors of fixed width. Keys of colours
 # are made of those of the neighbourhood, so that graphs that were never seen have theirs too. Two
 # different ones share a key with probability 2^-64 a pair.
-# -------------------------------------------------------------------------------------------------
 
 Keys = NDArray[np.uint64]
 
@@ -319,14 +293,7 @@ _DECIMAL_BITS = 1 << 11
 
 
 def keys_of_names(names: Sequence[Hashable], seed: int) -> Keys:
-    """
-    Give a key for each label: equal ones for equal labels, such as 1 and 1.0, and for no others.
-
-    Examples
-    --------
-    >>> len(set(keys_of_names(["C", "N", 1, 1.0], seed=0).tolist()))
-    3
-    """
+    """A key for each label: the same for equal labels, such as 1 and 1.0, and for no others."""
     secret = int(seed).to_bytes(8, "little")
     digests = (
         hashlib.blake2b(_bytes(plain_label(name)), digest_size=8, key=secret).digest()
@@ -413,9 +380,7 @@ def colour_keys(
     return found
 
 
-# -------------------------------------------------------------------------------------------------
 # `refined_labels`: what nodes and their neighbourhoods look like, as numbers.
-# -------------------------------------------------------------------------------------------------
 
 
 def refined_labels(
@@ -473,9 +438,7 @@ def refined_labels(
     return np.stack(refinement.colours(batch, first.colours(batch), n_jobs), axis=1)
 
 
-# -------------------------------------------------------------------------------------------------
 # Labels refined by neighbourhoods as levels of one label domain, fitted and applied.
-# -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -485,21 +448,13 @@ class Levels:
 
     The factor of the node kernel is ``sum_h weights[h] [c_h = c'_h]`` over all levels h, of which
     the label is the first.
-
-    Attributes
-    ----------
-    colours : tuple of ndarray of int32, each of shape (n_nodes,)
-        Colours after one round, two rounds and so on.
-    n_known : tuple of int
-        How many colours the fitted graphs have at each level, the label first. Larger ones are of
-        new graphs alone.
-    weights : ndarray of float64, shape (n_levels,)
-        They add up to one.
     """
 
-    colours: tuple[Codes, ...]
+    colours: tuple[Codes, ...]  # (n_nodes,): colours after one round, two rounds and so on
     n_known: tuple[int, ...]
-    weights: Floats
+    """How many colours the fitted graphs have at each level, the label first. Larger ones are of
+    new graphs alone."""
+    weights: Floats  # (n_levels,): they add up to one
 
     def of_nodes(self, starts: Ints, sizes: Ints) -> "Levels":
         """Give the levels of runs of nodes."""
@@ -509,19 +464,11 @@ class Levels:
 
 @dataclass
 class LabelLevels:
-    """
-    Refinement to a depth, with the neighbourhoods of the fitted graphs.
+    """Refinement to a depth, with the neighbourhoods of the fitted graphs."""
 
-    Parameters
-    ----------
-    depth : int
-        Rounds of refinement; 0 for plain labels.
-    level_weights : sequence of float or None
-        Weight of each level, labels first; equal ones by default. They are made to add up to one.
-    """
-
-    depth: int = 0
+    depth: int = 0  # rounds of refinement; 0 for plain labels
     level_weights: Sequence[float] | None = None
+    """Weight of each level, labels first; equal ones by default. They are made to add up to one."""
     n_labels: int = 0
     refinement: LabelRefinement = field(default_factory=lambda: LabelRefinement(0))
 

@@ -46,16 +46,7 @@ def landmarks_of(n_graphs: int, seed: int, n_landmarks: int | None = None) -> In
 
 
 class LandmarkRidge:
-    """
-    Minimise ``sum_i w_i (f(G_i) - y_i)^2 + |f|^2 / (2 C)`` over f in the span of the landmarks.
-
-    Parameters
-    ----------
-    targets : ndarray of float64, shape (n, n_outputs)
-        Values; +1 and -1 for classes.
-    weights : ndarray of float64, shape (n,)
-        Weight of every graph.
-    """
+    """Minimise ``sum_i w_i (f(G_i) - y_i)^2 + |f|^2 / (2 C)``, f in the span of landmarks."""
 
     name = "ridge"
 

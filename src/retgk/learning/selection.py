@@ -1,6 +1,7 @@
 """Candidates of parameters, and the choice among them by cross-validation on training graphs."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product, starmap
 from typing import Any, NamedTuple
 
@@ -9,7 +10,6 @@ from numpy.typing import NDArray
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.kernels.engine import Engine
 from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel
 from retgk.learning.folds import Fold, FoldMaker, class_folds, label_folds
 from retgk.learning.ridge import LandmarkRidge
@@ -52,14 +52,7 @@ class NodeCandidate(NamedTuple):
 
 
 def candidates_of(value: Any, name: str) -> tuple[Any, ...]:
-    """
-    One value, or a list, tuple or array of candidates, as a tuple of at least one.
-
-    Examples
-    --------
-    >>> candidates_of(50, "n_steps"), candidates_of((1, 2), "p")
-    ((50,), (1, 2))
-    """
+    """One value, or a list, tuple or array of candidates, as a tuple of at least one."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, list | tuple):
@@ -94,10 +87,10 @@ def node_candidates(
 
 def graph_kernel_candidates(
     parameters: Mapping[str, Any],
-) -> list[ExponentialGraphKernel]:
-    """All combinations of p and scale, the first candidates first."""
+) -> list[tuple[dict[str, Any], GraphKernel]]:
+    """All combinations of p and scale with their kernels, the first candidates first."""
     return [
-        ExponentialGraphKernel(p=p, scale=scale)
+        ({"p": p, "scale": scale}, ExponentialGraphKernel(p=p, scale=scale))
         for p in candidates_of(parameters["p"], "p")
         for scale in candidates_of(parameters["scale"], "scale")
     ]
@@ -113,13 +106,12 @@ def checked_penalties(values: Sequence[Any] | Any) -> tuple[float, ...]:
 
 
 class Choice(NamedTuple):
-    """The best candidate, and what is needed to train with it."""
+    """A kernel with its best C, and what is needed to train with it."""
 
-    nodes: NodeCandidate
-    engine: Engine
+    kernel: Any
     """Fitted; it keeps the graphs of the columns of the products."""
     products: GraphProducts
-    kernel: ExponentialGraphKernel
+    graph_kernel: GraphKernel
     params: dict[str, Any]
     place: int
     """Among all candidates."""
@@ -129,100 +121,72 @@ class Choice(NamedTuple):
     """Out-of-fold decision values of every fold."""
 
 
-def best_candidate(
-    sources: Iterable[tuple[NodeCandidate, Engine, GraphProducts]],
-    solver: Solver,
-    kernels: Sequence[ExponentialGraphKernel],
-    penalties: Sequence[float],
-    folds: Sequence[Fold],
-    score: Score,
-    n_jobs: int | None,
-    report: Report = lambda *_: None,
-    smallest_gain: float = 0.0,
-) -> tuple[Choice, dict[str, Any]]:
+@dataclass
+class Selection:
     """
-    Choose by the mean score over the folds.
+    The choice of a kernel, a graph kernel on top of it and C, by the mean score over folds.
 
-    Each kernel gets the C with the best mean, of equal ones the first. The first kernel is kept
-    unless the best one beats it by more than a standard error of the gain over the folds, and by
-    more than ``smallest_gain``.
-
-    Parameters
-    ----------
-    sources : iterable of (NodeCandidate, Engine, GraphProducts)
-        Inner products for each candidate of the nodes, made when their turn comes; those of the
-        best so far are kept.
-    solver : Solver
-        Trains machines.
-    kernels : sequence of ExponentialGraphKernel
-        Candidates of the graph kernel, whose bandwidth is found on all training graphs.
-    penalties : sequence of float
-        Candidates of C.
-    folds : sequence of (train, test)
-        Without any fold the first candidate is taken.
-    score : callable
-        The larger the better.
-    n_jobs : int or None
-        Threads.
-    report : callable
-        Told of every candidate with its scores.
-    smallest_gain : float
-        What the mean score must rise by before another kernel replaces the first.
-
-    Returns
-    -------
-    choice : Choice
-        The best candidate.
-    table : dict
-        Scores of all, as in ``cv_results_`` of scikit-learn.
+    Kernels are considered one after the other, so that inner products of the first and of the best
+    so far are all that is kept. Each gets the C with the best mean, of equal ones the first.
     """
-    first: Choice | None = None
-    best: Choice | None = None
-    rows: list[dict[str, Any]] = []
-    scores: list[Floats] = []
-    for nodes, engine, products in sources:
-        fitted = products.fit_kernels(list(kernels))
-        found = solver.out_of_fold(products, fitted, folds, penalties, n_jobs)
-        for kernel, by_fold in zip(fitted, found, strict=True):
-            start = len(rows)
-            rows += [_params(penalty, kernel, nodes) for penalty in penalties]
-            scores += [score([own[c] for own in by_fold]) for c in range(len(penalties))]
-            for row, own in zip(rows[start:], scores[start:], strict=True):
-                report(row, own)
-            c = _first_best(scores[start:])
-            decisions = [values[c] for values in by_fold]
-            place = start + c
-            choice = Choice(
-                nodes, engine, products, kernel, rows[place], place, scores[place], decisions
+
+    solver: Solver
+    graph_kernels: Sequence[tuple[dict[str, Any], GraphKernel]]
+    """With their parameters; bandwidths are found on all training graphs."""
+    penalties: Sequence[float]
+    folds: Sequence[Fold]
+    """Without any fold the first candidate is taken."""
+    score: Score
+    n_jobs: int | None
+    report: Report = lambda *_: None
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    """Parameters of all candidates."""
+    scores: list[Floats] = field(default_factory=list)
+    _first: Choice | None = None
+    _best: Choice | None = None
+
+    def consider(self, params: Mapping[str, Any], kernel: Any, products: GraphProducts) -> None:
+        """Find the scores of a fitted kernel with these parameters, for all C."""
+        fitted = products.fit_kernels([own for _, own in self.graph_kernels])
+        found = self.solver.out_of_fold(products, fitted, self.folds, self.penalties, self.n_jobs)
+        for (own, _), graph_kernel, by_fold in zip(self.graph_kernels, fitted, found, strict=True):
+            start = len(self.rows)
+            for c, penalty in enumerate(self.penalties):
+                self.rows.append({"C": penalty, **own, **params})
+                self.scores.append(self.score([values[c] for values in by_fold]))
+                self.report(self.rows[-1], self.scores[-1])
+            c = _first_best(self.scores[start:])
+            place, decisions = start + c, [values[c] for values in by_fold]
+            chosen = (self.rows[place], place, self.scores[place], decisions)
+            choice = Choice(kernel, products, graph_kernel, *chosen)
+            self._first = self._first or choice
+            if self._best is None or _mean(choice.scores) > _mean(self._best.scores) + _TIE:
+                self._best = choice
+
+    def best(self) -> Choice:
+        """Give the candidate with the best mean, of equal ones the first."""
+        assert self._best is not None
+        return self._best
+
+    def clearly_best(self, smallest_gain: float) -> Choice:
+        """
+        Give the first kernel, unless another one is clearly better.
+
+        The best must beat it by more than a standard error of the gain over the folds, and by more
+        than `smallest_gain`.
+        """
+        if self.folds and np.isnan(self.scores).all():
+            raise InvalidInputError(
+                "the score of every candidate is NaN in every fold; use another scoring, or other "
+                "folds"
             )
-            first = first or choice
-            if best is None or _mean(choice.scores) > _mean(best.scores) + _TIE:
-                best = choice
-        if not folds:
-            break
-    assert first is not None
-    assert best is not None
-    if folds and np.isnan(scores).all():
-        raise InvalidInputError(
-            "the score of every candidate is NaN in every fold; use another scoring, or other folds"
-        )
-    choice = best if _is_clearly_better(best, first, smallest_gain) else first
-    return choice, cross_validation_table(rows, np.array(scores))
-
-
-def _params(penalty: float, kernel: ExponentialGraphKernel, nodes: NodeCandidate) -> dict[str, Any]:
-    return {"C": penalty, "p": kernel.p, "scale": kernel.scale, **nodes._asdict()}
+        best, first = self.best(), self._first
+        assert first is not None
+        return best if _is_clearly_better(best, first, smallest_gain) else first
 
 
 def fold_mean(scores: Floats) -> float:
-    """
-    Mean of the scores of folds, without those where it is not defined; NaN if there is none.
-
-    Examples
-    --------
-    >>> fold_mean(np.array([0.5, np.nan, 1.0]))
-    0.75
-    """
+    """Mean of the scores of folds, without those where it is not defined; NaN if there is none."""
     is_known = ~np.isnan(scores)
     known = scores if is_known.all() else scores[is_known]
     return float(known.mean()) if len(known) else np.nan
@@ -260,22 +224,8 @@ def _is_clearly_better(best: Choice, first: Choice, smallest_gain: float) -> boo
 
 def cross_validation_table(rows: Sequence[dict[str, Any]], scores: Floats) -> dict[str, Any]:
     """
-    Scores of candidates in the form of ``GridSearchCV.cv_results_``.
+    Scores of candidates, shape (n_candidates, n_folds), in the form of ``GridSearchCV``.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-        Parameters of every candidate.
-    scores : ndarray, shape (n_candidates, n_folds)
-        Scores.
-
-    Returns
-    -------
-    dict
-        Arrays by name; "params" is the list of candidates.
-
-    Examples
-    --------
     >>> table = cross_validation_table([{"C": 1}, {"C": 10}], np.array([[0.5, 0.7], [0.9, 0.7]]))
     >>> table["rank_test_score"]
     array([2, 1], dtype=int32)
@@ -305,20 +255,8 @@ def _objects(values: list[Any]) -> NDArray[Any]:
     return found
 
 
-# -------------------------------------------------------------------------------------------------
-# A solver for several outputs, made of one for each, which share the inner products of graphs.
-# -------------------------------------------------------------------------------------------------
-
-
 class OneForEach:
-    """
-    Machines of several solvers, each with one output, as one machine.
-
-    Parameters
-    ----------
-    solvers : sequence of Solver
-        One for each output, all of one kind.
-    """
+    """Machines of several solvers of one kind, each with one output, as one machine."""
 
     def __init__(self, solvers: Sequence[Solver]) -> None:
         self.solvers = solvers
@@ -355,11 +293,6 @@ class OneForEach:
     def scores(self, decisions: Floats) -> Floats:
         """Give the values themselves: there is one for each output already."""
         return decisions
-
-
-# -------------------------------------------------------------------------------------------------
-# What a classifier learns: one class for each graph, or several labels, and by which solvers.
-# -------------------------------------------------------------------------------------------------
 
 
 class ClassificationTask(NamedTuple):
@@ -405,25 +338,7 @@ class ClassificationTask(NamedTuple):
 def classification_task(
     data: TrainingSet, class_weight: Any, cv: FoldMaker | None, seed: int
 ) -> ClassificationTask:
-    """
-    Classes or labels, their weights and folds, all checked.
-
-    Parameters
-    ----------
-    data : TrainingSet
-        Graphs and targets.
-    class_weight : dict, "balanced" or None
-        Weights of classes, or of 0 and 1.
-    cv : int, splitter, iterable or None
-        Folds.
-    seed : int
-        Seed that shuffles graphs.
-
-    Returns
-    -------
-    ClassificationTask
-        What to learn.
-    """
+    """Classes or labels, their weights and folds, all checked."""
     outcomes: Discrete
     if has_several_labels(data.targets):
         truth = label_targets(data.targets)

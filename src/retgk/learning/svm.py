@@ -13,7 +13,7 @@ from retgk import _core
 from retgk._runtime.parallel import run_tasks, single_threaded_blas
 from retgk.array_types import Flags, Floats, Ints
 from retgk.kernels.engine import Engine, NodeFeatures
-from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel
+from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, typical_squared_mmd
 from retgk.learning.folds import Fold
 
 _BLOCK_VALUES = 1 << 15
@@ -21,36 +21,26 @@ _BLOCK_VALUES = 1 << 15
 
 @dataclass(frozen=True, eq=False)
 class GraphProducts:
-    """
-    Inner products ``<m_G, m_H>`` of all training graphs G with some of them, H.
+    """Inner products ``<m_G, m_H>`` of all training graphs G with some of them, H."""
 
-    Attributes
-    ----------
-    products : ndarray of float64, shape (n, n_columns)
-        The inner products.
-    norms : ndarray of float64, shape (n,)
-        Squared norms ``<m_G, m_G>``.
-    columns : ndarray of int64, shape (n_columns,)
-        The graphs H; all graphs in order, or landmarks.
-    weights : ndarray of float64, shape (n,), or None
-        Weights of the graphs, which count as often in medians; None if all are one.
-    """
+    products: Floats  # (n, n_columns): the inner products
+    norms: Floats  # (n,): squared norms ``<m_G, m_G>``
+    columns: Ints  # (n_columns,): the graphs H; all graphs in order, or landmarks
+    weights: Floats | None = None  # (n,)
 
-    products: Floats
-    norms: Floats
-    columns: Ints
-    weights: Floats | None = None
-
-    def fit_kernels(self, kernels: list[ExponentialGraphKernel]) -> list[ExponentialGraphKernel]:
+    def fit_kernels(self, kernels: Sequence[GraphKernel]) -> list[GraphKernel]:
         """Give the kernels bandwidths, from the median distance between graphs of the columns."""
-        from retgk.kernels.graph import typical_squared_mmd
-
+        if all(getattr(kernel, "gamma", None) != "median" for kernel in kernels):
+            return list(kernels)
         square = self.products
         if len(self.columns) < len(self.norms):
             square = np.ascontiguousarray(square[self.columns])
         weights = None if self.weights is None else self.weights[self.columns]
         squared = typical_squared_mmd(square, weights=weights)
-        return [kernel.fitted(squared) for kernel in kernels]
+        return [
+            own.fitted(squared) if isinstance(own, ExponentialGraphKernel) else own
+            for own in kernels
+        ]
 
     def kernel(self, graph_kernel: GraphKernel, rows: Ints, columns: Ints) -> Floats:
         """Kernel values of some graphs with some of the columns, in memory of their own."""
@@ -123,14 +113,12 @@ class Solver(Protocol):
         """Give decision values in the form in which they are compared."""
 
 
-# -------------------------------------------------------------------------------------------------
 # Support vector machines as plain arrays.
 #
 # scikit-learn's `SVC` solves; what it finds becomes one row of coefficients for each pair of
 # classes, so that the decision values of new graphs are ``K(new, support) @ dual_coef.T +
 # intercept``. The many machines of a cross-validation, all penalties on the same graphs, are left
 # to `penalty_path`.
-# -------------------------------------------------------------------------------------------------
 
 _CACHE_MB = 500
 _TOL = 1e-3  # LIBSVM's
@@ -159,18 +147,7 @@ class _SharedGram:
 
 
 class SupportVectors:
-    """
-    Support vector classification on kernels of graphs, pair of classes by pair.
-
-    Parameters
-    ----------
-    codes : ndarray of int64, shape (n,)
-        Class of every training graph, from 0 on.
-    class_weights : ndarray of float64, shape (n_classes,)
-        Factor of C for every class.
-    weights : ndarray of float64, shape (n,), optional
-        Factor of C for every graph, positive.
-    """
+    """Support vector classification on kernels of graphs, pair of classes by pair."""
 
     name = "support vectors"
 
@@ -313,28 +290,11 @@ def pair_coefficients(dual_coef: Floats, n_support: NDArray[Any]) -> Floats:
 
 
 def one_vs_rest_from_pairs(decisions: Floats, n_classes: int) -> Floats:
-    r"""
+    """
     Votes of the pairs, ties broken by the sum of decision values, as `SVC` gives them.
 
     A class gets one vote for each pair that it wins, and :math:`c / (3 (|c| + 1))` for the sum c
     of its decision values, which is less than a vote.
-
-    Parameters
-    ----------
-    decisions : ndarray, shape (n, n_pairs)
-        Positive where the first class of a pair wins; for two classes, where the second does.
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, n_classes), or (n, 1) for two classes
-        The largest value is that of the predicted class.
-
-    Examples
-    --------
-    >>> one_vs_rest_from_pairs(np.array([[1.0, 2.0, -1.0]]), 3).round(2)
-    array([[ 2.25, -0.22,  0.83]])
     """
     if n_classes == 2:
         return decisions
@@ -349,7 +309,6 @@ def one_vs_rest_from_pairs(decisions: Floats, n_classes: int) -> Floats:
     return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)))
 
 
-# -------------------------------------------------------------------------------------------------
 # Support vector machines of two classes for rising penalties, each started from the one before.
 #
 # With :math:`\beta_t = y_t \alpha_t` the dual problem is to minimise :math:`\frac 1 2 \beta^T K
@@ -357,7 +316,6 @@ def one_vs_rest_from_pairs(decisions: Floats, n_classes: int) -> Floats:
 # w_t C`. The pair that moves is LIBSVM's (second order), and so is the rule to stop. A solution
 # for C is feasible for any larger C, and nearly a solution: a whole path costs little more than
 # its end, which is what choosing C by cross-validation needs.
-# -------------------------------------------------------------------------------------------------
 
 MAX_STEPS = 10_000_000  # for one penalty
 
@@ -370,33 +328,7 @@ def penalty_path(
     tol: float,
     max_steps: int = MAX_STEPS,
 ) -> tuple[Floats, Floats, Flags]:
-    """
-    Coefficients and intercepts for every penalty, and whether each was solved in time.
-
-    Parameters
-    ----------
-    gram : ndarray of float64, shape (n, n)
-        Kernel matrix.
-    signs : ndarray of float64, shape (n,)
-        1 or -1: the two classes.
-    weights : ndarray of float64, shape (n,)
-        Factors of the penalties.
-    penalties : ndarray of float64, shape (n_penalties,)
-        Values of C, rising.
-    tol : float
-        Largest violation of the conditions for an optimum.
-    max_steps : int
-        Pairs that are moved for one penalty before it is given up.
-
-    Returns
-    -------
-    coefficients : ndarray of float64, shape (n_penalties, n)
-        With the sign of the class, so that ``K @ coefficients + intercept`` are decision values.
-    intercepts : ndarray of float64, shape (n_penalties,)
-        Intercepts.
-    converged : ndarray of bool, shape (n_penalties,)
-        Whether the violation is within `tol`.
-    """
+    """Coefficients and intercepts for every penalty, and whether each was solved in time."""
     shape = (len(penalties), len(signs))
     found = (np.empty(shape), np.empty(shape[0]), np.empty(shape[0], np.bool_))
     gram, signs, weights, penalties = (

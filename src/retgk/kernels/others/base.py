@@ -1,7 +1,9 @@
 """What kernels of other authors share: a scikit-learn transformer from graphs to kernel values."""
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, Protocol, Self, get_args
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any, ClassVar, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,54 +11,156 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.parallel import n_threads
-from retgk.array_types import Floats
+from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import check_numbers
 from retgk.io.convert import GraphsLike, as_batch
-from retgk.kernels.engine import FittedState, check_attribute_sizes
+from retgk.kernels.engine import FittedState, PlainGraphs, check_attribute_sizes
 from retgk.kernels.intake import GraphIntake, TakesGraphs, check_fit_keywords
 from retgk.kernels.refinement import FirstColours, Start
 
 
-class PeerEngine(Protocol):
-    """What computes the values of a kernel."""
+class PeerEngine(ABC):
+    """
+    Kernel of other authors, as a `Kernel`: subclasses take graphs apart and multiply what they got.
+
+    A subclass has the attribute `normalize`; what `taken` gives of graphs is its own business.
+    """
 
     normalize: bool
+    norms: Floats
+    """Kernel of every fitted graph with itself, not normalized."""
+    n_jobs: int | None = None
+    divisor: int = 1
+    """What values are divided by where they are not normalized."""
+    _kept: Ints | None = None
 
-    def fit(self, batch: GraphBatch, n_jobs: int | None) -> Any:
-        """Keep what is needed of the fitted graphs."""
+    @abstractmethod
+    def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> Any:
+        """What is compared of graphs; if they are fitted, vocabularies are kept."""
 
+    @abstractmethod
+    def store(self, taken: Any) -> None:
+        """Keep what was taken of the fitted graphs."""
+
+    @abstractmethod
+    def own_products(self, taken: Any, n_jobs: int | None) -> Floats:
+        """Kernel of every graph with itself, not normalized, or an error if it is no number."""
+
+    @abstractmethod
     def matrix(self, n_jobs: int | None) -> Floats:
-        """Kernel matrix of the fitted graphs."""
+        """Kernel matrix of the fitted graphs, normalized if asked to."""
 
-    def compare(self, batch: GraphBatch, n_jobs: int | None) -> Floats:
-        """Kernel matrix of new graphs, one row each, with the fitted ones."""
+    @abstractmethod
+    def rows(self, taken: Any, norms: Floats, n_jobs: int | None) -> Floats:
+        """Kernel matrix of new graphs with the fitted ones, not normalized."""
 
-    def own_values(self, batch: GraphBatch | None, n_jobs: int | None) -> Floats:
-        """Kernel of every graph with itself, before it is normalized; of fitted ones by default."""
-
+    @abstractmethod
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
         """Vectors of which the kernel is made."""
 
+    @abstractmethod
     def state(self) -> FittedState:
         """Give plain values and arrays."""
 
-    def restore(self, state: FittedState) -> Any:
+    @abstractmethod
+    def restore(self, state: FittedState) -> Self:
         """Make what `state` described, after checking it."""
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs that are kept."""
+        return len(self.norms if self._kept is None else self._kept)
+
+    def fit(self, graphs: Any) -> Self:
+        """Keep what is needed of the fitted graphs."""
+        self.n_jobs, self._kept = graphs.n_jobs, None
+        taken = self.taken(graphs.batch, True, graphs.n_jobs)
+        self.norms = self.own_products(taken, graphs.n_jobs)
+        self.store(taken)
+        return self
+
+    def inner_products(self) -> Floats:
+        """Kernel matrix of the kept graphs."""
+        values = self.divided(self.matrix(self.n_jobs))
+        return values if self._kept is None else values[np.ix_(self._kept, self._kept)]
+
+    def squared_norms(self) -> Floats:
+        """Kernel of every kept graph with itself."""
+        norms = self.divided_norms(self.norms)
+        return norms if self._kept is None else norms[self._kept]
+
+    def compare(self, graphs: Any) -> "PeerComparison":
+        """Put new graphs beside the kept ones."""
+        taken = self.taken(graphs.batch, False, graphs.n_jobs)
+        return PeerComparison(self, taken, self.own_products(taken, graphs.n_jobs), graphs.n_jobs)
+
+    def keep(self, graphs: Ints) -> Self:
+        """Kernel with some of the kept graphs; the others are no longer compared with."""
+        other = copy(self)
+        other._kept = graphs if self._kept is None else self._kept[graphs]
+        return other
+
+    def divided(self, values: Floats) -> Floats:
+        """Kernel values from sums; normalized ones have no scale."""
+        return values if self.normalize or self.divisor == 1 else values / self.divisor
+
+    def divided_norms(self, norms: Floats) -> Floats:
+        """Kernel of graphs with themselves: one if normalized, zero without any substructure."""
+        return (norms > 0).astype(np.float64) if self.normalize else norms / self.divisor
+
+
+class PeerComparison(NamedTuple):
+    """New graphs beside fitted ones, in a kernel of other authors."""
+
+    engine: PeerEngine
+    taken: Any
+    norms: Floats
+    n_jobs: int | None
+
+    def products(self) -> Floats:
+        """Kernel matrix of new graphs, one row each, with the kept ones."""
+        engine = self.engine
+        values = engine.rows(self.taken, self.norms, self.n_jobs)
+        if engine.normalize:
+            divide_by_norms(values, self.norms, engine.norms)
+        values = engine.divided(values)
+        return values if engine._kept is None else values[:, engine._kept]
+
+    def squared_norms(self) -> Floats:
+        """Kernel of every new graph with itself."""
+        return self.engine.divided_norms(self.norms)
+
+
+class Compared(NamedTuple):
+    """A method of `compare`: the kernel with parameters, and the candidates of others."""
+
+    name: str
+    about: str
+    grid: Mapping[str, Sequence[Any]]
+    parameters: Mapping[str, Any] = {}
 
 
 class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """
     Base of the kernels of other authors; their docstrings describe the parameters.
 
-    A subclass gives a `new_engine` from its parameters. All have `normalize` and `n_jobs`.
+    A subclass gives a `new_engine` from its parameters, `normalize` and `n_jobs` among them, and
+    says as what methods `compare` knows it. Being defined is being listed: see `all_kernels`.
     """
 
+    kinds: ClassVar[list[type["PeerKernel"]]] = []
+    methods: ClassVar[tuple[Compared, ...]] = ()
     normalize: bool
     n_jobs: int | None
     engine_: PeerEngine
     n_attributes_: int
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not any(base in PeerKernel.kinds for base in cls.__mro__):
+            PeerKernel.kinds.append(cls)
 
     @abstractmethod
     def new_engine(self) -> PeerEngine:
@@ -97,7 +201,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
         batch = as_batch(X)
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit; give at least one")
-        engine.fit(batch, self.n_jobs)
+        engine.fit(PlainGraphs(batch, self.n_jobs))
         intake = GraphIntake(batch.reading, batch.is_weighted)
         return self.set_fitted(engine, intake, batch.n_attributes)
 
@@ -122,7 +226,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
         ndarray of float64, shape (n, n)
             Kernel values.
         """
-        return self.fit(X, y, **options).engine_.matrix(self.n_jobs)
+        return self.fit(X, y, **options).engine_.inner_products()
 
     def transform(self, X: GraphsLike) -> Floats:
         """
@@ -139,7 +243,10 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
             Kernel values.
         """
         check_is_fitted(self)
-        return self.engine_.compare(self.intake_.new_batch(X), self.n_jobs)
+        return self._compare(X).products()
+
+    def _compare(self, X: GraphsLike) -> PeerComparison:
+        return self.engine_.compare(PlainGraphs(self.intake_.new_batch(X), self.n_jobs))
 
     def diagonal(self, X: GraphsLike | None = None) -> Floats:
         """
@@ -156,9 +263,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
             ``K(G, G)``; 1, or 0 for a graph without any substructure, if normalized.
         """
         check_is_fitted(self)
-        batch = None if X is None else self.intake_.new_batch(X)
-        values = self.engine_.own_values(batch, self.n_jobs)
-        return (values > 0).astype(np.float64) if self.engine_.normalize else values
+        return (self.engine_ if X is None else self._compare(X)).squared_norms()
 
     def features(self, X: GraphsLike) -> Any:
         """
@@ -193,8 +298,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
             The names.
         """
         check_is_fitted(self)
-        n_graphs = len(self.engine_.own_values(None, self.n_jobs))
-        return np.array([f"graph{i}" for i in range(n_graphs)], dtype=object)
+        return np.array([f"graph{i}" for i in range(self.engine_.n_graphs)], dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "engine_")
@@ -215,9 +319,7 @@ def check_whole(value: Any, name: str, smallest: int, largest: int) -> int:
     return int(value)
 
 
-# -------------------------------------------------------------------------------------------------
 # Kernels of graphs with themselves, and kernel values that are divided by their roots.
-# -------------------------------------------------------------------------------------------------
 
 _LEAST_NORM = 1e-290  # sums of smaller products lose digits
 
@@ -227,17 +329,10 @@ class NormParts(NamedTuple):
     Norms as products, so that products of two of them are numbers however large they are.
 
     Units are powers of two: what is multiplied by them has the same digits as before.
-
-    Attributes
-    ----------
-    units : ndarray of float64, shape (n_graphs,)
-        One over the root of the power of four in each norm.
-    rest : ndarray of float64, shape (n_graphs,)
-        What is left of it, from 1/4 to 1; zero for a norm of zero.
     """
 
-    units: Floats
-    rest: Floats
+    units: Floats  # (n_graphs,): one over the root of the power of four in each norm
+    rest: Floats  # (n_graphs,): what is left of it, from 1/4 to 1; zero for a norm of zero
 
     @classmethod
     def of(cls, norms: Floats) -> "NormParts":
@@ -271,9 +366,7 @@ def check_norms(norms: Floats, normalize: bool) -> None:
         )
 
 
-# -------------------------------------------------------------------------------------------------
 # First colours of nodes as plain values, and back with every check.
-# -------------------------------------------------------------------------------------------------
 
 
 def colour_values(first: FirstColours) -> dict[str, Any]:
@@ -289,9 +382,7 @@ def restored_colours(state: FittedState) -> FirstColours:
     return FirstColours(start, names, state.take_value("has_labels", bool))
 
 
-# -------------------------------------------------------------------------------------------------
 # Checks of attributes that kernels of other authors compute with.
-# -------------------------------------------------------------------------------------------------
 
 
 def check_attributes(batch: GraphBatch) -> None:

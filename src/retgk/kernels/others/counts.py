@@ -17,35 +17,21 @@ from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import BLOCK_ENTRIES, chunks, compact, offsets
 from retgk.kernels.engine import FittedState
-from retgk.kernels.others.base import NormParts, check_norms, divide_by_norms
+from retgk.kernels.others.base import NormParts, PeerEngine, check_norms
 
-# -------------------------------------------------------------------------------------------------
 # How often graphs have substructures: a sparse row of columns and counts for each graph.
-# -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class GraphCounts:
-    """
-    Counts of substructures, graph after graph.
+    """Counts of substructures, graph after graph."""
 
-    Attributes
-    ----------
-    ptr : ndarray of int64, shape (n_graphs + 1,)
-        First entry of every graph.
-    columns : ndarray of int32, shape (n_entries,)
-        What is counted, every column at most once in a graph. Columns from `n_columns` on stand for
-        what no fitted graph has: they meet nothing, and each entry counts in the norm of its graph.
-    counts : ndarray of float64, shape (n_entries,)
-        How often.
-    n_columns : int
-        Number of columns that fitted graphs have.
-    """
-
-    ptr: NDArray[Any]
+    ptr: NDArray[Any]  # (n_graphs + 1,): first entry of every graph
     columns: Codes
-    counts: Floats
-    n_columns: int
+    """Every column at most once in a graph. Columns from `n_columns` on stand for what no fitted
+    graph has: they meet nothing, and each entry counts in the norm of its graph."""
+    counts: Floats  # (n_entries,): how often
+    n_columns: int  # number of columns that fitted graphs have
 
     def __len__(self) -> int:
         return len(self.ptr) - 1
@@ -81,25 +67,12 @@ class GraphCounts:
 
 @dataclass(frozen=True, eq=False)
 class Postings:
-    """
-    Counts of the fitted graphs, column after column.
+    """Counts of the fitted graphs, column after column."""
 
-    Attributes
-    ----------
-    ptr : ndarray of int32 or int64, shape (n_columns + 1,)
-        First entry of every column.
-    graphs : ndarray of int32, shape (n_entries,)
-        Graphs that have it, rising.
-    counts : ndarray of float64, shape (n_entries,)
-        How often.
-    n_graphs : int
-        Number of graphs.
-    """
-
-    ptr: NDArray[Any]
-    graphs: Codes
-    counts: Floats
-    n_graphs: int
+    ptr: NDArray[Any]  # (n_columns + 1,): first entry of every column
+    graphs: Codes  # (n_entries,): graphs that have it, rising
+    counts: Floats  # (n_entries,): how often
+    n_graphs: int  # number of graphs
 
     @property
     def arrays(self) -> tuple[NDArray[Any], Codes, Floats]:
@@ -157,25 +130,7 @@ def restored_postings(state: FittedState, n_columns: int, n_graphs: int) -> Post
 def counts_of_nodes(
     node_ptr: Ints, columns: Codes, n_columns: int, n_jobs: int | None
 ) -> GraphCounts:
-    """
-    Count the columns of the nodes of every graph.
-
-    Parameters
-    ----------
-    node_ptr : ndarray of int64, shape (n_graphs + 1,)
-        First node of every graph.
-    columns : ndarray of int32, shape (n_levels, n_nodes)
-        A column for each node and level, rising from level to level. Sorted in place.
-    n_columns : int
-        Number of columns of fitted graphs.
-    n_jobs : int or None
-        Threads.
-
-    Returns
-    -------
-    GraphCounts
-        The counts.
-    """
+    """Count the columns of the nodes of every graph."""
     ranges = list(chunks(node_ptr, BLOCK_ENTRIES, 1 << 12))
     costs = [float(node_ptr[last] - node_ptr[first]) for first, last in ranges]
     sizes = np.empty(len(node_ptr) - 1, np.int64)
@@ -194,12 +149,10 @@ def counts_of_nodes(
     return GraphCounts(ptr, found, counts, n_columns)
 
 
-# -------------------------------------------------------------------------------------------------
 # Kernel matrices from counts: sums over columns of products, or of the smaller of two counts.
 #
 # Columns that many graphs have are dense: they are multiplied by BLAS, some thousand at a time.
 # All others are looked up in postings, so that only pairs of graphs that share one cost anything.
-# -------------------------------------------------------------------------------------------------
 
 Summand = Literal["products", "minima"]
 """What is summed over columns: products of two counts, or the smaller one."""
@@ -210,13 +163,6 @@ _DENSE_BYTES = 1 << 26
 _ROWS = 128
 _TASK_POSTINGS = 1 << 25  # about a twentieth of a second
 _EXACT = 2.0**53
-
-
-def self_products(counts: GraphCounts, summand: Summand) -> Floats:
-    """Kernel of every graph with itself, over all of its columns."""
-    own = counts.counts
-    with np.errstate(over="ignore"):  # `check_norms` says it better
-        return counts.row_sums(np.square(own) if summand == "products" else own)
 
 
 def fitted_products(
@@ -236,26 +182,6 @@ def fitted_products(
 
     tasks = [(rows, columns) for rows in tiles for columns in tiles if columns <= rows]
     run_tasks(finish, tasks, [1.0] * len(tasks), n_jobs, "kernel values")
-    return out
-
-
-def new_products(
-    rows: GraphCounts,
-    postings: Postings,
-    norms: tuple[Floats, Floats],
-    summand: Summand,
-    normalize: bool,
-    n_jobs: int | None,
-) -> Floats:
-    """Kernel matrix of new graphs, one row each, with the fitted ones; `norms` are of both."""
-    shape = len(rows), postings.n_graphs
-    remedy = Remedy("fewer_graphs", "transform fewer graphs at a time")
-    check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
-    out = np.zeros(shape)
-    largest = np.maximum(norms[0].max(initial=0.0), norms[1])
-    _add_all(rows, postings, largest, summand, False, n_jobs, out)
-    if normalize:
-        divide_by_norms(out, *norms)
     return out
 
 
@@ -379,37 +305,29 @@ def is_of_counts(state: FittedState) -> bool:
 
 
 @dataclass
-class CountEngine:
-    """
-    Kernel of graphs from what a counter counts.
-
-    Parameters
-    ----------
-    counter : Counter
-        Counts substructures.
-    summand : {"products", "minima"}
-        Sum of products of counts, or histogram intersection.
-    normalize : bool
-        Whether to divide by the roots of the kernels of both graphs with themselves.
-    """
+class CountEngine(PeerEngine):
+    """Kernel of graphs from what a counter counts: a sum of products, or of smaller counts."""
 
     counter: Counter
     summand: Summand
     normalize: bool
     postings: Postings = field(init=False)
-    """Counts of the fitted graphs, set by `fit`."""
+    """Counts of the fitted graphs."""
     norms: Floats = field(init=False)
-    """Kernel of every fitted graph with itself."""
 
-    def fit(self, batch: GraphBatch, n_jobs: int | None) -> Self:
-        """Keep the counts of the fitted graphs."""
-        counts = self.counter.fit(batch, n_jobs)
-        self.norms, self.postings = self._own_products(counts), counts.postings()
-        return self
+    def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> GraphCounts:
+        """Counts of graphs."""
+        return (self.counter.fit if is_fit else self.counter.counts)(batch, n_jobs)
 
-    def _own_products(self, counts: GraphCounts) -> Floats:
-        """Kernel of every graph with itself, or an error if one is no number."""
-        norms = self_products(counts, self.summand)
+    def store(self, taken: GraphCounts) -> None:
+        """Keep the counts of the fitted graphs, column after column."""
+        self.postings = taken.postings()
+
+    def own_products(self, taken: GraphCounts, n_jobs: int | None = None) -> Floats:  # noqa: ARG002
+        """Kernel of every graph with itself, over all of its columns."""
+        counts = taken.counts
+        with np.errstate(over="ignore"):  # `check_norms` says it better
+            norms = taken.row_sums(np.square(counts) if self.summand == "products" else counts)
         check_norms(norms, self.normalize)
         return norms
 
@@ -417,17 +335,15 @@ class CountEngine:
         """Kernel matrix of the fitted graphs."""
         return fitted_products(self.postings, self.norms, self.summand, self.normalize, n_jobs)
 
-    def compare(self, batch: GraphBatch, n_jobs: int | None) -> Floats:
+    def rows(self, taken: GraphCounts, norms: Floats, n_jobs: int | None) -> Floats:
         """Kernel matrix of new graphs, one row each, with the fitted ones."""
-        rows = self.counter.counts(batch, n_jobs)
-        norms = self._own_products(rows), self.norms
-        return new_products(rows, self.postings, norms, self.summand, self.normalize, n_jobs)
-
-    def own_values(self, batch: GraphBatch | None, n_jobs: int | None) -> Floats:
-        """Kernel of every graph with itself, before it is normalized; of fitted ones by default."""
-        if batch is None:
-            return self.norms.copy()
-        return self._own_products(self.counter.counts(batch, n_jobs))
+        shape = len(taken), self.postings.n_graphs
+        remedy = Remedy("fewer_graphs", "transform fewer graphs at a time")
+        check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
+        out = np.zeros(shape)
+        largest = np.maximum(norms.max(initial=0.0), self.norms)
+        _add_all(taken, self.postings, largest, self.summand, False, n_jobs, out)
+        return out
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
         """Counts of graphs in the columns of the fitted ones, as a csr_array."""

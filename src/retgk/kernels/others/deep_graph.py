@@ -15,16 +15,14 @@ from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import FittedState
-from retgk.kernels.others.base import PeerEngine, PeerKernel, check_whole, divide_by_norms
+from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, check_whole, divide_by_norms
 from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
 from retgk.kernels.others.graphlets import GraphletCounter, samples_for
 from retgk.kernels.others.shortest_path import PathCounter
 from retgk.kernels.others.weisfeiler_lehman import ColourCounter
 from retgk.kernels.refinement import MAX_ROUNDS, Start, check_start
 
-# -------------------------------------------------------------------------------------------------
 # Vectors of substructures from how often they occur together: shifted PMI, factorised.
-# -------------------------------------------------------------------------------------------------
 
 _DENSE_COLUMNS = 1024  # up to here all eigenvalues are found at once
 _MORE = 16  # eigenvalues that are looked at beyond the last one, which may be equal to it
@@ -33,23 +31,7 @@ _TIE = 1e-9  # of the largest eigenvalue
 
 
 def pairs_in_graphs(counts: GraphCounts, ends: Any, least_graphs: int) -> Any:
-    """
-    Count pairs of substructures in the same graph, within runs of columns.
-
-    Parameters
-    ----------
-    counts : GraphCounts
-        Whole counts of fitted graphs.
-    ends : sequence of int
-        First column of every run, and the number of columns; pairs of two runs do not count.
-    least_graphs : int
-        Columns that fewer graphs have are left out.
-
-    Returns
-    -------
-    csr_array of float64, shape (n_columns, n_columns)
-        Ordered pairs of different occurrences.
-    """
+    """Count pairs of substructures in the same graph, within runs of columns."""
     from scipy.sparse import block_diag, csr_array, diags_array
 
     matrix = counts.sparse()
@@ -80,24 +62,6 @@ def substructure_vectors(pairs: Any, n_components: int, n_negatives: float, seed
     rare substructures of a few large graphs. For :math:`N = \mathrm{diag}(n_i / n)` and the largest
     positive eigenvalues of :math:`N^{1/2} S N^{1/2} = U \Lambda U^\top`, vectors are the rows of
     :math:`N^{-1/2} U \Lambda^{1/2}`.
-
-    Parameters
-    ----------
-    pairs : array or sparse array, shape (n, n)
-        How often substructures occur together; symmetric.
-    n_components : int
-        Most coordinates; more where several eigenvalues are equal to the last one, as it would be a
-        matter of chance which of their vectors were kept. Where over a thousand are, of many
-        substructures, none of these is.
-    n_negatives : float
-        Negative samples k of skip-gram that the shift stands for.
-    seed : int
-        Draws where the search for eigenvectors starts.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, n_components), or fewer where there are fewer positive eigenvalues
-        Rows of zeros for what occurs with nothing more often than by chance.
     """
     from scipy.sparse import coo_array
 
@@ -156,9 +120,7 @@ def _tie_and_last(values: Floats, n_components: int) -> tuple[float, float]:
     return _TIE * max(float(values[0]), 0.0), float(values[min(n_components, len(values)) - 1])
 
 
-# -------------------------------------------------------------------------------------------------
 # Kernels from vectors of substructures that are learnt from what these occur together with.
-# -------------------------------------------------------------------------------------------------
 
 DeepBase = Literal["wl", "shortest-path", "graphlet"]
 """What substructures are."""
@@ -223,19 +185,11 @@ def _restored_counter(state: FittedState) -> tuple[BaseCounter, int]:
 
 @dataclass
 class LengthCounter:
-    """
-    Counts of substructures, times the roots of the lengths of their vectors.
+    """Counts of substructures, times the roots of the lengths of their vectors."""
 
-    Parameters
-    ----------
-    counter : ColourCounter, PathCounter or GraphletCounter
-        Counts substructures.
-    rules : VectorRules, optional
-        How vectors are learnt; not needed where lengths are restored.
-    """
-
-    counter: BaseCounter
+    counter: BaseCounter  # counts substructures
     rules: VectorRules | None = None
+    """How vectors are learnt; not needed where lengths are restored."""
     lengths: Floats = field(init=False)
     """Length of the vector of every substructure of the fitted graphs, shape (n_columns,)."""
 
@@ -275,18 +229,11 @@ class LengthCounter:
 
 
 @dataclass
-class DeepEngine:
+class DeepEngine(PeerEngine):
     """
     Inner products of sums of vectors of substructures.
 
-    Parameters
-    ----------
-    counter : ColourCounter, PathCounter or GraphletCounter
-        Counts substructures.
-    normalize : bool
-        Whether to divide by the lengths of both sums.
-    rules : VectorRules, optional
-        How vectors are learnt; not needed where they are restored.
+    `rules`, by which vectors are learnt, are not needed where they are restored.
     """
 
     counter: BaseCounter
@@ -296,46 +243,44 @@ class DeepEngine:
     """Vector of every substructure of the fitted graphs, shape (n_columns, n_components)."""
     vectors: Floats = field(init=False)
     """Vector of every fitted graph, shape (n_graphs, n_components)."""
+    norms: Floats = field(init=False)
 
-    def fit(self, batch: GraphBatch, n_jobs: int | None) -> Self:
-        """Learn the vectors of substructures."""
-        assert self.rules is not None
-        counts, self.substructures = self.rules.learn(self.counter, batch, n_jobs)
-        self.vectors = self._vectors(counts)
-        return self
-
-    def _vectors(self, counts: GraphCounts) -> Floats:
+    def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> Floats:
         """Sums of the vectors of all substructures of each graph."""
+        if is_fit:
+            assert self.rules is not None
+            counts, self.substructures = self.rules.learn(self.counter, batch, n_jobs)
+        else:
+            counts = self.counter.counts(batch, n_jobs)
         return np.asarray(counts.sparse() @ self.substructures)
 
-    def _products(self, rows: Floats) -> Floats:
-        """Products of rows with the vectors of the fitted graphs, normalized if asked to."""
-        remedy = Remedy("fewer_graphs", "give fewer graphs")
-        check_room(8 * len(rows) * len(self.vectors), "the kernel matrix", remedy)
-        # einsum in place of @: BLAS may give other last bits for other numbers of rows
-        out: Floats = np.einsum("ic,jc->ij", rows, self.vectors)
-        if self.normalize:
-            divide_by_norms(out, _squares(rows), _squares(self.vectors))
-        return out
+    def store(self, taken: Floats) -> None:
+        """Keep the vectors of the fitted graphs."""
+        self.vectors = taken
 
-    def matrix(self, n_jobs: int | None) -> Floats:  # noqa: ARG002
+    def own_products(self, taken: Floats, n_jobs: int | None = None) -> Floats:  # noqa: ARG002
+        """Squares of the lengths of vectors."""
+        return _squares(taken)
+
+    def matrix(self, n_jobs: int | None) -> Floats:
         """Kernel matrix of the fitted graphs."""
-        out = self._products(self.vectors)
-        own = _squares(self.vectors)
-        np.fill_diagonal(out, own > 0 if self.normalize else own)
+        out = self.rows(self.vectors, self.norms, n_jobs)
+        if self.normalize:
+            divide_by_norms(out, self.norms, self.norms)
+        np.fill_diagonal(out, self.norms > 0 if self.normalize else self.norms)
         return np.asarray(np.tril(out) + np.tril(out, -1).T)
 
-    def compare(self, batch: GraphBatch, n_jobs: int | None) -> Floats:
-        """Kernel matrix of new graphs, one row each, with the fitted ones."""
-        return self._products(self.features(batch, n_jobs))
-
-    def own_values(self, batch: GraphBatch | None, n_jobs: int | None) -> Floats:
-        """Kernel of every graph with itself, before it is normalized; of fitted ones by default."""
-        return _squares(self.vectors if batch is None else self.features(batch, n_jobs))
+    def rows(self, taken: Floats, norms: Floats, n_jobs: int | None) -> Floats:  # noqa: ARG002
+        """Products of vectors with those of the fitted graphs."""
+        remedy = Remedy("fewer_graphs", "give fewer graphs")
+        check_room(8 * len(taken) * len(self.vectors), "the kernel matrix", remedy)
+        # einsum in place of @: BLAS may give other last bits for other numbers of rows
+        out: Floats = np.einsum("ic,jc->ij", taken, self.vectors)
+        return out
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Floats:
         """Vectors of graphs."""
-        return self._vectors(self.counter.counts(batch, n_jobs))
+        return self.taken(batch, False, n_jobs)
 
     def state(self) -> FittedState:
         """Give the vectors, and the vocabulary of substructures."""
@@ -352,6 +297,7 @@ class DeepEngine:
         self.substructures = state.take_array("substructures", np.float64, (n_columns, None))
         width = self.substructures.shape[1]
         self.vectors = state.take_array("vectors", np.float64, (None, width))
+        self.norms = _squares(self.vectors)
         return self
 
 
@@ -445,6 +391,10 @@ class DeepGraphKernel(PeerKernel):
     >>> kernel.transform(graphs[4:]).shape
     (2, 4)
     """
+
+    methods = (
+        Compared("dgk", "deep graph kernel of Weisfeiler-Lehman subtrees", {"n_iter": (1, 2, 3)}),
+    )
 
     def __init__(
         self,

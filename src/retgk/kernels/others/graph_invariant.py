@@ -16,9 +16,9 @@ from retgk.graphs.batch import FlatGraphs, GraphBatch, trusted_batch, warn_of_un
 from retgk.graphs.edges import Adjacency, EdgeLabels
 from retgk.graphs.flat import chunks, offsets
 from retgk.kernels.engine import FittedState
-from retgk.kernels.exact_points import check_node_kernel
-from retgk.kernels.node import Gaussian, NodeKernel
+from retgk.kernels.node import Gaussian, NodeKernel, check_node_kernel
 from retgk.kernels.others.base import (
+    Compared,
     PeerEngine,
     PeerKernel,
     check_whole,
@@ -26,7 +26,7 @@ from retgk.kernels.others.base import (
     restored_colours,
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
-from retgk.kernels.others.pairs import ColouredNodes, PairEngine, taken_offsets
+from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine, taken_offsets
 from retgk.kernels.refinement import (
     MAX_ROUNDS,
     FirstColours,
@@ -36,9 +36,7 @@ from retgk.kernels.refinement import (
     check_start,
 )
 
-# -------------------------------------------------------------------------------------------------
 # Colours of nodes in the neighbourhoods that they belong to: vertex invariants.
-# -------------------------------------------------------------------------------------------------
 
 Scope = Literal["local", "global"]
 """Where nodes are coloured: in each neighbourhood, or in the whole graph."""
@@ -67,22 +65,11 @@ class NodeProfiles(NamedTuple):
 
 @dataclass
 class NodeInvariants:
-    """
-    Colours after rounds of refinement inside the neighbourhood of every node.
+    """Colours after rounds of refinement inside the neighbourhood of every node."""
 
-    Parameters
-    ----------
-    radius : int
-        Steps from a node to the last ones of its neighbourhood.
-    n_iter : int
-        Rounds of refinement.
-    scope : {"local", "global"}
-        Whether colours are those inside of neighbourhoods, or of the whole graph.
-    """
-
-    radius: int
-    n_iter: int
-    scope: Scope
+    radius: int  # steps from a node to the last ones of its neighbourhood
+    n_iter: int  # rounds of refinement
+    scope: Scope  # whether colours are those inside of neighbourhoods, or of the whole graph
     levels: LabelLevels = field(init=False)
 
     def fit(self, batch: GraphBatch, codes: Codes, n_jobs: int | None) -> NodeProfiles:
@@ -199,43 +186,25 @@ def _neighbourhoods(
     return trusted_batch(around), members
 
 
-# -------------------------------------------------------------------------------------------------
 # Sums over pairs of nodes of a kernel of attributes, weighted by invariants that agree.
-# -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class ProfiledGraphs(ColouredNodes):
-    """
-    Nodes of graphs, and the invariants of each.
+    """Nodes of graphs, and the invariants of each."""
 
-    Attributes
-    ----------
-    profiles : NodeProfiles
-        Sparse row of every node.
-    """
-
-    profiles: NodeProfiles
+    profiles: NodeProfiles  # sparse row of every node
 
 
 @dataclass
-class InvariantEngine(PairEngine):
-    """
-    Sum over pairs of nodes of the kernel of attributes times the product of their invariants.
+class InvariantEngine(NodePairEngine):
+    """Sum over pairs of nodes of the kernel of attributes times the product of their invariants."""
 
-    Parameters
-    ----------
-    node_kernel, start, normalize, random_state
-        As in `PairEngine`.
-    invariants : NodeInvariants
-        Colours of nodes in neighbourhoods.
-    """
-
-    invariants: NodeInvariants = field(kw_only=True)
+    invariants: NodeInvariants = field(kw_only=True)  # colours of nodes in neighbourhoods
 
     without_vectors: ClassVar[str] = "nodes that are compared by a kernel of attributes"
 
-    def taken(
+    def coloured(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> ProfiledGraphs:
         """Find the invariants of nodes."""
@@ -284,19 +253,10 @@ class InvariantEngine(PairEngine):
 
 @dataclass
 class InvariantCounter:
-    """
-    Sums of the invariants of all nodes of graphs: without attributes, their products are all.
+    """Sums of the invariants of all nodes of graphs: without attributes, their products are all."""
 
-    Parameters
-    ----------
-    start : {"labels", "degrees", "none"}
-        First colours of nodes.
-    invariants : NodeInvariants
-        Colours of nodes in neighbourhoods.
-    """
-
-    start: Start
-    invariants: NodeInvariants
+    start: Start  # first colours of nodes
+    invariants: NodeInvariants  # colours of nodes in neighbourhoods
     first: FirstColours = field(init=False)
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
@@ -396,6 +356,8 @@ class GraphInvariantKernel(PeerKernel):
     (2, 4)
     """
 
+    methods = (Compared("gik", "graph invariant kernel, for attributes", {"radius": (1, 2)}),)
+
     def __init__(
         self,
         radius: int = 2,
@@ -429,17 +391,12 @@ class GraphInvariantKernel(PeerKernel):
             counter = InvariantCounter(self.start, invariants)
             return CountEngine(counter, "products", self.normalize)
         check_node_kernel(self.attribute_kernel, "attribute_kernel")
-        return InvariantEngine(
-            self.attribute_kernel,
-            self.start,
-            self.normalize,
-            self.random_state,
-            invariants=invariants,
-        )
+        how = (self.attribute_kernel, self.start, self.random_state)
+        return InvariantEngine(*how, normalize=self.normalize, invariants=invariants)
 
     def stored_engine(self, state: FittedState) -> PeerEngine:
         """Make an engine of the kind that a state is of; the state has all that it needs."""
         invariants = NodeInvariants(0, 0, "local")
         if is_of_counts(state):
             return CountEngine(InvariantCounter("none", invariants), "products", self.normalize)
-        return InvariantEngine(None, "none", self.normalize, invariants=invariants)
+        return InvariantEngine(None, "none", normalize=self.normalize, invariants=invariants)

@@ -19,13 +19,11 @@ from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import chunks, offsets
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.engine import FittedState
-from retgk.kernels.others.base import PeerKernel, check_whole
+from retgk.kernels.others.base import Compared, PeerKernel, check_whole
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.walks.monte_carlo import graph_hashes
 
-# -------------------------------------------------------------------------------------------------
 # Graphs of three to seven nodes up to isomorphism, and how often each is inside another.
-# -------------------------------------------------------------------------------------------------
 
 
 class GraphletTypes(NamedTuple):
@@ -76,11 +74,6 @@ def graphlet_types(k: int) -> GraphletTypes:
     All orders of nodes come from two: that with the first two swapped, and that with all nodes
     moved on by one. So types are the parts of the graph whose nodes are all masks, each linked with
     what the two make of it.
-
-    Examples
-    --------
-    >>> [len(graphlet_types(k)) for k in (3, 4, 5, 6)]
-    [4, 11, 34, 156]
     """
     pairs = list(combinations(range(k), 2))
     masks = np.arange(1 << len(pairs))
@@ -159,11 +152,6 @@ def samples_for(k: int) -> int:
     Sets of k nodes by which the shares of all types are off by less than 0.1 in sum.
 
     That is with probability 0.9 (Shervashidze et al., 2009, theorem 6).
-
-    Examples
-    --------
-    >>> [samples_for(k) for k in (5, 6, 7)]
-    [5174, 22087, 145190]
     """
     return math.ceil(2 * (math.log(2) * len(graphlet_types(k)) + math.log(10)) / 0.01)
 
@@ -222,6 +210,8 @@ class GraphletKernel(PeerKernel):
     >>> kernel.features(graphs[4:]).shape
     (2, 11)
     """
+
+    methods = (Compared("graphlet", "graphlets of 3 and 4 nodes", {"k": (3, 4)}),)
 
     def __init__(
         self,
@@ -296,25 +286,12 @@ def graphlet_counts(
 
 @dataclass
 class GraphletCounter:
-    """
-    Shares of graphlets among all subgraphs of k nodes.
+    """Shares of graphlets among all subgraphs of k nodes."""
 
-    Parameters
-    ----------
-    k : int
-        Nodes of a graphlet.
-    connected : bool
-        Whether to keep connected ones alone.
-    n_samples : int or None
-        Sets of nodes to draw; None to count exactly.
-    random_state : int, Generator, RandomState or None
-        Seed of the samples.
-    """
-
-    k: int
-    connected: bool
-    n_samples: int | None
-    random_state: RandomState = None
+    k: int  # nodes of a graphlet
+    connected: bool  # whether to keep connected ones alone
+    n_samples: int | None  # sets of nodes to draw; None to count exactly
+    random_state: RandomState = None  # seed of the samples
     seed: int = field(init=False, default=0)
 
     @property

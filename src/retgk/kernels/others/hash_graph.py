@@ -13,6 +13,7 @@ from retgk.graphs.batch import GraphBatch, check_alike, warn_of_unknown_labels
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import FittedState, column_spreads
 from retgk.kernels.others.base import (
+    Compared,
     PeerKernel,
     check_attributes,
     check_whole,
@@ -24,9 +25,7 @@ from retgk.kernels.others.shortest_path import PathCounter
 from retgk.kernels.others.weisfeiler_lehman import ColourCounter
 from retgk.kernels.refinement import MAX_ROUNDS, FirstColours, Start, check_start
 
-# -------------------------------------------------------------------------------------------------
 # Labels that are hashes of attributes, and what a base kernel counts with each of them.
-# -------------------------------------------------------------------------------------------------
 
 HashBase = Literal["wl", "sp"]
 """Base kernel of hashed labels."""
@@ -37,14 +36,7 @@ MAX_HASHES = 1 << 12
 
 @dataclass
 class HashCounter:
-    """
-    Counts of a base kernel with each of some hash functions, side by side.
-
-    Parameters
-    ----------
-    n_hashes, base, n_iter, bin_width, standardize, start, random_state
-        As in `HashGraphKernel`.
-    """
+    """Counts of a base kernel with each of some hash functions, side by side."""
 
     n_hashes: int
     base: HashBase
@@ -194,21 +186,10 @@ class HashEngine(CountEngine):
 
     counter: HashCounter
 
-    def matrix(self, n_jobs: int | None) -> Floats:
-        """Kernel matrix of the fitted graphs."""
-        return self._mean(super().matrix(n_jobs))
-
-    def compare(self, batch: GraphBatch, n_jobs: int | None) -> Floats:
-        """Kernel matrix of new graphs, one row each, with the fitted ones."""
-        return self._mean(super().compare(batch, n_jobs))
-
-    def _mean(self, sums: Floats) -> Floats:
-        """Mean of base kernels from their sums, which are exact; normalized ones have no scale."""
-        return sums if self.normalize else sums / self.counter.n_hashes
-
-    def own_values(self, batch: GraphBatch | None, n_jobs: int | None) -> Floats:
-        """Kernel of every graph with itself, before it is normalized; of fitted ones by default."""
-        return super().own_values(batch, n_jobs) / self.counter.n_hashes
+    @property
+    def divisor(self) -> int:  # type: ignore[override]
+        """Number of base kernels, whose sums are exact."""
+        return self.counter.n_hashes
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
         """Counts of graphs in the columns of the fitted ones, as a csr_array."""
@@ -273,6 +254,8 @@ class HashGraphKernel(PeerKernel):
     >>> kernel.transform(graphs[4:]).shape
     (2, 4)
     """
+
+    methods = (Compared("hgk", "hash graph kernel, for attributes", {"base": ("wl", "sp")}),)
 
     def __init__(
         self,

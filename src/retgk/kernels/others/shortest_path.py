@@ -14,16 +14,19 @@ from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
 from retgk.graphs.flat import chunks, offsets
 from retgk.kernels.engine import FittedState
-from retgk.kernels.exact_points import check_node_kernel
-from retgk.kernels.node import NodeKernel
-from retgk.kernels.others.base import PeerEngine, PeerKernel, colour_values, restored_colours
+from retgk.kernels.node import NodeKernel, check_node_kernel
+from retgk.kernels.others.base import (
+    Compared,
+    PeerEngine,
+    PeerKernel,
+    colour_values,
+    restored_colours,
+)
 from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
-from retgk.kernels.others.pairs import ColouredNodes, PairEngine, taken_offsets
+from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine, taken_offsets
 from retgk.kernels.refinement import FirstColours, Start, check_start
 
-# -------------------------------------------------------------------------------------------------
 # Counts of shortest paths of graphs, by the colours of their ends and their lengths.
-# -------------------------------------------------------------------------------------------------
 
 _TASK_COST = 1 << 25  # steps of searches: about a tenth of a second
 _MOST_BITS = 20  # of a colour: so many are left for lengths that no graph runs out of them
@@ -31,19 +34,11 @@ _MOST_BITS = 20  # of a colour: so many are left for lengths that no graph runs 
 
 @dataclass
 class PathCounter:
-    """
-    Counts ordered pairs of nodes by their two colours and the length of the shortest path.
+    """Counts ordered pairs of nodes by their two colours and the length of the shortest path."""
 
-    Parameters
-    ----------
-    start : {"labels", "degrees", "none"}
-        What the colours are.
-    warns : bool, default=True
-        Whether to warn of new graphs without a known label; not where labels are hashes.
-    """
-
-    start: Start
+    start: Start  # what the colours are
     warns: bool = True
+    """Whether to warn of new graphs without a known label; not where labels are hashes."""
     first: FirstColours = field(init=False)
     lengths: Floats = field(init=False)
     """Lengths of paths of the fitted graphs, rising."""
@@ -181,31 +176,18 @@ def _renumbered(keys: Ints, own: Floats, lengths: Floats, mask: int) -> Ints:
     return np.asarray((keys & ~mask) | numbers[keys & mask]) if len(keys) else keys
 
 
-# -------------------------------------------------------------------------------------------------
 # Shortest paths compared by a kernel of the attributes of their ends.
-# -------------------------------------------------------------------------------------------------
 
 _PAIR_TASK_COST = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
 class GraphPaths(ColouredNodes):
-    """
-    Nodes of graphs, and their connected pairs in the order of path lengths.
+    """Nodes of graphs, and their connected pairs in the order of path lengths."""
 
-    Attributes
-    ----------
-    ptr : ndarray of int64, shape (n_graphs + 1,)
-        First pair of every graph.
-    lengths : ndarray of int32, shape (n_pairs,)
-        Number of the length, rising within a graph.
-    starts, ends : ndarray of int32, shape (n_pairs,)
-        The two nodes, numbered within their graph.
-    """
-
-    ptr: Ints
-    lengths: Codes
-    starts: Codes
+    ptr: Ints  # (n_graphs + 1,): first pair of every graph
+    lengths: Codes  # (n_pairs,): number of the length, rising within a graph
+    starts: Codes  # (n_pairs,): the two nodes, numbered within their graph
     ends: Codes
 
     def pairs_of(self, graph: int) -> tuple[Codes, Codes, Codes]:
@@ -215,22 +197,15 @@ class GraphPaths(ColouredNodes):
 
 
 @dataclass
-class AttributePathEngine(PairEngine):
-    """
-    Sum over pairs of shortest paths of the same length of the kernels of their ends.
-
-    Parameters
-    ----------
-    node_kernel, start, normalize, random_state
-        As in `PairEngine`.
-    """
+class AttributePathEngine(NodePairEngine):
+    """Sum over pairs of shortest paths of the same length of the kernels of their ends."""
 
     lengths: Floats = field(init=False)
     """All lengths of paths of the fitted graphs."""
 
     without_vectors: ClassVar[str] = "paths that are compared by a kernel of attributes"
 
-    def taken(
+    def coloured(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> GraphPaths:
         """Find the paths of graphs; lengths of the fitted graphs come first."""
@@ -363,6 +338,10 @@ class ShortestPathKernel(PeerKernel):
     (2, 4)
     """
 
+    methods = (
+        Compared("sp", "shortest paths, by labels or degrees", {"start": ("labels", "degrees")}),
+    )
+
     def __init__(
         self,
         *,
@@ -384,12 +363,11 @@ class ShortestPathKernel(PeerKernel):
         if self.attribute_kernel is None:
             return CountEngine(PathCounter(self.start), "products", self.normalize)
         check_node_kernel(self.attribute_kernel, "attribute_kernel")
-        return AttributePathEngine(
-            self.attribute_kernel, self.start, self.normalize, self.random_state
-        )
+        how = (self.attribute_kernel, self.start, self.random_state)
+        return AttributePathEngine(*how, normalize=self.normalize)
 
     def stored_engine(self, state: FittedState) -> PeerEngine:
         """Make an engine of the kind that a state is of; the state has all that it needs."""
         if is_of_counts(state):
             return CountEngine(PathCounter("none"), "products", self.normalize)
-        return AttributePathEngine(None, "none", self.normalize)
+        return AttributePathEngine(None, "none", normalize=self.normalize)

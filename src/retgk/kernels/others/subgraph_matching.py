@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple, Self, get_args
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, read_only, warn_of_unknown_labels
 from retgk.graphs.flat import chunks, first_of_run, offsets
 from retgk.kernels.engine import FittedState
-from retgk.kernels.node import Bridge, NodeKernel, check_kernel_class
+from retgk.kernels.node import Bridge, NodeKernel, check_kernel_class, check_node_kernel
 from retgk.kernels.others.base import (
+    Compared,
     PeerEngine,
     PeerKernel,
     check_whole,
@@ -24,12 +25,10 @@ from retgk.kernels.others.base import (
     restored_colours,
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
-from retgk.kernels.others.pairs import ColouredNodes, PairEngine, taken_offsets
+from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine, taken_offsets
 from retgk.kernels.refinement import FirstColours, Start, check_start, known_edge_codes
 
-# -------------------------------------------------------------------------------------------------
 # Which matchings of subgraphs count, and how much.
-# -------------------------------------------------------------------------------------------------
 
 MAX_SUBGRAPH = 5
 """Most nodes of a matched subgraph."""
@@ -37,28 +36,14 @@ MAX_SUBGRAPH = 5
 
 @dataclass(frozen=True, eq=False)
 class Matchings:
-    r"""
-    Which matchings of subgraphs count, and how much.
+    """Which matchings of subgraphs count, and how much."""
 
-    Parameters
-    ----------
-    k : int
-        Most nodes.
-    connected : bool
-        Whether matched subgraphs have to be connected.
-    uses_edge_labels : bool
-        Whether edges with different labels do not match.
-    size_weights : ndarray of float64, shape (k,)
-        Weights :math:`\lambda_s` of matchings of one node, two nodes and so on.
-    width : float, default=0.0
-        Width of the bridge kernel of weights of edges; zero where weights are left out.
-    """
-
-    k: int
-    connected: bool
-    uses_edge_labels: bool
-    size_weights: Floats
+    k: int  # most nodes
+    connected: bool  # whether matched subgraphs have to be connected
+    uses_edge_labels: bool  # whether edges with different labels do not match
+    size_weights: Floats  # (k,)
     width: float = 0.0
+    """Width of the bridge kernel of weights of edges; zero where weights are left out."""
 
     def state(self) -> FittedState:
         """Give plain values."""
@@ -77,9 +62,7 @@ def restored_matchings(state: FittedState) -> Matchings:
     return Matchings(k, connected, state.take_value("uses_edge_labels", bool), weights, width)
 
 
-# -------------------------------------------------------------------------------------------------
 # Small induced subgraphs with labels of nodes and edges, and their types up to isomorphism.
-# -------------------------------------------------------------------------------------------------
 
 _TASK_COST = 1 << 22
 _MOST_ORDERS = 120  # of five nodes
@@ -108,16 +91,10 @@ class FoundSubgraphs(NamedTuple):
 
 @dataclass
 class SubgraphTypes:
-    """
-    Types of induced subgraphs of up to k nodes, with a vocabulary of those of the fitted graphs.
-
-    Parameters
-    ----------
-    matchings : Matchings
-        Which subgraphs count: how large ones, connected ones alone, with or without edge labels.
-    """
+    """Types of induced subgraphs of up to k nodes, with a vocabulary of the fitted graphs."""
 
     matchings: Matchings
+    """Which subgraphs count: how large ones, connected ones alone, with or without edge labels."""
     edge_names: tuple[Hashable, ...] = field(init=False, default=())
     known: Ints = field(init=False)
     """Words of every type of the fitted graphs, rising, and its automorphisms; shape (n, 3)."""
@@ -371,9 +348,7 @@ def _fewest_subgraphs(batch: GraphBatch, k: int, connected: bool) -> Floats:
     return np.maximum(np.add.reduceat(sets, firsts) / k, np.maximum.reduceat(sets, firsts))
 
 
-# -------------------------------------------------------------------------------------------------
 # Matchings of subgraphs, weighted by kernels of attributes of nodes or of weights of edges.
-# -------------------------------------------------------------------------------------------------
 
 _MOST_MATCHINGS = 1e11  # of two graphs, which are one compiled call: nothing stops it but its end
 _MATCHINGS_PER_MINUTE = 6e9  # measured
@@ -381,36 +356,18 @@ _MATCHINGS_PER_MINUTE = 6e9  # measured
 
 @dataclass(frozen=True, eq=False)
 class MatchedGraphs(ColouredNodes):
-    """
-    Nodes of graphs, and their subgraphs in the order of types.
+    """Nodes of graphs, and their subgraphs in the order of types."""
 
-    Attributes
-    ----------
-    ptr : ndarray of int64, shape (n_graphs + 1,)
-        First entry of every graph; an entry stands for all of its subgraphs of one type.
-    columns : ndarray of int64, shape (n_entries,)
-        Type of every entry, rising within a graph.
-    set_ptr : ndarray of int64, shape (n_entries + 1,)
-        First subgraph of every entry.
-    nodes : ndarray of int32, shape (n_subgraphs, k)
-        Nodes of every subgraph, numbered within their graph.
-    indptr, indices, edge_weights : ndarray
-        Edges and their weights; empty where these are left out.
-    orders : tuple of ndarray
-        Automorphisms of all types that the columns stand for, after their offsets.
-    sizes : ndarray of int64, shape (n_types,)
-        Numbers of nodes of these types.
-    """
-
-    ptr: Ints
-    columns: Ints
-    set_ptr: Ints
-    nodes: Codes
-    indptr: Ints
+    ptr: Ints  # (n_graphs + 1,): an entry stands for all subgraphs of one type of a graph
+    columns: Ints  # (n_entries,): type of every entry, rising within a graph
+    set_ptr: Ints  # (n_entries + 1,): first subgraph of every entry
+    nodes: Codes  # (n_subgraphs, k): nodes of every subgraph, numbered within their graph
+    indptr: Ints  # edges and their weights; empty where these are left out
     indices: Codes
     edge_weights: Floats
     orders: tuple[Ints, Codes]
-    sizes: Ints
+    """Automorphisms of all types that the columns stand for, after their offsets."""
+    sizes: Ints  # (n_types,): numbers of nodes of these types
 
     @property
     def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Codes, Ints, Codes, Floats]:
@@ -420,24 +377,15 @@ class MatchedGraphs(ColouredNodes):
 
 
 @dataclass
-class MatchingEngine(PairEngine):
-    """
-    Sum over matchings of subgraphs of the kernels of matched nodes and edges.
+class MatchingEngine(NodePairEngine):
+    """Sum over matchings of subgraphs of the kernels of matched nodes and edges."""
 
-    Parameters
-    ----------
-    node_kernel, start, normalize, random_state
-        As in `PairEngine`.
-    types : SubgraphTypes
-        Which subgraphs are matched.
-    """
-
-    types: SubgraphTypes = field(kw_only=True)
+    types: SubgraphTypes = field(kw_only=True)  # which subgraphs are matched
 
     without_vectors: ClassVar[str] = "matchings that are weighted by kernels"
     way_to_vectors: ClassVar[str] = "use attribute_kernel=None, and no Bridge as edge_kernel"
 
-    def taken(
+    def coloured(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> MatchedGraphs:
         """Find the subgraphs; they are counted first, as they may be too many to keep."""
@@ -540,9 +488,7 @@ def _restored_graphs(
     return MatchedGraphs(*own, indptr, indices, weights, *of_types)
 
 
-# -------------------------------------------------------------------------------------------------
 # Counts of small induced subgraphs of graphs, by their type.
-# -------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -552,17 +498,10 @@ class SubgraphCounter:
 
     A count of subgraphs of s nodes and with a automorphisms is multiplied by
     :math:`\sqrt{a \lambda_s}`, so that products of counts are sums over isomorphisms.
-
-    Parameters
-    ----------
-    start : {"labels", "degrees", "none"}
-        What the labels of nodes are.
-    types : SubgraphTypes
-        Which subgraphs count, and their types.
     """
 
-    start: Start
-    types: SubgraphTypes
+    start: Start  # what the labels of nodes are
+    types: SubgraphTypes  # which subgraphs count, and their types
     first: FirstColours = field(init=False)
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
@@ -675,13 +614,15 @@ class SubgraphMatchingKernel(PeerKernel):
     (2, 4)
     """
 
+    methods = (Compared("csm", "subgraph matchings of up to 5 nodes", {"k": (3, 4, 5)}),)
+
     def __init__(
         self,
         k: int = 5,
         *,
         connected: bool = True,
         start: Start = "labels",
-        attribute_kernel: Bridge | NodeKernel | None = None,
+        attribute_kernel: NodeKernel | Bridge | None = None,
         edge_kernel: Literal["labels"] | Bridge | None = "labels",
         size_weights: Sequence[float] | None = None,
         normalize: bool = True,
@@ -706,16 +647,17 @@ class SubgraphMatchingKernel(PeerKernel):
         if kernel is None and not types.matchings.width:
             return CountEngine(SubgraphCounter(self.start, types), "products", self.normalize)
         if kernel is not None:
-            rule = "a Bridge, Laplacian, Gaussian or Polynomial kernel, such as Bridge()"
-            check_kernel_class(kernel, "attribute_kernel", (Bridge, *get_args(NodeKernel)), rule)
-        return MatchingEngine(kernel, self.start, self.normalize, self.random_state, types=types)
+            check_node_kernel(kernel, "attribute_kernel", also=(Bridge,))
+        return MatchingEngine(
+            kernel, self.start, self.random_state, normalize=self.normalize, types=types
+        )
 
     def stored_engine(self, state: FittedState) -> PeerEngine:
         """Make an engine of the kind that a state is of; the state has all that it needs."""
         types = SubgraphTypes(Matchings(1, True, True, np.ones(1)))
         if is_of_counts(state):
             return CountEngine(SubgraphCounter("none", types), "products", self.normalize)
-        return MatchingEngine(None, "none", self.normalize, types=types)
+        return MatchingEngine(None, "none", normalize=self.normalize, types=types)
 
     def _matchings(self) -> Matchings:
         k = check_whole(self.k, "k", 1, MAX_SUBGRAPH)

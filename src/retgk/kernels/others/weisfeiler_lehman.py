@@ -10,7 +10,13 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import FittedState
-from retgk.kernels.others.base import PeerKernel, check_whole, colour_values, restored_colours
+from retgk.kernels.others.base import (
+    Compared,
+    PeerKernel,
+    check_whole,
+    colour_values,
+    restored_colours,
+)
 from retgk.kernels.others.counts import CountEngine, GraphCounts, counts_of_nodes
 from retgk.kernels.refinement import (
     MAX_ROUNDS,
@@ -76,6 +82,16 @@ class WeisfeilerLehmanKernel(PeerKernel):
     2
     """
 
+    methods = (
+        Compared("wl", "Weisfeiler-Lehman subtrees", {"n_iter": (1, 2, 3, 4, 5)}),
+        Compared(
+            "wl-oa",
+            "Weisfeiler-Lehman optimal assignment",
+            {"n_iter": (1, 2, 3, 4, 5)},
+            {"base": "optimal-assignment"},
+        ),
+    )
+
     def __init__(
         self,
         n_iter: int = 5,
@@ -103,22 +119,12 @@ class WeisfeilerLehmanKernel(PeerKernel):
 
 @dataclass
 class ColourCounter:
-    """
-    Counts nodes of every colour, over all rounds of refinement.
+    """Counts nodes of every colour, over all rounds of refinement."""
 
-    Parameters
-    ----------
-    n_rounds : int
-        Rounds of refinement.
-    start : {"labels", "degrees", "none"}
-        Colours before the first.
-    warns : bool, default=True
-        Whether to warn of new graphs without a known label; not where labels are hashes.
-    """
-
-    n_rounds: int
-    start: Start
+    n_rounds: int  # rounds of refinement
+    start: Start  # colours before the first
     warns: bool = True
+    """Whether to warn of new graphs without a known label; not where labels are hashes."""
     first: FirstColours = field(init=False)
     levels: LabelLevels = field(init=False)
 
