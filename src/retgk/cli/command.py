@@ -466,7 +466,7 @@ class Command:
 
     def add_to(self, app: typer.Typer) -> None:
         """Make it a command of a program."""
-        app.command(self.name, _Command, help=self.help, epilog=self.epilog)(self.run)
+        app.command(self.name, cls=_Command, help=self.help, epilog=self.epilog)(self.run)
 
 
 class _Command(TyperCommand):
@@ -480,7 +480,7 @@ class _Command(TyperCommand):
 
                 about = [f"{name}: {method.about}" for name, method in METHODS.items()]
                 names = {"methods": "; ".join(about), "default_methods": ", ".join(DEFAULT_METHODS)}
-                option.help = text.format(**names)
+                option.help = text.format(**names)  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)
 
 
