@@ -445,9 +445,9 @@ class GraphIndex:
         """
         Write the index to a folder, where an index that is there is replaced in one step.
 
-        The folder holds arrays (``.npy``), JSON, graphs of neighbours as usearch writes them and
-        the embedding as a model file. Only files that are new are written; whoever is killed
-        meanwhile leaves the index that was there before.
+        The folder holds arrays (``.safetensors``), JSON, graphs of neighbours as usearch writes
+        them and the embedding as a model file. Only files that are new are written; whoever is
+        killed meanwhile leaves the index that was there before.
 
         Parameters
         ----------
