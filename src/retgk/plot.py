@@ -44,9 +44,7 @@ __all__ = [
     "return_probability_curves",
 ]
 
-# -------------------------------------------------------------------------------------------------
-# Axes to draw into, and colours that readers with any kind of sight tell apart.
-# -------------------------------------------------------------------------------------------------
+# Axes to draw into, and colours that readers with any kind of sight tell apart
 
 # Okabe and Ito's palette without yellow, which is too light for lines on white.
 FEW_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
@@ -68,9 +66,7 @@ def axes_or_new(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
     return plt.subplots(figsize=size, layout=layout)[1]
 
 
-# -------------------------------------------------------------------------------------------------
-# Return probabilities of nodes against the number of steps.
-# -------------------------------------------------------------------------------------------------
+# Return probabilities of nodes against the number of steps
 
 _MARKERS = "osD^vPX"
 _DEFAULT_NODES = 5
@@ -168,9 +164,7 @@ def _node_name(batch: GraphBatch, node: int) -> str:
     return f"graph {graph}, node {node - batch.node_ptr[graph]} (degree {degree})"
 
 
-# -------------------------------------------------------------------------------------------------
-# Figures as files that are the same to the bit whenever they are made, and inline in pages.
-# -------------------------------------------------------------------------------------------------
+# Figures as files that are the same to the bit whenever they are made, and inline in pages
 
 
 class Picture(NamedTuple):
@@ -222,9 +216,7 @@ def new_figure(size: tuple[float, float]) -> tuple[Any, Any]:
     return figure, figure.subplots()
 
 
-# -------------------------------------------------------------------------------------------------
-# The statistic of a test among those of permuted labels.
-# -------------------------------------------------------------------------------------------------
+# The statistic of a test among those of permuted labels
 
 _MOST_BINS = 60
 
@@ -267,9 +259,7 @@ def permutation_distribution(result: PopulationTest, *, ax: "Axes | None" = None
     return ax
 
 
-# -------------------------------------------------------------------------------------------------
-# Colours of shares: blue against, white for zero, orange for; the same scale on both sides.
-# -------------------------------------------------------------------------------------------------
+# Colours of shares: blue against, white for zero, orange for; the same scale on both sides
 
 # Okabe and Ito's blue and vermilion, which all kinds of colour vision tell apart
 AGAINST_AND_FOR = ("#0072B2", "#FFFFFF", "#D55E00")
@@ -309,9 +299,7 @@ def share_rgb(share: float, limit: float) -> tuple[float, float, float]:
     return float(red), float(green), float(blue)
 
 
-# -------------------------------------------------------------------------------------------------
-# Drawings of single graphs: where their nodes stand, and how they are coloured.
-# -------------------------------------------------------------------------------------------------
+# Drawings of single graphs: where their nodes stand, and how they are coloured
 
 _MAX_NODES = 2000
 _GRAPHS_AT_A_TIME = 64
@@ -527,9 +515,7 @@ def stress_layout(batch: GraphBatch, n_jobs: int | None = None) -> Floats:
     return places
 
 
-# -------------------------------------------------------------------------------------------------
-# Structural formulas of molecules with their atoms coloured by shares, as RDKit draws them.
-# -------------------------------------------------------------------------------------------------
+# Structural formulas of molecules with their atoms coloured by shares, as RDKit draws them
 
 
 def explained_molecule(
@@ -594,9 +580,7 @@ def explained_molecule(
     return str(drawer.GetDrawingText())
 
 
-# -------------------------------------------------------------------------------------------------
-# Pictures of kernels: a map of the graphs, the kernel matrix, and the confusion of classes.
-# -------------------------------------------------------------------------------------------------
+# Pictures of kernels: a map of the graphs, the kernel matrix, and the confusion of classes
 
 _MAP_MARKERS = "osD^vPX*<>"
 _MAX_CLASSES = 30

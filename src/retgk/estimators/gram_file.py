@@ -35,9 +35,7 @@ from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.engine import Engine
 from retgk.kernels.intake import fit_intake
 
-# -------------------------------------------------------------------------------------------------
-# A square matrix in the making on disk: whole rows, and a journal that knows them again.
-# -------------------------------------------------------------------------------------------------
+# A square matrix in the making on disk: whole rows, and a journal that knows them again
 
 _FORMAT = 2
 _CHUNK_BYTES = 1 << 24

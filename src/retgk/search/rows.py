@@ -24,22 +24,13 @@ from retgk.search.vectors import (
     write_graph,
 )
 
-# -------------------------------------------------------------------------------------------------
-# Ids of graphs: whole numbers or texts, each once, in flat arrays.
-# -------------------------------------------------------------------------------------------------
+# Ids of graphs: whole numbers or texts, each once, in flat arrays
 
 IdKind = Literal["int", "str"]
 
 
 class Ids:
-    """
-    Ids of consecutive rows, all numbers or all texts; texts are one run of bytes with offsets.
-
-    Parameters
-    ----------
-    arrays : dict of ndarray
-        "values" (int64), or "text" (uint8, UTF-8) and "offsets" (int64, one more than ids).
-    """
+    """Ids of consecutive rows: "values" (int64), or "text" (UTF-8 bytes) and "offsets" of texts."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
         self.arrays = arrays
@@ -219,9 +210,7 @@ def ids_from_arrays(arrays: dict[str, NDArray[Any]], n_rows: int, where: str) ->
     return ids
 
 
-# -------------------------------------------------------------------------------------------------
-# Graphs that an index keeps for exact distances: flat arrays, of which few graphs are read.
-# -------------------------------------------------------------------------------------------------
+# Graphs that an index keeps for exact distances: flat arrays, of which few graphs are read
 
 _TYPES = {
     "node_ptr": "<i8",
@@ -236,16 +225,7 @@ _ALWAYS = {"node_ptr", "indptr", "indices"}
 
 
 class StoredGraphs:
-    """
-    Arrays of consecutive graphs, and the names of their labels.
-
-    Parameters
-    ----------
-    arrays : dict of ndarray
-        Those of a `GraphBatch`, without those that are neutral.
-    names : dict
-        "labels" and "edge_labels": names as JSON holds them.
-    """
+    """Arrays of consecutive graphs, and the names of their labels."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]], names: dict[str, Any]) -> None:
         self.arrays, self.names = arrays, names
@@ -546,20 +526,7 @@ class RowStore:
         n_jobs: int | None,
         on_graph: Callable[[], None] = lambda: None,
     ) -> None:
-        """
-        Give runs of rows their graphs of neighbours, several at a time in processes.
-
-        Parameters
-        ----------
-        new_path : callable
-            Gives the path of a new file.
-        scan_below : int
-            Rows beyond the graph of their run that are left to be scanned.
-        n_jobs : int, optional
-            Processes at a time.
-        on_graph : callable
-            Called after each graph.
-        """
+        """Give runs of rows their graphs of neighbours, several at a time in processes."""
         runs = self.runs_to_link(scan_below)
         tasks = [(run, n_rows, new_path()) for run, n_rows in runs.items()]
         with progress_bar("graphs of neighbours", sum(runs.values())) as advance:
