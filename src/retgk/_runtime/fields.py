@@ -58,7 +58,8 @@ def flatten(value: Any, name: str, arrays: Arrays | None = None) -> Any:
     if type(value) is list:
         return [flatten(item, f"{name}.{place}", arrays) for place, item in enumerate(value)]
     if is_stored(type(value)):
-        own = {field: getattr(value, field) for field in _fields(type(value))}
+        known: Any = type(value)
+        own = {field: getattr(value, field) for field in _fields(known)}
         return {"class": type(value).__name__} | flatten_fields(own, name, arrays)
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufUO":
         return _flat_array(value, name, arrays)
@@ -198,7 +199,7 @@ def _fields(known: type) -> tuple[str, ...]:
 
 @cache
 def _hints(known: type) -> dict[str, Any]:
-    return get_type_hints(known.__init__) | get_type_hints(known)
+    return get_type_hints(known.__init__) | get_type_hints(known)  # type: ignore[misc]
 
 
 def _made(name: Any, fields: dict[str, Any]) -> Any:

@@ -58,7 +58,7 @@ class Ids:
         with np.errstate(over="ignore"):
             factors = np.cumprod(np.full(int(lengths.max(initial=0)) + 1, _ODD))
             sums = np.append(np.uint64(0), np.cumsum((text + np.uint64(1)) * factors[places]))
-            return sums[offsets[1:]] - sums[starts]
+            return np.asarray(sums[offsets[1:]] - sums[starts])
 
     def taken(self, positions: Ints) -> NDArray[Any]:
         """Ids at some positions: int64, or objects that are text."""
