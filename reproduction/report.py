@@ -76,6 +76,7 @@ from reproduction.tables import (
     variations,
 )
 from retgk._runtime.files import Record, atomic_path, read_records
+from retgk._runtime.html_page import html_page
 from retgk.errors import InvalidInputError
 from retgk.plot import Picture
 
@@ -495,18 +496,15 @@ def _html(grids: Sequence[Grid], pictures: Sequence[Picture], sentences: Sequenc
         f'<li><a href="#{escape(grid.name)}">{escape(grid.title)}</a></li>' for grid in grids
     )
     paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="icon" href="data:,">'
-        f"<title>{escape(TITLE)}</title><style>\n{style}</style></head>\n<body>"
-        f"<h1>{escape(TITLE)}</h1>\n{paragraphs}"
-        f'<nav><ul>{links}<li><a href="#figures">Figures</a></li></ul></nav>\n'
-        + "\n".join(grid.html() for grid in grids)
-        + '\n<section id="figures"><h2>Figures</h2><div class=figures>'
-        + "\n".join(picture.html() for picture in pictures)
-        + "</div></section>\n</body></html>\n"
-    )
+    parts = [
+        f"<h1>{escape(TITLE)}</h1>{paragraphs}",
+        f'<nav><ul>{links}<li><a href="#figures">Figures</a></li></ul></nav>',
+        *(grid.html() for grid in grids),
+        '<section id="figures"><h2>Figures</h2><div class=figures>',
+        *(picture.html() for picture in pictures),
+        "</div></section>",
+    ]
+    return html_page(TITLE, style, parts)
 
 
 # CSV files

@@ -1,48 +1,44 @@
-"""Model files that were damaged, or changed by somebody who knows the format."""
+"""Array files that were damaged, or changed by somebody who knows the format."""
 
-import io
 import json
-import zipfile
 
 import numpy as np
+from safetensors.numpy import load, save
 
-from retgk._runtime.array_files import array_digest, text_digest
-
-
-def members_of(data):
-    """Content of every member of a zip file, in order."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+from retgk._runtime.array_files import _digest, array_digest
 
 
-def zipped(members, compression=zipfile.ZIP_STORED):
-    """A zip file of (name, content) pairs."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", compression) as archive:
-        for name, content in members:
-            archive.writestr(zipfile.ZipInfo(name), content, compression)
-    return buffer.getvalue()
+def parts_of(data):
+    """What a file says of itself, as `write_arrays` put it, and its arrays."""
+    length = int.from_bytes(data[:8], "little")
+    text = json.loads(data[8 : 8 + length])["__metadata__"]["retgk"]
+    return json.loads(text.partition(" ")[2]), load(data)
 
 
-def signed(members):
-    """A zip file whose digests fit its members again: the forger's own model."""
-    document = json.loads(members["model.json"])
-    listing = document.get("arrays")
-    for name, entry in listing.items() if isinstance(listing, dict) else ():
-        content = members.get(f"arrays/{name}.npy")
-        if content is not None and isinstance(entry, dict):
-            array = np.load(io.BytesIO(content))
-            shape = list(array.shape)
-            entry |= {"dtype": array.dtype.str, "shape": shape, "sha256": array_digest(name, array)}
-    text = json.dumps(document).encode()
-    header = json.loads(members["header.json"]) | {"model_sha256": text_digest(text)}
-    return zipped((members | {"model.json": text, "header.json": json.dumps(header)}).items())
+def packed(about, arrays):
+    """A file of these parts; checksums of arrays are as `about` has them."""
+    text = json.dumps(about)
+    return save(arrays, {"retgk": f"{_digest(text)} {text}"})
 
 
-def npy(array):
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    return buffer.getvalue()
+def signed(about, arrays):
+    """A file whose checksums fit its arrays: the forger's own model."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    digests = {name: array_digest(name, array) for name, array in arrays.items()}
+    return packed(about | {"sha256": digests}, arrays)
+
+
+def with_document(data, change):
+    """The file with another document."""
+    about, arrays = parts_of(data)
+    change(about["document"])
+    return signed(about, arrays)
+
+
+def with_array(data, name, change):
+    """The file with another array."""
+    about, arrays = parts_of(data)
+    return signed(about, arrays | {name: change(arrays[name])})
 
 
 def flipped(data, rng):
@@ -53,10 +49,12 @@ def flipped(data, rng):
     return bytes(changed)
 
 
-def flipped_at_the_end(data, rng):
-    """Bits turned over in the list of members."""
-    place = data.rindex(b"PK\x05\x06") - rng.integers(0, 200)
-    return data[:place] + flipped(data[place:], rng)
+def flipped_in_the_header(data, rng):
+    """Bits turned over in the lengths, names and places of the arrays."""
+    end = 8 + int.from_bytes(data[:8], "little")
+    start = data.index(b'"shape"') - 100
+    first = data[:start] if rng.integers(2) else flipped(data[:8], rng) + data[8:start]
+    return first + flipped(data[start:end], rng) + data[end:]
 
 
 def truncated(data, rng):
@@ -72,89 +70,70 @@ def overwritten(data, rng):
 
 
 def of_another_version(data, rng):
-    members = members_of(data)
-    header = json.loads(members["header.json"])
-    header["version"] = [4, 0, -1, 10**9, "1", None, True, 1.0, [1]][rng.integers(9)]
-    return zipped((members | {"header.json": json.dumps(header)}).items())
+    about, arrays = parts_of(data)
+    about["version"] = [4, 0, -1, 10**9, "1", None, True, 1.0, [1]][rng.integers(9)]
+    return packed(about, arrays)
 
 
 def with_swapped_arrays(data, rng):
     """Two arrays that changed places."""
-    members = members_of(data)
-    first, second = two_arrays(members, rng)
-    members[first], members[second] = members[second], members[first]
-    return zipped(members.items())
+    about, arrays = parts_of(data)
+    first, second = rng.choice(sorted(arrays), 2, replace=False)
+    arrays[first], arrays[second] = arrays[second], arrays[first]
+    return packed(about, arrays)
 
 
 def with_swapped_arrays_and_digests(data, rng):
-    """Two arrays that changed places together with what model.json says of them."""
-    members = members_of(data)
-    first, second = two_arrays(members, rng)
-    members[first], members[second] = members[second], members[first]
-    document = json.loads(members["model.json"])
-    listing = document["arrays"]
-    a, b = (name.removeprefix("arrays/").removesuffix(".npy") for name in (first, second))
-    listing[a], listing[b] = listing[b], listing[a]
-    text = json.dumps(document).encode()
-    header = json.loads(members["header.json"]) | {"model_sha256": text_digest(text)}
-    return zipped((members | {"model.json": text, "header.json": json.dumps(header)}).items())
+    """Two arrays that changed places together with what the document says of them."""
+    about, arrays = parts_of(data)
+    first, second = rng.choice(sorted(arrays), 2, replace=False)
+    for named in (arrays, about["sha256"]):
+        named[first], named[second] = named[second], named[first]
+    return packed(about, arrays)
 
 
-def two_arrays(members, rng):
-    arrays = [name for name in members if name.startswith("arrays/")]
-    return rng.choice(arrays, 2, replace=False)
-
-
-def with_other_members(data, rng):
-    """Members missing, doubled, added, renamed, compressed, or a file in front or behind."""
-    members = list(members_of(data).items())
-    place = int(rng.integers(len(members)))
-    name, content = members[place]
+def with_other_parts(data, rng):
+    """Arrays missing, added or renamed, or bytes in front or behind."""
+    about, arrays = parts_of(data)
+    name = rng.choice(sorted(arrays))
+    others = {key: array for key, array in arrays.items() if key != name}
     changed = [
-        lambda: zipped(members[:place] + members[place + 1 :]),
-        lambda: zipped([*members, ("arrays/extra.npy", npy(np.zeros(3)))]),
-        lambda: zipped([*members[:place], (f"../{name}", content), *members[place + 1 :]]),
-        lambda: zipped(members, zipfile.ZIP_DEFLATED),
+        lambda: packed(about, others),
+        lambda: packed(about, arrays | {"extra": np.zeros(3)}),
+        lambda: packed(about, others | {f"../{name}": arrays[name]}),
         lambda: rng.bytes(50) + data,
         lambda: data + rng.bytes(50),
-        lambda: with_doubled_member(data),
+        lambda: save(arrays),
     ]
     return changed[rng.integers(len(changed))]()
 
 
-def with_doubled_member(data):
-    """The first array listed under the name of the second; Python would warn of writing this."""
-    names = [name.encode() for name in members_of(data) if name.startswith("arrays/")]
-    same = [(a, b) for a in names for b in names if a < b and len(a) == len(b)]
-    return data.replace(*same[0]) if same else data.replace(b"model.json", b"heade.json")
-
-
 def forged_array(data, rng):
-    """One array with other numbers, another type or another shape, and digests that fit."""
-    members = members_of(data)
-    name = two_arrays(members, rng)[0]
-    array = np.load(io.BytesIO(members[name]))
+    """One array with other numbers, another type or another shape, and checksums that fit."""
+    about, arrays = parts_of(data)
+    name = str(rng.choice(sorted(arrays)))
+    array = arrays[name].copy()
     kind = rng.integers(6)
-    if kind == 0 and array.dtype.kind == "f":
+    if kind == 0 and array.dtype.kind == "f" and array.size:
         array.flat[rng.integers(array.size)] = rng.choice([np.nan, np.inf, 1e300])
-    elif kind == 1:
-        array.flat[rng.integers(array.size)] = -(2**31)
+    elif kind == 1 and array.size:
+        array.flat[rng.integers(array.size)] = -(2**31) if array.dtype.kind != "b" else True
     elif kind == 2:
         array = array[:-1]
     elif kind == 3:
         array = np.ascontiguousarray(array.T)[None]
     elif kind == 4:
-        array = array.astype(rng.choice(["f8", "f4", "i8", "i4", "c16", "S3", "?"]))
+        array = array.astype(rng.choice(["f8", "f4", "f2", "i8", "i4", "u1", "?"]))
     else:
         array = np.repeat(array, 2, axis=0)
-    return signed(members | {name: npy(array)})
+    return signed(about, arrays | {name: array})
 
 
 def forged_document(data, rng):
-    """One value of model.json replaced, removed or added, and digests that fit."""
-    members = members_of(data)
-    document = json.loads(members["model.json"])
-    owner, key = places_in(document)[rng.integers(len(places_in(document)))]
+    """One value of the document replaced, removed or added, and checksums that fit."""
+    about, arrays = parts_of(data)
+    places = places_in(about)
+    owner, key = places[rng.integers(len(places))]
     kind = rng.integers(4)
     if kind == 0:
         del owner[key]
@@ -162,7 +141,7 @@ def forged_document(data, rng):
         owner["unheard of"] = owner[key]
     else:
         owner[key] = JUNK[rng.integers(len(JUNK))]
-    return signed(members | {"model.json": json.dumps(document).encode()})
+    return packed(about, arrays)
 
 
 def deep(levels):
@@ -199,13 +178,13 @@ def places_in(value):
 
 DAMAGED = {
     flipped: 180,
-    flipped_at_the_end: 60,
+    flipped_in_the_header: 60,
     truncated: 60,
     overwritten: 60,
     of_another_version: 30,
     with_swapped_arrays: 40,
     with_swapped_arrays_and_digests: 40,
-    with_other_members: 50,
+    with_other_parts: 50,
 }
 """Ways to damage a file, and how many files of each are tried."""
 

@@ -90,7 +90,10 @@ def test_no_command_shows_the_help(run_here: Run) -> None:
         (["kernel", "digits"], "Missing option '--output' / '-o' (see retgk kernel --help)"),
         (["kernel", "digits", "-o", "k.npy", "--n-steps", "0"], "Invalid value for '--n-steps'"),
         (["cv", "digits", "--protocol", "mine"], "Invalid value for '--protocol'"),
-        (["cv", "digits", "--tol", "1"], "Invalid value for '--tol': 1.0 is not below 1"),
+        (
+            ["cv", "digits", "--tol", "1"],
+            "Invalid value for '--tol': 1.0 is not a number in [0, 1)",
+        ),
         (["info", "--colour", "digits"], "No such option"),
     ],
 )

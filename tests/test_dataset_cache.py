@@ -1,7 +1,5 @@
 """Parsed copies of collections: used, renewed when the source changes, mended when damaged."""
 
-import hashlib
-import json
 import os
 import threading
 from functools import partial
@@ -11,7 +9,8 @@ import pytest
 
 from retgk import GraphBatch, GraphDataset, load_tudataset
 from retgk.errors import InputWarning
-from retgk.io.cache import ReadOptions, fingerprint, load_cached, page_digest, store_cached
+from retgk.io.cache import ReadOptions, fingerprint, load_cached, store_cached
+from tests.model_file_mutations import with_array
 from tests.tu_files import toy_graphs, write_folder, write_zip
 
 load = partial(load_tudataset, download=False)
@@ -116,9 +115,7 @@ def test_damage_anywhere_is_noticed_and_mended(home, own_cache):
     mark = fingerprint(home / "TOY.zip", ReadOptions())
     for position in range(0, len(good), 7):
         path.write_bytes(good[:position] + bytes([good[position] ^ 0x40]) + good[position + 1 :])
-        found = load_cached(path, mark)
-        # What lies between arrays carries no meaning
-        assert found is None or found.graphs == expected.graphs
+        assert load_cached(path, mark) is None
     for damaged in (b"", good[:5], good[:-1], good + b"x", b"\x80\x04pickle"):
         path.write_bytes(damaged)
         assert load("TOY", home).graphs == expected.graphs
@@ -128,7 +125,7 @@ def test_damage_anywhere_is_noticed_and_mended(home, own_cache):
 def test_flipped_bits_and_swapped_pages_of_an_array_are_noticed(tmp_path):
     values = np.random.default_rng(0).normal(size=(2048, 1))
     graphs = GraphBatch.from_edges(2048, [], attributes=values)
-    path = tmp_path / "copy.bin"
+    path = tmp_path / "copy.safetensors"
     store_cached(path, GraphDataset(graphs, [1], "BIG"), "mark")
     assert load_cached(path, "mark").graphs == graphs
     good, page = path.read_bytes(), values.tobytes()[:4096]
@@ -169,25 +166,11 @@ def test_loads_at_the_same_time_agree(tmp_path, own_cache):
     assert len(list(own_cache.iterdir())) == 1
 
 
-def forged(good, name, change):
-    """A copy whose array was changed by somebody who makes the digests fit."""
-    length = int.from_bytes(good[14:22], "little")
-    header, begin = json.loads(good[54 : 54 + length]), 54 + length + -(54 + length) % 64
-    dtype, shape, offset, _ = header["arrays"][name]
-    values = np.frombuffer(good, dtype, int(np.prod(shape)), begin + offset).copy()
-    values = change(values.reshape(shape))
-    header["arrays"][name][3] = page_digest(values)
-    text = json.dumps(header).encode()
-    body = bytearray(good[begin:])
-    body[offset : offset + values.nbytes] = values.tobytes()
-    head = good[:14] + len(text).to_bytes(8, "little") + hashlib.sha256(text).digest()
-    return head + text + bytes(-(54 + len(text)) % 64) + bytes(body)
-
-
 def with_value(value, at=1):
     def change(values):
-        values.reshape(-1)[at] = value
-        return values
+        changed = values.copy()
+        changed.reshape(-1)[at] = value
+        return changed
 
     return change
 
@@ -216,28 +199,10 @@ def test_what_leads_out_of_the_arrays_is_refused(home, own_cache, name, change):
     good = path.read_bytes()
     mark = fingerprint(home / "TOY.zip", ReadOptions())
     assert load_cached(path, mark).graphs == load("TOY", home, cache=False).graphs
-    path.write_bytes(forged(good, name, lambda values: values))
+    path.write_bytes(with_array(good, name, lambda values: values))
     assert load_cached(path, mark) is not None
-    path.write_bytes(forged(good, name, change))
+    path.write_bytes(with_array(good, name, change))
     assert load_cached(path, mark) is None
-
-
-def test_swapped_sectors_and_pairs_of_flipped_bits_are_noticed():
-    rng = np.random.default_rng(0)
-    values = rng.integers(0, 1000, 8192)
-    good = page_digest(values)
-    for _ in range(300):
-        one, two = rng.choice(128, 2, replace=False) * 64  # sectors of 512 bytes
-        swapped = values.copy()
-        swapped[one : one + 64], swapped[two : two + 64] = (
-            values[two : two + 64],
-            values[one : one + 64],
-        )
-        assert page_digest(swapped) != good
-    for bit in range(64):
-        flipped = values.copy().view(np.uint64)
-        flipped[rng.choice(512, 2, replace=False)] ^= np.uint64(1 << bit)
-        assert page_digest(flipped) != good
 
 
 def test_the_warning_of_an_unknown_member_comes_with_the_copy_too(tmp_path):

@@ -142,7 +142,7 @@ def test_files_with_a_column_of_integers(tmp_path):
 )
 def test_parsed_copies_that_lead_out_of_their_arrays(tmp_path, change):
     graphs = GraphBatch.from_edges(2, [[0, 1]], edge_labels=[3], symmetrize=True)
-    path = tmp_path / "copy.bin"
+    path = tmp_path / "copy.safetensors"
     store_cached(path, GraphDataset(graphs, np.array([1]), "T"), "mark")
     assert load_cached(path, "mark").graphs == graphs
     graphs._edge_labels = graphs._edge_labels._replace(**change)

@@ -1,7 +1,6 @@
 """Damaged, misspelt and odd files: an error or a warning that names the file, never less data."""
 
 import io
-import json
 import re
 import zipfile
 from contextlib import suppress
@@ -24,7 +23,7 @@ from retgk import (
 )
 from retgk.errors import InputWarning
 from tests.fuzz.seed_files import data_set
-from tests.model_file_mutations import members_of, signed
+from tests.model_file_mutations import with_document
 from tests.model_zoo import tiny_graphs
 from tests.tu_files import TOY, write_folder, write_zip
 
@@ -275,10 +274,8 @@ def test_archive_without_graphs(tmp_path):
 def forged_model(path, **parameters):
     model = RetGKEmbedding(4, method="monte-carlo", n_components=6, random_state=0)
     save_model(model.fit(tiny_graphs()), path)
-    members = members_of(path.read_bytes())
-    document = json.loads(members["model.json"])
-    document["model"]["parameters"].update(parameters)
-    path.write_bytes(signed(members | {"model.json": json.dumps(document).encode()}))
+    change = lambda document: document["model"]["parameters"].update(parameters)  # noqa: E731
+    path.write_bytes(with_document(path.read_bytes(), change))
     return path
 
 

@@ -66,7 +66,7 @@ def fit(**options):
 @pytest.mark.parametrize(
     ("work", "message"),
     [
-        (lambda: fit(tol=-1.0), "tol must be at least 0"),
+        (lambda: fit(tol=-1.0), "tol must be a number"),
         (lambda: fit(attribute_kernel={}), "attribute_kernel names no block"),
         (
             lambda: fit(attribute_kernel={"a": ([99], Laplacian())}),
@@ -109,11 +109,11 @@ def no_work(monkeypatch):
 
 
 BAD_PARAMETERS = [
-    ({"tol": -1.0}, "tol must be at least 0 and below 1, got -1.0"),
-    ({"tol": "small"}, "tol must be at least 0 and below 1, got 'small'"),
-    ({"n_steps": 0}, "n_steps must be a whole number of at least 1, got 0"),
+    ({"tol": -1.0}, "tol must be a number in .0, 1., got -1.0"),
+    ({"tol": "small"}, "tol must be a number in .0, 1., got 'small'"),
+    ({"n_steps": 0}, "n_steps must be a whole number.*, got 0"),
     ({"method": "guess"}, "method must be one of"),
-    ({"n_jobs": 0}, "n_jobs=0 asks for no thread"),
+    ({"n_jobs": 0}, "n_jobs must be"),
     ({"structure_kernel": "laplacian"}, "structure_kernel must be a Laplacian, .* got 'laplacian'"),
     ({"structure_kernel": Delta()}, r"structure_kernel must be a .* got Delta\(\)"),
     ({"attribute_kernel": Delta()}, r"attribute_kernel must be a .* got Delta\(\)"),

@@ -1,6 +1,5 @@
 """Vectors of fixed width, in which labels turn phases."""
 
-import json
 import pickle
 from enum import StrEnum
 
@@ -25,7 +24,6 @@ from retgk import (
     write_parquet,
 )
 from retgk.kernels.refinement import keys_of_names
-from tests.model_file_mutations import members_of, zipped
 
 RIGHT = np.pi / 2
 KERNELS = {"structure_kernel": Laplacian(5.0), "attribute_kernel": Laplacian(0.7)}
@@ -200,19 +198,3 @@ def test_vectors_after_a_round_trip(graphs, names, form, tmp_path):
     assert np.array_equal(
         load_model(tmp_path / "model.retgk").transform(back), model.transform(own)
     )
-
-
-def test_models_of_earlier_versions_are_refused_in_one_line(graphs, tmp_path):
-    """Their vectors could tell equal labels apart; others predict as they did."""
-    for feature_map in ("phases", "joint"):
-        path = tmp_path / f"{feature_map}.retgk"
-        save_model(phases(graphs, feature_map=feature_map, n_components=20), path)
-        members = members_of(path.read_bytes())
-        header = json.loads(members["header.json"]) | {"version": 2}
-        path.write_bytes(zipped((members | {"header.json": json.dumps(header)}).items()))
-    load_model(tmp_path / "joint.retgk")
-    message = (
-        r"^\S*phases.retgk is of an earlier retgk \(\S+\), .* fit the model again and save it$"
-    )
-    with pytest.raises(InvalidInputError, match=message):
-        load_model(tmp_path / "phases.retgk")

@@ -3,13 +3,12 @@
 import json
 import subprocess
 import sys
-import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors import safe_open
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
@@ -30,7 +29,6 @@ from retgk import (
     load_tudataset,
     save_model,
 )
-from retgk._runtime.array_files import write_container
 from retgk.estimators.model_files import from_json, to_json
 from tests.model_zoo import (
     MAKERS,
@@ -39,7 +37,6 @@ from tests.model_zoo import (
     decorated_graphs,
     fitted_model,
     fitted_models,
-    tiny_graphs,
 )
 
 
@@ -85,18 +82,6 @@ def test_monte_carlo_walks_the_same_walks(tmp_path):
     np.testing.assert_array_equal(loaded.decision_function(graphs), model.decision_function(graphs))
 
 
-VERSION_1 = Path(__file__).parent / "data" / "version_1.retgk"
-
-
-def test_version_1_can_still_be_read():
-    """A file of the first version, made by tests.model_zoo; see there before making it again."""
-    expected = json.loads(VERSION_1.with_suffix(".json").read_text())
-    model = load_model(VERSION_1)
-    graphs = tiny_graphs()
-    assert model.predict(graphs).tolist() == expected["classes"]
-    np.testing.assert_allclose(model.decision_function(graphs), expected["decisions"], atol=1e-4)
-
-
 @pytest.mark.parametrize("name", ["classifier", "approximate classifier"])
 def test_loaded_classifier_is_an_ordinary_one(name, tmp_path):
     model = fitted_model(name)
@@ -132,21 +117,6 @@ def test_missing_attributes_are_missing():
     assert not hasattr(RetGKKernel(), "inner_products_")
     with pytest.raises(AttributeError, match="'RetGKKernel' object has no attribute 'nothing'"):
         _ = fitted_model("kernel").nothing
-
-
-def test_sizes_beyond_32_bits(tmp_path, monkeypatch):
-    """Files above 4 GB have other records; a lower limit makes zipfile write them."""
-    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 1000)
-    save_model(fitted_model("kernel"), tmp_path / "model.retgk")
-    monkeypatch.undo()
-    assert b"PK\x06\x06" in (tmp_path / "model.retgk").read_bytes()
-    assert_same_answers(fitted_model("kernel"), load_model(tmp_path / "model.retgk"))
-
-
-def test_more_arrays_than_a_file_may_have(tmp_path):
-    arrays = {f"a{n}": np.zeros(1) for n in range(401)}
-    with pytest.raises(InvalidInputError, match="401 arrays, more than the 400"):
-        write_container(tmp_path / "model.retgk", {}, arrays)
 
 
 @pytest.mark.real_data
@@ -192,19 +162,15 @@ def test_another_process_answers_to_the_bit(tmp_path):
             np.testing.assert_array_equal(ours, other, err_msg=name)
 
 
-def test_numpy_and_zip_can_read_the_file(tmp_path):
+def test_safetensors_can_read_the_file(tmp_path):
     """The form that docs/model_files.md describes."""
     model = fitted_model("embedding")
     save_model(model, tmp_path / "model.retgk")
-    with zipfile.ZipFile(tmp_path / "model.retgk") as archive:
-        assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
-        document = json.loads(archive.read("model.json"))
-        header = json.loads(archive.read("header.json"))
-    assert header["format"] == "retgk-model"
-    assert header["version"] == 3
-    assert document["model"]["class"] == "RetGKEmbedding"
-    with np.load(tmp_path / "model.retgk") as arrays:
-        phases = arrays["arrays/phases_0"]
+    with safe_open(tmp_path / "model.retgk", "numpy") as content:
+        about = json.loads(content.metadata()["retgk"].partition(" ")[2])
+        phases = content.get_tensor("phases_0")
+    assert (about["format"], about["version"]) == ("retgk model", 1)
+    assert about["document"]["model"]["class"] == "RetGKEmbedding"
     np.testing.assert_array_equal(phases, model.maps_[0].phases)
 
 
@@ -335,7 +301,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     def full(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr("numpy.lib.format.write_array_header_1_0", full)
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
     with pytest.raises(OSError, match="disk full"):
         save_model(fitted_model("kernel"), path)
     assert path.read_bytes() == before

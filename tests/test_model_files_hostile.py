@@ -1,11 +1,9 @@
 """Damaged or hostile model files: a clear error or the same predictions, and nothing is run."""
 
-import io
 import json
 import os
 import subprocess
 import sys
-import zipfile
 
 import numpy as np
 import pytest
@@ -19,8 +17,15 @@ from retgk import (
     load_model,
     save_model,
 )
-from retgk._runtime.array_files import text_digest
-from tests.model_file_mutations import DAMAGED, FORGED, members_of, npy, signed, zipped
+from tests.model_file_mutations import (
+    DAMAGED,
+    FORGED,
+    packed,
+    parts_of,
+    signed,
+    with_array,
+    with_document,
+)
 from tests.model_zoo import decorated_graphs, fitted_models
 from tests.walk_graphs import complete, star
 
@@ -62,51 +67,33 @@ def assert_refused(data, message, tmp_path, **options):
     assert str(path) in str(caught.value)
 
 
-def with_document(saved, change):
-    members = members_of(saved)
-    document = json.loads(members["model.json"])
-    change(document)
-    return signed(members | {"model.json": json.dumps(document).encode()})
-
-
-def with_header(saved, **changes):
-    members = members_of(saved)
-    header = json.loads(members["header.json"]) | changes
-    return zipped((members | {"header.json": json.dumps(header)}).items())
-
-
-def with_array(saved, name, change):
-    members = members_of(saved)
-    array = np.load(io.BytesIO(members[f"arrays/{name}.npy"]))
-    return signed(members | {f"arrays/{name}.npy": npy(change(array))})
+def with_about(saved, **changes):
+    about, arrays = parts_of(saved)
+    return packed(about | changes, arrays)
 
 
 def test_newer_version(saved, tmp_path):
     message = "written by a newer retgk, in version 4 .* upgrade retgk"
-    assert_refused(with_header(saved, version=4), message, tmp_path)
+    assert_refused(with_about(saved, version=4), message, tmp_path)
 
 
 @pytest.mark.parametrize("version", [0, "1", None, True, 1.5])
 def test_wrong_version(version, saved, tmp_path):
-    assert_refused(with_header(saved, version=version), "is damaged: its version is", tmp_path)
+    assert_refused(with_about(saved, version=version), "damaged: its version is", tmp_path)
 
 
 def test_other_formats(saved, tmp_path):
-    assert_refused(
-        with_header(saved, format="x"), "its header does not say 'retgk-model'", tmp_path
-    )
-    assert_refused(b"", "is no model file, or is cut off", tmp_path)
-    assert_refused(b"x" * 1000, "is no model file, or is cut off", tmp_path)
-    assert_refused(zipped([("a.txt", b"a")]), "is no model file: it lacks 'header.json'", tmp_path)
+    assert_refused(with_about(saved, format="retgk data set"), "says that it is", tmp_path)
     pickled = b"cposix\nsystem\n(S'touch /tmp/x'\ntR."
-    assert_refused(pickled, "is no model file, or is cut off", tmp_path)
+    for content in (b"", b"x" * 1000, pickled, bytes(8), b"\2" + bytes(7) + b"{}", saved[:-1]):
+        assert_refused(content, "no model of retgk, or is damaged.*copy it again", tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
 def test_missing_file_folder_and_pipe(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "nothing.retgk")
-    with pytest.raises(InvalidInputError, match="is not a file; pass what save_model wrote"):
+    with pytest.raises(InvalidInputError, match="is not a file; pass"):
         load_model(tmp_path)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InvalidInputError, match="is not a file"):
@@ -114,20 +101,15 @@ def test_missing_file_folder_and_pipe(tmp_path):
 
 
 def test_changed_document(saved, tmp_path):
-    members = members_of(saved)
-    changed = members["model.json"].replace(b'"n_steps": 4', b'"n_steps": 5')
-    assert changed != members["model.json"]
-    data = zipped((members | {"model.json": changed}).items())
-    assert_refused(data, "model.json does not match its digest", tmp_path)
+    changed = saved.replace(b'\\"n_steps\\": 4', b'\\"n_steps\\": 5')
+    assert changed != saved
+    assert_refused(changed, "document does not match its checksum", tmp_path)
 
 
 def test_changed_array(saved, tmp_path):
-    members = members_of(saved)
-    name = "arrays/squared_norms.npy"
-    array = np.load(io.BytesIO(members[name])) + 1e-16
-    array[0] += 1
-    data = zipped((members | {name: npy(array)}).items())
-    assert_refused(data, "'squared_norms' is damaged: it does not match its digest", tmp_path)
+    about, arrays = parts_of(saved)
+    arrays["squared_norms"][0] += 1
+    assert_refused(packed(about, arrays), "'squared_norms' does not match its checksum", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -149,8 +131,7 @@ def test_changed_array(saved, tmp_path):
         ("entry_weights", lambda a: 2 * a, "'entry_weights' are not shares"),
         ("labels", lambda a: a + 1, "'labels' are not rising codes of 'label_names'"),
         ("labels", lambda a: a[::-1], "'labels' are not rising codes of 'label_names'"),
-        ("labels", lambda a: a.astype("c16"), "has the type '<c16'"),
-        ("labels", lambda a: a.astype("?"), "has the type"),
+        ("labels", lambda a: a.astype("?"), "is bool of shape"),
     ],
 )
 def test_forged_arrays(name, change, message, saved, tmp_path):
@@ -185,7 +166,6 @@ def test_forged_arrays_of_shared_points(name, change, message, tmp_path):
         (lambda d: d["model"]["fitted"].update(more=1), "'more' does not belong to a model"),
         (lambda d: d["model"]["fitted"].update(n_attributes=10**9), "'n_attributes' is 1000000000"),
         (lambda d: d["model"].update(output="evil"), "there is no output 'evil'"),
-        (lambda d: d.update(arrays=[]), "lists no arrays"),
     ],
 )
 def test_forged_documents(change, message, saved, tmp_path):
@@ -205,69 +185,39 @@ def test_kernels_in_a_document_are_checked(saved, tmp_path):
 
 
 def test_arrays_that_belong_to_nothing(saved, tmp_path):
-    members = members_of(saved)
-    document = json.loads(members["model.json"])
-    document["arrays"]["more"] = {}
-    members |= {"model.json": json.dumps(document).encode(), "arrays/more.npy": npy(np.zeros(2))}
-    assert_refused(signed(members), "'more' does not belong to a model of this class", tmp_path)
+    about, arrays = parts_of(saved)
+    data = signed(about, arrays | {"more": np.zeros(2)})
+    assert_refused(data, "'more' does not belong to a model of this class", tmp_path)
 
 
-def test_members_that_are_not_listed(saved, tmp_path):
-    data = zipped([*members_of(saved).items(), ("setup.py", b"print(1)")])
-    assert_refused(data, "it has a member 'setup.py' that model.json does not list", tmp_path)
-
-
-def test_doubled_members(saved, tmp_path):
-    with pytest.warns(UserWarning, match="Duplicate name"):
-        data = zipped([*members_of(saved).items(), ("model.json", b"{}")])
-    assert_refused(data, "two members have the same name", tmp_path)
+def test_arrays_that_are_not_listed(saved, tmp_path):
+    about, arrays = parts_of(saved)
+    data = packed(about, arrays | {"more": np.zeros(2)})
+    assert_refused(data, "not those that the document lists", tmp_path)
 
 
 def test_names_that_stand_twice_in_json(saved, tmp_path):
-    members = members_of(saved)
-    text = members["model.json"].replace(b'"model":', b'"model": 1, "model":', 1)
-    header = json.loads(members["header.json"]) | {"model_sha256": text_digest(text)}
-    members |= {"model.json": text, "header.json": json.dumps(header).encode()}
-    assert_refused(zipped(members.items()), "the same name twice", tmp_path)
+    end = 8 + int.from_bytes(saved[:8], "little")
+    header = saved[8:end].replace(b'"labels":', b'"labels":1,"labels":', 1)
+    data = len(header).to_bytes(8, "little") + header + saved[end:]
+    assert_refused(data, "the same name twice", tmp_path)
 
 
-def test_compressed_members_could_be_bombs(saved, tmp_path):
-    data = zipped(members_of(saved).items(), zipfile.ZIP_DEFLATED)
-    assert_refused(data, "is compressed; a model file stores its members as they are", tmp_path)
+def test_huge_and_deep_json(saved, tmp_path):
+    for header in (b"[" * (1 << 24) + b" ", b'{"a":' * 100_000):
+        data = len(header).to_bytes(8, "little") + header + saved
+        assert_refused(data, "no model of retgk, or is damaged", tmp_path)
 
 
-def test_members_that_lead_elsewhere(saved, tmp_path):
-    for name, message in (("../x.npy", "leads out of the archive"), ("/x", "has an absolute path")):
-        data = zipped([*members_of(saved).items(), (name, b"")])
-        assert_refused(data, message, tmp_path)
-
-
-def test_huge_json(saved, tmp_path):
-    members = members_of(saved) | {"model.json": b"[" * (1 << 24) + b" "}
-    assert_refused(zipped(members.items()), "model.json has 16777217 bytes, more than", tmp_path)
-
-
-def test_deep_json(saved, tmp_path):
-    text = b'{"a":' * 100_000
-    members = members_of(saved)
-    header = json.loads(members["header.json"]) | {"model_sha256": text_digest(text)}
-    members |= {"model.json": text, "header.json": json.dumps(header).encode()}
-    assert_refused(zipped(members.items()), "is no model file, or is damaged", tmp_path)
-
-
-def test_many_members(tmp_path):
-    data = zipped([(f"{n:05}", b"") for n in range(3000)])
-    assert_refused(data, "its list of members takes .* more than the 65536 allowed", tmp_path)
-
-
-def test_shape_larger_than_the_file(saved, tmp_path):
-    members = members_of(saved)
-    document = json.loads(members["model.json"])
-    document["arrays"]["squared_norms"]["shape"] = [2**40]
-    text = json.dumps(document).encode()
-    header = json.loads(members["header.json"]) | {"model_sha256": text_digest(text)}
-    members |= {"model.json": text, "header.json": json.dumps(header).encode()}
-    assert_refused(zipped(members.items()), r"but model.json says <f8 of shape \(1099", tmp_path)
+@pytest.mark.parametrize("entry", [{"shape": [2**40]}, {"data_offsets": [0, 8]}, {"dtype": "F999"}])
+def test_places_that_arrays_cannot_have(entry, saved, tmp_path):
+    """Arrays that share bytes would take more memory than the file has."""
+    end = 8 + int.from_bytes(saved[:8], "little")
+    header = json.loads(saved[8:end])
+    header["squared_norms"] |= entry
+    text = json.dumps(header).encode()
+    data = len(text).to_bytes(8, "little") + text + saved[end:]
+    assert_refused(data, "no model of retgk, or is damaged", tmp_path)
 
 
 def test_large_files_are_read_on_demand_only(saved, tmp_path):

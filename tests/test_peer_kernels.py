@@ -261,7 +261,7 @@ def test_fit_that_fails_leaves_the_kernel_as_it_was(name):
     expected = kernel.transform(graphs)
     with pytest.raises(InvalidInputError, match="normalize must be True or False, got 'yes'"):
         kernel.set_params(normalize="yes").fit(graphs[:5])
-    with pytest.raises(InvalidInputError, match="n_jobs=0 asks for no thread"):
+    with pytest.raises(InvalidInputError, match="n_jobs must be"):
         kernel.set_params(normalize=True, n_jobs=0).fit(graphs[:5])
     with pytest.raises(InvalidInputError, match=r"fit\(\) .*label|label.*as_batch"):
         kernel.set_params(n_jobs=None).fit(graphs[:5], label="element")

@@ -267,26 +267,26 @@ def test_generators_are_seeds():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_steps": 0}, "n_steps must be a whole number of at least 1, got 0"),
+        ({"n_steps": 0}, "n_steps must be a whole number.*, got 0"),
         ({"method": "fast"}, "method must be one of .*'exact'.*, got 'fast'"),
-        ({"self_loop": -1.0}, "self_loop must be finite and not negative, got -1.0"),
-        ({"self_loop": np.nan}, "self_loop must be finite and not negative, got nan"),
+        ({"self_loop": -1.0}, "self_loop must be .*, got -1.0"),
+        ({"self_loop": np.nan}, "self_loop must be .*, got nan"),
         (
             {"method": "monte-carlo", "n_walks": 2},
-            "n_walks must be a whole number of at least 3, got 2",
+            "n_walks must be a whole number.*, got 2",
         ),
         ({"standard_error": 0.1}, "standard_error must be positive and needs a Monte Carlo"),
         ({"nodes": [7]}, "node 7 is out of range for 5 nodes"),
         ({"nodes": [0.5]}, "nodes must be None, a count, a share"),
-        ({"nodes": 0}, "nodes=0 is less than one node per graph"),
-        ({"nodes": 1.5}, r"nodes=1.5 is neither a count nor a share in \(0, 1\]"),
+        ({"nodes": 0}, "nodes must be .* got 0"),
+        ({"nodes": 1.5}, r"nodes must be .*\(0, 1\], got 1.5"),
         ({"n_jobs": 0}, "n_jobs=0 asks for no thread"),
         ({"n_jobs": "2"}, "n_jobs must be None or a whole number, got '2'"),
-        ({"n_steps": 2.0}, "n_steps must be a whole number of at least 1, got 2.0"),
-        ({"n_steps": 10**20}, "n_steps must be at most 16777216, got 1000"),
-        ({"n_walks": 10**20, "method": "monte-carlo"}, "n_walks must be at most 2147483648, got"),
-        ({"n_walks": 10.5}, "n_walks must be a whole number of at least 3, got 10.5"),
-        ({"nodes": True}, "nodes=True is neither a count nor a share"),
+        ({"n_steps": 2.0}, "n_steps must be a whole number.*, got 2.0"),
+        ({"n_steps": 10**20}, "n_steps must be .* and 16777216, got 1000"),
+        ({"n_walks": 10**20, "method": "monte-carlo"}, "n_walks must be .* and 2147483648, got"),
+        ({"n_walks": 10.5}, "n_walks must be a whole number.*, got 10.5"),
+        ({"nodes": True}, "nodes must be .* got True"),
         ({"method": "monte-carlo", "standard_error": np.nan}, "standard_error must be positive"),
         ({"method": "monte-carlo", "standard_error": 1e-9}, "takes about .* walks from some nodes"),
     ],
@@ -308,7 +308,7 @@ def test_walks_are_the_function_without_its_checks(method):
 
 
 def test_walks_check_their_parameters():
-    with pytest.raises(InvalidInputError, match="n_steps must be a whole number of at least 1"):
+    with pytest.raises(InvalidInputError, match="n_steps must be a whole number"):
         Walks(n_steps=0)
     with pytest.raises(InvalidInputError, match="method must be one of"):
         Walks(method="fast")

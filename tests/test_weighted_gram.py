@@ -315,7 +315,7 @@ def test_tile_error_grows_with_the_width():
         ),
         (
             lambda: weighted_gram(random_points(0, [3]), kernels=KERNELS[0], tol=-1e-3),
-            r"tol must be at least 0 and below 1, got -0.001",
+            r"tol must be a number in .0, 1., got -0.001",
         ),
         (lambda: NodePoints((), np.array([0, 1])), r"blocks is empty"),
         (

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
-from scipy.sparse.csgraph import shortest_path
+from scipy.sparse import issparse
 
+from retgk import _core
 from retgk._runtime.files import atomic_path
 from retgk._runtime.names import optional_module
+from retgk._runtime.parallel import run_tasks
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.estimators.kernel import RetGKKernel
@@ -43,9 +44,7 @@ __all__ = [
     "return_probability_curves",
 ]
 
-# -------------------------------------------------------------------------------------------------
-# Axes to draw into, and colours that readers with any kind of sight tell apart.
-# -------------------------------------------------------------------------------------------------
+# Axes to draw into, and colours that readers with any kind of sight tell apart
 
 # Okabe and Ito's palette without yellow, which is too light for lines on white.
 FEW_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
@@ -67,9 +66,7 @@ def axes_or_new(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
     return plt.subplots(figsize=size, layout=layout)[1]
 
 
-# -------------------------------------------------------------------------------------------------
-# Return probabilities of nodes against the number of steps.
-# -------------------------------------------------------------------------------------------------
+# Return probabilities of nodes against the number of steps
 
 _MARKERS = "osD^vPX"
 _DEFAULT_NODES = 5
@@ -167,9 +164,7 @@ def _node_name(batch: GraphBatch, node: int) -> str:
     return f"graph {graph}, node {node - batch.node_ptr[graph]} (degree {degree})"
 
 
-# -------------------------------------------------------------------------------------------------
-# Figures as files that are the same to the bit whenever they are made, and inline in pages.
-# -------------------------------------------------------------------------------------------------
+# Figures as files that are the same to the bit whenever they are made, and inline in pages
 
 
 class Picture(NamedTuple):
@@ -221,9 +216,7 @@ def new_figure(size: tuple[float, float]) -> tuple[Any, Any]:
     return figure, figure.subplots()
 
 
-# -------------------------------------------------------------------------------------------------
-# The statistic of a test among those of permuted labels.
-# -------------------------------------------------------------------------------------------------
+# The statistic of a test among those of permuted labels
 
 _MOST_BINS = 60
 
@@ -266,9 +259,7 @@ def permutation_distribution(result: PopulationTest, *, ax: "Axes | None" = None
     return ax
 
 
-# -------------------------------------------------------------------------------------------------
-# Colours of shares: blue against, white for zero, orange for; the same scale on both sides.
-# -------------------------------------------------------------------------------------------------
+# Colours of shares: blue against, white for zero, orange for; the same scale on both sides
 
 # Okabe and Ito's blue and vermilion, which all kinds of colour vision tell apart
 AGAINST_AND_FOR = ("#0072B2", "#FFFFFF", "#D55E00")
@@ -308,17 +299,10 @@ def share_rgb(share: float, limit: float) -> tuple[float, float, float]:
     return float(red), float(green), float(blue)
 
 
-def share_colour(share: float, limit: float) -> str:
-    """Give the same as a colour of HTML, such as #D55E00."""
-    return "#" + "".join(f"{round(255 * part):02X}" for part in share_rgb(share, limit))
-
-
-# -------------------------------------------------------------------------------------------------
-# Drawings of single graphs: where their nodes stand, and how they are coloured.
-# -------------------------------------------------------------------------------------------------
+# Drawings of single graphs: where their nodes stand, and how they are coloured
 
 _MAX_NODES = 2000
-_MAX_ROUNDS = 300
+_GRAPHS_AT_A_TIME = 64
 
 
 def graph_by_return_probability(
@@ -486,9 +470,8 @@ def node_positions(graph: Any) -> Floats:
     r"""
     Positions in the plane whose distances are close to the numbers of steps between nodes.
 
-    Minimises :math:`\sum_{i<j} d_{ij}^{-2} (\|x_i - x_j\| - d_{ij})^2` over the positions (Gansner,
-    Koren and North, 2004), from classical multidimensional scaling. The same graph always has the
-    same drawing.
+    Minimises the stress :math:`\sum_{i<j} d_{ij}^{-2} (\|x_i - x_j\| - d_{ij})^2` over the
+    positions. The same graph always has the same drawing.
 
     Parameters
     ----------
@@ -512,61 +495,27 @@ def node_positions(graph: Any) -> Floats:
         raise InvalidInputError(
             f"the graph has {batch.n_nodes} nodes, too many to lay out; pass positions"
         )
-    distances = _node_distances(batch)
-    places = _initial_positions(distances)
-    if len(places) > 2:
-        places = _lower_stress(places, distances)
-    return _turn_upright(places)
+    return stress_layout(batch)
 
 
-def _node_distances(batch: GraphBatch) -> Floats:
-    """Steps between nodes; between components, two more than the largest number of steps."""
-    shape = (batch.n_nodes, batch.n_nodes)
-    indices, indptr = batch.indices.astype(np.int32), batch.indptr.astype(np.int32)  # SciPy < 1.13
-    adjacency = csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
-    steps = shortest_path(adjacency, directed=False, unweighted=True)
-    finite = np.isfinite(steps)
-    return np.where(finite, steps, steps[finite].max() + 2.0)
+def stress_layout(batch: GraphBatch, n_jobs: int | None = None) -> Floats:
+    """
+    Positions of all nodes of a batch, graph after graph, each turned so that it is widest across.
 
-
-def _initial_positions(distances: Floats) -> Floats:
-    """Classical scaling, with a little noise so that no two nodes stand on one another."""
-    n = len(distances)
-    centring = np.eye(n) - 1.0 / n
-    values, vectors = np.linalg.eigh(-0.5 * centring @ distances**2 @ centring)
-    places = np.zeros((n, 2))
-    width = min(2, n)
-    places[:, :width] = vectors[:, ::-1][:, :width] * np.sqrt(np.maximum(values[::-1][:width], 0.0))
-    return places + np.random.default_rng(0).normal(scale=0.05, size=places.shape)
-
-
-def _lower_stress(places: Floats, distances: Floats) -> Floats:
-    """Minimise the quadratic above the stress, again and again, until nodes hardly move."""
-    off_diagonal = ~np.eye(len(places), dtype=bool)
-    weights = np.zeros_like(distances)
-    weights[off_diagonal] = distances[off_diagonal] ** -2.0
-    inverse = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights, hermitian=True)
-    for _ in range(_MAX_ROUNDS):
-        gaps = np.linalg.norm(places[:, None] - places[None], axis=2)
-        pull = np.divide(weights * distances, gaps, out=np.zeros_like(gaps), where=gaps > 1e-12)
-        moved = inverse @ ((np.diag(pull.sum(axis=1)) - pull) @ places)
-        change = np.abs(moved - places).max()
-        places = moved
-        if change < 1e-3:
-            break
+    Pairs of nodes are moved one after the other, in random order with falling steps (Zheng, Pawar
+    and Goodman, 2018). A graph has the same drawing whatever stands beside it.
+    """
+    places = np.zeros((batch.n_nodes, 2))
+    shared = (batch.node_ptr, batch.indptr, batch.indices, places)
+    starts = range(0, len(batch), _GRAPHS_AT_A_TIME)
+    tasks = [(first, min(len(batch), first + _GRAPHS_AT_A_TIME), *shared) for first in starts]
+    sizes = batch.node_counts.astype(float)
+    costs = [float((sizes[task[0] : task[1]] ** 2).sum()) for task in tasks]
+    run_tasks(_core.place_nodes, tasks, costs, n_jobs, "drawings")
     return places
 
 
-def _turn_upright(places: Floats) -> Floats:
-    """Centre the nodes, and turn the direction of their largest spread to the horizontal."""
-    centred = places - places.mean(axis=0)
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    return np.asarray(centred @ axes.T)
-
-
-# -------------------------------------------------------------------------------------------------
-# Structural formulas of molecules with their atoms coloured by shares, as RDKit draws them.
-# -------------------------------------------------------------------------------------------------
+# Structural formulas of molecules with their atoms coloured by shares, as RDKit draws them
 
 
 def explained_molecule(
@@ -631,9 +580,7 @@ def explained_molecule(
     return str(drawer.GetDrawingText())
 
 
-# -------------------------------------------------------------------------------------------------
-# Pictures of kernels: a map of the graphs, the kernel matrix, and the confusion of classes.
-# -------------------------------------------------------------------------------------------------
+# Pictures of kernels: a map of the graphs, the kernel matrix, and the confusion of classes
 
 _MAP_MARKERS = "osD^vPX*<>"
 _MAX_CLASSES = 30

@@ -278,9 +278,6 @@ def forge_model(data, rng):
     return pick(list(FORGED), rng)(data, rng)
 
 
-CACHE_HEAD = 14
-
-
 def damage_cache(data, rng):
     """Flip bits, or swap sectors, or cut."""
     if rng.integers(3) == 0 and len(data) > 256:
@@ -292,45 +289,6 @@ def damage_cache(data, rng):
         )  # fmt: skip
         return bytes(changed)
     return pick(BLIND, rng)(data, rng)
-
-
-def forge_cache(data, rng):
-    """Change numbers of the arrays, or the header, and make the digests fit."""
-    import hashlib
-
-    from retgk.io.cache import page_digest
-
-    length = int.from_bytes(data[CACHE_HEAD : CACHE_HEAD + 8], "little")
-    start = CACHE_HEAD + 40
-    header = json.loads(data[start : start + length])
-    begin = start + length + -(start + length) % 64
-    body = bytearray(data[begin:])
-    name = pick(list(header["arrays"]), rng)
-    dtype, shape, offset, _ = header["arrays"][name]
-    count = int(np.prod(shape))
-    if rng.integers(4) == 0:
-        forge_place(header["arrays"][name], header, rng)
-    elif count:
-        values = np.frombuffer(bytes(body), dtype, count, offset).copy()
-        extremes = [-1, 0, 1, 2, 2**31 - 1, -(2**31), int(rng.integers(-9, 9))]
-        if dtype == "<f8":
-            extremes += [np.nan, np.inf, 1e308]
-        values[rng.integers(count, size=rng.integers(1, 4))] = pick(extremes, rng)
-        body[offset : offset + values.nbytes] = values.tobytes()
-        header["arrays"][name][3] = page_digest(values.reshape(shape))
-    text = json.dumps(header).encode()
-    start += len(text)
-    head = data[:CACHE_HEAD] + len(text).to_bytes(8, "little") + hashlib.sha256(text).digest()
-    return head + text + bytes(-start % 64) + bytes(body)
-
-
-def forge_place(place, header, rng):
-    junk = [None, -1, 0, 1.5, "x", [], [3], [2**40], [-1], 2**62, {"a": 1}, "<U9", "|O"]
-    if rng.integers(2):
-        place[int(rng.integers(4))] = pick(junk, rng)
-    else:
-        names = ["label_names", "edge_label_names", "name", "description", "notes", "n_bytes"]
-        header[pick([*names, "arrays"], rng)] = pick(junk, rng)
 
 
 def mutate_files(data, rng):

@@ -17,6 +17,7 @@ from retgk import (
     GraphBatch,
     GraphDataset,
     RetGKKernel,
+    save_model,
     write_graphml,
     write_json,
     write_mean_embedding_gram,
@@ -26,7 +27,7 @@ from retgk.estimators import gram_file
 from retgk.io.cache import ReadOptions, store_cached
 from retgk.io.tudataset import read_tudataset
 from retgk.kernels.exact import ExactEngine
-from tests.model_zoo import write_tiny_model
+from tests.model_zoo import tiny_model
 
 TU_FILES = {
     "A": "1, 2\n2, 1\n2, 3\n3, 2\n3, 1\n1, 3\n4, 5\n5, 4\n6, 7\n7, 6\n",
@@ -121,7 +122,7 @@ def graphml_bytes(folder):
 
 
 def model_bytes(folder):
-    write_tiny_model(folder / "model")
+    save_model(tiny_model(), folder / "model.retgk")
     return (folder / "model.retgk").read_bytes()
 
 
@@ -147,7 +148,7 @@ def foreign_table():
 
 
 def cache_bytes(folder):
-    archive, path = folder / "SEED.zip", folder / "copy.bin"
+    archive, path = folder / "SEED.zip", folder / "copy.safetensors"
     archive.write_bytes(tu_archive())
     dataset, notes = read_tudataset(archive, "SEED", ReadOptions(), None)
     store_cached(path, dataset, CACHE_MARK, notes)

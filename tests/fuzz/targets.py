@@ -27,7 +27,6 @@ from tests.fuzz.mutations import (
     damage_cache,
     damage_grams,
     damage_model,
-    forge_cache,
     forge_model,
     mutate_directory,
     mutate_files,
@@ -141,7 +140,7 @@ def read_model(data: bytes, folder: Path) -> str:
 
 def read_cache(data: bytes, folder: Path) -> str | None:
     """Read a parsed copy; None stands for one that is refused."""
-    path = folder / "copy.bin"
+    path = folder / "copy.safetensors"
     path.write_bytes(data)
     dataset = load_cached(path, CACHE_MARK)
     return None if dataset is None else digest_of_set(dataset)
@@ -202,7 +201,7 @@ TARGETS = (
     Target("mat-4", read_file("x.mat"), BYTES),
     Target("matrix-text", read_file("x.csv"), TEXT),
     Target("model", read_model, (forge_model,), (damage_model, *BLIND)),
-    Target("cache", read_cache, (forge_cache,), (damage_cache,)),
+    Target("cache", read_cache, (forge_model,), (damage_cache,)),
     Target("gram", finish_gram, (), (damage_grams,)),
 )
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from retgk._runtime.files import atomic_path
 from retgk.cli.command import Stopwatch, command, note, print_pairs, print_record, print_warning
 from retgk.cli.evaluate import new_model, scores
 from retgk.cli.inputs import (
@@ -47,8 +46,11 @@ from retgk.learning.metrics import (
 from retgk.learning.targets import is_regression
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from retgk.array_types import Floats
     from retgk.estimators.explanation import Explanation
+    from retgk.explorer.page import CollectionPage
     from retgk.io.dataset import GraphDataset
 
 # retgk fit
@@ -236,8 +238,8 @@ PageOrTable = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="File to write, by its ending: .html is a page with drawings; .parquet, .csv, .npz or "
-        ".json a table with one row per node; - for standard output.",
+        help="File to write, by its ending: .html is a page as of `retgk explore`; .parquet, "
+        ".csv, .npz or .json a table with one row per node; - for standard output.",
     ),
 ]
 Target = Annotated[
@@ -248,9 +250,6 @@ Target = Annotated[
         help="Explain the decision value of this class (of several outputs: the number of one); "
         "by default that of the class that is predicted.",
     ),
-]
-Limit = Annotated[
-    int, typer.Option("--limit", min=1, help="Most graphs on a page; tables have all.")
 ]
 
 
@@ -268,16 +267,18 @@ def explain(
     common: Common,
     output: PageOrTable = "-",
     target: Target = None,
-    limit: Limit = 50,
     max_steps: MaxSteps = 4096,
 ) -> None:
     """
     Say what every node of a graph contributes to what a model predicts.
 
     Shares of nodes add up, with a baseline, to the decision value; they are in its units, not in
-    those of probabilities. A page shows graphs with their nodes coloured by shares (molecules as
-    structural formulas), the training graphs that pushed most, and the nearest of another class.
+    those of probabilities. A page is that of `retgk explore` with the model: graphs with their
+    nodes coloured by shares (molecules as structural formulas), and for each the training graphs
+    that pushed most and the nearest of another class.
     """
+    from retgk.explorer.page import explore as explore_page
+
     is_page = Path(output).suffix.lower() == PAGE
     if is_page:
         check_new_file(Path(output))
@@ -296,16 +297,19 @@ def explain(
             write_table(table, output, json=common.json)
         report_output(table, output, common, watch, graphs=len(collection))
         return
+    known = known_smiles(source, collection, as_fitted(reading, model.reading_, source))
     with watch.timing("write"):
-        known = known_smiles(source, collection, as_fitted(reading, model.reading_, source))
-        smiles: list[str | None] = [None] * len(collection) if known is None else [*known]
-        _write_page(Path(output), model, collection, found, smiles[:limit])
-    shown = min(limit, len(collection))
-    if common.json:
-        facts = {"output": output, "graphs": len(collection), "shown": shown}
-        print_record({**facts, "seconds": watch.seconds})
-    else:
-        note(common, f"wrote {output}: {shown:,} of {len(collection):,} graphs")
+        page = explore_page(
+            collection,
+            model=model,
+            target=wanted,
+            names=_page_names(collection, known),
+            columns=_training_columns(model, found),
+            smiles=known,
+            title=f"What decides about {collection.name}",
+        )
+        page.save(output)
+    _report_page(page, Path(output), common, watch)
 
 
 def _check_table(output: str) -> None:
@@ -350,33 +354,33 @@ def _node_table(collection: GraphDataset, found: Explanation) -> Table:
     return Table(keys)
 
 
-def _write_page(
-    path: Path,
-    model: Any,
-    collection: GraphDataset,
-    found: Explanation,
-    smiles: list[str | None],
-) -> None:
-    from retgk.explorer.explanation_page import PageGraph, explanation_page
-
+def _page_names(collection: GraphDataset, smiles: Sequence[str] | None) -> list[str]:
     keys = key_columns(collection)
     names = [f"graph {number}" for number in keys["graph"].tolist()]
-    if "name" in keys:
-        names = [f"{one}: {name}" for one, name in zip(names, keys["name"], strict=True)]
-    elif any(smiles):
-        names = [f"{one}: {text}" for one, text in zip(names, smiles, strict=False)]
-    shown = [PageGraph(names[i], collection.graphs[i : i + 1], own) for i, own in enumerate(smiles)]
-    missing = len(collection) - len(shown)
-    more = f" The first {len(shown):,} of {len(collection):,} graphs are shown." if missing else ""
-    text = explanation_page(
-        f"What decides about {collection.name}",
-        shown,
-        found,
-        _training_classes(model),
-        f"Explained by a {type(model).__name__} of retgk.{more}",
-    )
-    with atomic_path(path) as part:
-        part.write_text(text, "utf-8")
+    more = keys.get("name", smiles)
+    return names if more is None else [f"{a}: {b}" for a, b in zip(names, more, strict=True)]
+
+
+def _training_columns(model: Any, found: Explanation) -> dict[str, list[str]]:
+    """Texts about each graph: training graphs that pushed most, the nearest of another class."""
+    classes = _training_classes(model)
+
+    def name(number: int) -> str:
+        return f"{number} ({classes[number]})" if number in classes else f"{number}"
+
+    pairs = zip(found.training.tolist(), found.training_shares.tolist(), strict=True)
+    columns = {
+        "training graphs that pushed most": [
+            ", ".join(f"{name(one)} {share:+.3g}" for one, share in zip(*row, strict=True))
+            for row in pairs
+        ]
+    }
+    if found.contrast is not None and found.contrast_distances is not None:
+        nearest = zip(found.contrast.tolist(), found.contrast_distances.tolist(), strict=True)
+        columns["nearest training graph of another class"] = [
+            f"{name(one)} at {distance:.3g}" if one >= 0 else "" for one, distance in nearest
+        ]
+    return columns
 
 
 def _training_classes(model: Any) -> dict[int, Any]:
@@ -532,15 +536,18 @@ def explore(
         )
     with watch.timing("write"):
         page.save(output)
-    facts = {"output": str(output), "graphs": page.n_graphs, "drawn": page.n_drawn}
+    _report_page(page, output, common, watch)
+
+
+def _report_page(page: CollectionPage, output: Path, common: Common, watch: Stopwatch) -> None:
+    n_bytes = output.stat().st_size
     if common.json:
-        n_bytes = output.stat().st_size
+        facts = {"output": str(output), "graphs": page.n_graphs, "drawn": page.n_drawn}
         print_record({**facts, "bytes": n_bytes, "seconds": watch.seconds})
-    else:
-        size = output.stat().st_size / 1e6
-        drawn = "" if page.n_drawn == page.n_graphs else f", {page.n_drawn:,} of them drawn"
-        note(common, f"wrote {output}: {page.n_graphs:,} graphs{drawn}, {size:.1f} MB; open it in "
-             "a browser")  # fmt: skip
+        return
+    drawn = "" if page.n_drawn == page.n_graphs else f", {page.n_drawn:,} of them drawn"
+    size = f"{n_bytes / 1e6:.1f} MB"
+    note(common, f"wrote {output}: {page.n_graphs:,} graphs{drawn}, {size}; open it in a browser")
 
 
 def _typed(texts: list[str]) -> Any:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import typer
 
+from retgk._runtime.parameters import DEPTH, TOL, VECTORS, WALKS
 from retgk.io.files import ENDINGS, READABLE, Format
 from retgk.io.tudataset import TUDATASETS
 
@@ -402,10 +403,10 @@ def _scaling(text: str) -> str:
     return text
 
 
-def _below_one(value: float) -> float:
+def _tolerance(value: float) -> float:
     """Refuse a tolerance that the kernel would refuse later."""
-    if not value < 1:
-        raise typer.BadParameter(f"{value} is not below 1")
+    if not TOL["tol"][0].holds(value):
+        raise typer.BadParameter(f"{value} is not {TOL['tol'][0]}")
     return value
 
 
@@ -413,8 +414,7 @@ Tolerance = Annotated[
     float,
     _kernel(
         "--tol",
-        min=0,
-        callback=_below_one,
+        callback=_tolerance,
         help="Largest error of an inner product, below 1; 0 for plain float64.",
     ),
 ]
@@ -423,7 +423,7 @@ Components = Annotated[
     _embedding(
         "--n-components",
         "-D",
-        min=1,
+        min=VECTORS["n_components"][0].least,
         help="Random features; joint and tensor have them for each label.",
     ),
 ]
@@ -451,7 +451,11 @@ ScaleAttributes = Annotated[
 ]
 Depth = Annotated[
     int,
-    _kernel("--depth", min=0, help="Rounds in which labels take in those of their neighbours."),
+    _kernel(
+        "--depth",
+        min=DEPTH["depth"][0].least,
+        help="Rounds in which labels take in those of their neighbours.",
+    ),
 ]
 
 
@@ -465,11 +469,14 @@ class Walks:
         "nodes": "use `retgk embed` with --nodes",
     }
 
-    n_steps: Annotated[int, _walks("--n-steps", min=1, help="Number of steps.")] = 50
+    n_steps: Annotated[
+        int, _walks("--n-steps", min=WALKS["n_steps"][0].least, help="Number of steps.")
+    ] = 50
     method: Annotated[Method, _walks("--method", help="Exact, or by random walks.")] = "exact"
-    n_walks: Annotated[int, _walks("--n-walks", min=3, help="Walks per node, for Monte Carlo.")] = (
-        200
-    )
+    n_walks: Annotated[
+        int,
+        _walks("--n-walks", min=WALKS["n_walks"][0].least, help="Walks per node, for Monte Carlo."),
+    ] = 200
     self_loop: Annotated[
         Any,
         _walks(

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from retgk._runtime.files import Record, atomic_path
+from retgk._runtime.html_page import html_page
 from retgk.array_types import Floats
 from retgk.comparison.runs import ComparisonPlan, Place
 from retgk.errors import InvalidInputError
-from retgk.explorer.explanation_page import html_page
 from retgk.learning.metrics import Metric
 from retgk.plot import MANY_COLOURS, axes_or_new, new_figure, save_figure
 
@@ -456,7 +456,9 @@ def html_text(table: ComparisonRows) -> str:
     figure = times_figure(table)
     shown = f"{table.metrics[0].name} against the median time of a fold"
     picture = save_figure("comparison", shown, figure).html()
+    title = f"Comparison of methods on {_one_line(table.name)}"
     parts = [
+        f"<h1>{escape(title)}</h1>",
         html_table(table),
         f'<p class="note">{escape(caption(table))} {_BOLD}</p>',
         "<h2>Time and quality</h2>",
@@ -464,7 +466,7 @@ def html_text(table: ComparisonRows) -> str:
         "<h2>Every fold</h2>",
         _fold_details(table),
     ]
-    return html_page(f"Comparison of methods on {_one_line(table.name)}", _STYLE, parts)
+    return html_page(title, _STYLE, parts)
 
 
 def _fold_details(table: ComparisonRows) -> str:

@@ -24,7 +24,7 @@ from retgk.kernels.embedded import FeatureMap
 from retgk.kernels.engine import ScaleAttributes
 from retgk.kernels.exact import DEFAULT_TOL
 from retgk.kernels.exact_points import AttributeKernel
-from retgk.kernels.intake import Imputation, check_fit_keywords
+from retgk.kernels.intake import Imputation, check_fit
 from retgk.kernels.node import NodeKernel
 from retgk.learning.folds import FoldMaker
 from retgk.learning.ridge import landmarks_of
@@ -266,7 +266,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         self
             The fitted classifier.
         """
-        check_fit_keywords(self, options)
+        check_fit(self, options)
         with unchanged_on_failure(self):
             data = training_set(X, y, sample_weight, groups)
             seed = whole_seed(self.random_state, n_bits=31)

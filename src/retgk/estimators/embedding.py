@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.names import RandomState
+from retgk._runtime.parameters import DEPTH, EVERYWHERE, VECTORS, WALKS
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.estimators.kernel import embedding_engine, embedding_features
@@ -32,7 +33,7 @@ from retgk.kernels.intake import (
     GraphIntake,
     Imputation,
     TakesGraphs,
-    check_fit_keywords,
+    check_fit,
     fit_intake,
 )
 from retgk.kernels.node import NodeKernel
@@ -154,6 +155,8 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
     (2, 4)
     """
 
+    _parameter_constraints = WALKS | EVERYWHERE | DEPTH | VECTORS
+
     engine_: EmbeddedEngine
     walks_: Walks
 
@@ -220,7 +223,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         RetGKEmbedding
             The transformer itself.
         """
-        check_fit_keywords(self, options)
+        check_fit(self, options)
         intake, batch = fit_intake(self, as_batch(X))
         engine = embedding_engine(self)
         features = embedding_features(self, engine, batch)

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.names import RandomState, whole_seed
+from retgk._runtime.parameters import DEPTH, EVERYWHERE, TOL, WALKS
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError, Remedy
@@ -36,7 +37,7 @@ from retgk.kernels.intake import (
     GraphIntake,
     Imputation,
     TakesGraphs,
-    check_fit_keywords,
+    check_fit,
     fit_intake,
 )
 from retgk.kernels.node import NodeKernel
@@ -212,6 +213,8 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
     2
     """
 
+    _parameter_constraints = WALKS | EVERYWHERE | TOL | DEPTH
+
     engine_: ExactEngine
     structure_kernel_: NodeKernel
     attribute_kernels_: list[NodeKernel]
@@ -271,7 +274,7 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
         self
             The fitted kernel.
         """
-        check_fit_keywords(self, options)
+        check_fit(self, options)
         intake, batch = fit_intake(self, as_batch(X))
         graph_kernel = self.graph_kernel or ExponentialGraphKernel()
         check_graph_kernel(graph_kernel, len(batch))

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from retgk import __version__
-from retgk._runtime.array_files import read_container, write_container
+from retgk._runtime.array_files import Arrays, read_arrays, write_arrays
 from retgk._runtime.names import MAX_SEED
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError, Remedy
@@ -124,14 +123,12 @@ def classifier_state(model: RetGKClassifier) -> FittedState:
     """Everything that predictions need, and how the parameters were chosen."""
     stored = _shared_state(model)
     stored.values["classes"] = model.classes_
-    if model.multilabel_:
-        stored.values["multilabel"] = True  # files of one class are as before there were labels
+    stored.values["multilabel"] = model.multilabel_
     stored.values["is_calibrated"] = model.calibration_coef_ is not None
     if model.calibration_coef_ is not None and model.calibration_intercept_ is not None:
         stored.arrays["calibration_coef"] = model.calibration_coef_
         stored.arrays["calibration_intercept"] = model.calibration_intercept_
-    if model.support_codes_ is not None:
-        stored.arrays["support_codes"] = model.support_codes_
+    stored.arrays["support_codes"] = np.asarray(model.support_codes_)
     return stored
 
 
@@ -149,7 +146,7 @@ def restore_classifier(model: RetGKClassifier, stored: FittedState) -> None:
     if n_classes < 2 or len(set(model.classes_.tolist())) < n_classes:
         raise InvalidInputError("'classes' are not two different ones or more")
     model.solver_ = stored.take_choice("solver", ("support vectors", "ridge"))
-    model.multilabel_ = "multilabel" in stored.values and stored.take_value("multilabel", bool)
+    model.multilabel_ = stored.take_value("multilabel", bool)
     n_pairs = n_classes * (n_classes - 1) // 2
     n_scores = 1 if n_classes == 2 and not model.multilabel_ else n_classes
     is_paired = model.solver_ == "support vectors" and not model.multilabel_
@@ -164,10 +161,8 @@ def restore_classifier(model: RetGKClassifier, stored: FittedState) -> None:
         )
 
 
-def _take_support_codes(model: RetGKClassifier, stored: FittedState) -> Ints | None:
-    """Classes of the support graphs, or their labels; older files know nothing of them."""
-    if "support_codes" not in stored.arrays:
-        return None
+def _take_support_codes(model: RetGKClassifier, stored: FittedState) -> Ints:
+    """Classes of the support graphs, or their labels."""
     n_support, n_classes = len(model.support_), len(model.classes_)
     shape = (n_support, n_classes) if model.multilabel_ else (n_support,)
     codes = stored.take_array("support_codes", np.int64, shape)
@@ -212,8 +207,6 @@ def _restore_shared(model: GraphPredictor, stored: FittedState, n_outputs: int |
     model.best_index_ = stored.take_count("best_index", _MAX_CANDIDATES)
     model.cv_results_ = stored.take_value("cv_results", dict)
     model.n_splits_ = stored.take_count("n_splits", _MAX_CANDIDATES)
-    if "input_kind" in stored.values:  # in files of 0.1.0; the reading says more
-        stored.take_value("input_kind", str, type(None))
     model.graph_kernel_ = stored.take_graph_kernel("graph_kernel")
     model.support_ = stored.take_array("support", np.int64, (None,))
     if (model.support_ < 0).any():
@@ -588,9 +581,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
 
 DEFAULT_MAX_BYTES = 1 << 30
 
-Arrays = dict[str, NDArray[Any]]
-
-_KEYS_BY_VALUE = 3  # the first version whose vectors depend on no `repr` of labels
+_KIND = "model"
 _OUTPUTS = ("default", "pandas", "polars")
 
 
@@ -641,7 +632,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     description, arrays = _describe(model, "")
     with _context(f"the model cannot be saved to {path}", "fit it again with its parameters"):
         _restore(description, dict(arrays), None)  # parameters may have become invalid since
-    write_container(Path(path), {"retgk": __version__, "model": description}, arrays)
+    write_arrays(Path(path), _KIND, {"retgk": __version__, "model": description}, arrays)
 
 
 def load_model(
@@ -683,16 +674,9 @@ def load_model(
     (20,)
     """
     path = Path(path)
-    version, document, arrays = read_container(path, max_bytes)
-    writer = document.get("retgk")
-    with _context(f"{path} is damaged", f"save it again (it is of retgk {writer!s:.20})"):
-        model = _restore(document.get("model"), arrays, max_steps)
-    if version < _KEYS_BY_VALUE and getattr(model.engine_, "feature_map", None) == "phases":
-        raise InvalidInputError(
-            f"{path} is of an earlier retgk ({writer!s:.20}), whose vectors could tell equal "
-            "labels apart; fit the model again and save it"
-        )
-    return model
+    document, arrays = read_arrays(path, _KIND, max_bytes=max_bytes)
+    with _context(f"{path} is damaged", "save it again"):
+        return _restore(document["model"], arrays, max_steps)
 
 
 def _describe(model: Any, prefix: str) -> tuple[dict[str, Any], Arrays]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
-from numbers import Integral
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,9 +13,10 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.parallel import n_threads
+from retgk._runtime.parameters import PREDICTORS
 from retgk._runtime.processes import available_bytes, check_room
 from retgk.array_types import Floats, Ints
-from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
+from retgk.errors import InputWarning, Remedy, warn_user
 from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
 from retgk.estimators.explanation import Explanation, explanation
 from retgk.estimators.kernel import RetGKKernel, kernel_of_engine
@@ -56,8 +56,6 @@ class FitLog:
     """Lines for the logger "retgk", printed as well where `verbose` asks for them."""
 
     def __init__(self, verbose: Any = 0) -> None:
-        if not isinstance(verbose, Integral | np.bool_) or verbose < 0:
-            raise InvalidInputError(f"verbose must be 0, 1 or 2, got {verbose!r}")
         self.verbose = int(verbose)
 
     def info(self, message: str, *values: Any) -> None:
@@ -323,6 +321,8 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
     (`graph_kernel_`) and a linear function of it (`dual_coef_`, `intercept_`).
     """
 
+    _parameter_constraints = PREDICTORS
+
     engine_: Engine
     walks_: Walks
     graph_kernel_: GraphKernel
@@ -441,10 +441,6 @@ def unchanged_on_failure(model: GraphPredictor) -> Iterator[None]:
 
 def uses_embeddings(model: GraphPredictor, batch: GraphBatch) -> bool:
     """Apply the rule for approximate="auto"."""
-    if not (isinstance(model.approximate, bool) or model.approximate == "auto"):
-        raise InvalidInputError(
-            f"approximate must be 'auto', True or False, got {model.approximate!r}"
-        )
     if model.approximate != "auto":
         return bool(model.approximate)
     # the work of the exact kernel is the square of the nodes, for each candidate

@@ -22,7 +22,7 @@ from retgk.kernels.embedded import FeatureMap
 from retgk.kernels.engine import ScaleAttributes
 from retgk.kernels.exact import DEFAULT_TOL
 from retgk.kernels.exact_points import AttributeKernel
-from retgk.kernels.intake import Imputation, check_fit_keywords
+from retgk.kernels.intake import Imputation, check_fit
 from retgk.kernels.node import NodeKernel
 from retgk.learning.folds import FoldMaker, real_folds
 from retgk.learning.ridge import LandmarkRidge, landmarks_of
@@ -239,7 +239,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         self
             The fitted regressor.
         """
-        check_fit_keywords(self, options)
+        check_fit(self, options)
         with unchanged_on_failure(self):
             data = training_set(X, y, sample_weight, groups)
             values = real_targets(data.targets)

@@ -10,18 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk import _core
 from retgk._runtime.names import RandomState, optional_module, seed_from
-from retgk._runtime.parallel import progress_bar, run_tasks
+from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Floats, Ints
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
 from retgk.io.molecules import LARGEST_FORMULA
+from retgk.plot import stress_layout
 from retgk.walks.probabilities import with_mean_weight_one
 
-# -------------------------------------------------------------------------------------------------
-# Structural formulas as data: where atoms stand, what is written at them, and orders of bonds.
-# -------------------------------------------------------------------------------------------------
+# Structural formulas as data: where atoms stand, what is written at them, and orders of bonds
 
 _MINUS = "\N{MINUS SIGN}"
 
@@ -100,39 +98,7 @@ def _atom_text(atom: Any) -> str:
     return text
 
 
-# -------------------------------------------------------------------------------------------------
-# Drawings of many graphs at once: places of nodes whose distances are close to their steps.
-#
-# Minimises :math:`\sum_{i<j} d_{ij}^{-2} (\|x_i - x_j\| - d_{ij})^2`, the stress that
-# `plot.node_positions` minimises too, pair after pair in random order with falling steps (Zheng,
-# Pawar and Goodman, 2018), compiled: `plot.node_positions` solves a dense system for every graph.
-# -------------------------------------------------------------------------------------------------
-
-_GRAPHS_AT_A_TIME = 64
-
-
-def batch_positions(batch: GraphBatch, n_jobs: int | None = None) -> Floats:
-    """
-    Places of all nodes of a batch, graph after graph, each turned so that it is widest across.
-
-    The same graph always has the same drawing, whatever stands beside it.
-    """
-    places = np.zeros((batch.n_nodes, 2))
-    starts = range(0, len(batch), _GRAPHS_AT_A_TIME)
-    tasks = [
-        (first, min(len(batch), first + _GRAPHS_AT_A_TIME),
-         batch.node_ptr, batch.indptr, batch.indices, places)
-        for first in starts
-    ]  # fmt: skip
-    sizes = batch.node_counts.astype(float)
-    costs = [float((sizes[task[0] : task[1]] ** 2).sum()) for task in tasks]
-    run_tasks(_core.place_nodes, tasks, costs, n_jobs, "drawings")
-    return places
-
-
-# -------------------------------------------------------------------------------------------------
-# What a page holds: numbers in typed arrays and text in JSON, compressed, as one line of text.
-# -------------------------------------------------------------------------------------------------
+# What a page holds: numbers in typed arrays and text in JSON, compressed, as one line of text
 
 _TYPES = {"u1": "u8", "i1": "i8", "u2": "u16", "u4": "u32", "f4": "f32"}
 _ALIGNED = 8
@@ -275,7 +241,7 @@ def _places(
     plain = np.array([place for place, own in enumerate(formulas) if own is None], np.int64)
     places = np.zeros((chosen.n_nodes, 2))
     if len(plain):
-        found = batch_positions(chosen[plain], n_jobs)
+        found = stress_layout(chosen[plain], n_jobs)
         at = 0
         for graph in plain:
             start, stop = chosen.node_ptr[graph], chosen.node_ptr[graph + 1]

@@ -139,24 +139,7 @@ def map_places(
     n_jobs: int | None = None,
     near: Neighbours | None = None,
 ) -> MapPlaces:
-    """
-    Place graphs on a map by their vectors.
-
-    Parameters
-    ----------
-    vectors : ndarray of float32, shape (n_graphs, width)
-        Vectors of the graphs.
-    projection : {"auto", "tsne", "pca"}
-        t-SNE, which starts from the principal components and keeps neighbours together, or those
-        components alone, which are quick. "auto" is t-SNE unless there are few graphs, or too
-        many for scikit-learn's where openTSNE is not installed.
-    random_state : int, Generator, RandomState or None
-        Seed; the same one gives the same places, whatever the number of threads.
-    n_jobs : int, optional
-        Threads.
-    near : Neighbours, optional
-        Nearest graphs, at least `NEIGHBOURS_OF_MAP` of each, where they are known.
-    """
+    """Place graphs on a map by their vectors."""
     n_graphs = len(vectors)
     components = _principal(vectors, min(50, vectors.shape[1]), n_jobs).astype(np.float64)
     if components.shape[1] < 2:

@@ -1,7 +1,5 @@
 """`explore`: from graphs to one page on which they can be looked at."""
 
-import base64
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.files import atomic_path
+from retgk._runtime.html_page import html_page
 from retgk._runtime.names import RandomState, optional_module, whole_seed
 from retgk._runtime.processes import check_room
 from retgk.array_types import Flags, Floats, Ints
@@ -39,10 +38,6 @@ from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.io.dataset import GraphDataset
 from retgk.learning.scoring import ClassOutcomes
-
-# -------------------------------------------------------------------------------------------------
-# The page as a file: markup, built style and script, data, and a policy that forbids the rest.
-# -------------------------------------------------------------------------------------------------
 
 _FRAME_HEIGHT = 760
 
@@ -91,40 +86,13 @@ class CollectionPage:
 
 
 def page_text(title: str, data: str) -> str:
-    """
-    Give a page that shows packed data.
-
-    Names and labels are in the data alone, which is base64; the title is escaped. The policy lets
-    the one script and the one style run, and nothing be fetched from anywhere.
-    """
-    script, style = built_file("explorer.js"), built_file("explorer.css")
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src 'sha256-{_digest(script)}'",
-            f"style-src 'sha256-{_digest(style)}'",
-            "img-src data: blob:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            '<link rel="icon" href="data:,">',
-            f"<title>{escape(_writable(title[:200]))}</title>",
-            f"<style>{style}</style></head><body>",
-            '<main id="app"><p>Unpacking the collection.</p></main>',
-            "<noscript>This page draws its graphs with JavaScript, which is off.</noscript>",
-            f'<script type="text/plain" id="data">{data}</script>',
-            f"<script>{script}</script>",
-            "</body></html>\n",
-        ]
-    )
+    """Give a page that shows packed data; names and labels are in the data alone, as base64."""
+    parts = [
+        '<main id="app"><p>Unpacking the collection.</p></main>',
+        "<noscript>This page draws its graphs with JavaScript, which is off.</noscript>",
+        f'<script type="text/plain" id="data">{data}</script>',
+    ]
+    return html_page(title, built_file("explorer.css"), parts, built_file("explorer.js"))
 
 
 def built_file(name: str) -> str:
@@ -132,18 +100,7 @@ def built_file(name: str) -> str:
     return (files("retgk.explorer") / "built" / name).read_text("utf-8")
 
 
-def _writable(text: str) -> str:
-    """Text without lone surrogates, which names of files may hold and UTF-8 does not."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-# -------------------------------------------------------------------------------------------------
-# Columns of a page: what is known of every graph, as classes, numbers or text.
-# -------------------------------------------------------------------------------------------------
+# Columns: what is known of every graph, as classes, numbers or text
 
 _MOST_CLASSES = 30  # different values that are shown as classes
 _NUMBERS = ("size", "confidence", "error")  # roles of columns that are never classes
@@ -243,9 +200,7 @@ def mean_degrees(node_counts: NDArray[Any], edge_counts: NDArray[Any]) -> Floats
     return np.asarray(2.0 * edge_counts / np.maximum(node_counts, 1))
 
 
-# -------------------------------------------------------------------------------------------------
-# What a page shows of a model: predictions of all graphs, shares of the nodes of drawn ones.
-# -------------------------------------------------------------------------------------------------
+# What a page shows of a model: predictions of all graphs, shares of the nodes of drawn ones
 
 
 class Predictions(NamedTuple):
@@ -260,24 +215,32 @@ class Predictions(NamedTuple):
     """Probability of the class that is predicted, where there is one."""
 
 
-def check_model(model: Any) -> None:
+def check_model(model: Any, target: Any) -> None:
     """Raise for what is no fitted model of one class or value for each graph."""
     if not (hasattr(model, "predict") and hasattr(model, "explain")):
         raise InvalidInputError(
             f"model must be a fitted RetGKClassifier or RetGKRegressor, got {type(model).__name__}"
         )
     check_is_fitted(model, "dual_coef_")
-    if getattr(model, "multilabel_", False) or getattr(model, "target_ndim_", 1) > 1:
+    if target is None and _has_several_targets(model):
         raise InvalidInputError(
             "the model predicts several targets for each graph, of which a page can show one; "
-            "fit a model for one of them"
+            "name it by target="
         )
 
 
-def predictions_of(model: Any, batch: GraphBatch) -> Predictions:
+def _has_several_targets(model: Any) -> bool:
+    return getattr(model, "multilabel_", False) or getattr(model, "target_ndim_", 1) > 1
+
+
+def predictions_of(model: Any, batch: GraphBatch, target: Any = None) -> Predictions:
     """Predictions of a model for all graphs, and probabilities, from one look at them."""
     by = f"a {type(model).__name__}"
-    if not hasattr(model, "classes_"):
+    is_classifier = hasattr(model, "classes_")
+    if _has_several_targets(model):
+        place = model.classes_.tolist().index(target) if is_classifier else int(target)
+        return Predictions(model.predict(batch)[:, place], by, is_classifier)
+    if not is_classifier:
         return Predictions(model.predict(batch), by)
     outcomes = ClassOutcomes(model.classes_)
     scores = model.decision_function(batch).reshape(len(batch), -1)
@@ -307,9 +270,9 @@ def prediction_columns(predictions: Predictions, truth: NDArray[Any] | None) -> 
     return [*columns, Column("prediction is", names[np.array(right, int)], "correct")]
 
 
-def pack_shares(model: Any, chosen: GraphBatch, arrays: PageArrays) -> dict[str, Any]:
-    """Shares of nodes in the value of what is predicted, in 127ths of the largest of its graph."""
-    found = model.explain(chosen, n_training=0)
+def pack_shares(model: Any, target: Any, chosen: GraphBatch, arrays: PageArrays) -> dict[str, Any]:
+    """Shares of nodes in a decision value, in 127ths of the largest of its graph."""
+    found = model.explain(chosen, target, n_training=0)
     starts: Ints = chosen.node_ptr[:-1]
     largest = np.maximum.reduceat(np.abs(found.shares), starts) if len(starts) else np.empty(0)
     unit = np.where(largest > 0, largest, 1.0) / 127
@@ -332,6 +295,7 @@ def explore(
     y: ArrayLike | None = None,
     *,
     model: Any = None,
+    target: Any = None,
     predicted: ArrayLike | None = None,
     names: Sequence[str] | None = None,
     columns: Mapping[str, Any] | None = None,
@@ -359,6 +323,9 @@ def explore(
     model : RetGKClassifier or RetGKRegressor, optional
         A fitted model, whose predictions and shares of nodes are shown. It is asked about all
         graphs: those that it was fitted on look better than new ones.
+    target : object, optional
+        Class whose decision values the shares of nodes are of (of several outputs: the number of
+        one); by default that which is predicted for each graph.
     predicted : array-like, shape (n_graphs,), optional
         Predictions to show, such as those of `cross_val_predict`, in place of the model's own.
     names : sequence of str, optional
@@ -395,7 +362,7 @@ def explore(
     >>> explore(data, projection="pca")
     CollectionPage(20 graphs, 20 drawn)
     """
-    _check_settings(model, projection, max_drawn_nodes)
+    _check_settings(model, target, projection, max_drawn_nodes)
     batch = as_batch(graphs)
     n_graphs = len(batch)
     if n_graphs == 0:
@@ -409,7 +376,7 @@ def explore(
     if own_smiles is not None:
         optional_module("rdkit.Chem", "rdkit")
     # all is checked; from here on it is work
-    predictions = _predictions(model, given, batch)
+    predictions = _predictions(model, target, given, batch)
     if predictions is not None:
         truth = next((column.values for column in targets if column.role == "class"), None)
         targets += prediction_columns(predictions, truth)
@@ -427,7 +394,7 @@ def explore(
     if predictions is not None:
         header["model"] = {"by": predictions.by, "shares": None}
         if model is not None and len(drawn):
-            header["model"]["shares"] = pack_shares(model, batch[drawn], arrays)
+            header["model"]["shares"] = pack_shares(model, target, batch[drawn], arrays)
     header["notes"] = _notes(batch, len(drawn), model if given is None else None)
     text = page_text(header["title"], arrays.packed(header))
     return CollectionPage(text, n_graphs, len(drawn))
@@ -466,15 +433,17 @@ def _target_columns(graphs: Any, y: ArrayLike | None, n_graphs: int) -> list[Col
     return [checked_column(f"target {place}", column, n_graphs) for place, column in columns]
 
 
-def _predictions(model: Any, predicted: Column | None, batch: GraphBatch) -> Predictions | None:
+def _predictions(
+    model: Any, target: Any, predicted: Column | None, batch: GraphBatch
+) -> Predictions | None:
     if predicted is not None:
         return Predictions(predicted.values, "the predictions that were given")
-    return None if model is None else predictions_of(model, batch)
+    return None if model is None else predictions_of(model, batch, target)
 
 
-def _check_settings(model: Any, projection: Any, max_drawn_nodes: Any) -> None:
+def _check_settings(model: Any, target: Any, projection: Any, max_drawn_nodes: Any) -> None:
     if model is not None:
-        check_model(model)
+        check_model(model, target)
     if projection not in PROJECTIONS:
         raise InvalidInputError(f"projection must be one of {PROJECTIONS}, got {projection!r}")
     is_whole = isinstance(max_drawn_nodes, Integral) and not isinstance(max_drawn_nodes, bool)

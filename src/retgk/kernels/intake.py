@@ -1,11 +1,12 @@
 """How a fitted model takes in new graphs: read and completed as the training graphs were."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
 from retgk._runtime.names import check_keywords
+from retgk._runtime.parameters import check_model_parameters
 from retgk.array_types import Floats
 from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
@@ -38,8 +39,6 @@ def fit_imputation(batch: GraphBatch, how: Any) -> AttributeImputation | None:
     """Find what takes the place of missing attributes; None where nothing is to."""
     if how is None:
         return None
-    if how not in get_args(Imputation):
-        raise InvalidInputError(f"impute_attributes must be 'mean', 'median' or None, got {how!r}")
     absent = np.isnan(batch.attributes).all(axis=0)
     if absent.any():
         raise InvalidInputError(
@@ -166,8 +165,9 @@ class TakesGraphs:
         return self.intake_.reading
 
 
-def check_fit_keywords(model: Any, given: dict[str, Any]) -> None:
-    """Raise for keywords of `fit` that are parameters of the model, or options of converters."""
+def check_fit(model: Any, given: dict[str, Any]) -> None:
+    """Check parameters; raise for keywords of `fit` that are such, or options of converters."""
+    check_model_parameters(model)
     if not given:
         return
     name = type(model).__name__

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk._runtime.parameters import PREDICTORS, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel
@@ -100,8 +101,7 @@ def checked_penalties(values: Sequence[Any] | Any) -> tuple[float, ...]:
     """Candidates of C, which are positive and finite."""
     found = candidates_of(values, "C")
     for c in found:
-        if isinstance(c, bool | str) or not 0 < c < np.inf:
-            raise InvalidInputError(f"C must be positive and finite, got {c!r}")
+        check_parameters({"C": PREDICTORS["C"]}, {"C": c})
     return tuple(float(c) for c in found)
 
 

@@ -34,9 +34,7 @@ from retgk.search.storage import (
 )
 from retgk.search.vectors import Storage, VectorCodec, fit_codec
 
-# -------------------------------------------------------------------------------------------------
-# What an index asks of an embedding: vectors of graphs, and exact distances of the same kernel.
-# -------------------------------------------------------------------------------------------------
+# What an index asks of an embedding: vectors of graphs, and exact distances of the same kernel
 
 Method = Literal["auto", "scan", "approximate"]
 
@@ -445,9 +443,9 @@ class GraphIndex:
         """
         Write the index to a folder, where an index that is there is replaced in one step.
 
-        The folder holds arrays (``.npy``), JSON, graphs of neighbours as usearch writes them and
-        the embedding as a model file. Only files that are new are written; whoever is killed
-        meanwhile leaves the index that was there before.
+        The folder holds arrays (``.safetensors``), JSON, graphs of neighbours as usearch writes
+        them and the embedding as a model file. Only files that are new are written; whoever is
+        killed meanwhile leaves the index that was there before.
 
         Parameters
         ----------
@@ -516,9 +514,7 @@ class GraphIndex:
         return self._scratch / f"graph-{os.urandom(8).hex()}.usearch"
 
 
-# -------------------------------------------------------------------------------------------------
-# An index of more graphs than fit memory, made piece by piece; a killed run goes on.
-# -------------------------------------------------------------------------------------------------
+# An index of more graphs than fit memory, made piece by piece; a killed run goes on
 
 FIT_GRAPHS = 20_000
 """Graphs, from all over the source, on which embedding and axes are fitted."""
@@ -552,23 +548,7 @@ class GraphSource(Protocol):
 
 
 def build_index(path: Path, source: GraphSource, index: GraphIndex) -> GraphIndex:
-    """
-    Make an index in a folder; the same call goes on where a killed one was.
-
-    Parameters
-    ----------
-    path : Path
-        A folder that is new, or holds the same index in the making.
-    source : GraphSource
-        The graphs.
-    index : GraphIndex
-        An index that is not fitted.
-
-    Returns
-    -------
-    GraphIndex
-        The finished index.
-    """
+    """Make an index in a folder; the same call goes on where a killed one was."""
     folder = Folder(path)
     if path.exists() and not path.is_dir():
         raise InvalidInputError(f"{path} is a file; give the name of a new folder")
@@ -588,20 +568,6 @@ def extend_index(path: Path, source: GraphSource, n_jobs: int | None = None) -> 
     Add graphs to the index in a folder: all of them, or none if the run is killed.
 
     The same call goes on where a killed one was, unless the index has changed since.
-
-    Parameters
-    ----------
-    path : Path
-        The folder.
-    source : GraphSource
-        The graphs.
-    n_jobs : int, optional
-        As for `GraphIndex`.
-
-    Returns
-    -------
-    GraphIndex
-        The larger index.
     """
     folder = Folder(path)
     folder.manifest()  # raises if there is none

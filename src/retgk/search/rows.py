@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,22 +25,14 @@ from retgk.search.vectors import (
     write_graph,
 )
 
-# -------------------------------------------------------------------------------------------------
-# Ids of graphs: whole numbers or texts, each once, in flat arrays.
-# -------------------------------------------------------------------------------------------------
+# Ids of graphs: whole numbers or texts, each once, in flat arrays
 
 IdKind = Literal["int", "str"]
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Ids:
-    """
-    Ids of consecutive rows, all numbers or all texts; texts are one run of bytes with offsets.
-
-    Parameters
-    ----------
-    arrays : dict of ndarray
-        "values" (int64), or "text" (uint8, UTF-8) and "offsets" (int64, one more than ids).
-    """
+    """Ids of consecutive rows: "values" (int64), or "text" (UTF-8 bytes) and "offsets" of texts."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
         self.arrays = arrays
@@ -54,15 +47,18 @@ class Ids:
             return len(self.arrays["values"])
         return len(self.arrays["offsets"]) - 1
 
-    def column(self) -> Any:
-        """Give them as an Arrow array, without a copy."""
-        import pyarrow as pa
-
+    @cached_property
+    def keys(self) -> NDArray[Any]:
+        """Number for each id, by which it is looked up; two texts may share one."""
         if self.kind == "int":
-            return pa.array(np.asarray(self.arrays["values"]))
-        text, offsets = (np.ascontiguousarray(self.arrays[name]) for name in ("text", "offsets"))
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
-        return pa.Array.from_buffers(pa.large_string(), len(self), buffers)
+            return self.arrays["values"]
+        text, offsets = self.arrays["text"], self.arrays["offsets"]
+        starts, lengths = offsets[:-1], np.diff(offsets)
+        places = np.arange(len(text)) - np.repeat(starts, lengths)
+        with np.errstate(over="ignore"):
+            factors = np.cumprod(np.full(int(lengths.max(initial=0)) + 1, _ODD))
+            sums = np.append(np.uint64(0), np.cumsum((text + np.uint64(1)) * factors[places]))
+            return np.asarray(sums[offsets[1:]] - sums[starts])
 
     def taken(self, positions: Ints) -> NDArray[Any]:
         """Ids at some positions: int64, or objects that are text."""
@@ -170,30 +166,27 @@ def _texts(values: list[str]) -> Ids:
 
 def first_repeated(ids: Ids) -> int | None:
     """Position of the first id that stood before; None if all differ."""
-    column = ids.column()
-    if len(column.unique()) == len(column):
+    if len(np.unique(ids.keys)) == len(ids):
         return None
     seen: set[Any] = set()
-    for position, value in enumerate(column.to_pylist()):
+    for position, value in enumerate(ids.taken(np.arange(len(ids))).tolist()):
         if value in seen:
             return position
         seen.add(value)
     return None
 
 
-def rows_of_ids(wanted: Ids, parts: Sequence[tuple[int, Ids]]) -> Ints:
-    """Row of every wanted id, or -1; `parts` are ids with the number of their first row."""
-    from pyarrow import compute
-
+def rows_of_ids(wanted: Ids, ids: Ids, first: int) -> Ints:
+    """Row of every wanted id among ids whose rows begin at `first`; -1 where there is none."""
     rows = np.full(len(wanted), -1, np.int64)
-    asked = wanted.column()
-    for first, ids in parts:
-        if ids.kind != wanted.kind:
-            continue
-        places = compute.index_in(ids.column(), value_set=asked)
-        place = places.to_numpy(zero_copy_only=False).astype(np.float64)
-        there = np.flatnonzero(~np.isnan(place))
-        rows[place[there].astype(np.int64)] = first + there
+    if ids.kind != wanted.kind:
+        return rows
+    places = np.flatnonzero(np.isin(ids.keys, wanted.keys))
+    if len(places):
+        asked = wanted.taken(np.arange(len(wanted))).tolist()
+        known = dict(zip(ids.taken(places).tolist(), places, strict=True))
+        for position, name in enumerate(asked):
+            rows[position] = first + known[name] if name in known else -1
     return rows
 
 
@@ -211,17 +204,17 @@ def ids_from_arrays(arrays: dict[str, NDArray[Any]], n_rows: int, where: str) ->
     fits = fits and offsets.dtype == np.int64 and offsets.shape == (n_rows + 1,)
     if not fits or offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any():
         raise InvalidInputError(f"{where}: the ids are not {n_rows} texts")
-    ids = Ids(arrays)
+    begin = text[offsets[:-1][np.diff(offsets) > 0]]
     try:
-        ids.column().validate(full=True)
+        text.tobytes().decode()
+        if ((begin & 0xC0) == 0x80).any():
+            raise ValueError("an id begins within a letter")
     except ValueError as error:
         raise InvalidInputError(f"{where}: the ids are no valid text: {error}") from error
-    return ids
+    return Ids(arrays)
 
 
-# -------------------------------------------------------------------------------------------------
-# Graphs that an index keeps for exact distances: flat arrays, of which few graphs are read.
-# -------------------------------------------------------------------------------------------------
+# Graphs that an index keeps for exact distances: flat arrays, of which few graphs are read
 
 _TYPES = {
     "node_ptr": "<i8",
@@ -236,16 +229,7 @@ _ALWAYS = {"node_ptr", "indptr", "indices"}
 
 
 class StoredGraphs:
-    """
-    Arrays of consecutive graphs, and the names of their labels.
-
-    Parameters
-    ----------
-    arrays : dict of ndarray
-        Those of a `GraphBatch`, without those that are neutral.
-    names : dict
-        "labels" and "edge_labels": names as JSON holds them.
-    """
+    """Arrays of consecutive graphs, and the names of their labels."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]], names: dict[str, Any]) -> None:
         self.arrays, self.names = arrays, names
@@ -395,7 +379,7 @@ class RowStore:
         # an id that was removed may have been added again: the last row counts
         rows = np.full(len(ids), -1, np.int64)
         for first, piece in self.numbered_pieces():
-            found = rows_of_ids(ids, [(first, piece.ids)])
+            found = rows_of_ids(ids, piece.ids, first)
             is_live = (found >= 0) & ~self.removed[np.maximum(found, 0)]
             rows = np.where(is_live, found, rows)
         return rows
@@ -546,20 +530,7 @@ class RowStore:
         n_jobs: int | None,
         on_graph: Callable[[], None] = lambda: None,
     ) -> None:
-        """
-        Give runs of rows their graphs of neighbours, several at a time in processes.
-
-        Parameters
-        ----------
-        new_path : callable
-            Gives the path of a new file.
-        scan_below : int
-            Rows beyond the graph of their run that are left to be scanned.
-        n_jobs : int, optional
-            Processes at a time.
-        on_graph : callable
-            Called after each graph.
-        """
+        """Give runs of rows their graphs of neighbours, several at a time in processes."""
         runs = self.runs_to_link(scan_below)
         tasks = [(run, n_rows, new_path()) for run, n_rows in runs.items()]
         with progress_bar("graphs of neighbours", sum(runs.values())) as advance:

@@ -1,6 +1,9 @@
 """
 The folder of an index: immutable files, and one small manifest that says which of them count.
 
+The embedding is a model file; vectors, ids and kept graphs of some rows are an array file; graphs
+of neighbours are files of usearch. Every number of a stranger's folder is checked.
+
 A file gets its name when it is whole, and is never changed. A new state is a new manifest, which
 takes the place of the old one in one step: who is killed before that leaves the old state. Files
 that no manifest names are removed by the next writer. While a command adds graphs piece by piece,
@@ -21,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from retgk._runtime.array_files import Arrays, read_arrays, write_arrays
 from retgk._runtime.files import (
     atomic_path,
     has_own_file,
@@ -39,14 +42,15 @@ from retgk.search.vectors import NeighbourGraph, VectorCodec, open_graph
 
 MANIFEST, UNFINISHED = "manifest.json", "unfinished.json"
 _LOCK = "lock"
-_FORMAT, _VERSION = "retgk-index", 2
+_FORMAT, _VERSION = "retgk-index", 1
+_KIND = "part of an index"
 _MAX_MANIFEST_BYTES = 1 << 24
-_NAME = re.compile(r"[a-z0-9_]{1,40}-[0-9a-f]{16}\.(npy|usearch|retgk|json)")
-_DTYPES = {"|i1", "|u1", "<f2", "<f4", "<f8", "<i4", "<i8", "|b1"}
-_CHUNK_BYTES = 1 << 22
+_NAME = re.compile(r"[a-z]{1,20}-[0-9a-f]{16}\.(safetensors|usearch|retgk)")
+_MOST_FEATURES = 1 << 16
+_TRIES = 3  # of reading, while another process writes a new state
 
 StoredFile = dict[str, Any]
-"""Name of a file in the folder, its size and its digest, as the manifest has them."""
+"""Name of a file in the folder and its size, as the manifest has them."""
 
 
 def is_index_folder(path: Path) -> bool:
@@ -86,11 +90,6 @@ class Folder:
                 f"{path} is of version {version!r:.20}; this retgk reads up to version {_VERSION}: "
                 "upgrade retgk"
             )
-        if version < _VERSION:
-            raise InvalidInputError(
-                f"{path} is of an earlier retgk, whose vectors could tell equal labels apart; "
-                "build the index again"
-            )
         if twice := [name for name, count in Counter(names).items() if count > 1]:
             raise InvalidInputError(f"{path} names {twice[0]} twice; copy the index again")
         return document
@@ -117,15 +116,7 @@ class Folder:
             raise InvalidInputError(f"{path} is no manifest of an index: {error}") from error
 
     def file(self, entry: Any) -> Path:
-        """Path of a file that a manifest names: in this folder, whole, and as it was written."""
-        path = self._named_file(entry)
-        if _digest(path) != entry.get("sha256"):
-            raise InvalidInputError(
-                f"{path} is damaged: it does not match its digest; copy the index again"
-            )
-        return path
-
-    def _named_file(self, entry: Any) -> Path:
+        """Path of a file that a manifest names: in this folder and whole."""
         name = entry.get("name") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise InvalidInputError(f"{self.path}: the manifest names a file {name!r:.80}")
@@ -145,30 +136,9 @@ class Folder:
             )
         return path
 
-    def array(self, entry: Any) -> NDArray[Any]:
-        """Map an array into memory; it is read-only."""
-        path = self.file(entry)
-        try:
-            with path.open("rb") as stream:
-                npy.read_magic(stream)
-                shape, is_fortran, dtype = npy.read_array_header_1_0(stream, 512)
-                start = stream.tell()
-        except (ValueError, SyntaxError, TypeError, RecursionError) as error:
-            raise InvalidInputError(f"{path} is no array: {error}") from error
-        n_bytes = dtype.itemsize * int(np.prod([int(length) for length in shape], dtype=object))
-        if dtype.str not in _DTYPES or is_fortran or start + n_bytes != path.stat().st_size:
-            raise InvalidInputError(f"{path} is an array of {dtype} that an index never has")
-        if n_bytes == 0:
-            return np.empty(shape, dtype)
-        return np.asarray(np.memmap(path, dtype, "r", start, shape))
-
-    def document(self, entry: Any) -> Any:
-        """Read a JSON file."""
-        path = self.file(entry)
-        try:
-            return json.loads(path.read_bytes(), parse_constant=_refuse)
-        except (ValueError, RecursionError) as error:
-            raise InvalidInputError(f"{path} is no JSON: {error}") from error
+    def arrays(self, entry: Any) -> tuple[dict[str, Any], Arrays]:
+        """Document and arrays of a file, mapped into memory."""
+        return read_arrays(self.file(entry), _KIND, mapped=True)
 
     # Writing
 
@@ -194,22 +164,12 @@ class Folder:
 
     def entry(self, path: Path) -> StoredFile:
         """Give what a manifest says of a file that was just written."""
-        return {"name": path.name, "bytes": path.stat().st_size, "sha256": _digest(path)}
+        return {"name": path.name, "bytes": path.stat().st_size}
 
-    def write_array(self, stem: str, array: NDArray[Any]) -> StoredFile:
-        """Write an array to a new file."""
-        ordered = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-        path = self.new_path(stem, ".npy")
-        with atomic_path(path) as part, part.open("wb") as stream:
-            npy.write_array_header_1_0(stream, npy.header_data_from_array_1_0(ordered))
-            stream.write(ordered.reshape(-1).view(np.uint8).data)
-        return self.entry(path)
-
-    def write_document(self, stem: str, value: Any) -> StoredFile:
-        """Write a JSON file."""
-        path = self.new_path(stem, ".json")
-        with atomic_path(path) as part:
-            part.write_text(json.dumps(value, allow_nan=False), "utf-8")
+    def write(self, stem: str, document: Mapping[str, Any], arrays: Arrays) -> StoredFile:
+        """Write arrays to a new file."""
+        path = self.new_path(stem, ".safetensors")
+        write_arrays(path, _KIND, document, arrays)
         return self.entry(path)
 
     def write_manifest(self, document: Mapping[str, Any], name: str = MANIFEST) -> None:
@@ -233,7 +193,7 @@ class Folder:
 def _names_in(value: Any) -> Iterator[str]:
     """Names of all files in a manifest."""
     if isinstance(value, dict):
-        if isinstance(value.get("name"), str) and "sha256" in value:
+        if isinstance(value.get("name"), str) and "bytes" in value:
             yield value["name"]
         for item in value.values():
             yield from _names_in(item)
@@ -243,24 +203,12 @@ def _names_in(value: Any) -> Iterator[str]:
 
 
 def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
-
-
-# -------------------------------------------------------------------------------------------------
-# What an index is as files, and back: every number of a stranger's folder is checked.
-# -------------------------------------------------------------------------------------------------
-
-_MOST_FEATURES = 1 << 16
-_TRIES = 3  # of reading, while another process writes a new state
-_CODEC_ARRAYS = ("mean", "axes", "units")
 
 
 @dataclass
@@ -278,9 +226,6 @@ class IndexState:
     files: dict[str, Any] = field(default_factory=dict)
 
 
-# Writing
-
-
 def write_index(
     state: IndexState,
     path: Path,
@@ -290,25 +235,10 @@ def write_index(
     is_locked: bool = False,
 ) -> dict[str, Any]:
     """
-    Write an index, without the files of it that are in the folder already.
+    Write an index, without the files of it that are in the folder already; give its new `files`.
 
-    Parameters
-    ----------
-    state : IndexState
-        The index; its rows are mapped from the new files afterwards.
-    path : Path
-        The folder.
-    name : str
-        Which manifest to write.
-    progress : mapping, optional
-        What a command that is not done yet notes beside it.
-    is_locked : bool
-        Whether the caller is the folder's writer already.
-
-    Returns
-    -------
-    dict
-        New `files` of the state.
+    Rows are mapped from the new files afterwards. `progress` is what a command that is not done yet
+    notes beside it; `is_locked` says that the caller is the folder's writer already.
     """
     if path.exists() and not path.is_dir():
         raise InvalidInputError(f"{path} is a file; give the name of a folder")
@@ -359,7 +289,7 @@ def _write_locked(
         "codec": files["codec"],
         "pieces": [piece.files for piece in rows.pieces],
         "graphs": [{"run": run, **known} for run, known in sorted(graphs.items())],
-        "removed": folder.write_array("removed", np.flatnonzero(rows.removed)),
+        "removed": folder.write("removed", {}, {"rows": np.flatnonzero(rows.removed)}),
     }
     if progress is not None:
         document["progress"] = dict(progress)
@@ -375,37 +305,25 @@ def _write_embedding(embedding: RetGKEmbedding, folder: Folder) -> StoredFile:
     return folder.entry(path)
 
 
-def _write_codec(codec: VectorCodec, folder: Folder) -> dict[str, Any]:
-    arrays = {name: getattr(codec, name) for name in _CODEC_ARRAYS}
-    stored = {
-        name: None if array is None else folder.write_array(name, array)
-        for name, array in arrays.items()
-    }
-    return {"storage": codec.storage, **stored}
+def _write_codec(codec: VectorCodec, folder: Folder) -> StoredFile:
+    arrays = {"mean": codec.mean, "units": codec.units}
+    if codec.axes is not None:
+        arrays["axes"] = codec.axes
+    return folder.write("codec", {"storage": codec.storage}, arrays)
 
 
 def _write_piece(piece: Piece, folder: Folder) -> None:
     """Write the arrays of a piece, and have it use them from there, mapped into memory."""
-    written: dict[str, Any] = {
-        "rows": len(piece),
-        "vectors": folder.write_array("vectors", piece.vectors),
-        "ids": {
-            name: folder.write_array(f"ids_{name}", array)
-            for name, array in piece.ids.arrays.items()
-        },
-        "graphs": None,
-    }
+    arrays = {"vectors": piece.vectors}
+    arrays |= {f"ids.{name}": array for name, array in piece.ids.arrays.items()}
+    names = None
     if piece.graphs is not None:
-        written["graphs"] = {
-            "names": folder.write_document("names", piece.graphs.names),
-            "arrays": {
-                name: folder.write_array(f"graphs_{name}", array)
-                for name, array in piece.graphs.arrays.items()
-            },
-        }
-    opened = _open_piece(folder, written)
+        names = piece.graphs.names
+        arrays |= {f"graphs.{name}": array for name, array in piece.graphs.arrays.items()}
+    entry = folder.write("piece", {"names": names}, arrays)
+    piece.files = {"rows": len(piece), "ids": piece.ids.kind, "file": entry}
+    opened = _open_piece(folder, piece.files)
     piece.vectors, piece.ids, piece.graphs = opened.vectors, opened.ids, opened.graphs
-    piece.files = written
 
 
 def _write_graph_file(rows: RowStore, run: int, folder: Folder) -> dict[str, Any]:
@@ -418,10 +336,7 @@ def _write_graph_file(rows: RowStore, run: int, folder: Folder) -> dict[str, Any
             shutil.copyfile(graph.path, part)
         shape = (graph.n_rows, rows.codec.n_columns)
         rows.graphs[run] = NeighbourGraph(path, shape, rows.codec.storage)
-    return {"rows": graph.n_rows, "file": folder.entry(path)}
-
-
-# Reading
+    return {"rows": graph.n_rows, "file": folder.entry(path), "sha256": _digest(path)}
 
 
 def read_index(path: Path, name: str = MANIFEST) -> IndexState:
@@ -452,29 +367,28 @@ def read_intake(path: Path) -> tuple[RetGKEmbedding, IdKind | None]:
     folder = Folder(path)
     document = folder.manifest()
     try:
-        embedding = load_model(folder.file(document["embedding"]))
-        pieces = document["pieces"]
-        kind: IdKind | None = None
-        if pieces:
-            kind = "int" if "values" in pieces[0]["ids"] else "str"
+        kinds: list[IdKind] = [piece["ids"] for piece in document["pieces"]]
+        return _embedding_of(document, folder), kinds[0] if kinds else None
     except (LookupError, TypeError, AttributeError) as error:
         raise InvalidInputError(f"{path / MANIFEST} is damaged: {error}") from error
-    if not isinstance(embedding, RetGKEmbedding):
-        raise InvalidInputError(f"{folder.path}: the model is no RetGKEmbedding")
-    return embedding, kind
 
 
-def _state_of(document: dict[str, Any], folder: Folder) -> IndexState:
+def _embedding_of(document: dict[str, Any], folder: Folder) -> RetGKEmbedding:
     embedding = load_model(folder.file(document["embedding"]))
     if not isinstance(embedding, RetGKEmbedding):
         raise InvalidInputError(f"{folder.path}: the model is no RetGKEmbedding")
+    return embedding
+
+
+def _state_of(document: dict[str, Any], folder: Folder) -> IndexState:
+    embedding = _embedding_of(document, folder)
     codec = _codec_of(document["codec"], folder, embedding)
     rows = RowStore(codec, stored_count(document["run_rows"], "run_rows"))
     if not rows.run_rows:
         raise InvalidInputError(f"{folder.path}: runs of rows are empty")
     rows.pieces = [_open_piece(folder, entry) for entry in document["pieces"]]
     _check_pieces(rows, folder)
-    rows.removed = _removed_of(rows, folder.array(document["removed"]), folder)
+    rows.removed = _removed_of(rows, folder.arrays(document["removed"])[1]["rows"], folder)
     options = document["options"]
     if set(options) != {"keep_graphs", "scan_below"} or type(options["keep_graphs"]) is not bool:
         raise InvalidInputError(f"{folder.path}: the options of the index are {options!r:.80}")
@@ -490,41 +404,44 @@ def _state_of(document: dict[str, Any], folder: Folder) -> IndexState:
     for entry in document["graphs"]:
         run = stored_count(entry["run"], "the number of a run")
         rows.graphs[run] = _graph_of(rows, run, entry, folder)
-        files["graphs"][run] = {"rows": entry["rows"], "file": entry["file"]}
+        files["graphs"][run] = {name: entry[name] for name in ("rows", "file", "sha256")}
     return IndexState(embedding, rows, options, files)
 
 
 def _codec_of(entry: Any, folder: Folder, embedding: RetGKEmbedding) -> VectorCodec:
-    arrays: dict[str, NDArray[Any] | None] = {
-        name: None if entry[name] is None else np.array(folder.array(entry[name]))
-        for name in _CODEC_ARRAYS
-    }
-    mean, axes, units = (arrays[name] for name in _CODEC_ARRAYS)
+    document, arrays = folder.arrays(entry)
+    mean, units, axes = arrays["mean"], arrays["units"], arrays.get("axes")
     n_features = embedding.n_features_out_
-    fits = mean is not None and units is not None and n_features <= _MOST_FEATURES
-    if fits and mean is not None and units is not None:
-        n_columns = n_features if axes is None else axes.shape[-1]
-        fits = mean.shape == (n_features,) and units.shape == (n_columns,) and n_columns > 0
-        fits = fits and (axes is None or axes.shape == (n_features, n_columns))
-        fits = fits and bool((units > 0).all())
-    given = [array for array in (mean, axes, units) if array is not None]
-    fits = fits and all(array.dtype == np.float32 and np.isfinite(array).all() for array in given)
-    if not fits or mean is None or units is None or entry["storage"] not in ("int8", "float16"):
+    n_columns = n_features if axes is None else axes.shape[-1]
+    fits = 0 < n_columns <= n_features <= _MOST_FEATURES and (units > 0).all()
+    fits = fits and mean.shape == (n_features,) and units.shape == (n_columns,)
+    fits = fits and (axes is None or axes.shape == (n_features, n_columns))
+    fits = fits and all(a.dtype == np.float32 and np.isfinite(a).all() for a in arrays.values())
+    if not fits or document["storage"] not in ("int8", "float16"):
         raise InvalidInputError(f"{folder.path}: the axes of the vectors do not fit the embedding")
-    return VectorCodec(mean, axes, units, entry["storage"])
+    turns = None if axes is None else np.array(axes)
+    return VectorCodec(np.array(mean), turns, np.array(units), document["storage"])
 
 
 def _open_piece(folder: Folder, entry: Any) -> Piece:
     n_rows = stored_count(entry["rows"], "the number of rows of a piece", PIECE_ROWS)
-    ids = {str(name): folder.array(each) for name, each in entry["ids"].items()}
+    document, arrays = folder.arrays(entry["file"])
+    ids = ids_from_arrays(_below("ids.", arrays), n_rows, str(folder.path))
+    if ids.kind != entry["ids"]:
+        raise InvalidInputError(f"{folder.path}: the ids are not of the kind that it says")
     graphs = None
-    if entry["graphs"] is not None:
-        arrays = {str(key): folder.array(each) for key, each in entry["graphs"]["arrays"].items()}
-        graphs = StoredGraphs(arrays, folder.document(entry["graphs"]["names"]))
+    if document["names"] is not None:
+        graphs = StoredGraphs(_below("graphs.", arrays), document["names"])
         graphs.check(n_rows, str(folder.path))
-    vectors = folder.array(entry["vectors"])
-    where = str(folder.path)
-    return Piece(vectors, ids_from_arrays(ids, n_rows, where), graphs, entry)
+    return Piece(arrays["vectors"], ids, graphs, entry)
+
+
+def _below(prefix: str, arrays: Arrays) -> Arrays:
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
 
 
 def _check_pieces(rows: RowStore, folder: Folder) -> None:
@@ -560,5 +477,7 @@ def _graph_of(rows: RowStore, run: int, entry: Any, folder: Folder) -> Neighbour
     n_rows = stored_count(entry["rows"], "the number of rows of a graph")
     if run in rows.graphs or n_rows > rows.run_rows or run * rows.run_rows + n_rows > rows.n_rows:
         raise InvalidInputError(f"{folder.path}: the graph of run {run} has rows that are none")
-    shape = (n_rows, rows.codec.n_columns)
-    return open_graph(folder.file(entry["file"]), shape, rows.codec.storage)
+    path = folder.file(entry["file"])
+    if _digest(path) != entry["sha256"]:
+        raise InvalidInputError(f"{path} does not match its checksum; copy the index again")
+    return open_graph(path, (n_rows, rows.codec.n_columns), rows.codec.storage)

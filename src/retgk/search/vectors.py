@@ -33,20 +33,7 @@ _MARGIN = 1.1  # room beyond the largest value that was seen
 
 @dataclass(frozen=True, eq=False)
 class VectorCodec:
-    """
-    Mean, axes and units of stored vectors.
-
-    Parameters
-    ----------
-    mean : ndarray of float32, shape (n_features,)
-        What is subtracted first; zeros if `axes` is None.
-    axes : ndarray of float32, shape (n_features, n_columns), or None
-        Orthonormal columns; None leaves vectors as they are.
-    units : ndarray of float32, shape (n_columns,)
-        What one step of the stored numbers means in each column; ones for float16.
-    storage : {"int8", "float16"}
-        Type of the stored numbers.
-    """
+    """Mean, axes and units of stored vectors."""
 
     mean: Singles
     axes: Singles | None
@@ -153,9 +140,7 @@ def _principal_axes(sample: Singles, n_columns: int) -> tuple[Singles, Singles]:
     return mean.astype(np.float32), np.ascontiguousarray(leading * signs, np.float32)
 
 
-# -------------------------------------------------------------------------------------------------
-# Nearest stored vectors by a plain scan: every distance, block by block.
-# -------------------------------------------------------------------------------------------------
+# Nearest stored vectors by a plain scan: every distance, block by block
 
 _SCANNED_ROWS = 8192
 _BLOCK_QUERIES = 256
@@ -164,23 +149,7 @@ _ROUNDING = 1e-5  # of float32 in products of whole vectors, relative to their s
 
 
 def squared_distances(queries: Vectors, candidates: Vectors, codec: VectorCodec) -> Floats:
-    """
-    Squared distances of queries to candidates of their own, zero for equal ones.
-
-    Parameters
-    ----------
-    queries : ndarray, shape (n_queries, n_columns)
-        Stored vectors.
-    candidates : ndarray, shape (n_queries, n_candidates, n_columns)
-        Stored vectors for each of them.
-    codec : VectorCodec
-        What they mean.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_queries, n_candidates)
-        The same for a pair, whatever else is asked with it.
-    """
+    """Squared distances of queries to candidates of their own, zero for equal ones."""
     squared = np.empty(candidates.shape[:2])
     for start in range(0, len(queries), _BLOCK_QUERIES):
         some = slice(start, start + _BLOCK_QUERIES)
@@ -191,21 +160,7 @@ def squared_distances(queries: Vectors, candidates: Vectors, codec: VectorCodec)
 
 
 def best_candidates(squared: Floats, rows: Ints, k: int) -> tuple[Floats, Ints]:
-    """
-    Nearest k candidates of every query: of equal distances, the lower row; -1 is no candidate.
-
-    Parameters
-    ----------
-    squared, rows : ndarray, shape (n_queries, n_candidates)
-        Squared distances, and rows of the candidates.
-    k : int
-        How many.
-
-    Returns
-    -------
-    tuple of ndarray, shape (n_queries, k)
-        Squared distances and rows, filled up with infinity and -1.
-    """
+    """Nearest k candidates of every query; of equal ones the lower row, and -1 is none."""
     squared = np.where(rows < 0, np.inf, squared)
     order = np.lexsort((rows, squared), axis=1)[:, :k]
     found, kept = np.take_along_axis(squared, order, 1), np.take_along_axis(rows, order, 1)
@@ -222,25 +177,7 @@ def scan(
     k: int,
     codec: VectorCodec,
 ) -> tuple[Floats, Ints]:
-    """
-    Find the nearest k of all rows.
-
-    Parameters
-    ----------
-    queries : ndarray, shape (n_queries, n_columns)
-        Stored vectors.
-    pieces : iterable of (int, ndarray, ndarray of bool or None)
-        Number of the first row, vectors, and which of them are left out, in the order of rows.
-    k : int
-        How many.
-    codec : VectorCodec
-        What they mean.
-
-    Returns
-    -------
-    tuple of ndarray, shape (n_queries, k)
-        Squared distances and rows, as `best_candidates` gives them.
-    """
+    """Find the nearest k of all rows."""
     squared = np.full((len(queries), k), np.inf)
     rows = np.full((len(queries), k), -1, np.int64)
     own = codec.decode(queries)
@@ -299,14 +236,12 @@ def _bound_of_nearest(near: Any, k: int) -> Any:
     return np.partition(near, k - 1, axis=1)[:, k - 1].astype(np.float64)
 
 
-# -------------------------------------------------------------------------------------------------
 # Files of usearch, checked before the library sees them.
 #
 # The library trusts its files: a number of a neighbour that is none would have it read memory
 # that is not its own. A file holds the vectors, a head of 64 bytes, five numbers, the levels of
 # all nodes, and then every node: its key, its level, and for each level a number of neighbours
 # and room for as many as there may be. All of these are looked at.
-# -------------------------------------------------------------------------------------------------
 
 _SIZES = struct.Struct("<2I")
 _HEAD = struct.Struct("<7s3H4B3QB")
@@ -319,20 +254,7 @@ _NODE_BYTES = 10  # key and level
 
 
 def check_neighbour_file(path: Path, shape: tuple[int, int], kind: str, connectivity: int) -> None:
-    """
-    Raise if a file is not the graph of so many vectors in each of its bytes that counts.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    shape : tuple of int
-        Numbers of rows and columns that it must have.
-    kind : {"int8", "float16"}
-        Type of the vectors.
-    connectivity : int
-        Most neighbours of a node; twice as many on the lowest level.
-    """
+    """Raise if a file is not the graph of so many vectors in each of its bytes that counts."""
     n_rows, n_columns = shape
     scalar, item_bytes = _SCALARS[kind]
     start = _SIZES.size + n_rows * n_columns * item_bytes
@@ -374,7 +296,6 @@ def _not_a_graph(path: Path, problem: str) -> InvalidInputError:
     )
 
 
-# -------------------------------------------------------------------------------------------------
 # Graphs of near neighbours (HNSW) over runs of rows, built and searched by usearch.
 #
 # Beside faiss and voyager, on 50,000 molecules in 256 columns: `docs/similarity_search.md` has
@@ -385,25 +306,13 @@ def _not_a_graph(path: Path, problem: str) -> InvalidInputError:
 # fixed length, and each run gets a graph of its own, by one thread: as many graphs grow at the
 # same time as there are cores, in processes, because usearch holds Python's lock. The graphs
 # depend on the rows alone.
-# -------------------------------------------------------------------------------------------------
 
 CONNECTIVITY = 16
 _EXPANSION_ADD = 128
 
 
 class NeighbourGraph:
-    """
-    A graph over rows 0 to n of a run, in a file that is mapped into memory.
-
-    Parameters
-    ----------
-    path : Path
-        The file; it has been checked.
-    shape : tuple of int
-        Numbers of rows and columns.
-    kind : str
-        Type of the vectors: "int8" or "float16".
-    """
+    """A graph over rows 0 to n of a run, in a file that is mapped into memory."""
 
     def __init__(self, path: Path, shape: tuple[int, int], kind: str) -> None:
         self.path = path
@@ -414,25 +323,7 @@ class NeighbourGraph:
     def search(
         self, queries: Vectors, k: int, expansion: int, n_jobs: int | None
     ) -> tuple[Floats, Ints]:
-        """
-        Find about the nearest k rows of every query.
-
-        Parameters
-        ----------
-        queries : ndarray, shape (n_queries, n_columns)
-            Vectors of the type of the graph.
-        k : int
-            How many.
-        expansion : int
-            Rows that are looked at from more closely: more find more of the nearest ones.
-        n_jobs : int, optional
-            Threads; they change no result.
-
-        Returns
-        -------
-        tuple of ndarray, shape (n_queries, k)
-            Squared distances and rows, filled up with infinity and -1.
-        """
+        """Find about the nearest k rows of every query."""
         count = min(k, self.n_rows)
         self._index.expansion_search = max(expansion, count)
         n_workers = min(n_threads(n_jobs), len(queries))

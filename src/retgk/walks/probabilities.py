@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal, get_args, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from retgk._runtime.names import seed_from
+from retgk._runtime.parameters import WALKS, WEIGHT_RANGE, check_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
@@ -24,9 +25,6 @@ from retgk.walks.monte_carlo import (
 # -------------------------------------------------------------------------------------------------
 # Weights of edges in units of their graph: walks do not depend on how they were measured.
 # -------------------------------------------------------------------------------------------------
-
-WEIGHT_RANGE = (1e-150, 1e150)
-"""Ratios of weights in this range, and products of two of them, are numbers."""
 
 
 def with_mean_weight_one(batch: GraphBatch) -> GraphBatch:
@@ -82,45 +80,10 @@ def check_weight_range(batch: GraphBatch, shown: GraphBatch | None = None) -> No
     )
 
 
-# -------------------------------------------------------------------------------------------------
-# Checks of the parameters of walks.
-# -------------------------------------------------------------------------------------------------
-
-_MOST_STEPS, _MOST_WALKS = 1 << 24, 1 << 31  # far more than anyone could wait for
-
 Method = Literal["exact", "eigh", "monte-carlo", "monte-carlo-returns"]
 
 SelfLoop = float | Literal["mean"]
 """Weight of the self-loop that every node gets; "mean" is the mean weight of its graph."""
-
-
-def check_walk_parameters(n_steps: Any, method: str, n_walks: Any, self_loop: Any) -> None:
-    """Raise unless these are parameters of `return_probabilities`."""
-    if not isinstance(n_steps, Integral) or isinstance(n_steps, bool) or n_steps < 1:
-        raise InvalidInputError(f"n_steps must be a whole number of at least 1, got {n_steps!r}")
-    if method not in get_args(Method):
-        raise InvalidInputError(f"method must be one of {get_args(Method)}, got {method!r}")
-    _check_self_loop(self_loop)
-    if not isinstance(n_walks, Integral) or n_walks < 3:
-        raise InvalidInputError(f"n_walks must be a whole number of at least 3, got {n_walks!r}")
-    for name, value, most in (("n_steps", n_steps, _MOST_STEPS), ("n_walks", n_walks, _MOST_WALKS)):
-        if int(value) > most:
-            raise InvalidInputError(f"{name} must be at most {most}, got {value!r}")
-
-
-def _check_self_loop(self_loop: Any) -> None:
-    if isinstance(self_loop, str):
-        if self_loop != "mean":
-            raise InvalidInputError(f"self_loop must be 'mean' or a number, got {self_loop!r}")
-        return
-    if not isinstance(self_loop, Real) or not 0 <= float(self_loop) < np.inf:
-        raise InvalidInputError(f"self_loop must be finite and not negative, got {self_loop!r}")
-    least, most = WEIGHT_RANGE
-    if self_loop and not least <= float(self_loop) <= most:
-        raise InvalidInputError(
-            f"self_loop must be 0 or between {least:g} and {most:g}, got {self_loop!r}; scale it "
-            "together with the weights of the edges"
-        )
 
 
 # -------------------------------------------------------------------------------------------------
@@ -193,17 +156,8 @@ def chosen_nodes(batch: GraphBatch, nodes: Any, seed: np.uint64) -> Ints | None:
     return chosen.astype(np.int64)
 
 
-def check_node_count(nodes: Any) -> None:
-    """Raise unless this is a number of nodes per graph, or a share of its nodes."""
-    if isinstance(nodes, Integral) and not isinstance(nodes, bool | np.bool_):
-        if nodes < 1:
-            raise InvalidInputError(f"nodes={nodes} is less than one node per graph")
-    elif not isinstance(nodes, float | np.floating) or not 0 < nodes <= 1:
-        raise InvalidInputError(f"nodes={nodes} is neither a count nor a share in (0, 1]")
-
-
 def _counts(batch: GraphBatch, nodes: Any) -> Ints:
-    check_node_count(nodes)
+    check_parameters({"nodes": WALKS["nodes"]}, {"nodes": nodes})
     if isinstance(nodes, Integral):
         return np.minimum(min(int(nodes), MAX_GRAPH_SIZE), batch.node_counts)
     return np.asarray(np.ceil(nodes * batch.node_counts), dtype=np.int64)
@@ -246,9 +200,7 @@ class Walks:
     copies_share: bool = True
 
     def __post_init__(self) -> None:
-        check_walk_parameters(self.n_steps, self.method, self.n_walks, self.self_loop)
-        if self.nodes is not None:
-            check_node_count(self.nodes)
+        check_parameters(WALKS, vars(self))
 
     @property
     def is_random(self) -> bool:

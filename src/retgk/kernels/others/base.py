@@ -11,13 +11,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.parallel import n_threads
+from retgk._runtime.parameters import EVERYWHERE, Constraints
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import check_numbers
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.engine import FittedState, PlainGraphs, check_attribute_sizes
-from retgk.kernels.intake import GraphIntake, TakesGraphs, check_fit_keywords
+from retgk.kernels.intake import GraphIntake, TakesGraphs, check_fit
 from retgk.kernels.refinement import FirstColours, Start
 
 
@@ -150,6 +151,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
     says as what methods `compare` knows it. Being defined is being listed: see `all_kernels`.
     """
 
+    _parameter_constraints: ClassVar[Constraints] = EVERYWHERE
     kinds: ClassVar[list[type["PeerKernel"]]] = []
     methods: ClassVar[tuple[Compared, ...]] = ()
     normalize: bool
@@ -193,7 +195,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
         self
             The fitted kernel.
         """
-        check_fit_keywords(self, options)
+        check_fit(self, options)
         engine = self.new_engine()
         n_threads(self.n_jobs)
         if not isinstance(engine.normalize, bool | np.bool_):

@@ -1,0 +1,155 @@
+"""
+What parameters may be: one table, in the manner of scikit-learn's `_parameter_constraints`.
+
+Classes have the part of it that is theirs; `fit`, model files and options of the command line read
+it. Nothing heavy is imported here: the command line starts with it.
+"""
+
+import math
+from collections.abc import Collection, Mapping
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Protocol
+
+from retgk.errors import InvalidInputError
+
+
+class Constraint(Protocol):
+    """One of the things that a parameter may be; as text, it ends "must be"."""
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value is such a thing."""
+
+
+class Whole(NamedTuple):
+    """A whole number; truth values are none."""
+
+    least: int
+    most: int | None = None
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value is such a number."""
+        is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+        return is_whole and self.least <= value <= (math.inf if self.most is None else self.most)
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"a whole number of at least {self.least}"
+        return f"a whole number between {self.least} and {self.most}"
+
+
+class Number(NamedTuple):
+    """A finite number in an interval such as "(0, 1]"."""
+
+    interval: str
+    least: float
+    most: float = math.inf
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value is such a number."""
+        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+            return False
+        number = float(value)
+        above = number > self.least if self.interval[0] == "(" else number >= self.least
+        below = number < self.most if self.interval[1] == ")" else number <= self.most
+        return above and below
+
+    def __str__(self) -> str:
+        if self.most == math.inf:
+            return "positive and finite" if self.interval[0] == "(" else "finite and not negative"
+        return f"a number in {self.interval[0]}{self.least:g}, {self.most:g}{self.interval[1]}"
+
+
+class OneOf(NamedTuple):
+    """One of some words or constants."""
+
+    choices: Collection[Any]
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value is one of them, and of the same type."""
+        return any(type(value) is type(one) and value == one for one in self.choices)
+
+    def __str__(self) -> str:
+        words = list(map(repr, self.choices))
+        return f"one of {', '.join(words)}" if len(words) > 1 else words[0]
+
+
+class Each(NamedTuple):
+    """A tuple or list, each of whose items is such a thing."""
+
+    item: Constraint
+
+    def holds(self, value: Any) -> bool:
+        """Whether all items are."""
+        return isinstance(value, tuple | list) and all(map(self.item.holds, value))
+
+
+Constraints = dict[str, tuple[Constraint, ...]]
+
+WEIGHT_RANGE = (1e-150, 1e150)
+"""Weights of edges and self-loops with which probabilities are numbers."""
+
+MAX_ROUNDS = 64
+"""Rounds of refinement that may be asked for, here and by the kernels that refine labels."""
+
+_NONE = OneOf((None,))
+_FLAG = OneOf((True, False))
+
+
+def several(constraint: Constraint) -> tuple[Constraint, ...]:
+    """One such thing, or several to choose from."""
+    return constraint, Each(constraint)
+
+
+WALKS: Constraints = {
+    "n_steps": (Whole(1, 1 << 24),),  # far more than anyone could wait for
+    "method": (OneOf(("exact", "eigh", "monte-carlo", "monte-carlo-returns")),),
+    "n_walks": (Whole(3, 1 << 31),),
+    "self_loop": (OneOf(("mean",)), OneOf((0,)), OneOf((0.0,)), Number("[]", *WEIGHT_RANGE)),
+    "nodes": (_NONE, Whole(1), Number("(]", 0, 1)),
+}
+EVERYWHERE: Constraints = {
+    "n_jobs": (_NONE, Whole(1, 1 << 10), Whole(-(1 << 10), -1)),
+    "impute_attributes": (_NONE, OneOf(("mean", "median"))),
+}
+"""Parameters that all estimators have."""
+
+TOL: Constraints = {"tol": (Number("[)", 0, 1),)}
+DEPTH: Constraints = {"depth": (Whole(0, MAX_ROUNDS),)}
+VECTORS: Constraints = {
+    "n_components": (Whole(1, 1 << 24), Each(Whole(1, 1 << 24))),
+    "feature_map": (OneOf(("joint", "tensor", "phases")),),
+    "frequencies": (OneOf(("plain", "orthogonal", "quasi-random")),),
+    "unknown_labels": (OneOf(("ignore", "error", "column")),),
+    "sparse_output": (_FLAG,),
+    "batch_size": (_NONE, Whole(1)),
+}
+PREDICTORS: Constraints = {
+    **EVERYWHERE,
+    **TOL,
+    "approximate": (OneOf(("auto", True, False)),),
+    "n_steps": several(WALKS["n_steps"][0]),
+    "depth": (_NONE, *several(DEPTH["depth"][0])),
+    "C": several(Number("()", 0)),
+    "n_landmarks": (_NONE, Whole(1)),
+    "verbose": (Whole(0), _FLAG),
+}
+"""Parameters of classifier and regressor; objects that they make check the others."""
+
+
+def check_parameters(constraints: Constraints, values: Mapping[str, Any]) -> None:
+    """Raise at the first value that is none of the things that its parameter may be."""
+    for name, allowed in constraints.items():
+        if name not in values or any(one.holds(values[name]) for one in allowed):
+            continue
+        value = values[name]
+        for one in allowed:  # of several, the first that is wrong
+            if isinstance(one, Each) and isinstance(value, tuple | list):
+                value = next(item for item in value if not one.item.holds(item))
+                break
+        words = " or ".join(str(one) for one in allowed if not isinstance(one, Each))
+        raise InvalidInputError(f"{name} must be {words}, got {value!r:.80}")
+
+
+def check_model_parameters(model: Any) -> None:
+    """Check the parameters of an estimator by the table of its class."""
+    check_parameters(model._parameter_constraints, model.get_params(deep=False))
