@@ -24,13 +24,13 @@ from types import FrameType
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from retgk._runtime.files import data_home_folder
 from retgk._runtime.names import near_names
 from retgk._runtime.parallel import no_progress
 from retgk.cli.options import Common, Debugging, FileRole, in_panel
 from retgk.errors import InputWarning, InvalidInputError
-from retgk.io.files import graph_files_in
 
 # -------------------------------------------------------------------------------------------------
 # Inputs are kept, and outputs: no command may write over what it reads or has just written.
@@ -118,6 +118,8 @@ def _stats_of_files(
 
 def _paths_of(source: str | Path, data_home: Path | None, any_format: bool) -> Iterator[Path]:
     """Path itself, or that of a collection in the data home, and graphs in it if it is a folder."""
+    from retgk.io.formats import graph_files_in
+
     places = [Path(source)]
     if not places[0].exists():
         home = data_home_folder(data_home)
@@ -465,7 +467,29 @@ class Command:
 
     def add_to(self, app: typer.Typer) -> None:
         """Make it a command of a program."""
-        app.command(self.name, help=self.help, epilog=self.epilog)(self.run)
+        app.command(self.name, cls=_LateHelp, help=self.help, epilog=self.epilog)(self.run)
+
+
+class _LateHelp(TyperCommand):
+    """A command whose help lists formats: only when it is shown are they imported."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Fill in the lists."""
+        from retgk.io.formats import endings, formats
+
+        written = [form for form in formats().values() if form.write is not None]
+        in_files = [end for form in written if not form.writes_folder for end in form.endings]
+        lists = {
+            "{endings}": endings(),
+            "{formats}": formats(),
+            "{written}": in_files,
+            "{written_folders}": [form.name for form in written if form.writes_folder],
+        }
+        for parameter in self.params:
+            for mark, names in lists.items():
+                if mark in (text := getattr(parameter, "help", None) or ""):
+                    parameter.help = text.replace(mark, ", ".join(names))  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
 
 
 def command(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk._runtime.files import ParseBudget, atomic_path, open_own_file
+from retgk._runtime.files import atomic_path, open_own_file
 from retgk.errors import InvalidInputError, warn_of
 from retgk.graphs.batch import FlatGraphs, flat_arrays, trusted_batch, with_reading
 from retgk.graphs.edges import Adjacency, EdgeLabels, Symmetrize
@@ -26,7 +26,6 @@ _ALIGNMENT = 64
 _DTYPES = ("<i4", "<i8", "<f8")
 _LENGTH_BYTES = 8
 _DIGEST_BYTES = 32
-_PER_JSON_BYTE = 25  # bytes of memory
 _PAGE_WORDS = 512
 _SHIFT = np.uint64(29)
 _BLOCK_PAGES = 64
@@ -207,7 +206,6 @@ def _read(path: Path, mark: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]
     length = int.from_bytes(content[at : at + _LENGTH_BYTES], "little")
     digest = content[at + _LENGTH_BYTES : at + _LENGTH_BYTES + _DIGEST_BYTES]
     start = at + _LENGTH_BYTES + _DIGEST_BYTES
-    ParseBudget(path, len(content)).check(_PER_JSON_BYTE * length, "its header")
     text = content[start : start + length]
     if hashlib.sha256(text).digest() != digest:
         raise ValueError("the header is damaged")
