@@ -233,7 +233,7 @@ def test_unknown_content_names_the_option(tmp_path: Path) -> None:
     (tmp_path / "unknown").rename(tmp_path / "a.edges")
     (tmp_path / "a.graphml").touch()
     result = invoke("info", tmp_path)
-    assert "holds graphml and edges graphs; it should hold one of: TU text" in result.stderr
+    assert "holds edges and graphml graphs; it should hold files of one of: edges" in result.stderr
     assert "; say what it is with --format, one of" in result.stderr
 
 

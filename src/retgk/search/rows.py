@@ -30,6 +30,8 @@ from retgk.search.vectors import (
 
 IdKind = Literal["int", "str"]
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
 
 class Ids:
     """
@@ -54,15 +56,18 @@ class Ids:
             return len(self.arrays["values"])
         return len(self.arrays["offsets"]) - 1
 
-    def column(self) -> Any:
-        """Give them as an Arrow array, without a copy."""
-        import pyarrow as pa
-
+    def keys(self) -> NDArray[Any]:
+        """Whole numbers that are equal where ids are: they themselves, or hashes of texts."""
         if self.kind == "int":
-            return pa.array(np.asarray(self.arrays["values"]))
-        text, offsets = (np.ascontiguousarray(self.arrays[name]) for name in ("text", "offsets"))
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
-        return pa.Array.from_buffers(pa.large_string(), len(self), buffers)
+            return np.asarray(self.arrays["values"])
+        text, offsets = np.asarray(self.arrays["text"]), np.asarray(self.arrays["offsets"])
+        lengths = np.diff(offsets)
+        powers = np.cumprod(np.full(int(lengths.max(initial=0)), _ODD, np.uint64), dtype=np.uint64)
+        place = np.arange(len(text)) - np.repeat(offsets[:-1], lengths)
+        letters = (text.astype(np.uint64) + np.uint64(1)) * powers[place]
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(letters, dtype=np.uint64)])
+        hashes: NDArray[Any] = sums[offsets[1:]] - sums[offsets[:-1]]  # modulo 2^64, as all of it
+        return hashes
 
     def taken(self, positions: Ints) -> NDArray[Any]:
         """Ids at some positions: int64, or objects that are text."""
@@ -170,30 +175,31 @@ def _texts(values: list[str]) -> Ids:
 
 def first_repeated(ids: Ids) -> int | None:
     """Position of the first id that stood before; None if all differ."""
-    column = ids.column()
-    if len(column.unique()) == len(column):
+    keys = ids.keys()
+    found, counts = np.unique(keys, return_counts=True)
+    if len(found) == len(keys):
         return None
+    positions = np.flatnonzero(np.isin(keys, found[counts > 1]))
     seen: set[Any] = set()
-    for position, value in enumerate(column.to_pylist()):
+    for position, value in zip(positions.tolist(), ids.taken(positions).tolist(), strict=True):
         if value in seen:
-            return position
+            return int(position)
         seen.add(value)
-    return None
+    return None  # texts of one hash that differ
 
 
 def rows_of_ids(wanted: Ids, parts: Sequence[tuple[int, Ids]]) -> Ints:
     """Row of every wanted id, or -1; `parts` are ids with the number of their first row."""
-    from pyarrow import compute
-
     rows = np.full(len(wanted), -1, np.int64)
-    asked = wanted.column()
+    asked = wanted.keys()
+    place_of = {value: at for at, value in enumerate(wanted.taken(np.arange(len(wanted))).tolist())}
     for first, ids in parts:
         if ids.kind != wanted.kind:
             continue
-        places = compute.index_in(ids.column(), value_set=asked)
-        place = places.to_numpy(zero_copy_only=False).astype(np.float64)
-        there = np.flatnonzero(~np.isnan(place))
-        rows[place[there].astype(np.int64)] = first + there
+        there = np.flatnonzero(np.isin(ids.keys(), asked))
+        for row, value in zip(there.tolist(), ids.taken(there).tolist(), strict=True):
+            if value in place_of:
+                rows[place_of[value]] = first + row
     return rows
 
 
@@ -211,12 +217,13 @@ def ids_from_arrays(arrays: dict[str, NDArray[Any]], n_rows: int, where: str) ->
     fits = fits and offsets.dtype == np.int64 and offsets.shape == (n_rows + 1,)
     if not fits or offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any():
         raise InvalidInputError(f"{where}: the ids are not {n_rows} texts")
-    ids = Ids(arrays)
     try:
-        ids.column().validate(full=True)
-    except ValueError as error:
+        text.tobytes().decode()
+    except UnicodeDecodeError as error:
         raise InvalidInputError(f"{where}: the ids are no valid text: {error}") from error
-    return ids
+    if (text[offsets[offsets < len(text)]] & 0xC0 == 0x80).any():  # within a letter
+        raise InvalidInputError(f"{where}: the ids are no valid text: a letter is cut")
+    return Ids(arrays)
 
 
 # -------------------------------------------------------------------------------------------------
