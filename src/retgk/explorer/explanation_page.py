@@ -253,7 +253,7 @@ def _graph_drawing(graph: GraphBatch, shares: Floats, limit: float) -> str:
     scale = (room / np.maximum(high - low, 1e-9)).min() if len(places) > 1 else 1.0
     drawn = (places - (low + high) / 2) * min(scale, 60.0) + np.array([_WIDTH, _HEIGHT]) / 2
     radius = float(np.clip(60 / np.sqrt(len(places)), 3.0, 11.0))
-    sources = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    sources = graph.edge_rows
     lines = [
         f'<line x1="{drawn[a, 0]:.1f}" y1="{drawn[a, 1]:.1f}" x2="{drawn[b, 0]:.1f}" '
         f'y2="{drawn[b, 1]:.1f}"/>'

@@ -440,7 +440,7 @@ def to_pyg(graphs: GraphsLike) -> "list[Data]":
 
 def _edges_once(graph: GraphBatch) -> tuple[Any, Any]:
     """Rows of all entries of one graph, and which entries are edges in their first direction."""
-    rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    rows = graph.edge_rows
     return rows, rows <= graph.indices
 
 

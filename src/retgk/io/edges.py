@@ -134,7 +134,7 @@ def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph"
 
 def _edge_lines(graph: GraphBatch, weighted: bool) -> str:
     """Every edge once; weights are as short as they can be without loss."""
-    rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    rows = graph.edge_rows
     once = rows <= graph.indices
     columns = [rows[once].tolist(), graph.indices[once].tolist()]
     if weighted:

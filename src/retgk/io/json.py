@@ -236,7 +236,7 @@ def _text_stream(part: Path, output: Path) -> IO[str]:
 def _graph_texts(dataset: GraphDataset) -> Iterator[str]:
     graphs = dataset.graphs
     for number, graph in enumerate(graphs):
-        rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+        rows = graph.edge_rows
         once = rows <= graph.indices
         record: dict[str, Any] = {
             "n_nodes": graph.n_nodes,

@@ -593,7 +593,7 @@ def _edges(graphs: GraphBatch) -> Iterator[Ints]:
     """Both directions of every edge, in the order of the entries; nodes count from 1."""
     for first in range(0, len(graphs), _BLOCK_GRAPHS):
         part = graphs[first : first + _BLOCK_GRAPHS]
-        rows = np.repeat(np.arange(part.n_nodes), np.diff(part.indptr))
+        rows = part.edge_rows
         columns = part.indices + first_of_run(part.node_ptr)[rows]
         yield np.stack([rows, columns], axis=1) + (1 + graphs.node_ptr[first])
 
