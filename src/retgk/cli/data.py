@@ -23,8 +23,8 @@ from retgk.cli.options import (
     known_format,
 )
 from retgk.cli.outputs import check_new_file
+from retgk.datasets import SUBJECT_OF, TUDATASETS
 from retgk.errors import InvalidInputError
-from retgk.io.tudataset import SUBJECT_OF, TUDATASETS
 
 if TYPE_CHECKING:
     from retgk.io.dataset import GraphDataset
@@ -277,7 +277,7 @@ def _names_in(folder: Path) -> set[str]:
 @command(name="fetch", examples=["retgk datasets fetch MUTAG ENZYMES"], remedies=DATA_HOME_REMEDY)
 def fetch_datasets(names: DataSetNames, common: Common, data_home: DataHome = None) -> None:
     """Fetch collections into the data home, and check that they can be read."""
-    from retgk.io.tudataset import load_tudataset
+    from retgk.datasets import load_tudataset
 
     for name in names:
         dataset = load_tudataset(name, data_home)

@@ -18,8 +18,8 @@ import typer
 
 from retgk.cli.command import note
 from retgk.cli.options import Common, Reading
+from retgk.datasets import TUDATASETS
 from retgk.errors import InvalidInputError, Remedy
-from retgk.io.tudataset import TUDATASETS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -291,8 +291,8 @@ def reading_options(reading: Reading) -> dict[str, Any]:
 
 def _read_by_name(name: str, reading: Reading) -> GraphDataset:
     from retgk._runtime.files import data_home_folder
+    from retgk.datasets import load_tudataset
     from retgk.io.dataset import without_empty_targets
-    from retgk.io.tudataset import load_tudataset
 
     home = data_home_folder(reading.data_home)
     is_here = "/" not in name and ((home / f"{name}.zip").exists() or (home / name).exists())

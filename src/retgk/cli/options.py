@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 import typer
 
 from retgk.comparison.methods import METHODS
-from retgk.io.tudataset import TUDATASETS
+from retgk.datasets import TUDATASETS
 
 # -------------------------------------------------------------------------------------------------
 # What the shell offers after a tab. Nothing heavy is imported here.
