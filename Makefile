@@ -55,7 +55,7 @@ test: lint types browser ## Set up, and run lint, types and all tests
 LOWEST := .venv-lowest
 $(LOWEST)/.installed: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv --clear $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[dask,igraph,index,networkx,rdkit]' hypothesis pandas pytest pytest-xdist
+	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[dask,igraph,index,networkx,parquet,rdkit]' hypothesis pandas pytest pytest-xdist
 	$(LOWEST)/bin/python -m pip check
 	@touch $@
 
@@ -73,7 +73,7 @@ SANITIZED_PYTHON = LD_PRELOAD="$$($(or $(CXX),c++) -print-file-name=$(1)) $$($(o
 test-sanitized: $(READY) ## Run numerical tests with AddressSanitizer and UndefinedBehaviorSanitizer, then threads with ThreadSanitizer
 	test -d $(SANITIZED) || $(PYTHON) -m venv $(SANITIZED)
 	$(SANITIZED)/bin/python -m pip install --quiet --constraint constraints.txt cmake nanobind ninja scikit-build-core
-	$(SANITIZED)/bin/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --config-settings=build-dir=build/sanitized --config-settings=cmake.define.RETGK_SANITIZE=address,undefined --editable '.[dask,networkx]' hypothesis pandas pytest pytest-xdist
+	$(SANITIZED)/bin/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --config-settings=build-dir=build/sanitized --config-settings=cmake.define.RETGK_SANITIZE=address,undefined --editable '.[dask,networkx,parquet]' hypothesis pandas pytest pytest-xdist
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 $(call SANITIZED_PYTHON,libasan.so) -m pytest --numprocesses auto -p no:cacheprovider $(SANITIZED_TESTS)
 	$(SANITIZED)/bin/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --no-deps --config-settings=build-dir=build/threads --config-settings=cmake.define.RETGK_SANITIZE=thread --editable .
 	TSAN_OPTIONS=halt_on_error=1:report_signal_unsafe=0:ignore_noninstrumented_modules=1 $(call SANITIZED_PYTHON,libtsan.so) -m tests.thread_checks

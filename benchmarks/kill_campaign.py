@@ -40,7 +40,7 @@ from retgk import (
 IMPORTED = (
     "retgk.cli.main", "retgk.estimators.classifier", "retgk.estimators.gram_file",
     "retgk.estimators.embedding", "retgk.estimators.model_files", "reproduction.runner",
-    "reproduction.runner", "retgk.io.tudataset", "pyarrow.parquet", "pyarrow.csv",
+    "reproduction.runner", "retgk.io.tudataset", "pyarrow.parquet",
     "sklearn.svm", "sklearn.model_selection", "networkx", "scipy.sparse.linalg",
 )  # fmt: skip
 N_GRAPHS = 300

@@ -13,6 +13,7 @@ import drawings  # noqa: E402
 import retgk  # noqa: E402
 from command_pages import write_commands  # noqa: E402
 from reference_groups import write_reference  # noqa: E402
+from retgk.io.formats import formats_table  # noqa: E402
 
 project = "retgk"
 author = "The retgk developers"
@@ -58,7 +59,8 @@ html_theme_options = {
     "pygments_light_style": "tango",
 }
 
-myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
+myst_enable_extensions = ["colon_fence", "dollarmath", "deflist", "substitution"]
+myst_substitutions = {"formats": formats_table()}
 myst_heading_anchors = 3
 
 autodoc_typehints = "none"  # docstrings have them

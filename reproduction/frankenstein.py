@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from retgk._runtime.files import atomic_folder
 from retgk.array_types import Codes, Floats, Ints
+from retgk.datasets import load_tudataset
 from retgk.errors import InvalidInputError
 from retgk.io.dataset import GraphDataset
-from retgk.io.tudataset import load_tudataset, write_folder
+from retgk.io.tudataset import write_folder
 
 ATOMS = "FRANKENSTEIN_atoms"
 """Name of the molecules, whose labels are symbols of atoms."""

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from reproduction.frankenstein import ATOMS, REBUILT, digit_images, rebuilt_frankenstein
 from retgk.array_types import Codes, Floats, Ints
+from retgk.datasets import load_tudataset
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, graphs_digest
 from retgk.io.dataset import GraphDataset
-from retgk.io.tudataset import load_tudataset
 from retgk.walks.probabilities import return_probabilities
 
 _N_PROJECTIONS = 3

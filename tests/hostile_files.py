@@ -32,20 +32,6 @@ def zeros_in_parquet(folder, n_values=100_000_000):
     return path
 
 
-def long_text_in_parquet(folder, n_values=300_000, length=10_000):
-    """One long label, stored once and used by every node."""
-    degrees = pa.array([[0] * n_values], pa.list_(pa.int32()))
-    labels = pa.ListArray.from_arrays(
-        pa.array([0, n_values], pa.int32()),
-        pa.DictionaryArray.from_arrays(pa.array(np.zeros(n_values, np.int32)), ["x" * length]),
-    )
-    none = pa.array([[]], pa.list_(pa.int32()))
-    path = folder / "labels.parquet"
-    table = pa.table({"degrees": degrees, "neighbours": none, "labels": labels})
-    parquet.write_table(table, path, compression="zstd", store_schema=False)
-    return path
-
-
 def many_columns(folder, n_columns=2_000_000):
     """A TU archive whose attributes have a first line of millions of columns."""
     return write_zip(folder, node_attributes=b"1," * n_columns + b"1\n")
@@ -73,7 +59,6 @@ def long_line(folder, n_bytes=400 << 20):
 
 HOSTILE = {
     "parquet-zeros": zeros_in_parquet,
-    "parquet-text": long_text_in_parquet,
     "tu-columns": many_columns,
     "tu-lines": many_lines,
     "tu-labels": lambda folder: many_lines(folder, "node_labels"),

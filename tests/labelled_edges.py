@@ -10,7 +10,7 @@ NAMES = (("SINGLE", "DOUBLE", "AROMATIC"), (0, 1, 7), (-3, 2**40), ("a", ("b", 1
 
 def rows_of(graphs):
     """Row of every entry, numbered over the batch, and its column."""
-    rows = np.repeat(np.arange(graphs.n_nodes), np.diff(graphs.indptr))
+    rows = graphs.edge_rows
     first = np.repeat(graphs.node_ptr[:-1], np.diff(graphs.node_ptr))
     return rows, graphs.indices + first[rows]
 

@@ -92,7 +92,7 @@ def test_bomb_is_refused_before_it_is_unpacked(home):
     assert path.stat().st_size < 200_000
     tracemalloc.start()
     assert_refused(
-        home, r"unpacks to 640\d+ bytes, more than the 10000000 allowed", max_bytes=10**7
+        home, r"640\d+ bytes or more, .* more than the 10000000 allowed", max_bytes=10**7
     )
     assert tracemalloc.get_traced_memory()[1] < 10**7
     tracemalloc.stop()
@@ -100,7 +100,7 @@ def test_bomb_is_refused_before_it_is_unpacked(home):
 
 def test_a_caller_can_raise_the_limit(home):
     write_zip(home)
-    assert_refused(home, "more than the 10 allowed; pass a larger max_bytes", max_bytes=10)
+    assert_refused(home, "more than the 10 allowed .*; pass a larger max_bytes", max_bytes=10)
     assert len(load_tudataset("TOY", home, max_bytes=1000, cache=False).graphs) == 3
 
 

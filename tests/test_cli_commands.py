@@ -73,7 +73,7 @@ def test_convert_to_edge_lists(graphs_file: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("output", "message"),
-    [("a.xyz", "end the name in .parquet, .zip or .json"), (".", "what to write")],
+    [("a.xyz", "end the name in one of .json, .jsonl, .parquet, .zip"), (".", "what to write")],
 )
 def test_convert_to_nothing_known(graphs_file: Path, output: str, message: str) -> None:
     assert_fails(invoke("convert", graphs_file, output), message)

@@ -15,7 +15,7 @@ from retgk.cli.inputs import key_columns, read_collection, required_targets
 from retgk.cli.main import app
 from retgk.cli.options import Common, Reading
 from retgk.errors import InvalidInputError
-from retgk.io.files import format_of
+from retgk.io.formats import format_of
 from retgk.io.molecules import from_smiles
 from tests.cli_calls import assert_fails, printed
 from tests.cli_program import assert_fails_with_one_line, output_of, run_program
@@ -228,12 +228,12 @@ def test_targets_from_a_file(tmp_path: Path) -> None:
 def test_unknown_content_names_the_option(tmp_path: Path) -> None:
     path = tmp_path / "unknown"
     path.touch()
-    message = "unknown cannot be recognised; say what it is with --format, one of tu, parquet"
+    message = "unknown cannot be recognised; say what it is with --format, one of edges, graphml"
     assert message in invoke("info", path).stderr
     (tmp_path / "unknown").rename(tmp_path / "a.edges")
     (tmp_path / "a.graphml").touch()
     result = invoke("info", tmp_path)
-    assert "holds graphml and edges graphs; it should hold one of: TU text" in result.stderr
+    assert "holds edges and graphml graphs; it should hold files of one of: edges" in result.stderr
     assert "; say what it is with --format, one of" in result.stderr
 
 
@@ -268,7 +268,7 @@ def test_misspelt_name(name: str) -> None:
 )
 def test_what_is_no_smiles_is_not_taken_for_it(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
-    message = "cannot be recognised; say what it is with --format, one of tu, parquet, graphml"
+    message = "cannot be recognised; say what it is with --format, one of edges, graphml"
     assert_fails(invoke("info", tmp_path / name), message)
 
 
@@ -279,14 +279,15 @@ def test_what_is_no_smiles_is_not_taken_for_it(name: str, text: str, tmp_path: P
 def test_smiles_are_recognised_whatever_the_name(text: str, tmp_path: Path) -> None:
     path = tmp_path / "molecules.dat"
     path.write_text(text)
-    assert format_of(path) == "smiles"
+    assert format_of(path).name == "smiles"
 
 
 def test_text_that_is_taken_for_smiles(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("CC\nC(C\n")
     (tmp_path / "notes.smi").write_text("hello world\n")
-    advice = "; --skip-invalid leaves such out; if it is not SMILES, say what it is with --format\n"
-    assert invoke("info", tmp_path / "notes.txt").stderr.endswith(advice)
+    guessed = invoke("info", tmp_path / "notes.txt").stderr
+    assert "taken for smiles by its content" in guessed
+    assert guessed.endswith("; --skip-invalid leaves such out\n")
     assert invoke("info", tmp_path / "notes.smi").stderr.endswith(
         "--skip-invalid leaves such out\n"
     )

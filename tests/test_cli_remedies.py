@@ -39,10 +39,7 @@ COMMANDS = {
         "predict model.retgk small.parquet --no-attributes",
         "; give all the same with --attribute-name, --atom-attribute or --no-attributes",
     ),
-    "format": (
-        "info bytes",
-        "; say what it is with --format, one of tu, parquet, graphml, json, edges, matrices, ",
-    ),
+    "format": ("info bytes", "; say what it is with --format, one of edges, graphml, json, "),
     "smiles_column": ("info mol.csv --smiles-column z", "name one of smiles, y with --smiles-colu"),
     "target_column": ("info mol.csv --target-column z", "name one of smiles, y with --target-colu"),
     "groups": (
@@ -50,10 +47,6 @@ COMMANDS = {
         "has no column 'z'; name one of smiles, y with --groups",
     ),
     "skip_invalid": ("info bad.smi", "; --skip-invalid leaves such out"),
-    "smiles_or_format": (
-        "info bad.txt",
-        "; --skip-invalid leaves such out; if it is not SMILES, say what it is with --format",
-    ),
     "symmetrize": (
         "info ONEWAY.zip",
         "has none back; give --symmetrize to drop the directions, or if each edge is listed once",
@@ -110,7 +103,7 @@ COMMANDS = {
     ),
     "max_bytes": (
         "info bad.smi --max-bytes 5",
-        "holds more than the 5 bytes allowed; give a larger --max-bytes if you trust it",
+        "more than the 5 allowed for reading 8 bytes; give a larger --max-bytes if you trust it",
     ),
     "max_steps": (
         "predict model.retgk small.parquet --max-steps 3",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from retgk import __version__
-from retgk.io.tudataset import SUBJECT_OF, TUDATASETS
+from retgk.datasets import SUBJECT_OF, TUDATASETS
 from tests.cli_program import assert_fails_with_one_line, output_of, run_program
 
 COMMANDS = [

@@ -37,7 +37,7 @@ def no_parsing(monkeypatch):
     def fail(*_):
         raise AssertionError("the source was read")
 
-    name = "retgk.io.tudataset.read_tudataset"
+    name = "retgk.datasets.read_tudataset"
     return lambda: monkeypatch.setattr(name, fail)
 
 

@@ -8,8 +8,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from retgk import GraphDataset, InvalidInputError, load_tudataset, save_tudataset
+from retgk import datasets as download
 from retgk.io import tudataset
-from retgk.io import tudataset as download
 from tests.tu_files import toy_graphs, write_zip
 
 

@@ -95,7 +95,7 @@ def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
         ("# only\n\n", {}, r"bad.edges holds a graph without nodes; leave the file out"),
         (b"1 2\n\xff\xfe 1\n", {}, r"bad.edges, line 2 is not text"),
         ("1 " + "2" * (1 << 20) + "\n", {}, r"bad.edges, line 1 has more than 1048576 bytes"),
-        ("1 2\n3 4\n", {"max_bytes": 7}, r"holds more than the 7 bytes allowed; pass a larger"),
+        ("1 2\n3 4\n", {"max_bytes": 7}, r"more than the 7 allowed .*; pass a larger"),
         (
             "source,target\n1,2\n2,3\n",
             {"delimiter": ","},
@@ -114,7 +114,7 @@ def test_packed_files_that_are_damaged_or_too_large(tmp_path):
     path = tmp_path / "bomb.edges.gz"
     path.write_bytes(gzip.compress(b"1 2\n" * 100_000))
     assert path.stat().st_size < 2_000
-    with pytest.raises(InvalidInputError, match=r"bomb.edges.gz holds more than the 2000 bytes"):
+    with pytest.raises(InvalidInputError, match=r"bomb.edges.gz: .* more than the 2000 allowed"):
         read_edge_list(path, max_bytes=2_000)
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InvalidInputError, match=r"bomb.edges.gz is damaged: .*; fetch it again"):
@@ -134,5 +134,5 @@ def test_what_edge_lists_would_lose(tmp_path):
 
 
 def test_an_empty_folder(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"no files that end in .edges or .edges.gz"):
+    with pytest.raises(InvalidInputError, match=r"no files that end in .edges or"):
         read_edge_list(tmp_path)

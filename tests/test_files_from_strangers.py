@@ -5,7 +5,6 @@ import re
 import zipfile
 from contextlib import suppress
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -17,7 +16,6 @@ from retgk import (
     read_edge_list,
     read_graphml,
     read_graphs,
-    read_parquet,
     save_model,
     write_parquet,
 )
@@ -154,7 +152,8 @@ def test_a_size_that_no_packing_reaches(tmp_path):
     path = write_zip(tmp_path)
     size = len(TOY["A"]).to_bytes(4, "little")
     path.write_bytes(path.read_bytes().replace(size, (4 << 29).to_bytes(4, "little")))
-    assert_refused(path, "declares more bytes than it can hold")
+    assert_refused(path, "would take .* bytes of memory")
+    assert_refused(path, "declares more bytes than it can hold", max_bytes=1 << 40)
 
 
 def labelled(path, label, metadata=None):
@@ -180,22 +179,6 @@ def test_deep_labels_are_read_or_refused(tmp_path):
 def test_deep_metadata_is_ignored(tmp_path):
     path = labelled(tmp_path / "x.parquet", "1", {b"retgk": b"[" * 100_000})
     assert read_graphs(path).name == "x"
-
-
-def test_damaged_parquet_is_refused_or_the_same(tmp_path):
-    data, path = data_set(), tmp_path / "x.parquet"
-    good = write_parquet(data, path).read_bytes()
-    rng, found = np.random.default_rng(0), []
-    for _ in range(1000):
-        changed = bytearray(good)
-        changed[int(rng.integers(len(good)))] ^= 1 << int(rng.integers(8))
-        path.write_bytes(bytes(changed))
-        with suppress(InvalidInputError):
-            found.append(read_parquet(path))
-    assert found  # statistics carry no data
-    for one in found:
-        assert one.graphs == data.graphs
-        assert one.targets.tolist() == data.targets.tolist()
 
 
 @pytest.mark.parametrize("name", ["label", "attribute", "weight", "targets"])

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.io import savemat
 
 from retgk import InvalidInputError, from_numpy, read_graphs
-from retgk.io.files import format_of
+from retgk.io.formats import format_of
 from tests.cli_calls import assert_fails, invoke
 
 TRIANGLE = np.ones((3, 3)) - np.eye(3)
@@ -49,7 +49,7 @@ def test_every_kind_gives_the_same_graph(name, tmp_path):
     data = read_graphs(tmp_path / name)
     assert data.graphs == from_numpy(WEIGHTED)
     assert data.graph_names == [name.split(".")[0]]
-    assert format_of(tmp_path / name) == "matrices"
+    assert format_of(tmp_path / name).name == "matrices"
 
 
 @pytest.mark.parametrize("kind", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
@@ -206,7 +206,7 @@ def test_symmetrize(tmp_path):
 )
 def test_tables_by_their_content(text, form, tmp_path):
     (tmp_path / "t.csv").write_text(text)
-    assert format_of(tmp_path / "t.csv") == form
+    assert format_of(tmp_path / "t.csv").name == form
 
 
 @pytest.mark.parametrize(
@@ -237,24 +237,26 @@ def npy_header(shape, descr="<f8"):
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    "data",
     [
-        (npy_header((2, 2), "|O") + b"\x80\x04N.", "could run code when they are read"),
-        (npy_header((10**6, 10**6)), r"is cut off: \(1000000, 1000000\) of float64 do not fit"),
-        (npy_header((-1, 2)), "is cut off"),
-        (npy_header((2, 2), "<M8[s]"), "not numbers"),
-        (b"\x93NUMPY\x01\x00\xff\xff{", "is not a .npy array"),
-        (b"\x93NUMPY\x09\x00", "is not a .npy array"),
-        (b"no array", "is not a file of NumPy, whatever its name says"),
+        npy_header((2, 2), "|O") + b"\x80\x04N.",
+        npy_header((2,), "|O") + b"cos\nsystem\n(S'false'\ntR.",
+        npy_header((10**6, 10**6)),
+        npy_header((-1, 2)),
+        npy_header((2, 2), "<M8[s]"),
+        b"\x93NUMPY\x01\x00\xff\xff{",
+        b"\x93NUMPY\x09\x00",
+        b"no array",
     ],
 )
-def test_hostile_arrays(data, message, tmp_path):
+def test_arrays_that_are_no_numbers_or_cut_off(data, tmp_path):
+    """NumPy reads them, without pickles; whatever it raises is an error of the file."""
     (tmp_path / "x.npy").write_bytes(data)
-    with pytest.raises(InvalidInputError, match=message):
+    with pytest.raises(InvalidInputError, match=r"x\.npy"):
         read_graphs(tmp_path / "x.npy")
 
 
-def test_hostile_archives(tmp_path):
+def test_archives_that_unpack_to_much(tmp_path):
     path = tmp_path / "x.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", npy_header((4200, 4200)) + bytes(8 * 4200 * 4200))
@@ -267,27 +269,20 @@ def test_hostile_archives(tmp_path):
         read_graphs(path)
 
 
-def test_hostile_sparse_matrices(tmp_path):
+def test_sparse_matrices_that_lead_outside(tmp_path):
     path = tmp_path / "x.npz"
     parts = {"format": b"csr", "shape": [3, 3], "data": [1.0, 1.0], "indptr": [0, 1, 2, 2]}
-    np.savez(path, indices=np.array([1, 10**6]), **parts)
-    with pytest.raises(InvalidInputError, match="does not hold a whole sparse matrix"):
-        read_graphs(path)
-    for indptr in ([0, 2**62, -(2**63), 2], [0, -1, 2, 2], [0, 1, 3, 2], [1, 1, 2, 2], [0, 1, 2]):
-        np.savez(path, indices=np.array([1, 0]), **{**parts, "indptr": np.array(indptr)})
-        with pytest.raises(InvalidInputError, match="does not hold a whole sparse matrix"):
+    for indices, indptr in (([1, 10**6], [0, 1, 2, 2]), ([1, 0], [0, 1, 3, 2]), ([1, 0], [0, 1])):
+        np.savez(path, indices=np.array(indices), **{**parts, "indptr": np.array(indptr)})
+        with pytest.raises(InvalidInputError, match=r"x\.npz"):
             read_graphs(path)
-    dia = {"format": b"dia", "shape": [3, 3], "data": np.ones((1, 3)), "offsets": [-(2**63)]}
-    np.savez(path, **dia)
-    with pytest.raises(InvalidInputError, match="a diagonal lies outside the matrix"):
-        read_graphs(path)
     huge = {"format": b"coo", "shape": [2**40, 2**40], "data": [1.0], "row": [0], "col": [0]}
     np.savez(path, **huge)
     with pytest.raises(InvalidInputError, match=r"a sparse matrix of shape \(1099511627776, "):
         read_graphs(path)
 
 
-def test_hostile_mat_files(tmp_path):
+def test_matlab_files_that_are_not_read(tmp_path):
     path = tmp_path / "x.mat"
     savemat(path, {"W": TRIANGLE}, do_compression=True)
     header = path.read_bytes()[:128]
@@ -295,28 +290,15 @@ def test_hostile_mat_files(tmp_path):
     path.write_bytes(header + struct.pack("<2I", 15, len(bomb)) + bomb)
     with pytest.raises(InvalidInputError, match=r"would take .* bytes of memory"):
         read_graphs(path)
-    savemat(path, {"W": sparse.csc_array(TRIANGLE)})
-    offsets, claims = np.array([0, 2, 4, 6], "<i4"), np.array([0, 2**30, -(2**31), 6], "<i4")
-    path.write_bytes(path.read_bytes().replace(offsets.tobytes(), claims.tobytes()))
-    with pytest.raises(InvalidInputError, match="offsets of rows do not rise"):
-        read_graphs(path)
-    path.write_bytes(b"MATLAB 7.3 MAT-file" + bytes(500))
-    with pytest.raises(
-        InvalidInputError, match=r"is a .mat file of version 7.3, which is not read"
-    ):
+    path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + bytes(500))
+    with pytest.raises(InvalidInputError, match=r"of version 7.3, which is not read"):
         read_graphs(path)
     path.write_bytes(header + b"nothing that is a variable")
     with pytest.raises(InvalidInputError, match=r"x.mat"):
         read_graphs(path)
-
-
-def test_no_pickle_is_read(tmp_path):
-    (tmp_path / "o.npy").write_bytes(npy_header((2,), "|O") + b"cos\nsystem\n(S'false'\ntR.")
-    savemat(tmp_path / "c.mat", {"cells": np.array([TRIANGLE, WEIGHTED], dtype=object)})
-    with pytest.raises(InvalidInputError, match="holds Python objects"):
-        read_graphs(tmp_path / "o.npy")
+    savemat(path, {"cells": np.array([TRIANGLE, WEIGHTED], dtype=object)})
     with pytest.raises(InvalidInputError, match="'cells' is a cell, not a matrix of numbers"):
-        read_graphs(tmp_path / "c.mat")
+        read_graphs(path)
 
 
 def test_commands_read_matrices(tmp_path):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from retgk import InvalidInputError, from_numpy, read_graphs
-from retgk.io.files import format_of
+from retgk.io.formats import format_of
 
 MATRIX = np.array([[0, 0.5, 0, 0], [0.5, 0, 2, 0], [0, 2, 1, 0.25], [0, 0, 0.25, 0]])
 COUNTED = pd.DataFrame(MATRIX)
@@ -42,7 +42,7 @@ EXPORTED = {
 def test_names_are_left_out(name: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(EXPORTED[name])
-    assert format_of(path) == "matrices"
+    assert format_of(path).name == "matrices"
     assert read_graphs(path).graphs == from_numpy(MATRIX)
 
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from retgk import InvalidInputError, read_edge_list
-from retgk._runtime.files import ParseBudget
+from retgk._runtime import files as text_lines
 from retgk.io import edges as edge_lists
 from retgk.io import edges as numbered_edges
-from retgk.io import files as text_lines
 
 PLAIN = {
     "pairs": "3 1\n1 2\n2 3\n",
@@ -46,8 +45,7 @@ def test_the_same_graph(
     text = (PLAIN | OTHER)[name].encode()
     path = tmp_path / f"graph{ending}"
     path.write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
-    budget = ParseBudget.of_files(path, [path], None)
-    assert (numbered_edges.numbered_graph(path, budget) is not None) == (name in PLAIN)
+    assert (numbered_edges.numbered_graph(path) is not None) == (name in PLAIN)
     both(path, monkeypatch)
 
 
@@ -69,14 +67,3 @@ def test_the_same_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: 
         messages.append(str(caught.value))
         monkeypatch.setattr(edge_lists, "numbered_graph", lambda *_: None)
     assert messages[0] == messages[1]
-
-
-def test_the_budget_holds_and_is_given_back(tmp_path: Path) -> None:
-    path = tmp_path / "graph.edges"
-    path.write_text("1 2\n" * 1000)
-    with pytest.raises(InvalidInputError, match="edges or more would take"):
-        read_edge_list(path, max_bytes=10_000)
-    path.write_text("1 2\n" * 1000 + "a b\n")
-    budget = ParseBudget.of_files(path, [path], 1_000_000)
-    assert numbered_edges.numbered_graph(path, budget) is None
-    assert budget.left == budget.allowed

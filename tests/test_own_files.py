@@ -21,7 +21,7 @@ from retgk import (
     write_mean_embedding_gram,
     write_parquet,
 )
-from retgk.io import tudataset as download
+from retgk import datasets as download
 from tests.cli_calls import assert_fails, invoke
 
 DATA = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), random_state=0)

@@ -3,13 +3,14 @@
 import gzip
 import os
 import pickle
+import warnings
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from retgk import (
+    GraphBatch,
     GraphDataset,
     InvalidInputError,
     from_smiles,
@@ -20,9 +21,11 @@ from retgk import (
     write_graphml,
     write_parquet,
 )
-from retgk.cli.options import SOURCE_HELP, source_names
-from retgk.io.files import ENDINGS, READABLE, format_of
-from retgk.io.smiles_files import LeftOutWarning, typed_targets
+from retgk.cli.options import source_names
+from retgk.io.formats import endings, format_of, formats, formats_table, readable_endings
+from retgk.io.molecules import LeftOutWarning
+from retgk.io.tables import typed_targets
+from tests.cli_calls import invoke
 from tests.tu_files import write_zip
 
 DATA = make_graph_classification(6, n_labels=2, n_attributes=1, random_state=0)
@@ -41,14 +44,6 @@ def test_tu_archive_by_any_name_and_folder(archive):
         found = read_graphs(path)
         assert (found.name, found.graphs) == ("TINY", DATA.graphs)
         np.testing.assert_array_equal(found.targets, DATA.targets)
-
-
-def test_a_tu_archive_is_opened_once(archive, monkeypatch):
-    opened = []
-    real = zipfile.ZipFile
-    monkeypatch.setattr(zipfile, "ZipFile", lambda *a, **k: opened.append(a) or real(*a, **k))
-    read_graphs(archive)
-    assert len(opened) == 1
 
 
 def test_two_tu_collections_in_one_archive(tmp_path):
@@ -117,7 +112,7 @@ def test_molecules_that_are_left_out(tmp_path):
     [
         ("a.csv", "x,y\nC,1\n", {}, "smiles_column", "name one of x, y with smiles_column=$"),
         ("a.smi", "C(\n", {}, "skip_invalid", "skip_invalid=True leaves such out$"),
-        ("a.txt", "C(\n", {}, "smiles_or_format", "if it is not SMILES, say what it is with form"),
+        ("a.txt", "C(\n", {}, "skip_invalid", "taken for smiles by its content; say so"),
         ("a.txt", "C(\n", {"format": "smiles"}, "skip_invalid", "leaves such out$"),
         ("a.edges", "1,2\n", {}, "delimiter", "pass delimiter=',' if they are separated by it"),
     ],
@@ -132,20 +127,68 @@ def test_errors_carry_what_helps_as_data(tmp_path, name, text, options, key, mes
 
 
 def test_every_ending_is_told(tmp_path):
-    page = (Path(__file__).parent.parent / "docs" / "graph_files.md").read_text("utf-8")
-    for ending in ENDINGS:
-        assert f"`{ending}`" in page
-        assert f"{ending}" in SOURCE_HELP
-    for ending in READABLE:
+    """Lists are made from the registry: completion, help, and the table of the docs."""
+    for ending in readable_endings():
         (tmp_path / f"file{ending}").touch()
     offered = source_names(f"{tmp_path}/file")
-    assert sorted(offered) == sorted(f"{tmp_path}/file{ending}" for ending in READABLE)
+    assert sorted(offered) == sorted(f"{tmp_path}/file{ending}" for ending in readable_endings())
+    text = "".join(invoke("info", "--help").stdout.replace("│", " ").split())
+    for name in formats():
+        assert f"| `{name}` |" in formats_table()
+        assert name in text
+    assert all(f"{ending}," in text or f"{ending};" in text for ending in endings())
+
+
+@pytest.mark.parametrize("form", formats().values(), ids=lambda form: form.name)
+def test_packed_text_is_read_in_folders_too(form, tmp_path):
+    texts = [ending for rank in form.in_folder or (form.endings,) for ending in rank]
+    texts = [ending for ending in texts if ending not in form.binary]
+    if not texts or not form.writes_folder:
+        pytest.skip("no folder of text files")
+    graphs = GraphBatch.from_edges([2, 3], [[0, 1], [2, 3], [3, 4]], symmetrize=True)
+    form.write(GraphDataset(graphs, None, "x"), tmp_path)
+    for path in list(tmp_path.iterdir()):
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    assert format_of(tmp_path) is form
+    assert read_graphs(tmp_path).graphs == graphs
+
+
+@pytest.mark.parametrize("name", ["a.smi", "a.json", "bad.smi"])
+def test_reading_in_a_process_of_its_own(name, tmp_path):
+    texts = {"a.smi": "CC\nC(\n", "a.json": '{"edges": [[0, 1]]}', "bad.smi": "C(\n"}
+    (tmp_path / name).write_text(texts[name])
+    if name == "bad.smi":
+        with pytest.raises(InvalidInputError, match="leaves such out") as caught:
+            read_graphs(tmp_path / name, isolated=True)
+        assert caught.value.remedy.key == "skip_invalid"
+        return
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = read_graphs(tmp_path / name, isolated=True, skip_invalid=True)
+        assert found.graphs == read_graphs(tmp_path / name, skip_invalid=True).graphs
+    assert [warning.category for warning in told] == [LeftOutWarning] * 2 * name.endswith("smi")
+
+
+def test_what_ends_the_process_is_an_error(tmp_path, monkeypatch):
+    """A reader that crashes, and one that takes more memory than it may."""
+    (tmp_path / "retgk_crash.py").write_text(
+        "import ctypes\nfrom retgk.io.formats import Format\n"
+        "Format(name='crash', endings=('.crash',), read=lambda files: ctypes.string_at(0))\n"
+        "Format(name='greedy', endings=('.greedy',), read=lambda files: bytearray(1 << 40))\n"
+    )
+    (tmp_path / "sitecustomize.py").write_text("import retgk_crash\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    for name, message in (("crash", "SIGSEGV|did not fit"), ("greedy", "did not fit|Memory")):
+        (tmp_path / f"x.{name}").touch()
+        with pytest.raises(InvalidInputError, match=rf"x.{name}: .*({message})"):
+            read_graphs(tmp_path / f"x.{name}", isolated=True)
 
 
 def test_what_is_not_there_and_unknown_formats(tmp_path):
     with pytest.raises(InvalidInputError, match=r"there is no file or folder .*nowhere; load_tuda"):
         read_graphs(tmp_path / "nowhere")
-    with pytest.raises(InvalidInputError, match=r"format must be one of tu, .*, got 'gml'"):
+    with pytest.raises(InvalidInputError, match=r"format must be one of edges, .*, got 'gml'"):
         read_graphs(tmp_path, format="gml")
 
 
@@ -182,25 +225,25 @@ def test_targets_that_are_no_numbers_among_numbers():
 def test_content_tells_where_the_name_does_not(tmp_path, content, form):
     path = tmp_path / "unknown"
     path.write_bytes(content)
-    assert format_of(path) == form
+    assert format_of(path).name == form
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00\x01"])
 def test_unknown_content(tmp_path, content):
     path = tmp_path / "unknown"
     path.write_bytes(content)
-    message = "cannot be recognised; say what it is with format=, one of tu, parquet"
+    message = "cannot be recognised; say what it is with format=, one of edges, graphml"
     with pytest.raises(InvalidInputError, match=message) as caught:
         format_of(path)
     assert caught.value.remedy.key == "format"
 
 
 def test_folders_without_or_with_too_many_graphs(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"holds no graphs; it should hold one of: TU"):
+    with pytest.raises(InvalidInputError, match=r"holds no graphs; it should hold .*: edges"):
         format_of(tmp_path)
     (tmp_path / "a.edges").touch()
     (tmp_path / "a.graphml").touch()
-    message = "holds graphml and edges graphs; .*; say what it is with format="
+    message = "holds edges and graphml graphs; .*; say what it is with format="
     with pytest.raises(InvalidInputError, match=message):
         format_of(tmp_path)
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from retgk import GraphBatch, load_tudataset
-from retgk.io.files import open_members
-from retgk.io.text_columns import integer_blocks, read_integers
+from retgk.io.tables import integer_blocks, read_integers
+from retgk.io.tudataset import open_members
 from tests.conftest import DATA_VARIABLE
 
 pytestmark = pytest.mark.real_data

@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 
 from retgk import GraphDataset, InvalidInputError
-from retgk._runtime.files import ParseBudget
-from retgk.io.files import is_number, numbers_in, whole_number
-from retgk.io.smiles_files import typed_targets
-from retgk.io.tables import What, texts_of_graphs, with_targets
+from retgk.io.tables import (
+    What,
+    is_number,
+    numbers_in,
+    texts_of_graphs,
+    typed_targets,
+    whole_number,
+    with_targets,
+)
 from tests.cli_calls import DATA, N_GRAPHS, assert_fails, invoke, printed, rows_of
 from tests.unpacked_pages import unpacked
 
@@ -157,21 +162,10 @@ def test_lines_that_no_graph_has_are_not_held(tmp_path: Path) -> None:
     path = tmp_path / "bomb.csv.gz"
     for line, kind in (("a,b\n", "rows"), ("a\n", "lines")):
         path.write_bytes(gzip.compress((line * 100_000).encode()))
-        budget = ParseBudget.of_files(path, [path], None)
         with pytest.raises(InvalidInputError, match=f"more than 1006 {kind} for 6 graphs"):
-            texts_of_graphs(PLAIN, path, None, budget, What("group", "group"))
+            texts_of_graphs(PLAIN, path, None, What("group", "group"))
         with pytest.raises(InvalidInputError, match="bytes of memory, more than the 900000 allow"):
             with_targets(WITH_GAPS, path, None, 900_000)
-
-
-def test_lines_pay_for_what_is_held_of_them(tmp_path: Path) -> None:
-    """A row of two cells takes 190 bytes at least: two objects with their texts in a list."""
-    path = tmp_path / "y.csv"
-    path.write_text("graph,y\n" + "a,b\n" * 1000)
-    budget = ParseBudget.of_files(path, [path], None)
-    with pytest.raises(InvalidInputError):
-        texts_of_graphs(WITH_GAPS, path, None, budget, What("group", "group"))
-    assert budget.allowed - budget.left > 400 * 1000
 
 
 def test_many_columns_are_not_listed(tmp_path: Path) -> None:
@@ -180,9 +174,8 @@ def test_many_columns_are_not_listed(tmp_path: Path) -> None:
     for what in (What("group", "group"), What("target", "target", "target_column")):
         path = tmp_path / "wide.csv"
         path.write_text(text)
-        budget = ParseBudget.of_files(path, [path], None)
         with pytest.raises(InvalidInputError, match=r"one of c0, c1, .* and 4988 more") as error:
-            texts_of_graphs(PLAIN, path, None, budget, what)
+            texts_of_graphs(PLAIN, path, None, what)
         assert len(str(error.value)) < 400
 
 

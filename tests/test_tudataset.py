@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import GraphBatch, GraphDataset, InvalidInputError, _core, load_tudataset, save_tudataset
-from retgk.io import files as archive
-from retgk.io import text_columns
-from retgk.io import text_columns as edge_files
+from retgk.io import tables
+from retgk.io import tables as archive
+from retgk.io import tudataset as edge_files
 from tests.labelled_edges import edge_label_values, with_random_edge_labels
 from tests.tu_files import TOY, toy_graphs, write_folder, write_zip
 
@@ -275,7 +275,7 @@ def test_cuts_between_chunks_and_blocks_do_not_matter(tmp_path_factory, dataset,
     expected = load("RANDOM", folder, cache=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(archive, "CHUNK_BYTES", chunk)
-        patch.setattr(text_columns, "PREFETCH_BYTES", 0)
+        patch.setattr(tables, "PREFETCH_BYTES", 0)
         patch.setattr(edge_files, "BLOCK_EDGES", block)
         found = load("RANDOM", folder, cache=False)
     assert found.graphs == expected.graphs

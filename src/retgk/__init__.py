@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from retgk.comparison.compare import compare as compare
     from retgk.comparison.table import Comparison as Comparison
     from retgk.datasets import load_digit_graphs as load_digit_graphs
+    from retgk.datasets import load_tudataset as load_tudataset
     from retgk.datasets import make_graph_classification as make_graph_classification
     from retgk.datasets import make_synthetic as make_synthetic
     from retgk.datasets import make_synthie as make_synthie
+    from retgk.datasets import save_tudataset as save_tudataset
     from retgk.errors import InvalidInputError as InvalidInputError
     from retgk.estimators.classifier import RetGKClassifier as RetGKClassifier
     from retgk.estimators.comparisons import distance as distance
@@ -60,8 +62,6 @@ if TYPE_CHECKING:
     from retgk.io.parquet import write_parquet as write_parquet
     from retgk.io.pyg import from_pyg as from_pyg
     from retgk.io.read import read_graphs as read_graphs
-    from retgk.io.tudataset import load_tudataset as load_tudataset
-    from retgk.io.tudataset import save_tudataset as save_tudataset
     from retgk.kernels.embedded_vectors import embedding_gram as embedding_gram
     from retgk.kernels.embedded_vectors import embedding_products as embedding_products
     from retgk.kernels.graph import ExponentialGraphKernel as ExponentialGraphKernel
@@ -146,7 +146,7 @@ _MODULE_OF = {
     "k_sample_test": "retgk.stats.tests",
     "load_digit_graphs": "retgk.datasets",
     "load_model": "retgk.estimators.model_files",
-    "load_tudataset": "retgk.io.tudataset",
+    "load_tudataset": "retgk.datasets",
     "make_graph_classification": "retgk.datasets",
     "make_synthetic": "retgk.datasets",
     "make_synthie": "retgk.datasets",
@@ -162,7 +162,7 @@ _MODULE_OF = {
     "return_probabilities": "retgk.walks.probabilities",
     "sample_nodes": "retgk.walks.probabilities",
     "save_model": "retgk.estimators.model_files",
-    "save_tudataset": "retgk.io.tudataset",
+    "save_tudataset": "retgk.datasets",
     "scaffold_folds": "retgk.learning.folds",
     "similarity": "retgk.estimators.comparisons",
     "squared_mmd": "retgk.estimators.comparisons",

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import socket
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -38,11 +38,10 @@ from retgk.estimators.model_files import (
     to_json,
 )
 from retgk.graphs.batch import GraphBatch
-from retgk.io.files import READABLE, PathLike, format_of, paths_to_read
-from retgk.io.molecules import parsed_smiles
-from retgk.io.parquet import iter_parquet
+from retgk.io.formats import PathLike, checked_format, format_of, readable_endings, reading_options
+from retgk.io.molecules import SmilesReading, parsed_smiles, smiles_texts
+from retgk.io.parquet import iter_parquet, row_group_sizes
 from retgk.io.read import read_graphs
-from retgk.io.smiles_files import SmilesReading, smiles_texts
 
 # -------------------------------------------------------------------------------------------------
 # Files of graphs, cut into pieces that workers read.
@@ -129,19 +128,30 @@ def file_pieces(
                 f"{name} cannot be given for files that are read in pieces: row i is graph i; "
                 f"leave it out, or convert the files first"
             )
-    paths = [Path(os.path.abspath(path)) for path in paths_to_read(files, *READABLE)]
+    paths = [Path(os.path.abspath(path)) for path in _listed(files)]
     for path in paths:
         if not path.is_file():
             raise InvalidInputError(f"there is no file {path}")
     return list(chain.from_iterable(_pieces_of(path, options, piece_size) for path in paths))
 
 
+def _listed(files: PathLike | Iterable[PathLike]) -> list[Path]:
+    """Files that were named, or all of a folder that can be read, by name."""
+    if not isinstance(files, str | os.PathLike):
+        return list(map(Path, files))
+    folder = Path(files)
+    if not folder.is_dir():
+        return [folder]
+    return [file for file in sorted(folder.iterdir()) if file.name.endswith(readable_endings())]
+
+
 def _pieces_of(path: Path, options: Mapping[str, Any], piece_size: int) -> Iterator[FilePiece]:
     is_table = bool(options.get("smiles_column") or options.get("target_column"))
-    form = options.get("format") or format_of(path, is_table)
-    if form == "parquet":
+    name = options.get("format")
+    form = format_of(path, is_table) if name is None else checked_format(name)
+    if form.name == "parquet":
         yield from _parquet_pieces(path, piece_size)
-    elif form == "smiles":
+    elif form.name == "smiles":
         columns = SmilesReading(options.get("smiles_column"))
         texts = smiles_texts(path, columns, options.get("max_bytes"))
         for first in range(0, len(texts), piece_size):
@@ -152,7 +162,7 @@ def _pieces_of(path: Path, options: Mapping[str, Any], piece_size: int) -> Itera
 
 def _parquet_pieces(path: Path, piece_size: int) -> Iterator[FilePiece]:
     """Runs of row groups."""
-    sizes = _row_group_sizes(path)
+    sizes = [n_rows for n_rows, _ in row_group_sizes(path)]
     first = start = n_graphs = 0
     for group, size in enumerate(sizes):
         if n_graphs and n_graphs + size > piece_size:
@@ -161,20 +171,6 @@ def _parquet_pieces(path: Path, piece_size: int) -> Iterator[FilePiece]:
         n_graphs += size
     if n_graphs:
         yield FilePiece(path, tuple(range(start, len(sizes))), first)
-
-
-def _row_group_sizes(path: Path) -> Sequence[int]:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            facts = file.metadata
-            return [facts.row_group(group).num_rows for group in range(facts.num_row_groups)]
-    except (pa.ArrowException, OSError) as error:
-        raise InvalidInputError(
-            f"{path} is not a whole Parquet file: {error}; fetch it again"
-        ) from error
 
 
 # -------------------------------------------------------------------------------------------------
@@ -245,7 +241,8 @@ def embed_files(
     (50, 8)
     """
     _check(embedding, piece_size)
-    check_keywords(options, keywords_of(read_graphs), "embed_files", {})
+    known = (*keywords_of(read_graphs), *reading_options())
+    check_keywords(options, known, "embed_files", {})
     check_client(client)
     target = Path(output)
     is_file = target.suffix == ".npy"

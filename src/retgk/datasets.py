@@ -1,20 +1,274 @@
-"""Collections of graphs with targets: read, written, fetched and made."""
+"""Collections by name: TUDataset benchmarks, fetched and kept; bundled images; random graphs."""
 
+import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk._runtime.files import HOME_VARIABLE, atomic_path, cache_folder, data_home_folder
 from retgk._runtime.names import RandomState, generator_from
+from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Floats, Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import offsets
+from retgk.io.cache import (
+    ReadOptions,
+    cache_path,
+    fingerprint,
+    load_cached,
+    store_cached,
+    with_options,
+)
 from retgk.io.dataset import GraphDataset
+from retgk.io.tudataset import (
+    TU,
+    check_name,
+    keep_checksum,
+    read_tudataset,
+    save_archive,
+    verify_checksum,
+)
 
-# -------------------------------------------------------------------------------------------------
-# scikit-learn's bundled images of digits, as graphs.
-# -------------------------------------------------------------------------------------------------
+# TUDataset benchmarks: found or fetched, read, and kept as a parsed copy
+
+MIRRORS = (
+    "https://www.chrsmrrs.com/graphkerneldatasets/{name}.zip",
+    "https://ls11-www.cs.tu-dortmund.de/people/morris/graphkerneldatasets/{name}.zip",
+)
+_TIMEOUT_SECONDS = 30
+_CHUNK_BYTES = 1 << 16
+
+_BY_SUBJECT = {
+    "molecules": """
+        AIDS alchemy_full aspirin benzene BZR BZR_MD COX2 COX2_MD DHFR DHFR_MD ER_MD ethanol
+        FRANKENSTEIN malonaldehyde MCF-7 MCF-7H MOLT-4 MOLT-4H MUTAG Mutagenicity naphthalene NCI1
+        NCI109 NCI-H23 NCI-H23H OVCAR-8 OVCAR-8H P388 P388H PC-3 PC-3H PTC_FM PTC_FR PTC_MM PTC_MR
+        QM9 salicylic_acid SF-295 SF-295H SN12C SN12CH SW-620 SW-620H toluene UACC257 UACC257H
+        uracil Yeast YeastH ZINC_full ZINC_test ZINC_train ZINC_val
+    """,
+    "bioinformatics": "DD ENZYMES KKI OHSU Peking_1 PROTEINS PROTEINS_full",
+    "computer vision": """
+        COIL-DEL COIL-RAG Cuneiform Fingerprint FIRSTMM_DB Letter-high Letter-low Letter-med MSRC_9
+        MSRC_21 MSRC_21C
+    """,
+    "social networks": """
+        COLLAB dblp_ct1 dblp_ct2 DBLP_v1 deezer_ego_nets facebook_ct1 facebook_ct2 github_stargazers
+        highschool_ct1 highschool_ct2 IMDB-BINARY IMDB-MULTI infectious_ct1 infectious_ct2 mit_ct1
+        mit_ct2 REDDIT-BINARY REDDIT-MULTI-5K REDDIT-MULTI-12K reddit_threads tumblr_ct1 tumblr_ct2
+        twitch_egos TWITTER-Real-Graph-Partial
+    """,
+    "synthetic": "COLORS-3 SYNTHETIC SYNTHETICnew Synthie TRIANGLES",
+}
+
+SUBJECT_OF = {name: subject for subject, names in _BY_SUBJECT.items() for name in names.split()}
+"""Subject of every collection, by its name."""
+
+TUDATASETS = tuple(sorted(SUBJECT_OF, key=str.lower))
+"""Names of the collections (chrsmrrs.github.io/datasets)."""
+
+
+def load_tudataset(
+    name: str,
+    data_home: str | os.PathLike[str] | None = None,
+    download: bool = True,
+    *,
+    symmetrize: Symmetrize = False,
+    weight_column: int | None = None,
+    max_bytes: int | None = None,
+    cache: bool | str | os.PathLike[str] = True,
+) -> GraphDataset:
+    """
+    Load a collection of graphs in the text form of the TUDataset benchmarks.
+
+    The files are a set of edges: an edge that is listed more than once counts once. A
+    parsed copy is kept in the folder that the environment variable ``RETGK_CACHE_HOME`` names,
+    else in the cache folder of the platform (``~/.cache/retgk/parsed`` on Linux): one for each
+    path and way to read it, which may be removed at any time. It is used only as long as the
+    source has the content, by its digest, that was parsed.
+
+    Parameters
+    ----------
+    name : str
+        Name of the collection, such as ``"MUTAG"``.
+    data_home : path-like, optional
+        Folder with ``NAME.zip`` or a folder ``NAME``, or that folder itself. By default
+        the environment variable ``RETGK_DATA_HOME``, else the platform's cache folder.
+    download : bool, default=True
+        Whether to fetch the collection into `data_home` if it is not there.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        Whether each listed edge stands for both of its directions. Otherwise both must be
+        listed. With `weight_column`, the words say what becomes of the weights of both.
+    weight_column : int, optional
+        Column of ``NAME_edge_attributes.txt`` that holds the edge weights; edges listed
+        more than once then add up. By default edges have no weights.
+    max_bytes : int, optional
+        Limit on the unpacked size, and on the memory that reading takes: archives may come from
+        strangers. By default 4 GiB of text, and as much memory as honest archives of that size
+        need, see `read_graphs`.
+    cache : bool or path-like, default=True
+        Whether to use and keep a parsed copy; or the folder to keep it in.
+
+    Returns
+    -------
+    GraphDataset
+        Graphs with node labels and attributes, targets (classes; values to regress on
+        where there are no classes, in several columns where the files have them), and
+        edge labels, as far as the collection has them.
+
+    Raises
+    ------
+    InvalidInputError
+        If the collection is not to be had, or its files are damaged or contradict each
+        other; the message names the file and the line.
+
+    Examples
+    --------
+    >>> from retgk import load_tudataset
+    >>> mutag = load_tudataset("MUTAG")  # doctest: +SKIP
+    >>> mutag.graphs  # doctest: +SKIP
+    GraphBatch(188 graphs, 3,371 nodes, 3,721 edges, 7 labels, 4 edge labels)
+    """
+    check_name(name)
+    home = data_home_folder(data_home)
+    source = _source(name, home, download)
+    options = ReadOptions(symmetrize, weight_column)
+    if not cache:
+        return with_options(_read(source, name, options, max_bytes)[0], options)
+    folder = Path(cache) if isinstance(cache, str | os.PathLike) else cache_folder()
+    path = cache_path(folder, name, source, options)
+    mark = fingerprint(source, options)
+    dataset = load_cached(path, mark)
+    if dataset is None:
+        dataset, notes = _read(source, name, options, max_bytes)
+        store_cached(path, dataset, mark, notes)
+    return with_options(dataset, options)
+
+
+def save_tudataset(dataset: GraphDataset, data_home: str | os.PathLike[str] | None = None) -> Path:
+    """
+    Write a collection of graphs as an archive in TUDataset form.
+
+    Weights go to ``NAME_edge_attributes.txt``; read them with ``weight_column=0``.
+
+    Parameters
+    ----------
+    dataset : GraphDataset
+        What to write. The form has integers only for labels, or tuples of them; for other
+        labels there is :func:`retgk.write_parquet`.
+    data_home : path-like, optional
+        Folder to put ``NAME.zip`` in, by default the one that :func:`load_tudataset` looks
+        in. A file that is there is replaced.
+
+    Returns
+    -------
+    Path
+        The archive.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retgk import GraphBatch, GraphDataset, load_tudataset, save_tudataset
+    >>> triangle = GraphBatch.from_edges(3, [[0, 1], [1, 2], [2, 0]], symmetrize=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = save_tudataset(GraphDataset(triangle, [1], "TRIANGLE"), folder)
+    ...     load_tudataset("TRIANGLE", folder, cache=False).graphs == triangle
+    True
+    """
+    check_name(dataset.name)
+    target = data_home_folder(data_home) / f"{dataset.name}.zip"
+    save_archive(dataset, target)
+    return target
+
+
+def _source(name: str, home: Path, download: bool) -> Path:
+    """Find the archive or folder of a data set; fetch it if need be."""
+    archive, inner = home / f"{name}.zip", home / name
+    if archive.is_file():
+        return archive
+    for folder in (inner, home):
+        if (folder / f"{name}_A.txt").is_file():
+            return folder
+    if download:
+        return download_archive(name, home)
+    raise InvalidInputError(
+        f"there is neither {archive} nor {inner}",
+        Remedy(
+            "data_home",
+            f"place one there, set data_home or {HOME_VARIABLE}, or pass download=True",
+        ),
+    )
+
+
+def _read(
+    source: Path, name: str, options: ReadOptions, max_bytes: int | None
+) -> tuple[GraphDataset, list[str]]:
+    if source.is_file():
+        verify_checksum(source)
+    TU.files(source, max_bytes)
+    return read_tudataset(source, name, options)
+
+
+def download_archive(name: str, data_home: Path) -> Path:
+    """Fetch an archive from the first mirror that has it; its checksum is written beside it."""
+    target = data_home / f"{name}.zip"
+    failures = []
+    for mirror in MIRRORS:
+        url = mirror.format(name=name)
+        try:
+            with atomic_path(target, follow_links=False) as part:
+                _fetch(url, part, name)
+                keep_checksum(target, part)  # first, so that no archive is without one
+            return target
+        except OSError as error:  # what requests raises derives from it
+            failures.append(f"  {url}: {error}")
+    raise InvalidInputError(
+        f"{name} could not be downloaded:\n" + "\n".join(failures) + "\n"
+        f"Check the name and the connection, or place the archive by hand as {target}"
+    )
+
+
+def _fetch(url: str, part: Path, name: str) -> None:
+    from pooch import HTTPDownloader
+
+    bar = _DownloadBar(name)
+    fetch = HTTPDownloader(progressbar=bar, chunk_size=_CHUNK_BYTES, timeout=_TIMEOUT_SECONDS)
+    try:
+        fetch(url, str(part), None)
+    finally:
+        bar.close()
+
+
+class _DownloadBar:
+    """The progress bar in the form that pooch calls: it sets `total`, then updates."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.total = 0
+        self._bar: AbstractContextManager[Callable[[float], None]] | None = None
+        self._advance: Callable[[float], None] = lambda _: None
+
+    def update(self, n_bytes: int) -> None:
+        if self._bar is None:
+            self._bar = progress_bar(f"downloading {self.name}", self.total)
+            self._advance = self._bar.__enter__()
+        self._advance(n_bytes)
+
+    def reset(self) -> None:
+        """Stop counting: pooch winds its bar back and fills it up when all is done."""
+        self._advance = lambda _: None
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)
+            self._bar = None
+
+
+# scikit-learn's bundled images of digits, as graphs
 
 _BRIGHTEST = 16.0
 # One of each pair of opposite neighbours; the other direction follows by symmetry.
@@ -85,9 +339,7 @@ def _touching_pixels(bright: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.concatenate(pairs)
 
 
-# -------------------------------------------------------------------------------------------------
-# Random graphs of several families, and sets of them like scikit-learn's make_classification.
-# -------------------------------------------------------------------------------------------------
+# Random graphs of several families, and sets of them like scikit-learn's make_classification
 
 Edges = Ints
 """Shape (n_edges, 2): distinct edges, each once, no loops."""
@@ -295,9 +547,7 @@ def _attributes(
     return means[classes] + rng.normal(size=(len(classes), n_attributes))
 
 
-# -------------------------------------------------------------------------------------------------
-# The two synthetic families of the paper, by their published recipes.
-# -------------------------------------------------------------------------------------------------
+# The two synthetic families of the paper, by their published recipes
 
 # SYNTHETIC: nodes, edges; swaps of edge ends and permuted attributes of classes A and B
 _BASE_NODES, _BASE_EDGES = 100, 196

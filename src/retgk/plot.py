@@ -451,7 +451,7 @@ def _checked_positions(positions: ArrayLike, n_nodes: int) -> Floats:
 def _draw_edges(ax: "Axes", batch: GraphBatch, places: Floats) -> None:
     from matplotlib.collections import LineCollection
 
-    sources = np.repeat(np.arange(batch.n_nodes), np.diff(batch.indptr))
+    sources = batch.edge_rows
     once = sources < batch.indices
     ends = np.stack([places[sources[once]], places[batch.indices[once]]], axis=1)
     width = float(np.clip(900 / max(1, len(ends)), 0.3, 1.2))

@@ -3,7 +3,8 @@ Mutated files against every reader, for some time: exit 1 if any input is a fail
 
     python -m tests.fuzz --seconds 1800 --seed 0 [--only tu-zip,model] [--keep FOLDER]
 
-An input may be read or refused by InvalidInputError. Failures are other exceptions, crashes, other
+An input may be read or refused by InvalidInputError; where a library reads it, a crash of the
+process counts as refused, as `isolated=True` has it. Failures are other exceptions, crashes, other
 data from a format with checksums, more than 500 MB beyond what the process had, more than 20 s.
 Inputs depend on the seed and their number alone; failing ones are kept in FOLDER.
 """
@@ -25,6 +26,7 @@ from tests.fuzz.worker import SECONDS
 BATCH = 400
 START_SECONDS = 300  # imports, on a machine with other work
 GOOD = {"read", "refused"}
+BY_LIBRARY = {target.name for target in TARGETS if target.by_library}
 
 
 def lines_of_batch(name, seed, first, count, folder, deadline):
@@ -47,7 +49,9 @@ def reports_of_batch(name, seed, first, count, folder, deadline):
     """Reports of all inputs of a batch; one that ended the process is a crash."""
     lines, code, err = lines_of_batch(name, seed, first, count, folder, deadline)
     reports = [line for line in lines if "verdict" in line]
-    if code != 0:
+    if code != 0 and name in BY_LIBRARY:
+        reports.append({**lines[-1], "verdict": "refused", "seconds": 0, "megabytes": 0})
+    elif code != 0:
         last = lines[-1] if lines and "verdict" not in lines[-1] else {"number": first, "way": "-"}
         detail = f"exit code {code}: {err.strip()[-300:]}"
         reports.append({**last, "verdict": "crash", "detail": detail, "seconds": 0, "megabytes": 0})

@@ -25,6 +25,7 @@ from retgk import (
 )
 from retgk.estimators import gram_file
 from retgk.io.cache import ReadOptions, store_cached
+from retgk.io.formats import formats
 from retgk.io.tudataset import read_tudataset
 from retgk.kernels.exact import ExactEngine
 from tests.model_zoo import tiny_model
@@ -106,6 +107,8 @@ def seed_file(name, folder):
         "cache": lambda: cache_bytes(folder),
         "gram": lambda: gram_bytes(folder),
     }
+    if name not in made and name in formats():
+        return format_bytes(formats()[name], folder)
     plain = name.removesuffix("-gz")
     return made[plain]() if plain == name else gzip.compress(made[plain](), mtime=0)
 
@@ -115,6 +118,15 @@ def written(write, *values, **options):
     buffer = io.BytesIO()
     write(buffer, *values, **options)
     return buffer.getvalue()
+
+
+def format_bytes(form, folder):
+    """A small file of a format: its example, or what it writes."""
+    if form.write is None:
+        return form.example
+    path = folder if form.writes_folder else folder / f"own{form.endings[0]}"
+    form.write(data_set()[:1], path)
+    return path.read_bytes() if path.is_file() else next(path.iterdir()).read_bytes()
 
 
 def graphml_bytes(folder):
@@ -150,7 +162,7 @@ def foreign_table():
 def cache_bytes(folder):
     archive, path = folder / "SEED.zip", folder / "copy.safetensors"
     archive.write_bytes(tu_archive())
-    dataset, notes = read_tudataset(archive, "SEED", ReadOptions(), None)
+    dataset, notes = read_tudataset(archive, "SEED", ReadOptions())
     store_cached(path, dataset, CACHE_MARK, notes)
     return path.read_bytes()
 

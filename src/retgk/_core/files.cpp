@@ -1,8 +1,11 @@
-// Reading text files of numbers: integers in columns, and adjacency from lists of edges.
+// Reading text files of numbers: columns of them, and adjacency from lists of edges.
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <limits>
+#include <string>
 
 #include "arrays.hpp"
 
@@ -41,6 +44,90 @@ std::tuple<int64_t, int64_t> parse_integers(In<uint8_t> text, Out<T, 2> values) 
             if (at == first || at - first > MOST_DIGITS || number > LIMIT)
                 return {row, line - begin};
             values.data()[column * width + row] = static_cast<T>(is_negative ? -number : number);
+            while (is_blank(*at)) ++at;
+            if (column + 1 < n_columns && *at++ != ',') return {row, line - begin};
+        }
+        at += *at == '\r';
+        if (*at != '\n') return {row, line - begin};
+        ++at;
+        ++row;
+    }
+    return {row, -1};
+}
+
+// Parse one number, correctly rounded, into `value`; returns where it ends, or `at` if it is none.
+//
+// Up to 15 digits and a power of ten up to 22 are two exact doubles, so that one division or product
+// rounds correctly (Clinger 1990); all others, and "nan" and "inf", are left to the library.
+const uint8_t* parse_float(const uint8_t* at, const uint8_t* end, double& value) {
+    static constexpr double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                        1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                        1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    constexpr int64_t MOST_DIGITS = 15, MOST_POWER = 22, MOST_EXPONENT = 9999;
+    const uint8_t* begin = at;
+    const bool is_negative = *at == '-';
+    at += is_negative;
+    uint64_t digits = 0;
+    const uint8_t* first = at;
+    unsigned digit;
+    for (; (digit = *at - unsigned{'0'}) <= 9; ++at) digits = digits * 10 + digit;
+    int64_t n_digits = at - first, power = 0;
+    if (*at == '.') {
+        first = ++at;
+        for (; (digit = *at - unsigned{'0'}) <= 9; ++at) digits = digits * 10 + digit;
+        power = first - at;
+        n_digits += at - first;
+    }
+    if (n_digits > 0 && (*at == 'e' || *at == 'E')) {
+        const uint8_t* mark = at++;
+        const bool is_below = *at == '-';
+        at += is_below || *at == '+';
+        first = at;
+        int64_t exponent = 0;
+        for (; (digit = *at - unsigned{'0'}) <= 9; ++at)
+            exponent = std::min<int64_t>(exponent * 10 + digit, MOST_EXPONENT);
+        if (at == first) at = mark;
+        power += is_below ? -exponent : exponent;
+    }
+    if (n_digits > 0 && n_digits <= MOST_DIGITS && -MOST_POWER <= power && power <= MOST_POWER) {
+        const double whole = static_cast<double>(digits);
+        const double size = power < 0 ? whole / POWERS[-power] : whole * POWERS[power];
+        value = is_negative ? -size : size;
+        return at;
+    }
+    const char* text = reinterpret_cast<const char*>(begin);
+#ifdef __cpp_lib_to_chars
+    const auto found = std::from_chars(text, reinterpret_cast<const char*>(end), value);
+    if (found.ec == std::errc::invalid_argument) return begin;
+    if (found.ec == std::errc()) return reinterpret_cast<const uint8_t*>(found.ptr);
+    const std::string number(text, found.ptr);  // beyond the range: strtod gives zero or infinity
+#else
+    const std::string number(text, std::find_if(text, reinterpret_cast<const char*>(end), [](char c) {
+        return c == ',' || c == '\n' || c == '\r' || is_blank(c);
+    }));
+#endif
+    char* stop = nullptr;
+    value = std::strtod(number.c_str(), &stop);
+    return begin + (stop - number.c_str());
+}
+
+// Parse whole lines of numbers into the rows `values[r, :]`, as `parse_integers` does into columns.
+std::tuple<int64_t, int64_t> parse_floats(In<uint8_t> text, Out<double, 2> values) {
+    const int64_t n_bytes = size(text), n_columns = size(values, 1);
+    const uint8_t* at = text.data();
+    const uint8_t *begin = at, *end = at + n_bytes;
+    expect(n_bytes == 0 || end[-1] == '\n', "the text must end with a newline");
+    expect(n_columns > 0 && size(values) >= n_bytes / (2 * n_columns),
+           "values is too small for the text");
+    int64_t row = 0;
+    double* out = values.data();
+    while (at < end) {
+        const uint8_t* line = at;
+        for (int64_t column = 0; column < n_columns; ++column, ++out) {
+            while (is_blank(*at)) ++at;
+            const uint8_t* after = parse_float(at, end, *out);
+            if (after == at) return {row, line - begin};
+            at = after;
             while (is_blank(*at)) ++at;
             if (column + 1 < n_columns && *at++ != ',') return {row, line - begin};
         }
@@ -193,6 +280,7 @@ void entries_of_edges(In<int32_t> sources, In<int32_t> targets, In<int64_t> firs
 void bind_files(nb::module_& m) {
     define(m, "parse_integers", parse_integers<int32_t>, "text", "values");
     define(m, "parse_integers", parse_integers<int64_t>, "text", "values");
+    define(m, "parse_floats", parse_floats, "text", "values");
     define(m, "first_misplaced_edge", first_misplaced_edge, "sources", "targets", "graph",
            "node_ptr");
     define(m, "write_neighbours", write_neighbours, "sources", "targets", "symmetrize", "node_ptr",

@@ -17,7 +17,7 @@ from errno import ENOSPC
 from fnmatch import fnmatch
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from retgk.errors import InvalidInputError, Remedy
 
@@ -456,95 +456,159 @@ def _remove_torn_line(descriptor: int, path: Path) -> None:
 
 
 # -------------------------------------------------------------------------------------------------
-# The one limit on what reading a file may take: charged by readers before they allocate.
+# The size gate: what reading files would take is checked once, before anything is parsed.
 # -------------------------------------------------------------------------------------------------
 
 MAX_BYTES_REMEDY = Remedy("max_bytes", "pass a larger max_bytes if you trust it")
+GZIP_DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError)
+"""What gzip raises on damaged bytes."""
 
-MAX_UNPACKED_BYTES = 4 << 30
-"""Text that a reader goes through unless the caller allows more."""
-
+_CHUNK_BYTES = 1 << 16
 _SMALL_FILES = 256 << 20
+_LARGE_FILES = 4 << 30
 _PER_PACKED_BYTE = 512  # molecules in a .csv.gz take 200; text that repeats itself, thousands
 _PER_BYTE = 64  # plain GraphML takes 50
-_PER_LINE_BYTE = 40  # cells of a table, one letter each, as Python's strings
 
 
-class ParseBudget:
+def memory_limit(n_bytes: int, max_bytes: int | None = None) -> int:
     """
-    Bytes that reading one source may take, and what is left of them.
+    Bytes of memory that reading files of this size on disk may take.
 
-    By default that is 256 MiB or, for larger files, 512 times the size on disk up to 4 GiB, and 64
-    times the size in any case: far more than honest files take, far less than those made to fill
-    the memory.
-
-    Parameters
-    ----------
-    source : str or Path
-        What is read, for messages.
-    size : int
-        Its size on disk.
-    max_bytes : int, optional
-        The limit that the caller chose instead.
+    By default 256 MiB or, for larger files, 512 times the size up to 4 GiB, and 64 times the size
+    in any case: more than honest files take, far less than those made to fill the memory.
     """
+    if max_bytes is None:
+        by_size = min(_PER_PACKED_BYTE * n_bytes, _LARGE_FILES)
+        return max(_SMALL_FILES, by_size, _PER_BYTE * n_bytes)
+    if isinstance(max_bytes, bool) or max_bytes < 1:
+        raise InvalidInputError(f"max_bytes must be a positive number, got {max_bytes!r}")
+    return max_bytes
 
-    def __init__(self, source: str | Path, size: int, max_bytes: int | None = None) -> None:
-        if max_bytes is not None and (isinstance(max_bytes, bool) or max_bytes < 1):
-            raise InvalidInputError(f"max_bytes must be a positive number, got {max_bytes!r}")
-        self.source = source
-        self.size = size
-        self.unpacked = MAX_UNPACKED_BYTES if max_bytes is None else max_bytes
-        by_size = max(_SMALL_FILES, min(_PER_PACKED_BYTE * size, 4 << 30), _PER_BYTE * size)
-        self.allowed = by_size if max_bytes is None else max_bytes
-        self.left = self.allowed
 
-    @classmethod
-    def of_files(
-        cls, source: str | Path, files: list[Path], max_bytes: int | None
-    ) -> "ParseBudget":
-        """Make the budget of several files that are read together."""
-        return cls(source, sum(os.stat(file).st_size for file in files), max_bytes)
+def unpacked_size(path: Path, most: int) -> int:
+    """Bytes of a file, unpacked if it is a zip archive or packed by gzip; counted up to `most`."""
+    with open_unpacked(path) as stream:
+        if not isinstance(stream, gzip.GzipFile):
+            return _zip_size(path) if stream.read(2) == b"PK" else path.stat().st_size
+        n_bytes = 0
+        while n_bytes <= most and (chunk := stream.read(_CHUNK_BYTES)):
+            n_bytes += len(chunk)
+        return n_bytes
 
-    @property
-    def longest_line(self) -> int:
-        """Bytes that one line of text may have."""
-        return max(self.left // _PER_LINE_BYTE, 1)
 
-    def charge(self, n_bytes: int, what: str) -> None:
-        """Take bytes that are held until the end; raise if so many are not left."""
-        self.check(n_bytes, what)
-        self.left -= int(n_bytes)
+def _zip_size(path: Path) -> int:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return sum(info.file_size for info in archive.infolist())
+    except ZIP_DAMAGE as error:
+        raise InvalidInputError(
+            f"{path} is not a whole zip archive: {error}; fetch it again"
+        ) from error
 
-    def give_back(self, n_kept: int) -> None:
-        """Take note that no more than so many bytes are held, as in a stream."""
-        self.left = max(self.left, self.allowed - n_kept)
 
-    def check(self, n_bytes: int, what: str) -> None:
-        """Raise if so many bytes are not left; they are given back soon."""
-        if n_bytes > self.left:
-            used = self.allowed - self.left + int(n_bytes)
-            raise self.error(f"{what} would take {used} bytes of memory")
-
-    def check_line(self, n_bytes: int, what: str) -> None:
-        """Raise if a line, or what must be held together as one, is too long."""
-        if n_bytes > self.longest_line:
-            used = self.allowed - self.left + _PER_LINE_BYTE * n_bytes
-            raise self.error(f"{what} of {n_bytes} bytes or more would take {used} bytes of memory")
-
-    def check_unpacked(self, n_bytes: int) -> None:
-        """Raise if a file has shown more bytes than may be gone through, unpacked."""
-        if n_bytes > self.unpacked:
+def check_size(
+    files: Sequence[Path],
+    memory_factor: int,
+    max_bytes: int | None = None,
+    size_of: Callable[[Path, int], int] = unpacked_size,
+) -> None:
+    """Raise if files take too much memory: `memory_factor` bytes for each of them, unpacked."""
+    on_disk = sum(file.stat().st_size for file in files)
+    limit = memory_limit(on_disk, max_bytes)
+    total = 0
+    for file in files:
+        check_regular(file)
+        with naming_damage(file):
+            total += size_of(file, limit // memory_factor)
+        if memory_factor * total > limit:
             raise InvalidInputError(
-                f"{self.source} holds more than the {self.unpacked} bytes allowed", MAX_BYTES_REMEDY
+                f"{file}: {total} bytes or more, unpacked, would take {memory_factor * total} "
+                f"bytes of memory, more than the {limit} allowed for reading {on_disk} bytes",
+                MAX_BYTES_REMEDY,
             )
 
-    def error(self, problem: str) -> InvalidInputError:
-        """Make the error that says what is too much, and how to allow it."""
-        where = "" if problem.startswith(str(self.source)) else f"{self.source}: "
-        return InvalidInputError(
-            f"{where}{problem}, more than the {self.allowed} allowed for reading {self.size} bytes",
-            MAX_BYTES_REMEDY,
+
+# -------------------------------------------------------------------------------------------------
+# Text files, plain or packed by gzip, whatever ends their lines.
+# -------------------------------------------------------------------------------------------------
+
+
+def check_regular(path: Path) -> None:
+    """Raise if a path is a pipe or a device: readers look at files more than once."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InvalidInputError(
+            f"{path} is no regular file, and would be read more than once; write it to a file "
+            "first, or give - for standard input where graphs are expected"
         )
+
+
+def is_gzip(path: Path) -> bool:
+    """Whether a file is packed by gzip, whatever its name."""
+    check_regular(path)
+    with path.open("rb") as stream:
+        return stream.read(2) == b"\x1f\x8b"
+
+
+def open_unpacked(path: Path) -> IO[bytes]:
+    """Open a file, unpacked on the way where its first bytes are those of gzip."""
+    if is_gzip(path):
+        return gzip.open(path)  # type: ignore[return-value]
+    if path.suffix.lower() == ".gz":
+        raise InvalidInputError(f"{path} is damaged: Not a gzipped file; fetch it again")
+    return path.open("rb")
+
+
+@contextmanager
+def naming_damage(path: Path) -> Iterator[None]:
+    """Name the file where gzip finds damage."""
+    try:
+        yield
+    except GZIP_DAMAGE as error:
+        raise InvalidInputError(f"{path} is damaged: {error}; fetch it again") from error
+
+
+def unpacked_bytes(path: Path) -> bytes:
+    """Read a whole file."""
+    with naming_damage(path), open_unpacked(path) as stream:
+        return stream.read()
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Read lines with their numbers, without what ends them: LF, CR or both."""
+    number = 0
+    for block in line_blocks(path):
+        for line in _decoded(block, path, number).split("\n")[:-1]:
+            number += 1
+            yield number, line
+
+
+def line_blocks(path: Path) -> Iterator[bytes]:
+    """Read some whole lines at a time, all of which end in LF; the last gets it if it has none."""
+    rest = b""
+    with naming_damage(path), open_unpacked(path) as stream:
+        # Pieces grow with the line that they continue, so that the copies stay linear.
+        while piece := stream.read(max(_CHUNK_BYTES, len(rest))):
+            text = rest + piece
+            held = b"\r" * text.endswith(b"\r")  # LF may follow in the next piece
+            text = _with_newlines(text[: len(text) - len(held)])
+            cut = text.rfind(b"\n") + 1
+            if cut:
+                yield text[:cut]
+            rest = text[cut:] + held
+    if rest:
+        yield _with_newlines(rest.removesuffix(b"\r")) + b"\n"
+
+
+def _with_newlines(text: bytes) -> bytes:
+    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
+
+
+def _decoded(block: bytes, path: Path, n_before: int) -> str:
+    try:
+        return block.decode("utf-8" if n_before else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = n_before + 1 + block[: error.start].count(b"\n")
+        raise InvalidInputError(f"{path}, line {line} is not text: {error}") from error
 
 
 # -------------------------------------------------------------------------------------------------

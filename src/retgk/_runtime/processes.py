@@ -415,6 +415,13 @@ def limit_memory(megabytes: float) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
+def limit_memory_from_now(megabytes: float) -> None:
+    """Let this process have so much memory beyond what it has, where the system can say so."""
+    kilobytes = _kilobytes(Path("/proc/self/status"), "VmSize:")
+    if kilobytes is not None:
+        limit_memory(kilobytes / 1024 + megabytes)
+
+
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
     """Let the system end this process if the block takes longer, where it can."""

@@ -31,7 +31,6 @@ from retgk._runtime.names import near_names
 from retgk._runtime.parallel import no_progress
 from retgk.cli.options import Common, Debugging, FileRole, in_panel
 from retgk.errors import InputWarning, InvalidInputError
-from retgk.io.files import graph_files_in
 
 # -------------------------------------------------------------------------------------------------
 # Inputs are kept, and outputs: no command may write over what it reads or has just written.
@@ -119,6 +118,8 @@ def _stats_of_files(
 
 def _paths_of(source: str | Path, data_home: Path | None, any_format: bool) -> Iterator[Path]:
     """Path itself, or that of a collection in the data home, and graphs in it if it is a folder."""
+    from retgk.io.formats import graph_files_in
+
     places = [Path(source)]
     if not places[0].exists():
         home = data_home_folder(data_home)
@@ -466,21 +467,33 @@ class Command:
 
     def add_to(self, app: typer.Typer) -> None:
         """Make it a command of a program."""
-        app.command(self.name, cls=_Command, help=self.help, epilog=self.epilog)(self.run)
+        app.command(self.name, cls=_LateHelp, help=self.help, epilog=self.epilog)(self.run)
 
 
-class _Command(TyperCommand):
-    """Fills in, when its help is shown, the names of methods, whose modules are slow to import."""
+class _LateHelp(TyperCommand):
+    """A command whose help lists formats or methods: only when it is shown are they imported."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        for option in self.params:
-            text = getattr(option, "help", None) or ""
-            if "{methods}" in text:
-                from retgk.comparison.methods import DEFAULT_METHODS, METHODS
+        """Fill in the lists."""
+        from retgk.io.formats import endings, formats
 
-                about = [f"{name}: {method.about}" for name, method in METHODS.items()]
-                names = {"methods": "; ".join(about), "default_methods": ", ".join(DEFAULT_METHODS)}
-                option.help = text.format(**names)  # type: ignore[attr-defined]
+        written = [form for form in formats().values() if form.write is not None]
+        in_files = [end for form in written if not form.writes_folder for end in form.endings]
+        lists: dict[str, Iterable[str]] = {
+            "{endings}": endings(),
+            "{formats}": formats(),
+            "{written}": in_files,
+            "{written_folders}": [form.name for form in written if form.writes_folder],
+        }
+        if "methods" in {parameter.name for parameter in self.params}:
+            from retgk.comparison.methods import DEFAULT_METHODS, METHODS
+
+            lists["{methods}"] = [f"{name} ({each.about})" for name, each in METHODS.items()]
+            lists["{default_methods}"] = DEFAULT_METHODS
+        for parameter in self.params:
+            for mark, names in lists.items():
+                if mark in (text := getattr(parameter, "help", None) or ""):
+                    parameter.help = text.replace(mark, ", ".join(names))  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,13 +19,16 @@ from retgk.cli.options import (
     FileRole,
     Reading,
     Source,
+    format_names,
+    known_format,
 )
 from retgk.cli.outputs import check_new_file
+from retgk.datasets import SUBJECT_OF, TUDATASETS
 from retgk.errors import InvalidInputError
-from retgk.io.tudataset import SUBJECT_OF, TUDATASETS
 
 if TYPE_CHECKING:
     from retgk.io.dataset import GraphDataset
+    from retgk.io.formats import Format
 
 # retgk info
 
@@ -137,25 +138,24 @@ def _readable_targets(targets: dict[str, Any] | None) -> str:
 
 # retgk convert
 
-Form = Literal["parquet", "tu", "graphml", "edges", "json"]
 ConvertOutput = Annotated[
     Path,
     FileRole.WRITTEN,
     typer.Argument(
         metavar="OUTPUT",
-        help="File that ends in .parquet, .zip (TU), .json or .jsonl (or .gz of them); with --to "
-        "graphml or edges a new folder.",
+        help="File that ends in {written} (text also in .gz); with --to {written_folders} a new "
+        "folder.",
     ),
 ]
 To = Annotated[
-    Form | None, typer.Option("--to", help="Form to write; by the ending of OUTPUT otherwise.")
+    str | None,
+    typer.Option(
+        "--to",
+        help="Format to write; by the ending of OUTPUT otherwise.",
+        callback=known_format,
+        autocompletion=format_names,
+    ),
 ]
-_FORM_OF_SUFFIX: dict[str, Form] = {
-    ".parquet": "parquet",
-    ".zip": "tu",
-    ".json": "json",
-    ".jsonl": "json",
-}
 
 
 @command(
@@ -177,97 +177,65 @@ def convert(
     source: Source, output: ConvertOutput, reading: Reading, common: Common, to: To = None
 ) -> None:
     """
-    Write graphs in another form: Parquet, TU text, JSON, GraphML or edge lists.
+    Write graphs in another format.
 
     Targets, labels, attributes and weights are kept; where a form has no room for what the graphs
     have, that is an error.
     """
-    form = to or _form_of(output)
-    _check_convert_output(output, form)
+    form = _format_to_write(output, to)
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common)
     with watch.timing("write"):
-        _WRITERS[form](collection, output)
+        _write(collection, form, output)
     if common.json:
-        record = {"output": str(output), "format": form, "graphs": len(collection)}
+        record = {"output": str(output), "format": form.name, "graphs": len(collection)}
         print_record({**record, "seconds": watch.seconds})
     else:
-        note(common, f"wrote {output}: {len(collection):,} graphs as {form}")
+        note(common, f"wrote {output}: {len(collection):,} graphs as {form.name}")
 
 
-def _form_of(output: Path) -> Form:
-    plain = output.with_suffix("") if output.suffix.lower() == ".gz" else output
-    form = _FORM_OF_SUFFIX.get(plain.suffix.lower())
-    if form is None:
+def _format_to_write(output: Path, name: str | None) -> Format:
+    """Format of a name, or by the ending of the output; raise if it cannot be written there."""
+    from retgk.io.formats import formats
+
+    written = [form for form in formats().values() if form.write is not None]
+    in_files = [form for form in written if not form.writes_folder]
+    endings = ", ".join(ending for form in in_files for ending in form.endings)
+    folders = " or --to ".join(form.name for form in written if form.writes_folder)
+    if name is None:
+        form = next((form for form in in_files if form.is_named(output)), None)
+        if form is None:
+            raise InvalidInputError(
+                f"cannot tell from {str(output)!r} what to write; end the name in one of "
+                f"{endings}, or give --to {folders}, which make a folder of that name"
+            )
+    else:
+        form = formats()[name]
+        if form not in written:
+            names = ", ".join(form.name for form in written)
+            raise InvalidInputError(f"{name} is not written; give --to one of {names}")
+    if form.writes_folder and os.path.lexists(output):
+        raise InvalidInputError(f"{output} exists; remove it, or choose a new folder")
+    check_new_file(output)
+    if not form.writes_folder and not form.is_named(output):
         raise InvalidInputError(
-            f"cannot tell from {str(output)!r} what to write; end the name in .parquet, .zip or "
-            ".json, or give --to graphml or --to edges, which make a folder of that name"
+            f"{form.name} is written to a file that ends in {' or '.join(form.readable)}, not to "
+            f"{output}"
         )
     return form
 
 
-def _check_convert_output(output: Path, form: Form) -> None:
-    if form in ("graphml", "edges") and os.path.lexists(output):
-        raise InvalidInputError(f"{output} exists; remove it, or choose a new folder")
-    check_new_file(output)
-    if form == "tu" and output.suffix != ".zip":
-        raise InvalidInputError(f"TU text is written as NAME.zip; {output} should end in .zip")
-
-
-def _write_parquet(collection: GraphDataset, output: Path) -> None:
-    from retgk.io.parquet import write_parquet
-
-    write_parquet(collection.graphs if collection.targets is None else collection, output)
-
-
-def _write_tu(collection: GraphDataset, output: Path) -> None:
-    from retgk.io.tudataset import save_tudataset
-
-    if collection.targets is None:
-        raise InvalidInputError(
-            f"{collection.name} has no targets, which TU text needs; give them with --targets, or "
-            "write Parquet"
-        )
-    save_tudataset(replace(collection, name=output.stem), output.parent)
-
-
-def _write_graphml(collection: GraphDataset, output: Path) -> None:
-    from retgk.io.graphml import write_graphml
-
+def _write(collection: GraphDataset, form: Format, output: Path) -> None:
+    assert form.write is not None
+    if not form.writes_folder:
+        form.write(collection, output)
+        return
     with atomic_folder(output) as part:
-        write_graphml(collection.graphs, part)
-        _write_targets(collection, part)
-
-
-def _write_edges(collection: GraphDataset, output: Path) -> None:
-    from retgk.io.edges import write_edge_list
-
-    with atomic_folder(output) as part:
-        write_edge_list(collection.graphs, part)
-        _write_targets(collection, part)
-
-
-def _write_json(collection: GraphDataset, output: Path) -> None:
-    from retgk.io.json import write_json
-
-    write_json(collection, output)
-
-
-def _write_targets(collection: GraphDataset, folder: Path) -> None:
-    """Put targets beside the graphs, in the form that --targets reads."""
-    if collection.targets is not None:
-        lines = [f"{target}\n" for target in required_targets(collection).tolist()]
-        (folder / "targets.txt").write_text("".join(lines), encoding="utf-8")
-
-
-_WRITERS: dict[Form, Callable[[GraphDataset, Path], None]] = {
-    "parquet": _write_parquet,
-    "tu": _write_tu,
-    "graphml": _write_graphml,
-    "edges": _write_edges,
-    "json": _write_json,
-}
+        form.write(collection, part)
+        if collection.targets is not None:  # in the form that --targets reads
+            lines = [f"{target}\n" for target in required_targets(collection).tolist()]
+            (part / "targets.txt").write_text("".join(lines), encoding="utf-8")
 
 
 # retgk datasets
@@ -309,7 +277,7 @@ def _names_in(folder: Path) -> set[str]:
 @command(name="fetch", examples=["retgk datasets fetch MUTAG ENZYMES"], remedies=DATA_HOME_REMEDY)
 def fetch_datasets(names: DataSetNames, common: Common, data_home: DataHome = None) -> None:
     """Fetch collections into the data home, and check that they can be read."""
-    from retgk.io.tudataset import load_tudataset
+    from retgk.datasets import load_tudataset
 
     for name in names:
         dataset = load_tudataset(name, data_home)

@@ -18,8 +18,8 @@ import typer
 
 from retgk.cli.command import note
 from retgk.cli.options import Common, Reading
+from retgk.datasets import TUDATASETS
 from retgk.errors import InvalidInputError, Remedy
-from retgk.io.tudataset import TUDATASETS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from retgk.graphs.batch import GraphBatch
     from retgk.graphs.reading import Reading as FittedReading
     from retgk.io.dataset import GraphDataset
-    from retgk.io.smiles_files import MoleculeStream, SmilesReading
+    from retgk.io.molecules import MoleculeStream, SmilesReading
     from retgk.io.tables import What
     from retgk.search.index import SourcePiece
 
@@ -62,11 +62,10 @@ def molecule_stream(
 
     Targets are checked all together, so there is no stream where any are read.
     """
-    from retgk.io.read import SMILES_SUFFIXES
-    from retgk.io.smiles_files import MoleculeStream
+    from retgk.io.molecules import SMILES, MoleculeStream
 
     path = molecule_file(source, reading)
-    if path is None or not (reading.format or SMILES_SUFFIXES & set(path.suffixes)):
+    if path is None or reading.isolated or not (reading.format or SMILES.is_named(path)):
         return None
     if reading.targets is not None or reading.target_column is not None:
         return None
@@ -79,7 +78,7 @@ def molecule_stream(
 
 def smiles_reading(reading: Reading) -> SmilesReading:
     """What is read of a file of molecules."""
-    from retgk.io.smiles_files import SmilesReading
+    from retgk.io.molecules import SmilesReading
 
     return SmilesReading(
         reading.smiles_column,
@@ -182,7 +181,7 @@ def column_values(
 
     Where there is a file of that name, it has the texts, in one of the forms of --targets.
     """
-    from retgk.io.smiles_files import table_column
+    from retgk.io.molecules import table_column
     from retgk.io.tables import What, is_table
 
     word = _WORDS.get(option, "value")
@@ -205,16 +204,14 @@ def texts_of_file(
     dataset: GraphDataset, path: Path, column: str | None, what: What, reading: Reading
 ) -> list[str]:
     """One text for each graph, of a file as those of targets are."""
-    from retgk._runtime.files import ParseBudget
     from retgk.io.tables import texts_of_graphs
 
-    budget = ParseBudget.of_files(path, [path], reading.max_bytes)
-    return texts_of_graphs(dataset, path, column, budget, what)
+    return texts_of_graphs(dataset, path, column, what, reading.max_bytes)
 
 
 def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str]:
     """SMILES of the molecules that were read."""
-    from retgk.io.smiles_files import SmilesReading, smiles_texts
+    from retgk.io.molecules import SmilesReading, smiles_texts
 
     path = molecule_file(source, reading)
     if path is None:
@@ -240,12 +237,12 @@ def known_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[s
 
 def molecule_file(source: str, reading: Reading) -> Path | None:
     """File of SMILES that a source is; None if it is another, or no file."""
-    from retgk.io.files import format_of
+    from retgk.io.formats import format_of
 
     path = Path(source)
     if source == "-" or not path.exists():
         return None
-    return path if (reading.format or format_of(path)) == "smiles" else None
+    return path if (reading.format or format_of(path).name) == "smiles" else None
 
 
 def _read_source(source: str, reading: Reading, n_jobs: int) -> GraphDataset:
@@ -288,13 +285,14 @@ def reading_options(reading: Reading) -> dict[str, Any]:
         "variable": reading.variable,
         "targets": reading.targets,
         "max_bytes": reading.max_bytes,
+        "isolated": reading.isolated,
     }
 
 
 def _read_by_name(name: str, reading: Reading) -> GraphDataset:
     from retgk._runtime.files import data_home_folder
+    from retgk.datasets import load_tudataset
     from retgk.io.dataset import without_empty_targets
-    from retgk.io.tudataset import load_tudataset
 
     home = data_home_folder(reading.data_home)
     is_here = "/" not in name and ((home / f"{name}.zip").exists() or (home / name).exists())
@@ -344,7 +342,7 @@ def _with_targets(dataset: GraphDataset, reading: Reading) -> GraphDataset:
 @contextmanager
 def left_out_as_note(common: Common) -> Iterator[None]:
     """Show the warning about molecules that were left out, as asked, as a note."""
-    from retgk.io.smiles_files import LeftOutWarning
+    from retgk.io.molecules import LeftOutWarning
 
     with warnings.catch_warnings():
         show_other = warnings.showwarning
@@ -386,7 +384,7 @@ def graph_pieces(
     """
     known = f"{settings} {sorted((name, str(value)) for name, value in asdict(reading).items())}"
     path = molecule_file(source, reading)
-    if path is None:
+    if path is None or reading.isolated:
         return CollectionPieces(read_collection(source, reading, common, n_jobs=n_jobs), ids, known)
     return MoleculePieces(path, reading, ids, known, n_jobs)
 
@@ -447,7 +445,7 @@ class MoleculePieces:
         settings: str,
         n_jobs: int | None,
     ) -> None:
-        from retgk.io.smiles_files import MoleculeStream
+        from retgk.io.molecules import MoleculeStream
 
         self._path, self._own, self._ids, self._settings = path, reading, ids, settings
         how = smiles_reading(reading)
@@ -565,12 +563,12 @@ def read_for_model(model: Any, source: str, reading: Reading, common: Common) ->
 
 def _limit_for_graphs(source: str, max_bytes: int | None) -> int | None:
     """Give the limit that was meant for the model, unless graphs may have more by their size."""
-    from retgk._runtime.files import ParseBudget
+    from retgk._runtime.files import memory_limit
 
     if max_bytes is None:
         return None
     path = Path(source)
-    return max(max_bytes, ParseBudget(source, path.stat().st_size if path.is_file() else 0).allowed)
+    return max(max_bytes, memory_limit(path.stat().st_size if path.is_file() else 0))
 
 
 def as_fitted(reading: Reading, fitted: FittedReading | None, source: str) -> Reading:
@@ -612,7 +610,7 @@ def _agrees(given: Any, known: Any) -> bool:
 
 def _column_in(source: str, fitted: FittedReading) -> str | None:
     """Column of SMILES that the model was fitted on, if a file has one of that name."""
-    from retgk.io.smiles_files import has_column
+    from retgk.io.molecules import has_column
 
     name, path = fitted.form.get("smiles_column"), Path(source)
     return name if name is not None and path.is_file() and has_column(path, name) else None

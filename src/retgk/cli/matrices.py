@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from retgk.estimators.embedding import RetGKEmbedding
     from retgk.graphs.batch import GraphBatch
     from retgk.io.dataset import GraphDataset
-    from retgk.io.smiles_files import MoleculeStream
+    from retgk.io.molecules import MoleculeStream
 
 # retgk kernel
 

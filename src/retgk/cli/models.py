@@ -554,7 +554,7 @@ def _typed(texts: list[str]) -> Any:
     """Numbers where all texts are such, with gaps unless all are whole, else the texts."""
     import numpy as np
 
-    from retgk.io.files import numbers_in
+    from retgk.io.tables import numbers_in
 
     numbers = numbers_in(texts, gaps=True)
     return np.array(texts, dtype=object) if numbers is None else numbers

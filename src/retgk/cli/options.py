@@ -11,8 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 import typer
 
 from retgk._runtime.parameters import DEPTH, TOL, VECTORS, WALKS
-from retgk.io.files import ENDINGS, READABLE, Format
-from retgk.io.tudataset import TUDATASETS
+from retgk.datasets import TUDATASETS
 
 # -------------------------------------------------------------------------------------------------
 # What the shell offers after a tab. Nothing heavy is imported here.
@@ -32,8 +31,24 @@ def data_set_names(incomplete: str) -> list[str]:
 
 def source_names(incomplete: str) -> list[str]:
     """Names of collections, and files that can be read."""
+    from retgk.io.formats import readable_endings
+
     names = [name for name in ("digits",) if name.startswith(incomplete)]
-    return [*names, *data_set_names(incomplete), *_paths(incomplete, READABLE)]
+    return [*names, *data_set_names(incomplete), *_paths(incomplete, readable_endings())]
+
+
+def format_names(incomplete: str) -> list[str]:
+    """Names of file formats."""
+    from retgk.io.formats import formats
+
+    return [name for name in formats() if name.startswith(incomplete.lower())]
+
+
+def known_format(name: str | None) -> str | None:
+    """Refuse a format that there is not."""
+    if name is not None and name not in (names := format_names("")):
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, names))}.")
+    return name
 
 
 def metric_names(incomplete: str) -> list[str]:
@@ -79,9 +94,10 @@ class FileRole(Enum):
 
 SOURCE_HELP = (
     "Graphs: the name of a TUDataset collection, `digits` (bundled), a file or folder "
-    f"(TU text, {', '.join(ENDINGS)}; tables are matrices, or have a column of SMILES), or - for "
+    "(TU text, {endings}; tables are matrices, or have a column of SMILES), or - for "
     "standard input."
 )
+"""The help of a command fills in the endings when it is shown, as `LateHelp` does it."""
 
 
 def in_panel(panel: str) -> Callable[..., Any]:
@@ -183,12 +199,10 @@ class Reading:
         "label": "give all the same with --label-name or --no-labels",
         "attributes": "give all the same with --attribute-name, --atom-attribute or "
         "--no-attributes",
-        "format": f"say what it is with --format, one of {', '.join(get_args(Format))}",
+        "format": "say what it is with --format, one of {value}",
         "smiles_column": "{value} with --smiles-column",
         "target_column": "{value} with --target-column",
         "skip_invalid": "--skip-invalid leaves such out",
-        "smiles_or_format": "--skip-invalid leaves such out; if it is not SMILES, say what it is "
-        "with --format",
         "symmetrize": "give --symmetrize to drop the directions, or if each edge is listed once",
         "negative": "say with --negative absolute, positive or split what becomes of them",
         "delimiter": "give --delimiter {value} if they are separated by it",
@@ -205,8 +219,13 @@ class Reading:
 
     data_home: DataHome = None
     format: Annotated[
-        Format | None,
-        _reading("--format", help="What GRAPHS is, where name and content do not tell."),
+        str | None,
+        _reading(
+            "--format",
+            help="What GRAPHS is, where name and content do not tell: {formats}.",
+            callback=known_format,
+            autocompletion=format_names,
+        ),
     ] = None
     use_labels: Annotated[
         bool, _reading("--labels/--no-labels", help="Whether node labels are used.")
@@ -336,10 +355,17 @@ class Reading:
         _reading(
             "--max-bytes",
             min=1,
-            help="Most memory and unpacked text of a file; by its size. Files may come from "
+            help="Most memory that reading may take; by the size of the file. Files may come from "
             "strangers.",
         ),
     ] = None
+    isolated: Annotated[
+        bool,
+        _reading(
+            "--isolated",
+            help="Read in a process of its own, so that a file that crashes a library is an error.",
+        ),
+    ] = False
 
     @property
     def directions(self) -> Any:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from retgk._runtime.files import atomic_path, file_to_write, is_stream
+from retgk._runtime.names import optional_module
 from retgk._runtime.processes import check_room
 from retgk.cli.command import Stopwatch, as_json, note, print_lines, print_record
 from retgk.cli.options import Common
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STANDARD_OUTPUT = "-"
+_CSV_ROWS = 1000
 
 
 def check_new_file(output: Path) -> None:
@@ -65,6 +67,8 @@ def check_output(output: str, *, has_matrix: bool = True) -> None:
             f"cannot tell from {output!r} what to write; end the name in one of "
             f"{', '.join(endings)}, or give - for standard output"
         )
+    if path.suffix.lower() == ".parquet":
+        optional_module("pyarrow", "parquet")  # now rather than after the work
     if not _is_streamed(path):
         check_new_file(path)
 
@@ -101,28 +105,15 @@ def _print_table(table: Table, json: bool) -> None:
         sys.stdout.buffer.flush()
 
 
-def _arrow_table(table: Table) -> Any:
-    import numpy as np
-    import pyarrow as pa
-
-    arrays = {name: pa.array(values) for name, values in table.keys.items()}
-    if table.values is not None:
-        for name, column in zip(table.columns, table.values.T, strict=True):
-            arrays[name] = pa.array(np.ascontiguousarray(column))
-    return pa.table(arrays)
-
-
 def _write_csv(table: Table, stream: IO[bytes]) -> None:
-    """Python writes keys alone, with quotes where needed; Arrow writes matrices, quickly."""
-    if table.values is None:
-        columns = [column.tolist() for column in table.keys.values()]
-        stream.write(_csv_text([list(table.keys), *zip(*columns, strict=True)]))
-        return
-    from pyarrow.csv import WriteOptions, write_csv
-
-    rows = _arrow_table(table)
-    stream.write(_csv_text([rows.column_names]))
-    write_csv(rows, stream, WriteOptions(include_header=False, quoting_style="needed"))
+    """Write keys and numbers, with quotes where needed, some rows at a time."""
+    stream.write(_csv_text([[*table.keys, *table.columns]]))
+    for first in range(0, _n_rows(table), _CSV_ROWS):
+        rows = slice(first, first + _CSV_ROWS)
+        columns = [column[rows].tolist() for column in table.keys.values()]
+        if table.values is not None:
+            columns += table.values[rows].T.tolist()
+        stream.write(_csv_text(zip(*columns, strict=True)))
 
 
 def _csv_text(rows: Iterable[Iterable[Any]]) -> bytes:
@@ -132,9 +123,15 @@ def _csv_text(rows: Iterable[Iterable[Any]]) -> bytes:
 
 
 def _write_parquet(table: Table, stream: IO[bytes]) -> None:
-    from pyarrow import parquet
+    import numpy as np
 
-    parquet.write_table(_arrow_table(table), stream, compression="zstd")
+    pa = optional_module("pyarrow", "parquet")
+    arrays = {name: pa.array(values) for name, values in table.keys.items()}
+    if table.values is not None:
+        for name, column in zip(table.columns, table.values.T, strict=True):
+            arrays[name] = pa.array(np.ascontiguousarray(column))
+    write = optional_module("pyarrow.parquet", "parquet").write_table
+    write(pa.table(arrays), stream, compression="zstd")
 
 
 def _write_npz(table: Table, stream: IO[bytes]) -> None:

@@ -26,7 +26,6 @@ from retgk.learning.folds import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retgk._runtime.files import ParseBudget
     from retgk.io.dataset import GraphDataset
     from retgk.io.tables import GraphTable
 
@@ -53,17 +52,17 @@ def read_split(
     """
     import numpy as np
 
-    from retgk._runtime.files import ParseBudget
-    from retgk.io.tables import is_table, read_table
+    from retgk._runtime.files import check_size
+    from retgk.io.tables import MEMORY_FACTOR, is_table, read_table
 
-    budget = ParseBudget.of_files(path, [path], max_bytes)
+    check_size([path], MEMORY_FACTOR, max_bytes)
     places = _Places(collection)
     if is_table(path):
-        parts = _table_parts(read_table(path, budget, collection, has_header=True), places)
+        parts = _table_parts(read_table(path, collection, has_header=True), places)
         everything = np.arange(len(collection))
         return [fold_of(np.setdiff1d(everything, test), test) for test in parts]
     try:
-        folds = json.loads(_text_of(path, budget))
+        folds = json.loads(_text_of(path))
     except (RecursionError, ValueError) as error:
         raise InvalidInputError(
             f"{path} is no JSON: {error}; a table of folds ends in .csv or .tsv"
@@ -71,10 +70,10 @@ def read_split(
     return _json_folds(folds, path, places, fold_of)
 
 
-def _text_of(path: Path, budget: ParseBudget) -> str:
-    from retgk.io.files import text_lines
+def _text_of(path: Path) -> str:
+    from retgk._runtime.files import text_lines
 
-    return "\n".join(line for _, line in text_lines(path, budget))
+    return "\n".join(line for _, line in text_lines(path))
 
 
 class _Places:

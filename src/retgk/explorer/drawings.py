@@ -218,7 +218,7 @@ def pack_drawings(
 def _edges(batch: GraphBatch) -> tuple[NDArray[np.int32], Ints, Floats | None]:
     """Ends of every edge once, numbered within their graph; first edges of graphs; weights."""
     local = np.arange(batch.n_nodes) - np.repeat(batch.node_ptr[:-1], batch.node_counts)
-    sources = np.repeat(local, np.diff(batch.indptr)).astype(np.int32)
+    sources = local[batch.edge_rows].astype(np.int32)
     once = sources <= batch.indices  # with loops
     ends = np.stack([sources[once], batch.indices[once]], axis=1)
     weights = with_mean_weight_one(batch).weights[once] if batch.is_weighted else None

@@ -31,6 +31,7 @@ from retgk.graphs.flat import (
     gather_runs,
     offsets,
     recode,
+    rows_of,
     union_of_names,
     with_one_missing_label,
 )
@@ -700,6 +701,18 @@ class GraphBatch(Sequence["GraphBatch"]):
         return (np.diff(entry_ptr) + np.diff(loops)) // 2
 
     @property
+    def edge_rows(self) -> Ints:
+        """Node that every entry of `indices` is a neighbour of, numbered over the batch."""
+        return rows_of(self.indptr)
+
+    def adjacency(self, graph: int = 0) -> Floats:
+        """Adjacency matrix of one graph, of shape (n_nodes, n_nodes)."""
+        one = self if len(self) == 1 and graph == 0 else self[graph]
+        matrix = np.zeros((one.n_nodes, one.n_nodes))
+        matrix[one.edge_rows, one.indices] = one.weights
+        return matrix
+
+    @property
     def shape(self) -> tuple[int]:
         """Shape as a one-dimensional collection, by which scikit-learn indexes in one go."""
         return (self.n_graphs,)
@@ -736,7 +749,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         return self._of_arrays(self._arrays()._replace(attributes=values, reading=None))
 
     def _is_loop(self) -> NDArray[np.bool_]:
-        local = np.arange(self.n_nodes) - first_of_run(self.node_ptr)
+        local: Ints = np.arange(self.n_nodes) - first_of_run(self.node_ptr)
         return np.equal(self.indices, np.repeat(local, np.diff(self.indptr)))
 
     def __len__(self) -> int:

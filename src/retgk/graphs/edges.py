@@ -23,6 +23,7 @@ from retgk.graphs.flat import (
     lacks_part,
     offsets,
     recode,
+    rows_of,
     union_of_names,
     with_one_missing_label,
 )
@@ -435,7 +436,7 @@ def edge_labels_of_rows(
     if labels is None:
         return None
     indptr, indices = given
-    sources = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    sources = rows_of(indptr)
     targets = indices + first_of_run(node_ptr)[sources]
     ends = np.stack([sources, targets])
     return edge_labels_of_edges(node_ptr, adjacency, ends, labels, symmetrize, missing)
@@ -510,7 +511,7 @@ def _raise_missing(node_ptr: Ints, ends: NDArray[Any], name: Hashable) -> NoRetu
 
 def _keys(node_ptr: Ints, adjacency: Adjacency) -> Ints:
     """One number for each entry, from its row and column, both numbered over the batch."""
-    rows = np.repeat(np.arange(len(adjacency.indptr) - 1), np.diff(adjacency.indptr))
+    rows = rows_of(adjacency.indptr)
     columns = adjacency.indices + first_of_run(node_ptr)[rows]
     return np.asarray(rows * max(1, int(node_ptr[-1])) + columns)
 

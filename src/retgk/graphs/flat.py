@@ -153,6 +153,11 @@ BLOCK_ENTRIES = 1 << 18
 """Entries that are worked on at a time: enough that the overhead of a block does not count."""
 
 
+def rows_of(indptr: Ints) -> Ints:
+    """Row of every entry of compressed rows."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
 def offsets(counts: ArrayLike) -> Ints:
     """
     Give the first position of every run, and the sum of all lengths.

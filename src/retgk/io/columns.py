@@ -447,6 +447,11 @@ def _warn_of_found_categories(name: Any, names: Sequence[Any]) -> None:
 # Which values of edges are read by name: the label of an edge, and what is said of the others.
 # -------------------------------------------------------------------------------------------------
 
+NAMED_VALUES = (
+    *("label", "attributes", "categorical", "weight", "edge_label", "symmetrize", "missing"),
+)
+"""Options that say by name which values of nodes and edges are read."""
+
 EdgeLabelName = Hashable | list[Any] | None
 """Name of the label of edges, several that make one, or None; an empty list is a quiet None."""
 

@@ -14,7 +14,7 @@ from retgk.graphs.batch import GraphBatch
 from retgk.graphs.reading import Reading, check_same_reading
 from retgk.io.arrays import from_edge_lists, from_numpy, from_scipy
 from retgk.io.dataset import GraphDataset
-from retgk.io.files import READABLE
+from retgk.io.formats import readable_endings
 from retgk.io.grakel import from_grakel
 from retgk.io.kinds import (
     is_grakel,
@@ -227,7 +227,9 @@ def _kind_and_graphs(graphs: Any) -> tuple[_Kind, Any]:
 
 def _check_not_path(graph: Any) -> None:
     """Raise for the path of a file; no SMILES string ends as files of graphs do."""
-    is_named_so = isinstance(graph, str) and graph.lower().endswith(READABLE)
+    is_named_so = (
+        isinstance(graph, str) and "." in graph and graph.lower().endswith(readable_endings())
+    )
     if is_named_so or isinstance(graph, os.PathLike):
         name = os.fspath(graph)
         raise InvalidInputError(
@@ -438,7 +440,7 @@ def to_pyg(graphs: GraphsLike) -> "list[Data]":
 
 def _edges_once(graph: GraphBatch) -> tuple[Any, Any]:
     """Rows of all entries of one graph, and which entries are edges in their first direction."""
-    rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    rows = graph.edge_rows
     return rows, rows <= graph.indices
 
 

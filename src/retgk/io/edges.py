@@ -5,96 +5,25 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk._runtime.files import ParseBudget
+from retgk._runtime.files import line_blocks, text_lines
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.reading import reading_of
-from retgk.io.files import (
-    ENDINGS_IN_FOLDER,
-    PathLike,
-    is_gzip,
-    line_blocks,
-    number_in,
-    paths_to_read,
-    text_lines,
-    whole_number,
-    write_series,
-)
-
-# -------------------------------------------------------------------------------------------------
-# Edge lists of plain numbers, in pieces and without an object of Python for each edge.
-# -------------------------------------------------------------------------------------------------
-
-# No zeros in front: 7 and 007 are two names. No more digits than 64 bits hold in any case.
-_NUMBER = rb"(?:0|[1-9][0-9]{0,17})"
-_EDGES = re.compile(rb"(?:%b[ \t]+%b\n)*" % (_NUMBER, _NUMBER))
-_COMMENTS = re.compile(rb"(?:#[^\n]*\n|\n)*")
-_PER_NUMBERED_END = (
-    4 + 4 + 30
-)  # bytes of memory: as it is kept, as it is ranked, and as the graph takes
-_TABLE_PER_END = 4  # a table of all numbers up to the largest is quicker than sorting, if it fits
-_INT32_MAX = 2**31 - 1
-
-
-def numbered_graph(path: Path, budget: ParseBudget) -> GraphBatch | None:
-    """
-    Read a file of two plain numbers a line, with comments before the first; None if it has others.
-
-    The graph is the one that the reader of any names makes, in less time. Nothing is charged
-    where it gives up.
-    """
-    left = budget.left
-    pieces: list[NDArray[Any]] = []
-    for block in line_blocks(path, budget):
-        start = 0 if pieces else _end_of(_COMMENTS, block, 0)
-        if _end_of(_EDGES, block, start) != len(block):
-            budget.left = left
-            return None
-        if start < len(block):
-            ends = np.fromstring(block[start:].decode("ascii"), np.int64, sep=" ")
-            budget.charge(
-                _PER_NUMBERED_END * len(ends), f"{sum(map(len, pieces)) // 2} edges or more"
-            )
-            pieces.append(ends.astype(np.int32) if ends.max() <= _INT32_MAX else ends)
-    if not pieces:
-        budget.left = left
-        return None
-    ends = np.concatenate(pieces)
-    del pieces
-    n_nodes, ranks = _ranks(ends)
-    return GraphBatch.from_edges(n_nodes, ranks.reshape(-1, 2), symmetrize=True)
-
-
-def _end_of(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
-    found = pattern.match(text, start)
-    return start if found is None else found.end()
-
-
-def _ranks(ends: NDArray[Any]) -> tuple[int, NDArray[Any]]:
-    """Number of nodes, and the places of these among all in rising order."""
-    largest = int(ends.max())
-    if largest > _TABLE_PER_END * len(ends):
-        names, ranks = np.unique(ends, return_inverse=True)
-        return len(names), ranks
-    is_there = np.zeros(largest + 1, np.bool_)
-    is_there[ends] = True
-    rank = np.cumsum(is_there, dtype=np.int32)
-    rank -= 1
-    return int(rank[-1]) + 1, rank[ends]
-
+from retgk.io.dataset import GraphDataset
+from retgk.io.formats import TABLES, Format, PathLike, Sample, bare_name, ending_of, write_series
+from retgk.io.tables import is_number, number_in, whole_number
 
 _MAX_LINE_BYTES = 1 << 20
 _MOST_SHOWN = 60
 _OTHER_DELIMITERS = ",;|"
-_BETWEEN_CHECKS = 1 << 12
-_PER_END, _PER_NODE = 80, 250  # bytes of memory
 
 
 def read_edge_list(
@@ -113,17 +42,15 @@ def read_edge_list(
     Parameters
     ----------
     paths : path-like or iterable of path-like
-        A file, several files, or a folder whose ``*.edges`` and ``*.edges.gz`` files are
-        read in order of their names. Blank lines and lines that start with ``#`` are
-        skipped; files that end in ``.gz`` are unpacked on the way. Lines end in LF, CR or both.
+        A file, several files, or a folder whose files of edges, plain or packed by gzip, are read
+        in order of their names. Blank lines and lines that start with ``#`` are skipped. Lines end
+        in LF, CR or both.
     delimiter : str, optional
         What stands between the columns; white space by default.
     weighted : bool, default=False
         Whether a third column holds the weights. Otherwise more columns are ignored.
     max_bytes : int, optional
-        Limit on the size of each file, unpacked, and on the memory that reading all takes: files
-        may come from strangers. By default 4 GiB of text, and as much memory as honest files of
-        that size need.
+        Limit on the memory that reading takes, see `read_graphs`.
 
     Returns
     -------
@@ -149,11 +76,8 @@ def read_edge_list(
         raise InvalidInputError(
             f"delimiter must be text, or None for white space, got {delimiter!r}"
         )
-    files = paths_to_read(paths, *ENDINGS_IN_FOLDER["edges"])
-    budget = ParseBudget.of_files("", files, max_bytes)
-    graphs = GraphBatch.concatenate(_read_one(path, delimiter, weighted, budget) for path in files)
-    how = reading_of("edges", {"weighted": weighted, "delimiter": delimiter})
-    return with_reading(graphs, how)
+    files = EDGES.files(paths, max_bytes)
+    return _read(files, delimiter=delimiter, weighted=weighted).graphs
 
 
 def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:
@@ -210,7 +134,7 @@ def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph"
 
 def _edge_lines(graph: GraphBatch, weighted: bool) -> str:
     """Every edge once; weights are as short as they can be without loss."""
-    rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    rows = graph.edge_rows
     once = rows <= graph.indices
     columns = [rows[once].tolist(), graph.indices[once].tolist()]
     if weighted:
@@ -229,11 +153,6 @@ class _Edges:
     def add(self, source: str, target: str) -> None:
         self.ends.append(self.numbers.setdefault(source, len(self.numbers)))
         self.ends.append(self.numbers.setdefault(target, len(self.numbers)))
-
-    def check(self, budget: ParseBudget) -> None:
-        """Raise if the edges so far, and the graph that is made of them, take too much memory."""
-        n_bytes = _PER_END * len(self.ends) + _PER_NODE * len(self.numbers)
-        budget.check(n_bytes, f"{len(self.ends) // 2} edges")
 
     def graph(self) -> GraphBatch:
         """Build a batch of one; nodes that are all called by numbers are in that order."""
@@ -257,17 +176,25 @@ class _Edges:
         return rank
 
 
-def _read_one(path: Path, delimiter: str | None, weighted: bool, budget: ParseBudget) -> GraphBatch:
-    budget.source = path
-    _check_packed(path)
+def _read(
+    files: list[Path], *, delimiter: str | None = None, weighted: bool = False
+) -> GraphDataset:
+    graphs = GraphBatch.concatenate(_read_one(path, delimiter, weighted) for path in files)
+    graphs = with_reading(
+        graphs, reading_of("edges", {"weighted": weighted, "delimiter": delimiter})
+    )
+    return GraphDataset(graphs, None, "", graph_names=list(map(bare_name, files)))
+
+
+def _read_one(path: Path, delimiter: str | None, weighted: bool) -> GraphBatch:
+    if delimiter is None and ending_of(path) == ".csv":
+        delimiter = ","
     if delimiter is None and not weighted:
-        numbered = numbered_graph(path, budget)
+        numbered = numbered_graph(path)
         if numbered is not None:
             return numbered
     edges = _Edges()
-    for number, line in _edge_texts(path, budget):
-        if number % _BETWEEN_CHECKS == 0:
-            edges.check(budget)
+    for number, line in _edge_texts(path):
         try:
             source, target, *others = _cells(line, delimiter)
             if weighted:
@@ -290,9 +217,9 @@ def _read_one(path: Path, delimiter: str | None, weighted: bool, budget: ParseBu
     return edges.graph()
 
 
-def _edge_texts(path: Path, budget: ParseBudget) -> Iterator[tuple[int, str]]:
+def _edge_texts(path: Path) -> Iterator[tuple[int, str]]:
     """Read lines with their numbers, stripped, without comments and blank ones."""
-    for number, text in text_lines(path, budget):
+    for number, text in text_lines(path):
         line = text.strip()
         if len(line) > _MAX_LINE_BYTES:
             raise InvalidInputError(
@@ -300,11 +227,6 @@ def _edge_texts(path: Path, budget: ParseBudget) -> Iterator[tuple[int, str]]:
             )
         if line and not line.startswith("#"):
             yield number, line
-
-
-def _check_packed(path: Path) -> None:
-    if path.suffix == ".gz" and not is_gzip(path):
-        raise InvalidInputError(f"{path} is damaged: Not a gzipped file; fetch it again")
 
 
 def _is_int(name: str) -> bool:
@@ -358,14 +280,108 @@ def _quote(line: str) -> str:
     return ascii(line[:_MOST_SHOWN]) + "..." * (len(line) > _MOST_SHOWN)
 
 
-# -------------------------------------------------------------------------------------------------
-# What to do where a format cannot hold the labels of nodes or of edges.
-# -------------------------------------------------------------------------------------------------
+# Plain numbers, in pieces and without an object of Python for each edge
+
+# No zeros in front: 7 and 007 are two names. No more digits than 64 bits hold in any case.
+_NUMBER = rb"(?:0|[1-9][0-9]{0,17})"
+_EDGES = re.compile(rb"(?:%b[ \t]+%b\n)*" % (_NUMBER, _NUMBER))
+_COMMENTS = re.compile(rb"(?:#[^\n]*\n|\n)*")
+_TABLE_PER_END = 4  # a table of all numbers up to the largest is quicker than sorting, if it fits
+_INT32_MAX = 2**31 - 1
 
 
-def label_remedy(of_edges: bool, or_else: str = ", or use write_parquet") -> Remedy:
-    """Advise to number the labels that a format cannot hold."""
-    if of_edges:
-        advice = "number the labels with with_edge_labels(graphs.edge_labels)"
-        return Remedy("integer_edge_labels", f"{advice}{or_else}")
-    return Remedy("integer_labels", f"number the labels with with_labels(graphs.labels){or_else}")
+def numbered_graph(path: Path) -> GraphBatch | None:
+    """
+    Read a file of two plain numbers a line, with comments before the first; None if it has others.
+
+    The graph is the one that the reader of any names makes, in less time.
+    """
+    pieces: list[NDArray[Any]] = []
+    for block in line_blocks(path):
+        start = 0 if pieces else _end_of(_COMMENTS, block, 0)
+        if _end_of(_EDGES, block, start) != len(block):
+            return None
+        if start < len(block):
+            ends = np.fromstring(block[start:].decode("ascii"), np.int64, sep=" ")
+            pieces.append(ends.astype(np.int32) if ends.max() <= _INT32_MAX else ends)
+    if not pieces:
+        return None
+    ends = np.concatenate(pieces)
+    del pieces
+    n_nodes, ranks = _ranks(ends)
+    return GraphBatch.from_edges(n_nodes, ranks.reshape(-1, 2), symmetrize=True)
+
+
+def _end_of(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
+    found = pattern.match(text, start)
+    return start if found is None else found.end()
+
+
+def _ranks(ends: NDArray[Any]) -> tuple[int, NDArray[Any]]:
+    """Number of nodes, and the places of these among all in rising order."""
+    largest = int(ends.max())
+    if largest > _TABLE_PER_END * len(ends):
+        names, ranks = np.unique(ends, return_inverse=True)
+        return len(names), ranks
+    is_there = np.zeros(largest + 1, np.bool_)
+    is_there[ends] = True
+    rank = np.cumsum(is_there, dtype=np.int32)
+    rank -= 1
+    return int(rank[-1]) + 1, rank[ends]
+
+
+# The format
+
+
+def is_edge(line: str) -> bool:
+    """Whether a line starts with two numbers of nodes."""
+    cells = _numbers_of(line)
+    return (
+        line[:1].isdecimal() and len(cells) >= 2 and cells[0].isdecimal() and cells[1].isdecimal()
+    )
+
+
+def are_matrix_rows(sample: Sample) -> bool:
+    """
+    Whether a table has as many lines of numbers as columns, three or more, or no edge on top.
+
+    Three lines of three columns are a matrix if they are symmetric, and weighted edges otherwise.
+    """
+    lines = sample.all_lines()
+    first = next(lines, "")
+    cells = _numbers_of(first)
+    if len(cells) < 3 or not all(map(is_number, cells)):
+        return False
+    if not is_edge(first):
+        return True
+    rows = [cells, *map(_numbers_of, islice(lines, len(cells)))]
+    if len(rows) != len(cells):
+        return False
+    return len(cells) > 3 or rows == [list(column) for column in zip(*rows, strict=False)]
+
+
+def _numbers_of(line: str) -> list[str]:
+    return line.replace(",", " ").replace(";", " ").split()
+
+
+def _sniff(sample: Sample) -> bool:
+    if not sample.lines or not is_edge(sample.lines[0]):
+        return False
+    return ending_of(sample.path) not in TABLES or not are_matrix_rows(sample)
+
+
+def _write(dataset: GraphDataset, folder: Path) -> None:
+    write_edge_list(dataset.graphs, folder)
+
+
+EDGES = Format(
+    name="edges",
+    endings=(".edges", ".edgelist", ".el", *TABLES),
+    read=_read,
+    options=("delimiter", "weighted"),
+    sniff=_sniff,
+    write=_write,
+    writes_folder=True,
+    memory_factor=32,
+    in_folder=((".edges", ".edgelist", ".el"),),
+)

@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from retgk._runtime.files import ParseBudget
+from retgk._runtime.files import unpacked_bytes
 from retgk._runtime.names import optional_module
 from retgk._runtime.processes import ordered_results
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing
-from retgk.io.columns import Categorical, EdgeLabelName
-from retgk.io.edges import label_remedy
-from retgk.io.files import ENDINGS_IN_FOLDER, PathLike, paths_to_read, unpacked_bytes, write_series
+from retgk.io.columns import NAMED_VALUES, Categorical, EdgeLabelName
+from retgk.io.dataset import GraphDataset
+from retgk.io.formats import Format, PathLike, bare_name, label_remedy, write_series
 from retgk.io.networkx import from_networkx, networkx_graph
 
 _GRAPH = re.compile(rb"<(?:[\w.-]+:)?graph[\s/>]")
-_PER_BYTE = 48  # bytes of memory that elements and their nodes take, for each byte of text
 _PIECE_BYTES = 1 << 21  # take networkx about as long as processes take to start
 
 
@@ -47,8 +46,8 @@ def read_graphml(
     Parameters
     ----------
     paths : path-like or iterable of path-like
-        A file, several files, or a folder whose ``*.graphml`` files are read in order of
-        their names. Files may be compressed by gzip.
+        A file, several files, or a folder whose ``.graphml`` files are read in order of their
+        names. Files may be packed by gzip.
     label : hashable or list of hashable, optional
         Node attribute that is the discrete label, or several that make one, as in `from_networkx`.
     attributes : hashable or list of hashable, optional
@@ -65,9 +64,7 @@ def read_graphml(
     missing : {"error", "label", "nan", "keep"}, default="error"
         What becomes of missing labels and attributes, as in `from_networkx`.
     max_bytes : int, optional
-        Limit on the size of each file, unpacked, and on the memory that reading all takes: files
-        may come from strangers. By default 4 GiB of text, and as much memory as honest files of
-        that size need.
+        Limit on the memory that reading takes, see `read_graphs`.
     n_jobs : int, optional
         Processes that parse the files, where they are some megabytes together; None for one, -1
         for all cores. It changes no result. Inside workers of joblib there is one in any case.
@@ -87,12 +84,9 @@ def read_graphml(
     ...     read_graphml(folder, label="label") == edge
     True
     """
-    optional_module("networkx", "networkx")
-    files = paths_to_read(paths, *ENDINGS_IN_FOLDER["graphml"])
-    budget = ParseBudget.of_files("", files, max_bytes)
-    parsed = ordered_results(_parsed, _pieces(files, budget), n_jobs)
-    return from_networkx(
-        list(chain.from_iterable(parsed)),
+    return _read(
+        GRAPHML.files(paths, max_bytes),
+        n_jobs=n_jobs,
         label=label,
         attributes=attributes,
         categorical=categorical,
@@ -100,7 +94,14 @@ def read_graphml(
         edge_label=edge_label,
         symmetrize=symmetrize,
         missing=missing,
-    )
+    ).graphs
+
+
+def _read(files: list[Path], *, n_jobs: int | None = None, **named: Any) -> GraphDataset:
+    optional_module("networkx", "networkx")
+    parsed = ordered_results(_parsed, _pieces(files), n_jobs)
+    graphs = from_networkx(list(chain.from_iterable(parsed)), **named)
+    return GraphDataset(graphs, None, "", graph_names=list(map(bare_name, files)))
 
 
 def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:
@@ -149,12 +150,11 @@ def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") 
     return write_series(nx.write_graphml, written, folder, stem, ".graphml")
 
 
-def _pieces(files: list[Path], budget: ParseBudget) -> Iterator[tuple[list[tuple[Path, bytes]]]]:
+def _pieces(files: list[Path]) -> Iterator[tuple[list[tuple[Path, bytes]]]]:
     """Files with their text, as many at a time as are worth sending to another process."""
     piece: list[tuple[Path, bytes]] = []
     for path in files:
-        budget.source = path
-        piece.append((path, unpacked_bytes(path, budget, _PER_BYTE)))
+        piece.append((path, unpacked_bytes(path)))
         if sum(len(text) for _, text in piece) >= _PIECE_BYTES:
             yield (piece,)
             piece = []
@@ -198,3 +198,19 @@ def _check_one_graph(text: bytes, path: Path) -> None:
             f"{path} holds {n_graphs} graphs; a GraphML file has one, so write each to a file of "
             "its own, in one folder"
         )
+
+
+def _write(dataset: GraphDataset, folder: Path) -> None:
+    write_graphml(dataset.graphs, folder)
+
+
+GRAPHML = Format(
+    name="graphml",
+    endings=(".graphml",),
+    read=_read,
+    options=(*NAMED_VALUES, "n_jobs"),
+    sniff=lambda sample: sample.text.lstrip().startswith("<"),
+    write=_write,
+    writes_folder=True,
+    memory_factor=48,
+)

@@ -1,25 +1,41 @@
-"""Molecules of RDKit: atoms are nodes, elements labels, bonds edges."""
+"""Molecules: those of RDKit, SMILES strings, and files of them; atoms are nodes, bonds edges."""
 
 import re
+import warnings
 from array import array
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk._runtime.files import check_size, text_lines
 from retgk._runtime.names import name_advice, optional_module
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.processes import ordered_results
 from retgk.array_types import Ints
-from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.batch import GraphBatch
+from retgk.errors import InputWarning, InvalidInputError, Remedy
+from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.flat import offsets
 from retgk.graphs.reading import Reading, reading_of
 from retgk.io.columns import LocalEdges, attribute_names, batch_from_local_edges, both_directions
+from retgk.io.dataset import GraphDataset
+from retgk.io.formats import TABLES, Format, Sample, ending_of
 from retgk.io.kinds import is_rdkit, list_graphs, remembers
+from retgk.io.tables import (
+    MEMORY_FACTOR,
+    column_position,
+    delimiter_in,
+    filled_cell,
+    table_rows,
+    typed_targets,
+)
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
@@ -259,9 +275,7 @@ def _element_symbols() -> NDArray[Any]:
     return np.array([table.GetElementSymbol(number) for number in range(119)], dtype=object)
 
 
-# -------------------------------------------------------------------------------------------------
-# SMILES strings: RDKit reads them in pieces, in this process or in several.
-# -------------------------------------------------------------------------------------------------
+# SMILES strings: RDKit reads them in pieces, in this process or in several
 
 CHUNK = 10_000  # molecules held at a time: a million of RDKit's would take gigabytes
 CHUNK_LETTERS = 50 * CHUNK  # a kilobyte each
@@ -535,3 +549,277 @@ def _reason_in_brackets(chem: Any, smiles: str) -> str:
     except RuntimeError:  # RDKit 2023 asks for rings, which it has not looked for here
         return ""
     return f" ({problems[0].Message()})" if problems else ""
+
+
+# Files: lists of SMILES strings, and tables with a column of them
+
+_MOST_LETTERS = 25_000  # RDKit takes some ten kilobytes for each at once
+_STREAM_FACTOR = 1
+_ATOM = re.compile(r"""\[[^][\s"',{}]+\]|Br|Cl|[BCNOPSFIbcnops*]""")
+_SMILES = re.compile(rf"(?:{_ATOM.pattern}|[-=#$:/\\~.()]|%?\d)+")
+
+
+class LeftOutWarning(InputWarning):
+    """Molecules that RDKit cannot read were left out, as the caller asked."""
+
+
+class _Molecule(NamedTuple):
+    """One line of a file."""
+
+    line: int
+    smiles: str
+    name: str
+    target: str | None = None
+
+
+@dataclass(frozen=True)
+class SmilesReading:
+    """What to read of a file of molecules; the fields are arguments of `read_graphs`."""
+
+    smiles_column: str | None = None
+    target_column: str | None = None
+    skip_invalid: bool = False
+    bond_orders: bool = False
+    atom_attributes: str | Sequence[str] = ()
+    add_hydrogens: bool = False
+    bond_types: bool = False
+
+    def reader(self) -> MoleculeReader:
+        """What is read of molecules, checked; RDKit is there."""
+        rdkit_chem()
+        bonds = (self.bond_orders, self.bond_types)
+        return MoleculeReader.of(self.atom_attributes, self.add_hydrogens, *bonds)
+
+
+def _read(
+    files: list[Path],
+    *,
+    n_jobs: int | None = None,
+    **options: Any,
+) -> GraphDataset:
+    """Read one molecule per line, of a table with a header or of a plain list."""
+    reading = SmilesReading(**options)
+    if len(files) > 1:
+        raise InvalidInputError("SMILES are read from one file")
+    (path,) = files
+    molecules = list(_molecules(path, reading))
+    if not molecules:
+        raise InvalidInputError(f"{path} holds no molecules")
+    texts = [molecule.smiles for molecule in molecules]
+    with _naming(path):
+        found = parsed_smiles(reading.reader(), texts, n_jobs, skip_invalid=reading.skip_invalid)
+    rows = None
+    if reading.skip_invalid:
+        _warn_of_left_out(path, [molecules[row].line for row in found.unreadable])
+        rows = np.delete(np.arange(len(molecules)), found.unreadable)
+        molecules = [molecules[row] for row in rows]
+    if not molecules:
+        raise InvalidInputError(f"{path} holds no molecules")
+    targets = [molecule.target for molecule in molecules if molecule.target is not None]
+    return GraphDataset(
+        _with_column(found.graphs, reading),
+        typed_targets(targets) if targets else None,
+        "",
+        graph_names=[molecule.name for molecule in molecules],
+        rows=rows,
+    )
+
+
+class StreamPiece(NamedTuple):
+    """Some molecules of a stream that stand one after the other."""
+
+    stop: int
+    """Number of the molecule after the last of them."""
+    numbers: list[int]
+    """Their places in the file, from 0 on."""
+    names: list[str]
+    graphs: GraphBatch
+
+
+class MoleculeStream:
+    """
+    Molecules of a file, some of them at a time: for more than fit into memory.
+
+    The whole file is gone through once when the stream is made, so that what is wrong with its
+    lines is said before any work; RDKit reads the molecules when their turn comes. `n_molecules`
+    counts those that are left out, too.
+    """
+
+    def __init__(
+        self, path: Path, reading: SmilesReading, max_bytes: int | None, n_jobs: int | None
+    ) -> None:
+        self.path, self.reading, self.n_jobs = path, reading, n_jobs
+        check_size([path], _STREAM_FACTOR, max_bytes)
+        self._reader = reading.reader()
+        self.n_molecules = sum(1 for _ in _molecules(self.path, self.reading))
+
+    def __iter__(self) -> Iterator[GraphBatch]:
+        """Read batches of up to 10,000 molecules, in order."""
+        return (piece.graphs for piece in self.pieces())
+
+    def pieces(self, first: int = 0) -> Iterator[StreamPiece]:
+        """Read the molecules from one on, up to 10,000 at a time, with their names."""
+        under_way: deque[_Molecule] = deque()
+
+        def texts() -> Iterator[str]:
+            for molecule in islice(_molecules(self.path, self.reading), first, None):
+                under_way.append(molecule)
+                yield molecule.smiles
+
+        stop, left_out = first, []
+        skip_invalid = self.reading.skip_invalid
+        with _naming(self.path):
+            for piece in parsed_pieces(
+                self._reader, texts(), self.n_jobs, skip_invalid=skip_invalid, first=first
+            ):
+                unread = {row - stop for row in piece.unreadable}
+                own = [under_way.popleft() for _ in range(len(piece.graphs) + len(unread))]
+                stop += len(own)
+                left_out += [own[row].line for row in sorted(unread)]
+                if len(piece.graphs):
+                    kept = [row for row in range(len(own)) if row not in unread]
+                    numbers = [stop - len(own) + row for row in kept]
+                    names = [own[row].name for row in kept]
+                    graphs = _with_column(piece.graphs, self.reading)
+                    yield StreamPiece(stop, numbers, names, graphs)
+        _warn_of_left_out(self.path, left_out)
+
+    def sample(self, n_molecules: int) -> GraphBatch:
+        """Read molecules from all over the file, about so many; bad ones are left out."""
+        step = max(1, self.n_molecules // n_molecules)
+        texts = (
+            molecule.smiles
+            for molecule in islice(_molecules(self.path, self.reading), 0, None, step)
+        )
+        pieces = parsed_pieces(self._reader, texts, self.n_jobs, skip_invalid=True)
+        return _with_column(GraphBatch.concatenate(p.graphs for p in pieces), self.reading)
+
+    def names(self) -> Iterator[str]:
+        """Name of every molecule: that of the file, or its SMILES."""
+        return (molecule.name for molecule in _molecules(self.path, self.reading))
+
+
+def smiles_texts(path: Path, reading: SmilesReading, max_bytes: int | None = None) -> list[str]:
+    """SMILES of every molecule of a file, also of those that RDKit cannot read."""
+    check_size([path], MEMORY_FACTOR, max_bytes)
+    return [molecule.smiles for molecule in _molecules(path, reading)]
+
+
+def table_column(path: Path, name: str, argument: str, max_bytes: int | None = None) -> list[str]:
+    """Texts of one column of a table, in the order in which its molecules are counted."""
+    check_size([path], MEMORY_FACTOR, max_bytes)
+    rows = table_rows(path)
+    names = [each.strip() for each in next(rows, (0, []))[1]]
+    at = column_position(names, name, path, argument)
+    return [filled_cell(row, at, names, path, line) for line, row in rows]
+
+
+def has_column(path: Path, name: str) -> bool:
+    """Whether a file is a table of molecules with a column of this name."""
+    lines = Sample(path).lines
+    return bool(lines) and name in _heading(lines[0])
+
+
+def _molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
+    """Lines of a file as molecules, of a table or of a plain list."""
+    is_named = reading.smiles_column is not None or reading.target_column is not None
+    if is_named or ending_of(path) in TABLES or _is_smiles_table(Sample(path)):
+        found = _table_molecules(path, reading)
+    else:
+        found = _listed_molecules(path)
+    for molecule in found:
+        if len(molecule.smiles) > _MOST_LETTERS:
+            raise InvalidInputError(
+                f"{path}, line {molecule.line}: a molecule of {len(molecule.smiles)} letters, for "
+                f"which RDKit takes gigabytes; up to {_MOST_LETTERS} are read"
+            )
+        yield molecule
+
+
+def _heading(line: str) -> list[str]:
+    delimiter = delimiter_in(line) or ","
+    return [cell.strip().strip('"') for cell in line.split(delimiter)]
+
+
+def _is_smiles_table(sample: Sample) -> bool:
+    return bool(sample.lines) and "smiles" in map(str.lower, _heading(sample.lines[0]))
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Have errors of molecules name their file, and the option that leaves bad ones out."""
+    try:
+        yield
+    except InvalidInputError as error:
+        remedy = error.remedy
+        if remedy is None and "RDKit cannot read" in error.problem:
+            remedy = Remedy("skip_invalid", "skip_invalid=True leaves such out")
+        raise InvalidInputError(f"{path}: {error.problem}", remedy) from error
+
+
+def _with_column(graphs: GraphBatch, reading: SmilesReading) -> GraphBatch:
+    """Give the same graphs, said to come from a column of another name."""
+    if graphs.reading is None or reading.smiles_column is None:
+        return graphs
+    return with_reading(graphs, graphs.reading.with_form(smiles_column=reading.smiles_column))
+
+
+def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
+    """Read a table with a header line; a column "name" has the names of molecules."""
+    rows = table_rows(path)
+    names = [name.strip() for name in next(rows, (0, []))[1]]
+    smiles_at = column_position(names, reading.smiles_column or "smiles", path, "smiles_column")
+    name_at = next((at for at, name in enumerate(names) if name.lower() == "name"), None)
+    target = reading.target_column
+    target_at = None if target is None else column_position(names, target, path, "target_column")
+    for line, row in rows:
+        smiles = filled_cell(row, smiles_at, names, path, line)
+        value = None if target_at is None else filled_cell(row, target_at, names, path, line)
+        name = row[name_at].strip() if name_at is not None and name_at < len(row) else ""
+        yield _Molecule(line, smiles, name or smiles, value)
+
+
+def _listed_molecules(path: Path) -> Iterator[_Molecule]:
+    """Read SMILES and, after white space, names."""
+    for number, line in text_lines(path):
+        text = line.strip()
+        if text and not text.startswith("#"):
+            smiles, *rest = text.split(maxsplit=1)
+            yield _Molecule(number, smiles, rest[0] if rest else smiles)
+
+
+def _warn_of_left_out(path: Path, lines: Sequence[int]) -> None:
+    if lines:
+        many = "s" * (len(lines) > 1)
+        listed = f"line{many} {', '.join(map(str, lines))}"
+        warnings.warn(
+            f"{path}: left out {len(lines)} molecule{many} RDKit cannot read: {listed}",
+            LeftOutWarning,
+            stacklevel=5,
+        )
+
+
+def _sniff(sample: Sample) -> bool:
+    """Whether it is a table, or half of the lines may be SMILES: the first may be a header."""
+    lines = sample.lines
+    if not lines or sample.is_table or _is_smiles_table(sample):
+        return bool(lines)
+    return 2 * sum(map(_may_be_smiles, lines)) >= len(lines)
+
+
+def _may_be_smiles(line: str) -> bool:
+    """Whether a line starts with symbols of atoms, bonds and rings alone, an atom among them."""
+    text = line.split(maxsplit=1)[0]
+    return _SMILES.fullmatch(text) is not None and _ATOM.search(text) is not None
+
+
+SMILES = Format(
+    name="smiles",
+    endings=(".smi", ".smiles", *TABLES),
+    read=_read,
+    options=(*SmilesReading.__dataclass_fields__, "n_jobs"),
+    sniff=_sniff,
+    memory_factor=64,
+    in_folder=(),
+    example=b"CCO ethanol\nc1ccccc1 benzene\n",
+)

@@ -314,7 +314,7 @@ def networkx_graph(batch: GraphBatch, weighted: bool) -> Any:
         nx.set_node_attributes(graph, dict(enumerate(names)), "label")
     if batch.n_attributes:
         nx.set_node_attributes(graph, dict(enumerate(batch.attributes.tolist())), "attributes")
-    rows = np.repeat(np.arange(batch.n_nodes), np.diff(batch.indptr))
+    rows = batch.edge_rows
     once = rows <= batch.indices
     ends = (rows[once].tolist(), batch.indices[once].tolist())
     if weighted:

@@ -1,30 +1,44 @@
-"""Tables that say something of graphs: their cells, and the graphs that rows are about."""
+"""
+The one reader of tables: texts by the csv module, numbers by NumPy and compiled code.
 
-from collections import Counter
-from collections.abc import Hashable, Sequence, Set
-from dataclasses import replace
+First which row of a table is about which graph, and what it says of it (targets, groups, pairs);
+then rows of cells, texts that are numbers, and columns of numbers without a heading.
+"""
+
+import csv
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
-from retgk._runtime.files import ParseBudget
+from retgk import _core
+from retgk._runtime.files import ZIP_DAMAGE, check_size, text_lines
 from retgk._runtime.names import name_advice
 from retgk.errors import InvalidInputError, Remedy
 from retgk.io.dataset import GraphDataset, graph_numbers
-from retgk.io.files import bare_name, is_number, text_lines, whole_number
-from retgk.io.smiles_files import column_position, csv_rows, delimiter_of, typed_targets
+from retgk.io.formats import TABLES, bare_name, ending_of
 
 NAME_COLUMNS = ("file", "filename", "file_name", "path", "name")
 """Headings of columns that name graphs."""
 
+MEMORY_FACTOR = 48
+"""Bytes of memory that a table takes for each byte of text: cells as strings of Python."""
+
 _NUMBER_COLUMN = "graph"
-_TABLES = {".csv", ".tsv"}
+_ID_COLUMNS = ("subject", "participant", "participant_id", "subject_id", "sample", "id")
 _MOST_SHOWN = 5
 _MOST_LETTERS = 60  # of a cell that is shown
-_PER_ROW, _PER_CELL = 300, 100  # bytes of memory
 _MOST_EXTRA = 1000  # lines that no graph has; what they say can still be told
+
+
+# Tables whose rows are about graphs
 
 
 class GraphTable(NamedTuple):
@@ -64,7 +78,7 @@ class GraphTable(NamedTuple):
 
 def is_table(path: Path) -> bool:
     """Whether a file has columns, by its name."""
-    return bool(_TABLES & {suffix.lower() for suffix in path.suffixes})
+    return ending_of(path) in TABLES
 
 
 def most_lines(dataset: GraphDataset) -> int | None:
@@ -72,24 +86,12 @@ def most_lines(dataset: GraphDataset) -> int | None:
     return len(dataset) + _MOST_EXTRA if dataset.rows is None else None
 
 
-def read_table(
-    path: Path, budget: ParseBudget, dataset: GraphDataset, *, has_header: bool = False
-) -> GraphTable:
+def read_table(path: Path, dataset: GraphDataset, *, has_header: bool = False) -> GraphTable:
     """Read all rows; the first has the names of columns, unless it names a graph."""
-    lines = text_lines(path, budget)
-    before = []
-    for each in lines:
-        budget.charge(_PER_ROW, f"line {each[0]}")
-        before.append(each)
-        if each[1].strip():
-            break
-    first = before[-1][1] if before else ""
     most, rows = most_lines(dataset), []
-    for line, row in csv_rows(chain(before, lines), delimiter_of(first), budget):
-        if not any(cell.strip() for cell in row):
-            continue
-        budget.charge(_PER_ROW + _PER_CELL * len(row), f"line {line}")
-        rows.append((line, row))
+    for line, row in table_rows(path):
+        if any(cell.strip() for cell in row):
+            rows.append((line, row))
         if most is not None and len(rows) > most:
             raise InvalidInputError(
                 f"{path} has more than {most} rows for {len(dataset)} graphs; give every graph one"
@@ -261,12 +263,7 @@ def shown(texts: Sequence[str]) -> str:
     return ", ".join(map(repr, few)) + ", ..." * (len(texts) > _MOST_SHOWN)
 
 
-# -------------------------------------------------------------------------------------------------
-# Targets, or groups, from a file of their own: a plain list, or a table that names the graphs.
-# -------------------------------------------------------------------------------------------------
-
-_ID_COLUMNS = ("subject", "participant", "participant_id", "subject_id", "sample", "id")
-_PER_TEXT = 40  # bytes of memory, beside those that its line is charged
+# Targets, or groups, from a file of their own: a plain list, or a table that names the graphs
 
 
 class What(NamedTuple):
@@ -284,14 +281,12 @@ def with_targets(
     dataset: GraphDataset, path: Path, column: str | None, max_bytes: int | None
 ) -> GraphDataset:
     """Give a data set with the targets of a file, see `texts_of_graphs`."""
-    budget = ParseBudget.of_files(path, [path], max_bytes)
-    texts = texts_of_graphs(dataset, path, column, budget, TARGETS)
-    targets: NDArray[Any] = typed_targets(texts, budget)
-    return replace(dataset, targets=targets)
+    texts = texts_of_graphs(dataset, path, column, TARGETS, max_bytes)
+    return replace(dataset, targets=typed_targets(texts))
 
 
 def texts_of_graphs(
-    dataset: GraphDataset, path: Path, column: str | None, budget: ParseBudget, what: What
+    dataset: GraphDataset, path: Path, column: str | None, what: What, max_bytes: int | None = None
 ) -> list[str]:
     """
     One text for each graph, from a file.
@@ -300,13 +295,14 @@ def texts_of_graphs(
     the graphs, is matched by these; names may be those of files. `column` is the one of the texts.
     Anything else has one line for each graph.
     """
-    if is_table(path) and (column is not None or _has_columns(path, budget)):
-        table = read_table(path, budget, dataset)
+    check_size([path], MEMORY_FACTOR, max_bytes)
+    if is_table(path) and (column is not None or _has_columns(path)):
+        table = read_table(path, dataset)
         if not table.rows:
             raise InvalidInputError(f"{path} holds no {what.name}s")
         texts = _table_texts(dataset, table, column, what)
     else:
-        texts = _listed_texts(dataset, path, budget, what)
+        texts = _listed_texts(dataset, path, what)
     if len(texts) != len(dataset):
         raise InvalidInputError(
             f"{path} has {len(texts)} lines for {len(dataset)} graphs; give one line for each graph"
@@ -314,22 +310,20 @@ def texts_of_graphs(
     return texts
 
 
-def _has_columns(path: Path, budget: ParseBudget) -> bool:
+def _has_columns(path: Path) -> bool:
     """Whether the first line that is not blank has several cells."""
-    start = ParseBudget(path, budget.size, budget.allowed)
-    first = next((line for _, line in text_lines(path, start) if line.strip()), "")
-    return delimiter_of(first) in first
+    first = next((line for _, line in text_lines(path) if line.strip()), "")
+    return delimiter_in(first) is not None
 
 
 # Lists
 
 
-def _listed_texts(dataset: GraphDataset, path: Path, budget: ParseBudget, what: What) -> list[str]:
+def _listed_texts(dataset: GraphDataset, path: Path, what: What) -> list[str]:
     """One text per line; the first of a table of one column may be its name."""
     texts: list[str] = []
     most = most_lines(dataset)
-    for line, text in text_lines(path, budget):
-        budget.charge(_PER_TEXT, f"line {line}")
+    for line, text in text_lines(path):
         texts.append(text.strip())
         if not texts[-1]:
             raise InvalidInputError(
@@ -487,3 +481,298 @@ def _count_up(cells: list[str]) -> bool:
     return first is not None and [whole_number(cell) for cell in cells] == list(
         range(first, first + len(cells))
     )
+
+
+# Rows of cells
+
+
+def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Rows of a table with the lines they end in, without blank lines; the first tells the form."""
+    lines, before = text_lines(path), []
+    for each in lines:
+        before.append(each)
+        if each[1].strip():
+            break
+    delimiter = delimiter_in(before[-1][1]) if before else None
+    texts = (line + "\n" for _, line in chain(before, lines))
+    reader = csv.reader(texts, delimiter=delimiter or ",")
+    try:
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise InvalidInputError(f"{path} is not a table: {error}") from error
+
+
+def delimiter_in(line: str) -> str | None:
+    """Find what separates cells: a tab, a comma or a semicolon; None if there is neither."""
+    return next((mark for mark in "\t,;" if mark in line), None)
+
+
+def cells_of(line: str, delimiter: str | None) -> list[str]:
+    """Cells of one line, between white space if there is no delimiter; names may be in quotes."""
+    if '"' not in line:
+        return line.split(delimiter)
+    mark = " " if delimiter is None else delimiter
+    try:
+        reader = csv.reader([line], delimiter=mark, skipinitialspace=not delimiter, strict=True)
+        return next(reader)
+    except csv.Error:
+        return line.split(delimiter)  # an error names the cell that is no number
+
+
+def column_position(names: Sequence[str], wanted: str, path: Path, argument: str) -> int:
+    """Find a column by its name, or else by its name in other letter case."""
+    found = [at for at, name in enumerate(names) if name == wanted]
+    if not found:
+        found = [at for at, name in enumerate(names) if name.lower() == wanted.lower()]
+    if not found:
+        advice = name_advice(wanted, names)
+        raise InvalidInputError(
+            f"{path} has no column {wanted!r}",
+            Remedy(argument, f"{advice} with {argument}=", value=advice),
+        )
+    if len(found) > 1:
+        raise InvalidInputError(
+            f"{path} has {len(found)} columns {wanted!r}; give each a name of its own"
+        )
+    return found[0]
+
+
+def filled_cell(row: list[str], at: int, names: Sequence[str], path: Path, line: int) -> str:
+    """Text of a cell; an empty one is an error."""
+    text = row[at].strip() if at < len(row) else ""
+    if not text:
+        raise InvalidInputError(
+            f"{path}, line {line}: the column {names[at]!r} is empty; fill it, or drop the line"
+        )
+    return text
+
+
+# Texts that are numbers: what Python takes for one, but for names such as 1_0
+
+
+def typed_targets(texts: Sequence[str]) -> NDArray[Any]:
+    """Convert to integers if all are whole numbers, else floats if all are numbers, else text."""
+    values = numbers_in(texts)
+    if values is None:
+        longest = max(map(len, texts), default=0)
+        if longest * len(texts) > _MOST_TEXT and longest > _LONG_TARGET:
+            raise InvalidInputError(  # an array has room for the longest text in every place
+                f"a target has {longest} letters, for each of {len(texts)} graphs; give classes "
+                "shorter names"
+            )
+        return np.array(texts, dtype=str)
+    if not np.isfinite(values).all():
+        graph = int(np.isfinite(values).argmin())
+        raise InvalidInputError(
+            f"the target {texts[graph]!r} of graph {graph} is not finite; give a number, or "
+            "drop the graph"
+        )
+    return values
+
+
+_MOST_TEXT, _LONG_TARGET = 1 << 26, 1000
+
+
+def whole_number(text: str) -> int | None:
+    """Read a whole number; None if the text is none."""
+    try:
+        return None if "_" in text else int(text)
+    except ValueError:
+        return None
+
+
+def number_in(text: str) -> float:
+    """Read a number; ValueError where the text is none."""
+    if "_" in text:
+        raise ValueError(text)  # Python alone would take 1_0 for 10
+    return float(text)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, whole or not."""
+    return _number_or_none(text) is not None
+
+
+def numbers_in(texts: Sequence[str], *, gaps: bool = False) -> NDArray[Any] | None:
+    """
+    Integers if all texts are whole numbers, else floats if all are numbers, else None.
+
+    Different texts for one integer, such as 01 and 1, are names; so are integers beyond 64 bits.
+    With `gaps`, an empty text is NaN.
+    """
+    integers = [whole_number(text) for text in texts]
+    if None not in integers:
+        values = np.array(integers)
+        is_name = values.dtype.kind == "O" or len(set(integers)) < len(set(texts))
+        return None if is_name else values
+    found = [np.nan if gaps and not text.strip() else _number_or_none(text) for text in texts]
+    return None if None in found else np.array(found, float)
+
+
+def _number_or_none(text: str) -> float | None:
+    try:
+        return number_in(text)
+    except ValueError:
+        return None
+
+
+# Columns of numbers without a heading, from streams: inflating and parsing run side by side
+
+Item = TypeVar("Item")
+
+CHUNK_BYTES = 1 << 20
+PREFETCH_BYTES = 4 * CHUNK_BYTES
+_LOOK_AHEAD = 4
+_MAX_LINE_BYTES = 1 << 24
+
+
+@dataclass(frozen=True)
+class Member:
+    """One file of a data set: its full name, the size it declares, how to open it."""
+
+    name: str
+    size: int
+    open: Callable[[], IO[bytes]]
+
+    def chunks(self) -> Generator[bytes, None, None]:
+        """Read the content piece by piece; raise if it is damaged or longer than declared."""
+        n_read = 0
+        try:
+            with self.open() as stream:
+                while chunk := stream.read(CHUNK_BYTES):
+                    n_read += len(chunk)
+                    if n_read > self.size:
+                        raise InvalidInputError(
+                            f"{self.name} holds more than the {self.size} bytes it declares"
+                        )
+                    yield chunk
+        except InvalidInputError:
+            raise
+        except ZIP_DAMAGE as error:
+            raise InvalidInputError(
+                f"{self.name} is damaged: {error}; fetch the archive again"
+            ) from error
+        if n_read < self.size:
+            raise InvalidInputError(
+                f"{self.name} is cut off: {n_read} of {self.size} bytes; fetch it again"
+            )
+
+
+def prefetch(items: Iterable[Item]) -> Generator[Item, None, None]:
+    """Give the same items, made a few ahead in a thread of their own."""
+    iterator = iter(items)
+    done = object()
+    with ThreadPoolExecutor(1) as pool:
+        ahead = deque(pool.submit(next, iterator, done) for _ in range(_LOOK_AHEAD))
+        while (item := ahead.popleft().result()) is not done:
+            ahead.append(pool.submit(next, iterator, done))
+            yield item  # type: ignore[misc]  # the end mark is not an item
+    # Leaving early waits for the few items under way, so that no thread outlives the reader.
+
+
+def read_integers(member: Member) -> NDArray[np.int64]:
+    """Read all columns of a file of integers, shape (n_columns, n_lines)."""
+    n_columns = n_columns_of(member)
+    with closing(integer_blocks(member, n_columns, np.int64)) as parsed:
+        return np.concatenate([np.empty((n_columns, 0), np.int64), *parsed], axis=1)
+
+
+def integer_blocks(
+    member: Member, n_columns: int, dtype: type[Any]
+) -> Generator[NDArray[Any], None, None]:
+    """Read the columns of a file of integers in pieces of shape (n_columns, n_lines)."""
+    expected = f"{n_columns} integer{'s' * (n_columns > 1)} of at most {np.iinfo(dtype).max}"
+
+    def parse(lines: NDArray[np.uint8]) -> tuple[NDArray[Any], int]:
+        values = np.empty((n_columns, len(lines) // (2 * n_columns) + 1), dtype)
+        n_lines, bad = _core.parse_integers(lines, values)
+        return values[:, :n_lines].T, bad
+
+    for block in _blocks(member, parse, expected):
+        yield block.T
+
+
+def read_floats(member: Member) -> NDArray[np.float64]:
+    """Read all columns of a file of numbers, shape (n_lines, n_columns), correctly rounded."""
+    n_columns = n_columns_of(member)
+    expected = f"{n_columns} number{'s' * (n_columns > 1)}"
+
+    def parse(lines: NDArray[np.uint8]) -> tuple[NDArray[Any], int]:
+        values = np.empty((len(lines) // (2 * n_columns) + 1, n_columns))
+        n_lines, bad = _core.parse_floats(lines, values)
+        return values[:n_lines].copy(), bad
+
+    with closing(_blocks(member, parse, expected)) as parsed:
+        return np.concatenate([np.empty((0, n_columns)), *parsed])
+
+
+def n_columns_of(member: Member) -> int:
+    """Count the columns of the first line; one for an empty file."""
+    start = b""
+    with closing(member.chunks()) as chunks:
+        for chunk in chunks:
+            start += chunk
+            if b"\n" in chunk or len(start) > _MAX_LINE_BYTES:
+                break
+    return start.split(b"\n", 1)[0].count(b",") + 1
+
+
+def _blocks(
+    member: Member, parse: Callable[[Any], tuple[NDArray[Any], int]], expected: str
+) -> Generator[NDArray[Any], None, None]:
+    """Rows of numbers, in pieces; large files are unpacked in another thread meanwhile."""
+    # Closed in this order, so that the file is too when a reader stops early.
+    with closing(member.chunks()) as chunks:
+        if member.size < PREFETCH_BYTES:  # not worth a thread
+            yield from _parse_chunks(member, chunks, parse, expected)
+            return
+        with closing(prefetch(chunks)) as ahead:
+            yield from _parse_chunks(member, ahead, parse, expected)
+
+
+def _bad_line(member: Member, number: int, line: bytes, expected: str) -> InvalidInputError:
+    shown = line[:60].rstrip(b"\r\n")
+    text = ascii(shown.decode("latin-1")) + ("..." if len(line) > 61 else "")
+    return InvalidInputError(
+        f"{member.name}, line {number}: expected {expected} separated by commas, got {text}"
+    )
+
+
+def _parse_chunks(
+    member: Member, chunks: Iterable[bytes], parse: Any, expected: str
+) -> Iterator[NDArray[Any]]:
+    """Parse chunks as they come; lines that cross their borders are parsed on their own."""
+    n_lines, ended = 0, False
+    for lines in _whole_lines(member, chunks):
+        rows, bad = parse(np.frombuffer(lines, np.uint8))
+        if ended and len(rows):
+            raise _bad_line(member, n_lines + 1, b"", expected)
+        n_lines += len(rows)
+        if bad >= 0:
+            remaining = bytes(lines[bad:])
+            ended = not remaining.strip()  # blank lines may end a file
+            if not ended:
+                raise _bad_line(member, n_lines + 1, remaining.split(b"\n", 1)[0], expected)
+        yield rows
+
+
+def _whole_lines(member: Member, chunks: Iterable[bytes]) -> Iterator[bytes | memoryview]:
+    """Cut chunks at newlines without copying them; add one at the end where it is missing."""
+    rest = b""
+    for chunk in chunks:
+        first, last = chunk.find(b"\n") + 1, chunk.rfind(b"\n") + 1
+        if first:
+            yield rest + chunk[:first]
+            rest = b""
+        if last > first:
+            yield memoryview(chunk)[first:last]
+        rest += chunk[last:]
+        if len(rest) > _MAX_LINE_BYTES:
+            raise InvalidInputError(
+                f"{member.name} has a line of more than {_MAX_LINE_BYTES} bytes; "
+                "it is not a text file of numbers"
+            )
+    if rest:
+        yield rest + b"\n"

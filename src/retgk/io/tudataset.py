@@ -1,19 +1,27 @@
-"""Reader of collections in the text form of the TUDataset benchmarks."""
+"""Collections in the text form of the TUDataset benchmarks: read, written, fetched by name."""
 
 import difflib
 import hashlib
-import os
 import re
 import zipfile
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, suppress
+from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk._runtime.files import HOME_VARIABLE, atomic_path, cache_folder, data_home_folder
+from retgk import _core
+from retgk._runtime.files import (
+    DEFLATED,
+    ZIP_DAMAGE,
+    atomic_path,
+    member_problem,
+    unpacked_size,
+)
 from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy, warn_of
@@ -26,26 +34,14 @@ from retgk.graphs.batch import (
     trusted_batch,
 )
 from retgk.graphs.edges import Adjacency, EdgeLabels, Symmetrize
-from retgk.graphs.flat import encode_labels, first_of_run
+from retgk.graphs.flat import encode_labels, first_of_run, graph_of, offsets
 from retgk.io.cache import (
     ReadOptions,
-    cache_path,
-    fingerprint,
-    load_cached,
-    store_cached,
     with_options,
 )
 from retgk.io.dataset import GraphDataset
-from retgk.io.edges import label_remedy
-from retgk.io.files import Member, open_members
-from retgk.io.text_columns import (
-    EdgeFile,
-    EdgesOutOfOrderError,
-    adjacency_of_blocks,
-    entries_of_edges,
-    read_floats,
-    read_integers,
-)
+from retgk.io.formats import Format, Sample, label_remedy
+from retgk.io.tables import Member, integer_blocks, read_floats, read_integers
 
 _KINDS = (
     "A",
@@ -59,10 +55,6 @@ _KINDS = (
 )
 _DOCUMENT = re.compile(r"^[._]|readme|source|licen[cs]e|citation|\.(md|pdf|html?|bib)$", re.I)
 _MOST_NOTES = 20
-
-# Bytes of memory.
-_PER_TUPLE, _PER_OBJECT = 160, 48
-_PER_SORTED_EDGE = 64
 
 
 class _Files(NamedTuple):
@@ -86,7 +78,7 @@ class _Files(NamedTuple):
 
 
 def read_tudataset(
-    source: Path, name: str | None, options: ReadOptions, max_bytes: int | None
+    source: Path, name: str | None, options: ReadOptions
 ) -> tuple[GraphDataset, list[str]]:
     """
     Read a zip archive or folder; without a name, that of its one file ``NAME_A.txt``.
@@ -94,7 +86,7 @@ def read_tudataset(
     Files that it holds beside those of a collection may be misspelt ones: there is a warning for
     each, which is also returned.
     """
-    with open_members(source, max_bytes) as members:
+    with open_members(source) as members:
         files = _Files(name or _only_name(members, source), source, members)
         node_ptr = _node_ptr(files.require("graph_indicator"))
         targets = _targets(files, len(node_ptr) - 1)
@@ -196,7 +188,6 @@ def _node_labels(files: _Files, node_ptr: Ints) -> Any:
     _check_count(columns.shape[1], member, int(node_ptr[-1]), "nodes", indicator)
     if len(columns) == 1:
         return columns[0]
-    member.budget.charge(_PER_TUPLE * columns.shape[1] + _PER_OBJECT * columns.size, member.name)
     return [tuple(row) for row in columns.T.tolist()]
 
 
@@ -223,7 +214,8 @@ def _adjacency(
         with suppress(EdgesOutOfOrderError), closing(file.blocks()) as blocks:
             return adjacency_of_blocks(blocks, node_ptr, file, bool(options.symmetrize)), None
         # Not grouped by graph, which is rare: read again, and sort.
-    edges = _all_edges(file)
+    with closing(file.blocks()) as blocks:
+        edges = np.concatenate([np.empty((2, 0), np.int32), *blocks], axis=1)
     # Stable, so that messages name the first line; ends out of range are reported below.
     first_nodes = first_of_run(node_ptr).take(edges[0] - 1, mode="clip")
     order = np.argsort(first_nodes, kind="stable")
@@ -244,16 +236,6 @@ def _adjacency(
         )
     )
     return weighted.adjacency, weighted.edge_labels
-
-
-def _all_edges(file: EdgeFile) -> Codes:
-    """Read all edges, and pay for them and what sorting and labelling them takes."""
-    held, budget = [np.empty((2, 0), np.int32)], file.member.budget
-    with closing(file.blocks()) as blocks:
-        for block in blocks:
-            budget.charge(_PER_SORTED_EDGE * block.shape[1], f"{file.member.name}, its edges")
-            held.append(block)
-    return np.concatenate(held, axis=1)
 
 
 def _edge_labels(files: _Files, n_edges: int) -> EdgeLabels | None:
@@ -322,6 +304,186 @@ def _description(files: _Files, options: ReadOptions) -> str:
     if files.get("graph_attributes") and files.get("graph_labels"):
         parts.append("Its graph attributes were not read.")
     return " ".join(parts)
+
+
+# Files in a zip archive or a folder, read as streams and never unpacked
+
+
+@contextmanager
+def open_members(source: Path) -> Iterator[dict[str, Member]]:
+    """Open the files of a zip archive or a folder, by name; nothing is unpacked to disk."""
+    if source.is_dir():
+        yield _by_file_name(_folder_members(_folder_files(source)), source)
+        return
+    try:
+        archive = zipfile.ZipFile(source)
+    except ZIP_DAMAGE as error:
+        raise InvalidInputError(
+            f"{source} is not a whole zip archive: {error}; fetch it again"
+        ) from error
+    with archive:
+        yield _by_file_name(_archive_members(archive, source), source)
+
+
+def _by_file_name(members: list[tuple[str, Member]], source: Path) -> dict[str, Member]:
+    found: dict[str, Member] = {}
+    for file_name, member in members:
+        other = found.setdefault(file_name, member)
+        if other is not member:
+            raise InvalidInputError(
+                f"{source} holds two files of the same name, {other.name} and {member.name}; "
+                "remove one"
+            )
+    return found
+
+
+def _folder_files(folder: Path) -> list[Path]:
+    """Text files directly in a folder; a link may lead to it, but none may lead out of it."""
+    texts = [path for path in sorted(folder.iterdir()) if path.suffix.lower() == ".txt"]
+    for path in texts:
+        if path.is_symlink():
+            raise InvalidInputError(f"{path} is a link; put the file itself in its place")
+    return [path for path in texts if path.is_file()]
+
+
+def _folder_members(files: list[Path]) -> list[tuple[str, Member]]:
+    return [
+        (path.name, Member(str(path), path.stat().st_size, partial(_open_binary, path)))
+        for path in files
+    ]
+
+
+def _open_binary(path: Path) -> IO[bytes]:
+    return path.open("rb")
+
+
+def _archive_members(archive: zipfile.ZipFile, source: Path) -> list[tuple[str, Member]]:
+    members = []
+    for info in archive.infolist():
+        problem = member_problem(info, DEFLATED)
+        if problem is not None:
+            raise InvalidInputError(
+                f"{source}: the member {info.orig_filename!r} {problem}; a data set holds plain "
+                "text files only"
+            )
+        if not info.is_dir():
+            name = f"{source}/{info.filename}"
+            member = Member(name, info.file_size, partial(archive.open, info))
+            members.append((info.filename.rsplit("/", 1)[-1], member))
+    return members
+
+
+# Adjacency from the edge file, built while the file is being read
+
+BLOCK_EDGES = 1 << 17
+
+
+class EdgesOutOfOrderError(Exception):
+    """The edges of a file are not grouped by graph; they must be held and sorted first."""
+
+
+class EdgeFile(NamedTuple):
+    """A file of edges; `order` sorts its lines by graph where they are not."""
+
+    member: Member
+    order: Ints | None = None
+
+    def blocks(self) -> Generator[Codes, None, None]:
+        """Read source and target of every line, from 1 on, in pieces of shape (2, n_lines)."""
+        return integer_blocks(self.member, 2, np.int32)
+
+    def place(self, edge: int) -> str:
+        """Name the line of an edge, for messages."""
+        return f"{self.member.name}, line {1 + (edge if self.order is None else self.order[edge])}"
+
+
+def adjacency_of_blocks(
+    blocks: Iterable[Codes], node_ptr: Ints, file: EdgeFile, symmetrize: bool
+) -> Adjacency:
+    """
+    Build the adjacency of a collection from its edges, in order of the graphs.
+
+    Blocks have shape (2, n); nodes count from 1 over the collection. An edge that is listed more
+    than once counts once. Only the edges of incomplete graphs are held beside the result; `file` is
+    for messages and for the number of lines to expect at most.
+    """
+    # Memory that is never written costs nothing; the shortest line has four bytes.
+    most_lines = (file.member.size + 1) // 4
+    columns = np.empty(most_lines * (1 + symmetrize), np.int32)
+    lengths = np.zeros(int(node_ptr[-1]), np.int64)
+    n_written = 0
+    n_edges = 0
+    for edges, first, last in _graph_blocks(blocks, node_ptr, file):
+        nodes = node_ptr[first : last + 1]
+        results = (columns[n_written:], lengths[nodes[0] : nodes[-1]])
+        source, target, n_new = _core.write_neighbours(
+            edges[0], edges[1], symmetrize, nodes, *results
+        )
+        if source >= 0:
+            lonely = np.array([[source], [target]]) + nodes[0] + 1
+            edge = int(np.flatnonzero((edges == lonely).all(axis=0))[0])
+            raise _one_way_error(edges[:, edge], file.place(n_edges + edge))
+        n_written += n_new
+        n_edges += edges.shape[1]
+    indptr = offsets(lengths)
+    return Adjacency(indptr, columns[:n_written], None)
+
+
+def entries_of_edges(edges: Codes, node_ptr: Ints, adjacency: Adjacency) -> Ints:
+    """Find the position of every edge, counted from 1, in ``adjacency.indices``."""
+    entries = np.empty(edges.shape[1], np.int64)
+    arrays = (first_of_run(node_ptr), adjacency.indptr, adjacency.indices, entries)
+    _core.entries_of_edges(edges[0], edges[1], *arrays)
+    return entries
+
+
+def _graph_blocks(
+    blocks: Iterable[Codes], node_ptr: Ints, file: EdgeFile
+) -> Iterator[tuple[Codes, int, int]]:
+    """Group edges into runs of complete graphs, with the first graph and the one after the last."""
+    held = [np.empty((2, 0), np.int32)]
+    n_edges = n_held = began = first = graph = 0
+    for block in blocks:
+        bad, graph, start = _core.first_misplaced_edge(block[0], block[1], graph, node_ptr)
+        if bad >= 0:
+            raise _misplaced_error(block[:, bad], node_ptr, file.place(n_edges + bad))
+        began = n_held + start if start >= 0 else began
+        held.append(block)
+        n_held += block.shape[1]
+        n_edges += block.shape[1]
+        if n_held >= BLOCK_EDGES and began > 0:
+            edges = np.concatenate(held, axis=1)
+            yield edges[:, :began], first, graph
+            held, n_held, first, began = [edges[:, began:]], n_held - began, graph, 0
+    yield np.concatenate(held, axis=1), first, len(node_ptr) - 1
+
+
+def _one_way_error(edge: Codes, place: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{place}: the edge from node {edge[0]} to node {edge[1]} has none back",
+        Remedy(
+            "symmetrize",
+            "pass symmetrize=True if each edge is listed once, or if directions are to be dropped",
+        ),
+    )
+
+
+def _misplaced_error(edge: Codes, node_ptr: Ints, place: str) -> Exception:
+    """Make the error for an edge that does not belong where it stands."""
+    n_nodes = int(node_ptr[-1])
+    source, target = (int(end) for end in edge)
+    for node in (source, target):
+        if not 1 <= node <= n_nodes:
+            return InvalidInputError(
+                f"{place}: node {node} is out of range for {n_nodes} nodes, which count from 1"
+            )
+    graphs = [graph_of(node_ptr, node - 1) + 1 for node in (source, target)]
+    if graphs[0] != graphs[1]:
+        return InvalidInputError(
+            f"{place}: the edge joins node {source} of graph {graphs[0]} with node {target} of "
+            f"graph {graphs[1]}; an edge stays within one graph"
+        )
+    return EdgesOutOfOrderError(place)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -423,81 +585,37 @@ def _edges(graphs: GraphBatch) -> Iterator[Ints]:
     """Both directions of every edge, in the order of the entries; nodes count from 1."""
     for first in range(0, len(graphs), _BLOCK_GRAPHS):
         part = graphs[first : first + _BLOCK_GRAPHS]
-        rows = np.repeat(np.arange(part.n_nodes), np.diff(part.indptr))
+        rows = part.edge_rows
         columns = part.indices + first_of_run(part.node_ptr)[rows]
         yield np.stack([rows, columns], axis=1) + (1 + graphs.node_ptr[first])
 
 
 def _write_blocks(blocks: Iterable[NDArray[Any]], stream: Any) -> None:
     """Write rows as lines; numbers are as short as they can be without loss."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    options = csv.WriteOptions(include_header=False, quoting_style="none")
     for block in blocks:
-        columns = block.reshape(len(block), -1)
-        names = [str(column) for column in range(columns.shape[1])]
-        arrays = [pa.array(np.ascontiguousarray(column)) for column in columns.T]
-        csv.write_csv(pa.table(arrays, names=names), stream, options)
+        rows = block.reshape(len(block), -1)
+        stream.write("".join(f"{','.join(map(repr, row))}\n" for row in rows.tolist()).encode())
 
 
-# -------------------------------------------------------------------------------------------------
-# The TUDataset benchmarks: their names, and downloads with a checksum kept from the first on.
-# -------------------------------------------------------------------------------------------------
-
-MIRRORS = (
-    "https://www.chrsmrrs.com/graphkerneldatasets/{name}.zip",
-    "https://ls11-www.cs.tu-dortmund.de/people/morris/graphkerneldatasets/{name}.zip",
-)
-_TIMEOUT_SECONDS = 30
-_CHUNK_BYTES = 1 << 16
-
-_BY_SUBJECT = {
-    "molecules": """
-        AIDS alchemy_full aspirin benzene BZR BZR_MD COX2 COX2_MD DHFR DHFR_MD ER_MD ethanol
-        FRANKENSTEIN malonaldehyde MCF-7 MCF-7H MOLT-4 MOLT-4H MUTAG Mutagenicity naphthalene NCI1
-        NCI109 NCI-H23 NCI-H23H OVCAR-8 OVCAR-8H P388 P388H PC-3 PC-3H PTC_FM PTC_FR PTC_MM PTC_MR
-        QM9 salicylic_acid SF-295 SF-295H SN12C SN12CH SW-620 SW-620H toluene UACC257 UACC257H
-        uracil Yeast YeastH ZINC_full ZINC_test ZINC_train ZINC_val
-    """,
-    "bioinformatics": "DD ENZYMES KKI OHSU Peking_1 PROTEINS PROTEINS_full",
-    "computer vision": """
-        COIL-DEL COIL-RAG Cuneiform Fingerprint FIRSTMM_DB Letter-high Letter-low Letter-med MSRC_9
-        MSRC_21 MSRC_21C
-    """,
-    "social networks": """
-        COLLAB dblp_ct1 dblp_ct2 DBLP_v1 deezer_ego_nets facebook_ct1 facebook_ct2 github_stargazers
-        highschool_ct1 highschool_ct2 IMDB-BINARY IMDB-MULTI infectious_ct1 infectious_ct2 mit_ct1
-        mit_ct2 REDDIT-BINARY REDDIT-MULTI-5K REDDIT-MULTI-12K reddit_threads tumblr_ct1 tumblr_ct2
-        twitch_egos TWITTER-Real-Graph-Partial
-    """,
-    "synthetic": "COLORS-3 SYNTHETIC SYNTHETICnew Synthie TRIANGLES",
-}
-
-SUBJECT_OF = {name: subject for subject, names in _BY_SUBJECT.items() for name in names.split()}
-"""Subject of every collection, by its name."""
-
-TUDATASETS = tuple(sorted(SUBJECT_OF, key=str.lower))
-"""Names of the collections (chrsmrrs.github.io/datasets)."""
+# Archives with a checksum beside them
 
 
-def download_archive(name: str, data_home: Path) -> Path:
-    """Fetch an archive from the first mirror that has it; its checksum is written beside it."""
-    target = data_home / f"{name}.zip"
-    failures = []
-    for mirror in MIRRORS:
-        url = mirror.format(name=name)
-        try:
-            with atomic_path(target, follow_links=False) as part:
-                _fetch(url, part, name)
-                keep_checksum(target, part)  # first, so that no archive is without one
-            return target
-        except OSError as error:  # what requests raises derives from it
-            failures.append(f"  {url}: {error}")
-    raise InvalidInputError(
-        f"{name} could not be downloaded:\n" + "\n".join(failures) + "\n"
-        f"Check the name and the connection, or place the archive by hand as {target}"
-    )
+def save_archive(dataset: GraphDataset, target: Path) -> None:
+    """Write an archive, and its checksum beside it."""
+    check_name(dataset.name)
+    with atomic_path(target) as part:
+        write_archive(dataset, part)
+        forget_checksum(target)  # of what is replaced: a kill must not leave two that differ
+    keep_checksum(target, target)
+
+
+def check_name(name: str) -> None:
+    """Raise for what cannot be the name of a collection."""
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.+-]*", name, flags=re.ASCII):
+        raise InvalidInputError(
+            f"{name!r} is not the name of a data set: letters, digits and any of _ . + - only; "
+            "the folder it is in goes to data_home"
+        )
 
 
 def keep_checksum(archive: Path, content: Path) -> None:
@@ -535,194 +653,39 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _fetch(url: str, part: Path, name: str) -> None:
-    from pooch import HTTPDownloader
-
-    bar = _DownloadBar(name)
-    fetch = HTTPDownloader(progressbar=bar, chunk_size=_CHUNK_BYTES, timeout=_TIMEOUT_SECONDS)
-    try:
-        fetch(url, str(part), None)
-    finally:
-        bar.close()
+def _read_files(files: list[Path], *, symmetrize: Symmetrize = False) -> GraphDataset:
+    """Read an archive, or the folder that holds files ``NAME_A.txt``."""
+    source = files[0].parent if files[0].name.endswith(_EDGE_FILE) else files[0]
+    options = ReadOptions(symmetrize=symmetrize)
+    return with_options(read_tudataset(source, None, options)[0], options)
 
 
-class _DownloadBar:
-    """The progress bar in the form that pooch calls: it sets `total`, then updates."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.total = 0
-        self._bar: AbstractContextManager[Callable[[float], None]] | None = None
-        self._advance: Callable[[float], None] = lambda _: None
-
-    def update(self, n_bytes: int) -> None:
-        if self._bar is None:
-            self._bar = progress_bar(f"downloading {self.name}", self.total)
-            self._advance = self._bar.__enter__()
-        self._advance(n_bytes)
-
-    def reset(self) -> None:
-        """Stop counting: pooch winds its bar back and fills it up when all is done."""
-        self._advance = lambda _: None
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(None, None, None)
-            self._bar = None
+def _size_of(path: Path, most: int) -> int:
+    """Bytes of an archive, unpacked, or of all text files in the folder of one."""
+    if path.is_file() and not path.name.endswith(_EDGE_FILE):
+        return unpacked_size(path, most)
+    return sum(file.stat().st_size for file in _folder_files(path.parent))
 
 
-# -------------------------------------------------------------------------------------------------
-# Benchmark sets in TUDataset form: find or fetch them, read them, keep a parsed copy, write.
-# -------------------------------------------------------------------------------------------------
+def _is_archive(sample: Sample) -> bool:
+    return sample.head.startswith(b"PK") and b".npy" not in sample.head[:_ZIP_NAME_BYTES]
 
 
-def load_tudataset(
-    name: str,
-    data_home: str | os.PathLike[str] | None = None,
-    download: bool = True,
-    *,
-    symmetrize: Symmetrize = False,
-    weight_column: int | None = None,
-    max_bytes: int | None = None,
-    cache: bool | str | os.PathLike[str] = True,
-) -> GraphDataset:
-    """
-    Load a collection of graphs in the text form of the TUDataset benchmarks.
-
-    The files are a set of edges: an edge that is listed more than once counts once. A
-    parsed copy is kept in the folder that the environment variable ``RETGK_CACHE_HOME`` names,
-    else in the cache folder of the platform (``~/.cache/retgk/parsed`` on Linux): one for each
-    path and way to read it, which may be removed at any time. It is used only as long as the
-    source has the content, by its digest, that was parsed.
-
-    Parameters
-    ----------
-    name : str
-        Name of the collection, such as ``"MUTAG"``.
-    data_home : path-like, optional
-        Folder with ``NAME.zip`` or a folder ``NAME``, or that folder itself. By default
-        the environment variable ``RETGK_DATA_HOME``, else the platform's cache folder.
-    download : bool, default=True
-        Whether to fetch the collection into `data_home` if it is not there.
-    symmetrize : bool or {"max", "mean", "sum"}, default=False
-        Whether each listed edge stands for both of its directions. Otherwise both must be
-        listed. With `weight_column`, the words say what becomes of the weights of both.
-    weight_column : int, optional
-        Column of ``NAME_edge_attributes.txt`` that holds the edge weights; edges listed
-        more than once then add up. By default edges have no weights.
-    max_bytes : int, optional
-        Limit on the unpacked size, and on the memory that reading takes: archives may come from
-        strangers. By default 4 GiB of text, and as much memory as honest archives of that size
-        need, see `read_graphs`.
-    cache : bool or path-like, default=True
-        Whether to use and keep a parsed copy; or the folder to keep it in.
-
-    Returns
-    -------
-    GraphDataset
-        Graphs with node labels and attributes, targets (classes; values to regress on
-        where there are no classes, in several columns where the files have them), and
-        edge labels, as far as the collection has them.
-
-    Raises
-    ------
-    InvalidInputError
-        If the collection is not to be had, or its files are damaged or contradict each
-        other; the message names the file and the line.
-
-    Examples
-    --------
-    >>> from retgk import load_tudataset
-    >>> mutag = load_tudataset("MUTAG")  # doctest: +SKIP
-    >>> mutag.graphs  # doctest: +SKIP
-    GraphBatch(188 graphs, 3,371 nodes, 3,721 edges, 7 labels, 4 edge labels)
-    """
-    _check_name(name)
-    home = data_home_folder(data_home)
-    source = _source(name, home, download)
-    options = ReadOptions(symmetrize, weight_column)
-    if not cache:
-        return with_options(_read(source, name, options, max_bytes)[0], options)
-    folder = Path(cache) if isinstance(cache, str | os.PathLike) else cache_folder()
-    path = cache_path(folder, name, source, options)
-    mark = fingerprint(source, options)
-    dataset = load_cached(path, mark)
-    if dataset is None:
-        dataset, notes = _read(source, name, options, max_bytes)
-        store_cached(path, dataset, mark, notes)
-    return with_options(dataset, options)
+def _write(dataset: GraphDataset, path: Path) -> None:
+    save_archive(replace(dataset, name=path.stem), path)
 
 
-def save_tudataset(dataset: GraphDataset, data_home: str | os.PathLike[str] | None = None) -> Path:
-    """
-    Write a collection of graphs as an archive in TUDataset form.
-
-    Weights go to ``NAME_edge_attributes.txt``; read them with ``weight_column=0``.
-
-    Parameters
-    ----------
-    dataset : GraphDataset
-        What to write. The form has integers only for labels, or tuples of them; for other
-        labels there is :func:`retgk.write_parquet`.
-    data_home : path-like, optional
-        Folder to put ``NAME.zip`` in, by default the one that :func:`load_tudataset` looks
-        in. A file that is there is replaced.
-
-    Returns
-    -------
-    Path
-        The archive.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from retgk import GraphBatch, GraphDataset, load_tudataset, save_tudataset
-    >>> triangle = GraphBatch.from_edges(3, [[0, 1], [1, 2], [2, 0]], symmetrize=True)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = save_tudataset(GraphDataset(triangle, [1], "TRIANGLE"), folder)
-    ...     load_tudataset("TRIANGLE", folder, cache=False).graphs == triangle
-    True
-    """
-    _check_name(dataset.name)
-    target = data_home_folder(data_home) / f"{dataset.name}.zip"
-    with atomic_path(target) as part:
-        write_archive(dataset, part)
-        forget_checksum(target)  # of what is replaced: a kill must not leave two that differ
-    keep_checksum(target, target)
-    return target
-
-
-def _check_name(name: str) -> None:
-    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.+-]*", name, flags=re.ASCII):
-        raise InvalidInputError(
-            f"{name!r} is not the name of a data set: letters, digits and any of _ . + - only; "
-            "the folder it is in goes to data_home"
-        )
-
-
-def _source(name: str, home: Path, download: bool) -> Path:
-    """Find the archive or folder of a data set; fetch it if need be."""
-    archive, inner = home / f"{name}.zip", home / name
-    if archive.is_file():
-        return archive
-    for folder in (inner, home):
-        if (folder / f"{name}_A.txt").is_file():
-            return folder
-    if download:
-        return download_archive(name, home)
-    raise InvalidInputError(
-        f"there is neither {archive} nor {inner}",
-        Remedy(
-            "data_home",
-            f"place one there, set data_home or {HOME_VARIABLE}, or pass download=True",
-        ),
-    )
-
-
-def _read(
-    source: Path, name: str, options: ReadOptions, max_bytes: int | None
-) -> tuple[GraphDataset, list[str]]:
-
-    if source.is_file():
-        verify_checksum(source)
-    return read_tudataset(source, name, options, max_bytes)
+_EDGE_FILE = "_A.txt"
+_ZIP_NAME_BYTES = 300
+TU = Format(
+    name="tu",
+    endings=(".zip",),
+    read=_read_files,
+    options=("symmetrize",),
+    sniff=_is_archive,
+    write=_write,
+    memory_factor=8,
+    binary=(".zip", _EDGE_FILE),
+    in_folder=((_EDGE_FILE,),),
+    size_of=_size_of,
+)

@@ -207,8 +207,7 @@ def _kernel_of_node(
 
 
 def _mean_strengths(batch: GraphBatch, codes: Ints) -> Floats:
-    rows = np.repeat(np.arange(batch.n_nodes), np.diff(batch.indptr))
-    strengths = np.bincount(rows, batch.weights, batch.n_nodes).reshape(len(batch), -1)
+    strengths = np.bincount(batch.edge_rows, batch.weights, batch.n_nodes).reshape(len(batch), -1)
     columns = group_columns(codes)
     return np.asarray(strengths.T @ columns / columns.sum(axis=0))
 

@@ -462,8 +462,7 @@ def _spectral_probabilities(matrix: Floats, n_steps: int) -> Floats:
 def _normalized_adjacency(graph: GraphBatch, self_loop: float) -> Floats:
     """``B = D^-1/2 (A + self_loop I) D^-1/2`` of one graph; an isolated node stays."""
     n = graph.n_nodes
-    matrix = np.zeros((n, n))
-    matrix[np.repeat(np.arange(n), np.diff(graph.indptr)), graph.indices] = graph.weights
+    matrix = graph.adjacency()
     matrix[np.diag_indices(n)] += self_loop
     degrees = matrix.sum(axis=1)
     matrix[np.diag_indices(n)] += degrees == 0

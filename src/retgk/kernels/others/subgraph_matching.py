@@ -342,7 +342,7 @@ def _fewest_subgraphs(batch: GraphBatch, k: int, connected: bool) -> Floats:
     if not connected:
         return np.asarray(comb(batch.node_counts, k))
     local = np.arange(batch.n_nodes) - first_of_run(batch.node_ptr)
-    rows = np.repeat(np.arange(batch.n_nodes), np.diff(batch.indptr))
+    rows = batch.edge_rows
     degrees = np.bincount(rows[batch.indices != local[rows]], minlength=batch.n_nodes)
     sets, firsts = comb(degrees, k - 1), batch.node_ptr[:-1]
     return np.maximum(np.add.reduceat(sets, firsts) / k, np.maximum.reduceat(sets, firsts))

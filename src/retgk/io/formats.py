@@ -1,0 +1,363 @@
+"""
+File formats: one registry, from which all lists of formats and endings are made.
+
+The file of a format makes a `Format`, which registers it. A new format is a new file in this
+package: `read_graphs`, folders, completion, help, the table in the docs and the fuzzer find it.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any, ClassVar, TypeVar
+
+from retgk._runtime.files import (
+    atomic_path,
+    check_regular,
+    check_size,
+    naming_damage,
+    open_unpacked,
+    unpacked_size,
+)
+from retgk.errors import InvalidInputError, Remedy
+
+PathLike = str | os.PathLike[str]
+Graph = TypeVar("Graph")
+
+TABLES = (".csv", ".tsv")
+"""Endings of tables, which several formats share: the content tells which it is."""
+
+_GZIP = ".gz"
+_HEAD_BYTES = 4096
+_LONGEST_LINE = 1 << 20
+
+
+class Sample:
+    """
+    Beginning of a file, by which formats know theirs.
+
+    `names_columns` says that the caller has named columns: the file is a table with a heading.
+    """
+
+    def __init__(self, path: Path, names_columns: bool = False) -> None:
+        self.path, self.names_columns = path, names_columns
+        self.is_table = names_columns or ending_of(path) in TABLES
+
+    @cached_property
+    def head(self) -> bytes:
+        """First bytes, unpacked."""
+        with naming_damage(self.path), open_unpacked(self.path) as stream:
+            return stream.read(_HEAD_BYTES)
+
+    @cached_property
+    def text(self) -> str:
+        """First bytes as text; empty where they are none."""
+        errors = "strict" if len(self.head) < _HEAD_BYTES else "ignore"
+        try:
+            text = self.head.decode("utf-8-sig", errors)
+        except UnicodeDecodeError:
+            return ""
+        return "" if "\0" in text else text
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """First lines that are neither blank nor comments."""
+        lines = map(str.strip, self.text.splitlines())
+        return [line for line in lines if line and not line.startswith("#")]
+
+    def all_lines(self) -> Iterator[str]:
+        """Such lines of the whole file; long ones are cut off."""
+        with naming_damage(self.path), open_unpacked(self.path) as stream:
+            while line := stream.readline(_LONGEST_LINE):
+                text = line.decode("utf-8-sig", "replace").strip()
+                if text and not text.startswith("#"):
+                    yield text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """
+    A file format.
+
+    Attributes
+    ----------
+    name : str
+        What `format=` calls it.
+    endings : tuple of str
+        Of its files. Where formats share an ending, the content tells.
+    read : callable
+        Gives the `GraphDataset` of a list of files; `read_graphs` fills in an empty name.
+    options : tuple of str
+        Keyword arguments of `read`, which are options of `read_graphs`.
+    sniff : callable, optional
+        Whether a `Sample` is the beginning of such a file. Formats are asked in the order of their
+        names, the one of tables of anything, SMILES, after the others.
+    write : callable, optional
+        Writes a `GraphDataset` to a file or, if `writes_folder`, graphs into a folder.
+    memory_factor : int
+        Bytes of memory that reading takes for each byte of a file, unpacked.
+    binary : tuple of str
+        Endings of files that gzip does not pack; all others may have ``.gz`` after their ending.
+    in_folder : tuple of tuples of str, optional
+        Endings in a folder that holds one collection, by rank: a later rank counts where there is
+        nothing of an earlier one, of any format, as it may stand beside graphs. By default all
+        endings have the first rank.
+    size_of : callable
+        Bytes of a file, unpacked, as `unpacked_size` gives them.
+    example : bytes
+        A small file for tests, where nothing writes the format.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    read: Callable[..., Any]
+    options: tuple[str, ...] = ()
+    sniff: Callable[[Sample], bool] = lambda _: False
+    write: Callable[[Any, Path], Any] | None = None
+    writes_folder: bool = False
+    memory_factor: int = 64
+    binary: tuple[str, ...] = ()
+    in_folder: tuple[tuple[str, ...], ...] | None = None
+    size_of: Callable[[Path, int], int] = unpacked_size
+    example: bytes = b""
+
+    registered: ClassVar[dict[str, "Format"]] = {}
+
+    def __post_init__(self) -> None:
+        self.registered[self.name] = self
+
+    @property
+    def readable(self) -> tuple[str, ...]:
+        """All endings of its files, with those that gzip adds."""
+        return self._with_gzip(self.endings)
+
+    @property
+    def folder_ranks(self) -> tuple[tuple[str, ...], ...]:
+        """Endings in a folder, by rank."""
+        ranks = (self.endings,) if self.in_folder is None else self.in_folder
+        return tuple(map(self._with_gzip, ranks))
+
+    def _with_gzip(self, endings: Iterable[str]) -> tuple[str, ...]:
+        plain = tuple(endings)
+        return plain + tuple(f"{each}{_GZIP}" for each in plain if each not in self.binary)
+
+    def is_named(self, path: Path) -> bool:
+        """Whether a file has one of its endings."""
+        return path.name.lower().endswith(self.readable)
+
+    def files(
+        self,
+        paths: PathLike | Iterable[PathLike],
+        max_bytes: int | None = None,
+        besides: Path | None = None,
+    ) -> list[Path]:
+        """
+        List a file, several, or those of a folder but for one, by name; check their size.
+
+        This is the one place where it is checked what reading takes.
+        """
+        files = self._listed(paths, besides)
+        for file in files:
+            check_regular(file)
+        check_size(files, self.memory_factor, max_bytes, self.size_of)
+        return files
+
+    def _listed(
+        self, paths: PathLike | Iterable[PathLike], besides: Path | None = None
+    ) -> list[Path]:
+        if not isinstance(paths, str | os.PathLike):
+            files = list(map(Path, paths))
+            if not files:
+                raise InvalidInputError("there are no files to read")
+            return files
+        path = Path(paths)
+        if not path.is_dir():
+            return [path]
+        found = [file for file in sorted(path.iterdir()) if not _is_same(file, besides)]
+        for endings in self.folder_ranks:
+            if files := [file for file in found if file.name.endswith(endings)]:
+                return files
+        known = list(chain.from_iterable(self.folder_ranks))
+        raise InvalidInputError(
+            f"{path} holds no files that end in {' or '.join(known)}"
+            if known
+            else f"{path} is a folder, and {self.name} is read from files"
+        )
+
+
+def _is_same(file: Path, other: Path | None) -> bool:
+    return other is not None and other.exists() and file.samefile(other)
+
+
+@cache
+def formats() -> dict[str, Format]:
+    """All formats by name: those that the modules of this package make."""
+    import retgk.io
+
+    for module in iter_modules(retgk.io.__path__):
+        import_module(f"retgk.io.{module.name}")
+    return dict(sorted(Format.registered.items()))
+
+
+def endings() -> tuple[str, ...]:
+    """Endings of all files that can be read, without those that gzip adds."""
+    return tuple(dict.fromkeys(chain.from_iterable(form.endings for form in formats().values())))
+
+
+def readable_endings() -> tuple[str, ...]:
+    """Endings of all files that can be read."""
+    return tuple(dict.fromkeys(chain.from_iterable(form.readable for form in formats().values())))
+
+
+def reading_options() -> tuple[str, ...]:
+    """Options of all formats."""
+    return tuple(dict.fromkeys(chain.from_iterable(form.options for form in formats().values())))
+
+
+def formats_table() -> str:
+    """Table of all formats in Markdown, for the docs."""
+
+    def listed(names: Iterable[str]) -> str:
+        return ", ".join(f"`{name}`" for name in names)
+
+    rows = ["| format | files | a folder holds |", "| --- | --- | --- |"]
+    for form in formats().values():
+        ranks = (form.endings,) if form.in_folder is None else form.in_folder
+        folder = ", or else ".join(listed(rank) for rank in ranks if rank)
+        rows.append(f"| `{form.name}` | {listed(form.endings)} | {folder} |")
+    return "\n".join(rows)
+
+
+def checked_format(name: str) -> Format:
+    """Format of a name."""
+    if name not in formats():
+        raise InvalidInputError(f"format must be one of {', '.join(formats())}, got {name!r}")
+    return formats()[name]
+
+
+def format_of(path: Path, names_columns: bool = False) -> Format:
+    """Tell the format of a file or folder by its name, or else by its content."""
+    if path.is_dir():
+        return _format_of_folder(path)
+    named = [form for form in formats().values() if form.is_named(path)]
+    if len(named) == 1:
+        return named[0]
+    sample = Sample(path, names_columns)
+    found = next((form for form in named or formats().values() if form.sniff(sample)), None)
+    if found is None:
+        raise InvalidInputError(
+            f"{path} cannot be recognised",
+            _format_remedy(),
+        )
+    return found
+
+
+def _format_remedy() -> Remedy:
+    names = ", ".join(formats())
+    return Remedy("format", f"say what it is with format=, one of {names}", value=names)
+
+
+def _format_of_folder(path: Path) -> Format:
+    names = [file.name for file in path.iterdir()]
+    found: list[Format] = []
+    for rank in range(max(len(form.folder_ranks) for form in formats().values())):
+        for form in formats().values():
+            endings = form.folder_ranks[rank] if rank < len(form.folder_ranks) else ()
+            if any(name.endswith(endings) for name in names):
+                found.append(form)
+        if found:
+            break
+    if len(found) != 1:
+        known = [
+            f"{form.name} ({', '.join(chain.from_iterable(form.in_folder or (form.endings,)))})"
+            for form in formats().values()
+            if form.folder_ranks
+        ]
+        raise InvalidInputError(
+            f"the folder {path} holds {' and '.join(form.name for form in found) or 'no'} graphs; "
+            f"it should hold files of one of: {', '.join(known)}",
+            _format_remedy() if found else None,
+        )
+    return found[0]
+
+
+def graph_files_in(folder: Path, *, any_format: bool) -> list[Path]:
+    """List what may be read where a folder is named; `any_format` if one was asked for."""
+    listed, found = sorted(folder.iterdir()), list[Path]()
+    for rank in range(max(len(form.folder_ranks) for form in formats().values())):
+        ranks = [form.folder_ranks[rank:] for form in formats().values()]
+        endings = tuple(chain.from_iterable(each[0] for each in ranks if each))
+        endings += (".txt",) * (rank == 0)  # other files of a TU collection
+        if any_format or not found:
+            found += [file for file in listed if file.name.endswith(endings)]
+    return found
+
+
+# Names of files
+
+
+def ending_of(path: Path) -> str:
+    """Last ending of a name in small letters, that of gzip left out."""
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != _GZIP]
+    return suffixes[-1] if suffixes else ""
+
+
+def bare_name(path: Path) -> str:
+    """Name of a file without the ending of its format; other dots are part of the name."""
+    name = path.name
+    found = [each for each in readable_endings() if name.lower().endswith(each) and name != each]
+    return text_of_name(name[: len(name) - max(map(len, found), default=0)])
+
+
+def text_of_name(name: str) -> str:
+    """Read a file's name as UTF-8, whatever the locale; other bytes are given by their codes."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def write_series(
+    write: Callable[[Graph, Path], None],
+    graphs: Sequence[Graph],
+    folder: PathLike,
+    stem: str,
+    suffix: str,
+) -> list[Path]:
+    """Write one file per graph, with names that sort in the order of the graphs."""
+    width = len(str(max(len(graphs) - 1, 0)))
+    paths = [
+        Path(folder) / f"{stem}-{str(position).zfill(width)}{suffix}"
+        for position in range(len(graphs))
+    ]
+    _check_no_longer_series(paths, Path(folder), stem, suffix)
+    for graph, path in zip(graphs, paths, strict=True):
+        # to wait for each to be on the disk would take far longer
+        with atomic_path(path, synced=False, follow_links=False) as part:
+            write(graph, part)
+    return paths
+
+
+def _check_no_longer_series(paths: list[Path], folder: Path, stem: str, suffix: str) -> None:
+    """Raise if files of an earlier, longer series would be read together with the new ones."""
+    there = set(folder.iterdir()) if folder.is_dir() else set()
+    numbered = re.compile(rf"{re.escape(stem)}-\d+{re.escape(suffix)}", re.ASCII)
+    for path in sorted(there - set(paths)):
+        if numbered.fullmatch(path.name):
+            raise InvalidInputError(
+                f"{path} is there already and would be taken for one of these graphs; remove it, "
+                "or choose another folder or stem"
+            )
+
+
+# What to do where a format cannot hold the labels of nodes or of edges
+
+
+def label_remedy(of_edges: bool, or_else: str = ", or use write_parquet") -> Remedy:
+    """Advise to number the labels that a format cannot hold."""
+    if of_edges:
+        advice = "number the labels with with_edge_labels(graphs.edge_labels)"
+        return Remedy("integer_edge_labels", f"{advice}{or_else}")
+    return Remedy("integer_labels", f"number the labels with with_labels(graphs.labels){or_else}")
