@@ -31,8 +31,13 @@ compiler: ## Install a C++ compiler, if there is none and that is allowed
 .PHONY: install
 install: $(READY) ## Set up the environment in .venv
 
+# The demo asks for less than the tests do; where these are set up, so is it.
+$(VENV)/.demo: $(STAMP) CMakeLists.txt $(wildcard src/retgk/_core/*) | compiler
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[plot]'
+	@touch $@
+
 .PHONY: demo
-demo: $(READY) ## Set up, and run the main job on data that needs no download
+demo: $(if $(wildcard $(READY)),$(READY),$(VENV)/.demo) ## Set up, and run the main job on data that needs no download
 	$(BIN)/python examples/demo.py
 
 # Tests of pages drive the Chromium of the system; it is installed where this user may do that.
@@ -55,7 +60,7 @@ test: lint types browser ## Set up, and run lint, types and all tests
 LOWEST := .venv-lowest
 $(LOWEST)/.installed: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv --clear $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[dask,igraph,index,networkx,parquet,rdkit]' hypothesis pandas pytest pytest-xdist
+	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[dask,igraph,index,networkx,parquet,plot,rdkit]' hypothesis pandas pytest pytest-xdist
 	$(LOWEST)/bin/python -m pip check
 	@touch $@
 

@@ -59,11 +59,11 @@ def axes_or_new(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
     """Axes that were given, or those of a new figure, whose size is in inches."""
     if ax is not None:
         return ax
-    import matplotlib.pyplot as plt
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)
-    return plt.subplots(figsize=size, layout=layout)[1]
+    plt = optional_module("matplotlib.pyplot", "plot")
+    engines = optional_module("matplotlib.layout_engine", "plot")
+    layout = engines.ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)
+    axes: Axes = plt.subplots(figsize=size, layout=layout)[1]
+    return axes
 
 
 # Return probabilities of nodes against the number of steps
@@ -210,9 +210,8 @@ def save_figure(name: str, caption: str, figure: Any) -> Picture:
 
 def new_figure(size: tuple[float, float]) -> tuple[Any, Any]:
     """A figure apart from pyplot, whose backend and state belong to the user."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
+    figures = optional_module("matplotlib.figure", "plot")
+    figure = figures.Figure(figsize=size, layout="constrained")
     return figure, figure.subplots()
 
 

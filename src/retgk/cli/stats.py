@@ -319,11 +319,11 @@ def _values_of(
 
 
 def _draw(result: PopulationTest, figure: Path) -> None:
-    import matplotlib as mpl
-
-    mpl.use("agg")
     from retgk._runtime.files import atomic_path
+    from retgk._runtime.names import optional_module
     from retgk.plot import permutation_distribution
+
+    optional_module("matplotlib", "plot").use("agg")
 
     picture: Any = permutation_distribution(result).figure
     with atomic_path(figure) as part:
