@@ -584,10 +584,11 @@ def _check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
 # - features are no linear functions, so noise in p shifts their mean, by b, however many nodes
 #   there are.
 #
-# The last two are looked at: from every eighth of the drawn nodes, at random, eight times as many
-# new walks give :math:`\phi(\hat p'_i)`. Variances and shifts fall with the number of walks, as
-# 1/W where noise is small, so the differences :math:`d_i = \phi(\hat p'_i) - \phi(\hat p_i)` have
-# the mean -7/8 b and a mean square of :math:`9/8\, w^2` or more. The standard error is
+# The last two are estimated by walking again: from every eighth of the drawn nodes, at random,
+# eight times as many new walks give :math:`\phi(\hat p'_i)`. Variances and shifts fall with the
+# number of walks, as 1/W where noise is small, so the differences
+# :math:`d_i = \phi(\hat p'_i) - \phi(\hat p_i)` have the mean -7/8 b and a mean square of
+# :math:`9/8\, w^2` or more. The standard error is
 # :math:`\sqrt{(1 - k/n) (s^2 - w^2) / k + w^2 / k + b^2}`; it takes as long as the vector itself.
 #
 # It does not know of labels that no drawn node has, and not all of features whose frequency is so
@@ -610,19 +611,21 @@ def vectors_with_errors(
         drawn = piece.drawn_nodes()
         own = piece.of_nodes(drawn)
         vectors[rows] = engine.embed(own, is_sparse=False)
-        again = _Again.of(piece, drawn, own.batch.node_ptr) if piece.walks.is_random else None
-        errors[rows] = _errors(engine, own, again, piece.batch.node_counts)
+        reestimate = (
+            _Reestimate.of(piece, drawn, own.batch.node_ptr) if piece.walks.is_random else None
+        )
+        errors[rows] = _errors(engine, own, reestimate, piece.batch.node_counts)
     return vectors, errors
 
 
-class _Again(NamedTuple):
+class _Reestimate(NamedTuple):
     """Some of the nodes in use, rising, and better estimates of their probabilities."""
 
     rows: Ints
     probabilities: Floats
 
     @classmethod
-    def of(cls, piece: NodeFeatures, drawn: Ints | None, node_ptr: Ints) -> "_Again":
+    def of(cls, piece: NodeFeatures, drawn: Ints | None, node_ptr: Ints) -> "_Reestimate":
         """Walk again from some of the nodes that were drawn, of every graph."""
         seed = piece.walks.seed ^ _OTHER_WALKS
         parts = []
@@ -636,7 +639,9 @@ class _Again(NamedTuple):
         return cls(rows, walks.probabilities(piece.batch, nodes=nodes, n_jobs=piece.n_jobs))
 
 
-def _errors(engine: EmbeddedEngine, own: NodeFeatures, again: _Again | None, sizes: Ints) -> Floats:
+def _errors(
+    engine: EmbeddedEngine, own: NodeFeatures, reestimate: _Reestimate | None, sizes: Ints
+) -> Floats:
     """Errors of all columns; `own` are the nodes in use."""
     batch = engine.scaling(own).batch
     nodes = _NodeVectors.of(engine, batch, own.n_jobs)
@@ -648,10 +653,10 @@ def _errors(engine: EmbeddedEngine, own: NodeFeatures, again: _Again | None, siz
     errors = np.zeros((len(batch), n_blocks, engine.block_width))
     for graph, size in enumerate(sizes.tolist()):
         first, last = batch.node_ptr[graph : graph + 2].tolist()
-        chosen = _Again(np.empty(0, np.int64), np.empty((0, 0)))
-        if again is not None:
-            places = slice(*np.searchsorted(again.rows, [first, last]))
-            chosen = _Again(again.rows[places], again.probabilities[places])
+        chosen = _Reestimate(np.empty(0, np.int64), np.empty((0, 0)))
+        if reestimate is not None:
+            places = slice(*np.searchsorted(reestimate.rows, [first, last]))
+            chosen = _Reestimate(reestimate.rows[places], reestimate.probabilities[places])
         for label in np.unique(labels[first:last]).tolist():
             if label >= 0:
                 moments = _moments(nodes, own.probabilities, labels == label, (first, last), chosen)
@@ -722,18 +727,18 @@ def _moments(
     probabilities: Floats,
     has_label: Flags,
     rows: tuple[int, int],
-    again: _Again,
+    reestimate: _Reestimate,
 ) -> _Moments:
-    """Sums over the nodes of a graph that have a label; `again` are those of the graph."""
+    """Sums over the nodes of a graph that have a label; `reestimate` is of these alone."""
     sums = np.zeros((4, nodes.engine.block_width))
     for first in range(*rows, _CHUNK_NODES):
         chunk = np.arange(first, min(first + _CHUNK_NODES, rows[1]))
         chunk = chunk[has_label[chunk]]
         features = nodes(chunk, probabilities[chunk])
         sums[:2] += features.sum(axis=0), np.square(features).sum(axis=0)
-    chosen = has_label[again.rows]
+    chosen = has_label[reestimate.rows]
     if chosen.any():
-        chunk = again.rows[chosen]
-        change = nodes(chunk, again.probabilities[chosen]) - nodes(chunk, probabilities[chunk])
+        chunk = reestimate.rows[chosen]
+        change = nodes(chunk, reestimate.probabilities[chosen]) - nodes(chunk, probabilities[chunk])
         sums[2:] += change.sum(axis=0), np.square(change).sum(axis=0)
     return _Moments(*sums)

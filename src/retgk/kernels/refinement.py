@@ -15,7 +15,7 @@ from retgk import _core
 from retgk._runtime.parallel import run_tasks
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.batch import GraphBatch, check_alike
+from retgk.graphs.batch import GraphBatch, check_alike, warn_of_unknown_labels
 from retgk.graphs.flat import (
     BLOCK_ENTRIES,
     chunks,
@@ -239,14 +239,17 @@ class FirstColours:
         self.names, self.has_labels = tuple(known), batch.has_labels
         return codes
 
-    def colours(self, batch: GraphBatch) -> Codes:
+    def colours(self, batch: GraphBatch, warns: bool = False) -> Codes:
         """
         Colours of new graphs; those that no fitted graph has come after all of theirs.
 
-        Labels where the fitted graphs have none, or the reverse, are an error if they matter.
+        Labels where the fitted graphs have none, or the reverse, are an error if they matter; that
+        no label is known is a warning, if one is wanted.
         """
         if self.start == "labels":
             check_alike(batch, self.has_labels, batch.n_attributes)
+            if warns:
+                warn_of_unknown_labels(batch.label_names, self.names)
         known = {name: number for number, name in enumerate(self.names)}
         return _numbered(_values(batch, self.start), known)[0]
 

@@ -12,7 +12,7 @@ from retgk._runtime.parallel import run_tasks
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.batch import FlatGraphs, GraphBatch, trusted_batch, warn_of_unknown_labels
+from retgk.graphs.batch import FlatGraphs, GraphBatch, trusted_batch
 from retgk.graphs.edges import Adjacency, EdgeLabels
 from retgk.graphs.flat import chunks, offsets
 from retgk.kernels.engine import FittedState
@@ -266,9 +266,7 @@ class InvariantCounter:
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
         """Add up the invariants of new graphs."""
-        codes = self.first.colours(batch)
-        if self.start == "labels":
-            warn_of_unknown_labels(batch.label_names, self.first.names)
+        codes = self.first.colours(batch, warns=True)
         return self._summed(batch, self.invariants.find(batch, codes, n_jobs))
 
     def _summed(self, batch: GraphBatch, profiles: NodeProfiles) -> GraphCounts:

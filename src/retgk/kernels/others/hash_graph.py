@@ -9,7 +9,7 @@ from retgk._runtime.names import RandomState, seed_from
 from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.batch import GraphBatch, check_alike, warn_of_unknown_labels
+from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import FittedState, column_spreads
 from retgk.kernels.others.base import (
@@ -77,9 +77,7 @@ class HashCounter:
         """Count in new graphs, by the hash functions of the fitted ones."""
         check_alike(batch, batch.has_labels, len(self.means))
         check_attributes(batch)
-        codes = self.first.colours(batch)
-        if self.start == "labels":
-            warn_of_unknown_labels(batch.label_names, self.first.names)
+        codes = self.first.colours(batch, warns=True)
         return self._joined(batch, codes, False, n_jobs)
 
     def _draw(self, attributes: Floats) -> None:

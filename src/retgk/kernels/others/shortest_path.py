@@ -11,7 +11,7 @@ from retgk._runtime.parallel import run_tasks
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
+from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import chunks, offsets
 from retgk.kernels.engine import FittedState
 from retgk.kernels.node import NodeKernel, check_node_kernel
@@ -57,9 +57,7 @@ class PathCounter:
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
         """Count in new graphs; what no fitted graph has comes after all columns."""
-        codes = self.first.colours(batch)
-        if self.start == "labels" and self.warns:
-            warn_of_unknown_labels(batch.label_names, self.first.names)
+        codes = self.first.colours(batch, self.warns)
         n_known = len(self.first.names)
         bits = _bits_of(max(n_known, int(codes.max(initial=0)) + 1))
         ptr, keys, counts, _ = self._found(batch, codes, bits, n_jobs)

@@ -12,7 +12,7 @@ from retgk._runtime.parallel import n_threads, run_tasks
 from retgk._runtime.processes import available_bytes, check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.batch import GraphBatch, read_only, warn_of_unknown_labels
+from retgk.graphs.batch import GraphBatch, read_only
 from retgk.graphs.flat import chunks, first_of_run, offsets
 from retgk.kernels.engine import FittedState
 from retgk.kernels.node import Bridge, NodeKernel, check_kernel_class, check_node_kernel
@@ -511,9 +511,7 @@ class SubgraphCounter:
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
         """Count in new graphs; types of no fitted graph come after all columns."""
-        codes = self.first.colours(batch)
-        if self.start == "labels":
-            warn_of_unknown_labels(batch.label_names, self.first.names)
+        codes = self.first.colours(batch, warns=True)
         return self._weighted(self.types.find(batch, codes, n_jobs))
 
     def _weighted(self, found: FoundSubgraphs) -> GraphCounts:

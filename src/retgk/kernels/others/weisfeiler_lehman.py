@@ -7,7 +7,7 @@ import numpy as np
 
 from retgk.array_types import Codes, Ints
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
+from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import FittedState
 from retgk.kernels.others.base import (
@@ -139,9 +139,7 @@ class ColourCounter:
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
         """Count colours of new graphs; those of no fitted graph come after all others."""
-        codes = self.first.colours(batch)
-        if self.start == "labels" and self.warns:
-            warn_of_unknown_labels(batch.label_names, self.first.names)
+        codes = self.first.colours(batch, self.warns)
         colours = self.levels.refinement.colours(batch, codes, n_jobs)
         return self._counted(batch.node_ptr, colours, n_jobs)
 
