@@ -592,7 +592,10 @@ def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:
     parts = [np.empty((0, len(model.intercept_)))]
     for start in range(0, len(batch), GRAPHS_AT_A_TIME):
         some = batch[start : start + GRAPHS_AT_A_TIME]
-        new = model.engine_.compare(NodeFeatures(some, model.walks_, model.n_jobs))
+        features = NodeFeatures(some, model.walks_, model.n_jobs)
+        if not model.approximate_:  # embeddings find them piece by piece
+            _ = features.probabilities
+        new = model.engine_.compare(features)
         rows = model.graph_kernel_(new.products(), new.squared_norms(), norms)
         parts.append(machine.decisions(rows))
     return np.concatenate(parts)

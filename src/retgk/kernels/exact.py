@@ -188,9 +188,10 @@ class ExactEngine:
         return list(zip(points, kernels, strict=True))
 
     def _check_values(self, points: NodePoints, features: NodeFeatures) -> None:
-        """Raise if a kernel is too large for its nodes to be a number."""
+        """Raise if a kernel is too large for its nodes to be a number; stationary ones never are."""
         for kernel, block in zip(self.kernels, points.blocks, strict=True):
-            check_kernel_values(kernel, block, features.batch)
+            if not kernel.is_stationary:
+                check_kernel_values(kernel, block, features.batch)
 
     @property
     def walk_seed(self) -> int:
