@@ -188,7 +188,7 @@ class ExactEngine:
         return list(zip(points, kernels, strict=True))
 
     def _check_values(self, points: NodePoints, features: NodeFeatures) -> None:
-        """Raise if a kernel is too large for its nodes to be a number; stationary ones never are."""
+        """Raise if a kernel that is not stationary is too large for its nodes to compute with."""
         for kernel, block in zip(self.kernels, points.blocks, strict=True):
             if not kernel.is_stationary:
                 check_kernel_values(kernel, block, features.batch)
