@@ -48,7 +48,7 @@ GROUPS = {
     "Parts of the formula": (
         "Kernels between nodes, and kernels between graphs.",
         [
-            *(kind.__name__ for kind in NodeKernel.kinds if kind.__module__ == NodeKernel.__module__),
+            *(own.__name__ for own in NodeKernel.kinds if own.__module__ == NodeKernel.__module__),
             "Delta", "Bridge", "ExponentialGraphKernel", "PolynomialGraphKernel",
         ],
     ),
