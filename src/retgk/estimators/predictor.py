@@ -19,7 +19,7 @@ from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, Remedy, warn_user
 from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
 from retgk.estimators.explanation import Explanation, explanation
-from retgk.estimators.kernel import RetGKKernel, kernel_of_engine
+from retgk.estimators.kernel import RetGKKernel, kernel_of_engine, shared_parameters
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
 from retgk.io.convert import GraphsLike
 from retgk.kernels.embedded import EmbeddedEngine
@@ -277,18 +277,8 @@ def _candidates(model: GraphPredictor, batch: GraphBatch, seed: int) -> list[_Ca
 
 def _make_engine(model: GraphPredictor, nodes: NodeCandidate, seed: int) -> Engine:
     """Unfitted engine of one candidate: exact or embedded."""
-    kernels = (nodes.structure_kernel, nodes.attribute_kernel)
-    shared = {
-        "scale_attributes": nodes.scale_attributes,
-        "depth": nodes.depth,
-        "n_jobs": model.n_jobs,
-        "random_state": seed,
-    }
-    if model.approximate_:
-        return EmbeddedEngine(
-            *kernels, feature_map=model.feature_map, n_components=model.n_components, **shared
-        )
-    return ExactEngine(*kernels, tol=model.tol, **shared)
+    kind = EmbeddedEngine if model.approximate_ else ExactEngine
+    return kind(**{**shared_parameters(kind, model, nodes), "random_state": seed})
 
 
 def _check_memory(

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -250,6 +250,7 @@ FeatureMap = Literal["joint", "tensor", "phases"]
 UnknownLabels = Literal["ignore", "error", "column"]
 
 
+@dataclass(eq=False, repr=False)
 class EmbeddedEngine:
     """
     Mean embeddings as explicit vectors of random Fourier features.
@@ -257,42 +258,32 @@ class EmbeddedEngine:
     The parameters are those of `RetGKEmbedding`.
     """
 
-    def __init__(
-        self,
-        structure_kernel: NodeKernel | None = None,
-        attribute_kernel: NodeKernel | None = None,
-        *,
-        scale_attributes: Scaling = "raw",
-        depth: int = 0,
-        level_weights: Sequence[float] | None = None,
-        feature_map: FeatureMap = "joint",
-        n_components: int | tuple[int, int] = 200,
-        frequencies: Draw = "orthogonal",
-        unknown_labels: UnknownLabels = "ignore",
-        dtype: Any = np.float64,
-        batch_size: int | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.structure_kernel = structure_kernel
-        self.attribute_kernel = attribute_kernel
-        self.scale_attributes = scale_attributes
-        self.depth = depth
-        self.level_weights = level_weights
-        self.feature_map = feature_map
-        self.n_components = n_components
-        self.frequencies = frequencies
-        self.unknown_labels = unknown_labels
-        self.dtype = dtype
-        self.batch_size = batch_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.seed = int(seed_from(random_state))
-        self.label_names: tuple[Hashable, ...] | None = None
-        self.n_attributes = 0
-        self.scaling = AttributeScaling()
-        self.maps: tuple[FourierMap, ...] = ()
-        self.phases = LabelPhases()
+    structure_kernel: NodeKernel | None = None
+    attribute_kernel: NodeKernel | None = None
+    scale_attributes: Scaling = "raw"
+    depth: int = 0
+    level_weights: Sequence[float] | None = None
+    feature_map: FeatureMap = "joint"
+    n_components: int | tuple[int, int] = 200
+    frequencies: Draw = "orthogonal"
+    unknown_labels: UnknownLabels = "ignore"
+    dtype: Any = np.float64
+    batch_size: int | None = None
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    structure_kernel_: NodeKernel = field(init=False)
+    attribute_kernel_: NodeKernel | None = field(init=False)
+    label_names: tuple[Hashable, ...] | None = field(init=False, default=None)
+    """In the order of their blocks; None if graphs have none."""
+    n_attributes: int = field(init=False, default=0)
+    scaling: AttributeScaling = field(init=False, default_factory=AttributeScaling)
+    maps: tuple[FourierMap, ...] = field(init=False, default=())
+    phases: LabelPhases = field(init=False, default_factory=LabelPhases)
+    vectors: bsr_array = field(init=False)
+    """Of the kept graphs, shape (n_graphs, n_features)."""
+
+    def __post_init__(self) -> None:
+        self.seed = int(seed_from(self.random_state))
 
     def check(self, batch: GraphBatch) -> None:
         """Raise unless these graphs can be fitted with the parameters; no work is done."""

@@ -19,7 +19,7 @@ values are the same to the bit.
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
@@ -80,43 +80,35 @@ from retgk.kernels.refinement import LabelLevels, Levels, check_depth
 DEFAULT_TOL = 1e-4
 
 
+@dataclass(eq=False, repr=False)
 class ExactEngine:
     """
     Mean embeddings by their exact inner products.
 
     The node kernel is a product of kernels of return probabilities and of blocks of attributes,
-    and of the Delta kernel of labels, over whatever the graphs have.
+    and of the Delta kernel of labels, over whatever the graphs have. The parameters are those of
+    `RetGKKernel`.
     """
 
-    def __init__(
-        self,
-        structure_kernel: NodeKernel | None = None,
-        attribute_kernel: AttributeKernel = None,
-        *,
-        scale_attributes: ScaleAttributes = "raw",
-        depth: int = 0,
-        level_weights: Sequence[float] | None = None,
-        tol: float = DEFAULT_TOL,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.structure_kernel = structure_kernel
-        self.attribute_kernel = attribute_kernel
-        self.scale_attributes = scale_attributes
-        self.depth = depth
-        self.level_weights = level_weights
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.kernels: list[NodeKernel] = []
-        self.label_names: tuple[Hashable, ...] = ()
-        self._has_labels = False
-        self.n_attributes = 0
-        self._scaling = AttributeScaling()
-        self._levels = LabelLevels()
-        self._columns: list[Ints] = []
-        self._norms: Floats | None = None
-        self._means: Floats | None = None
+    structure_kernel: NodeKernel | None = None
+    attribute_kernel: AttributeKernel = None
+    scale_attributes: ScaleAttributes = "raw"
+    depth: int = 0
+    level_weights: Sequence[float] | None = None
+    tol: float = DEFAULT_TOL
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    kernels: list[NodeKernel] = field(init=False, default_factory=list)
+    """Of return probabilities and of every block of attributes, with the bandwidths found."""
+    label_names: tuple[Hashable, ...] = field(init=False, default=())
+    n_attributes: int = field(init=False, default=0)
+    _has_labels: bool = field(init=False, default=False)
+    _scaling: AttributeScaling = field(init=False, default_factory=AttributeScaling)
+    _levels: LabelLevels = field(init=False, default_factory=LabelLevels)
+    _columns: list[Ints] = field(init=False, default_factory=list)
+    _graphs: "FittedGraphs" = field(init=False)
+    _norms: Floats | None = field(init=False, default=None)
+    _means: Floats | None = field(init=False, default=None)
 
     def check(self, batch: GraphBatch) -> None:
         """Raise unless these graphs can be fitted with the parameters; no work is done."""
