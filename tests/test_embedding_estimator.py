@@ -189,7 +189,7 @@ def test_large_attributes_are_an_error_not_nan(dtype):
             "n_components must be a whole number between 1 and 16777216, got 1000",
         ),
         ({"n_components": 2.5}, "n_components must be a whole number"),
-        ({"n_components": (2, 3)}, "n_components must be one number for feature_map='phases'"),
+        ({"n_components": (2, 3)}, "n_components must be one number"),
         ({"structure_kernel": "rbf"}, "structure_kernel must be Laplacian"),
         ({"attribute_kernel": "rbf"}, "attribute_kernel must be Laplacian"),
         ({"attribute_kernel": Gaussian()}, "the graphs have no attributes for attribute_kernel"),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from scipy.sparse import bsr_array
 
 from retgk import _core
 from retgk._runtime.names import MAX_SEED, RandomState, seed_from
+from retgk._runtime.parameters import EVERYWHERE, VECTORS, check_parameters
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
@@ -20,11 +21,9 @@ from retgk.graphs.flat import chunks, graph_of, recode
 from retgk.kernels.embedded_fourier import (
     Draw,
     FourierMap,
-    checked_widths,
     draw_fourier_map,
     fit_attribute_kernel,
     fit_structure_kernel,
-    is_whole,
     take_fourier_kernel,
 )
 from retgk.kernels.embedded_vectors import (
@@ -287,13 +286,7 @@ class EmbeddedEngine:
 
     def check(self, batch: GraphBatch) -> None:
         """Raise unless these graphs can be fitted with the parameters; no work is done."""
-        self._widths()
-        check_depth(self.depth, self.level_weights)
-        if self.depth and self.feature_map != "phases":
-            raise InvalidInputError(
-                f"depth={self.depth} needs feature_map='phases': {self.feature_map!r} has a block "
-                "of columns for each label, and refined labels are too many for that"
-            )
+        self._check_parameters()
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit; give at least one")
         check_scaling(self.scale_attributes, ())
@@ -490,6 +483,7 @@ class EmbeddedEngine:
 
     def restore(self, state: FittedState, n_steps: int) -> Self:
         """Take the state of a fitted engine with the same parameters, after checking all of it."""
+        self._check_parameters()
         counts = self._frequency_counts()
         self.structure_kernel_ = take_fourier_kernel(state, "structure_kernel")
         self.n_attributes = state.take_attribute_count()
@@ -536,31 +530,42 @@ class EmbeddedEngine:
         arrays = (blocks[:, None, :], labels, ptr)
         return self.with_vectors(bsr_array(arrays, shape=shape, blocksize=(1, width)))
 
-    def _widths(self) -> tuple[int, ...]:
-        """Numbers of features, D or D0 and Dc, from parameters that are checked."""
-        _check_choice(self.feature_map, "feature_map", get_args(FeatureMap))
-        choices = ("ignore", "error") if self.feature_map == "phases" else get_args(UnknownLabels)
-        _check_choice(self.unknown_labels, "unknown_labels", choices)
+    def _check_parameters(self) -> None:
+        """Raise unless parameters go with each other."""
+        check_parameters(VECTORS | EVERYWHERE, vars(self))
+        check_depth(self.depth, self.level_weights)
+        if self.feature_map == "phases" and self.unknown_labels == "column":
+            raise InvalidInputError(
+                "unknown_labels='column' needs blocks of labels, feature_map='phases' has none: "
+                "use 'ignore' or 'error'"
+            )
+        n_widths = len(self.n_components) if isinstance(self.n_components, tuple | list) else 1
+        if not 1 <= n_widths <= (2 if self.feature_map == "tensor" else 1):
+            raise InvalidInputError(
+                "n_components must be one number, or one or two for feature_map='tensor', got "
+                f"{self.n_components} for feature_map={self.feature_map!r}"
+            )
+        if self.depth and self.feature_map != "phases":
+            raise InvalidInputError(
+                f"depth={self.depth} needs feature_map='phases': {self.feature_map!r} has a block "
+                "of columns for each label, and refined labels are too many for that"
+            )
         for name in ("structure_kernel", "attribute_kernel"):
             if getattr(self, name) is not None:
                 check_fourier_kernel(getattr(self, name), name)
         if np.dtype(self.dtype) not in (np.float64, np.float32):
             raise InvalidInputError(f"dtype must be float64 or float32, got {self.dtype}")
-        if self.batch_size is not None and not (is_whole(self.batch_size) and self.batch_size >= 1):
-            raise InvalidInputError(
-                f"batch_size must be None or at least 1, got {self.batch_size!r}"
-            )
-        return checked_widths(self.n_components, self.feature_map)
+
+    def _widths(self) -> tuple[int, ...]:
+        """Numbers of features: D, or D0 and Dc for tensors."""
+        given = self.n_components
+        widths = tuple(given) if isinstance(given, tuple | list) else (given,)
+        return (widths[0], widths[-1]) if self.feature_map == "tensor" else widths
 
     def _frequency_counts(self) -> tuple[int, ...]:
         """Numbers of frequencies; with phases, the cosine and the sine of an angle are features."""
         widths = self._widths()
         return ((widths[0] + 1) // 2,) if self.feature_map == "phases" else widths
-
-
-def _check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise InvalidInputError(f"{name} must be one of {choices}, got {value!r}")
 
 
 # Standard errors of vectors of graphs: of drawn nodes, of random walks, and of what walks shift.

@@ -134,8 +134,6 @@ def _quasi_random(
     return normals[:, :dimension].copy(), normals[:, dimension:], points[:, -1]
 
 
-_MOST_COMPONENTS = 1 << 24
-
 _SAMPLERS = {"plain": _plain, "orthogonal": _orthogonal, "quasi-random": _quasi_random}
 
 
@@ -144,29 +142,3 @@ def take_fourier_kernel(state: FittedState, name: str) -> NodeKernel:
     kernel = state.take_node_kernel(name)
     check_fourier_kernel(kernel, name)
     return kernel
-
-
-def checked_widths(n_components: Any, feature_map: str) -> tuple[int, ...]:
-    """Numbers of features, D or D0 and Dc, or an error."""
-    widths = n_components if isinstance(n_components, tuple | list) else (n_components,)
-    if not all(is_whole(width) and width >= 1 for width in widths) or len(widths) not in (1, 2):
-        raise InvalidInputError(
-            f"n_components must be a whole number of at least 1, or two of them, got {n_components}"
-        )
-    if max(widths) > _MOST_COMPONENTS:
-        raise InvalidInputError(
-            f"n_components must be at most {_MOST_COMPONENTS}, got {max(widths)}"
-        )
-    if feature_map != "tensor":
-        if len(widths) != 1:
-            raise InvalidInputError(
-                f"n_components must be one number for feature_map={feature_map!r}, got "
-                f"{n_components}"
-            )
-        return (int(widths[0]),)
-    return int(widths[0]), int(widths[-1])
-
-
-def is_whole(value: Any) -> bool:
-    """Whether this is a whole number, and no truth value."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)

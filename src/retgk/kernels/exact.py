@@ -21,7 +21,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 from retgk import _core
 from retgk._runtime.names import RandomState, whole_seed
-from retgk._runtime.parallel import n_threads, run_tasks
+from retgk._runtime.parallel import run_tasks
+from retgk._runtime.parameters import EVERYWHERE, TOL, check_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
@@ -114,10 +115,7 @@ class ExactEngine:
         """Raise unless these graphs can be fitted with the parameters; no work is done."""
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit")
-        tol = self.tol
-        if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 <= float(tol) < 1:
-            raise InvalidInputError(f"tol must be at least 0 and below 1, got {tol!r}")
-        n_threads(self.n_jobs)
+        check_parameters(TOL | EVERYWHERE, vars(self))
         check_depth(self.depth, self.level_weights)
         if self.structure_kernel is not None:
             check_node_kernel(self.structure_kernel, "structure_kernel")

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import Enum
 from numbers import Complex, Number
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retgk import _core
 from retgk._runtime.parallel import run_tasks
+from retgk._runtime.parameters import DEPTH, START, check_parameters
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, check_alike, warn_of_unknown_labels
@@ -32,18 +33,6 @@ EDGE_BITS = _core.EDGE_BITS
 """Bits of an entry of a row that hold the edge label; the others hold the colour."""
 
 _EDGE_MASK = (1 << EDGE_BITS) - 1
-
-MAX_ROUNDS = 64
-"""Rounds that may be asked for, here and by the kernels that refine labels."""
-
-
-def check_rounds(depth: Any) -> None:
-    """Raise unless this is a number of rounds that may be asked for."""
-    is_whole = isinstance(depth, int | np.integer) and not isinstance(depth, bool)
-    if not is_whole or not 0 <= depth <= MAX_ROUNDS:
-        raise InvalidInputError(
-            f"depth must be a whole number between 0 and {MAX_ROUNDS}, got {depth!r}"
-        )
 
 
 class Rows(NamedTuple):
@@ -254,15 +243,9 @@ class FirstColours:
         return _numbered(_values(batch, self.start), known)[0]
 
 
-def check_start(start: Any) -> None:
-    """Raise unless this says what the first colours are."""
-    if start not in get_args(Start):
-        raise InvalidInputError(f"start must be 'labels', 'degrees' or 'none', got {start!r}")
-
-
 def _values(batch: GraphBatch, start: str) -> tuple[Ints, list[Any]]:
     """Codes of the first colours, and what they stand for."""
-    check_start(start)
+    check_parameters(START, {"start": start})
     if start == "degrees":
         values, codes = np.unique(np.diff(batch.indptr), return_inverse=True)
         return codes.astype(np.int64), values.tolist()
@@ -431,7 +414,7 @@ def refined_labels(
            [0, 1, 1],
            [0, 0, 0]])
     """
-    check_rounds(depth)
+    check_parameters(DEPTH, {"depth": depth})
     batch = as_batch(graphs)
     refinement, first = LabelRefinement(int(depth)), FirstColours(start)
     if like is None:
@@ -546,7 +529,7 @@ class LabelLevels:
 
 def check_depth(depth: Any, level_weights: Any) -> None:
     """Raise unless these are a depth of refinement and weights of its levels."""
-    check_rounds(depth)
+    check_parameters(DEPTH, {"depth": depth})
     if level_weights is None:
         return
     weights = np.asarray(level_weights, np.float64)

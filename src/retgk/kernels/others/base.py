@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from retgk._runtime.parallel import n_threads
-from retgk._runtime.parameters import EVERYWHERE, Constraints
+from retgk._runtime.parameters import PEERS, Constraints
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -151,7 +150,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
     says as what methods `compare` knows it. Being defined is being listed: see `all_kernels`.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = EVERYWHERE
+    _parameter_constraints: ClassVar[Constraints] = PEERS
     kinds: ClassVar[list[type["PeerKernel"]]] = []
     methods: ClassVar[tuple[Compared, ...]] = ()
     normalize: bool
@@ -166,7 +165,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
 
     @abstractmethod
     def new_engine(self) -> PeerEngine:
-        """Check the parameters, and make an engine that is not fitted."""
+        """Make an engine that is not fitted, from parameters that are checked one by one."""
 
     def stored_engine(self, state: FittedState) -> PeerEngine:  # noqa: ARG002
         """
@@ -197,9 +196,6 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
         """
         check_fit(self, options)
         engine = self.new_engine()
-        n_threads(self.n_jobs)
-        if not isinstance(engine.normalize, bool | np.bool_):
-            raise InvalidInputError(f"normalize must be True or False, got {engine.normalize!r}")
         batch = as_batch(X)
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit; give at least one")
@@ -309,16 +305,6 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         return tags
-
-
-def check_whole(value: Any, name: str, smallest: int, largest: int) -> int:
-    """Give a parameter that must be a whole number between two others, or raise."""
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or not smallest <= value <= largest:
-        raise InvalidInputError(
-            f"{name} must be a whole number between {smallest} and {largest}, got {value!r}"
-        )
-    return int(value)
 
 
 # Kernels of graphs with themselves, and kernel values that are divided by their roots.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from retgk import _core
 from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import run_tasks
+from retgk._runtime.parameters import MAX_ROUNDS, PEERS, ROUNDS, START, OneOf, Whole
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
@@ -21,19 +22,16 @@ from retgk.kernels.others.base import (
     Compared,
     PeerEngine,
     PeerKernel,
-    check_whole,
     colour_values,
     restored_colours,
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine, taken_offsets
 from retgk.kernels.refinement import (
-    MAX_ROUNDS,
     FirstColours,
     LabelLevels,
     LabelRefinement,
     Start,
-    check_start,
 )
 
 # Colours of nodes in the neighbourhoods that they belong to: vertex invariants.
@@ -354,6 +352,15 @@ class GraphInvariantKernel(PeerKernel):
     (2, 4)
     """
 
+    _parameter_constraints = (
+        PEERS
+        | START
+        | ROUNDS
+        | {
+            "radius": (Whole(0, MAX_RADIUS),),
+            "scope": (OneOf(get_args(Scope)),),
+        }
+    )
     methods = (Compared("gik", "graph invariant kernel, for attributes", {"radius": (1, 2)}),)
 
     def __init__(
@@ -378,13 +385,8 @@ class GraphInvariantKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Check the parameters, and make an engine that is not fitted."""
-        radius = check_whole(self.radius, "radius", 0, MAX_RADIUS)
-        n_iter = check_whole(self.n_iter, "n_iter", 0, MAX_ROUNDS)
-        if self.scope not in get_args(Scope):
-            raise InvalidInputError(f"scope must be one of {get_args(Scope)}, got {self.scope!r}")
-        check_start(self.start)
-        invariants = NodeInvariants(radius, n_iter, self.scope)
+        """Make an engine that is not fitted."""
+        invariants = NodeInvariants(int(self.radius), int(self.n_iter), self.scope)
         if self.attribute_kernel is None:
             counter = InvariantCounter(self.start, invariants)
             return CountEngine(counter, "products", self.normalize)

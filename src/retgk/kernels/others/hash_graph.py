@@ -7,6 +7,7 @@ import numpy as np
 
 from retgk._runtime.names import RandomState, seed_from
 from retgk._runtime.parallel import progress_bar
+from retgk._runtime.parameters import FLAG, PEERS, ROUNDS, START, Number, OneOf, Whole
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, check_alike
@@ -16,14 +17,13 @@ from retgk.kernels.others.base import (
     Compared,
     PeerKernel,
     check_attributes,
-    check_whole,
     colour_values,
     restored_colours,
 )
 from retgk.kernels.others.counts import CountEngine, Counter, GraphCounts
 from retgk.kernels.others.shortest_path import PathCounter
 from retgk.kernels.others.weisfeiler_lehman import ColourCounter
-from retgk.kernels.refinement import MAX_ROUNDS, FirstColours, Start, check_start
+from retgk.kernels.refinement import FirstColours, Start
 
 # Labels that are hashes of attributes, and what a base kernel counts with each of them.
 
@@ -253,6 +253,17 @@ class HashGraphKernel(PeerKernel):
     (2, 4)
     """
 
+    _parameter_constraints = (
+        PEERS
+        | START
+        | ROUNDS
+        | {
+            "n_hashes": (Whole(1, MAX_HASHES),),
+            "base": (OneOf(get_args(HashBase)),),
+            "bin_width": (Number("()", 0),),
+            "standardize": (FLAG,),
+        }
+    )
     methods = (Compared("hgk", "hash graph kernel, for attributes", {"base": ("wl", "sp")}),)
 
     def __init__(
@@ -279,17 +290,14 @@ class HashGraphKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> HashEngine:
-        """Check the parameters, and make an engine that is not fitted."""
-        n_hashes = check_whole(self.n_hashes, "n_hashes", 1, MAX_HASHES)
-        n_iter = check_whole(self.n_iter, "n_iter", 0, MAX_ROUNDS)
-        if self.base not in get_args(HashBase):
-            raise InvalidInputError(f"base must be one of {get_args(HashBase)}, got {self.base!r}")
-        width, standardize = self.bin_width, self.standardize
-        is_number = isinstance(width, int | float | np.number) and not isinstance(width, bool)
-        if not is_number or not 0 < width < np.inf:
-            raise InvalidInputError(f"bin_width must be positive and finite, got {width!r}")
-        if not isinstance(standardize, bool | np.bool_):
-            raise InvalidInputError(f"standardize must be True or False, got {standardize!r}")
-        check_start(self.start)
-        settings = (n_hashes, self.base, n_iter, float(width), bool(standardize), self.start)
-        return HashEngine(HashCounter(*settings, self.random_state), "products", self.normalize)
+        """Make an engine that is not fitted."""
+        counter = HashCounter(
+            int(self.n_hashes),
+            self.base,
+            int(self.n_iter),
+            float(self.bin_width),
+            bool(self.standardize),
+            self.start,
+            self.random_state,
+        )
+        return HashEngine(counter, "products", self.normalize)

@@ -8,6 +8,7 @@ import numpy as np
 from retgk import _core
 from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import run_tasks
+from retgk._runtime.parameters import PEERS, START
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
@@ -24,7 +25,7 @@ from retgk.kernels.others.base import (
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine, taken_offsets
-from retgk.kernels.refinement import FirstColours, Start, check_start
+from retgk.kernels.refinement import FirstColours, Start
 
 # Counts of shortest paths of graphs, by the colours of their ends and their lengths.
 
@@ -336,6 +337,7 @@ class ShortestPathKernel(PeerKernel):
     (2, 4)
     """
 
+    _parameter_constraints = PEERS | START
     methods = (
         Compared("sp", "shortest paths, by labels or degrees", {"start": ("labels", "degrees")}),
     )
@@ -356,8 +358,7 @@ class ShortestPathKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Check the parameters, and make an engine that is not fitted."""
-        check_start(self.start)
+        """Make an engine that is not fitted."""
         if self.attribute_kernel is None:
             return CountEngine(PathCounter(self.start), "products", self.normalize)
         check_node_kernel(self.attribute_kernel, "attribute_kernel")

@@ -9,6 +9,7 @@ import numpy as np
 from retgk import _core
 from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import n_threads, run_tasks
+from retgk._runtime.parameters import FLAG, PEERS, START, Whole
 from retgk._runtime.processes import available_bytes, check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
@@ -20,13 +21,12 @@ from retgk.kernels.others.base import (
     Compared,
     PeerEngine,
     PeerKernel,
-    check_whole,
     colour_values,
     restored_colours,
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine, taken_offsets
-from retgk.kernels.refinement import FirstColours, Start, check_start, known_edge_codes
+from retgk.kernels.refinement import FirstColours, Start, known_edge_codes
 
 # Which matchings of subgraphs count, and how much.
 
@@ -612,6 +612,7 @@ class SubgraphMatchingKernel(PeerKernel):
     (2, 4)
     """
 
+    _parameter_constraints = PEERS | START | {"k": (Whole(1, MAX_SUBGRAPH),), "connected": (FLAG,)}
     methods = (Compared("csm", "subgraph matchings of up to 5 nodes", {"k": (3, 4, 5)}),)
 
     def __init__(
@@ -638,9 +639,8 @@ class SubgraphMatchingKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Check the parameters, and make an engine that is not fitted."""
+        """Make an engine that is not fitted."""
         types = SubgraphTypes(self._matchings())
-        check_start(self.start)
         kernel = self.attribute_kernel
         if kernel is None and not types.matchings.width:
             return CountEngine(SubgraphCounter(self.start, types), "products", self.normalize)
@@ -658,10 +658,7 @@ class SubgraphMatchingKernel(PeerKernel):
         return MatchingEngine(None, "none", normalize=self.normalize, types=types)
 
     def _matchings(self) -> Matchings:
-        k = check_whole(self.k, "k", 1, MAX_SUBGRAPH)
-        if not isinstance(self.connected, bool | np.bool_):
-            raise InvalidInputError(f"connected must be True or False, got {self.connected!r}")
-        edge_kernel = self.edge_kernel
+        k, edge_kernel = int(self.k), self.edge_kernel
         if not (edge_kernel is None or edge_kernel == "labels"):
             check_kernel_class(edge_kernel, "edge_kernel", (Bridge,), "'labels', a Bridge or None")
         width = float(edge_kernel.width) if isinstance(edge_kernel, Bridge) else 0.0

@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from retgk._runtime.parameters import MAX_ROUNDS, PEERS, ROUNDS, START, OneOf
 from retgk.array_types import Codes, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -13,18 +14,15 @@ from retgk.kernels.engine import FittedState
 from retgk.kernels.others.base import (
     Compared,
     PeerKernel,
-    check_whole,
     colour_values,
     restored_colours,
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts, counts_of_nodes
 from retgk.kernels.refinement import (
-    MAX_ROUNDS,
     FirstColours,
     LabelLevels,
     LabelRefinement,
     Start,
-    check_start,
 )
 
 Base = Literal["subtree", "optimal-assignment"]
@@ -82,6 +80,7 @@ class WeisfeilerLehmanKernel(PeerKernel):
     2
     """
 
+    _parameter_constraints = PEERS | START | ROUNDS | {"base": (OneOf(get_args(Base)),)}
     methods = (
         Compared("wl", "Weisfeiler-Lehman subtrees", {"n_iter": (1, 2, 3, 4, 5)}),
         Compared(
@@ -108,13 +107,9 @@ class WeisfeilerLehmanKernel(PeerKernel):
         self.n_jobs = n_jobs
 
     def new_engine(self) -> CountEngine:
-        """Check the parameters, and make an engine that is not fitted."""
-        n_iter = check_whole(self.n_iter, "n_iter", 0, MAX_ROUNDS)
-        if self.base not in get_args(Base):
-            raise InvalidInputError(f"base must be one of {get_args(Base)}, got {self.base!r}")
-        check_start(self.start)
+        """Make an engine that is not fitted."""
         summand: Any = "products" if self.base == "subtree" else "minima"
-        return CountEngine(ColourCounter(n_iter, self.start), summand, self.normalize)
+        return CountEngine(ColourCounter(int(self.n_iter), self.start), summand, self.normalize)
 
 
 @dataclass
