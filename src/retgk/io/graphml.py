@@ -15,10 +15,10 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing
-from retgk.io.columns import NAMED_VALUES, Categorical, EdgeLabelName
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import Format, PathLike, bare_name, label_remedy, write_series
 from retgk.io.networkx import from_networkx, networkx_graph
+from retgk.io.objects import NAMED_VALUES, Categorical, EdgeLabelName
 
 _GRAPH = re.compile(rb"<(?:[\w.-]+:)?graph[\s/>]")
 _PIECE_BYTES = 1 << 21  # take networkx about as long as processes take to start
@@ -48,21 +48,8 @@ def read_graphml(
     paths : path-like or iterable of path-like
         A file, several files, or a folder whose ``.graphml`` files are read in order of their
         names. Files may be packed by gzip.
-    label : hashable or list of hashable, optional
-        Node attribute that is the discrete label, or several that make one, as in `from_networkx`.
-    attributes : hashable or list of hashable, optional
-        Node attributes that make up the continuous attributes.
-    categorical : hashable, list of hashable, or dict, optional
-        Node attributes that become columns of zeros and ones, as in `from_networkx`.
-    weight : hashable, optional
-        Edge attribute that is the weight.
-    edge_label : hashable or list of hashable, optional
-        Edge attribute that is the discrete label of an edge, or several that make one, as in
-        `from_networkx`.
-    symmetrize : bool or {"max", "mean", "sum"}, default=False
-        Whether to drop the directions of directed graphs; otherwise they are an error.
-    missing : {"error", "label", "nan", "keep"}, default="error"
-        What becomes of missing labels and attributes, as in `from_networkx`.
+    label, attributes, categorical, weight, edge_label, symmetrize, missing
+        As in `from_networkx`.
     max_bytes : int, optional
         Limit on the memory that reading takes, see `read_graphs`.
     n_jobs : int, optional
