@@ -53,7 +53,7 @@ COMMANDS = {
     ),
     "negative": (
         "info signed.npy",
-        "is -1; weights must not be negative; say with --negative absolute, positive or split",
+        "weights must be finite and not negative; say with --negative absolute, positive or split",
     ),
     "variable": (
         "info two.npz",
