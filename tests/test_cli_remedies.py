@@ -66,7 +66,7 @@ COMMANDS = {
     ),
     "delimiter": (
         "info comma.edges",
-        "separated by white space; give --delimiter ',' if they are separated by it",
+        "got '1,2'; give --delimiter ',' if they are separated by it",
     ),
     "graph_gamma": (
         "kernel one.edges -o -",

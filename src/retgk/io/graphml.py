@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
-from xml.parsers import expat
+from xml.etree import ElementTree as ET
 
 from retgk._runtime.files import unpacked_bytes
 from retgk._runtime.names import optional_module
@@ -171,15 +171,8 @@ def _check_one_graph(text: bytes, path: Path) -> None:
     """Raise where there are more graphs than networkx would return."""
     if b"<!" not in text and len(_GRAPH.findall(text)) == 1:  # no entity that could hold another
         return
-    n_graphs = 0
-
-    def count(name: str, _: dict[str, str]) -> None:
-        nonlocal n_graphs
-        n_graphs += name.rpartition(":")[2] == "graph"
-
-    parser = expat.ParserCreate()
-    parser.StartElementHandler = count
-    parser.Parse(text, True)
+    tags = (element.tag.rpartition("}")[2] for element in ET.fromstring(text).iter())
+    n_graphs = list(tags).count("graph")
     if n_graphs > 1:
         raise InvalidInputError(
             f"{path} holds {n_graphs} graphs; a GraphML file has one, so write each to a file of "
