@@ -39,7 +39,7 @@ COMMANDS = {
         "predict model.retgk small.parquet --no-attributes",
         "; give all the same with --attribute-name, --atom-attribute or --no-attributes",
     ),
-    "format": ("info bytes", "; say what it is with --format, one of edges, graphml, json, "),
+    "format": ("info bytes", "; say what it is with --format, one of edges, "),
     "smiles_column": ("info mol.csv --smiles-column z", "name one of smiles, y with --smiles-colu"),
     "target_column": ("info mol.csv --target-column z", "name one of smiles, y with --target-colu"),
     "groups": (
