@@ -80,7 +80,12 @@ private:
 template <typename Result, typename... Arguments, typename... Names>
 void define(nb::module_& m, const char* name, Result (*function)(Arguments...), Names... names) {
     static_assert(sizeof...(Arguments) == sizeof...(Names), "every argument has a name");
-    m.def(name, function, named<Arguments>(names)..., nb::call_guard<GilReleased>());
+    // arrays end after the guard: the last of an array's owners takes the GIL
+    const auto unlocked = [function](Arguments... arguments) -> Result {
+        const GilReleased released;
+        return function(arguments...);
+    };
+    m.def(name, unlocked, named<Arguments>(names)...);
 }
 
 // Raise ValueError unless arrays have the lengths that they must have.
