@@ -50,9 +50,9 @@ def read_graphs(
     path : path-like
         A file, or a folder that holds one collection.
     format : str, optional
-        What it is, where name and content do not tell: "edges", "graphml", "json", "matrices",
-        "parquet", "smiles" or "tu". A table of numbers without a header is a matrix if it has as
-        many lines as columns, and three or more.
+        Name of a format, such as "edges", where name and content do not tell; an unknown one is an
+        error that lists all. A table of numbers without a header is a matrix if it has as many
+        lines as columns, and three or more.
     targets : path-like, optional
         File of targets: one line for each graph, or a ``.csv`` or ``.tsv`` table, matched by the
         names of files where it has them and by its order otherwise.
