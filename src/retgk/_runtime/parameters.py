@@ -160,4 +160,4 @@ def check_parameters(constraints: Constraints, values: Mapping[str, Any]) -> Non
 
 def check_model_parameters(model: Any) -> None:
     """Check the parameters of an estimator by the table of its class."""
-    check_parameters(model._parameter_constraints, model.get_params(deep=False))
+    check_parameters(model._parameter_constraints, vars(model))  # get_params takes 0.1 ms

@@ -1,6 +1,7 @@
 """RetGK_I: the exact graph kernel as a scikit-learn estimator."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from inspect import signature
 from numbers import Integral
 from typing import Any, Self
@@ -49,8 +50,13 @@ from retgk.walks.probabilities import MONTE_CARLO, Method, SelfLoop, Walks
 
 def shared_parameters(make: Callable[..., Any], *sources: Any) -> dict[str, Any]:
     """Parameters of a class that objects have as attributes, the last object first."""
-    names = signature(make).parameters
+    names = _parameter_names(make)
     return {name: getattr(own, name) for own in sources for name in names if hasattr(own, name)}
+
+
+@cache
+def _parameter_names(make: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(signature(make).parameters)
 
 
 def kernel_engine(kernel: Any) -> ExactEngine:
