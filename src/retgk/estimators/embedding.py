@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.names import RandomState
-from retgk._runtime.parameters import DEPTH, EVERYWHERE, VECTORS, WALKS
+from retgk._runtime.parameters import DEPTH, EVERYWHERE, VECTORS, WALKS, shared_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.estimators.kernel import embedding_engine, embedding_features, shared_parameters
+from retgk.estimators.kernel import embedding_engine, embedding_features
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
 from retgk.graphs.flat import union_of_names
 from retgk.io.convert import GraphsLike, as_batch
@@ -28,13 +28,15 @@ from retgk.kernels.embedded import (
     wave_names,
 )
 from retgk.kernels.embedded_fourier import Draw
-from retgk.kernels.engine import NodeFeatures, Scaling, warn_of_uneven_attributes
-from retgk.kernels.intake import (
+from retgk.kernels.engine import (
     GraphIntake,
     Imputation,
+    NodeFeatures,
+    Scaling,
     TakesGraphs,
     check_fit,
     fit_intake,
+    warn_of_uneven_attributes,
 )
 from retgk.kernels.node import NodeKernel
 from retgk.walks.probabilities import Method, SelfLoop, Walks

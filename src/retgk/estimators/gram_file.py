@@ -32,8 +32,7 @@ from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
 from retgk.io.convert import GraphsLike, as_batch
-from retgk.kernels.engine import Engine
-from retgk.kernels.intake import fit_intake
+from retgk.kernels.engine import Engine, fit_intake
 
 # A square matrix in the making on disk: whole rows, and a journal that knows them again.
 

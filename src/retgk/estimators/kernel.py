@@ -1,8 +1,6 @@
 """RetGK_I: the exact graph kernel as a scikit-learn estimator."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from inspect import signature
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Self
 
@@ -12,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.names import RandomState, whole_seed
-from retgk._runtime.parameters import DEPTH, EVERYWHERE, TOL, WALKS
+from retgk._runtime.parameters import DEPTH, EVERYWHERE, TOL, WALKS, shared_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError, Remedy
@@ -21,8 +19,13 @@ from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import (
     Comparison,
+    GraphIntake,
+    Imputation,
     NodeFeatures,
     ScaleAttributes,
+    TakesGraphs,
+    check_fit,
+    fit_intake,
     warn_of_uneven_attributes,
 )
 from retgk.kernels.exact import DEFAULT_TOL, ExactEngine
@@ -35,28 +38,10 @@ from retgk.kernels.graph import (
     squared_mmd_from_products,
     squared_mmd_within,
 )
-from retgk.kernels.intake import (
-    GraphIntake,
-    Imputation,
-    TakesGraphs,
-    check_fit,
-    fit_intake,
-)
 from retgk.kernels.node import NodeKernel
 from retgk.walks.probabilities import MONTE_CARLO, Method, SelfLoop, Walks
 
 # Engines and features from the parameters of `RetGKKernel` and `RetGKEmbedding`.
-
-
-def shared_parameters(make: Callable[..., Any], *sources: Any) -> dict[str, Any]:
-    """Parameters of a class that objects have as attributes, the last object first."""
-    names = _parameter_names(make)
-    return {name: getattr(own, name) for own in sources for name in names if hasattr(own, name)}
-
-
-@cache
-def _parameter_names(make: Callable[..., Any]) -> tuple[str, ...]:
-    return tuple(signature(make).parameters)
 
 
 def kernel_engine(kernel: Any) -> ExactEngine:

@@ -23,9 +23,8 @@ from retgk.estimators.kernel import RetGKKernel, embedding_engine, kernel_engine
 from retgk.estimators.predictor import GraphPredictor
 from retgk.estimators.regressor import RetGKRegressor
 from retgk.kernels.embedded import EmbeddedEngine
-from retgk.kernels.engine import FittedState
+from retgk.kernels.engine import FittedState, GraphIntake, Imputation, restored_intake
 from retgk.kernels.graph import ExponentialGraphKernel, PolynomialGraphKernel
-from retgk.kernels.intake import GraphIntake, Imputation, restored_intake
 from retgk.kernels.node import Bridge, Delta, NodeKernel
 from retgk.kernels.others import all_kernels
 from retgk.kernels.others.base import PeerKernel

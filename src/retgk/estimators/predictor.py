@@ -13,20 +13,19 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.parallel import n_threads
-from retgk._runtime.parameters import PREDICTORS
+from retgk._runtime.parameters import PREDICTORS, shared_parameters
 from retgk._runtime.processes import available_bytes, check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, Remedy, warn_user
 from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
 from retgk.estimators.explanation import Explanation, explanation
-from retgk.estimators.kernel import RetGKKernel, kernel_of_engine, shared_parameters
+from retgk.estimators.kernel import RetGKKernel, kernel_of_engine
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
 from retgk.io.convert import GraphsLike
 from retgk.kernels.embedded import EmbeddedEngine
-from retgk.kernels.engine import Engine, NodeFeatures
+from retgk.kernels.engine import Engine, NodeFeatures, TakesGraphs, fit_intake
 from retgk.kernels.exact import ExactEngine
 from retgk.kernels.graph import GraphKernel
-from retgk.kernels.intake import TakesGraphs, fit_intake
 from retgk.learning.folds import Fold
 from retgk.learning.ridge import LandmarkRidge
 from retgk.learning.selection import (

@@ -19,10 +19,9 @@ from retgk.estimators.predictor import (
 )
 from retgk.io.convert import GraphsLike
 from retgk.kernels.embedded import FeatureMap
-from retgk.kernels.engine import ScaleAttributes
+from retgk.kernels.engine import Imputation, ScaleAttributes, check_fit
 from retgk.kernels.exact import DEFAULT_TOL
 from retgk.kernels.exact_points import AttributeKernel
-from retgk.kernels.intake import Imputation, check_fit
 from retgk.kernels.node import NodeKernel
 from retgk.learning.folds import FoldMaker, real_folds
 from retgk.learning.ridge import LandmarkRidge, landmarks_of

@@ -16,8 +16,14 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import check_numbers
 from retgk.io.convert import GraphsLike, as_batch
-from retgk.kernels.engine import FittedState, PlainGraphs, check_attribute_sizes
-from retgk.kernels.intake import GraphIntake, TakesGraphs, check_fit
+from retgk.kernels.engine import (
+    FittedState,
+    GraphIntake,
+    PlainGraphs,
+    TakesGraphs,
+    check_attribute_sizes,
+    check_fit,
+)
 from retgk.kernels.refinement import FirstColours, Start
 
 
