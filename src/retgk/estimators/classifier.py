@@ -152,8 +152,8 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         Kernel of graphs with its bandwidth.
     support_ : ndarray of int64, shape (n_support,)
         Training graphs that predictions need.
-    support_codes_ : ndarray of int64, shape (n_support,) or (n_support, n_labels), or None
-        Their classes as places in `classes_`, or their labels; None in files of older versions.
+    support_codes_ : ndarray of int64, shape (n_support,) or (n_support, n_labels)
+        Their classes as places in `classes_`, or their labels.
     dual_coef_ : ndarray of float64, shape (n_outputs, n_support)
         Coefficients: one row for two classes; else one for each pair of classes ("support
         vectors") or each class ("ridge"); for several labels, one for each.
