@@ -16,6 +16,7 @@ PUBLIC_UNDERSCORES = {
     "_fields",
     "_make",
     "_exit",  # of os: end without cleaning up
+    "_parameter_constraints",  # scikit-learn's name for the table of a class
     "_core",  # our own compiled module: private to retgk, not to a part of it
     "_runtime",  # likewise
     "_sklearn_output_config",  # of scikit-learn: what set_output was told; nothing else holds it

@@ -141,10 +141,6 @@ COMMANDS = {
         "compare small.parquet --methods majority --folds 3 --journal other.jsonl",
         "is no journal of a comparison; give another file with --journal, or remove this one",
     ),
-    "model_file": (
-        "predict packed.retgk small.parquet",
-        "is compressed; give a file as `retgk fit` wrote it",
-    ),
 }
 # The same, where next to no memory is free.
 MEMORY_COMMANDS = [
@@ -228,10 +224,6 @@ def with_models(folder: Path) -> Path:
     bonds = read_parquet(folder / "bonds.parquet").graphs.with_edge_labels(["-", "-", "=", "="])
     deep = RetGKClassifier(n_steps=3, depth=2, random_state=0).fit(bonds, [0, 1])
     save_model(deep, folder / "deep.retgk")
-    packed = zipfile.ZipFile(folder / "packed.retgk", "w", zipfile.ZIP_DEFLATED)
-    with zipfile.ZipFile(model) as archive, packed:
-        for name in archive.namelist():
-            packed.writestr(name, archive.read(name))
     return folder
 
 

@@ -514,7 +514,6 @@ MaxSteps = Annotated[
 MODEL_REMEDIES = {
     "model_bytes": "give a larger --max-bytes if you trust it",
     "max_steps": "give a larger --max-steps if you trust it",
-    "model_file": "give a file as `retgk fit` wrote it",
 }
 
 # By kind of graphs and name of the option in the library: its field and its name here.
