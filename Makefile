@@ -234,9 +234,9 @@ bench-reading: $(READY) ## Measure readers, converters and the import (DATA=fold
 bench-cluster: $(READY) ## Measure work on dask workers, and kill some (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.bench_cluster $(DATA)
 
-.PHONY: trace-files
-trace-files: $(READY) ## Count the files and functions that fit, predict and cv enter (DATA=folder of the sets)
-	$(BIN)/python -m benchmarks.trace_files $(DATA)
+.PHONY: numbers
+numbers: $(READY) ## How large the house is, and its ceilings (DATA=folder of the sets: what a fit enters)
+	$(BIN)/python -m benchmarks.house_numbers $(DATA)
 
 # The site: docs/_build/html/index.html. Recipes are executed; warnings are errors; no network.
 $(VENV)/.docs: $(READY)

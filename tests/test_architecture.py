@@ -1,11 +1,14 @@
 """The tree keeps to its rules, and every rule can be seen to be broken on a toy tree."""
 
 import tomllib
+import warnings
 from pathlib import Path
 
 import pytest
 
 import retgk
+from benchmarks.house_numbers import CEILINGS, TRACED, sizes
+from benchmarks.trace_files import jobs_on, traced
 from tests.architecture_rules import (
     MAX_LINES,
     Sources,
@@ -253,3 +256,22 @@ def test_folders_that_the_sdist_lacks_are_seen(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     imported = ["examples.demo", "tests.naive", "numpy"]
     assert left_out_of_sdist(imported, tmp_path, ["/tests", "/README.md"]) == ["examples"]
+
+
+def test_the_house_stays_small() -> None:
+    """Whoever must grow raises a ceiling of `benchmarks.house_numbers`, and says why."""
+    over = {name: number for name, number in sizes().items() if number > CEILINGS[name]}
+    assert not over
+
+
+@pytest.mark.real_data
+def test_a_reader_can_follow(data_folder: Path, tmp_path: Path) -> None:
+    """Files that fit, predict and cv enter, and how deep their calls go."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the labels of networkx graphs are not used
+        for name, job in jobs_on(str(data_folder), tmp_path).items():
+            job()
+            trace = traced(job)
+            n_files, (most_files, most_depth) = len({f for f, _ in trace.functions}), TRACED[name]
+            assert n_files <= most_files, name
+            assert trace.depth <= most_depth, name
