@@ -10,24 +10,50 @@ fit each other. So a file names no code: only classes that are registered here, 
 import math
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cache
 from inspect import signature
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import bsr_array
-from sklearn import model_selection
 
 from retgk.errors import InvalidInputError
 
 Arrays = dict[str, NDArray[Any]]
 _Class = TypeVar("_Class", bound=type)
 
-_SPLITTERS = ("KFold", "StratifiedKFold", "GroupKFold", "StratifiedGroupKFold")
-_STORED: dict[str, type] = {name: getattr(model_selection, name) for name in _SPLITTERS}
+_STORED: dict[str, type] = {}
+FILE_DTYPES = ("<f8", "<f4", "<f2", "<i8", "<i4", "|i1", "<u8", "|u1", "|b1")
+"""Types of arrays that files hold."""
 _DTYPES = {"float64": np.float64, "float32": np.float32}
 _MAX_TEXT_BYTES = 1 << 26
+
+
+class Stored(Protocol):
+    """What a class may say of how its objects are stored; all of it may be left out."""
+
+    _fitted: ClassVar[tuple[str, ...]]
+    """Fields that are set after the constructor, where the class is no dataclass."""
+    _not_stored: ClassVar[tuple[str, ...]]
+    """Fields that are left to their defaults."""
+
+    def _storable(self) -> Any:
+        """Give the object that is stored in place of this one."""
+
+    def _restored(self) -> None:
+        """Check that the fields fit each other, and set what follows from them."""
 
 
 def stored(known: _Class) -> _Class:
@@ -58,6 +84,7 @@ def flatten(value: Any, name: str, arrays: Arrays | None = None) -> Any:
     if type(value) is list:
         return [flatten(item, f"{name}.{place}", arrays) for place, item in enumerate(value)]
     if is_stored(type(value)):
+        value = value._storable() if hasattr(value, "_storable") else value
         known: Any = type(value)
         own = {field: getattr(value, field) for field in _fields(known)}
         return {"class": type(value).__name__} | flatten_fields(own, name, arrays)
@@ -67,23 +94,25 @@ def flatten(value: Any, name: str, arrays: Arrays | None = None) -> Any:
         if is_known(value):
             return {kind: flatten(parts(value), name, arrays)}
     raise InvalidInputError(
-        f"{name} is {value!r:.200}, which a file cannot hold; use plain numbers, text, tuples, or "
-        "kernels of retgk instead, or set it to one of these before saving"
+        f"{name} is {value!r:.200}, which a model file cannot hold; use plain numbers, text, "
+        "tuples, or kernels of retgk instead, or set it to one of these before saving"
     )
 
 
 def _flat_array(value: NDArray[Any], name: str, arrays: Arrays | None) -> Any:
     """Numbers as an array of the file; texts and objects, as names of classes are, as JSON."""
-    if value.dtype.kind in "bif" and arrays is not None:
+    if value.dtype.newbyteorder("<").str in FILE_DTYPES and arrays is not None:
         arrays[name] = np.asarray(value)
         return {"array": name}
+    if value.ndim != 1:
+        raise InvalidInputError(f"{name} is an array of {value.dtype}, which a file cannot hold")
     return {"items": flatten(value.tolist(), name), "dtype": value.dtype.str}
 
 
-def flatten_fields(fields: Mapping[str, Any], name: str, arrays: Arrays | None) -> dict[str, Any]:
+def flatten_fields(values: Mapping[str, Any], name: str, arrays: Arrays | None) -> dict[str, Any]:
     """Flatten several fields of what is called `name`."""
     prefix = f"{name}." if name else ""
-    return {field: flatten(value, prefix + field, arrays) for field, value in fields.items()}
+    return {field: flatten(value, prefix + field, arrays) for field, value in values.items()}
 
 
 def unflatten(value: Any, arrays: Arrays | None = None) -> Any:
@@ -103,19 +132,20 @@ def unflatten(value: Any, arrays: Arrays | None = None) -> Any:
     return _MAKERS[kind](parts)
 
 
-def build(known: type, fields: Mapping[str, Any]) -> Any:
+def build(known: type, values: Mapping[str, Any]) -> Any:
     """Make an object of its fields, each of which must be of the type that the class declares."""
     names = _fields(known)
-    if fields.keys() != set(names):
-        odd = min(fields.keys() ^ set(names))
+    if values.keys() != set(names):
+        odd = min(values.keys() ^ set(names))
         raise InvalidInputError(f"{known.__name__} lacks the field {odd!r}, or should not have it")
     for name, hint in _hints(known).items():
-        if name in fields and not is_of_type(fields[name], hint):
-            raise InvalidInputError(f"{name} of {known.__name__} is {_shown(fields[name])}")
-    fitted = getattr(known, "_fitted", ())
-    made = known(**{name: fields[name] for name in names if name not in fitted})
-    for name in fitted:
-        setattr(made, name, fields[name])
+        if name in values and not is_of_type(values[name], hint):
+            raise InvalidInputError(f"{name} of {known.__name__} is {_shown(values[name])}")
+    taken = signature(known).parameters
+    made = known(**{name: values[name] for name in names if name in taken})
+    for name in names:
+        if name not in taken:
+            object.__setattr__(made, name, values[name])
     if hasattr(made, "_restored"):
         made._restored()
     return made
@@ -178,6 +208,34 @@ _GENERIC: dict[Any, Callable[[Any, tuple[Any, ...]], bool]] = {
 }
 
 
+def check_shape(name: str, array: NDArray[Any], *shape: int | None) -> None:
+    """Raise unless an array has a shape; None stands for any length."""
+    fits = array.ndim == len(shape) and all(
+        n in (None, length) for n, length in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        raise InvalidInputError(f"{name} is of shape {array.shape}, not {shape}")
+
+
+def check_offsets(name: str, ptr: NDArray[Any], n_runs: int, total: int, least: int = 0) -> None:
+    """Raise unless offsets of so many runs rise from 0 to a total, each by the least step."""
+    check_shape(name, ptr, n_runs + 1)
+    if ptr.dtype.kind != "i" or ptr[0] != 0 or ptr[-1] != total or (np.diff(ptr) < least).any():
+        raise InvalidInputError(f"{name} does not rise from 0 to {total}")
+
+
+def check_codes(name: str, codes: NDArray[Any], n_codes: Any) -> None:
+    """Raise unless whole numbers are at least 0 and below a number, or one for each."""
+    if codes.dtype.kind != "i" or ((codes < 0) | (codes >= n_codes)).any():
+        raise InvalidInputError(f"{name} has numbers that stand for nothing")
+
+
+def check_names(name: str, names: Sequence[Hashable]) -> None:
+    """Raise unless names of labels differ."""
+    if len(set(names)) < len(names):
+        raise InvalidInputError(f"{name} has a label twice")
+
+
 def _is_array_of(array: Any, scalar: Any) -> bool:
     if not isinstance(array, np.ndarray):
         return False
@@ -191,10 +249,19 @@ def _is_label(value: Any) -> bool:
     return value is None or type(value) in (bool, int, float, str)
 
 
+def stored_fields(known: type, *, fitted: bool) -> tuple[str, ...]:
+    """Fields that are set after the constructor, or those that it takes."""
+    taken = signature(known).parameters
+    return tuple(name for name in _fields(known) if (name not in taken) == fitted)
+
+
 @cache
 def _fields(known: type) -> tuple[str, ...]:
     """What the constructor takes, and what is set after it."""
-    return (*signature(known).parameters, *getattr(known, "_fitted", ()))
+    names = [*signature(known).parameters, *getattr(known, "_fitted", ())]
+    if is_dataclass(known):
+        names = [field.name for field in fields(known)]
+    return tuple(name for name in names if name not in getattr(known, "_not_stored", ()))
 
 
 @cache
@@ -202,13 +269,13 @@ def _hints(known: type) -> dict[str, Any]:
     return get_type_hints(known.__init__) | get_type_hints(known)  # type: ignore[misc]
 
 
-def _made(name: Any, fields: dict[str, Any]) -> Any:
+def _made(name: Any, values: dict[str, Any]) -> Any:
     known = _STORED.get(name) if isinstance(name, str) else None
     if known is None:
         raise InvalidInputError(
             f"there is no class {name!r:.80}; if a newer retgk wrote the file, upgrade retgk"
         )
-    return build(known, fields)
+    return build(known, values)
 
 
 def _shown(value: Any) -> str:

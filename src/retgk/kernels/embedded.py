@@ -5,14 +5,16 @@ from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import bsr_array
 
 from retgk import _core
+from retgk._runtime.fields import check_names, check_shape, stored
 from retgk._runtime.names import MAX_SEED, RandomState, seed_from
+from retgk._runtime.parameters import MAX_ATTRIBUTES, VECTORS, check_parameters
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
@@ -24,8 +26,6 @@ from retgk.kernels.embedded_fourier import (
     draw_fourier_map,
     fit_attribute_kernel,
     fit_structure_kernel,
-    is_whole,
-    take_fourier_kernel,
 )
 from retgk.kernels.embedded_vectors import (
     compiled_maps,
@@ -40,7 +40,6 @@ from retgk.kernels.embedded_vectors import (
 )
 from retgk.kernels.engine import (
     AttributeScaling,
-    FittedState,
     NodeFeatures,
     Scaling,
     check_attribute_sizes,
@@ -133,6 +132,7 @@ def _graph_of_block(vectors: bsr_array) -> Ints:
 _LEVEL_STEP = np.uint64(0xA0761D6478BD642F)  # a label and a colour never share their phases
 
 
+@stored
 @dataclass(frozen=True)
 class LabelPhases:
     """What the phases of labels depend on beside the labels."""
@@ -169,22 +169,10 @@ class LabelPhases:
             keys = [found[level] + np.uint64(level) * _LEVEL_STEP for level in levels]
         return np.column_stack(keys), shares[levels]
 
-    def state(self) -> dict[str, Any]:
-        """Give what parameters do not tell, as plain values."""
-        own = {"edge_labels": self.edge_labels} if self.depth else {}
-        return {"phase_seed": self.seed, **own}
-
-    @classmethod
-    def restored(
-        cls, state: FittedState, depth: int, level_weights: Sequence[float] | None
-    ) -> "LabelPhases":
-        """Take the phases out of a state, after checking them."""
-        check_depth(depth, level_weights)
-        seed, edge_labels = state.take_count("phase_seed", MAX_SEED), None
-        if depth:
-            is_known = state.values.get("edge_labels") is not None
-            edge_labels = state.take_value("edge_labels", bool if is_known else type(None))
-        return cls(seed, int(depth), level_weights, edge_labels)
+    def _restored(self) -> None:
+        check_depth(self.depth, self.level_weights)
+        if not 0 <= self.seed <= MAX_SEED:
+            raise InvalidInputError(f"the seed of phases is {self.seed}")
 
 
 # Labels of graphs as blocks of columns, and what the columns are called.
@@ -250,12 +238,27 @@ FeatureMap = Literal["joint", "tensor", "phases"]
 UnknownLabels = Literal["ignore", "error", "column"]
 
 
+@stored
 class EmbeddedEngine:
     """
     Mean embeddings as explicit vectors of random Fourier features.
 
     The parameters are those of `RetGKEmbedding`.
     """
+
+    _not_stored = ("n_jobs", "random_state")
+    _fitted = ("seed", "structure_kernel_", "attribute_kernel_", "label_names", "n_attributes",
+               "scaling", "maps", "phases", "vectors")  # fmt: skip
+
+    seed: int
+    structure_kernel_: NodeKernel
+    attribute_kernel_: NodeKernel | None
+    label_names: tuple[Hashable, ...] | None
+    n_attributes: int
+    scaling: AttributeScaling
+    maps: tuple[FourierMap, ...]
+    phases: LabelPhases
+    vectors: bsr_array
 
     def __init__(
         self,
@@ -288,10 +291,10 @@ class EmbeddedEngine:
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.seed = int(seed_from(random_state))
-        self.label_names: tuple[Hashable, ...] | None = None
+        self.label_names = None
         self.n_attributes = 0
         self.scaling = AttributeScaling()
-        self.maps: tuple[FourierMap, ...] = ()
+        self.maps = ()
         self.phases = LabelPhases()
 
     def check(self, batch: GraphBatch) -> None:
@@ -471,24 +474,6 @@ class EmbeddedEngine:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def state(self) -> FittedState:
-        """Everything that `compare` needs, as plain values and arrays."""
-        arrays = self.vector_arrays() if self.n_graphs else {}
-        for m, fourier in enumerate(self.maps):
-            arrays[f"frequencies_{m}"] = fourier.frequencies
-            arrays[f"phases_{m}"] = fourier.phases
-        scaling = self.scaling.state()
-        arrays |= scaling.arrays
-        values = scaling.values | {
-            "structure_kernel": self.structure_kernel_,
-            "attribute_kernel": self.attribute_kernel_,
-            "label_names": self.label_names,
-            "n_attributes": self.n_attributes,
-        }
-        if self.feature_map == "phases":
-            values |= self.phases.state()
-        return FittedState(values, arrays)
-
     def vector_arrays(self) -> dict[str, NDArray[Any]]:
         """Vectors of the kept graphs as plain arrays."""
         return {
@@ -497,79 +482,62 @@ class EmbeddedEngine:
             "support_ptr": self.vectors.indptr.astype(np.int64),
         }
 
-    def restore(self, state: FittedState, n_steps: int) -> Self:
-        """Take the state of a fitted engine with the same parameters, after checking all of it."""
+    def check_restored(self, n_steps: int) -> None:
+        """Raise unless what a file said fits together: compiled loops look at no bound again."""
         counts = self._frequency_counts()
-        self.structure_kernel_ = take_fourier_kernel(state, "structure_kernel")
-        self.n_attributes = state.take_attribute_count()
-        self.scaling = AttributeScaling.restored(state, self.n_attributes)
+        check_depth(self.depth, self.level_weights)
+        if not 0 <= self.n_attributes <= MAX_ATTRIBUTES:
+            raise InvalidInputError(f"n_attributes is {self.n_attributes}")
+        self.scaling.check(self.n_attributes)
         n_used = self.scaling.n_used(self.n_attributes)
-        if n_used:
-            self.attribute_kernel_ = take_fourier_kernel(state, "attribute_kernel")
-        else:
-            self.attribute_kernel_ = state.take_value("attribute_kernel", type(None))
-        has_labels = state.values.get("label_names") is not None
-        self.label_names = (
-            state.take_names("label_names")
-            if has_labels
-            else state.take_value("label_names", type(None))
-        )
+        kernels = [self.structure_kernel_, self.attribute_kernel_][: 1 + (n_used > 0)]
+        for kernel in kernels:
+            check_fourier_kernel(kernel, "a fitted kernel")
+            if kernel is None or isinstance(kernel.gamma, str):
+                raise InvalidInputError("a fitted kernel has no number for gamma")
+        if not n_used and self.attribute_kernel_ is not None:
+            raise InvalidInputError("there are no attributes for attribute_kernel_")
+        check_names("label_names", self.label_names or ())
+        if (self.phases.depth, self.phases.level_weights) != (self.depth, self.level_weights):
+            raise InvalidInputError("phases are those of another depth")
         n_inputs = [n_steps, n_used]
         n_inputs = [n for n in n_inputs if n] if self.feature_map == "tensor" else [sum(n_inputs)]
-        if self.feature_map == "phases":
-            self.phases = LabelPhases.restored(state, self.depth, self.level_weights)
-        self.maps = tuple(
-            FourierMap(
-                state.take_array(f"frequencies_{m}", np.float64, (n, count)),
-                state.take_array(f"phases_{m}", np.float64, (count,)),
-            )
-            for m, (n, count) in enumerate(zip(n_inputs, counts, strict=False))
-        )
-        self.vectors = bsr_array((0, self.n_features), blocksize=(1, self.block_width))
-        return self.restore_vectors(state) if "support_ptr" in state.arrays else self
+        if len(self.maps) != len(n_inputs):
+            raise InvalidInputError(f"there are {len(self.maps)} maps, not {len(n_inputs)}")
+        for fourier, n, count in zip(self.maps, n_inputs, counts, strict=False):
+            check_shape("frequencies", fourier.frequencies, n, count)
+            check_shape("phases", fourier.phases, count)
+        self._check_vectors()
 
-    def restore_vectors(self, state: FittedState) -> Self:
-        """Engine that keeps the graphs whose vectors are in a state, after checking them."""
-        width, n_labels = self.block_width, self._n_labels
-        blocks = state.take_array("support_blocks", self.dtype, (None, width))
-        labels = state.take_array("support_labels", np.int64, (len(blocks),))
-        ptr = state.take_array("support_ptr", np.int64, (None,))
-        if len(ptr) == 0 or ptr[0] != 0 or ptr[-1] != len(blocks) or (np.diff(ptr) < 0).any():
-            raise InvalidInputError("'support_ptr' does not rise from 0 to the number of blocks")
-        if len(labels) and not 0 <= labels.min() <= labels.max() < n_labels:
-            raise InvalidInputError(f"'support_labels' has labels that are not among {n_labels}")
-        graphs = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-        if (np.diff(graphs * n_labels + labels) <= 0).any():
-            raise InvalidInputError("'support_labels' does not rise within each graph")
-        shape = (len(ptr) - 1, self.n_features)
-        arrays = (blocks[:, None, :], labels, ptr)
-        return self.with_vectors(bsr_array(arrays, shape=shape, blocksize=(1, width)))
+    def _check_vectors(self) -> None:
+        vectors, n_labels = self.vectors, self._n_labels
+        if vectors.blocksize != (1, self.block_width) or vectors.shape[1] != self.n_features:
+            raise InvalidInputError("vectors are of another width")
+        if vectors.dtype != np.dtype(self.dtype) or not np.isfinite(vectors.data).all():
+            raise InvalidInputError(f"vectors are not finite numbers of {self.dtype}")
+        graphs = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
+        if (np.diff(graphs * n_labels + vectors.indices) <= 0).any():
+            raise InvalidInputError("labels of vectors do not rise within each graph")
 
     def _widths(self) -> tuple[int, ...]:
         """Numbers of features, D or D0 and Dc, from parameters that are checked."""
-        _check_choice(self.feature_map, "feature_map", get_args(FeatureMap))
-        choices = ("ignore", "error") if self.feature_map == "phases" else get_args(UnknownLabels)
-        _check_choice(self.unknown_labels, "unknown_labels", choices)
+        check_parameters(VECTORS, vars(self))
+        if self.feature_map == "phases" and self.unknown_labels == "column":
+            raise InvalidInputError(
+                "unknown_labels must be one of 'ignore', 'error' with feature_map='phases', got "
+                "'column'"
+            )
         for name in ("structure_kernel", "attribute_kernel"):
             if getattr(self, name) is not None:
                 check_fourier_kernel(getattr(self, name), name)
         if np.dtype(self.dtype) not in (np.float64, np.float32):
             raise InvalidInputError(f"dtype must be float64 or float32, got {self.dtype}")
-        if self.batch_size is not None and not (is_whole(self.batch_size) and self.batch_size >= 1):
-            raise InvalidInputError(
-                f"batch_size must be None or at least 1, got {self.batch_size!r}"
-            )
         return checked_widths(self.n_components, self.feature_map)
 
     def _frequency_counts(self) -> tuple[int, ...]:
         """Numbers of frequencies; with phases, the cosine and the sine of an angle are features."""
         widths = self._widths()
         return ((widths[0] + 1) // 2,) if self.feature_map == "phases" else widths
-
-
-def _check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise InvalidInputError(f"{name} must be one of {choices}, got {value!r}")
 
 
 # Standard errors of vectors of graphs: of drawn nodes, of random walks, and of what walks shift.

@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
+from retgk._runtime.fields import stored
 from retgk._runtime.names import generator_from, seed_from
 from retgk._runtime.parallel import single_threaded_blas
+from retgk._runtime.parameters import VECTORS, check_parameters
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.kernels.engine import FittedState, NodeFeatures
+from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.node import (
     ATTRIBUTE_KERNEL,
     COMPARISON_KERNEL,
@@ -27,6 +29,7 @@ _GRAPHS_FOR_MEDIAN = 800
 _NODES_FOR_MEDIAN = 5
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class FourierMap:
     """Feature map ``phi(x) = sqrt(2 / D) cos(omega^T x + b)`` (section 5.1 of the paper)."""
@@ -88,8 +91,7 @@ def draw_fourier_map(
     independent ("plain"), orthogonal in blocks with independent lengths ("orthogonal"), or from a
     scrambled Sobol sequence ("quasi-random"); all three are unbiased.
     """
-    if draw not in get_args(Draw):
-        raise InvalidInputError(f"frequencies must be one of {get_args(Draw)}, got {draw!r}")
+    check_parameters({"frequencies": VECTORS["frequencies"]}, {"frequencies": draw})
     for kernel, _ in factors:
         check_fourier_kernel(kernel, "a factor")
     rng = generator_from(random_state)
@@ -134,29 +136,15 @@ def _quasi_random(
     return normals[:, :dimension].copy(), normals[:, dimension:], points[:, -1]
 
 
-_MOST_COMPONENTS = 1 << 24
-
 _SAMPLERS = {"plain": _plain, "orthogonal": _orthogonal, "quasi-random": _quasi_random}
-
-
-def take_fourier_kernel(state: FittedState, name: str) -> NodeKernel:
-    """Take a kernel that has frequencies out of a state, after checking it."""
-    kernel = state.take_node_kernel(name)
-    check_fourier_kernel(kernel, name)
-    return kernel
 
 
 def checked_widths(n_components: Any, feature_map: str) -> tuple[int, ...]:
     """Numbers of features, D or D0 and Dc, or an error."""
+    check_parameters({"n_components": VECTORS["n_components"]}, {"n_components": n_components})
     widths = n_components if isinstance(n_components, tuple | list) else (n_components,)
-    if not all(is_whole(width) and width >= 1 for width in widths) or len(widths) not in (1, 2):
-        raise InvalidInputError(
-            f"n_components must be a whole number of at least 1, or two of them, got {n_components}"
-        )
-    if max(widths) > _MOST_COMPONENTS:
-        raise InvalidInputError(
-            f"n_components must be at most {_MOST_COMPONENTS}, got {max(widths)}"
-        )
+    if len(widths) not in (1, 2):
+        raise InvalidInputError(f"n_components must be one number or two, got {n_components}")
     if feature_map != "tensor":
         if len(widths) != 1:
             raise InvalidInputError(

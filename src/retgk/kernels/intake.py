@@ -1,18 +1,18 @@
 """How a fitted model takes in new graphs: read and completed as the training graphs were."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from retgk._runtime.fields import check_shape, stored
 from retgk._runtime.names import check_keywords
 from retgk._runtime.parameters import check_model_parameters
 from retgk.array_types import Floats
 from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
-from retgk.graphs.reading import Reading, checked_reading
+from retgk.graphs.reading import Reading
 from retgk.io.convert import CONVERT_FIRST, GraphsLike, batch_like
-from retgk.kernels.engine import FittedState
 
 # Missing attributes filled in with means or medians of the training graphs.
 
@@ -20,6 +20,7 @@ Imputation = Literal["mean", "median"]
 """What takes the place of a missing attribute, over the nodes of the training graphs."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class AttributeImputation:
     """What takes the place of missing attributes."""
@@ -49,6 +50,7 @@ def fit_imputation(batch: GraphBatch, how: Any) -> AttributeImputation | None:
     return AttributeImputation(middle(batch.attributes, axis=0).reshape(batch.n_attributes))
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class GraphIntake:
     """What a model remembers of how its graphs came in."""
@@ -99,30 +101,27 @@ class GraphIntake:
             )
         )
 
-    def state(self) -> FittedState:
-        """Give plain values and arrays, of which `restored_intake` makes the same again."""
-        values = {
-            "reading": _storable(self.reading),
-            "is_weighted": self.is_weighted,
-            "has_imputation": self.imputation is not None,
-        }
-        if self.imputation is None:
-            return FittedState(values)
-        return FittedState(values, {"imputation": self.imputation.values})
+    def check(self, n_attributes: int) -> None:
+        """Raise unless this fits graphs of so many attributes; a file may say anything."""
+        if self.reading is not None and _n_columns(self.reading) > n_attributes:
+            raise InvalidInputError(
+                f"the reading names more attributes than the {n_attributes} there are"
+            )
+        if self.imputation is not None:
+            check_shape("imputation", self.imputation.values, n_attributes)
 
-
-def _storable(reading: Reading | None) -> dict[str, Any] | None:
-    """Plain values of a reading; None, with a warning, where a name is an object of the user's."""
-    if reading is None:
-        return None
-    try:
-        checked_reading(reading.as_dict())
-    except InvalidInputError as error:
-        note = f"a model file cannot hold how the graphs were read: {error}"
-        remedy = Remedy("reading_of_file", "convert new graphs in the same way by hand")
-        warn_user(InputWarning(note, remedy))
-        return None
-    return reading.as_dict()
+    def _storable(self) -> "GraphIntake":
+        """Leave out a reading with names that are objects of the user's, and say so."""
+        if self.reading is None:
+            return self
+        try:
+            self.reading._restored()
+        except InvalidInputError as error:
+            note = f"a model file cannot hold how the graphs were read: {error}"
+            remedy = Remedy("reading_of_file", "convert new graphs in the same way by hand")
+            warn_user(InputWarning(note, remedy))
+            return replace(self, reading=None)
+        return self
 
 
 def fit_intake(model: Any, batch: GraphBatch) -> tuple[GraphIntake, GraphBatch]:
@@ -130,22 +129,6 @@ def fit_intake(model: Any, batch: GraphBatch) -> tuple[GraphIntake, GraphBatch]:
     imputation = fit_imputation(batch, model.impute_attributes)
     intake = GraphIntake(batch.reading, batch.is_weighted, imputation)
     return intake, intake.completed(batch)
-
-
-def restored_intake(stored: FittedState, n_attributes: int) -> GraphIntake:
-    """Make what `GraphIntake.state` described, checked; files of version 1 know nothing of it."""
-    if "reading" not in stored.values:
-        return GraphIntake()
-    reading = checked_reading(stored.take_value("reading", dict, type(None)))
-    if reading is not None and _n_columns(reading) > n_attributes:
-        raise InvalidInputError(
-            f"'reading' names more attributes than the {n_attributes} there are"
-        )
-    is_weighted = stored.take_value("is_weighted", bool, type(None))
-    if not stored.take_value("has_imputation", bool):
-        return GraphIntake(reading, is_weighted)
-    values = stored.take_array("imputation", float, (n_attributes,))
-    return GraphIntake(reading, is_weighted, AttributeImputation(values))
 
 
 def _n_columns(reading: Reading) -> int:

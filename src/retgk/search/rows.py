@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk._runtime.fields import flatten, unflatten
 from retgk._runtime.parallel import n_threads, progress_bar
 from retgk.array_types import Flags, Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.estimators.model_files import from_json, to_json
 from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.flat import gather_runs, offsets
 from retgk.graphs.reading import Reading
@@ -249,10 +249,10 @@ class StoredGraphs:
             arrays["attributes"] = graphs.attributes
         if graphs.has_labels:
             arrays["labels"] = graphs.labels
-            names["labels"] = to_json(tuple(graphs.label_names), "labels")
+            names["labels"] = flatten(tuple(graphs.label_names), "labels")
         if graphs.has_edge_labels:
             arrays["edge_labels"] = graphs.edge_labels
-            names["edge_labels"] = to_json(tuple(graphs.edge_label_names), "labels of edges")
+            names["edge_labels"] = flatten(tuple(graphs.edge_label_names), "labels of edges")
         return cls(arrays, names)
 
     def check(self, n_graphs: int, where: str) -> None:
@@ -301,7 +301,7 @@ class StoredGraphs:
 
     def _named(self, what: str, codes: NDArray[Any]) -> list[Any]:
         try:
-            names = from_json(self.names.get(what))
+            names = unflatten(self.names.get(what))
         except (LookupError, RecursionError, TypeError, ValueError):
             names = None
         n_names = len(names) if isinstance(names, tuple) else 0
