@@ -65,12 +65,13 @@ class OneOf(NamedTuple):
     choices: Collection[Any]
 
     def holds(self, value: Any) -> bool:
-        """Whether a value is one of them, and of the same type."""
+        """Whether a value is one of them, and of the same type; NumPy's truth values too."""
+        value = bool(value) if type(value).__name__ == "bool_" else value
         return any(type(value) is type(one) and value == one for one in self.choices)
 
     def __str__(self) -> str:
         words = list(map(repr, self.choices))
-        return f"one of {', '.join(words)}" if len(words) > 1 else words[0]
+        return " or ".join(words) if len(words) < 3 else f"one of {', '.join(words)}"
 
 
 class Each(NamedTuple):
@@ -117,6 +118,9 @@ EVERYWHERE: Constraints = {
 }
 """Parameters that all estimators have."""
 
+FLAG: tuple[Constraint, ...] = (_FLAG,)
+START: Constraints = {"start": (OneOf(("labels", "degrees", "none")),)}
+N_ITER: Constraints = {"n_iter": (Whole(0, MAX_ROUNDS),)}
 TOL: Constraints = {"tol": (Number("[)", 0, 1),)}
 DEPTH: Constraints = {"depth": (Whole(0, MAX_ROUNDS),)}
 VECTORS: Constraints = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import Enum
 from numbers import Complex, Number
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from retgk import _core
 from retgk._runtime.fields import check_codes, check_names, check_offsets, check_shape, stored
 from retgk._runtime.parallel import run_tasks
-from retgk._runtime.parameters import DEPTH, check_parameters
+from retgk._runtime.parameters import DEPTH, START, check_parameters
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, check_alike
@@ -244,15 +244,9 @@ class FirstColours:
         return _numbered(_values(batch, self.start), known)[0]
 
 
-def check_start(start: Any) -> None:
-    """Raise unless this says what the first colours are."""
-    if start not in get_args(Start):
-        raise InvalidInputError(f"start must be 'labels', 'degrees' or 'none', got {start!r}")
-
-
 def _values(batch: GraphBatch, start: str) -> tuple[Ints, list[Any]]:
     """Codes of the first colours, and what they stand for."""
-    check_start(start)
+    check_parameters(START, {"start": start})
     if start == "degrees":
         values, codes = np.unique(np.diff(batch.indptr), return_inverse=True)
         return codes.astype(np.int64), values.tolist()

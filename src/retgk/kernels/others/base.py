@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.fields import stored
 from retgk._runtime.parallel import n_threads
-from retgk._runtime.parameters import EVERYWHERE, Constraints
+from retgk._runtime.parameters import EVERYWHERE, FLAG, Constraints
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -147,7 +147,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
     says as what methods `compare` knows it. Being defined is being listed: see `all_kernels`.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = EVERYWHERE
+    _parameter_constraints: ClassVar[Constraints] = EVERYWHERE | {"normalize": FLAG}
     kinds: ClassVar[list[type["PeerKernel"]]] = []
     methods: ClassVar[tuple[Compared, ...]] = ()
     _fitted = ("engine_", "intake_", "n_attributes_")
@@ -186,8 +186,6 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
         check_fit(self, options)
         engine = self.new_engine()
         n_threads(self.n_jobs)
-        if not isinstance(engine.normalize, bool | np.bool_):
-            raise InvalidInputError(f"normalize must be True or False, got {engine.normalize!r}")
         batch = as_batch(X)
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit; give at least one")
@@ -303,16 +301,6 @@ def check_first(counter: Any) -> None:
     """Raise unless the first colours of a counter or an engine are those that it begins with."""
     if counter.first.start != counter.start:
         raise InvalidInputError("the first colours are of another start")
-
-
-def check_whole(value: Any, name: str, smallest: int, largest: int) -> int:
-    """Give a parameter that must be a whole number between two others, or raise."""
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or not smallest <= value <= largest:
-        raise InvalidInputError(
-            f"{name} must be a whole number between {smallest} and {largest}, got {value!r}"
-        )
-    return int(value)
 
 
 # Kernels of graphs with themselves, and kernel values that are divided by their roots.

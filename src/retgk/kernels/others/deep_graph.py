@@ -10,18 +10,18 @@ import numpy as np
 from retgk._runtime.fields import check_shape, stored
 from retgk._runtime.names import RandomState, whole_seed
 from retgk._runtime.parallel import single_threaded_blas
-from retgk._runtime.parameters import MAX_ROUNDS
+from retgk._runtime.parameters import N_ITER, START, Number, OneOf, Whole
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats
 from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
-from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, check_whole, divide_by_norms
+from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, divide_by_norms
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.graphlets import GraphletCounter, samples_for
 from retgk.kernels.others.shortest_path import PathCounter
 from retgk.kernels.others.weisfeiler_lehman import ColourCounter
-from retgk.kernels.refinement import Start, check_start
+from retgk.kernels.refinement import Start
 
 # Vectors of substructures from how often they occur together: shifted PMI, factorised.
 
@@ -361,6 +361,21 @@ class DeepGraphKernel(PeerKernel):
     (2, 4)
     """
 
+    _parameter_constraints = (
+        PeerKernel._parameter_constraints
+        | START
+        | N_ITER
+        | {
+            "base": (OneOf(get_args(DeepBase)),),
+            "similarity": (OneOf(get_args(Similarity)),),
+            "k": (Whole(3, 5),),
+            "n_components": (Whole(1, _MAX_COMPONENTS),),
+            "n_samples": (Whole(1, _MAX_SAMPLES),),
+            "min_graphs": (Whole(1, _MAX_SAMPLES),),
+            "n_negatives": (Number("()", 0),),
+        }
+    )
+
     methods = (
         Compared("dgk", "deep graph kernel of Weisfeiler-Lehman subtrees", {"n_iter": (1, 2, 3)}),
     )
@@ -402,25 +417,15 @@ class DeepGraphKernel(PeerKernel):
         return CountEngine(LengthCounter(counter, rules), "products", self.normalize)
 
     def _new_counter(self) -> BaseCounter:
-        n_iter = check_whole(self.n_iter, "n_iter", 0, MAX_ROUNDS)
-        k = check_whole(self.k, "k", 3, 5)
-        check_start(self.start)
-        for name, choices in (("base", DeepBase), ("similarity", Similarity)):
-            if (value := getattr(self, name)) not in get_args(choices):
-                raise InvalidInputError(f"{name} must be one of {get_args(choices)}, got {value!r}")
+        k = int(self.k)
         if self.base == "graphlet":
             return GraphletCounter(k, False, None if k < 5 else samples_for(k), self.random_state)
-        return ColourCounter(n_iter, self.start) if self.base == "wl" else PathCounter(self.start)
+        return (
+            ColourCounter(int(self.n_iter), self.start)
+            if self.base == "wl"
+            else PathCounter(self.start)
+        )
 
     def _rules(self) -> VectorRules:
-        n_samples = check_whole(self.n_samples, "n_samples", 1, _MAX_SAMPLES)
-        n_components = check_whole(self.n_components, "n_components", 1, _MAX_COMPONENTS)
-        min_graphs = check_whole(self.min_graphs, "min_graphs", 1, _MAX_SAMPLES)
-        negatives = self.n_negatives
-        is_number = isinstance(negatives, int | float | np.number) and not isinstance(
-            negatives, bool
-        )
-        if not is_number or not 0 < negatives < np.inf:
-            raise InvalidInputError(f"n_negatives must be positive and finite, got {negatives!r}")
-        how = (n_components, float(negatives), min_graphs, n_samples)
+        how = (self.n_components, float(self.n_negatives), self.min_graphs, self.n_samples)
         return VectorRules(*how, self.random_state)

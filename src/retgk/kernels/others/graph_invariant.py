@@ -10,7 +10,7 @@ from retgk import _core
 from retgk._runtime.fields import check_codes, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import run_tasks
-from retgk._runtime.parameters import MAX_ROUNDS
+from retgk._runtime.parameters import N_ITER, START, OneOf, Whole
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
@@ -23,7 +23,6 @@ from retgk.kernels.others.base import (
     PeerEngine,
     PeerKernel,
     check_first,
-    check_whole,
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
@@ -32,7 +31,6 @@ from retgk.kernels.refinement import (
     LabelLevels,
     LabelRefinement,
     Start,
-    check_start,
 )
 
 # Colours of nodes in the neighbourhoods that they belong to: vertex invariants.
@@ -337,6 +335,16 @@ class GraphInvariantKernel(PeerKernel):
     (2, 4)
     """
 
+    _parameter_constraints = (
+        PeerKernel._parameter_constraints
+        | START
+        | N_ITER
+        | {
+            "radius": (Whole(0, MAX_RADIUS),),
+            "scope": (OneOf(get_args(Scope)),),
+        }
+    )
+
     methods = (Compared("gik", "graph invariant kernel, for attributes", {"radius": (1, 2)}),)
 
     def __init__(
@@ -362,12 +370,7 @@ class GraphInvariantKernel(PeerKernel):
 
     def new_engine(self) -> PeerEngine:
         """Check the parameters, and make an engine that is not fitted."""
-        radius = check_whole(self.radius, "radius", 0, MAX_RADIUS)
-        n_iter = check_whole(self.n_iter, "n_iter", 0, MAX_ROUNDS)
-        if self.scope not in get_args(Scope):
-            raise InvalidInputError(f"scope must be one of {get_args(Scope)}, got {self.scope!r}")
-        check_start(self.start)
-        invariants = NodeInvariants(radius, n_iter, self.scope)
+        invariants = NodeInvariants(int(self.radius), int(self.n_iter), self.scope)
         if self.attribute_kernel is None:
             counter = InvariantCounter(self.start, invariants)
             return CountEngine(counter, "products", self.normalize)

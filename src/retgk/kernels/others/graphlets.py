@@ -14,12 +14,13 @@ from retgk import _core
 from retgk._runtime.fields import stored
 from retgk._runtime.names import MAX_SEED, RandomState, whole_seed
 from retgk._runtime.parallel import run_tasks
+from retgk._runtime.parameters import FLAG, OneOf, Whole, check_parameters
 from retgk.array_types import Codes, Flags, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import chunks, offsets
 from retgk.io.convert import GraphsLike, as_batch
-from retgk.kernels.others.base import Compared, PeerKernel, check_whole
+from retgk.kernels.others.base import Compared, PeerKernel
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.walks.monte_carlo import graph_hashes
 
@@ -211,6 +212,12 @@ class GraphletKernel(PeerKernel):
     (2, 11)
     """
 
+    _parameter_constraints = PeerKernel._parameter_constraints | {
+        "k": (Whole(3, _MAX_K),),
+        "connected": FLAG,
+        "n_samples": (OneOf((None,)), Whole(1, _MAX_SAMPLES)),
+    }
+
     methods = (Compared("graphlet", "graphlets of 3 and 4 nodes", {"k": (3, 4)}),)
 
     def __init__(
@@ -232,13 +239,8 @@ class GraphletKernel(PeerKernel):
 
     def new_engine(self) -> CountEngine:
         """Check the parameters, and make an engine that is not fitted."""
-        k = check_whole(self.k, "k", 3, _MAX_K)
-        if not isinstance(self.connected, bool | np.bool_):
-            raise InvalidInputError(f"connected must be True or False, got {self.connected!r}")
-        n_samples = self.n_samples
-        if n_samples is not None:
-            n_samples = check_whole(n_samples, "n_samples", 1, _MAX_SAMPLES)
-        elif k > _MAX_EXACT_K:
+        k, n_samples = int(self.k), self.n_samples
+        if n_samples is None and k > _MAX_EXACT_K:
             n_samples = samples_for(k)
         counter = GraphletCounter(k, bool(self.connected), n_samples, self.random_state)
         return CountEngine(counter, "products", self.normalize)
@@ -280,7 +282,8 @@ def graphlet_counts(
     array([[ 0,  0,  0, 10],
            [ 1,  6,  3,  0]])
     """
-    counter = GraphletCounter(check_whole(k, "k", 3, 4), connected, None)
+    check_parameters({"k": (Whole(3, 4),)}, {"k": k})
+    counter = GraphletCounter(k, connected, None)
     return counter.exact(as_batch(graphs), n_jobs)[:, counter.is_kept]
 
 

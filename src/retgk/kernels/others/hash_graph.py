@@ -8,7 +8,7 @@ import numpy as np
 from retgk._runtime.fields import check_shape, stored
 from retgk._runtime.names import RandomState, seed_from
 from retgk._runtime.parallel import progress_bar
-from retgk._runtime.parameters import MAX_ROUNDS
+from retgk._runtime.parameters import FLAG, N_ITER, START, Number, OneOf, Whole
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, check_alike, warn_of_unknown_labels
@@ -19,12 +19,11 @@ from retgk.kernels.others.base import (
     PeerKernel,
     check_attributes,
     check_first,
-    check_whole,
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.shortest_path import PathCounter
 from retgk.kernels.others.weisfeiler_lehman import ColourCounter
-from retgk.kernels.refinement import FirstColours, Start, check_start
+from retgk.kernels.refinement import FirstColours, Start
 
 # Labels that are hashes of attributes, and what a base kernel counts with each of them.
 
@@ -232,6 +231,18 @@ class HashGraphKernel(PeerKernel):
     (2, 4)
     """
 
+    _parameter_constraints = (
+        PeerKernel._parameter_constraints
+        | START
+        | N_ITER
+        | {
+            "n_hashes": (Whole(1, MAX_HASHES),),
+            "base": (OneOf(get_args(HashBase)),),
+            "bin_width": (Number("()", 0),),
+            "standardize": FLAG,
+        }
+    )
+
     methods = (Compared("hgk", "hash graph kernel, for attributes", {"base": ("wl", "sp")}),)
 
     def __init__(
@@ -259,16 +270,6 @@ class HashGraphKernel(PeerKernel):
 
     def new_engine(self) -> HashEngine:
         """Check the parameters, and make an engine that is not fitted."""
-        n_hashes = check_whole(self.n_hashes, "n_hashes", 1, MAX_HASHES)
-        n_iter = check_whole(self.n_iter, "n_iter", 0, MAX_ROUNDS)
-        if self.base not in get_args(HashBase):
-            raise InvalidInputError(f"base must be one of {get_args(HashBase)}, got {self.base!r}")
-        width, standardize = self.bin_width, self.standardize
-        is_number = isinstance(width, int | float | np.number) and not isinstance(width, bool)
-        if not is_number or not 0 < width < np.inf:
-            raise InvalidInputError(f"bin_width must be positive and finite, got {width!r}")
-        if not isinstance(standardize, bool | np.bool_):
-            raise InvalidInputError(f"standardize must be True or False, got {standardize!r}")
-        check_start(self.start)
-        settings = (n_hashes, self.base, n_iter, float(width), bool(standardize), self.start)
-        return HashEngine(HashCounter(*settings, self.random_state), "products", self.normalize)
+        how = (float(self.bin_width), bool(self.standardize), self.start, self.random_state)
+        counter = HashCounter(int(self.n_hashes), self.base, int(self.n_iter), *how)
+        return HashEngine(counter, "products", self.normalize)

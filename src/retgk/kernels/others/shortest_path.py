@@ -9,6 +9,7 @@ from retgk import _core
 from retgk._runtime.fields import check_codes, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import run_tasks
+from retgk._runtime.parameters import START
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
@@ -23,7 +24,7 @@ from retgk.kernels.others.base import (
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
-from retgk.kernels.refinement import FirstColours, Start, check_start
+from retgk.kernels.refinement import FirstColours, Start
 
 # Counts of shortest paths of graphs, by the colours of their ends and their lengths.
 
@@ -315,6 +316,8 @@ class ShortestPathKernel(PeerKernel):
     (2, 4)
     """
 
+    _parameter_constraints = PeerKernel._parameter_constraints | START
+
     methods = (
         Compared("sp", "shortest paths, by labels or degrees", {"start": ("labels", "degrees")}),
     )
@@ -336,7 +339,6 @@ class ShortestPathKernel(PeerKernel):
 
     def new_engine(self) -> PeerEngine:
         """Check the parameters, and make an engine that is not fitted."""
-        check_start(self.start)
         if self.attribute_kernel is None:
             return CountEngine(PathCounter(self.start), "products", self.normalize)
         check_node_kernel(self.attribute_kernel, "attribute_kernel")

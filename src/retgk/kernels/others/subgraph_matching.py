@@ -10,6 +10,7 @@ from retgk import _core
 from retgk._runtime.fields import check_codes, check_names, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import n_threads, run_tasks
+from retgk._runtime.parameters import FLAG, START, Whole
 from retgk._runtime.processes import available_bytes, check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
@@ -21,11 +22,10 @@ from retgk.kernels.others.base import (
     PeerEngine,
     PeerKernel,
     check_first,
-    check_whole,
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
-from retgk.kernels.refinement import FirstColours, Start, check_start, known_edge_codes
+from retgk.kernels.refinement import FirstColours, Start, known_edge_codes
 
 # Which matchings of subgraphs count, and how much.
 
@@ -580,6 +580,15 @@ class SubgraphMatchingKernel(PeerKernel):
     (2, 4)
     """
 
+    _parameter_constraints = (
+        PeerKernel._parameter_constraints
+        | START
+        | {
+            "k": (Whole(1, MAX_SUBGRAPH),),
+            "connected": FLAG,
+        }
+    )
+
     methods = (Compared("csm", "subgraph matchings of up to 5 nodes", {"k": (3, 4, 5)}),)
 
     def __init__(
@@ -608,7 +617,6 @@ class SubgraphMatchingKernel(PeerKernel):
     def new_engine(self) -> PeerEngine:
         """Check the parameters, and make an engine that is not fitted."""
         types = SubgraphTypes(self._matchings())
-        check_start(self.start)
         kernel = self.attribute_kernel
         if kernel is None and not types.matchings.width:
             return CountEngine(SubgraphCounter(self.start, types), "products", self.normalize)
@@ -619,9 +627,7 @@ class SubgraphMatchingKernel(PeerKernel):
         )
 
     def _matchings(self) -> Matchings:
-        k = check_whole(self.k, "k", 1, MAX_SUBGRAPH)
-        if not isinstance(self.connected, bool | np.bool_):
-            raise InvalidInputError(f"connected must be True or False, got {self.connected!r}")
+        k = int(self.k)
         edge_kernel = self.edge_kernel
         if not (edge_kernel is None or edge_kernel == "labels"):
             check_kernel_class(edge_kernel, "edge_kernel", (Bridge,), "'labels', a Bridge or None")

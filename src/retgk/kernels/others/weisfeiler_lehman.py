@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from retgk._runtime.fields import stored
-from retgk._runtime.parameters import MAX_ROUNDS
+from retgk._runtime.parameters import N_ITER, START, OneOf
 from retgk.array_types import Codes, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
@@ -15,7 +15,6 @@ from retgk.kernels.others.base import (
     Compared,
     PeerKernel,
     check_first,
-    check_whole,
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts, counts_of_nodes
 from retgk.kernels.refinement import (
@@ -23,7 +22,6 @@ from retgk.kernels.refinement import (
     LabelLevels,
     LabelRefinement,
     Start,
-    check_start,
 )
 
 Base = Literal["subtree", "optimal-assignment"]
@@ -81,6 +79,10 @@ class WeisfeilerLehmanKernel(PeerKernel):
     2
     """
 
+    _parameter_constraints = (
+        PeerKernel._parameter_constraints | START | N_ITER | {"base": (OneOf(get_args(Base)),)}
+    )
+
     methods = (
         Compared("wl", "Weisfeiler-Lehman subtrees", {"n_iter": (1, 2, 3, 4, 5)}),
         Compared(
@@ -108,12 +110,8 @@ class WeisfeilerLehmanKernel(PeerKernel):
 
     def new_engine(self) -> CountEngine:
         """Check the parameters, and make an engine that is not fitted."""
-        n_iter = check_whole(self.n_iter, "n_iter", 0, MAX_ROUNDS)
-        if self.base not in get_args(Base):
-            raise InvalidInputError(f"base must be one of {get_args(Base)}, got {self.base!r}")
-        check_start(self.start)
         summand: Any = "products" if self.base == "subtree" else "minima"
-        return CountEngine(ColourCounter(n_iter, self.start), summand, self.normalize)
+        return CountEngine(ColourCounter(int(self.n_iter), self.start), summand, self.normalize)
 
 
 @stored
