@@ -283,7 +283,7 @@ def test_estimators_refuse_gaps_unless_told(name: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         (model.predict if hasattr(model, "predict") else model.transform)(graphs)
     with pytest.raises(
-        InvalidInputError, match="impute_attributes must be 'mean', 'median' or None"
+        InvalidInputError, match="impute_attributes must be None or 'mean' or 'median'"
     ):
         MAKERS[name]("mode").fit(graphs, y)
 

@@ -9,7 +9,7 @@ fit each other. So a file names no code: only classes that are registered here, 
 
 import math
 import types
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from inspect import signature
@@ -132,14 +132,15 @@ def unflatten(value: Any, arrays: Arrays | None = None) -> Any:
     return _MAKERS[kind](parts)
 
 
-def build(known: type, values: Mapping[str, Any]) -> Any:
-    """Make an object of its fields, each of which must be of the type that the class declares."""
+def build(known: type, values: Mapping[str, Any], unchecked: Collection[str] = ()) -> Any:
+    """Make an object of its fields, which must be of the types that the class declares."""
     names = _fields(known)
     if values.keys() != set(names):
         odd = min(values.keys() ^ set(names))
         raise InvalidInputError(f"{known.__name__} lacks the field {odd!r}, or should not have it")
     for name, hint in _hints(known).items():
-        if name in values and not is_of_type(values[name], hint):
+        is_checked = name in values and name not in unchecked
+        if is_checked and not is_of_type(values[name], hint):
             raise InvalidInputError(f"{name} of {known.__name__} is {_shown(values[name])}")
     taken = signature(known).parameters
     made = known(**{name: values[name] for name in names if name in taken})

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from retgk import __version__
 from retgk._runtime.array_files import Arrays, read_arrays, write_arrays
 from retgk._runtime.fields import build, flatten_fields, is_stored, stored, stored_fields, unflatten
-from retgk._runtime.parameters import check_model_parameters
+from retgk._runtime.parameters import EVERYWHERE, check_parameters
 from retgk.errors import InvalidInputError, Remedy
 from retgk.estimators.classifier import RetGKClassifier
 from retgk.estimators.embedding import RetGKEmbedding
@@ -201,8 +201,9 @@ def _restored(description: Any, arrays: Arrays, max_steps: int | None) -> Any:
             odd = min(own.keys() ^ set(stored_fields(known, fitted=fitted)))
             raise InvalidInputError(f"{known.__name__} lacks {odd!r}, or should not have it")
         values |= own
-    model = build(known, values)
-    check_model_parameters(model)
+    # parameters may have been set to anything since: `fit` checks those that nothing else uses
+    model = build(known, values, unchecked=description["parameters"])
+    check_parameters(EVERYWHERE, model.get_params(deep=False))
     if arrays:
         raise InvalidInputError(f"the array {min(arrays)!r} belongs to nothing")
     if description["output"] not in _OUTPUTS:
