@@ -230,13 +230,3 @@ def test_models_from_files_explain_alike(task, tmp_path):
     first, second = (each.explain(NEW, TARGETS[task]) for each in (model, again))
     np.testing.assert_array_equal(second.contrast, first.contrast)
     np.testing.assert_allclose(second.shares, first.shares, atol=1e-12)
-
-
-def test_older_files_have_no_contrast(tmp_path):
-    model = fitted("three classes", True)
-    try:
-        codes, model.support_codes_ = model.support_codes_, None
-        save_model(model, tmp_path / "model.retgk")
-    finally:
-        model.support_codes_ = codes
-    assert load_model(tmp_path / "model.retgk").explain(NEW).contrast is None

@@ -132,7 +132,7 @@ def test_estimators_name_the_graph_of_a_weight(estimator):
 @pytest.mark.parametrize("self_loop", [1e308, 1.1e150, 1e-200, 5e-324])
 def test_self_loops_out_of_range(self_loop):
     for method in ALL_METHODS:
-        with pytest.raises(InvalidInputError, match=r"^self_loop must be 0 or between 1e-150 and"):
+        with pytest.raises(InvalidInputError, match=r"^self_loop must be .* in \[1e-150, 1e"):
             return_probabilities(path(3), 3, method=method, self_loop=self_loop)
-    with pytest.raises(InvalidInputError, match=r"^self_loop must be 0 or between"):
+    with pytest.raises(InvalidInputError, match="self_loop must be"):
         RetGKKernel(self_loop=self_loop).fit([PAIR, PAIR])

@@ -67,7 +67,11 @@ class OneOf(NamedTuple):
     def holds(self, value: Any) -> bool:
         """Whether a value is one of them, and of the same type; NumPy's truth values too."""
         value = bool(value) if type(value).__name__ == "bool_" else value
-        return any(type(value) is type(one) and value == one for one in self.choices)
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        return any(
+            (type(value) is type(one) or (is_number and type(one) is int)) and bool(value == one)
+            for one in self.choices
+        )
 
     def __str__(self) -> str:
         words = list(map(repr, self.choices))
@@ -109,7 +113,7 @@ WALKS: Constraints = {
     "n_steps": (Whole(1, 1 << 24),),  # far more than anyone could wait for
     "method": (OneOf(("exact", "eigh", "monte-carlo", "monte-carlo-returns")),),
     "n_walks": (Whole(3, 1 << 31),),
-    "self_loop": (OneOf(("mean",)), OneOf((0,)), OneOf((0.0,)), Number("[]", *WEIGHT_RANGE)),
+    "self_loop": (OneOf(("mean",)), OneOf((0,)), Number("[]", *WEIGHT_RANGE)),
     "nodes": (_NONE, Whole(1), Number("(]", 0, 1)),
 }
 EVERYWHERE: Constraints = {
