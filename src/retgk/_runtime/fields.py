@@ -27,7 +27,6 @@ from typing import (
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import bsr_array
 
 from retgk.errors import InvalidInputError
 
@@ -297,8 +296,10 @@ def _texts(items: list[Any], dtype: str) -> NDArray[Any]:
     return array
 
 
-def _blocks(parts: Any) -> bsr_array:
+def _blocks(parts: Any) -> Any:
     """Vectors in blocks, as `EmbeddedEngine` keeps them; whoever takes them checks the codes."""
+    from scipy.sparse import bsr_array  # the help of commands does without it
+
     shape, blocksize, data, indices, indptr = parts
     if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
         raise ValueError("offsets of blocks do not rise from 0 to their number")
@@ -308,7 +309,7 @@ def _blocks(parts: Any) -> bsr_array:
     return bsr_array((data, indices, indptr), shape=shape, blocksize=blocksize)
 
 
-def _parts_of_blocks(vectors: bsr_array) -> list[Any]:
+def _parts_of_blocks(vectors: Any) -> list[Any]:
     indices, indptr = (a.astype(np.int64) for a in (vectors.indices, vectors.indptr))
     return [vectors.shape, vectors.blocksize, vectors.data, indices, indptr]
 
@@ -322,7 +323,7 @@ _CONTAINERS: tuple[tuple[Callable[[Any], bool], str, Callable[[Any], Any]], ...]
     (lambda value: type(value) is tuple, "tuple", list),
     (lambda value: isinstance(value, Mapping), "dict", lambda own: [list(p) for p in own.items()]),
     (lambda value: isinstance(value, slice), "slice", lambda own: [own.start, own.stop, own.step]),
-    (lambda value: isinstance(value, bsr_array), "blocks", _parts_of_blocks),
+    (lambda value: type(value).__name__ == "bsr_array", "blocks", _parts_of_blocks),
     (_is_dtype, "dtype", lambda own: np.dtype(own).name),
     (lambda value: type(value) is float, "float", repr),
 )
