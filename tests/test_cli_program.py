@@ -36,7 +36,7 @@ CASES = {
         ["convert", "MUTAG", "mutag.parquet"],
         "mutag.parquet",
         ["convert", "MUTAG", "mutag.doc"],
-        "end the name in .parquet, .zip or .json",
+        "end the name in one of .json, .jsonl, .parquet, .zip",
     ),
     "features": Case(
         ["features", "MUTAG", "-o", "features.npz"],

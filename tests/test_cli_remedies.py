@@ -39,7 +39,7 @@ COMMANDS = {
         "predict model.retgk small.parquet --no-attributes",
         "; give all the same with --attribute-name, --atom-attribute or --no-attributes",
     ),
-    "format": ("info bytes", "; say what it is with --format, one of edges, graphml, json, "),
+    "format": ("info bytes", "; say what it is with --format, one of edges, "),
     "smiles_column": ("info mol.csv --smiles-column z", "name one of smiles, y with --smiles-colu"),
     "target_column": ("info mol.csv --target-column z", "name one of smiles, y with --target-colu"),
     "groups": (
@@ -53,7 +53,7 @@ COMMANDS = {
     ),
     "negative": (
         "info signed.npy",
-        "is -1; weights must not be negative; say with --negative absolute, positive or split",
+        "weights must be finite and not negative; say with --negative absolute, positive or split",
     ),
     "variable": (
         "info two.npz",
@@ -66,7 +66,7 @@ COMMANDS = {
     ),
     "delimiter": (
         "info comma.edges",
-        "separated by white space; give --delimiter ',' if they are separated by it",
+        "got '1,2'; give --delimiter ',' if they are separated by it",
     ),
     "graph_gamma": (
         "kernel one.edges -o -",

@@ -100,8 +100,8 @@ def test_errors_of_walks_alone_know_what_noise_shifts() -> None:
 
 def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = scale_free(30, labels=True)
-    for nodes, problem in ((0, "less than one"), (1.5, "neither a count nor a share")):
-        with pytest.raises(InvalidInputError, match=problem):
+    for nodes in (0, 1.5):
+        with pytest.raises(InvalidInputError, match=f"nodes must be .* got {nodes}"):
             RetGKEmbedding(nodes=nodes).fit(graph)
     with pytest.raises(InvalidInputError, match="depth=1 refines the labels of all nodes"):
         RetGKEmbedding(nodes=5, depth=1, feature_map="phases").fit(graph)

@@ -75,11 +75,11 @@ def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
     ("content", "options", "message"),
     [
         ("1 2\n2\n3 4\n", {}, r"bad.edges, line 2: expected two nodes separated by white space, "),
-        ("1 2\n# no\n1,2\n", {}, r"line 3: .*; pass delimiter=',' if .* got '1,2'"),
-        ("1, 2\n", {}, r"line 1: .*; pass delimiter=',' if they are separated by it, got '1, 2'"),
+        ("1 2\n# no\n1,2\n", {}, r"line 3: .* got '1,2'; pass delimiter=',' if"),
+        ("1, 2\n", {}, r"line 1: .* got '1, 2'; pass delimiter=',' if they"),
         ("1;2\n", {}, r"line 1: .*; pass delimiter=';'"),
         ("1,2\n1\n", {"delimiter": ","}, r"line 2: expected two nodes separated by ',', got '1'"),
-        ("1,,2\n", {"delimiter": ","}, r"line 1: .* separated by one ','; a name is empty, got"),
+        ("1,,2\n", {"delimiter": ","}, r"line 1: expected two nodes separated by ','"),
         (
             "1 2 1\n1 2 x\n",
             {"weighted": True},
@@ -94,7 +94,6 @@ def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
         ("", {}, r"bad.edges holds a graph without nodes; leave the file out"),
         ("# only\n\n", {}, r"bad.edges holds a graph without nodes; leave the file out"),
         (b"1 2\n\xff\xfe 1\n", {}, r"bad.edges, line 2 is not text"),
-        ("1 " + "2" * (1 << 20) + "\n", {}, r"bad.edges, line 1 has more than 1048576 bytes"),
         ("1 2\n3 4\n", {"max_bytes": 7}, r"more than the 7 allowed .*; pass a larger"),
         (
             "source,target\n1,2\n2,3\n",

@@ -147,7 +147,7 @@ def test_files(graphs, tmp_path):
 def test_depth_needs_phases(graphs):
     with pytest.raises(InvalidInputError, match=r"^depth=2 needs feature_map='phases'"):
         RetGKEmbedding(feature_map="joint", depth=2).fit(graphs)
-    with pytest.raises(InvalidInputError, match=r"one number for feature_map='phases'"):
+    with pytest.raises(InvalidInputError, match=r"must be one number"):
         RetGKEmbedding(feature_map="phases", n_components=(10, 10)).fit(graphs)
 
 

@@ -282,9 +282,7 @@ def test_estimators_refuse_gaps_unless_told(name: str) -> None:
     model = MAKERS[name](None).fit(full, y)
     with pytest.raises(InvalidInputError, match=message):
         (model.predict if hasattr(model, "predict") else model.transform)(graphs)
-    with pytest.raises(
-        InvalidInputError, match="impute_attributes must be None or 'mean' or 'median'"
-    ):
+    with pytest.raises(InvalidInputError, match="impute_attributes must be"):
         MAKERS[name]("mode").fit(graphs, y)
 
 

@@ -91,7 +91,9 @@ def test_wrong_parameters():
     edge = np.ones((2, 2)) - np.eye(2)
     with pytest.raises(InvalidInputError, match=r"^depth must be a whole number between 0 and"):
         refined_labels(edge, 10**9)
-    with pytest.raises(InvalidInputError, match="start must be one of 'labels'"):
+    with pytest.raises(
+        InvalidInputError, match=r"^start must be one of 'labels', 'degrees', 'none'"
+    ):
         refined_labels(edge, 1, start="colour")
     for depth in (-1, 1.5, True, 65):
         with pytest.raises(InvalidInputError, match=r"^depth must be a whole number between 0 and"):

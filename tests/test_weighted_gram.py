@@ -313,10 +313,6 @@ def test_tile_error_grows_with_the_width():
             lambda: weighted_gram(random_points(0, [3]), kernels=KERNELS[2]),
             r"got 2 node kernels for 1 blocks of features",
         ),
-        (
-            lambda: weighted_gram(random_points(0, [3]), kernels=KERNELS[0], tol=-1e-3),
-            r"tol must be a number in .0, 1., got -0.001",
-        ),
         (lambda: NodePoints((), np.array([0, 1])), r"blocks is empty"),
         (
             lambda: NodePoints((np.zeros((2, 3)),), np.array([0, 1])),

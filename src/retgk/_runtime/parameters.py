@@ -65,17 +65,15 @@ class OneOf(NamedTuple):
     choices: Collection[Any]
 
     def holds(self, value: Any) -> bool:
-        """Whether a value is one of them, and of the same type; NumPy's truth values too."""
-        value = bool(value) if type(value).__name__ == "bool_" else value
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
-        return any(
-            (type(value) is type(one) or (is_number and type(one) is int)) and bool(value == one)
-            for one in self.choices
-        )
+        """Whether a value is one of them, and of the same type; a number of NumPy is its own."""
+        value = value.item() if hasattr(value, "item") and not getattr(value, "ndim", 1) else value
+        return any(type(value) is type(one) and value == one for one in self.choices)
 
     def __str__(self) -> str:
         words = list(map(repr, self.choices))
-        return " or ".join(words) if len(words) < 3 else f"one of {', '.join(words)}"
+        if words == ["True", "False"]:
+            return "True or False"
+        return f"one of {', '.join(words)}" if len(words) > 1 else words[0]
 
 
 class Each(NamedTuple):
@@ -100,8 +98,8 @@ MAX_ATTRIBUTES = 1 << 16
 MAX_ROUNDS = 64
 """Rounds of refinement that may be asked for, here and by the kernels that refine labels."""
 
-_NONE = OneOf((None,))
-_FLAG = OneOf((True, False))
+NONE = OneOf((None,))
+FLAG = OneOf((True, False))
 
 
 def several(constraint: Constraint) -> tuple[Constraint, ...]:
@@ -113,37 +111,39 @@ WALKS: Constraints = {
     "n_steps": (Whole(1, 1 << 24),),  # far more than anyone could wait for
     "method": (OneOf(("exact", "eigh", "monte-carlo", "monte-carlo-returns")),),
     "n_walks": (Whole(3, 1 << 31),),
-    "self_loop": (OneOf(("mean",)), OneOf((0,)), Number("[]", *WEIGHT_RANGE)),
-    "nodes": (_NONE, Whole(1), Number("(]", 0, 1)),
+    "self_loop": (OneOf(("mean",)), OneOf((0,)), OneOf((0.0,)), Number("[]", *WEIGHT_RANGE)),
+    "nodes": (NONE, Whole(1), Number("(]", 0, 1)),
 }
 EVERYWHERE: Constraints = {
-    "n_jobs": (_NONE, Whole(1, 1 << 10), Whole(-(1 << 10), -1)),
-    "impute_attributes": (_NONE, OneOf(("mean", "median"))),
+    "n_jobs": (NONE, Whole(1, 1 << 10), Whole(-(1 << 10), -1)),
+    "impute_attributes": (NONE, OneOf(("mean", "median"))),
 }
 """Parameters that all estimators have."""
 
-FLAG: tuple[Constraint, ...] = (_FLAG,)
-START: Constraints = {"start": (OneOf(("labels", "degrees", "none")),)}
-N_ITER: Constraints = {"n_iter": (Whole(0, MAX_ROUNDS),)}
 TOL: Constraints = {"tol": (Number("[)", 0, 1),)}
 DEPTH: Constraints = {"depth": (Whole(0, MAX_ROUNDS),)}
+PEERS: Constraints = {"n_jobs": EVERYWHERE["n_jobs"], "normalize": (FLAG,)}
+"""Parameters that all kernels of other authors have."""
+
+START: Constraints = {"start": (OneOf(("labels", "degrees", "none")),)}
+ROUNDS: Constraints = {"n_iter": (Whole(0, MAX_ROUNDS),)}
 VECTORS: Constraints = {
     "n_components": (Whole(1, 1 << 24), Each(Whole(1, 1 << 24))),
     "feature_map": (OneOf(("joint", "tensor", "phases")),),
     "frequencies": (OneOf(("plain", "orthogonal", "quasi-random")),),
     "unknown_labels": (OneOf(("ignore", "error", "column")),),
-    "sparse_output": (_FLAG,),
-    "batch_size": (_NONE, Whole(1)),
+    "sparse_output": (FLAG,),
+    "batch_size": (NONE, Whole(1)),
 }
 PREDICTORS: Constraints = {
     **EVERYWHERE,
     **TOL,
     "approximate": (OneOf(("auto", True, False)),),
     "n_steps": several(WALKS["n_steps"][0]),
-    "depth": (_NONE, *several(DEPTH["depth"][0])),
+    "depth": (NONE, *several(DEPTH["depth"][0])),
     "C": several(Number("()", 0)),
-    "n_landmarks": (_NONE, Whole(1)),
-    "verbose": (Whole(0), _FLAG),
+    "n_landmarks": (NONE, Whole(1)),
+    "verbose": (Whole(0), FLAG),
 }
 """Parameters of classifier and regressor; objects that they make check the others."""
 

@@ -15,7 +15,7 @@ from retgk._runtime.names import RandomState
 from retgk._runtime.parameters import DEPTH, EVERYWHERE, VECTORS, WALKS
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.estimators.kernel import embedding_engine, embedding_features
+from retgk.estimators.kernel import embedding_engine, embedding_features, shared_parameters
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
 from retgk.graphs.flat import union_of_names
 from retgk.io.convert import GraphsLike, as_batch
@@ -403,27 +403,8 @@ def embedding_of_engine(
     engine: EmbeddedEngine, walks: Walks, intake: GraphIntake
 ) -> RetGKEmbedding:
     """Fitted embedding with the parameters and the feature map of an engine."""
-    embedding = RetGKEmbedding(
-        walks.n_steps,
-        method=walks.method,
-        n_walks=walks.n_walks,
-        self_loop=walks.self_loop,
-        nodes=walks.nodes,
-        feature_map=engine.feature_map,
-        n_components=engine.n_components,
-        structure_kernel=engine.structure_kernel,
-        attribute_kernel=engine.attribute_kernel,
-        scale_attributes=engine.scale_attributes,
-        depth=engine.depth,
-        level_weights=engine.level_weights,
-        frequencies=engine.frequencies,
-        unknown_labels=engine.unknown_labels,
-        sparse_output=True,
-        dtype=engine.dtype,
-        n_jobs=engine.n_jobs,
-        batch_size=engine.batch_size,
-        random_state=engine.random_state,
-    )
+    own = shared_parameters(RetGKEmbedding, engine, walks)
+    embedding = RetGKEmbedding(**own, sparse_output=True)
     return set_fitted_embedding(embedding, engine, walks, intake)
 
 

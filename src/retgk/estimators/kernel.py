@@ -1,6 +1,7 @@
 """RetGK_I: the exact graph kernel as a scikit-learn estimator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from numbers import Integral
 from typing import Any, Self
 
@@ -47,18 +48,15 @@ from retgk.walks.probabilities import MONTE_CARLO, Method, SelfLoop, Walks
 # Engines and features from the parameters of `RetGKKernel` and `RetGKEmbedding`.
 
 
+def shared_parameters(make: Callable[..., Any], *sources: Any) -> dict[str, Any]:
+    """Parameters of a class that objects have as attributes, the last object first."""
+    names = signature(make).parameters
+    return {name: getattr(own, name) for own in sources for name in names if hasattr(own, name)}
+
+
 def kernel_engine(kernel: Any) -> ExactEngine:
     """Unfitted engine with the parameters of an estimator for nodes."""
-    return ExactEngine(
-        kernel.structure_kernel,
-        kernel.attribute_kernel,
-        scale_attributes=kernel.scale_attributes,
-        depth=kernel.depth,
-        level_weights=kernel.level_weights,
-        tol=kernel.tol,
-        n_jobs=kernel.n_jobs,
-        random_state=kernel.random_state,
-    )
+    return ExactEngine(**shared_parameters(ExactEngine, kernel))
 
 
 def kernel_features(kernel: Any, batch: GraphBatch) -> NodeFeatures:
@@ -71,21 +69,7 @@ def kernel_features(kernel: Any, batch: GraphBatch) -> NodeFeatures:
 
 def embedding_engine(embedding: Any) -> EmbeddedEngine:
     """Unfitted engine with the parameters of an estimator for nodes."""
-    return EmbeddedEngine(
-        embedding.structure_kernel,
-        embedding.attribute_kernel,
-        scale_attributes=embedding.scale_attributes,
-        depth=embedding.depth,
-        level_weights=embedding.level_weights,
-        feature_map=embedding.feature_map,
-        n_components=embedding.n_components,
-        frequencies=embedding.frequencies,
-        unknown_labels=embedding.unknown_labels,
-        dtype=embedding.dtype,
-        batch_size=embedding.batch_size,
-        n_jobs=embedding.n_jobs,
-        random_state=embedding.random_state,
-    )
+    return EmbeddedEngine(**shared_parameters(EmbeddedEngine, embedding))
 
 
 def embedding_features(embedding: Any, engine: EmbeddedEngine, batch: GraphBatch) -> NodeFeatures:
@@ -457,19 +441,6 @@ def kernel_of_engine(
     engine: ExactEngine, walks: Walks, graph_kernel: GraphKernel, intake: GraphIntake
 ) -> RetGKKernel:
     """Fitted estimator with the parameters and the graphs of an engine."""
-    kernel = RetGKKernel(
-        walks.n_steps,
-        structure_kernel=engine.structure_kernel,
-        attribute_kernel=engine.attribute_kernel,
-        scale_attributes=engine.scale_attributes,
-        depth=engine.depth,
-        level_weights=engine.level_weights,
-        graph_kernel=graph_kernel,
-        method=walks.method,
-        n_walks=walks.n_walks,
-        self_loop=walks.self_loop,
-        tol=engine.tol,
-        n_jobs=engine.n_jobs,
-        random_state=engine.random_state,
-    )
+    own = shared_parameters(RetGKKernel, engine, walks)
+    kernel = RetGKKernel(**own, graph_kernel=graph_kernel)
     return set_fitted_kernel(kernel, engine, walks, graph_kernel, intake)

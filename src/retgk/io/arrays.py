@@ -13,20 +13,19 @@ from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch, integers
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing, check_not_masked, offsets
-from retgk.io.columns import (
+from retgk.io.objects import (
     LocalEdges,
     batch_from_local_edges,
     checked_edge_weights,
     checked_edges,
     join_labels,
+    list_graphs,
     list_per_graph,
+    remembers,
     stack_attributes,
 )
-from retgk.io.kinds import list_graphs, remembers
 
-# -------------------------------------------------------------------------------------------------
-# Negative weights, such as those of correlations: what becomes of them, before graphs are made.
-# -------------------------------------------------------------------------------------------------
+# Negative weights, such as those of correlations: what becomes of them, before graphs are made
 
 Negative = Literal["error", "absolute", "positive", "split"]
 """What becomes of negative weights: an error, their absolute values, no edges, a second part."""
@@ -232,20 +231,8 @@ def from_numpy(
     ----------
     matrices : ndarray of shape (n, n) or (n_graphs, n, n), or iterable of (n, n) arrays
         Adjacency matrices; values other than zero are the weights.
-    labels : sequence, optional
-        For every graph, the labels of its nodes (for a single matrix, its labels).
-    attributes : sequence, optional
-        For every graph, an array of shape (n_nodes, n_attributes) (for a single matrix,
-        that array).
-    negative : {"error", "absolute", "positive", "split"}, default="error"
-        What becomes of negative weights, such as correlations: as in
-        `from_scipy`.
-    symmetrize : bool or {"max", "mean", "sum"}, default=False
-        Whether to make directed input undirected: an edge gets the larger of the weights of its
-        two directions, their mean (none is 0) or their sum; True is "max". Otherwise directed
-        input is an error.
-    missing : {"error", "label", "nan", "keep"}, default="error"
-        What becomes of missing labels and attributes, as in `from_networkx`.
+    labels, attributes, negative, symmetrize, missing
+        As in `from_scipy`.
 
     Returns
     -------
@@ -324,21 +311,14 @@ def from_edge_lists(
         largest end of an edge plus one, so that isolated last nodes need it.
     weights : sequence, optional
         For every graph, one weight for each edge. Ones by default.
-    labels : sequence, optional
-        For every graph, the labels of its nodes.
-    attributes : sequence, optional
-        For every graph, an array of shape (n_nodes, n_attributes).
+    labels, attributes, negative, missing
+        As in `from_scipy`.
     edge_labels : sequence, optional
         For every graph, the label of each edge. Kernels use them with ``depth`` above zero.
-    negative : {"error", "absolute", "positive", "split"}, default="error"
-        What becomes of negative weights, such as correlations: as in
-        `from_scipy`.
     symmetrize : bool or {"max", "mean", "sum"}, default=False
         Whether each edge stands for both directions; an edge that is listed in both gets the
         larger of its two weights, their mean (one that is listed once gets half of its weight) or
         their sum; True is "max". Otherwise both must be listed.
-    missing : {"error", "label", "nan", "keep"}, default="error"
-        What becomes of missing labels and attributes, as in `from_networkx`.
 
     Returns
     -------

@@ -16,7 +16,9 @@ from retgk.io.arrays import from_edge_lists, from_numpy, from_scipy
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import readable_endings
 from retgk.io.grakel import from_grakel
-from retgk.io.kinds import (
+from retgk.io.molecules import from_rdkit, from_smiles
+from retgk.io.networkx import from_igraph, from_networkx, networkx_graph
+from retgk.io.objects import (
     is_grakel,
     is_igraph,
     is_networkx,
@@ -25,8 +27,6 @@ from retgk.io.kinds import (
     iterable_graphs,
     missing_graph_error,
 )
-from retgk.io.molecules import from_rdkit, from_smiles
-from retgk.io.networkx import from_igraph, from_networkx, networkx_graph
 from retgk.io.pyg import from_pyg
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     import networkx as nx
     from torch_geometric.data import Data
 
-# -------------------------------------------------------------------------------------------------
-# `as_batch`, which finds the converter for whatever holds the graphs.
-# -------------------------------------------------------------------------------------------------
+# `as_batch`, which finds the converter for whatever holds the graphs
 
 GraphLike = Any
 """One graph of any kind that `as_batch` knows."""
@@ -281,9 +279,7 @@ def _kind_of_all(graphs: list[Any]) -> _Kind:
     return first
 
 
-# -------------------------------------------------------------------------------------------------
-# Graphs of retgk as graphs of other packages.
-# -------------------------------------------------------------------------------------------------
+# Graphs of retgk as graphs of other packages
 
 
 def to_networkx(graphs: GraphsLike) -> "list[nx.Graph]":

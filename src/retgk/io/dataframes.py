@@ -1,7 +1,7 @@
 """Graphs from tables of edges and of nodes: data frames, or anything with columns by name."""
 
 from collections.abc import Hashable
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,56 +10,18 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import Missing
 from retgk.graphs.reading import reading_of
-from retgk.io.columns import (
+from retgk.io.objects import (
     Categorical,
     EdgeLabelName,
     EdgeNames,
     NodeArrays,
     NodeColumns,
+    missing_graph_error,
     short_repr,
 )
-from retgk.io.kinds import missing_graph_error
 
 _MOST_NAMES = 10
 Name = Hashable
-
-
-@overload
-def from_dataframe(
-    edges: Any,
-    nodes: Any = ...,
-    *,
-    graph_id: Name | None = ...,
-    source: Name = ...,
-    target: Name = ...,
-    node: Name = ...,
-    weight: Name | None = ...,
-    edge_label: EdgeLabelName = ...,
-    label: Name | list[Name] | None = ...,
-    attributes: Name | list[Name] | None = ...,
-    categorical: Categorical | None = ...,
-    missing: Missing = ...,
-    return_ids: Literal[False] = ...,
-) -> GraphBatch: ...
-
-
-@overload
-def from_dataframe(
-    edges: Any,
-    nodes: Any = ...,
-    *,
-    graph_id: Name | None = ...,
-    source: Name = ...,
-    target: Name = ...,
-    node: Name = ...,
-    weight: Name | None = ...,
-    edge_label: EdgeLabelName = ...,
-    label: Name | list[Name] | None = ...,
-    attributes: Name | list[Name] | None = ...,
-    categorical: Categorical | None = ...,
-    missing: Missing = ...,
-    return_ids: Literal[True],
-) -> tuple[GraphBatch, list[Any]]: ...
 
 
 def from_dataframe(
@@ -77,7 +39,7 @@ def from_dataframe(
     categorical: Categorical | None = None,
     missing: Missing = "error",
     return_ids: bool = False,
-) -> GraphBatch | tuple[GraphBatch, list[Any]]:
+) -> Any:
     """
     Convert a table of edges, and one of nodes, of many graphs.
 
@@ -100,18 +62,8 @@ def from_dataframe(
     weight : hashable or None, default="weight"
         Column of `edges` that is the weight; None for unweighted graphs, as they are by default
         where there is no column "weight".
-    edge_label : hashable or list of hashable, optional
-        Column of `edges` that is the discrete label of an edge, or several that make one, a tuple;
-        rows that name the same two nodes have the same. Kernels use it with ``depth`` above zero.
-    label : hashable or list of hashable, optional
-        Column of `nodes` that is the discrete label; several make one label, a tuple, as in
-        `from_networkx`.
-    attributes : hashable or list of hashable, optional
-        Columns of `nodes` that make up the continuous attributes.
-    categorical : hashable, list of hashable, or dict, optional
-        Columns of `nodes` that become columns of zeros and ones, as in `from_networkx`.
-    missing : {"error", "label", "nan", "keep"}, default="error"
-        What becomes of missing labels and attributes, as in `from_networkx`.
+    edge_label, label, attributes, categorical, missing
+        Columns of `edges` and of `nodes`, as in `from_networkx`.
     return_ids : bool, default=False
         Whether to return the values of `graph_id` too, by which targets find their graphs.
 

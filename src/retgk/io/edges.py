@@ -3,8 +3,8 @@
 import math
 import re
 from array import array
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from retgk.io.dataset import GraphDataset
 from retgk.io.formats import TABLES, Format, PathLike, Sample, bare_name, ending_of, write_series
 from retgk.io.tables import is_number, number_in, whole_number
 
-_MAX_LINE_BYTES = 1 << 20
 _MOST_SHOWN = 60
 _OTHER_DELIMITERS = ",;|"
 
@@ -194,18 +193,17 @@ def _read_one(path: Path, delimiter: str | None, weighted: bool) -> GraphBatch:
         if numbered is not None:
             return numbered
     edges = _Edges()
-    for number, line in _edge_texts(path):
-        try:
-            source, target, *others = _cells(line, delimiter)
-            if weighted:
-                edges.weights.append(_weight(others))
-        except _BadLineError as error:
-            place, remedy = f"{path}, line {number}: ", error.remedy
-            if remedy is None:
-                raise InvalidInputError(f"{place}{error}, got {_quote(line)}") from None
-            remedy = replace(remedy, text=f"{remedy.text}, got {_quote(line)}")
-            raise InvalidInputError(f"{place}{error}", remedy) from None
-        edges.add(source, target)
+    for number, text in text_lines(path):
+        line = text.strip()
+        if line and not line.startswith("#"):
+            try:
+                source, target, *others = _cells(line, delimiter)
+                if weighted:
+                    edges.weights.append(_weight(others))
+            except InvalidInputError as error:
+                problem = f"{path}, line {number}: {error.problem}, got {_quote(line)}"
+                raise InvalidInputError(problem, error.remedy) from None
+            edges.add(source, target)
     if not edges.ends:
         raise InvalidInputError(f"{path} holds a graph without nodes; leave the file out")
     if edges.starts_with_header():
@@ -217,62 +215,36 @@ def _read_one(path: Path, delimiter: str | None, weighted: bool) -> GraphBatch:
     return edges.graph()
 
 
-def _edge_texts(path: Path) -> Iterator[tuple[int, str]]:
-    """Read lines with their numbers, stripped, without comments and blank ones."""
-    for number, text in text_lines(path):
-        line = text.strip()
-        if len(line) > _MAX_LINE_BYTES:
-            raise InvalidInputError(
-                f"{path}, line {number} has more than {_MAX_LINE_BYTES} bytes; it is not an edge"
-            )
-        if line and not line.startswith("#"):
-            yield number, line
-
-
 def _is_int(name: str) -> bool:
     return whole_number(name) is not None
-
-
-class _BadLineError(Exception):
-    """What is wrong with a line, and what to do about it."""
-
-    def __init__(self, message: str, remedy: Remedy | None = None) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 def _cells(line: str, delimiter: str | None) -> list[str]:
     """Split a line into columns, of which the first two are nodes."""
     cells = [cell.strip() for cell in line.split(delimiter)]
-    between = "white space" if delimiter is None else repr(delimiter)
-    if delimiter is None:
-        for other in _OTHER_DELIMITERS:
-            # "1,2" and "1, 2" are meant as two columns; "a,b c" may be a name with a comma
-            if (len(cells) < 2 and other in line) or cells[0].endswith(other):
-                raise _BadLineError(
-                    "expected nodes separated by white space",
-                    Remedy(
-                        "delimiter",
-                        f"pass delimiter={other!r} if they are separated by it",
-                        value=repr(other),
-                    ),
-                )
-    if len(cells) < 2:
-        raise _BadLineError(f"expected two nodes separated by {between}")
-    if not cells[0] or not cells[1]:
-        raise _BadLineError(f"expected two nodes separated by one {between}; a name is empty")
+    for other in _OTHER_DELIMITERS if delimiter is None else "":
+        # "1,2" and "1, 2" are meant as two columns; "a,b c" may be a name with a comma
+        if (len(cells) < 2 and other in line) or cells[0].endswith(other):
+            advice = f"pass delimiter={other!r} if they are separated by it"
+            raise InvalidInputError(
+                "expected nodes separated by white space",
+                Remedy("delimiter", advice, value=repr(other)),
+            )
+    if len(cells) < 2 or not cells[0] or not cells[1]:
+        between = "white space" if delimiter is None else repr(delimiter)
+        raise InvalidInputError(f"expected two nodes separated by {between}")
     return cells
 
 
 def _weight(others: list[str]) -> float:
     if len(others) != 1:
-        raise _BadLineError(f"expected two nodes and a weight, found {2 + len(others)} columns")
+        raise InvalidInputError(f"expected two nodes and a weight, found {2 + len(others)} columns")
     try:
         weight = number_in(others[0])
     except ValueError:
         weight = math.nan
     if not 0 <= weight < math.inf:
-        raise _BadLineError("the weight must be a number, finite and not negative")
+        raise InvalidInputError("the weight must be a number, finite and not negative")
     return weight
 
 

@@ -209,6 +209,7 @@ def endings() -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain.from_iterable(form.endings for form in formats().values())))
 
 
+@cache
 def readable_endings() -> tuple[str, ...]:
     """Endings of all files that can be read."""
     return tuple(dict.fromkeys(chain.from_iterable(form.readable for form in formats().values())))

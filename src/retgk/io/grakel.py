@@ -11,8 +11,16 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import NO_EDGE_LABEL, Symmetrize
 from retgk.graphs.flat import KEPT_LABELS, Missing, graph_of, offsets
-from retgk.io.columns import LocalEdges, attribute_matrix, batch_from_local_edges
-from retgk.io.kinds import graphs_of_kind, is_grakel, is_grakel_item, is_grakel_object, remembers
+from retgk.io.objects import (
+    LocalEdges,
+    attribute_matrix,
+    batch_from_local_edges,
+    graphs_of_kind,
+    is_grakel,
+    is_grakel_item,
+    is_grakel_object,
+    remembers,
+)
 
 _ITEM = "[graph], [graph, node_labels] or [graph, node_labels, edge_labels]"
 _FORMS = (
@@ -50,12 +58,8 @@ def from_grakel(
     as_attributes : bool, default=False
         Whether `node_labels` hold numbers or vectors that are continuous attributes
         rather than discrete labels.
-    symmetrize : bool or {"max", "mean", "sum"}, default=False
-        Whether each edge stands for both directions; an edge that is listed in both gets the
-        larger of its two weights, their mean or their sum; True is "max". Otherwise both must be
-        listed.
-    missing : {"error", "label", "nan", "keep"}, default="error"
-        What becomes of missing labels and attributes, as in `from_networkx`.
+    symmetrize, missing
+        As in `from_scipy`: each edge may stand for both directions.
 
     Returns
     -------

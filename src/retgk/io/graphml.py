@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
-from xml.parsers import expat
+from xml.etree import ElementTree as ET
 
 from retgk._runtime.files import unpacked_bytes
 from retgk._runtime.names import optional_module
@@ -15,10 +15,10 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing
-from retgk.io.columns import NAMED_VALUES, Categorical, EdgeLabelName
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import Format, PathLike, bare_name, label_remedy, write_series
 from retgk.io.networkx import from_networkx, networkx_graph
+from retgk.io.objects import NAMED_VALUES, Categorical, EdgeLabelName
 
 _GRAPH = re.compile(rb"<(?:[\w.-]+:)?graph[\s/>]")
 _PIECE_BYTES = 1 << 21  # take networkx about as long as processes take to start
@@ -48,21 +48,8 @@ def read_graphml(
     paths : path-like or iterable of path-like
         A file, several files, or a folder whose ``.graphml`` files are read in order of their
         names. Files may be packed by gzip.
-    label : hashable or list of hashable, optional
-        Node attribute that is the discrete label, or several that make one, as in `from_networkx`.
-    attributes : hashable or list of hashable, optional
-        Node attributes that make up the continuous attributes.
-    categorical : hashable, list of hashable, or dict, optional
-        Node attributes that become columns of zeros and ones, as in `from_networkx`.
-    weight : hashable, optional
-        Edge attribute that is the weight.
-    edge_label : hashable or list of hashable, optional
-        Edge attribute that is the discrete label of an edge, or several that make one, as in
-        `from_networkx`.
-    symmetrize : bool or {"max", "mean", "sum"}, default=False
-        Whether to drop the directions of directed graphs; otherwise they are an error.
-    missing : {"error", "label", "nan", "keep"}, default="error"
-        What becomes of missing labels and attributes, as in `from_networkx`.
+    label, attributes, categorical, weight, edge_label, symmetrize, missing
+        As in `from_networkx`.
     max_bytes : int, optional
         Limit on the memory that reading takes, see `read_graphs`.
     n_jobs : int, optional
@@ -184,15 +171,8 @@ def _check_one_graph(text: bytes, path: Path) -> None:
     """Raise where there are more graphs than networkx would return."""
     if b"<!" not in text and len(_GRAPH.findall(text)) == 1:  # no entity that could hold another
         return
-    n_graphs = 0
-
-    def count(name: str, _: dict[str, str]) -> None:
-        nonlocal n_graphs
-        n_graphs += name.rpartition(":")[2] == "graph"
-
-    parser = expat.ParserCreate()
-    parser.StartElementHandler = count
-    parser.Parse(text, True)
+    tags = (element.tag.rpartition("}")[2] for element in ET.fromstring(text).iter())
+    n_graphs = list(tags).count("graph")
     if n_graphs > 1:
         raise InvalidInputError(
             f"{path} holds {n_graphs} graphs; a GraphML file has one, so write each to a file of "

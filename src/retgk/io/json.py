@@ -22,7 +22,9 @@ from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing, graph_of, offsets
 from retgk.graphs.reading import reading_of
-from retgk.io.columns import (
+from retgk.io.dataset import GraphDataset
+from retgk.io.formats import Format, PathLike, bare_name, label_remedy
+from retgk.io.objects import (
     NAMED_VALUES,
     Categorical,
     EdgeLabelName,
@@ -38,8 +40,6 @@ from retgk.io.columns import (
     short_repr,
     stack_attributes,
 )
-from retgk.io.dataset import GraphDataset
-from retgk.io.formats import Format, PathLike, bare_name, label_remedy
 
 Value = tuple[str, Any]
 """A graph as JSON has it, and where it stands."""
@@ -78,25 +78,14 @@ def read_json(
     paths : path-like or iterable of path-like
         A file, several files, or a folder whose ``.json`` and ``.jsonl`` files, plain or
         compressed by gzip, are read in order of their names.
-    label : hashable or list of hashable, optional
-        Node-link data: what is the discrete label of a node; several make one label, a tuple, as
-        in `from_networkx`. Plain lists have their labels in "labels".
-    attributes : hashable or list of hashable, optional
-        Node-link data: what makes up the continuous attributes of a node.
-    categorical : hashable, list of hashable, or dict, optional
-        Node-link data: what becomes columns of zeros and ones, as in `from_networkx`.
+    label, attributes, categorical, edge_label, symmetrize, missing
+        Node-link data: as in `from_networkx`, null being missing. Plain lists have "labels",
+        "attributes" and "edge_labels".
     weight : hashable, optional
         Node-link data: what is the weight of an edge; one without it has weight one. None makes
         all graphs unweighted, with parallel edges too, in both forms.
-    edge_label : hashable or list of hashable, optional
-        Node-link data: what is the discrete label of an edge, as in `from_networkx`. Plain lists
-        have theirs in "edge_labels".
     target : str, optional
         What is the target of a graph, "target" by default.
-    symmetrize : bool or {"max", "mean", "sum"}, default=False
-        Whether to drop the directions of graphs that say "directed"; otherwise they are an error.
-    missing : {"error", "label", "nan", "keep"}, default="error"
-        What becomes of missing labels and attributes, as in `from_networkx`; null is missing.
     max_bytes : int, optional
         Limit on the memory that reading takes, see `read_graphs`.
 

@@ -8,17 +8,17 @@ from array import array
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array, issparse, load_npz
+from scipy.sparse import issparse, load_npz
 
 from retgk._runtime.files import is_gzip, text_lines, unpacked_size
 from retgk.errors import InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, with_reading
-from retgk.graphs.edges import NEGATIVE, Symmetrize
-from retgk.io.arrays import Negative, from_numpy, from_scipy, unsigned_weights
+from retgk.graphs.edges import Symmetrize
+from retgk.io.arrays import Negative, from_numpy, from_scipy
 from retgk.io.dataset import GraphDataset
 from retgk.io.edges import are_matrix_rows
 from retgk.io.formats import TABLES, Format, Sample, bare_name, ending_of
@@ -215,64 +215,18 @@ def _is_square(values: Any) -> bool:
 
 
 def _graphs(found: _Matrices, negative: Negative, symmetrize: Symmetrize) -> GraphBatch:
-    """Convert a matrix or a stack; what is wrong is said by file, row and column."""
+    """Convert a matrix or a stack; errors name the file, and nodes as rows and columns from 0."""
     values, place, _ = found
     if not _is_square(values):
         raise InvalidInputError(
             f"{place}: an adjacency matrix is square, got shape {tuple(values.shape)}"
         )
-    if values.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{place}: weights must be numbers, got {values.dtype}")
     try:
         convert = from_scipy if issparse(values) else from_numpy
         return convert(values, negative=negative, symmetrize=symmetrize)
-    except InvalidInputError:
-        matrices = [values] if values.ndim == 2 else values
-        for number, matrix in enumerate(matrices):
-            where = place if values.ndim == 2 else f"{place}, matrix {number}"
-            entries = coo_array(matrix.astype(np.float64))  # SciPy knows not all kinds of floats
-            _raise_bad_entry(entries, where, negative, symmetrize)
-        raise
-
-
-def _raise_bad_entry(matrix: Any, place: str, negative: Negative, symmetrize: Symmetrize) -> None:
-    """Raise for the first entry that is no weight, or has another one across the diagonal."""
-    weights = unsigned_weights(matrix.data, negative)
-    bad = ~((weights >= 0) & (weights < np.inf))
-    bad &= ~((negative == "split") & (weights < 0) & (weights > -np.inf))
-    if bad.any():
-        entry = int(np.argmax(bad))
-        _raise_at(place, matrix.row[entry], matrix.col[entry], *_problem(weights[entry]))
-    if symmetrize:
-        return
-    rows = csr_array((weights, (matrix.row, matrix.col)), shape=matrix.shape)
-    difference = abs(rows - rows.T).tocoo()
-    larger = abs(rows).maximum(abs(rows.T))[difference.row, difference.col]
-    wrong = difference.data > _ROUNDING * np.asarray(larger).ravel()
-    if wrong.any():
-        row, column = (int(ends[np.argmax(wrong)]) for ends in (difference.row, difference.col))
-        there = f"is {rows[row, column]:.12g}, but the one in row {column}, column {row} is "
-        there += f"{rows[column, row]:.12g}: the matrix is not symmetric"
-        _raise_at(place, row, column, there, _SYMMETRIZE)
-
-
-_SYMMETRIZE = Remedy(
-    "symmetrize", "pass symmetrize=True to drop the directions: the larger of the two is taken"
-)
-
-
-def _problem(weight: float) -> tuple[str, Remedy | None]:
-    if -np.inf < weight < 0:
-        return f"is {weight:.12g}; weights must not be negative", NEGATIVE
-    return f"is {weight}; weights must be finite: set entries without an edge to zero", None
-
-
-def _raise_at(
-    place: str, row: int, column: int, problem: str, remedy: Remedy | None = None
-) -> NoReturn:
-    raise InvalidInputError(
-        f"{place}: the entry in row {row}, column {column} (from 0) {problem}", remedy
-    )
+    except InvalidInputError as error:
+        problem = error.problem if values.ndim == 3 else error.problem.removeprefix("graph 0: ")
+        raise InvalidInputError(f"{place}: {problem}", error.remedy) from error
 
 
 # One matrix from a text file, with or without names of rows and columns

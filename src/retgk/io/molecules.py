@@ -24,10 +24,17 @@ from retgk.errors import InputWarning, InvalidInputError, Remedy
 from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.flat import offsets
 from retgk.graphs.reading import Reading, reading_of
-from retgk.io.columns import LocalEdges, attribute_names, batch_from_local_edges, both_directions
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import TABLES, Format, Sample, ending_of
-from retgk.io.kinds import is_rdkit, list_graphs, remembers
+from retgk.io.objects import (
+    LocalEdges,
+    attribute_names,
+    batch_from_local_edges,
+    both_directions,
+    is_rdkit,
+    list_graphs,
+    remembers,
+)
 from retgk.io.tables import (
     MEMORY_FACTOR,
     column_position,
@@ -302,16 +309,8 @@ def from_smiles(
     ----------
     smiles : str or iterable of str
         The molecules. Those that RDKit cannot read are an error, which lists them.
-    attributes : str or sequence of str, default=()
-        What to keep of every atom as continuous attributes, as in `from_rdkit`.
-    add_hydrogens : bool, default=False
-        Whether hydrogens become nodes too.
-    bond_orders : bool, default=False
-        Whether the order of a bond is its weight (1.5 where aromatic); otherwise all
-        weights are one.
-    bond_types : bool, default=False
-        Whether the type of a bond ("SINGLE", "DOUBLE", "AROMATIC", ...) is the label of its edge,
-        which kernels use with ``depth`` above zero.
+    attributes, add_hydrogens, bond_orders, bond_types
+        As in `from_rdkit`.
     n_jobs : int, optional
         Processes; None for one, -1 for all cores. It changes no result. Up to 20,000 molecules are
         read in this process in any case: unlike threads, processes take seconds to start. Inside

@@ -17,7 +17,7 @@ from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing, graph_of, is_missing, offsets
 from retgk.graphs.reading import reading_of
-from retgk.io.columns import (
+from retgk.io.objects import (
     Categorical,
     EdgeLabelName,
     EdgeNames,
@@ -26,9 +26,12 @@ from retgk.io.columns import (
     batch_from_local_edges,
     both_directions,
     each_edge_once,
+    is_igraph,
+    is_networkx,
+    list_graphs,
+    remembers,
     short_repr,
 )
-from retgk.io.kinds import is_igraph, is_networkx, list_graphs, remembers
 
 if TYPE_CHECKING:
     import igraph
@@ -329,9 +332,7 @@ def networkx_graph(batch: GraphBatch, weighted: bool) -> Any:
     return graph
 
 
-# -------------------------------------------------------------------------------------------------
-# Graphs of python-igraph.
-# -------------------------------------------------------------------------------------------------
+# Graphs of python-igraph
 
 _IDENTITIES = ("id", "name", "_nx_name")  # what igraph itself sets when it reads graphs
 
@@ -358,27 +359,8 @@ def from_igraph(
     ----------
     graphs : igraph.Graph or iterable of them
         The graphs; each has at least one vertex.
-    label : str or list of str, optional
-        Vertex attribute that is the discrete label, or several that make one label, a tuple, as
-        in `from_networkx`. No labels by default.
-    attributes : str or list of str, optional
-        Vertex attributes that make up the continuous attributes: numbers, or vectors of
-        the same length on every vertex, put side by side. None by default, with a warning
-        if vertices have some and no label is read; an empty list is no warning.
-    categorical : str, list of str, or dict, optional
-        Vertex attributes that become columns of zeros and ones, as in `from_networkx`.
-    weight : str, optional
-        Edge attribute that is the weight; an edge without it, or where it is None, has
-        weight one. None makes all graphs unweighted, with parallel edges too.
-    edge_label : str or list of str, optional
-        Edge attribute that is the discrete label of an edge, or several that make one, a tuple,
-        as in `from_networkx`. Kernels use it with ``depth`` above zero.
-    symmetrize : bool or {"max", "mean", "sum"}, default=False
-        Whether to drop the directions of directed graphs: an edge gets the larger of the weights
-        of its two directions, their mean or their sum, as in `from_networkx`. Otherwise a directed
-        graph is an error.
-    missing : {"error", "label", "nan", "keep"}, default="error"
-        What becomes of missing labels and attributes, as in `from_networkx`.
+    label, attributes, categorical, weight, edge_label, symmetrize, missing
+        As in `from_networkx`, of attributes of vertices and edges; None is missing.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing
-from retgk.io.columns import (
+from retgk.io.objects import (
     EdgeLabelName,
     EdgeNames,
     LocalEdges,
@@ -20,11 +20,13 @@ from retgk.io.columns import (
     checked_edge_weights,
     checked_edges,
     each_edge_once,
+    is_pyg,
     join_labels,
+    list_graphs,
+    remembers,
     stack_attributes,
     warn_of_unused_values,
 )
-from retgk.io.kinds import is_pyg, list_graphs, remembers
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -64,12 +66,8 @@ def from_pyg(
         Field that is the discrete label of an edge, such as "edge_attr": one value for each edge,
         or one-hot rows. Several make one label, a tuple. Kernels use it with ``depth`` above zero.
         None by default; an empty list is no warning.
-    symmetrize : bool or {"max", "mean", "sum"}, default=False
-        Whether to make directed graphs undirected: an edge gets the larger of the weights of its
-        two directions, their mean (none is 0) or their sum; True is "max". Otherwise a directed
-        graph is an error.
-    missing : {"error", "label", "nan", "keep"}, default="error"
-        What becomes of missing labels and attributes, as in `from_networkx`.
+    symmetrize, missing
+        As in `from_networkx`.
 
     Returns
     -------

@@ -35,7 +35,6 @@ _NUMBER_COLUMN = "graph"
 _ID_COLUMNS = ("subject", "participant", "participant_id", "subject_id", "sample", "id")
 _MOST_SHOWN = 5
 _MOST_LETTERS = 60  # of a cell that is shown
-_MOST_EXTRA = 1000  # lines that no graph has; what they say can still be told
 
 
 # Tables whose rows are about graphs
@@ -81,21 +80,9 @@ def is_table(path: Path) -> bool:
     return ending_of(path) in TABLES
 
 
-def most_lines(dataset: GraphDataset) -> int | None:
-    """Lines after which a file cannot be one of these graphs; None if some were left out."""
-    return len(dataset) + _MOST_EXTRA if dataset.rows is None else None
-
-
 def read_table(path: Path, dataset: GraphDataset, *, has_header: bool = False) -> GraphTable:
     """Read all rows; the first has the names of columns, unless it names a graph."""
-    most, rows = most_lines(dataset), []
-    for line, row in table_rows(path):
-        if any(cell.strip() for cell in row):
-            rows.append((line, row))
-        if most is not None and len(rows) > most:
-            raise InvalidInputError(
-                f"{path} has more than {most} rows for {len(dataset)} graphs; give every graph one"
-            )
+    rows = [(line, row) for line, row in table_rows(path) if any(map(str.strip, row))]
     names = set(dataset.graph_names or ())
     starts = has_header or not (rows and any(name_in(cell, names) for cell in rows[0][1]))
     columns = [cell.strip() for cell in rows[0][1]] if rows and starts else None
@@ -322,17 +309,11 @@ def _has_columns(path: Path) -> bool:
 def _listed_texts(dataset: GraphDataset, path: Path, what: What) -> list[str]:
     """One text per line; the first of a table of one column may be its name."""
     texts: list[str] = []
-    most = most_lines(dataset)
     for line, text in text_lines(path):
         texts.append(text.strip())
         if not texts[-1]:
             raise InvalidInputError(
                 f"{path}, line {line} is empty; give a {what.name} for each graph"
-            )
-        if most is not None and len(texts) > most:
-            raise InvalidInputError(
-                f"{path} has more than {most} lines for {len(dataset)} graphs; give one line for "
-                "each graph"
             )
     if is_table(path) and len(texts) > 1 and _starts_with_heading(texts, len(dataset), path, what):
         return texts[1:]

@@ -486,9 +486,7 @@ def _misplaced_error(edge: Codes, node_ptr: Ints, place: str) -> Exception:
     return EdgesOutOfOrderError(place)
 
 
-# -------------------------------------------------------------------------------------------------
-# Writer of collections in the text form of the TUDataset benchmarks.
-# -------------------------------------------------------------------------------------------------
+# Writer of collections in the text form of the TUDataset benchmarks
 
 _BLOCK_GRAPHS = 256
 _BLOCK_ROWS = 1 << 13

@@ -3,9 +3,9 @@
 import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from scipy.sparse import bsr_array
 from retgk import _core
 from retgk._runtime.fields import check_names, check_shape, stored
 from retgk._runtime.names import MAX_SEED, RandomState, seed_from
-from retgk._runtime.parameters import MAX_ATTRIBUTES, VECTORS, check_parameters
+from retgk._runtime.parameters import EVERYWHERE, MAX_ATTRIBUTES, VECTORS, check_parameters
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
@@ -22,7 +22,6 @@ from retgk.graphs.flat import chunks, graph_of, recode
 from retgk.kernels.embedded_fourier import (
     Draw,
     FourierMap,
-    checked_widths,
     draw_fourier_map,
     fit_attribute_kernel,
     fit_structure_kernel,
@@ -239,6 +238,7 @@ UnknownLabels = Literal["ignore", "error", "column"]
 
 
 @stored
+@dataclass(eq=False, repr=False)
 class EmbeddedEngine:
     """
     Mean embeddings as explicit vectors of random Fourier features.
@@ -246,66 +246,39 @@ class EmbeddedEngine:
     The parameters are those of `RetGKEmbedding`.
     """
 
-    _not_stored = ("n_jobs", "random_state")
-    _fitted = ("seed", "structure_kernel_", "attribute_kernel_", "label_names", "n_attributes",
-               "scaling", "maps", "phases", "vectors")  # fmt: skip
+    structure_kernel: NodeKernel | None = None
+    attribute_kernel: NodeKernel | None = None
+    scale_attributes: Scaling = "raw"
+    depth: int = 0
+    level_weights: Sequence[float] | None = None
+    feature_map: FeatureMap = "joint"
+    n_components: int | tuple[int, int] = 200
+    frequencies: Draw = "orthogonal"
+    unknown_labels: UnknownLabels = "ignore"
+    dtype: Any = np.float64
+    batch_size: int | None = None
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    structure_kernel_: NodeKernel = field(init=False)
+    attribute_kernel_: NodeKernel | None = field(init=False)
+    label_names: tuple[Hashable, ...] | None = field(init=False, default=None)
+    """In the order of their blocks; None if graphs have none."""
+    n_attributes: int = field(init=False, default=0)
+    scaling: AttributeScaling = field(init=False, default_factory=AttributeScaling)
+    maps: tuple[FourierMap, ...] = field(init=False, default=())
+    phases: LabelPhases = field(init=False, default_factory=LabelPhases)
+    vectors: bsr_array = field(init=False)
+    """Of the kept graphs, shape (n_graphs, n_features)."""
+    seed: int = field(init=False)
 
-    seed: int
-    structure_kernel_: NodeKernel
-    attribute_kernel_: NodeKernel | None
-    label_names: tuple[Hashable, ...] | None
-    n_attributes: int
-    scaling: AttributeScaling
-    maps: tuple[FourierMap, ...]
-    phases: LabelPhases
-    vectors: bsr_array
+    _not_stored: ClassVar[tuple[str, ...]] = ("n_jobs", "random_state")
 
-    def __init__(
-        self,
-        structure_kernel: NodeKernel | None = None,
-        attribute_kernel: NodeKernel | None = None,
-        *,
-        scale_attributes: Scaling = "raw",
-        depth: int = 0,
-        level_weights: Sequence[float] | None = None,
-        feature_map: FeatureMap = "joint",
-        n_components: int | tuple[int, int] = 200,
-        frequencies: Draw = "orthogonal",
-        unknown_labels: UnknownLabels = "ignore",
-        dtype: Any = np.float64,
-        batch_size: int | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.structure_kernel = structure_kernel
-        self.attribute_kernel = attribute_kernel
-        self.scale_attributes = scale_attributes
-        self.depth = depth
-        self.level_weights = level_weights
-        self.feature_map = feature_map
-        self.n_components = n_components
-        self.frequencies = frequencies
-        self.unknown_labels = unknown_labels
-        self.dtype = dtype
-        self.batch_size = batch_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.seed = int(seed_from(random_state))
-        self.label_names = None
-        self.n_attributes = 0
-        self.scaling = AttributeScaling()
-        self.maps = ()
-        self.phases = LabelPhases()
+    def __post_init__(self) -> None:
+        self.seed = int(seed_from(self.random_state))
 
     def check(self, batch: GraphBatch) -> None:
         """Raise unless these graphs can be fitted with the parameters; no work is done."""
-        self._widths()
-        check_depth(self.depth, self.level_weights)
-        if self.depth and self.feature_map != "phases":
-            raise InvalidInputError(
-                f"depth={self.depth} needs feature_map='phases': {self.feature_map!r} has a block "
-                "of columns for each label, and refined labels are too many for that"
-            )
+        self._check_parameters()
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit; give at least one")
         check_scaling(self.scale_attributes, ())
@@ -484,8 +457,8 @@ class EmbeddedEngine:
 
     def check_restored(self, n_steps: int) -> None:
         """Raise unless what a file said fits together: compiled loops look at no bound again."""
+        self._check_parameters()
         counts = self._frequency_counts()
-        check_depth(self.depth, self.level_weights)
         if not 0 <= self.n_attributes <= MAX_ATTRIBUTES:
             raise InvalidInputError(f"n_attributes is {self.n_attributes}")
         self.scaling.check(self.n_attributes)
@@ -519,20 +492,37 @@ class EmbeddedEngine:
         if (np.diff(graphs * n_labels + vectors.indices) <= 0).any():
             raise InvalidInputError("labels of vectors do not rise within each graph")
 
-    def _widths(self) -> tuple[int, ...]:
-        """Numbers of features, D or D0 and Dc, from parameters that are checked."""
-        check_parameters(VECTORS, vars(self))
+    def _check_parameters(self) -> None:
+        """Raise unless parameters go with each other."""
+        check_parameters(VECTORS | EVERYWHERE, vars(self))
+        check_depth(self.depth, self.level_weights)
         if self.feature_map == "phases" and self.unknown_labels == "column":
             raise InvalidInputError(
-                "unknown_labels must be one of 'ignore', 'error' with feature_map='phases', got "
-                "'column'"
+                "unknown_labels='column' needs blocks of labels, feature_map='phases' has none: "
+                "use 'ignore' or 'error'"
+            )
+        n_widths = len(self.n_components) if isinstance(self.n_components, tuple | list) else 1
+        if not 1 <= n_widths <= (2 if self.feature_map == "tensor" else 1):
+            raise InvalidInputError(
+                "n_components must be one number, or one or two for feature_map='tensor', got "
+                f"{self.n_components} for feature_map={self.feature_map!r}"
+            )
+        if self.depth and self.feature_map != "phases":
+            raise InvalidInputError(
+                f"depth={self.depth} needs feature_map='phases': {self.feature_map!r} has a block "
+                "of columns for each label, and refined labels are too many for that"
             )
         for name in ("structure_kernel", "attribute_kernel"):
             if getattr(self, name) is not None:
                 check_fourier_kernel(getattr(self, name), name)
         if np.dtype(self.dtype) not in (np.float64, np.float32):
             raise InvalidInputError(f"dtype must be float64 or float32, got {self.dtype}")
-        return checked_widths(self.n_components, self.feature_map)
+
+    def _widths(self) -> tuple[int, ...]:
+        """Numbers of features: D, or D0 and Dc for tensors."""
+        given = self.n_components
+        widths = tuple(given) if isinstance(given, tuple | list) else (given,)
+        return (widths[0], widths[-1]) if self.feature_map == "tensor" else widths
 
     def _frequency_counts(self) -> tuple[int, ...]:
         """Numbers of frequencies; with phases, the cosine and the sine of an angle are features."""
@@ -552,10 +542,11 @@ class EmbeddedEngine:
 # - features are no linear functions, so noise in p shifts their mean, by b, however many nodes
 #   there are.
 #
-# The last two are looked at: from every eighth of the drawn nodes, at random, eight times as many
-# new walks give :math:`\phi(\hat p'_i)`. Variances and shifts fall with the number of walks, as
-# 1/W where noise is small, so the differences :math:`d_i = \phi(\hat p'_i) - \phi(\hat p_i)` have
-# the mean -7/8 b and a mean square of :math:`9/8\, w^2` or more. The standard error is
+# The last two are estimated by walking again: from every eighth of the drawn nodes, at random,
+# eight times as many new walks give :math:`\phi(\hat p'_i)`. Variances and shifts fall with the
+# number of walks, as 1/W where noise is small, so the differences
+# :math:`d_i = \phi(\hat p'_i) - \phi(\hat p_i)` have the mean -7/8 b and a mean square of
+# :math:`9/8\, w^2` or more. The standard error is
 # :math:`\sqrt{(1 - k/n) (s^2 - w^2) / k + w^2 / k + b^2}`; it takes as long as the vector itself.
 #
 # It does not know of labels that no drawn node has, and not all of features whose frequency is so
@@ -578,19 +569,21 @@ def vectors_with_errors(
         drawn = piece.drawn_nodes()
         own = piece.of_nodes(drawn)
         vectors[rows] = engine.embed(own, is_sparse=False)
-        again = _Again.of(piece, drawn, own.batch.node_ptr) if piece.walks.is_random else None
-        errors[rows] = _errors(engine, own, again, piece.batch.node_counts)
+        reestimate = (
+            _Reestimate.of(piece, drawn, own.batch.node_ptr) if piece.walks.is_random else None
+        )
+        errors[rows] = _errors(engine, own, reestimate, piece.batch.node_counts)
     return vectors, errors
 
 
-class _Again(NamedTuple):
+class _Reestimate(NamedTuple):
     """Some of the nodes in use, rising, and better estimates of their probabilities."""
 
     rows: Ints
     probabilities: Floats
 
     @classmethod
-    def of(cls, piece: NodeFeatures, drawn: Ints | None, node_ptr: Ints) -> "_Again":
+    def of(cls, piece: NodeFeatures, drawn: Ints | None, node_ptr: Ints) -> "_Reestimate":
         """Walk again from some of the nodes that were drawn, of every graph."""
         seed = piece.walks.seed ^ _OTHER_WALKS
         parts = []
@@ -604,7 +597,9 @@ class _Again(NamedTuple):
         return cls(rows, walks.probabilities(piece.batch, nodes=nodes, n_jobs=piece.n_jobs))
 
 
-def _errors(engine: EmbeddedEngine, own: NodeFeatures, again: _Again | None, sizes: Ints) -> Floats:
+def _errors(
+    engine: EmbeddedEngine, own: NodeFeatures, reestimate: _Reestimate | None, sizes: Ints
+) -> Floats:
     """Errors of all columns; `own` are the nodes in use."""
     batch = engine.scaling(own).batch
     nodes = _NodeVectors.of(engine, batch, own.n_jobs)
@@ -616,10 +611,10 @@ def _errors(engine: EmbeddedEngine, own: NodeFeatures, again: _Again | None, siz
     errors = np.zeros((len(batch), n_blocks, engine.block_width))
     for graph, size in enumerate(sizes.tolist()):
         first, last = batch.node_ptr[graph : graph + 2].tolist()
-        chosen = _Again(np.empty(0, np.int64), np.empty((0, 0)))
-        if again is not None:
-            places = slice(*np.searchsorted(again.rows, [first, last]))
-            chosen = _Again(again.rows[places], again.probabilities[places])
+        chosen = _Reestimate(np.empty(0, np.int64), np.empty((0, 0)))
+        if reestimate is not None:
+            places = slice(*np.searchsorted(reestimate.rows, [first, last]))
+            chosen = _Reestimate(reestimate.rows[places], reestimate.probabilities[places])
         for label in np.unique(labels[first:last]).tolist():
             if label >= 0:
                 moments = _moments(nodes, own.probabilities, labels == label, (first, last), chosen)
@@ -690,18 +685,18 @@ def _moments(
     probabilities: Floats,
     has_label: Flags,
     rows: tuple[int, int],
-    again: _Again,
+    reestimate: _Reestimate,
 ) -> _Moments:
-    """Sums over the nodes of a graph that have a label; `again` are those of the graph."""
+    """Sums over the nodes of a graph that have a label; `reestimate` is of these alone."""
     sums = np.zeros((4, nodes.engine.block_width))
     for first in range(*rows, _CHUNK_NODES):
         chunk = np.arange(first, min(first + _CHUNK_NODES, rows[1]))
         chunk = chunk[has_label[chunk]]
         features = nodes(chunk, probabilities[chunk])
         sums[:2] += features.sum(axis=0), np.square(features).sum(axis=0)
-    chosen = has_label[again.rows]
+    chosen = has_label[reestimate.rows]
     if chosen.any():
-        chunk = again.rows[chosen]
-        change = nodes(chunk, again.probabilities[chosen]) - nodes(chunk, probabilities[chunk])
+        chunk = reestimate.rows[chosen]
+        change = nodes(chunk, reestimate.probabilities[chosen]) - nodes(chunk, probabilities[chunk])
         sums[2:] += change.sum(axis=0), np.square(change).sum(axis=0)
     return _Moments(*sums)

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from retgk._runtime.fields import stored
 from retgk._runtime.names import generator_from, seed_from
 from retgk._runtime.parallel import single_threaded_blas
-from retgk._runtime.parameters import VECTORS, check_parameters
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -91,7 +90,8 @@ def draw_fourier_map(
     independent ("plain"), orthogonal in blocks with independent lengths ("orthogonal"), or from a
     scrambled Sobol sequence ("quasi-random"); all three are unbiased.
     """
-    check_parameters({"frequencies": VECTORS["frequencies"]}, {"frequencies": draw})
+    if draw not in get_args(Draw):
+        raise InvalidInputError(f"frequencies must be one of {get_args(Draw)}, got {draw!r}")
     for kernel, _ in factors:
         check_fourier_kernel(kernel, "a factor")
     rng = generator_from(random_state)
@@ -137,24 +137,3 @@ def _quasi_random(
 
 
 _SAMPLERS = {"plain": _plain, "orthogonal": _orthogonal, "quasi-random": _quasi_random}
-
-
-def checked_widths(n_components: Any, feature_map: str) -> tuple[int, ...]:
-    """Numbers of features, D or D0 and Dc, or an error."""
-    check_parameters({"n_components": VECTORS["n_components"]}, {"n_components": n_components})
-    widths = n_components if isinstance(n_components, tuple | list) else (n_components,)
-    if len(widths) not in (1, 2):
-        raise InvalidInputError(f"n_components must be one number or two, got {n_components}")
-    if feature_map != "tensor":
-        if len(widths) != 1:
-            raise InvalidInputError(
-                f"n_components must be one number for feature_map={feature_map!r}, got "
-                f"{n_components}"
-            )
-        return (int(widths[0]),)
-    return int(widths[0]), int(widths[-1])
-
-
-def is_whole(value: Any) -> bool:
-    """Whether this is a whole number, and no truth value."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)

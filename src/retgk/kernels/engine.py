@@ -46,8 +46,13 @@ class NodeFeatures:
     source: "NodeFeatures | None" = None
     """Features of the same graphs, of as many steps or more, whose probabilities are shared."""
 
+    is_checked: bool = False
+
     def __post_init__(self) -> None:
-        # here, where graphs have the numbers that users know
+        if self.is_checked:
+            return
+        # here, where graphs have the numbers that users know, and once
+        object.__setattr__(self, "is_checked", True)
         self.walks.check(self.batch)
         attributes = self.batch.attributes
         if attributes.size and np.isnan(attributes.min()):
@@ -99,7 +104,7 @@ class NodeFeatures:
         if self._is_whole:
             starts, sizes = self.batch.node_ptr[graphs], self.batch.node_counts[graphs]
             known = gather_runs(self.probabilities, starts, sizes)
-        return self.with_batch(self.batch[graphs], known)
+        return self.with_batch(self.batch[graphs], known, is_checked=True)
 
     def drawn_nodes(self) -> Ints | None:
         """Nodes that stand for their graphs, numbered over the batch; None for all."""
@@ -123,7 +128,7 @@ class NodeFeatures:
         )
         known = self.probabilities_of_nodes(nodes)
         whole = replace(self, walks=replace(self.walks, nodes=None))
-        return whole.with_batch(trusted_batch(kept), known)
+        return whole.with_batch(trusted_batch(kept), known, is_checked=True)
 
     def pieces(self, batch_size: int | None = None) -> Iterator[tuple[int, "NodeFeatures"]]:
         """
@@ -135,16 +140,18 @@ class NodeFeatures:
         ptr = self.batch.node_ptr
         for first, last in chunks(ptr, _PIECE_NODES, batch_size):
             known = self.probabilities[ptr[first] : ptr[last]] if self._is_whole else None
-            yield first, self.with_batch(self.batch[first:last], known)
+            yield first, self.with_batch(self.batch[first:last], known, is_checked=True)
 
     @property
     def _is_whole(self) -> bool:
         """Whether the probabilities of all nodes are in memory, or will be."""
         return "probabilities" in vars(self) or self.source is not None
 
-    def with_batch(self, batch: GraphBatch, known: Floats | None = None) -> "NodeFeatures":
+    def with_batch(
+        self, batch: GraphBatch, known: Floats | None = None, is_checked: bool = False
+    ) -> "NodeFeatures":
         """Features of other graphs by the same walks; their probabilities may be known already."""
-        other = NodeFeatures(batch, self.walks, self.n_jobs)
+        other = NodeFeatures(batch, self.walks, self.n_jobs, is_checked=is_checked)
         if known is not None:
             if known.shape != (batch.n_nodes, self.walks.n_steps):
                 raise InvalidInputError(

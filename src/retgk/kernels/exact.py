@@ -19,18 +19,18 @@ values are the same to the bit.
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from retgk import _core
 from retgk._runtime.fields import check_codes, check_names, check_shape, stored
 from retgk._runtime.names import RandomState, whole_seed
-from retgk._runtime.parallel import n_threads, run_tasks
-from retgk._runtime.parameters import MAX_ATTRIBUTES, TOL, check_parameters
+from retgk._runtime.parallel import run_tasks
+from retgk._runtime.parameters import EVERYWHERE, MAX_ATTRIBUTES, TOL, check_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
@@ -81,64 +81,43 @@ _ROUNDING = 1e-9  # weights of a graph may sum up to so much more than one
 
 
 @stored
+@dataclass(eq=False, repr=False)
 class ExactEngine:
     """
     Mean embeddings by their exact inner products.
 
     The node kernel is a product of kernels of return probabilities and of blocks of attributes,
-    and of the Delta kernel of labels, over whatever the graphs have.
+    and of the Delta kernel of labels, over whatever the graphs have. The parameters are those of
+    `RetGKKernel`.
     """
 
-    _not_stored = ("n_jobs", "random_state")
-    _fitted = ("kernels", "label_names", "_has_labels", "n_attributes", "_scaling", "_levels",
-               "_columns", "_norms", "_graphs")  # fmt: skip
+    structure_kernel: NodeKernel | None = None
+    attribute_kernel: AttributeKernel = None
+    scale_attributes: ScaleAttributes = "raw"
+    depth: int = 0
+    level_weights: Sequence[float] | None = None
+    tol: float = DEFAULT_TOL
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    kernels: list[NodeKernel] = field(init=False, default_factory=list)
+    """Of return probabilities and of every block of attributes, with the bandwidths found."""
+    label_names: tuple[Hashable, ...] = field(init=False, default=())
+    n_attributes: int = field(init=False, default=0)
+    _has_labels: bool = field(init=False, default=False)
+    _scaling: AttributeScaling = field(init=False, default_factory=AttributeScaling)
+    _levels: LabelLevels = field(init=False, default_factory=LabelLevels)
+    _columns: list[Ints] = field(init=False, default_factory=list)
+    _graphs: "FittedGraphs" = field(init=False)
+    _norms: Floats | None = field(init=False, default=None)
+    _means: Floats | None = field(init=False, default=None)
 
-    kernels: list[NodeKernel]
-    label_names: tuple[Hashable, ...]
-    _has_labels: bool
-    n_attributes: int
-    _scaling: AttributeScaling
-    _levels: LabelLevels
-    _columns: list[Ints]
-    _norms: Floats | None
-    _graphs: "FittedGraphs"
-
-    def __init__(
-        self,
-        structure_kernel: NodeKernel | None = None,
-        attribute_kernel: AttributeKernel = None,
-        *,
-        scale_attributes: ScaleAttributes = "raw",
-        depth: int = 0,
-        level_weights: Sequence[float] | None = None,
-        tol: float = DEFAULT_TOL,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.structure_kernel = structure_kernel
-        self.attribute_kernel = attribute_kernel
-        self.scale_attributes = scale_attributes
-        self.depth = depth
-        self.level_weights = level_weights
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.kernels = []
-        self.label_names = ()
-        self._has_labels = False
-        self.n_attributes = 0
-        self._scaling = AttributeScaling()
-        self._levels = LabelLevels()
-        self._columns = []
-        self._norms = None
-        self._means: Floats | None = None
+    _not_stored: ClassVar[tuple[str, ...]] = ("n_jobs", "random_state", "_means")
 
     def check(self, batch: GraphBatch) -> None:
         """Raise unless these graphs can be fitted with the parameters; no work is done."""
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit")
-        check_parameters(TOL, {"tol": self.tol})
-        n_threads(self.n_jobs)
+        check_parameters(TOL | EVERYWHERE, vars(self))
         check_depth(self.depth, self.level_weights)
         if self.structure_kernel is not None:
             check_node_kernel(self.structure_kernel, "structure_kernel")
@@ -201,9 +180,10 @@ class ExactEngine:
         return list(zip(points, kernels, strict=True))
 
     def _check_values(self, points: NodePoints, features: NodeFeatures) -> None:
-        """Raise if a kernel is too large for its nodes to be a number."""
+        """Raise if a kernel that is not stationary is too large for its nodes to compute with."""
         for kernel, block in zip(self.kernels, points.blocks, strict=True):
-            check_kernel_values(kernel, block, features.batch)
+            if not kernel.is_stationary:
+                check_kernel_values(kernel, block, features.batch)
 
     @property
     def walk_seed(self) -> int:

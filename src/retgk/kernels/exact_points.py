@@ -605,7 +605,7 @@ def reduce_points(
     that is not stationary everything is in float64, only equal rows are merged, and the error is
     relative to the largest kernel value. Threads change no bit of the result.
     """
-    _check(nodes, kernels, tol)
+    _check(nodes, kernels)
     # small matrix products: threads of the BLAS would cost time and change the last bits
     with single_threaded_blas():
         return _reduce(nodes, kernels, tol, n_jobs)
@@ -771,9 +771,7 @@ def _coordinates(points: NodePoints, factors: Sequence[Factor], n_jobs: int | No
     return result
 
 
-def _check(nodes: NodePoints, kernels: Sequence[NodeKernel], tol: float) -> None:
-    if not 0 <= tol < 1:
-        raise InvalidInputError(f"tol must be at least 0 and below 1, got {tol}")
+def _check(nodes: NodePoints, kernels: Sequence[NodeKernel]) -> None:
     if len(kernels) != len(nodes.blocks):
         raise InvalidInputError(
             f"got {len(kernels)} node kernels for {len(nodes.blocks)} blocks of features; "

@@ -47,6 +47,8 @@ class NodeKernel:
     """All kernels, in the order of their definition; a subclass of one of them is not another."""
     argument: ClassVar[Literal["distance", "squared distance", "product"] | None] = None
     """What the kernel is a function of; None where no compiled loop computes it."""
+    is_stationary: ClassVar[bool] = True
+    """Whether the kernel depends on x - y alone."""
     series: ClassVar[tuple[float, ...]] = (1.0,)
     lipschitz: ClassVar[float] = 1.0
     """Bound on the change of a kernel of distances when a point moves by one, scaled."""
@@ -111,11 +113,6 @@ class NodeKernel:
             )
         inverse = 1.0 / distance
         return inverse if self.argument == "distance" else float(inverse**2)
-
-    @property
-    def is_stationary(self) -> bool:
-        """Whether the kernel depends on x - y alone."""
-        return self.argument != "product"
 
     @property
     def power(self) -> tuple[float, int]:
@@ -233,6 +230,7 @@ class Polynomial(NodeKernel):
     coef0: float = 1.0
 
     argument = "product"
+    is_stationary = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

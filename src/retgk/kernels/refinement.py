@@ -17,7 +17,7 @@ from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import DEPTH, START, check_parameters
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.batch import GraphBatch, check_alike
+from retgk.graphs.batch import GraphBatch, check_alike, warn_of_unknown_labels
 from retgk.graphs.flat import (
     BLOCK_ENTRIES,
     chunks,
@@ -232,14 +232,17 @@ class FirstColours:
     def _restored(self) -> None:
         check_names("names", self.names)
 
-    def colours(self, batch: GraphBatch) -> Codes:
+    def colours(self, batch: GraphBatch, warns: bool = False) -> Codes:
         """
         Colours of new graphs; those that no fitted graph has come after all of theirs.
 
-        Labels where the fitted graphs have none, or the reverse, are an error if they matter.
+        Labels where the fitted graphs have none, or the reverse, are an error if they matter; that
+        no label is known is a warning, if one is wanted.
         """
         if self.start == "labels":
             check_alike(batch, self.has_labels, batch.n_attributes)
+            if warns:
+                warn_of_unknown_labels(batch.label_names, self.names)
         known = {name: number for number, name in enumerate(self.names)}
         return _numbered(_values(batch, self.start), known)[0]
 

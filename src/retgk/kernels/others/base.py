@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.fields import stored
-from retgk._runtime.parallel import n_threads
-from retgk._runtime.parameters import EVERYWHERE, FLAG, Constraints
+from retgk._runtime.parameters import PEERS, Constraints
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -147,7 +146,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
     says as what methods `compare` knows it. Being defined is being listed: see `all_kernels`.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = EVERYWHERE | {"normalize": FLAG}
+    _parameter_constraints: ClassVar[Constraints] = PEERS
     kinds: ClassVar[list[type["PeerKernel"]]] = []
     methods: ClassVar[tuple[Compared, ...]] = ()
     _fitted = ("engine_", "intake_", "n_attributes_")
@@ -163,7 +162,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
 
     @abstractmethod
     def new_engine(self) -> PeerEngine:
-        """Check the parameters, and make an engine that is not fitted."""
+        """Make an engine that is not fitted, from parameters that are checked one by one."""
 
     def fit(self, X: GraphsLike, y: object = None, **options: Any) -> Self:  # noqa: ARG002
         """
@@ -185,7 +184,6 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
         """
         check_fit(self, options)
         engine = self.new_engine()
-        n_threads(self.n_jobs)
         batch = as_batch(X)
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit; give at least one")

@@ -10,7 +10,7 @@ import numpy as np
 from retgk._runtime.fields import check_shape, stored
 from retgk._runtime.names import RandomState, whole_seed
 from retgk._runtime.parallel import single_threaded_blas
-from retgk._runtime.parameters import N_ITER, START, Number, OneOf, Whole
+from retgk._runtime.parameters import PEERS, ROUNDS, START, Number, OneOf, Whole
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats
 from retgk.errors import InputWarning, InvalidInputError, Remedy
@@ -362,20 +362,19 @@ class DeepGraphKernel(PeerKernel):
     """
 
     _parameter_constraints = (
-        PeerKernel._parameter_constraints
+        PEERS
         | START
-        | N_ITER
+        | ROUNDS
         | {
             "base": (OneOf(get_args(DeepBase)),),
             "similarity": (OneOf(get_args(Similarity)),),
             "k": (Whole(3, 5),),
-            "n_components": (Whole(1, _MAX_COMPONENTS),),
             "n_samples": (Whole(1, _MAX_SAMPLES),),
-            "min_graphs": (Whole(1, _MAX_SAMPLES),),
+            "n_components": (Whole(1, _MAX_COMPONENTS),),
             "n_negatives": (Number("()", 0),),
+            "min_graphs": (Whole(1, _MAX_SAMPLES),),
         }
     )
-
     methods = (
         Compared("dgk", "deep graph kernel of Weisfeiler-Lehman subtrees", {"n_iter": (1, 2, 3)}),
     )
@@ -410,22 +409,18 @@ class DeepGraphKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Check the parameters, and make an engine that is not fitted."""
+        """Make an engine that is not fitted."""
         counter, rules = self._new_counter(), self._rules()
         if self.similarity == "vectors":
             return DeepEngine(counter, self.normalize, rules)
         return CountEngine(LengthCounter(counter, rules), "products", self.normalize)
 
     def _new_counter(self) -> BaseCounter:
-        k = int(self.k)
+        n_iter, k = int(self.n_iter), int(self.k)
         if self.base == "graphlet":
             return GraphletCounter(k, False, None if k < 5 else samples_for(k), self.random_state)
-        return (
-            ColourCounter(int(self.n_iter), self.start)
-            if self.base == "wl"
-            else PathCounter(self.start)
-        )
+        return ColourCounter(n_iter, self.start) if self.base == "wl" else PathCounter(self.start)
 
     def _rules(self) -> VectorRules:
-        how = (self.n_components, float(self.n_negatives), self.min_graphs, self.n_samples)
-        return VectorRules(*how, self.random_state)
+        numbers = (int(self.n_components), float(self.n_negatives), int(self.min_graphs))
+        return VectorRules(*numbers, int(self.n_samples), self.random_state)

@@ -10,11 +10,11 @@ from retgk import _core
 from retgk._runtime.fields import check_codes, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import run_tasks
-from retgk._runtime.parameters import N_ITER, START, OneOf, Whole
+from retgk._runtime.parameters import PEERS, ROUNDS, START, OneOf, Whole
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.batch import FlatGraphs, GraphBatch, trusted_batch, warn_of_unknown_labels
+from retgk.graphs.batch import FlatGraphs, GraphBatch, trusted_batch
 from retgk.graphs.edges import Adjacency, EdgeLabels
 from retgk.graphs.flat import chunks, offsets
 from retgk.kernels.node import Gaussian, NodeKernel, check_node_kernel
@@ -248,9 +248,7 @@ class InvariantCounter:
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
         """Add up the invariants of new graphs."""
-        codes = self.first.colours(batch)
-        if self.start == "labels":
-            warn_of_unknown_labels(batch.label_names, self.first.names)
+        codes = self.first.colours(batch, warns=True)
         return self._summed(batch, self.invariants.find(batch, codes, n_jobs))
 
     def _summed(self, batch: GraphBatch, profiles: NodeProfiles) -> GraphCounts:
@@ -336,15 +334,14 @@ class GraphInvariantKernel(PeerKernel):
     """
 
     _parameter_constraints = (
-        PeerKernel._parameter_constraints
+        PEERS
         | START
-        | N_ITER
+        | ROUNDS
         | {
             "radius": (Whole(0, MAX_RADIUS),),
             "scope": (OneOf(get_args(Scope)),),
         }
     )
-
     methods = (Compared("gik", "graph invariant kernel, for attributes", {"radius": (1, 2)}),)
 
     def __init__(
@@ -369,7 +366,7 @@ class GraphInvariantKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Check the parameters, and make an engine that is not fitted."""
+        """Make an engine that is not fitted."""
         invariants = NodeInvariants(int(self.radius), int(self.n_iter), self.scope)
         if self.attribute_kernel is None:
             counter = InvariantCounter(self.start, invariants)

@@ -14,7 +14,7 @@ from retgk import _core
 from retgk._runtime.fields import stored
 from retgk._runtime.names import MAX_SEED, RandomState, whole_seed
 from retgk._runtime.parallel import run_tasks
-from retgk._runtime.parameters import FLAG, OneOf, Whole, check_parameters
+from retgk._runtime.parameters import FLAG, NONE, PEERS, Whole, check_parameters
 from retgk.array_types import Codes, Flags, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -212,12 +212,11 @@ class GraphletKernel(PeerKernel):
     (2, 11)
     """
 
-    _parameter_constraints = PeerKernel._parameter_constraints | {
+    _parameter_constraints = PEERS | {
         "k": (Whole(3, _MAX_K),),
-        "connected": FLAG,
-        "n_samples": (OneOf((None,)), Whole(1, _MAX_SAMPLES)),
+        "connected": (FLAG,),
+        "n_samples": (NONE, Whole(1, _MAX_SAMPLES)),
     }
-
     methods = (Compared("graphlet", "graphlets of 3 and 4 nodes", {"k": (3, 4)}),)
 
     def __init__(
@@ -238,7 +237,7 @@ class GraphletKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> CountEngine:
-        """Check the parameters, and make an engine that is not fitted."""
+        """Make an engine that is not fitted."""
         k, n_samples = int(self.k), self.n_samples
         if n_samples is None and k > _MAX_EXACT_K:
             n_samples = samples_for(k)
@@ -283,7 +282,7 @@ def graphlet_counts(
            [ 1,  6,  3,  0]])
     """
     check_parameters({"k": (Whole(3, 4),)}, {"k": k})
-    counter = GraphletCounter(k, connected, None)
+    counter = GraphletCounter(int(k), connected, None)
     return counter.exact(as_batch(graphs), n_jobs)[:, counter.is_kept]
 
 

@@ -8,10 +8,10 @@ import numpy as np
 from retgk._runtime.fields import check_shape, stored
 from retgk._runtime.names import RandomState, seed_from
 from retgk._runtime.parallel import progress_bar
-from retgk._runtime.parameters import FLAG, N_ITER, START, Number, OneOf, Whole
+from retgk._runtime.parameters import FLAG, PEERS, ROUNDS, START, Number, OneOf, Whole
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.batch import GraphBatch, check_alike, warn_of_unknown_labels
+from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import column_spreads
 from retgk.kernels.others.base import (
@@ -79,9 +79,7 @@ class HashCounter:
         """Count in new graphs, by the hash functions of the fitted ones."""
         check_alike(batch, batch.has_labels, len(self.means))
         check_attributes(batch)
-        codes = self.first.colours(batch)
-        if self.start == "labels":
-            warn_of_unknown_labels(batch.label_names, self.first.names)
+        codes = self.first.colours(batch, warns=True)
         return self._joined(batch, codes, False, n_jobs)
 
     def _draw(self, attributes: Floats) -> None:
@@ -232,17 +230,16 @@ class HashGraphKernel(PeerKernel):
     """
 
     _parameter_constraints = (
-        PeerKernel._parameter_constraints
+        PEERS
         | START
-        | N_ITER
+        | ROUNDS
         | {
             "n_hashes": (Whole(1, MAX_HASHES),),
             "base": (OneOf(get_args(HashBase)),),
             "bin_width": (Number("()", 0),),
-            "standardize": FLAG,
+            "standardize": (FLAG,),
         }
     )
-
     methods = (Compared("hgk", "hash graph kernel, for attributes", {"base": ("wl", "sp")}),)
 
     def __init__(
@@ -269,7 +266,14 @@ class HashGraphKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> HashEngine:
-        """Check the parameters, and make an engine that is not fitted."""
-        how = (float(self.bin_width), bool(self.standardize), self.start, self.random_state)
-        counter = HashCounter(int(self.n_hashes), self.base, int(self.n_iter), *how)
+        """Make an engine that is not fitted."""
+        counter = HashCounter(
+            int(self.n_hashes),
+            self.base,
+            int(self.n_iter),
+            float(self.bin_width),
+            bool(self.standardize),
+            self.start,
+            self.random_state,
+        )
         return HashEngine(counter, "products", self.normalize)

@@ -12,7 +12,7 @@ from retgk._runtime.parallel import run_tasks
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.batch import GraphBatch, check_alike, warn_of_unknown_labels
+from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import chunks
 from retgk.kernels.engine import check_kernel_values
 from retgk.kernels.node import Bridge, NodeKernel
@@ -188,10 +188,7 @@ class NodePairEngine(PairEngine):
         if self.fitted_kernel is not None:
             check_alike(batch, batch.has_labels, self.graphs.attributes.shape[1])
             check_attributes(batch)
-        codes = self.first.colours(batch)
-        if self.start == "labels":
-            warn_of_unknown_labels(batch.label_names, self.first.names)
-        return codes
+        return self.first.colours(batch, warns=True)
 
     def _restored(self) -> None:
         """Raise unless nodes, colours and norms fit each other; a file may say anything."""

@@ -9,11 +9,11 @@ from retgk import _core
 from retgk._runtime.fields import check_codes, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import run_tasks
-from retgk._runtime.parameters import START
+from retgk._runtime.parameters import PEERS, START
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
+from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import chunks, offsets
 from retgk.kernels.node import NodeKernel, check_node_kernel
 from retgk.kernels.others.base import (
@@ -58,9 +58,7 @@ class PathCounter:
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
         """Count in new graphs; what no fitted graph has comes after all columns."""
-        codes = self.first.colours(batch)
-        if self.start == "labels" and self.warns:
-            warn_of_unknown_labels(batch.label_names, self.first.names)
+        codes = self.first.colours(batch, self.warns)
         n_known = len(self.first.names)
         bits = _bits_of(max(n_known, int(codes.max(initial=0)) + 1))
         ptr, keys, counts, _ = self._found(batch, codes, bits, n_jobs)
@@ -316,8 +314,7 @@ class ShortestPathKernel(PeerKernel):
     (2, 4)
     """
 
-    _parameter_constraints = PeerKernel._parameter_constraints | START
-
+    _parameter_constraints = PEERS | START
     methods = (
         Compared("sp", "shortest paths, by labels or degrees", {"start": ("labels", "degrees")}),
     )
@@ -338,7 +335,7 @@ class ShortestPathKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Check the parameters, and make an engine that is not fitted."""
+        """Make an engine that is not fitted."""
         if self.attribute_kernel is None:
             return CountEngine(PathCounter(self.start), "products", self.normalize)
         check_node_kernel(self.attribute_kernel, "attribute_kernel")

@@ -10,11 +10,11 @@ from retgk import _core
 from retgk._runtime.fields import check_codes, check_names, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import n_threads, run_tasks
-from retgk._runtime.parameters import FLAG, START, Whole
+from retgk._runtime.parameters import FLAG, PEERS, START, Whole
 from retgk._runtime.processes import available_bytes, check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, Remedy
-from retgk.graphs.batch import GraphBatch, read_only, warn_of_unknown_labels
+from retgk.graphs.batch import GraphBatch, read_only
 from retgk.graphs.flat import chunks, first_of_run, offsets
 from retgk.kernels.node import Bridge, NodeKernel, check_kernel_class, check_node_kernel
 from retgk.kernels.others.base import (
@@ -351,7 +351,6 @@ class MatchedGraphs(ColouredNodes):
     indices: Codes
     edge_weights: Floats
     orders: tuple[Ints, Codes] = (np.zeros(1, np.int64), np.empty(0, np.int32))
-    """Automorphisms of all types that the columns stand for, after their offsets."""
     sizes: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     _not_stored: ClassVar[tuple[str, ...]] = ("orders", "sizes")  # which the types tell
@@ -482,9 +481,7 @@ class SubgraphCounter:
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
         """Count in new graphs; types of no fitted graph come after all columns."""
-        codes = self.first.colours(batch)
-        if self.start == "labels":
-            warn_of_unknown_labels(batch.label_names, self.first.names)
+        codes = self.first.colours(batch, warns=True)
         return self._weighted(self.types.find(batch, codes, n_jobs))
 
     def _weighted(self, found: FoundSubgraphs) -> GraphCounts:
@@ -580,15 +577,7 @@ class SubgraphMatchingKernel(PeerKernel):
     (2, 4)
     """
 
-    _parameter_constraints = (
-        PeerKernel._parameter_constraints
-        | START
-        | {
-            "k": (Whole(1, MAX_SUBGRAPH),),
-            "connected": FLAG,
-        }
-    )
-
+    _parameter_constraints = PEERS | START | {"k": (Whole(1, MAX_SUBGRAPH),), "connected": (FLAG,)}
     methods = (Compared("csm", "subgraph matchings of up to 5 nodes", {"k": (3, 4, 5)}),)
 
     def __init__(
@@ -615,7 +604,7 @@ class SubgraphMatchingKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Check the parameters, and make an engine that is not fitted."""
+        """Make an engine that is not fitted."""
         types = SubgraphTypes(self._matchings())
         kernel = self.attribute_kernel
         if kernel is None and not types.matchings.width:
@@ -627,8 +616,7 @@ class SubgraphMatchingKernel(PeerKernel):
         )
 
     def _matchings(self) -> Matchings:
-        k = int(self.k)
-        edge_kernel = self.edge_kernel
+        k, edge_kernel = int(self.k), self.edge_kernel
         if not (edge_kernel is None or edge_kernel == "labels"):
             check_kernel_class(edge_kernel, "edge_kernel", (Bridge,), "'labels', a Bridge or None")
         width = float(edge_kernel.width) if isinstance(edge_kernel, Bridge) else 0.0

@@ -6,10 +6,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from retgk._runtime.fields import stored
-from retgk._runtime.parameters import N_ITER, START, OneOf
+from retgk._runtime.parameters import PEERS, ROUNDS, START, OneOf
 from retgk.array_types import Codes, Ints
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
+from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
 from retgk.kernels.others.base import (
     Compared,
@@ -79,10 +79,7 @@ class WeisfeilerLehmanKernel(PeerKernel):
     2
     """
 
-    _parameter_constraints = (
-        PeerKernel._parameter_constraints | START | N_ITER | {"base": (OneOf(get_args(Base)),)}
-    )
-
+    _parameter_constraints = PEERS | START | ROUNDS | {"base": (OneOf(get_args(Base)),)}
     methods = (
         Compared("wl", "Weisfeiler-Lehman subtrees", {"n_iter": (1, 2, 3, 4, 5)}),
         Compared(
@@ -109,7 +106,7 @@ class WeisfeilerLehmanKernel(PeerKernel):
         self.n_jobs = n_jobs
 
     def new_engine(self) -> CountEngine:
-        """Check the parameters, and make an engine that is not fitted."""
+        """Make an engine that is not fitted."""
         summand: Any = "products" if self.base == "subtree" else "minima"
         return CountEngine(ColourCounter(int(self.n_iter), self.start), summand, self.normalize)
 
@@ -137,9 +134,7 @@ class ColourCounter:
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
         """Count colours of new graphs; those of no fitted graph come after all others."""
-        codes = self.first.colours(batch)
-        if self.start == "labels" and self.warns:
-            warn_of_unknown_labels(batch.label_names, self.first.names)
+        codes = self.first.colours(batch, self.warns)
         colours = self.levels.refinement.colours(batch, codes, n_jobs)
         return self._counted(batch.node_ptr, colours, n_jobs)
 
