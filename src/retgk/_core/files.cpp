@@ -57,8 +57,9 @@ std::tuple<int64_t, int64_t> parse_integers(In<uint8_t> text, Out<T, 2> values) 
 
 // Parse one number, correctly rounded, into `value`; returns where it ends, or `at` if it is none.
 //
-// Up to 15 digits and a power of ten up to 22 are two exact doubles, so that one division or product
-// rounds correctly (Clinger 1990); all others, and "nan" and "inf", are left to the library.
+// Up to 15 digits and a power of ten up to 22 are two exact doubles, so that one division or
+// product rounds correctly (Clinger 1990); all others, and "nan" and "inf", are left to the
+// library.
 const uint8_t* parse_float(const uint8_t* at, const uint8_t* end, double& value) {
     static constexpr double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                         1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -102,9 +103,10 @@ const uint8_t* parse_float(const uint8_t* at, const uint8_t* end, double& value)
     if (found.ec == std::errc()) return reinterpret_cast<const uint8_t*>(found.ptr);
     const std::string number(text, found.ptr);  // beyond the range: strtod gives zero or infinity
 #else
-    const std::string number(text, std::find_if(text, reinterpret_cast<const char*>(end), [](char c) {
-        return c == ',' || c == '\n' || c == '\r' || is_blank(c);
-    }));
+    const std::string number(text,
+                             std::find_if(text, reinterpret_cast<const char*>(end), [](char c) {
+                                 return c == ',' || c == '\n' || c == '\r' || is_blank(c);
+                             }));
 #endif
     char* stop = nullptr;
     value = std::strtod(number.c_str(), &stop);
