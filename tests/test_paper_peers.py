@@ -179,8 +179,8 @@ def test_a_killed_method_is_tried_once_in_every_run(sets, tmp_path):
 
 def test_peer_is_stopped_by_memory(sets, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONDEVMODE", raising=False)  # its allocator aborts where memory ends
-    with pytest.raises(PeerFailure, match="did not fit into 10 MB"):
-        peer_matrix(spec_of(sets), tmp_path, Limits(60, 10))
+    with pytest.raises(PeerFailure, match="did not fit into 1 MB"):
+        peer_matrix(spec_of(sets), tmp_path, Limits(60, 1))
 
 
 @pytest.mark.parametrize("part", ["loading", "kernel"])
