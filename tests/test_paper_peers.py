@@ -177,12 +177,6 @@ def test_a_killed_method_is_tried_once_in_every_run(sets, tmp_path):
     assert run_tasks_into(path, tasks, runner_of(sets, tmp_path, 60, "pass"), quiet) == 3
 
 
-def test_peer_is_stopped_by_memory(sets, tmp_path, monkeypatch):
-    monkeypatch.delenv("PYTHONDEVMODE", raising=False)  # its allocator aborts where memory ends
-    with pytest.raises(PeerFailure, match="did not fit into 1 MB"):
-        peer_matrix(spec_of(sets), tmp_path, Limits(60, 1))
-
-
 @pytest.mark.parametrize("part", ["loading", "kernel"])
 def test_memory_is_limited_from_the_start(sets, tmp_path, part):
     peer = program(**{part: "bytearray(3 * 2**30)"})
