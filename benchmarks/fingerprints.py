@@ -274,7 +274,7 @@ def command_settings(folder: Path) -> Makers:
         "command predict": command(model, "predict m.retgk MUTAG -o -"),
         "command explain": command(model, "explain m.retgk MUTAG --json"),
         "command similar": command("similar MUTAG --index 3 --json"),
-        "command test": command("test MUTAG --seed 0 --permutations 199 --json"),
+        "command test": command("test MUTAG --seed 0 --json"),
         "command index": command(
             "index build MUTAG -o i --seed 0 --json", "index query i MUTAG -o -"
         ),

@@ -150,7 +150,7 @@ BAD_EDGES: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: from_edges([1, 3], [[1, 2]]),
         r"graph 1 is not symmetric: the edge from node 0 to node 1 has weight 1, the one back has "
-        r"weight 0; convert with as_batch\(graphs, symmetrize=True\)",
+        r"weight 0; pass symmetrize=True",
     ),
     (
         lambda: from_edges([2, 3], [[2, 3], [3, 2], [3, 4], [4, 3]], [2, 2, 1, 1.001]),

@@ -31,7 +31,7 @@ RUNS = {
     "compare": "compare grün --targets tärgets.txt --methods majority --folds 3 -o grün.csv",
     "similar": "similar grün --index 3 -k 9",
     "index": "index build grün -o verzeichnis-grün",
-    "test": "test grün --targets tärgets.txt --n-steps 3 --permutations 19",
+    "test": "test grün --targets tärgets.txt --n-steps 3 --n-permutations 19",
     "datasets": "datasets list",
 }
 

@@ -56,7 +56,7 @@ def test_one_row_per_node(graphs_file: Path, model_file: Path, tmp_path: Path) -
 def test_class_and_other_forms(graphs_file: Path, model_file: Path, tmp_path: Path) -> None:
     from pyarrow import parquet
 
-    command = ("explain", model_file, graphs_file, "--class", 1)
+    command = ("explain", model_file, graphs_file, "--target", 1)
     invoke(*command, "-o", tmp_path / "shares.parquet")
     table = parquet.read_table(tmp_path / "shares.parquet").to_pydict()
     assert set(table["explained"]) == {1}
@@ -77,10 +77,10 @@ def test_page_of_molecules(molecules: tuple[Path, Path], tmp_path: Path) -> None
 def test_page_of_graphs(graphs_file: Path, model_file: Path, tmp_path: Path) -> None:
     """The page of `retgk explore`, with shares for the class that was asked for."""
     page = tmp_path / "page.html"
-    assert invoke("explain", model_file, graphs_file, "--class", 1, "-o", page).exit_code == 0
+    assert invoke("explain", model_file, graphs_file, "--target", 1, "-o", page).exit_code == 0
     header, arrays = unpacked(page.read_text("utf-8"))
     assert set(header["model"]["shares"]["of"]) == {"1"}
-    rows = record("explain", model_file, graphs_file, "--class", 1)
+    rows = record("explain", model_file, graphs_file, "--target", 1)
     graphs = np.repeat(np.arange(40), DATA.graphs.node_counts)
     shares = arrays["shares"] * arrays["shareUnits"][graphs]
     np.testing.assert_allclose(shares, rows["share"], atol=arrays["shareUnits"].max())
@@ -92,7 +92,7 @@ def test_page_of_several_targets(graphs_file: Path, tmp_path: Path) -> None:
     save_model(model, tmp_path / "model.retgk")
     command = ("explain", tmp_path / "model.retgk", graphs_file, "-o", tmp_path / "page.html")
     assert_fails(invoke(*command), "2 outputs")
-    assert invoke(*command, "--class", 1).exit_code == 0
+    assert invoke(*command, "--target", 1).exit_code == 0
 
 
 def test_training_graphs_have_the_numbers_of_the_file(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_training_graphs_have_the_numbers_of_the_file(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (("-o", "page.pdf"), "end the name in one of .html, .parquet, .csv, .npz, .json"),
-        (("--class", "7"), "--class 7 is none of those of the model, which are 0, 1"),
+        (("--target", "7"), "--target 7 is none of those of the model, which are 0, 1"),
         (("-o", "/dev/null/page.html"), "cannot be made"),
     ],
 )

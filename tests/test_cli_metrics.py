@@ -208,7 +208,7 @@ def test_whole_numbers_are_asked_about(graphs_file: Path, tmp_path: Path) -> Non
     path = tmp_path / "sizes.txt"
     path.write_text("".join(f"{3 * number}\n" for number in range(N_GRAPHS)))
     message = (
-        "targets are 40 different whole numbers for 40 graphs; give --task regression if they "
+        "targets are 40 different whole numbers for 40 graphs; pass --task regression if they "
         "are values, or --task classification if they are classes"
     )
     assert_fails(invoke("cv", graphs_file, "--targets", path), message)

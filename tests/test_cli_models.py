@@ -71,7 +71,7 @@ def test_depth_is_chosen(graphs_file: Path, tmp_path: Path) -> None:
 
 def test_landmarks(graphs_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "model.retgk"
-    options = ["--approximate", "yes", "--task", "regression", "--n-landmarks", 7]
+    options = ["--approximate", "--task", "regression", "--n-landmarks", 7]
     printed("fit", graphs_file, *options, "-o", path)
     assert load_model(path).get_params()["n_landmarks"] == 7
     printed("cv", graphs_file, "--folds", 3, *options)
@@ -86,7 +86,7 @@ def test_cv_prints_a_confusion_matrix(graphs_file: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--folds", 30], "class 0 has 20 graphs for 30 folds; give fewer --folds"),
+        (["--folds", 30], "class 0 has 20 graphs for 30 folds; give fewer folds"),
         (["--protocol", "paper", "--p", 1, "--p", 2], "the paper's protocol takes one --p"),
         (
             ["--protocol", "paper", *["--scale-attributes", "raw", "--scale-attributes", "drop"]],
@@ -109,12 +109,12 @@ def test_cv_errors(graphs_file: Path, options: list[object], message: str) -> No
         ),
         (
             ["7"] * 3,
-            "class 7 has 3 graphs for 10 folds; give fewer --folds, or more graphs of it, or",
+            "class 7 has 3 graphs for 10 folds; give fewer folds, or more graphs of it, or",
         ),
         (["x"], "class x has 1 graph for 10 folds; give more graphs of it\n"),
         (
             ["x"] * 3,
-            "class x has 3 graphs for 10 folds; give fewer --folds, or more graphs of it\n",
+            "class x has 3 graphs for 10 folds; give fewer folds, or more graphs of it\n",
         ),
     ],
 )
@@ -128,12 +128,12 @@ def test_rare_classes(graphs_file: Path, tmp_path: Path, rare: list[str], messag
     ("options", "message"),
     [
         (["--balanced"], "--balanced is for --protocol nested"),
-        (["--approximate", "yes"], "--approximate yes is for --protocol nested"),
+        (["--approximate"], "--approximate is for --protocol nested"),
         (["--n-components", 20], "--n-components is for --protocol nested"),
         (["--n-landmarks", 20], "--n-landmarks is for --protocol nested"),
         (["--C", -1], "C must be positive and finite, got -1.0"),
         (["--C", "nan"], "C must be positive and finite, got nan"),
-        (["--folds", 50], "40 graphs do not fill 50 folds; give fewer --folds"),
+        (["--folds", 50], "40 graphs do not fill 50 folds; give fewer folds"),
         (["--scale", 0], "scale must be positive and finite, got 0"),
     ],
 )
@@ -174,7 +174,7 @@ def test_predict_errors(graphs_file: Path, model_file: Path, tmp_path: Path) -> 
     result = invoke("predict", model_file, graphs_file, "--no-labels")
     assert_fails(
         result,
-        "labels, the fitted ones have some; give all the same with --label-name or --no-labels",
+        "labels, the fitted ones have some; read some with --label",
     )
     missing = "none.retgk; make it with `retgk fit`"
     assert_fails(invoke("predict", tmp_path / "none.retgk", graphs_file), missing)
@@ -208,7 +208,7 @@ def test_model_file_that_is_too_large_for_predict(
 ) -> None:
     size = model_file.stat().st_size
     small = invoke("predict", model_file, graphs_file, "--max-bytes", size - 1)
-    assert_fails(small, f"more than the {size - 1} allowed; give a larger --max-bytes if you trust")
+    assert_fails(small, f"more than the {size - 1} allowed; pass a larger --max-bytes if you trust")
     assert invoke("predict", model_file, graphs_file, "--max-bytes", size).exit_code == 0
     monkeypatch.setattr("retgk.estimators.model_files.DEFAULT_MAX_BYTES", 1000)
     path = tmp_path / "m.retgk"

@@ -10,7 +10,7 @@ import pytest
 from retgk import association_test, from_numpy, k_sample_test, two_sample_test
 from tests.cli_calls import assert_fails, invoke, printed, record
 
-FAST = ("--permutations", 99, "--n-steps", 5)
+FAST = ("--n-permutations", 99, "--n-steps", 5)
 SAME = {"n_permutations": 99, "n_steps": 5, "random_state": 0}
 
 
@@ -158,7 +158,7 @@ def test_room_for_kernels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     """Statistics of 99 permutations have room in so much memory, 12 matrices have not."""
     monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 45_000)
     found = invoke("test", folder / "sparse.npy", folder / "dense.npy", *FAST)
-    assert_fails(found, "memory are free; give fewer --bandwidth and --depth")
+    assert_fails(found, "memory are free; give fewer graphs")
 
 
 ALL = ["all.npy", "--targets"]

@@ -207,9 +207,9 @@ def test_the_command(graphs_file: Path, tmp_path: Path, monkeypatch: pytest.Monk
     ("options", "message"),
     [
         (["--methods", "retgk,wwl"], "there is no method 'wwl'; did you mean wl"),
-        (["--metric", "rmse"], "or give --task regression if they are values"),
+        (["--metric", "rmse"], "--task regression if they are values"),
         (["-o", "x.doc"], "cannot tell from 'x.doc' what to write; end the name in one of .csv"),
-        (["--folds", 30], "class 0 has 20 graphs for 30 folds; give fewer --folds"),
+        (["--folds", 30], "class 0 has 20 graphs for 30 folds; give fewer folds"),
         (["--journal", "-"], "give a name instead of -"),
         (["--cluster", "remote"], "there is no cluster 'remote'"),
         (["--split", "scafold"], "there is no split or file 'scafold'; did you mean scaffold"),
@@ -252,7 +252,7 @@ def test_a_folder_of_graphml_with_a_table_of_targets(tmp_path: Path) -> None:
     (tmp_path / "targets.csv").write_text("\n".join(lines) + "\n")
     found = record(
         "compare", folder, "--targets", tmp_path / "targets.csv", "--target-column", "size",
-        "--label-name", "label", "--folds", 3, "--methods", "mean,size",
+        "--label", "label", "--folds", 3, "--methods", "mean,size",
     )  # fmt: skip
     assert found["task"] == "regression"
     rows = {row["method"]: row for row in found["rows"]}

@@ -92,7 +92,7 @@ def test_data_of_nodes_that_is_not_used_is_a_warning() -> None:
     graph = nx.path_graph(3)
     nx.set_node_attributes(graph, {1: "O"}, "element")
     nx.set_node_attributes(graph, 1.0, "mass")
-    message = r"nodes have 'mass', 'element', which are not used; as_batch\(graphs, label=..., att"
+    message = r"nodes have 'mass', 'element', which are not used; label= and attributes= read them"
     with pytest.warns(UserWarning, match=message):
         from_networkx([graph, graph])
     assert from_networkx(graph, attributes=[]) == from_networkx(nx.path_graph(3))
@@ -221,7 +221,7 @@ def test_missing_attribute_and_label() -> None:
 
 
 def test_directed_graph() -> None:
-    with pytest.raises(InvalidInputError, match=r"graph 1 is directed; convert with as_batch\(gr"):
+    with pytest.raises(InvalidInputError, match=r"graph 1 is directed; pass symmetrize=True"):
         from_networkx([nx.path_graph(2), nx.DiGraph([(0, 1)])])
 
 

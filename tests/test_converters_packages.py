@@ -68,7 +68,7 @@ def test_igraph_data_of_vertices_that_is_not_used_is_a_warning() -> None:
 def test_igraph_unset_weight_is_one_and_directions_are_dropped_on_request() -> None:
     graph = igraph.Graph(3, [(0, 1), (1, 0), (1, 2)], directed=True)
     graph.es[0]["weight"] = 4
-    with pytest.raises(InvalidInputError, match=r"graph 0 is directed; convert with as_batch\("):
+    with pytest.raises(InvalidInputError, match=r"graph 0 is directed; pass symmetrize=True"):
         from_igraph(graph)
     batch = from_igraph(graph, symmetrize=True)
     np.testing.assert_array_equal(dense(batch), [[0, 4, 0], [4, 0, 1], [0, 1, 0]])
@@ -137,9 +137,7 @@ def test_pyg_options() -> None:
 def test_pyg_data_of_edges_that_is_not_used_is_a_warning() -> None:
     graph = stand_in(edge_attr=np.array([[2], [2]]))
     for options in ({}, {"weight": "other"}):
-        with pytest.warns(
-            InputWarning, match="edges have 'edge_attr', which is not used; as_batch"
-        ):
+        with pytest.warns(InputWarning, match="edges have 'edge_attr', which is not used; weight="):
             assert not from_pyg([graph], **options).is_weighted
     assert from_pyg(graph, weight="edge_attr").is_weighted
     assert not from_pyg(graph, weight=None).is_weighted

@@ -118,12 +118,12 @@ def test_the_command_names_its_own_option(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 10)
     monkeypatch.setattr("retgk.walks.probabilities._MANY_BYTES", 0)
     refused = invoke("features", tmp_path / "path.edges", "-o", tmp_path / "rpf.npy")
-    assert "memory are free; use `retgk embed` with --nodes" in refused.stderr
+    assert "memory are free; describe some nodes only" in refused.stderr
 
 
 def test_long_exact_work_names_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exact_costs, "_LONG_SECONDS", 1e-9)
-    with pytest.warns(UserWarning, match=r"nodes=\.\.\., of return_probabilities and RetGKEmbed"):
+    with pytest.warns(UserWarning, match=r"RetGKEmbedding .* nodes="):
         RetGKEmbedding(4).fit(scale_free(30)).transform(scale_free(30))
 
 

@@ -137,13 +137,13 @@ def test_regular_graphs_need_no_median():
 def test_messages(graphs):
     with pytest.raises(InvalidInputError, match="g must be one graph, got 12; use pairwise_dist"):
         similarity(graphs, graphs[0])
-    with pytest.raises(InvalidInputError, match="g has no labels, h has some; name them"):
+    with pytest.raises(InvalidInputError, match="g has no labels, h has some; read some"):
         similarity(graphs[0].without_labels(), graphs[1])
-    with pytest.raises(InvalidInputError, match="g has 2 attributes a node, h has 0; give all"):
+    with pytest.raises(InvalidInputError, match="g has 2 attributes a node, h has 0"):
         distance(graphs[0], graphs[1].without_attributes())
     with pytest.raises(InvalidInputError, match="k must be a whole number of at least 1, got 0"):
         most_similar(graphs[0], graphs, k=0)
-    with pytest.raises(InvalidInputError, match="X has labels, Y has none; take them away"):
+    with pytest.raises(InvalidInputError, match="X has labels, Y has none"):
         pairwise_distances(graphs, graphs.without_labels())
     with pytest.raises(InvalidInputError, match="the query has labels, the collection has none"):
         most_similar(graphs[0], graphs.without_labels())

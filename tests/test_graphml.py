@@ -50,7 +50,7 @@ def test_files_sort_in_the_order_of_the_graphs(tmp_path):
 
 def test_directed_graphml(tmp_path):
     nx.write_graphml(nx.DiGraph([(0, 1)]), tmp_path / "arrow.graphml")
-    with pytest.raises(InvalidInputError, match=r"graph 0 is directed; convert with as_batch\("):
+    with pytest.raises(InvalidInputError, match=r"graph 0 is directed; pass symmetrize=True"):
         read_graphml(tmp_path)
     assert read_graphml(tmp_path, symmetrize=True).n_edges == 1
 

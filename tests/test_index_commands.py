@@ -46,7 +46,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE)
 
 
-BUILD = ("build", "all.smi", "-o", "index", "-D", "32", "--columns", "16", "-j", "1")
+BUILD = ("build", "all.smi", "-o", "index", "-D", "32", "--n-columns", "16", "-j", "1")
 
 
 def finish(process: subprocess.Popen[bytes]) -> None:

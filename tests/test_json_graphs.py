@@ -246,7 +246,7 @@ def test_folders_and_content(tmp_path):
 
 def test_commands(tmp_path):
     path = write(tmp_path / "x.json", nx.node_link_data(molecule()))
-    options = ["--label-name", "kind", "--label-name", "place", "--attribute-name", "charge"]
+    options = ["--label", "kind", "--label", "place", "--attributes", "charge"]
     result = invoke("info", path, *options, "--json")
     assert '["H", "left"]' in result.stdout
     result = invoke("convert", path, tmp_path / "y.json", *options)

@@ -190,7 +190,7 @@ def test_bad_entries(matrix, message, tmp_path):
 def test_symmetrize(tmp_path):
     np.save(tmp_path / "m.npy", np.triu(WEIGHTED))
     assert read_graphs(tmp_path / "m.npy", symmetrize=True).graphs == from_numpy(WEIGHTED)
-    message = "the one back has weight 0; give --symmetrize to drop the directions"
+    message = "the one back has weight 0; pass --symmetrize"
     assert_fails(invoke("info", tmp_path / "m.npy"), message)
     assert invoke("info", tmp_path / "m.npy", "--symmetrize").exit_code == 0
 

@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import pickle
 import warnings
 import zipfile
 
@@ -97,9 +96,8 @@ def test_packed_smiles_with_names(tmp_path):
 def test_molecules_that_are_left_out(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("smiles,y\nCCO,1\nC(C,0\nCC,2\n")
-    with pytest.raises(InvalidInputError, match=r"skip_invalid=True leaves such out$") as caught:
+    with pytest.raises(InvalidInputError, match=r"skip_invalid=True leaves such out$"):
         read_graphs(path, target_column="y")
-    assert caught.value.remedy.key == "skip_invalid"
     with pytest.warns(LeftOutWarning, match="left out 1 molecule RDKit cannot read: line 3"):
         found = read_graphs(path, target_column="y", skip_invalid=True)
     assert (found.targets.tolist(), found.rows.tolist()) == ([1, 2], [0, 2])
@@ -108,22 +106,19 @@ def test_molecules_that_are_left_out(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "options", "key", "message"),
+    ("name", "text", "options", "message"),
     [
-        ("a.csv", "x,y\nC,1\n", {}, "smiles_column", "name one of x, y with smiles_column=$"),
-        ("a.smi", "C(\n", {}, "skip_invalid", "skip_invalid=True leaves such out$"),
-        ("a.txt", "C(\n", {}, "skip_invalid", "taken for smiles by its content; say so"),
-        ("a.txt", "C(\n", {"format": "smiles"}, "skip_invalid", "leaves such out$"),
-        ("a.edges", "1,2\n", {}, "delimiter", "pass delimiter=',' if they are separated by it"),
+        ("a.csv", "x,y\nC,1\n", {}, "name one of x, y with smiles_column=$"),
+        ("a.smi", "C(\n", {}, "skip_invalid=True leaves such out$"),
+        ("a.txt", "C(\n", {}, "taken for smiles by its content; say so"),
+        ("a.txt", "C(\n", {"format": "smiles"}, "leaves such out$"),
+        ("a.edges", "1,2\n", {}, "pass delimiter=',' if they are separated by it"),
     ],
 )
-def test_errors_carry_what_helps_as_data(tmp_path, name, text, options, key, message):
+def test_errors_say_what_helps(tmp_path, name, text, options, message):
     (tmp_path / name).write_text(text)
-    with pytest.raises(InvalidInputError, match=message) as caught:
+    with pytest.raises(InvalidInputError, match=message):
         read_graphs(tmp_path / name, **options)
-    assert caught.value.remedy.key == key
-    copy = pickle.loads(pickle.dumps(caught.value))
-    assert (str(copy), copy.remedy) == (str(caught.value), caught.value.remedy)
 
 
 def test_every_ending_is_told(tmp_path):
@@ -159,9 +154,8 @@ def test_reading_in_a_process_of_its_own(name, tmp_path):
     texts = {"a.smi": "CC\nC(\n", "a.json": '{"edges": [[0, 1]]}', "bad.smi": "C(\n"}
     (tmp_path / name).write_text(texts[name])
     if name == "bad.smi":
-        with pytest.raises(InvalidInputError, match="leaves such out") as caught:
+        with pytest.raises(InvalidInputError, match="leaves such out"):
             read_graphs(tmp_path / name, isolated=True)
-        assert caught.value.remedy.key == "skip_invalid"
         return
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -233,9 +227,8 @@ def test_unknown_content(tmp_path, content):
     path = tmp_path / "unknown"
     path.write_bytes(content)
     message = "cannot be recognised; say what it is with format=, one of edges, "
-    with pytest.raises(InvalidInputError, match=message) as caught:
+    with pytest.raises(InvalidInputError, match=message):
         format_of(path)
-    assert caught.value.remedy.key == "format"
 
 
 def test_folders_without_or_with_too_many_graphs(tmp_path):

@@ -189,7 +189,7 @@ def test_pairs_of_two_sources_go_by_name(tmp_path: Path, monkeypatch: pytest.Mon
     seen = []
     for name, lines in (("in_order", order), ("turned", order[::-1])):
         Path(f"{name}.csv").write_text("\n".join(["name,pair", *lines]) + "\n")
-        given = ("--pairs", f"{name}.csv", "--permutations", 99, "--json")
+        given = ("--pairs", f"{name}.csv", "--n-permutations", 99, "--json")
         seen.append(printed("test", "a.csv", "b.csv", *given))
     Path("listed.txt").write_text("".join(line.split(",")[1] + "\n" for line in order))
     seen.append(printed("test", "a.csv", "b.csv", "--pairs", "listed.txt", *given[2:]))

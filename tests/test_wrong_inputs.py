@@ -31,10 +31,9 @@ MODELS = {
 }
 OF_LABELS = (
     "the graphs have labels (read from molecules or SMILES strings), the fitted ones have none; "
-    "take them away with as_batch(graphs).without_labels()"
+    "leave them out (without_labels(), --no-labels)"
 )
-WERE = "(the fitted ones were networkx graphs)"
-PATH = f"'new.smi' is the path of a file, not a graph {WERE}; read the file first: read_graphs('new"
+PATH = "'new.smi' is the path of a file, not a graph; read the file first: read_graphs('new"
 WRONG = {
     "SMILES": (SMILES, OF_LABELS),
     "a data set": (GraphDataset(as_batch(SMILES), Y, "molecules"), OF_LABELS),
@@ -83,7 +82,7 @@ def test_one_graph_and_data_sets_are_taken(loaded: Any) -> None:
 
 def test_graphs_without_labels_for_a_model_of_molecules() -> None:
     model = RetGKKernel(n_steps=5).fit(SMILES)
-    with pytest.raises(InvalidInputError, match=r"read from networkx graphs.*with_labels"):
+    with pytest.raises(InvalidInputError, match=r"read from networkx graphs.*label="):
         model.transform(GRAPHS)
 
 

@@ -29,7 +29,7 @@ from retgk._runtime.files import (
 )
 from retgk._runtime.names import check_keywords, keywords_of
 from retgk._runtime.parallel import progress_bar
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.model_files import (
     embedding_state,
@@ -93,13 +93,13 @@ class FilePiece:
             return parsed_smiles(SmilesReading(**own).reader(), self.smiles, None).graphs
         except InvalidInputError as error:
             where = f"{self.path}, counted from molecule {self.first} on"
-            raise InvalidInputError(f"{where}: {error.problem}", error.remedy) from error
+            raise InvalidInputError(f"{where}: {error}") from error
 
     def _check_visible(self) -> None:
         if not self.path.exists():
             raise InvalidInputError(
-                f"{self.path} cannot be seen on {socket.gethostname()}",
-                Remedy("shared_files", "put it where all machines have it by the same name"),
+                f"{self.path} cannot be seen on {socket.gethostname()}; put it where all machines "
+                "have it by the same name"
             )
 
     def as_json(self) -> dict[str, Any]:

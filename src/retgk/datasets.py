@@ -12,7 +12,7 @@ from retgk._runtime.files import HOME_VARIABLE, atomic_path, cache_folder, data_
 from retgk._runtime.names import RandomState, generator_from
 from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import offsets
@@ -196,11 +196,8 @@ def _source(name: str, home: Path, download: bool) -> Path:
     if download:
         return download_archive(name, home)
     raise InvalidInputError(
-        f"there is neither {archive} nor {inner}",
-        Remedy(
-            "data_home",
-            f"place one there, set data_home or {HOME_VARIABLE}, or pass download=True",
-        ),
+        f"there is neither {archive} nor {inner}; place one there, set data_home or "
+        f"{HOME_VARIABLE}, or pass download=True"
     )
 
 

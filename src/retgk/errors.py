@@ -4,7 +4,6 @@ import inspect
 import re
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -14,57 +13,11 @@ _FRACTION = re.compile(r"\d+(\.\d+)?e[+-]?\d+|\d+\.\d+")
 _told: set[tuple[Any, ...]] = set()
 
 
-@dataclass(frozen=True)
-class Remedy:
-    """
-    What to do about bad input: a key that names the remedy, and how Python users are told.
-
-    The command line has its own words for the keys that one of its options stands for.
-
-    Parameters
-    ----------
-    key : str
-        Name of the remedy, such as "symmetrize".
-    text : str
-        What to do in Python, such as "pass symmetrize=True".
-    value : str, default=""
-        What to give the option, where the error can tell.
-    """
-
-    key: str
-    text: str
-    value: str = ""
-
-
-class _WithRemedy(Exception):  # noqa: N818
-    """Message in two parts; both are kept when the object is pickled for another process."""
-
-    def __init__(self, message: str, remedy: Remedy | None = None) -> None:
-        super().__init__(message if remedy is None else f"{message}; {remedy.text}")
-        self.problem = message
-        self.remedy = remedy
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.problem, self.remedy)
-
-
-class InvalidInputError(_WithRemedy, ValueError):
+class InvalidInputError(ValueError):
     """
     Input that cannot be used; the message says which, why, and what to do.
 
-    Parameters
-    ----------
-    message : str
-        What is wrong.
-    remedy : Remedy, optional
-        What to do; its text ends the message.
-
-    Attributes
-    ----------
-    problem : str
-        Message without the remedy.
-    remedy : Remedy or None
-        As given.
+    The command line prints the same message, with its options in place of parameters.
 
     Examples
     --------
@@ -77,8 +30,8 @@ class InvalidInputError(_WithRemedy, ValueError):
     """
 
 
-class InputWarning(_WithRemedy, UserWarning):
-    """Input that is probably not what the user means, with the same two parts of its message."""
+class InputWarning(UserWarning):
+    """Input that is probably not what the user means."""
 
 
 def warn_user(warning: Warning) -> None:

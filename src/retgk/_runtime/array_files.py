@@ -23,7 +23,7 @@ from safetensors.numpy import save
 
 from retgk._runtime.files import atomic_path, open_own_file
 from retgk._runtime.processes import check_room
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 
 VERSION = 1
 
@@ -84,11 +84,11 @@ def read_arrays(
         n_bytes = os.fstat(descriptor).st_size
         if max_bytes is not None and n_bytes > max_bytes:
             raise InvalidInputError(
-                f"{path} has {n_bytes} bytes, more than the {max_bytes} allowed",
-                Remedy("model_bytes", "pass a larger max_bytes if you trust it"),
+                f"{path} has {n_bytes} bytes, more than the {max_bytes} allowed; pass a larger "
+                "max_bytes if you trust it"
             )
         if not mapped:
-            advice = Remedy("machine", "load it on a larger machine")
+            advice = "load it on a larger machine"
             check_room(n_bytes, f"the {kind} {path}", advice)
         content = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
         length = int.from_bytes(content[:8], "little")

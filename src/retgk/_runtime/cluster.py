@@ -27,7 +27,7 @@ from retgk import __version__
 from retgk._runtime.files import modules_digest
 from retgk._runtime.names import optional_module
 from retgk._runtime.parallel import most_threads, no_progress, single_threaded_blas
-from retgk.errors import InputWarning, InvalidInputError, Remedy
+from retgk.errors import InputWarning, InvalidInputError
 
 Task = tuple[Any, ...]
 
@@ -229,8 +229,8 @@ def _check_versions(client: Any) -> None:
 
 def _other_version(worker: str, found: str, wanted: str) -> InvalidInputError:
     return InvalidInputError(
-        f"the worker {worker} has another retgk than the client, which has {wanted}: {found}",
-        Remedy("same_version", "install the same version on all of them"),
+        f"the worker {worker} has another retgk than the client, which has {wanted}: {found}; "
+        "install the same version on all of them"
     )
 
 

@@ -19,7 +19,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any
 
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 
 # -------------------------------------------------------------------------------------------------
 # Locks on open files, which the system lifts when the process that holds them ends.
@@ -459,7 +459,7 @@ def _remove_torn_line(descriptor: int, path: Path) -> None:
 # The size gate: what reading files would take is checked once, before anything is parsed.
 # -------------------------------------------------------------------------------------------------
 
-MAX_BYTES_REMEDY = Remedy("max_bytes", "pass a larger max_bytes if you trust it")
+MAX_BYTES_REMEDY = "pass a larger max_bytes if you trust it"
 GZIP_DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError)
 """What gzip raises on damaged bytes."""
 
@@ -523,8 +523,8 @@ def check_size(
         if memory_factor * total > limit:
             raise InvalidInputError(
                 f"{file}: {total} bytes or more, unpacked, would take {memory_factor * total} "
-                f"bytes of memory, more than the {limit} allowed for reading {on_disk} bytes",
-                MAX_BYTES_REMEDY,
+                f"bytes of memory, more than the {limit} allowed for reading {on_disk} bytes; "
+                f"{MAX_BYTES_REMEDY}"
             )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 
 _CLOSE = 0.6  # likeness from which on difflib takes a name for the one that was meant
 _MOST_NEAR = 3
@@ -161,4 +161,4 @@ def check_keywords(
             advice = f"did you mean {near[0]}?" if near else listed
             if near and near[0] in elsewhere:
                 advice += " " + elsewhere[near[0]].format(option=f"{near[0]}={value!r}")
-        raise InvalidInputError(f"{owner} has no option {name!r}", Remedy("keyword", advice))
+        raise InvalidInputError(f"{owner} has no option {name!r}; {advice}")

@@ -29,7 +29,7 @@ from time import monotonic, sleep
 from typing import Any, NamedTuple, TypeVar
 
 from retgk._runtime.parallel import is_worker, n_threads
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 
 Result = TypeVar("Result")
 
@@ -451,14 +451,13 @@ def available_bytes() -> int | None:
         return None
 
 
-def check_room(n_bytes: int, what: str, remedy: Remedy) -> None:
+def check_room(n_bytes: int, what: str, remedy: str) -> None:
     """Raise if a result of `n_bytes` does not fit into the free memory."""
     available = available_bytes()
     if available is not None and n_bytes > available:
         raise InvalidInputError(
             f"{what} takes {n_bytes / 2**30:.1f} GiB, but only {available / 2**30:.1f} GiB of "
-            "memory are free",
-            remedy,
+            f"memory are free; {remedy}"
         )
 
 

@@ -30,7 +30,7 @@ from retgk._runtime.files import data_home_folder
 from retgk._runtime.names import near_names
 from retgk._runtime.parallel import no_progress
 from retgk.cli.options import Common, Debugging, FileRole, in_panel
-from retgk.errors import InputWarning, InvalidInputError
+from retgk.errors import InvalidInputError
 
 # -------------------------------------------------------------------------------------------------
 # Inputs are kept, and outputs: no command may write over what it reads or has just written.
@@ -353,7 +353,7 @@ class Stopwatch:
 
 
 @contextmanager
-def one_line_errors(debug: bool, remedies: Mapping[str, str] | None = None) -> Iterator[None]:
+def one_line_errors(debug: bool, options: Sequence[str] = ()) -> Iterator[None]:
     """Turn any exception into a line and an exit code, with the traceback before it if `debug`."""
     try:
         with _interrupted_rather_than_failed():
@@ -366,7 +366,7 @@ def one_line_errors(debug: bool, remedies: Mapping[str, str] | None = None) -> I
     except (InvalidInputError, ImportError, OSError, MemoryError) as error:
         if debug:
             _print_traceback()
-        _print_error(one_line(error, remedies))
+        _print_error(one_line(error, options))
         raise typer.Exit(FAILED) from None
     except typer.Exit:
         raise
@@ -377,7 +377,7 @@ def one_line_errors(debug: bool, remedies: Mapping[str, str] | None = None) -> I
     except Exception as error:  # a bug: still one line, and how to see more
         if debug:
             _print_traceback()
-        _print_error(f"{type(error).__name__}: {one_line(error, remedies)} (--debug shows where)")
+        _print_error(f"{type(error).__name__}: {one_line(error, options)} (--debug shows where)")
         raise typer.Exit(FAILED) from None
 
 
@@ -394,39 +394,45 @@ def _interrupted_rather_than_failed() -> Iterator[None]:
 
 
 @contextmanager
-def one_line_warnings(remedies: Mapping[str, str] | None = None) -> Iterator[None]:
+def one_line_warnings(options: Sequence[str] = ()) -> Iterator[None]:
     """Show warnings as errors are shown, without the place in the library."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         warning = message if isinstance(message, Warning) else UserWarning(message)
-        _print_error(one_line(warning, remedies))
+        _print_error(one_line(warning, options))
 
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
 
 
-def one_line(error: BaseException, remedies: Mapping[str, str] | None = None) -> str:
-    """Message of an error without line breaks; `remedies` are a command's words for some keys."""
+def one_line(error: BaseException, options: Sequence[str] = ()) -> str:
+    """Message of an error without line breaks, in which parameters are options of the command."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
-    message = _message(error, remedies or {})
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
     text = lines[0]
     for line in lines[1:]:
         text += (" " if text.endswith((":", ",", ";")) else "; ") + line
-    return text
+    return _with_options(text, options) if options else text
 
 
-def _message(error: BaseException, remedies: Mapping[str, str]) -> str:
-    """Message with the command's remedy; without one, what the library advises in Python."""
-    if not isinstance(error, InvalidInputError | InputWarning) or error.remedy is None:
-        return str(error)
-    if error.remedy.key not in remedies:
-        return str(error)
-    return f"{error.problem}; {remedies[error.remedy.key].format(value=error.remedy.value)}"
+def _with_options(message: str, names: Sequence[str]) -> str:
+    """Say `missing="label"` as `--missing label`, and `n_steps` as `--n-steps`."""
+
+    def option(found: re.Match[str]) -> str:
+        name, equals, value = found.groups(default="")
+        if not equals and "_" not in name:
+            return found[0]  # a word of English
+        no = "no-" if value == "False" else ""
+        value = "" if value in ("True", "False") else value.strip("[]").strip("'\"")
+        return f"--{no}{name.replace('_', '-')} {value}".rstrip()
+
+    values = r"True|False|\d[\w.]*|\['[^']*'\]|'[^']*'|\"[^\"]*\""
+    pattern = rf"(?<![\w'\"/.-])({'|'.join(names)})(=?)({values})?(?!\.[\w.]|[\w'\"\[{{])"
+    return re.sub(pattern, option, message)
 
 
 def _usage_line(error: Any) -> str:
@@ -457,13 +463,12 @@ Function = Callable[..., None]
 
 @dataclass(frozen=True)
 class Command:
-    """A function with plain options, its name and help, and its words for remedies."""
+    """A function with plain options, its name and help."""
 
     run: Function
     name: str
     help: str | None
     epilog: str
-    remedies: Mapping[str, str]
 
     def add_to(self, app: typer.Typer) -> None:
         """Make it a command of a program."""
@@ -497,35 +502,27 @@ class _LateHelp(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-def command(
-    *, examples: Sequence[str], name: str | None = None, remedies: Mapping[str, str] | None = None
-) -> Callable[[Function], Command]:
+def command(*, examples: Sequence[str], name: str | None = None) -> Callable[[Function], Command]:
     """
     Make a command of a function, with command lines that its help shows as examples.
 
     A parameter that is annotated with a dataclass stands for one option per field, so that groups
-    of options are written once. One of them, `common`, is `Common` or `Debugging`. What errors
-    advise is said in the words of the groups' class variables `remedies`, by the key of the
-    remedy; `remedies` of the command itself come before those. An option that is annotated as a
-    file to write may not name a file that another one reads or writes.
+    of options are written once. One of them, `common`, is `Common` or `Debugging`. An option that
+    is annotated as a file to write may not name a file that another one reads or writes.
     """
     epilog = "\n\n".join(["Examples:", *(f"  $ {example}" for example in examples)])
 
     def as_command(function: Function) -> Command:
         hints = get_type_hints(function, include_extras=True)
         groups = {each: hint for each, hint in hints.items() if is_dataclass(hint)}
-        words: dict[str, str] = {}
-        for group in groups.values():
-            words |= getattr(group, "remedies", {})
-        words |= remedies or {}
-        run = _with_plain_options(function, hints, groups, words)
-        return Command(run, name or function.__name__, inspect.getdoc(function), epilog, words)
+        run = _with_plain_options(function, hints, groups)
+        return Command(run, name or function.__name__, inspect.getdoc(function), epilog)
 
     return as_command
 
 
 def _with_plain_options(
-    function: Function, hints: Mapping[str, Any], groups: Mapping[str, Any], words: dict[str, str]
+    function: Function, hints: Mapping[str, Any], groups: Mapping[str, Any]
 ) -> Function:
     """Give a function one parameter per option, which it gathers into their groups again."""
 
@@ -538,8 +535,8 @@ def _with_plain_options(
         }
         common: Common | Debugging = arguments["common"]
         with ExitStack() as stack:
-            stack.enter_context(one_line_errors(common.debug, words))
-            stack.enter_context(one_line_warnings(words))
+            stack.enter_context(one_line_errors(common.debug, list(given)))
+            stack.enter_context(one_line_warnings(list(given)))
             if isinstance(common, Common) and common.quiet:
                 stack.enter_context(no_progress())
             read, written = (_files(given, parameters, role) for role in FileRole)

@@ -12,7 +12,6 @@ from retgk._runtime.files import atomic_folder, data_home_folder
 from retgk.cli.command import Stopwatch, command, note, print_pairs, print_record, print_table
 from retgk.cli.inputs import read_collection, required_targets
 from retgk.cli.options import (
-    DATA_HOME_REMEDY,
     Common,
     DataHome,
     DataSetNames,
@@ -165,13 +164,6 @@ To = Annotated[
         "retgk convert graphs.parquet graphs --to graphml",
         "retgk convert graphs/ GRAPHS.zip",
     ],
-    remedies={
-        "plain_graphs": "write GraphML, or --no-labels, --no-edge-labels and --no-attributes",
-        "integer_edge_labels": "leave labels of edges out with --no-edge-labels, or write Parquet",
-        "graphml": "write GraphML",
-        "integers": "number them anew, or write Parquet",
-        "integer_labels": "leave labels out with --no-labels, or write Parquet",
-    },
 )
 def convert(
     source: Source, output: ConvertOutput, reading: Reading, common: Common, to: To = None
@@ -274,7 +266,7 @@ def _names_in(folder: Path) -> set[str]:
     return archives | {name for name in folders if (folder / name / f"{name}_A.txt").is_file()}
 
 
-@command(name="fetch", examples=["retgk datasets fetch MUTAG ENZYMES"], remedies=DATA_HOME_REMEDY)
+@command(name="fetch", examples=["retgk datasets fetch MUTAG ENZYMES"])
 def fetch_datasets(names: DataSetNames, common: Common, data_home: DataHome = None) -> None:
     """Fetch collections into the data home, and check that they can be read."""
     from retgk.datasets import load_tudataset

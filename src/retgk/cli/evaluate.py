@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -26,7 +26,6 @@ from retgk.cli.command import (
 from retgk.cli.inputs import key_columns, read_collection, required_targets
 from retgk.cli.options import (
     DEFAULT_COMPONENTS,
-    TASK_REMEDIES,
     Common,
     Components,
     FileRole,
@@ -67,8 +66,6 @@ if TYPE_CHECKING:
 # Models as the options describe them, their scores, and `retgk cv` by either protocol.
 # -------------------------------------------------------------------------------------------------
 
-_APPROXIMATE = {"auto": "auto", "yes": True, "no": False}
-
 
 # Models
 
@@ -80,7 +77,7 @@ def new_model(learning: Learning, walks: Walks, n_components: int, regression: b
 
     names = ("C", "p", "scale", "scale_attributes", "depth")
     parameters: dict[str, Any] = {
-        "approximate": _APPROXIMATE[learning.approximate],
+        "approximate": "auto" if learning.approximate is None else learning.approximate,
         "tol": learning.tol,
         "impute_attributes": learning.impute_attributes,
         "n_components": n_components,
@@ -154,7 +151,7 @@ def check_paper_options(learning: Learning, n_components: int, splitting: Splitt
 
     unused = {
         "--balanced": learning.balanced,
-        "--approximate yes": learning.approximate == "yes",
+        "--approximate": learning.approximate is True,
         "--n-components": n_components != DEFAULT_COMPONENTS,
         "--n-landmarks": learning.n_landmarks is not None,
         f"--split {splitting.split}": splitting.split != "random",
@@ -270,7 +267,6 @@ Answers = list[list[FoldAnswer]]
         "retgk cv molecules.csv --target-column active -o predictions.csv",
         "retgk cv NCI1 --repetitions 10 --scheduler tcp://192.168.0.7:8786",
     ],
-    remedies={"gram_file": "use --protocol nested --approximate yes"},
 )
 def cv(
     source: Source,
@@ -477,12 +473,6 @@ _JOURNAL_ENDING = ".journal.jsonl"
 @dataclass(frozen=True)
 class Methods:
     """What is compared, and what a method may take."""
-
-    remedies: ClassVar[Mapping[str, str]] = {
-        **TASK_REMEDIES,
-        "probabilities": "leave it out",
-        "journal": "give another file with --journal, or remove this one",
-    }
 
     methods: Annotated[
         list[str] | None,

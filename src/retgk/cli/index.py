@@ -64,7 +64,6 @@ Rerank = Annotated[
     ),
 ]
 _MOST_COMPONENTS = 1 << 16  # columns of vectors that an index can store
-_REMEDIES = {"ids": "use --ids numbers"}
 
 
 @command(
@@ -73,7 +72,6 @@ _REMEDIES = {"ids": "use --ids numbers"}
         "retgk index build library.smi --depth 2 --ids numbers -o index/",
         "retgk index build graphs/ --keep-graphs -o index/",
     ],
-    remedies=_REMEDIES,
 )
 def build(
     source: Source,
@@ -93,7 +91,7 @@ def build(
         ),
     ] = 2048,
     n_columns: Annotated[
-        int, _index("--columns", min=1, help="Columns that are stored, of its principal axes.")
+        int, _index("--n-columns", min=1, help="Columns that are stored, of its principal axes.")
     ] = 256,
     storage: Annotated[
         Literal["int8", "float16"] | None,
@@ -142,7 +140,7 @@ def build(
     _report(index, output, common, watch)
 
 
-@command(examples=["retgk index add index/ more.smi"], remedies=_REMEDIES)
+@command(examples=["retgk index add index/ more.smi"])
 def add(
     folder: IndexFolder,
     source: Source,
@@ -178,7 +176,6 @@ def add(
         "retgk index query index/ new.smi -k 10 -o neighbours.csv",
         "retgk index query index/ new.smi --rerank 100 -o - | head",
     ],
-    remedies=_REMEDIES,
 )
 def query(
     folder: IndexFolder,

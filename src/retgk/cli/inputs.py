@@ -19,7 +19,7 @@ import typer
 from retgk.cli.command import note
 from retgk.cli.options import Common, Reading
 from retgk.datasets import TUDATASETS
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +85,7 @@ def smiles_reading(reading: Reading) -> SmilesReading:
         reading.target_column,
         reading.skip_invalid,
         bool(reading.bond_orders),
-        reading.atom_attribute or (),
+        reading.atom_attributes or (),
         bool(reading.add_hydrogens),
         bool(reading.bond_types),
     )
@@ -109,7 +109,7 @@ def molecule_graphs(smiles: list[str], reading: Reading) -> GraphBatch:
 
     return from_smiles(
         smiles,
-        attributes=reading.atom_attribute or (),
+        attributes=reading.atom_attributes or (),
         add_hydrogens=bool(reading.add_hydrogens),
         bond_orders=bool(reading.bond_orders),
         bond_types=bool(reading.bond_types),
@@ -281,7 +281,7 @@ def reading_options(reading: Reading) -> dict[str, Any]:
         "bond_orders": bool(reading.bond_orders),
         "bond_types": bool(reading.bond_types),
         "add_hydrogens": bool(reading.add_hydrogens),
-        "atom_attributes": reading.atom_attribute or (),
+        "atom_attributes": reading.atom_attributes or (),
         "variable": reading.variable,
         "targets": reading.targets,
         "max_bytes": reading.max_bytes,
@@ -325,8 +325,8 @@ def _read_standard_input(reading: Reading, n_jobs: int) -> GraphDataset:
         try:
             dataset = _read_path(path, reading, n_jobs)
         except InvalidInputError as error:
-            problem = error.problem.replace(str(path), "standard input")
-            raise InvalidInputError(problem, error.remedy) from error
+            problem = str(error).replace(str(path), "standard input")
+            raise InvalidInputError(problem) from error
     return replace(dataset, name="standard input") if dataset.name == "stdin" else dataset
 
 
@@ -497,8 +497,7 @@ def _check_distinct(source: str, names: list[Any]) -> None:
     for name in names:
         if name in seen:
             raise InvalidInputError(
-                f"{source}: two graphs have the name {name!r:.80}",
-                Remedy("ids", "give them ids of their own"),
+                f"{source}: two graphs have the name {name!r:.80}; use --ids numbers"
             )
         seen.add(name)
 
@@ -511,28 +510,13 @@ MaxSteps = Annotated[
     int,
     typer.Option("--max-steps", min=1, help="Most steps of walks that the model file may ask for."),
 ]
-MODEL_REMEDIES = {
-    "model_bytes": "give a larger --max-bytes if you trust it",
-    "max_steps": "give a larger --max-steps if you trust it",
-}
 
-# By kind of graphs and name of the option in the library: its field and its name here.
+# What a model remembers, by kind of graphs; only attributes of atoms have another field here.
 _OPTIONS = {
-    "molecules": {
-        "attributes": ("atom_attribute", "--atom-attribute"),
-        "add_hydrogens": ("add_hydrogens", "--add-hydrogens or --no-hydrogens"),
-        "bond_orders": ("bond_orders", "--bond-orders or --no-bond-orders"),
-        "bond_types": ("bond_types", "--bond-types or --no-bond-types"),
-    },
-    "networkx": {
-        "label": ("label", "--label-name"),
-        "attributes": ("attribute", "--attribute-name"),
-        "categorical": ("categorical", "--categorical-name"),
-        "weight": ("weight", "--weight-name"),
-        "edge_label": ("edge_label", "--edge-label-name"),
-    },
-    "edges": {"weighted": ("weighted", "--weighted or --no-weights")},
-    "arrays": {"negative": ("negative", "--negative")},
+    "molecules": ("attributes", "add_hydrogens", "bond_orders", "bond_types"),
+    "networkx": ("label", "attributes", "categorical", "weight", "edge_label"),
+    "edges": ("weighted",),
+    "arrays": ("negative",),
 }
 _FORM = ("symmetrize", "delimiter", "missing", "variable")
 
@@ -585,12 +569,15 @@ def as_fitted(reading: Reading, fitted: FittedReading | None, source: str) -> Re
         "use_edge_labels": reading.use_edge_labels and fitted.edge_labels,
     }
     named = reading.named_values() if fitted.kind == "networkx" else {}
-    for name, (field, option) in _OPTIONS.get(fitted.kind, {}).items():
+    for name in _OPTIONS.get(fitted.kind, ()):
+        is_of_atoms = fitted.kind == "molecules" and name == "attributes"
+        field = "atom_attributes" if is_of_atoms else name
         given, known = named.get(name, getattr(reading, field)), fitted.options.get(name)
         if not _agrees(given, known):
+            option = f"--{'no-' * (given is False)}{field.replace('_', '-')}"
             raise InvalidInputError(
-                f"{option} contradicts the model, whose graphs were read with {name}={known!r}; "
-                "leave it out, as the model knows how to read graphs"
+                f"{option} contradicts the model, whose graphs were read with "
+                f"{field}={known!r}; leave it out, as the model knows how to read graphs"
             )
         is_one = name in ("label", "edge_label") and isinstance(known, str)
         changes[field] = [known] if is_one else known

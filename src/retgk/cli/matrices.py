@@ -23,7 +23,6 @@ from retgk.cli.inputs import (
     used_graphs,
 )
 from retgk.cli.options import (
-    SCALING_REMEDY,
     Common,
     Depth,
     EmbeddingOptions,
@@ -398,7 +397,6 @@ FittedModel = Annotated[
         "retgk embed big.edges --method monte-carlo --nodes 10000 -o vector.npy",
         "retgk embed parts/ --model model.retgk --cluster local:4 -o vectors.npy",
     ],
-    remedies={"sparse_output": "give a smaller --n-components", **SCALING_REMEDY},
 )
 def embed(
     source: Source,
@@ -559,6 +557,6 @@ def _fitted_embedding(path: Path) -> Any:
     if found is None:
         raise InvalidInputError(
             f"{path} holds a {type(model).__name__} without an embedding; make it with "
-            "`retgk fit --approximate yes`, or save a fitted RetGKEmbedding"
+            "`retgk fit --approximate`, or save a fitted RetGKEmbedding"
         )
     return found

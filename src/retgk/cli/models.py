@@ -10,7 +10,6 @@ import typer
 from retgk.cli.command import Stopwatch, command, note, print_pairs, print_record, print_warning
 from retgk.cli.evaluate import new_model, scores
 from retgk.cli.inputs import (
-    MODEL_REMEDIES,
     MaxSteps,
     as_fitted,
     column_values,
@@ -174,7 +173,6 @@ Probabilities = Annotated[
         "retgk predict mutag.retgk new.smi",
         "retgk predict mutag.retgk new.parquet --probabilities -o predictions.csv",
     ],
-    remedies=MODEL_REMEDIES,
 )
 def predict(
     model_file: ModelFile,
@@ -245,7 +243,7 @@ PageOrTable = Annotated[
 Target = Annotated[
     str | None,
     typer.Option(
-        "--class",
+        "--target",
         metavar="CLASS",
         help="Explain the decision value of this class (of several outputs: the number of one); "
         "by default that of the class that is predicted.",
@@ -256,9 +254,8 @@ Target = Annotated[
 @command(
     examples=[
         "retgk explain mutag.retgk new.smi -o page.html",
-        "retgk explain mutag.retgk new.smi --class 1 -o shares.csv",
+        "retgk explain mutag.retgk new.smi --target 1 -o shares.csv",
     ],
-    remedies=MODEL_REMEDIES,
 )
 def explain(
     model_file: ModelFile,
@@ -316,10 +313,10 @@ def _check_table(output: str) -> None:
     try:
         check_output(output, has_matrix=False)
     except InvalidInputError as error:
-        if "end the name in one of" not in error.problem:
+        if "end the name in one of" not in str(error):
             raise
-        problem = error.problem.replace("one of ", f"one of {PAGE}, ")
-        raise InvalidInputError(problem, error.remedy) from error
+        problem = str(error).replace("one of ", f"one of {PAGE}, ")
+        raise InvalidInputError(problem) from error
 
 
 def _target_of(model: Any, text: str | None) -> Any:
@@ -332,7 +329,7 @@ def _target_of(model: Any, text: str | None) -> Any:
         if str(name) == text:
             return name
     known = ", ".join(map(str, names[:10])) + ", .." * (len(names) > 10)
-    raise InvalidInputError(f"--class {text} is none of those of the model, which are {known}")
+    raise InvalidInputError(f"--target {text} is none of those of the model, which are {known}")
 
 
 def _node_table(collection: GraphDataset, found: Explanation) -> Table:
@@ -471,10 +468,6 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything ran
         "retgk explore new.csv --model model.retgk --target-column active -o collection.html",
         "retgk cv MUTAG -o out.csv && retgk explore MUTAG --predicted out.csv -o mutag.html",
     ],
-    remedies={
-        **MODEL_REMEDIES,
-        **{key: f"{{value}} with --{key}" for key in ("column", "name-column", "predicted")},
-    },
 )
 def explore(
     source: Source,
@@ -516,7 +509,7 @@ def explore(
         known = (source, collection, reading)
         columns = {name: _typed(column_values(*known, name, "column")) for name in column or ()}
         given = None if predicted is None else _predictions(*known, predicted)
-        names = column_values(*known, name_column, "name-column") if name_column else None
+        names = column_values(*known, name_column, "name_column") if name_column else None
         smiles = known_smiles(source, collection, reading)
         positions = _positions(position_attributes, collection)
     with watch.timing("explore"):

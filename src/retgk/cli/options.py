@@ -2,11 +2,11 @@
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
@@ -149,7 +149,6 @@ DataHome = Annotated[
     Path | None,
     _reading("--data-home", envvar="RETGK_DATA_HOME", help="Folder of the TUDataset collections."),
 ]
-DATA_HOME_REMEDY = {"data_home": "place one there, or give --data-home or set RETGK_DATA_HOME"}
 TABLE_HELP = (
     "File to write, by its ending: .parquet, .csv, .npz, .npy or .json; - for standard output. "
     "A file that is there is replaced when all is done."
@@ -183,39 +182,7 @@ class Common:
 
 @dataclass(frozen=True)
 class Reading:
-    """How graphs are read; `remedies` say by which option an error can be avoided."""
-
-    remedies: ClassVar[Mapping[str, str]] = {
-        "node_values": "--label-name, --attribute-name read them",
-        "edge_values": "--edge-label-name reads labels of edges, --weight-name weights",
-        "edge_labels": "give all the same with --edge-label-name, --bond-types or --no-edge-labels",
-        "missing_edge_label": "set it on all edges, or give edges without a label of their own "
-        "with --missing label",
-        "categorical": "read it with --label-name {value}, or as one column for each value with "
-        "--categorical-name {value}",
-        "categories": "graphs that are read apart need the same columns: --categorical-name "
-        "{value}=VALUE,VALUE,... lists them",
-        "variable": "choose one of {value} with --variable",
-        "label": "give all the same with --label-name or --no-labels",
-        "attributes": "give all the same with --attribute-name, --atom-attribute or "
-        "--no-attributes",
-        "format": "say what it is with --format, one of {value}",
-        "smiles_column": "{value} with --smiles-column",
-        "target_column": "{value} with --target-column",
-        "skip_invalid": "--skip-invalid leaves such out",
-        "symmetrize": "give --symmetrize to drop the directions, or if each edge is listed once",
-        "negative": "say with --negative absolute, positive or split what becomes of them",
-        "delimiter": "give --delimiter {value} if they are separated by it",
-        "bond_orders": "leave out --bond-orders",
-        "missing_label": "--missing label makes a label of its own of missing ones",
-        "missing_attribute": "fill it in, or give --missing nan and --impute-attributes mean or "
-        "median to fit",
-        "missing_value": "set it on all nodes, or say with --missing what becomes of nodes without",
-        "reading": "read all in one way, such as with {value}",
-        "weights": "read all graphs in the same way, with or without weights",
-        "max_bytes": "give a larger --max-bytes if you trust it",
-        **DATA_HOME_REMEDY,
-    }
+    """How graphs are read."""
 
     data_home: DataHome = None
     format: Annotated[
@@ -227,33 +194,29 @@ class Reading:
             autocompletion=format_names,
         ),
     ] = None
-    use_labels: Annotated[
-        bool, _reading("--labels/--no-labels", help="Whether node labels are used.")
-    ] = True
+    use_labels: Annotated[bool, _reading(" /--no-labels", help="Leave out labels of nodes.")] = True
     use_attributes: Annotated[
-        bool, _reading("--attributes/--no-attributes", help="Whether node attributes are used.")
+        bool, _reading(" /--no-attributes", help="Leave out attributes of nodes.")
     ] = True
     use_edge_labels: Annotated[
         bool,
-        _reading("--edge-labels/--no-edge-labels", help="Whether labels of edges are used."),
+        _reading(" /--no-edge-labels", help="Leave out labels of edges."),
     ] = True
     label: Annotated[
         list[str] | None,
         _reading(
-            "--label-name",
+            "--label",
             help="GraphML, JSON: node data that is the label; several make one of all together.",
         ),
     ] = None
-    attribute: Annotated[
+    attributes: Annotated[
         list[str] | None,
-        _reading(
-            "--attribute-name", help="GraphML, JSON: node data that is an attribute; repeatable."
-        ),
+        _reading("--attributes", help="GraphML, JSON: node data that is an attribute; repeatable."),
     ] = None
     categorical: Annotated[
         list[str] | None,
         _reading(
-            "--categorical-name",
+            "--categorical",
             metavar="NAME[=VALUE,...]",
             help="GraphML, JSON: node data that becomes one column for each value; repeatable.",
         ),
@@ -261,14 +224,14 @@ class Reading:
     weight: Annotated[
         str | None,
         _reading(
-            "--weight-name",
+            "--weight",
             help="GraphML, JSON: edge data that is the weight; weight by default.",
         ),
     ] = None
     edge_label: Annotated[
         list[str] | None,
         _reading(
-            "--edge-label-name",
+            "--edge-label",
             help="GraphML, JSON: edge data that is the label of an edge; several make one.",
         ),
     ] = None
@@ -282,7 +245,7 @@ class Reading:
     ] = None
     weighted: Annotated[
         bool | None,
-        _reading("--weighted/--no-weights", help="Edge lists: the third column holds weights."),
+        _reading("--weighted/--no-weighted", help="Edge lists: the third column holds weights."),
     ] = None
     delimiter: Annotated[
         str | None, _reading("--delimiter", help="Edge lists: what separates columns.")
@@ -321,16 +284,16 @@ class Reading:
             "--bond-types/--no-bond-types", help="SMILES: types of bonds are labels of edges."
         ),
     ] = None
-    atom_attribute: Annotated[
+    atom_attributes: Annotated[
         list[str] | None,
         _reading(
-            "--atom-attribute",
+            "--atom-attributes",
             help="SMILES: attribute of atoms, such as aromatic or charge; repeatable.",
         ),
     ] = None
     add_hydrogens: Annotated[
         bool | None,
-        _reading("--add-hydrogens/--no-hydrogens", help="SMILES: hydrogens are nodes too."),
+        _reading("--add-hydrogens/--no-add-hydrogens", help="SMILES: hydrogens are nodes too."),
     ] = None
     skip_invalid: Annotated[
         bool,
@@ -376,7 +339,7 @@ class Reading:
         """Arguments of `read_graphs` that say by name which values of nodes and edges are read."""
         return {
             "label": _one_or_several(self.label),
-            "attributes": self.attribute,
+            "attributes": self.attributes,
             "categorical": _categories(self.categorical),
             "edge_label": self.edge_label
             if self.edge_label == []
@@ -455,19 +418,6 @@ Components = Annotated[
 ]
 DEFAULT_COMPONENTS = 1024
 _VECTOR_COMPONENTS = 512
-TASK_REMEDIES = {
-    "folds": "give fewer --folds",
-    "class_or_folds_or_size": "give fewer --folds, or more graphs of it",
-    "class_or_folds_or_size_or_values": "give fewer --folds, or more graphs of it, or --task "
-    "regression if these are values",
-    "class_or_size_or_values": "give more graphs of it, or --task regression if these are values",
-    "task": "give --task regression if they are values, or --task classification if they are "
-    "classes",
-    "metric": "or give --task {value}",
-    "probabilities": "leave it out, or use --protocol nested and at least two graphs of every "
-    "class in every training part",
-}
-SCALING_REMEDY = {"scale_attributes": "use --scale-attributes standard to give all the same weight"}
 ScaleAttributes = Annotated[
     Scaling,
     _kernel(
@@ -488,12 +438,6 @@ Depth = Annotated[
 @dataclass(frozen=True)
 class Walks:
     """How return probabilities are found."""
-
-    remedies: ClassVar[Mapping[str, str]] = {
-        "monte_carlo": "--method monte-carlo estimates them in a fraction of that, and with "
-        "--nodes `retgk embed` walks from some nodes only",
-        "nodes": "use `retgk embed` with --nodes",
-    }
 
     n_steps: Annotated[
         int, _walks("--n-steps", min=WALKS["n_steps"][0].least, help="Number of steps.")
@@ -532,12 +476,6 @@ class Walks:
 @dataclass(frozen=True)
 class KernelOptions:
     """Which matrix is computed."""
-
-    remedies: ClassVar[Mapping[str, str]] = {
-        "gram_file": "use --matrix products --on-disk",
-        "graph_gamma": "give more graphs, or use --matrix products or distances",
-        **SCALING_REMEDY,
-    }
 
     matrix: Annotated[
         Literal["kernel", "products", "distances"],
@@ -619,21 +557,15 @@ Task = Annotated[
 class Learning:
     """How a model is chosen."""
 
-    remedies: ClassVar[Mapping[str, str]] = {
-        "approximate": "use --approximate yes",
-        "fewer_candidates": "give fewer candidates, such as --C 10 --p 1 --scale 1",
-        "n_components": "give a smaller --n-components",
-        "n_landmarks": "give a smaller --n-landmarks",
-        **TASK_REMEDIES,
-        **SCALING_REMEDY,
-    }
-
     metric: Metrics = None
     task: Task = "auto"
     approximate: Annotated[
-        Literal["auto", "yes", "no"],
-        _learning("--approximate", help="Random features and a linear model; by size."),
-    ] = "auto"
+        bool | None,
+        _learning(
+            "--approximate/--no-approximate",
+            help="Random features and a linear model, or the exact kernel; by size.",
+        ),
+    ] = None
     C: Annotated[list[float] | None, _learning("--C", help="Candidate for C; repeatable.")] = None
     p: Annotated[
         list[float] | None, _learning("--p", help="Candidate for the exponent; repeatable.")

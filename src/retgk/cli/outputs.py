@@ -16,7 +16,7 @@ from retgk._runtime.names import optional_module
 from retgk._runtime.processes import check_room
 from retgk.cli.command import Stopwatch, as_json, note, print_lines, print_record
 from retgk.cli.options import Common
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -149,7 +149,7 @@ def _without_objects(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype.kind != "O":
         return values
     widest = max((len(str(value)) for value in values), default=0)
-    remedy = Remedy("other_form", "write .parquet or .csv instead")
+    remedy = "write .parquet or .csv instead"
     check_room(4 * widest * len(values), "text in an .npz file", remedy)
     return values.astype(str)
 

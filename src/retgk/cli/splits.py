@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -258,8 +258,6 @@ _KINDS = ("random", "scaffold")
 @dataclass(frozen=True)
 class Splitting:
     """How graphs are split for cross-validation."""
-
-    remedies: ClassVar[Mapping[str, str]] = {"groups": "{value} with --groups"}
 
     folds: Annotated[
         int | None,

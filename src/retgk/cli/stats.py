@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -12,7 +11,6 @@ import typer
 from retgk.cli.command import Stopwatch, command, note, print_lines, print_record, print_table
 from retgk.cli.inputs import column_values, key_columns, read_collection, required_targets
 from retgk.cli.options import (
-    SCALING_REMEDY,
     Common,
     FileRole,
     OptionalOutput,
@@ -69,14 +67,6 @@ class Testing:
     """How populations are compared."""
 
     __test__: ClassVar[bool] = False
-    remedies: ClassVar[Mapping[str, str]] = {
-        "groups": "{value} with --groups",
-        "pairs": "{value} with --pairs",
-        "fewer_kernels": "give fewer --bandwidth and --depth",
-        "fewer_permutations": "give a smaller --permutations",
-        **SCALING_REMEDY,
-    }
-
     association: Annotated[
         bool, _test("--association", help="Test whether graphs go with their targets, as numbers.")
     ] = False
@@ -119,8 +109,8 @@ class Testing:
         bool,
         _test("--nodes-correspond", help="Node i is the same in all graphs: test every node too."),
     ] = False
-    permutations: Annotated[
-        int, _test("--permutations", min=1, help="Random relabellings, or all if they are fewer.")
+    n_permutations: Annotated[
+        int, _test("--n-permutations", min=1, help="Random relabellings, or all if they are fewer.")
     ] = 9999
     confidence: Annotated[
         float, _test("--confidence", help="Of the interval of the effect size.")
@@ -136,7 +126,7 @@ class Testing:
         given = {"bandwidths": self.bandwidth, "depths": self.depth}
         return {
             "compare": self.compare,
-            "n_permutations": self.permutations,
+            "n_permutations": self.n_permutations,
             "confidence": self.confidence,
             "engine": self.engine,
             "scale_attributes": self.scale_attributes,

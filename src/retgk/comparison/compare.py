@@ -183,7 +183,7 @@ def _check_inner_groups(name: str, estimator: Any, plan: ComparisonPlan) -> None
     try:
         check_keeps_groups(estimator, plan.targets[fold.train], fold.groups)
     except InvalidInputError as error:
-        raise InvalidInputError(f"the method {name!r}: {error.problem}", error.remedy) from error
+        raise InvalidInputError(f"the method {name!r}: {error}") from error
     without = folds_without_groups(estimator)
     if without:
         warn_user(

@@ -34,7 +34,7 @@ from retgk._runtime.processes import (
     time_limit,
 )
 from retgk.comparison.methods import estimator_key
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, graphs_digest
 from retgk.learning.folds import OuterFold
 from retgk.learning.metrics import (
@@ -267,9 +267,7 @@ def _check_key(first: dict[str, Any], plan: ComparisonPlan, path: Path) -> None:
         other = [f"{name} {first.get(name)!s:.80}" for name in now if first.get(name) != now[name]]
         told = f" ({', '.join(other)})" if other else ""
         what = f"is the journal of another comparison{told}: other graphs, targets, folds or seed"
-    raise InvalidInputError(
-        f"{path} {what}", Remedy("journal", "give another file as journal, or remove this one")
-    )
+    raise InvalidInputError(f"{path} {what}; give another file as journal, or remove this one")
 
 
 def _check_folds(records: list[Record], plan: ComparisonPlan, path: Path) -> None:

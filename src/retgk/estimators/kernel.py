@@ -13,7 +13,7 @@ from retgk._runtime.names import RandomState, whole_seed
 from retgk._runtime.parameters import DEPTH, EVERYWHERE, TOL, WALKS, shared_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.embedded import EmbeddedEngine
@@ -80,7 +80,10 @@ def embedding_features(embedding: Any, engine: EmbeddedEngine, batch: GraphBatch
     return NodeFeatures(batch, walks, embedding.n_jobs)
 
 
-USE_A_GRAM_FILE = Remedy("gram_file", "use write_mean_embedding_gram")
+USE_A_GRAM_FILE = (
+    "write inner products to a file instead (write_mean_embedding_gram, `retgk kernel --matrix "
+    "products --on-disk`)"
+)
 
 
 class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -16,7 +16,7 @@ from retgk import __version__
 from retgk._runtime.array_files import Arrays, read_arrays, write_arrays
 from retgk._runtime.names import MAX_SEED
 from retgk.array_types import Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.estimators.classifier import RetGKClassifier
 from retgk.estimators.embedding import RetGKEmbedding, set_fitted_embedding
 from retgk.estimators.kernel import RetGKKernel, embedding_engine, kernel_engine, set_fitted_kernel
@@ -523,17 +523,16 @@ def _check_work(parameters: Mapping[str, Any], max_steps: int) -> None:
     several = parameters.get("n_steps", 1)
     n_steps = max(several) if isinstance(several, tuple | list) else several
     n_walks = parameters.get("n_walks", 1)
-    remedy = Remedy("max_steps", "pass a larger max_steps if you trust it")
+    remedy = "pass a larger max_steps if you trust it"
     if n_steps > max_steps:
         raise InvalidInputError(
-            f"the model asks for n_steps={n_steps}, more than the {max_steps} allowed", remedy
+            f"the model asks for n_steps={n_steps}, more than the {max_steps} allowed; {remedy}"
         )
     most = _WALKS_PER_NODE * max_steps
     if n_steps * n_walks > most and str(parameters.get("method", "")).startswith("monte-carlo"):
         raise InvalidInputError(
-            f"the model asks for {n_walks} walks of {n_steps} steps from every node, more than the "
-            f"{most} steps allowed",
-            remedy,
+            f"the model asks for {n_walks} walks of {n_steps} steps from every node, more than "
+            f"the {most} steps allowed; {remedy}"
         )
 
 
@@ -754,8 +753,6 @@ def _context(problem: str, advice: str) -> Iterator[None]:
         ValueError,
         AttributeError,
     ) as e:
-        remedy = e.remedy if isinstance(e, InvalidInputError) else None
-        if isinstance(e, InvalidInputError) and remedy is not None:
-            raise InvalidInputError(f"{problem}: {e.problem}", remedy) from e
         reason = str(e) if isinstance(e, InvalidInputError) else f"{type(e).__name__}: {e}"
-        raise InvalidInputError(f"{problem}: {reason}; {advice}") from e
+        advice = "" if isinstance(e, InvalidInputError) and "; " in reason else f"; {advice}"
+        raise InvalidInputError(f"{problem}: {reason}{advice}") from e

@@ -16,7 +16,7 @@ from retgk._runtime.parallel import n_threads
 from retgk._runtime.parameters import PREDICTORS, shared_parameters
 from retgk._runtime.processes import available_bytes, check_room
 from retgk.array_types import Floats, Ints
-from retgk.errors import InputWarning, Remedy, warn_user
+from retgk.errors import InputWarning, warn_user
 from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
 from retgk.estimators.explanation import Explanation, explanation
 from retgk.estimators.kernel import RetGKKernel, kernel_of_engine
@@ -49,8 +49,8 @@ MAX_EXACT_NODES = 1_000_000
 GRAPHS_AT_A_TIME = 4096
 
 _SMALLER = {
-    False: Remedy("approximate", "use approximate=True"),
-    True: Remedy("fewer_graphs", "give fewer graphs"),
+    False: "use approximate=True",
+    True: "give fewer graphs",
 }
 
 AnyEngine = TypeVar("AnyEngine", ExactEngine, EmbeddedEngine)
@@ -399,20 +399,13 @@ _PIECE_NODES = 1 << 17  # nodes of which embeddings hold probabilities at a time
 _FEW_CANDIDATES = 12  # of what describes nodes: those of scale_attributes and depth by default
 
 _REMEDIES = {
-    "walks": Remedy(
-        "monte_carlo", 'method="monte-carlo" estimates return probabilities in a fraction of that'
-    ),
-    "exact": Remedy("approximate", "use approximate=True"),
-    "embedded": Remedy("n_components", "use a smaller n_components"),
-    "choosing": Remedy(
-        "fewer_candidates",
-        "give fewer candidates, such as C=10, p=1, scale=1, or a smaller cv",
-    ),
-    "nodes": Remedy(
-        "fewer_nodes", "give fewer candidates of n_steps, scale_attributes and node kernels"
-    ),
-    "landmarks": Remedy("n_landmarks", "use a smaller n_landmarks"),
-    "graphs": Remedy("fewer_graphs", "give fewer graphs"),
+    "walks": 'method="monte-carlo" estimates return probabilities in a fraction of that',
+    "exact": "use approximate=True",
+    "embedded": "use a smaller n_components",
+    "choosing": "give fewer candidates, such as C=10, p=1, scale=1, or fewer folds",
+    "nodes": "give fewer candidates of n_steps, scale_attributes and node kernels",
+    "landmarks": "use a smaller n_landmarks",
+    "graphs": "give fewer graphs",
 }
 
 
@@ -561,20 +554,20 @@ def announce(
             f"fitting takes about {found.n_bytes / 2**30:.1f} GiB of memory, but only "
             f"{available / 2**30:.1f} GiB are free"
         )
-        warn_user(InputWarning(problem, _memory_remedy(size)))
+        warn_user(InputWarning(f"{problem}; {_memory_remedy(size)}"))
     elif found.seconds > LONG_SECONDS >= found.walks:
         problem = f"fitting takes about {_in_words(found.seconds)} on this machine"
-        warn_user(InputWarning(problem, _time_remedy(found, len(nodes), kind)))
+        warn_user(InputWarning(f"{problem}; {_time_remedy(found, len(nodes), kind)}"))
     return found
 
 
-def _memory_remedy(size: FitSize) -> Remedy:
+def _memory_remedy(size: FitSize) -> str:
     if not size.is_embedded:
         return _REMEDIES["exact"]
     return _REMEDIES["landmarks" if size.is_ridge else "graphs"]
 
 
-def _time_remedy(found: Estimate, n_nodes: int, kind: str) -> Remedy:
+def _time_remedy(found: Estimate, n_nodes: int, kind: str) -> str:
     """What makes the longest step shorter."""
     if found.choosing >= max(found.kernel, found.walks):
         return _REMEDIES["choosing"]

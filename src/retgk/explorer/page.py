@@ -18,7 +18,7 @@ from retgk._runtime.html_page import html_page
 from retgk._runtime.names import RandomState, optional_module, whole_seed
 from retgk._runtime.processes import check_room
 from retgk.array_types import Flags, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.explorer.drawings import (
     LARGEST_DRAWN,
@@ -484,7 +484,7 @@ def _pack_map(
         random_state=seed,
     )
     if vectors is None:
-        remedy = Remedy("fewer_graphs", "make a page of some of the graphs")
+        remedy = "make a page of some of the graphs"
         n_bytes = 8 * len(batch) * width  # with what is made of them
         check_room(n_bytes, f"vectors of {len(batch):,} graphs", remedy)
         found = np.asarray(embedding.fit_transform(batch), np.float32)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy, warn_user
+from retgk.errors import InvalidInputError, warn_user
 from retgk.graphs.edges import (
     Adjacency,
     EdgeLabels,
@@ -238,27 +238,18 @@ def check_alike(
     if batch.n_attributes != n_attributes:
         raise InvalidInputError(
             f"{batch_has} {batch.n_attributes} attributes a node{came_from}, {others_have} "
-            f"{n_attributes}",
-            Remedy(
-                "attributes",
-                "give all the same with as_batch(graphs, attributes=...) or "
-                "as_batch(graphs).without_attributes()",
-            ),
+            f"{n_attributes}; read all with the same attributes=, or leave them out "
+            "(without_attributes(), --no-attributes)"
         )
     if batch.has_labels and not has_labels:
         raise InvalidInputError(
-            f"{batch_has} labels{came_from}, {others_have} none",
-            Remedy("label", "take them away with as_batch(graphs).without_labels()"),
+            f"{batch_has} labels{came_from}, {others_have} none; leave them out "
+            "(without_labels(), --no-labels)"
         )
     if has_labels and not batch.has_labels:
         raise InvalidInputError(
-            f"{batch_has} no labels{came_from}, {others_have} some",
-            Remedy(
-                "label",
-                "name them with as_batch(graphs, label=...), set them with "
-                "as_batch(graphs).with_labels(...), or take those of the others away with "
-                "as_batch(others).without_labels()",
-            ),
+            f"{batch_has} no labels{came_from}, {others_have} some; read some with label=, or "
+            "leave out those of the others (without_labels(), --no-labels)"
         )
 
 

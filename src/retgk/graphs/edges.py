@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Codes, Flags, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.flat import (
     BLOCK_ENTRIES,
     KEPT_LABELS,
@@ -33,10 +33,9 @@ DIRECTIONS = get_args(_Directions)
 Symmetrize = bool | _Directions
 """Whether directed input is made undirected, and what its two directions become; True is "max"."""
 
-NEGATIVE = Remedy(
-    "negative",
-    "convert matrices with negative='absolute', 'positive' or 'split', of other graphs take "
-    "absolute values, or drop such edges",
+NEGATIVE = (
+    "negative='absolute' (or 'positive', 'split') says what becomes of them in matrices; in other "
+    "graphs take absolute values, or drop such edges"
 )
 """What to do about negative weights."""
 
@@ -150,7 +149,7 @@ def check_weights(
             f"weight {weights[entry]}; weights must be finite and not negative"
         )
         if weights[entry] < 0:
-            raise InvalidInputError(problem, NEGATIVE)
+            raise InvalidInputError(f"{problem}; {NEGATIVE}")
         raise InvalidInputError(f"{problem}: drop such edges")
 
 
@@ -186,12 +185,8 @@ def check_symmetric(block: Any, transposed: Any, node_ptr: Ints, first_graph: in
     raise InvalidInputError(
         f"graph {first_graph + graph} is not symmetric: the edge from node {source - start} to "
         f"node {target - start} has weight {block[source, target]:.12g}, the one back has weight "
-        f"{block[target, source]:.12g}",
-        Remedy(
-            "symmetrize",
-            "convert with as_batch(graphs, symmetrize=True) if each edge is listed once, or if "
-            "directions are to be dropped",
-        ),
+        f"{block[target, source]:.12g}; pass symmetrize=True to drop the directions, or if each "
+        "edge is listed once"
     )
 
 
@@ -411,9 +406,8 @@ def _both_directions(block: Any, transposed: Any, symmetrize: Symmetrize) -> Any
 # Labels of edges, one for each entry of the neighbours of a batch, the same in both directions.
 # -------------------------------------------------------------------------------------------------
 
-NO_EDGE_LABEL = Remedy(
-    "missing_edge_label",
-    'give all edges labels, or make a label of its own of missing ones with missing="label"',
+NO_EDGE_LABEL = (
+    'give all edges labels, or make a label of its own of missing ones with missing="label"'
 )
 
 
@@ -504,8 +498,7 @@ def _raise_missing(node_ptr: Ints, ends: NDArray[Any], name: Hashable) -> NoRetu
     first, second = (int(end - node_ptr[graph]) for end in ends)
     raise InvalidInputError(
         f"graph {graph}: the edge between node {first} and node {second} has the label {name}, "
-        f"{NO_VALUE[is_missing(name)]}",
-        NO_EDGE_LABEL,
+        f"{NO_VALUE[is_missing(name)]}; {NO_EDGE_LABEL}"
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 
 _SMALL_RANGE = 1 << 16
 _PLAIN = frozenset({str, int, float, bool, type(None)})
@@ -296,12 +296,8 @@ def check_no_missing_label(codes: Codes, names: Sequence[Hashable], node_ptr: In
             graph = graph_of(node_ptr, node)
             where = f"graph {graph}: node {node - node_ptr[graph]}"
             raise InvalidInputError(
-                f"{where} has the label {name}, {NO_VALUE[is_missing(name)]}",
-                Remedy(
-                    "missing_label",
-                    "give all nodes labels, or make a label of its own of missing ones with "
-                    'missing="label"',
-                ),
+                f"{where} has the label {name}, {NO_VALUE[is_missing(name)]}; give all nodes "
+                'labels, or make a label of its own of missing ones with missing="label"'
             )
 
 
@@ -342,10 +338,6 @@ def check_numbers(values: Floats, node_ptr: Ints, missing: Missing = "error") ->
             "target"
         )
     raise InvalidInputError(
-        f"{where} is nan",
-        Remedy(
-            "missing_attribute",
-            "fill it in or drop the graph together with its target; or convert with missing="
-            '"nan", and fit with impute_attributes="mean" or "median"',
-        ),
+        f"{where} is nan; fill it in or drop the graph together with its target; or convert with "
+        'missing="nan", and fit with impute_attributes="mean" or "median"'
     )

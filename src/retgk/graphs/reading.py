@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.edges import DIRECTIONS
 
 _MOST_NAMES = 1 << 12
@@ -165,8 +165,8 @@ def check_same_reading(
         if _differ(own.options[name], its.options.get(name, own.options[name])):
             wanted = f"{name}={its.options[name]!r}"
             raise InvalidInputError(
-                f"{batch_was} read with {name}={own.options[name]!r}, {others_were} with {wanted}",
-                Remedy("reading", f"read all in one way, such as with {wanted}", value=wanted),
+                f"{batch_was} read with {name}={own.options[name]!r}, {others_were} with "
+                f"{wanted}; read all in one way, such as with {wanted}"
             )
 
 

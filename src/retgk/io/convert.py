@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from retgk._runtime.names import check_keywords, keywords_of, optional_module
-from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.reading import Reading, check_same_reading
 from retgk.io.arrays import from_edge_lists, from_numpy, from_scipy
@@ -135,7 +135,7 @@ def _told_beside(others: str) -> Iterator[None]:
     try:
         yield
     except InvalidInputError as error:
-        raise InvalidInputError(f"{error.problem} ({others})", error.remedy) from error
+        raise InvalidInputError(f"{error} ({others})") from error
 
 
 def _concatenate(batches: Any, **options: Any) -> GraphBatch:
@@ -231,8 +231,8 @@ def _check_not_path(graph: Any) -> None:
     if is_named_so or isinstance(graph, os.PathLike):
         name = os.fspath(graph)
         raise InvalidInputError(
-            f"{name!r:.200} is the path of a file, not a graph",
-            Remedy("read_file", f"read the file first: read_graphs({name!r:.200})"),
+            f"{name!r:.200} is the path of a file, not a graph; read the file first: "
+            f"read_graphs({name!r:.200})"
         )
 
 
@@ -379,7 +379,7 @@ def to_grakel(graphs: GraphsLike, *, as_attributes: bool = False) -> list[list[A
         raise InvalidInputError("the graphs have no attributes; leave out as_attributes=True")
     if batch.n_attributes and not as_attributes:
         note = "attributes were left out, as GraKeL has room for labels or attributes"
-        warn_user(InputWarning(note, Remedy("as_attributes", "as_attributes=True takes them")))
+        warn_user(InputWarning(f"{note}; as_attributes=True takes them"))
     return [_grakel_graph(graph, as_attributes) for graph in batch]
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from retgk._runtime.files import line_blocks, text_lines
 from retgk.array_types import Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.reading import reading_of
 from retgk.io.dataset import GraphDataset
@@ -110,19 +110,15 @@ def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph"
     """
     if graphs.has_labels or graphs.n_attributes or graphs.has_edge_labels:
         raise InvalidInputError(
-            "edge lists hold neither labels nor attributes",
-            Remedy(
-                "plain_graphs",
-                "use write_graphml, or without_labels(), without_edge_labels() and "
-                "without_attributes()",
-            ),
+            "edge lists hold neither labels nor attributes; write GraphML instead, or leave them "
+            "out (without_labels(), --no-labels, and so on)"
         )
     for position, graph in enumerate(graphs):
         lonely = np.flatnonzero(np.diff(graph.indptr) == 0)
         if len(lonely):
             raise InvalidInputError(
-                f"graph {position}: node {lonely[0]} has no edges, so an edge list would lose it",
-                Remedy("graphml", "use write_graphml"),
+                f"graph {position}: node {lonely[0]} has no edges, so an edge list would lose it; "
+                "write GraphML instead"
             )
 
     def write(graph: GraphBatch, path: Path) -> None:
@@ -201,8 +197,7 @@ def _read_one(path: Path, delimiter: str | None, weighted: bool) -> GraphBatch:
                 if weighted:
                     edges.weights.append(_weight(others))
             except InvalidInputError as error:
-                problem = f"{path}, line {number}: {error.problem}, got {_quote(line)}"
-                raise InvalidInputError(problem, error.remedy) from None
+                raise InvalidInputError(f"{path}, line {number}, {_quote(line)}: {error}") from None
             edges.add(source, target)
     if not edges.ends:
         raise InvalidInputError(f"{path} holds a graph without nodes; leave the file out")
@@ -226,10 +221,7 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
         # "1,2" and "1, 2" are meant as two columns; "a,b c" may be a name with a comma
         if (len(cells) < 2 and other in line) or cells[0].endswith(other):
             advice = f"pass delimiter={other!r} if they are separated by it"
-            raise InvalidInputError(
-                "expected nodes separated by white space",
-                Remedy("delimiter", advice, value=repr(other)),
-            )
+            raise InvalidInputError(f"expected nodes separated by white space; {advice}")
     if len(cells) < 2 or not cells[0] or not cells[1]:
         between = "white space" if delimiter is None else repr(delimiter)
         raise InvalidInputError(f"expected two nodes separated by {between}")

@@ -24,7 +24,7 @@ from retgk._runtime.files import (
     open_unpacked,
     unpacked_size,
 )
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 
 PathLike = str | os.PathLike[str]
 Graph = TypeVar("Graph")
@@ -251,16 +251,13 @@ def format_of(path: Path, names_columns: bool = False) -> Format:
     sample = Sample(path, names_columns)
     found = next((form for form in named or formats().values() if form.sniff(sample)), None)
     if found is None:
-        raise InvalidInputError(
-            f"{path} cannot be recognised",
-            _format_remedy(),
-        )
+        raise InvalidInputError(f"{path} cannot be recognised; {_format_remedy()}")
     return found
 
 
-def _format_remedy() -> Remedy:
+def _format_remedy() -> str:
     names = ", ".join(formats())
-    return Remedy("format", f"say what it is with format=, one of {names}", value=names)
+    return f"say what it is with format=, one of {names}"
 
 
 def _format_of_folder(path: Path) -> Format:
@@ -281,8 +278,8 @@ def _format_of_folder(path: Path) -> Format:
         ]
         raise InvalidInputError(
             f"the folder {path} holds {' and '.join(form.name for form in found) or 'no'} graphs; "
-            f"it should hold files of one of: {', '.join(known)}",
-            _format_remedy() if found else None,
+            f"it should hold files of one of: {', '.join(known)}"
+            + (f"; {_format_remedy()}" if found else "")
         )
     return found[0]
 
@@ -356,9 +353,9 @@ def _check_no_longer_series(paths: list[Path], folder: Path, stem: str, suffix: 
 # What to do where a format cannot hold the labels of nodes or of edges
 
 
-def label_remedy(of_edges: bool, or_else: str = ", or use write_parquet") -> Remedy:
+def label_remedy(of_edges: bool, or_else: str = ", or write Parquet") -> str:
     """Advise to number the labels that a format cannot hold."""
     if of_edges:
-        advice = "number the labels with with_edge_labels(graphs.edge_labels)"
-        return Remedy("integer_edge_labels", f"{advice}{or_else}")
-    return Remedy("integer_labels", f"number the labels with with_labels(graphs.labels){or_else}")
+        advice = "number the labels (with_edge_labels(graphs.edge_labels)), leave them out "
+        return f"{advice}(--no-edge-labels){or_else}"
+    return f"number the labels (with_labels(graphs.labels)), leave them out (--no-labels){or_else}"

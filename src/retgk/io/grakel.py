@@ -145,8 +145,8 @@ def _edge_labels(
     for pair in pairs:
         if pair not in labels and pair[::-1] not in labels and missing not in KEPT_LABELS:
             raise InvalidInputError(
-                f"graph {position}: the edge from {pair[0]!r} to {pair[1]!r} has no label",
-                NO_EDGE_LABEL,
+                f"graph {position}: the edge from {pair[0]!r} to {pair[1]!r} has no label; "
+                f"{NO_EDGE_LABEL}"
             )
     return [labels.get(pair, labels.get(pair[::-1])) for pair in pairs]
 

@@ -127,7 +127,7 @@ def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") 
         for name in names:
             if not isinstance(name, str | int | float):
                 raise InvalidInputError(
-                    f"GraphML cannot hold the label {name!r}", label_remedy(of_edges)
+                    f"GraphML cannot hold the label {name!r}; {label_remedy(of_edges)}"
                 )
     written = [networkx_graph(graph, graphs.is_weighted) for graph in graphs]
     for graph in written:

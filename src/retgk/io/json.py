@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from retgk._runtime.files import atomic_path, text_lines, unpacked_bytes
 from retgk._runtime.names import names_there, near_names
 from retgk.array_types import Floats
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing, graph_of, offsets
@@ -268,7 +268,7 @@ def _check_label(label: Any, whole: Any = None, of_edges: bool = False) -> None:
         type(label) is float and not math.isfinite(label)
     ):
         raise InvalidInputError(
-            f"JSON cannot hold the label {whole!r}", label_remedy(of_edges, or_else="")
+            f"JSON cannot hold the label {whole!r}; {label_remedy(of_edges, or_else='')}"
         )
 
 
@@ -320,10 +320,9 @@ def _parsed(text: str, place: str) -> Any:
 # The two forms in which JSON holds a graph, each gathered into one batch
 
 _DEEPEST = 20  # names and labels within each other
-_SET_IT = Remedy(
-    "missing_value",
+_SET_IT = (
     'set it on all nodes first, or say with missing= what becomes of nodes without ("label", "nan" '
-    'or "keep")',
+    'or "keep")'
 )
 _FORMS = 'a graph has "edges", or "nodes" and "links" (or "edges")'
 
@@ -369,8 +368,7 @@ class GraphReader(ABC):
         is_directed = value.get("directed", False)
         if is_directed and not self.symmetrize:
             raise InvalidInputError(
-                f"{place} is directed",
-                Remedy("symmetrize", "pass symmetrize=True to drop the directions"),
+                f"{place} is directed; pass symmetrize=True to drop the directions"
             )
         self.places.append(place)
         self._add_structure(place, value, bool(is_directed))
@@ -389,13 +387,11 @@ class GraphReader(ABC):
         try:
             return self._joined()
         except InvalidInputError as error:
-            numbered = re.match(r"graph (\d+)", error.problem)
+            numbered = re.match(r"graph (\d+)", str(error))
             if numbered is None:
                 raise
             place = self.places[int(numbered[1])]
-            raise InvalidInputError(
-                place + error.problem[numbered.end() :], error.remedy
-            ) from error
+            raise InvalidInputError(place + str(error)[numbered.end() :]) from error
 
     @abstractmethod
     def _joined(self) -> GraphBatch:
@@ -459,8 +455,8 @@ class PlainGraphs(GraphReader):
             if attributes is not None:
                 rows = stack_attributes([attributes], [size], self.missing)
         except InvalidInputError as error:
-            problem = error.problem.removeprefix("graph 0: ").removeprefix("graph 0 ")
-            raise InvalidInputError(f"{place}: {problem}", error.remedy) from error
+            problem = str(error).removeprefix("graph 0: ").removeprefix("graph 0 ")
+            raise InvalidInputError(f"{place}: {problem}") from error
         self.sizes.append(size)
         self.edges.append(edges)
         self._labels.append(None if labels is None else [_hashable(name) for name in labels])
@@ -560,8 +556,7 @@ class NodeLinks(GraphReader):
                 if name not in node and self.missing == "error":
                     raise InvalidInputError(
                         f"{place}, node {node_id!r} has no {name!r}; it has "
-                        f"{names_there(str(name), node)}",
-                        _SET_IT,
+                        f"{names_there(str(name), node)}; {_SET_IT}"
                     )
                 column.append(_hashable(node.get(name)))
         self._ids.append(ids)

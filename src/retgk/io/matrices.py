@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, load_npz
 
 from retgk._runtime.files import is_gzip, text_lines, unpacked_size
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.edges import Symmetrize
 from retgk.io.arrays import Negative, from_numpy, from_scipy
@@ -186,7 +186,7 @@ def _chosen(
     is_single = list(found) == [""]
     if variable is not None and not is_single:
         if variable not in found:
-            raise InvalidInputError(f"{path} has no variable {variable!r}", _choice(found))
+            raise InvalidInputError(f"{path} has no variable {variable!r}; {_choice(found)}")
         yield _Matrices(found[variable], f"{path}, variable {variable!r}", stem)
         return
     if not found:
@@ -194,17 +194,17 @@ def _chosen(
     for name, values in found.items():
         if len(found) > 1 and not _is_square(values):
             raise InvalidInputError(
-                f"{path}: not all variables are square matrices: {name!r} has shape {values.shape}",
-                _choice(found),
+                f"{path}: not all variables are square matrices: {name!r} has shape "
+                f"{values.shape}; {_choice(found)}"
             )
         place = f"{path}, variable {name!r}" if name else str(path)
         yield _Matrices(values, place, f"{stem}-{name}" if len(found) > 1 else stem)
 
 
-def _choice(found: dict[str, Any]) -> Remedy:
+def _choice(found: dict[str, Any]) -> str:
     shown = [f"{name!r} {values.shape}" for name, values in list(found.items())[:_MOST_NAMES]]
     listed = ", ".join(shown) + ", ..." * (len(found) > _MOST_NAMES)
-    return Remedy("variable", f"choose one of {listed} with variable=", value=listed)
+    return f"choose one of {listed} with variable="
 
 
 def _is_square(values: Any) -> bool:
@@ -225,8 +225,8 @@ def _graphs(found: _Matrices, negative: Negative, symmetrize: Symmetrize) -> Gra
         convert = from_scipy if issparse(values) else from_numpy
         return convert(values, negative=negative, symmetrize=symmetrize)
     except InvalidInputError as error:
-        problem = error.problem if values.ndim == 3 else error.problem.removeprefix("graph 0: ")
-        raise InvalidInputError(f"{place}: {problem}", error.remedy) from error
+        problem = str(error) if values.ndim == 3 else str(error).removeprefix("graph 0: ")
+        raise InvalidInputError(f"{place}: {problem}") from error
 
 
 # One matrix from a text file, with or without names of rows and columns

@@ -20,7 +20,7 @@ from retgk._runtime.names import name_advice, optional_module
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.processes import ordered_results
 from retgk.array_types import Ints
-from retgk.errors import InputWarning, InvalidInputError, Remedy
+from retgk.errors import InputWarning, InvalidInputError
 from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.flat import offsets
 from retgk.graphs.reading import Reading, reading_of
@@ -238,8 +238,8 @@ def _bond_order(bond: Any, position: int) -> float:
     if order == 0.0:
         raise InvalidInputError(
             f"graph {position}: the bond between atoms {bond.GetBeginAtomIdx()} and "
-            f"{bond.GetEndAtomIdx()} is {bond.GetBondType()}, which has no order",
-            Remedy("bond_orders", "use bond_orders=False"),
+            f"{bond.GetEndAtomIdx()} is {bond.GetBondType()}, which has no order; use "
+            "bond_orders=False"
         )
     return order
 
@@ -401,10 +401,8 @@ def molecule_scaffolds(smiles: Iterable[str]) -> list[str]:
             if has_rings and molecule.GetNumAtoms() > LARGEST_SCAFFOLD:
                 raise InvalidInputError(
                     f"graph {number}: a molecule of {molecule.GetNumAtoms()} atoms; scaffolds are "
-                    f"found for up to {LARGEST_SCAFFOLD} atoms: drop it together with its target",
-                    Remedy(
-                        "groups", "or split by groups of your own", "or name groups of your own"
-                    ),
+                    f"found for up to {LARGEST_SCAFFOLD} atoms: drop it together with its target; "
+                    "or split by groups of your own"
                 )
             murcko = scaffold.MurckoScaffoldSmiles
             texts.append(murcko(mol=molecule, includeChirality=False) if has_rings else "")
@@ -750,10 +748,8 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except InvalidInputError as error:
-        remedy = error.remedy
-        if remedy is None and "RDKit cannot read" in error.problem:
-            remedy = Remedy("skip_invalid", "skip_invalid=True leaves such out")
-        raise InvalidInputError(f"{path}: {error.problem}", remedy) from error
+        advice = "; skip_invalid=True leaves such out" * ("RDKit cannot read" in str(error))
+        raise InvalidInputError(f"{path}: {error}{advice}") from error
 
 
 def _with_column(graphs: GraphBatch, reading: SmilesReading) -> GraphBatch:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from retgk._runtime.names import names_there, optional_module
 from retgk.array_types import Floats
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing, graph_of, is_missing, offsets
@@ -172,11 +172,7 @@ def _check_undirected(graphs: list[Any]) -> None:
     for position, graph in enumerate(graphs):
         if graph.is_directed():
             raise InvalidInputError(
-                f"graph {position} is directed",
-                Remedy(
-                    "symmetrize",
-                    "convert with as_batch(graphs, symmetrize=True) to drop the directions",
-                ),
+                f"graph {position} is directed; pass symmetrize=True to drop the directions"
             )
 
 
@@ -291,13 +287,9 @@ def _raise_missing(position: int, graph: Any, names: list[Any]) -> None:
             if name not in data:
                 raise InvalidInputError(
                     f"graph {position}, node {node!r} has no attribute {name!r}; it has "
-                    f"{_shown(name, data)}",
-                    Remedy(
-                        "missing_value",
-                        "set it on all nodes first, for example with nx.set_node_attributes, or "
-                        'say with missing= what becomes of nodes without ("label", "nan" or '
-                        '"keep")',
-                    ),
+                    f"{_shown(name, data)}; set it on all nodes first, for example with "
+                    "nx.set_node_attributes, or say with missing= what becomes of nodes without "
+                    '("label", "nan" or "keep")'
                 )
 
 
@@ -409,11 +401,7 @@ def _edges(
     directed = graph.is_directed()
     if directed and not symmetrize:
         raise InvalidInputError(
-            f"graph {position} is directed",
-            Remedy(
-                "symmetrize",
-                "convert with as_batch(graphs, symmetrize=True) to drop the directions",
-            ),
+            f"graph {position} is directed; pass symmetrize=True to drop the directions"
         )
     pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     labels = names.of_columns(
@@ -457,12 +445,8 @@ def _vertex_values(graphs: list[Any], name: str, missing: Missing) -> list[Any]:
             vertex = next(vertex for vertex, value in enumerate(found) if value is None)
             raise InvalidInputError(
                 f"graph {position}, vertex {vertex} has no attribute {name!r}; the graph has "
-                f"{names_there(name, graph.vs.attributes())}",
-                Remedy(
-                    "missing_value",
-                    "set it on all vertices first, or say with missing= what becomes of vertices "
-                    'without ("label", "nan" or "keep")',
-                ),
+                f"{names_there(name, graph.vs.attributes())}; set it on all vertices first, or "
+                'say with missing= what becomes of vertices without ("label", "nan" or "keep")'
             )
         values.extend(found)
     return values

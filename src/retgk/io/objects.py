@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from retgk.array_types import Floats, Ints
-from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch, integers
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import (
@@ -35,9 +35,8 @@ from retgk.graphs.reading import reading_of
 
 NodeName = Callable[[int], str]
 
-KEEP_AS_NAN = Remedy(
-    "missing_attribute",
-    'fill it in, or convert with missing="nan" and fit with impute_attributes="mean" or "median"',
+KEEP_AS_NAN = (
+    'fill it in, or convert with missing="nan" and fit with impute_attributes="mean" or "median"'
 )
 _CHUNK = 1024
 _MOST_SHOWN = 80
@@ -66,12 +65,8 @@ def warn_of_unused_values(names: Iterable[Any]) -> None:
         shown = ", ".join(found[:_MOST_NAMES]) + ", ..." * (len(found) > _MOST_NAMES)
         warn_user(
             InputWarning(
-                f"nodes have {shown}, which are not used",
-                Remedy(
-                    "node_values",
-                    "as_batch(graphs, label=..., attributes=...) reads them, "
-                    "as_batch(graphs, attributes=[]) leaves them out without this warning",
-                ),
+                f"nodes have {shown}, which are not used; label= and attributes= read them; in "
+                "Python attributes=[] leaves them out without this warning"
             )
         )
 
@@ -160,8 +155,7 @@ def _raise_bad_value(values: Sequence[Any], name: Any, node_name: NodeName) -> N
         if found.ndim > 1 or found.dtype.kind not in "biuf":
             raise InvalidInputError(
                 f"{node_name(position)}: the attribute {name!r} is {short_repr(value)}; it must "
-                "be a number or a vector of numbers",
-                _remedy(value, name),
+                f"be a number or a vector of numbers{_remedy(value, name)}"
             )
         if width is None:
             width = found.shape
@@ -173,17 +167,15 @@ def _raise_bad_value(values: Sequence[Any], name: Any, node_name: NodeName) -> N
     raise InvalidInputError(f"the attribute {name!r} must be numbers, the same count on all nodes")
 
 
-def _remedy(value: Any, name: Any) -> Remedy | None:
+def _remedy(value: Any, name: Any) -> str:
     """What helps where a value is no number: text is a label or a category, others are missing."""
     if is_missing(value):
-        return KEEP_AS_NAN
+        return f"; {KEEP_AS_NAN}"
     if not isinstance(value, str):
-        return None
-    return Remedy(
-        "categorical",
-        f"read it as the label with label={name!r}, or as columns of zeros and ones, one for each "
-        f"value, with categorical=[{name!r}]",
-        value=str(name),
+        return ""
+    return (
+        f"; read it as the label with label={name!r}, or as columns of zeros and ones, one for "
+        f"each value, with categorical=[{name!r}]"
     )
 
 
@@ -254,7 +246,7 @@ def _check_no_gap(matrix: NDArray[Any], graph: int) -> None:
     for node, row in enumerate(matrix.tolist() if matrix.dtype.kind == "O" else []):
         if any(map(is_missing, row if isinstance(row, list | tuple) else [row])):
             raise InvalidInputError(
-                f"graph {graph}: an attribute of node {node} is missing", KEEP_AS_NAN
+                f"graph {graph}: an attribute of node {node} is missing; {KEEP_AS_NAN}"
             )
 
 
@@ -358,8 +350,8 @@ class NodeColumns:
             absent = [is_missing(value) for value in column]
             if any(absent) and self.missing not in KEPT_LABELS:
                 raise InvalidInputError(
-                    f"{node_name(absent.index(True))}: the part {name!r} of the label is missing",
-                    _AS_LABEL,
+                    f"{node_name(absent.index(True))}: the part {name!r} of the label is missing; "
+                    f"{_AS_LABEL}"
                 )
             parts.append([None if gap else v for v, gap in zip(column, absent, strict=True)])
         return list(zip(*parts, strict=True))
@@ -394,7 +386,7 @@ class NodeColumns:
         if _ABSENT in codes and self.missing not in KEPT_NUMBERS:
             node = codes.index(_ABSENT)
             raise InvalidInputError(
-                f"{node_name(node)}: the attribute {name!r} is missing", KEEP_AS_NAN
+                f"{node_name(node)}: the attribute {name!r} is missing; {KEEP_AS_NAN}"
             )
         if -1 in codes:
             node = codes.index(-1)
@@ -404,10 +396,7 @@ class NodeColumns:
             )
 
 
-_AS_LABEL = Remedy(
-    "missing_label",
-    'give all nodes labels, or make None of missing parts with missing="label"',
-)
+_AS_LABEL = 'give all nodes labels, or make None of missing parts with missing="label"'
 
 
 def _codes(values: Sequence[Any], names: Sequence[Any]) -> list[int]:
@@ -435,13 +424,8 @@ def _warn_of_found_categories(name: Any, names: Sequence[Any]) -> None:
     warn_user(
         InputWarning(
             f"{name!r} became {len(names)} columns of zeros and ones, for the values found: "
-            f"{_listed(names)}",
-            Remedy(
-                "categories",
-                "graphs that are converted apart need the same columns: "
-                f"categorical={{{name!r}: [...]}} lists them",
-                value=str(name),
-            ),
+            f"{_listed(names)}; graphs that are read apart need the same columns: "
+            f"categorical={{{name!r}: [...]}} (--categorical {name}=VALUE,...) lists them"
         )
     )
 
@@ -504,7 +488,7 @@ class EdgeNames:
             absent = [is_missing(value) for value in column]
             if any(absent) and self.missing not in KEPT_LABELS:
                 raise InvalidInputError(
-                    f"{edge_name(absent.index(True))} has no {part!r}", _NOT_THERE
+                    f"{edge_name(absent.index(True))} has no {part!r}; {_NOT_THERE}"
                 )
             self._check_hashable(part, column, edge_name)
         if not self.is_tuple:
@@ -533,20 +517,16 @@ class EdgeNames:
             shown = ", ".join(map(repr, found[:_MOST_NAMES])) + ", ..." * (len(found) > _MOST_NAMES)
             warn_user(
                 InputWarning(
-                    f"edges have {shown}, which {'is' if len(found) == 1 else 'are'} not used",
-                    Remedy(
-                        "edge_values",
-                        "as_batch(graphs, edge_label=...) reads labels of edges, which count with "
-                        "depth above zero, weight=... reads weights, edge_label=[] leaves them out "
-                        "without this warning",
-                    ),
+                    f"edges have {shown}, which {'is' if len(found) == 1 else 'are'} not used; "
+                    "edge_label= reads labels of edges, which count with depth above zero, "
+                    "weight= reads weights; in Python edge_label=[] leaves them out without this "
+                    "warning"
                 )
             )
 
 
-_NOT_THERE = Remedy(
-    "missing_edge_label",
-    'set it on all edges first, or make a label of its own of missing ones with missing="label"',
+_NOT_THERE = (
+    'set it on all edges first, or make a label of its own of missing ones with missing="label"'
 )
 
 

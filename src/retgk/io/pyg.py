@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing
@@ -117,13 +117,10 @@ def _warn_of_edge_values(graphs: list[Any], weight: str | None, names: EdgeNames
         return
     warn_user(
         InputWarning(
-            "edges have 'edge_attr', which is not used",
-            Remedy(
-                "edge_values",
-                'as_batch(graphs, weight="edge_attr") reads it as weights where it is one number '
-                'for each edge, edge_label="edge_attr" as labels of edges, which count with depth '
-                "above zero, weight=None leaves edges unweighted without this warning",
-            ),
+            "edges have 'edge_attr', which is not used; "
+            'weight="edge_attr" reads it as weights where it is one number for each edge, '
+            'edge_label="edge_attr" as labels of edges, which count with depth above zero, '
+            "weight=None leaves edges unweighted without this warning"
         )
     )
 

@@ -128,7 +128,7 @@ def read_graphs(
         if format is not None or form.is_named(source) or source.is_dir():
             raise
         guess = f"taken for {form.name} by its content; say so if it is of another format"
-        raise InvalidInputError(f"{error.problem} ({guess})", error.remedy) from error
+        raise InvalidInputError(f"{error} ({guess})") from error
     if not dataset.name:
         dataset = replace(dataset, name=_name_of(source) or source.name)
     dataset = without_empty_targets(dataset)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from retgk import _core
 from retgk._runtime.files import ZIP_DAMAGE, check_size, text_lines
 from retgk._runtime.names import name_advice
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.io.dataset import GraphDataset, graph_numbers
 from retgk.io.formats import TABLES, bare_name, ending_of
 
@@ -414,9 +414,7 @@ def _text_column(
     if what.option is None:
         advice = name_advice("", names, "keep one of")
         raise InvalidInputError(f"{problem}; {advice}, beside the one that names graphs")
-    advice = name_advice("", names)
-    remedy = Remedy(what.option, f"{advice} with {what.option}=", value=advice)
-    raise InvalidInputError(problem, remedy)
+    raise InvalidInputError(f"{problem}; {name_advice('', names)} with {what.option}=")
 
 
 def _check_heading(table: GraphTable, name_at: int, text_at: int, what: What) -> None:
@@ -509,10 +507,7 @@ def column_position(names: Sequence[str], wanted: str, path: Path, argument: str
         found = [at for at, name in enumerate(names) if name.lower() == wanted.lower()]
     if not found:
         advice = name_advice(wanted, names)
-        raise InvalidInputError(
-            f"{path} has no column {wanted!r}",
-            Remedy(argument, f"{advice} with {argument}=", value=advice),
-        )
+        raise InvalidInputError(f"{path} has no column {wanted!r}; {advice} with {argument}=")
     if len(found) > 1:
         raise InvalidInputError(
             f"{path} has {len(found)} columns {wanted!r}; give each a name of its own"

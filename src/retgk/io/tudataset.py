@@ -24,7 +24,7 @@ from retgk._runtime.files import (
 )
 from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy, warn_of
+from retgk.errors import InvalidInputError, warn_of
 from retgk.graphs.batch import (
     FlatGraphs,
     GraphBatch,
@@ -460,11 +460,8 @@ def _graph_blocks(
 
 def _one_way_error(edge: Codes, place: str) -> InvalidInputError:
     return InvalidInputError(
-        f"{place}: the edge from node {edge[0]} to node {edge[1]} has none back",
-        Remedy(
-            "symmetrize",
-            "pass symmetrize=True if each edge is listed once, or if directions are to be dropped",
-        ),
+        f"{place}: the edge from node {edge[0]} to node {edge[1]} has none back; pass "
+        "symmetrize=True to drop the directions, or if each edge is listed once"
     )
 
 
@@ -533,8 +530,7 @@ def _files(dataset: GraphDataset) -> Iterator[tuple[str, Iterable[NDArray[Any]]]
     else:
         raise InvalidInputError(
             f"the targets are {targets.dtype} of shape {targets.shape}, but TUDataset files hold "
-            "numbers, one integer per graph for classes",
-            Remedy("integers", "number the classes, or use write_parquet"),
+            "numbers, one integer per graph for classes; number the classes, or write Parquet"
         )
     if graphs.has_labels:
         yield "node_labels", [_integer_names(graphs.label_names, "labels")[graphs.labels]]
@@ -562,8 +558,7 @@ def _integer_names(vocabulary: Sequence[Hashable], what: str) -> Ints:
     of_edges = what == "edge labels"
     if names.dtype.kind not in "biu" or (of_edges and names.ndim != 1):
         raise InvalidInputError(
-            f"TUDataset files hold integer {what}, got {vocabulary[0]!r}",
-            label_remedy(of_edges),
+            f"TUDataset files hold integer {what}, got {vocabulary[0]!r}; {label_remedy(of_edges)}"
         )
     return _checked_integers(names, what)
 
@@ -573,8 +568,8 @@ def _checked_integers(values: NDArray[Any], what: str) -> Ints:
     largest = max(-int(values.min()), int(values.max())) if values.size else 0
     if largest > _LARGEST:
         raise InvalidInputError(
-            f"the {what} hold {largest}, but integers in TUDataset files have 18 digits at most",
-            Remedy("integers", "number them anew, or use write_parquet"),
+            f"the {what} hold {largest}, but integers in TUDataset files have 18 digits at most; "
+            "number them anew, or write Parquet"
         )
     return values.astype(np.int64)
 

@@ -12,7 +12,7 @@ from retgk import _core
 from retgk._runtime.parallel import n_threads, run_tasks
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.flat import gather_runs, offsets
 from retgk.kernels.embedded_fourier import FourierMap
 from retgk.kernels.graph import (
@@ -217,7 +217,7 @@ def dense_vectors(
     """
     n_graphs, n_columns = shape
     n_bytes = n_graphs * n_columns * np.dtype(dtype).itemsize
-    remedy = Remedy("sparse_output", "set sparse_output, or pass an iterator of batches")
+    remedy = "use a smaller n_components, set sparse_output, or pass an iterator of batches"
     check_room(n_bytes, "the array of vectors", remedy)
     dense = np.zeros((n_graphs, n_columns // width, width), dtype)
     first = 0
@@ -346,7 +346,7 @@ def _lower_products(x: Any, y: Any, n_jobs: int | None) -> Floats:
             f"x has {x.shape[1]} features, y has {y.shape[1]}; embed both by the same transformer"
         )
     shape = (x.shape[0], (x if y is None else y).shape[0])
-    remedy = Remedy("fewer_graphs", "give fewer graphs at a time")
+    remedy = "give fewer graphs at a time"
     check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
     dtype = _dtype_of(x if y is None else y, x)
     labels = np.unique(found_x) if y is None else np.intersect1d(found_x, found_y)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from retgk._runtime.names import check_keywords
 from retgk._runtime.parameters import check_model_parameters
 from retgk.array_types import Floats, Ints
-from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
 from retgk.graphs.edges import Adjacency
 from retgk.graphs.flat import check_numbers, chunks, gather_runs, graph_of, offsets
@@ -506,8 +506,7 @@ def warn_of_uneven_attributes(batch: GraphBatch, rule: ScaleAttributes, kernel: 
         told += ": nodes are so far apart that hardly any two count as alike"
     else:
         return
-    advice = "use scale_attributes='standard' to give all the same weight"
-    warn_user(InputWarning(told, Remedy("scale_attributes", advice)))
+    warn_user(InputWarning(f"{told}; use scale_attributes='standard' to give all the same weight"))
 
 
 def check_scaling(rule: Any, blocks: Sequence[str]) -> None:
@@ -622,8 +621,8 @@ class GraphIntake:
         words = ("weights", "none") if batch.is_weighted else ("no weights", "some")
         warn_user(
             InputWarning(
-                "edges of the graphs have {}, those of the fitted graphs had {}".format(*words),
-                Remedy("weights", "convert all graphs in the same way, with or without weights"),
+                "edges of the graphs have {}, those of the fitted graphs had {}; read all graphs "
+                "in the same way, with or without weights".format(*words)
             )
         )
 
@@ -646,9 +645,12 @@ def _storable(reading: Reading | None) -> dict[str, Any] | None:
     try:
         checked_reading(reading.as_dict())
     except InvalidInputError as error:
-        note = f"a model file cannot hold how the graphs were read: {error}"
-        remedy = Remedy("reading_of_file", "convert new graphs in the same way by hand")
-        warn_user(InputWarning(note, remedy))
+        warn_user(
+            InputWarning(
+                f"a model file cannot hold how the graphs were read: {error}; convert new graphs "
+                "in the same way by hand"
+            )
+        )
         return None
     return reading.as_dict()
 

@@ -33,7 +33,7 @@ from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import EVERYWHERE, TOL, check_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Flags, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import (
@@ -515,7 +515,7 @@ class ExactComparison:
     def products(self) -> Floats:
         """``<m_G, m_H>`` of new graphs G and fitted graphs H, shape (n_new, n_fitted)."""
         shape = (self.nodes.n_graphs, self.fitted.n_graphs)
-        remedy = Remedy("fewer_graphs", "transform fewer graphs at a time")
+        remedy = "transform fewer graphs at a time"
         check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
         gram = np.zeros(shape)
         graph_of_node = self.nodes.graph_of_node()

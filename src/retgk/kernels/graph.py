@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from retgk import _core
 from retgk._runtime.parallel import run_tasks
 from retgk.array_types import Floats
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.kernels.node import check_kernel_class
 
 
@@ -155,10 +155,9 @@ def check_graph_kernel(graph_kernel: object, n_graphs: int) -> None:
     check_kernel_class(graph_kernel, "graph_kernel", get_args(GraphKernel), rule)
     if n_graphs == 1 and getattr(graph_kernel, "gamma", None) == "median":
         raise InvalidInputError(
-            "there is one graph (n_samples=1), whose distances have no median",
-            Remedy(
-                "graph_gamma", "give more graphs, or a number as gamma of ExponentialGraphKernel"
-            ),
+            "there is one graph (n_samples=1), whose distances have no median; give more graphs, "
+            "a number as gamma of ExponentialGraphKernel, or compute distances or inner products "
+            "instead"
         )
 
 

@@ -15,7 +15,7 @@ from retgk import _core
 from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import DEPTH, START, check_parameters
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike, warn_of_unknown_labels
 from retgk.graphs.flat import (
     BLOCK_ENTRIES,
@@ -170,8 +170,8 @@ def check_edges_alike(graphs_have: bool, fitted_have: bool) -> None:
         given = "have labels" if graphs_have else "have no labels"
         raise InvalidInputError(
             f"the edges of the graphs {given}, those of the fitted ones "
-            f"{'have some' if fitted_have else 'have none'}",
-            Remedy("edge_labels", "give all graphs labels of edges, or none"),
+            f"{'have some' if fitted_have else 'have none'}; give all graphs labels of edges "
+            "(edge_label=, bond_types=True), or none (without_edge_labels(), --no-edge-labels)"
         )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from retgk._runtime.names import RandomState, short_seed, whole_seed
 from retgk.array_types import Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -287,7 +287,7 @@ MIN_FOLDS = 3
 MOST_REPETITIONS = 1_000
 """All folds of all repetitions are there before the first is worked on."""
 
-_FEWER_FOLDS = Remedy("folds", "give fewer folds")
+_FEWER_FOLDS = "give fewer folds"
 
 Pairs = list[tuple[Any, Any]]
 """Training and test graphs of every fold."""
@@ -385,13 +385,15 @@ def deal_groups(groups: NDArray[Any], n_folds: int, seed: int | None, what: str)
 def _check_enough_groups(groups: NDArray[Any], n_folds: int, what: str) -> None:
     n_groups = len(set(groups.tolist()))
     if n_groups < n_folds:
-        raise InvalidInputError(f"{n_groups} {what} do not fill {n_folds} folds", _FEWER_FOLDS)
+        raise InvalidInputError(f"{n_groups} {what} do not fill {n_folds} folds; {_FEWER_FOLDS}")
 
 
 def check_enough_graphs(targets: NDArray[Any], n_folds: int) -> None:
     """Raise if there are fewer graphs than folds."""
     if len(targets) < n_folds:
-        raise InvalidInputError(f"{len(targets)} graphs do not fill {n_folds} folds", _FEWER_FOLDS)
+        raise InvalidInputError(
+            f"{len(targets)} graphs do not fill {n_folds} folds; {_FEWER_FOLDS}"
+        )
 
 
 def _check_enough_of_every_class(targets: NDArray[Any], n_folds: int) -> None:
@@ -401,13 +403,14 @@ def _check_enough_of_every_class(targets: NDArray[Any], n_folds: int) -> None:
     name, count = names[counts.argmin()], counts.min()
     if count >= n_folds:
         return
-    ways = {"folds": "fewer folds"} if count >= MIN_FOLDS else {}
-    ways["size"] = "more graphs of it"
+    ways = ["fewer folds"] if count >= MIN_FOLDS else []
+    ways.append("more graphs of it")
     if targets.dtype.kind in "iuf":
-        ways["values"] = "the task regression if these are values"
+        ways.append("task='regression' if these are values")
     graphs = "graph" if count == 1 else "graphs"
-    remedy = Remedy("_or_".join(["class", *ways]), f"give {', or '.join(ways.values())}")
-    raise InvalidInputError(f"class {name} has {count} {graphs} for {n_folds} folds", remedy)
+    raise InvalidInputError(
+        f"class {name} has {count} {graphs} for {n_folds} folds; give {', or '.join(ways)}"
+    )
 
 
 # -------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retgk._runtime.names import name_advice
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.learning.folds import check_keeps_groups, group_arguments
 
 if TYPE_CHECKING:
@@ -139,11 +139,8 @@ def _n_classes(found: Outcome) -> int:
 def _known(values: NDArray[Any] | None, name: str) -> NDArray[Any]:
     if values is None:
         raise InvalidInputError(
-            f"{name} needs probabilities, which these models do not have",
-            Remedy(
-                "probabilities",
-                "leave it out, or have at least two graphs of every class in every training part",
-            ),
+            f"{name} needs probabilities, which these models do not have; leave it out, or have "
+            "at least two graphs of every class in every training part (and not --protocol paper)"
         )
     return values
 
@@ -242,12 +239,7 @@ def chosen_metrics(names: Sequence[str] | None, regression: bool) -> list[Metric
             choice = ", ".join(metric.name for metric in own)
             raise InvalidInputError(
                 f"the metric {name} is for {meant}, but these targets are {got}; choose from "
-                f"{choice}",
-                Remedy(
-                    "metric",
-                    f"or pass task={task!r} if they are {meant}",
-                    f"{task} if they are {meant}",
-                ),
+                f"{choice}; or pass task={task!r} if they are {meant}"
             )
     return list(dict.fromkeys(known[name] for name in wanted))
 
@@ -394,7 +386,7 @@ def _fitted(
             options = group_arguments(model, fold.groups)
         return model.fit(graphs[fold.train], own_targets, **options)
     except InvalidInputError as error:
-        raise InvalidInputError(f"fold {number}: {error.problem}", error.remedy) from error
+        raise InvalidInputError(f"fold {number}: {error}") from error
 
 
 class _Predictions(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Floats, Ints
-from retgk.errors import InputWarning, InvalidInputError, Remedy, warn_user
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.io.dataset import GraphDataset, missing_targets, target_array
 from retgk.learning.folds import Grouping
@@ -302,9 +302,8 @@ def _checked_groups(given: Any, n_graphs: int) -> NDArray[Any]:
 TaskKind = Literal["auto", "classification", "regression"]
 
 _FEW_CLASSES, _MANY_CLASSES = 5, 20  # whole numbers up to the first are classes in any case
-_SAY_WHICH = Remedy(
-    "task",
-    "pass task='regression' if they are values, or task='classification' if they are classes",
+_SAY_WHICH = (
+    "pass task='regression' if they are values, or task='classification' if they are classes"
 )
 
 
@@ -343,9 +342,9 @@ def _ask_if_classes(targets: NDArray[Any]) -> None:
     n_distinct = len(np.unique(targets))
     problem = f"targets are {n_distinct} different whole numbers for {len(targets)} graphs"
     if n_distinct > max(_FEW_CLASSES, len(targets) / 3):
-        raise InvalidInputError(problem, _SAY_WHICH)
+        raise InvalidInputError(f"{problem}; {_SAY_WHICH}")
     if n_distinct > _MANY_CLASSES:
-        warn_user(InputWarning(f"{problem}, taken for classes", _SAY_WHICH))
+        warn_user(InputWarning(f"{problem}, taken for classes; {_SAY_WHICH}"))
 
 
 # -------------------------------------------------------------------------------------------------

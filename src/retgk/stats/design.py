@@ -12,7 +12,7 @@ from retgk._runtime.names import check_keywords
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.kernel import RetGKKernel, embedding_engine, kernel_engine, kernel_features
 from retgk.graphs.batch import GraphBatch, check_alike
@@ -352,7 +352,7 @@ def kernel_matrices(
     The median is one of all nodes, or of 1,000 at even distances in the order of their features:
     it depends neither on who comes first nor on the groups.
     """
-    remedy = Remedy("fewer_kernels", "give fewer graphs, or fewer bandwidths and depths")
+    remedy = "give fewer graphs, or fewer bandwidths and depths"
     check_room(8 * len(batch) ** 2 * (2 * family.n_kernels + 2), "the kernel matrices", remedy)
     model = RetGKKernel(**family.options, n_jobs=n_jobs, random_state=seed)
     kernel_engine(model).check(batch)

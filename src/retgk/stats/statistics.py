@@ -18,7 +18,6 @@ import numpy as np
 from retgk._runtime.parallel import progress_bar, run_tasks, single_threaded_blas
 from retgk._runtime.processes import check_room
 from retgk.array_types import Flags, Floats, Ints
-from retgk.errors import Remedy
 from retgk.kernels.graph import ALIKE
 
 _NEGLIGIBLE = 1e-10  # of the largest eigenvalue
@@ -319,7 +318,7 @@ def _arrangements(counts: list[int]) -> Iterator[list[int]]:
 def check_room_for(n_statistics: int, relabellings: Relabellings) -> None:
     """Raise if the statistics of all relabellings do not fit into memory."""
     n_bytes = 8 * 4 * (1 + relabellings.n_drawn) * n_statistics  # as they are, and standardised
-    remedy = Remedy("fewer_permutations", "give a smaller n_permutations")
+    remedy = "give a smaller n_permutations"
     check_room(n_bytes, f"statistics of {relabellings.n_drawn:,} permutations", remedy)
 
 

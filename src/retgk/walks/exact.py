@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from retgk import _core
 from retgk._runtime.parallel import n_threads, run_tasks, single_threaded_blas
 from retgk.array_types import Floats, Ints
-from retgk.errors import InputWarning, Remedy, warn_user
+from retgk.errors import InputWarning, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import gather_runs
 
@@ -160,12 +160,9 @@ def warn_of_time(nanoseconds: float, n_nodes: int, n_jobs: int | None) -> None:
     warn_user(
         InputWarning(
             f"exact return probabilities of {n_nodes:,} nodes take about "
-            f"{_in_words(_seconds(nanoseconds, n_jobs))} on this machine, or longer",
-            Remedy(
-                "monte_carlo",
-                'method="monte-carlo" estimates them in a fraction of that, and nodes=..., of '
-                "return_probabilities and RetGKEmbedding, describes some nodes only",
-            ),
+            f"{_in_words(_seconds(nanoseconds, n_jobs))} on this machine, or longer; "
+            'method="monte-carlo" estimates them in a fraction of that, and RetGKEmbedding '
+            "(`retgk embed`) walks from some nodes only with nodes="
         )
     )
 

@@ -10,7 +10,7 @@ from retgk._runtime.names import seed_from
 from retgk._runtime.parameters import WALKS, WEIGHT_RANGE, check_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import MAX_GRAPH_SIZE, GraphBatch, flat_arrays, trusted_batch
 from retgk.graphs.flat import graph_of
 from retgk.io.convert import as_batch
@@ -165,8 +165,9 @@ def _counts(batch: GraphBatch, nodes: Any) -> Ints:
 
 MONTE_CARLO = ("monte-carlo", "monte-carlo-returns")
 
-FEWER_NODES = Remedy(
-    "nodes", "describe some nodes only with nodes=, as return_probabilities and RetGKEmbedding do"
+FEWER_NODES = (
+    "describe some nodes only with nodes=, as return_probabilities and RetGKEmbedding (`retgk "
+    "embed`) do"
 )
 """What to do where all nodes of a graph are too many."""
 

@@ -13,7 +13,7 @@ from retgk import _core
 from retgk._runtime.parallel import run_tasks, single_threaded_blas
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Flags, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import BLOCK_ENTRIES, chunks, compact, offsets
 from retgk.kernels.engine import FittedState
@@ -170,7 +170,7 @@ def fitted_products(
 ) -> Floats:
     """Kernel matrix of the fitted graphs, divided by the roots of its diagonal if asked to."""
     n_graphs = postings.n_graphs
-    check_room(8 * n_graphs**2, "the kernel matrix", Remedy("fewer_graphs", "give fewer graphs"))
+    check_room(8 * n_graphs**2, "the kernel matrix", "give fewer graphs")
     out = np.zeros((n_graphs, n_graphs))
     # what one graph alone has is in its norm
     _add_all(postings.rows(least_graphs=2), postings, norms, summand, True, n_jobs, out)
@@ -338,7 +338,7 @@ class CountEngine(PeerEngine):
     def rows(self, taken: GraphCounts, norms: Floats, n_jobs: int | None) -> Floats:
         """Kernel matrix of new graphs, one row each, with the fitted ones."""
         shape = len(taken), self.postings.n_graphs
-        remedy = Remedy("fewer_graphs", "transform fewer graphs at a time")
+        remedy = "transform fewer graphs at a time"
         check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
         out = np.zeros(shape)
         largest = np.maximum(norms.max(initial=0.0), self.norms)

@@ -12,7 +12,7 @@ from retgk._runtime.parallel import single_threaded_blas
 from retgk._runtime.parameters import PEERS, ROUNDS, START, Number, OneOf, Whole
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats
-from retgk.errors import InputWarning, InvalidInputError, Remedy
+from retgk.errors import InputWarning, InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import FittedState
@@ -44,8 +44,7 @@ def pairs_in_graphs(counts: GraphCounts, ends: Any, least_graphs: int) -> Any:
     blocks = [matrix[:, start:stop] for start, stop in pairwise(ends)]
     # as floating-point numbers: squares of 32-bit numbers run over from 46,341 colours on
     n_pairs = sum(int(np.square(np.diff(b.tocsr().indptr).astype(float)).sum()) for b in blocks)
-    advice = "use a larger min_graphs or a smaller n_iter, or fit fewer graphs"
-    remedy = Remedy("fewer_graphs", advice)
+    remedy = "use a larger min_graphs or a smaller n_iter, or fit fewer graphs"
     check_room(16 * n_pairs, "the table of substructures that occur together", remedy)
     found = [
         (block.T @ block - diags_array(np.asarray(block.sum(axis=0)).ravel())) for block in blocks
@@ -163,7 +162,7 @@ class VectorRules:
                 "to learn, and the kernel is zero"
             )
             advice = "use more rounds, fewer negatives, or WeisfeilerLehmanKernel"
-            warnings.warn(InputWarning(message, Remedy("n_iter", advice)), stacklevel=5)
+            warnings.warn(InputWarning(f"{message}; {advice}"), stacklevel=5)
         return counts, vectors
 
 
@@ -273,7 +272,7 @@ class DeepEngine(PeerEngine):
 
     def rows(self, taken: Floats, norms: Floats, n_jobs: int | None) -> Floats:  # noqa: ARG002
         """Products of vectors with those of the fitted graphs."""
-        remedy = Remedy("fewer_graphs", "give fewer graphs")
+        remedy = "give fewer graphs"
         check_room(8 * len(taken) * len(self.vectors), "the kernel matrix", remedy)
         # einsum in place of @: BLAS may give other last bits for other numbers of rows
         out: Floats = np.einsum("ic,jc->ij", taken, self.vectors)

@@ -12,7 +12,7 @@ from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import MAX_ROUNDS, PEERS, ROUNDS, START, OneOf, Whole
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import FlatGraphs, GraphBatch, trusted_batch
 from retgk.graphs.edges import Adjacency, EdgeLabels
 from retgk.graphs.flat import chunks, offsets
@@ -164,9 +164,7 @@ def _neighbourhoods(
     n_nodes, total = int(ptrs[0][-1]), int(ptrs[1][-1])
     advice = "use a smaller radius, fewer rounds (n_iter), or give fewer graphs"
     n_bytes = (100 + _BYTES_OF_COLOUR * n_levels) * n_nodes + 12 * total
-    check_room(
-        n_bytes, "the colours of nodes in all neighbourhoods", Remedy("fewer_graphs", advice)
-    )
+    check_room(n_bytes, "the colours of nodes in all neighbourhoods", advice)
     members, indptr = np.empty(n_nodes, np.int64), np.full(n_nodes + 1, total)
     indices, entries = np.empty(total, np.int32), np.empty(total, np.int64)
 

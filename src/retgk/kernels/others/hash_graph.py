@@ -9,7 +9,7 @@ from retgk._runtime.names import RandomState, seed_from
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.parameters import FLAG, PEERS, ROUNDS, START, Number, OneOf, Whole
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import FittedState, column_spreads
@@ -59,12 +59,8 @@ class HashCounter:
         """Draw the hash functions, and count in the fitted graphs."""
         if not batch.n_attributes:
             raise InvalidInputError(
-                "nodes have no attributes to hash",
-                Remedy(
-                    "attributes",
-                    "give some with as_batch(graphs, attributes=...), or use "
-                    "WeisfeilerLehmanKernel or ShortestPathKernel",
-                ),
+                "nodes have no attributes to hash; read some with attributes=, or use "
+                "WeisfeilerLehmanKernel or ShortestPathKernel"
             )
         check_attributes(batch)
         self.first = FirstColours(self.start)

@@ -10,7 +10,7 @@ from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import run_tasks
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import chunks
 from retgk.kernels.engine import FittedState, check_kernel_values
@@ -110,8 +110,7 @@ class PairEngine(PeerEngine):
     def _filled(self, rows: Any, is_lower: bool, n_jobs: int | None) -> Floats:
         """Kernel of rows with the fitted graphs; on and below the diagonal, if `is_lower`."""
         columns, n_rows = self.graphs, len(rows.node_ptr) - 1
-        remedy = Remedy("fewer_graphs", self.fewer)
-        check_room(8 * n_rows * len(self.norms), "the kernel matrix", remedy)
+        check_room(8 * n_rows * len(self.norms), "the kernel matrix", self.fewer)
         out = np.zeros((n_rows, len(self.norms)))
 
         def work(graph: int, first: int, last: int) -> None:
@@ -134,8 +133,9 @@ class PairEngine(PeerEngine):
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> NoReturn:  # noqa: ARG002
         """Raise: there are none."""
-        remedy = Remedy("attributes", self.way_to_vectors)
-        raise InvalidInputError(f"{self.without_vectors} have no vectors of finite length", remedy)
+        raise InvalidInputError(
+            f"{self.without_vectors} have no vectors of finite length; {self.way_to_vectors}"
+        )
 
 
 @dataclass
@@ -169,8 +169,8 @@ class NodePairEngine(PairEngine):
         if self.node_kernel is not None:
             if not batch.n_attributes:
                 raise InvalidInputError(
-                    "attribute_kernel is given, but nodes have no attributes",
-                    Remedy("attributes", "give some, or use attribute_kernel=None"),
+                    "attribute_kernel is given, but nodes have no attributes; give some, or use "
+                    "attribute_kernel=None"
                 )
             check_attributes(batch)
             own = (batch.attributes, batch.node_ptr, self.random_state)

@@ -11,7 +11,7 @@ from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import PEERS, START
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import chunks, offsets
 from retgk.kernels.engine import FittedState
@@ -210,8 +210,7 @@ class AttributePathEngine(NodePairEngine):
         """Find the paths of graphs; lengths of the fitted graphs come first."""
         known = np.empty(0) if is_fit else self.lengths
         ptr = offsets(np.square(batch.node_counts))
-        remedy = Remedy("fewer_graphs", self.fewer)
-        check_room(16 * int(ptr[-1]), "the lengths of shortest paths", remedy)
+        check_room(16 * int(ptr[-1]), "the lengths of shortest paths", self.fewer)
         matrices = np.empty(int(ptr[-1]))
         weights = batch.weights if batch.is_weighted else np.empty(0)
         graph = (batch.node_ptr, batch.indptr, batch.indices, weights)

@@ -12,7 +12,7 @@ from retgk._runtime.parallel import n_threads, run_tasks
 from retgk._runtime.parameters import FLAG, PEERS, START, Whole
 from retgk._runtime.processes import available_bytes, check_room
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError, Remedy
+from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, read_only
 from retgk.graphs.flat import chunks, first_of_run, offsets
 from retgk.kernels.engine import FittedState
@@ -212,8 +212,8 @@ class SubgraphTypes:
                 advice = f"connected=True, or {advice}"
             raise InvalidInputError(
                 f"graph {first + int(sizes.argmin())} has so many subgraphs of up to "
-                f"{self.matchings.k} nodes that their types do not fit into the free memory",
-                Remedy("fewer_graphs", advice),
+                f"{self.matchings.k} nodes that their types do not fit into the free memory; "
+                f"{advice}"
             )
 
     def _check_work(self, batch: GraphBatch) -> None:
@@ -393,7 +393,7 @@ class MatchingEngine(NodePairEngine):
         counted = find(batch, codes, n_jobs)
         _check_matchings(counted, self.types.matchings.k)
         n_subgraphs = int(counted.counts.sum())
-        remedy = Remedy("fewer_graphs", f"{self.fewer}, or use a smaller k")
+        remedy = f"{self.fewer}, or use a smaller k"
         check_room(16 * self.types.matchings.k * n_subgraphs, "the list of subgraphs", remedy)
         found = find(batch, codes, n_jobs, keeps=True)
         has_weights = self.types.matchings.width > 0
