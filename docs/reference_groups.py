@@ -64,14 +64,13 @@ GROUPS = {
     "Graphs in files": (
         "Any file by `read_graphs`; the formats one by one.",
         [
-            "read_graphs", "read_parquet", "iter_parquet", "write_parquet", "read_json",
-            "write_json", "read_graphml", "write_graphml", "read_edge_list", "write_edge_list",
-            "load_tudataset", "save_tudataset",
+            "read_graphs", "iter_parquet", "write_parquet", "write_json", "write_graphml",
+            "write_edge_list", "load_tudataset", "save_tudataset",
         ],
     ),
     "Data without a download": (
         "Handwritten digits as graphs, and made-up collections.",
-        ["load_digit_graphs", "make_graph_classification", "make_synthetic", "make_synthie"],
+        ["load_digit_graphs", "make_graph_classification"],
     ),
     "Model files": ("Arrays and JSON, no pickle.", ["save_model", "load_model"]),
     "One page of a collection": (

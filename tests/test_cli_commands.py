@@ -15,7 +15,7 @@ from retgk import (
     embedding_gram,
     make_graph_classification,
     most_similar,
-    read_parquet,
+    read_graphs,
     return_probabilities,
     save_tudataset,
     write_parquet,
@@ -40,7 +40,7 @@ def test_convert_there_and_back(graphs_file: Path, tmp_path: Path) -> None:
     names += ["--attributes", "attribute_1", "--targets", tmp_path / "gml" / "targets.txt"]
     found = record("convert", tmp_path / "gml", back, *names)
     assert (found["format"], found["graphs"]) == ("parquet", N_GRAPHS)
-    dataset = read_parquet(back)
+    dataset = read_graphs(back)
     assert dataset.graphs == DATA.graphs
     np.testing.assert_array_equal(dataset.targets, DATA.targets)
     assert sorted(path.name for path in tmp_path.iterdir()) == [

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from retgk import load_tudataset, read_parquet
+from retgk import load_tudataset, read_graphs
 from tests.cli_program import (
     TIMEOUT_SECONDS,
     assert_fails_with_one_line,
@@ -142,7 +142,7 @@ def test_misused(name: str, folder: Path, data_folder: Path) -> None:
 
 
 def check_convert(path: Path, _: str, mutag: Any) -> None:
-    written = read_parquet(path)
+    written = read_graphs(path)
     assert written.graphs == mutag.graphs
     np.testing.assert_array_equal(written.targets, mutag.targets)
 

@@ -16,7 +16,7 @@ from retgk import (
     RetGKClassifier,
     from_smiles,
     make_graph_classification,
-    read_parquet,
+    read_graphs,
     save_model,
     write_json,
     write_parquet,
@@ -129,7 +129,7 @@ def with_models(folder: Path) -> Path:
     assert invoke("fit", folder / "small.parquet", *options).exit_code == 0
     smiles = RetGKClassifier(n_steps=3, random_state=0).fit(from_smiles(["CC", "C=C"]), [0, 1])
     save_model(smiles, folder / "molecules.retgk")
-    bonds = read_parquet(folder / "bonds.parquet").graphs.with_edge_labels(["-", "-", "=", "="])
+    bonds = read_graphs(folder / "bonds.parquet").graphs.with_edge_labels(["-", "-", "=", "="])
     deep = RetGKClassifier(n_steps=3, depth=2, random_state=0).fit(bonds, [0, 1])
     save_model(deep, folder / "deep.retgk")
     return folder

@@ -34,7 +34,7 @@ from retgk import (
     to_pyg,
 )
 from retgk.errors import InputWarning
-from retgk.io import convert as ways_back
+from retgk.io import convert as exporters
 from tests.labelled_edges import NAMES, edge_label_values, random_graphs, rows_of
 
 BONDS = ("CCO", "C=C", "c1ccccc1", "C", "N#N", "CC(=O)O")
@@ -116,7 +116,7 @@ class _ArraysForTensors:
 @settings(max_examples=40, deadline=None)
 @given(graphs=labelled_graphs())
 def test_pyg_there_and_back(graphs):
-    with mock.patch.object(ways_back, "optional_module", return_value=_ArraysForTensors):
+    with mock.patch.object(exporters, "optional_module", return_value=_ArraysForTensors):
         found = to_pyg(graphs)
     options = {"edge_label": "edge_attr", "attributes": "x" if graphs.n_attributes else []}
     back = from_pyg(found, label="label" if graphs.has_labels else None, **options)

@@ -18,10 +18,7 @@ from retgk import (
     from_networkx,
     iter_parquet,
     load_tudataset,
-    read_graphml,
     read_graphs,
-    read_json,
-    read_parquet,
     save_tudataset,
     to_networkx,
     write_edge_list,
@@ -60,7 +57,7 @@ def test_graphml(tmp_path_factory, graphs):
         "attributes": [f"attribute_{column}" for column in range(graphs.n_attributes)],
         "edge_label": "label",
     }
-    found = read_graphml(folder, **options)
+    found = read_graphs(folder, **options).graphs
     assert found == graphs
     assert found.reading.options["edge_label"] == "label"
     assert read_graphs(folder, **options).graphs == graphs
@@ -71,10 +68,10 @@ def test_graphml(tmp_path_factory, graphs):
 def test_json(tmp_path_factory, graphs, ending):
     path = tmp_path_factory.mktemp("json") / f"graphs{ending}"
     write_json(graphs, path)
-    assert read_json(path).graphs == graphs
+    assert read_graphs(path).graphs == graphs
     assert read_graphs(path).graphs == graphs
     if not graphs.is_weighted:
-        assert read_json(path, weight=None).graphs == graphs
+        assert read_graphs(path, weight=None).graphs == graphs
 
 
 @settings(max_examples=30, deadline=None)
@@ -86,7 +83,7 @@ def test_node_links(tmp_path_factory, graphs, multigraph):
     path.write_text("\n".join(texts))
     options = {"label": "label" if graphs.has_labels else None, "edge_label": "label"}
     options["attributes"] = "attributes" if graphs.n_attributes else []
-    batch = read_json(path, **options).graphs
+    batch = read_graphs(path, **options).graphs
     assert batch == graphs
     assert batch.reading == from_networkx(found, **options).reading
 
@@ -123,7 +120,7 @@ def test_files_with_a_column_of_integers(tmp_path):
     }
     path = tmp_path / "old.parquet"
     parquet.write_table(pa.table(columns), path)
-    found = read_parquet(path).graphs
+    found = read_graphs(path).graphs
     assert edge_label_values(found) == [7, 7]
     assert [part.graphs.has_edge_labels for part in iter_parquet(path, 1)] == [True, True]
 
@@ -202,7 +199,7 @@ def test_json_that_contradicts_itself(tmp_path, text, options, message):
     path = tmp_path / "graphs.jsonl"
     path.write_text(text)
     with pytest.raises(InvalidInputError, match=message):
-        read_json(path, **options)
+        read_graphs(path, **options)
 
 
 def test_values_of_edges_that_are_not_read(tmp_path):
@@ -233,8 +230,8 @@ def test_types_of_bonds_by_option(molecules, tmp_path):
     table = tmp_path / "mol.parquet"
     printed("convert", molecules, table, "--bond-types", "--target-column", "y")
     expected = read_graphs(molecules, bond_types=True).graphs
-    assert read_parquet(table).graphs == expected
-    assert read_parquet(table).graphs.reading.options["bond_types"]
+    assert read_graphs(table).graphs == expected
+    assert read_graphs(table).graphs.reading.options["bond_types"]
     found = record("info", table, "--no-edge-labels")
     assert found["edge_labels"] is None
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import GraphBatch, InvalidInputError, read_edge_list, write_edge_list
+from retgk import GraphBatch, InvalidInputError, read_graphs, write_edge_list
 
 from .strategies import dense, dense_from_edges
 
@@ -28,8 +28,7 @@ def test_there_and_back(tmp_path, weights):
     batch = graphs(weights)
     paths = write_edge_list(batch, tmp_path / "new")
     assert [path.name for path in paths] == ["graph-0.edges", "graph-1.edges"]
-    for source in (paths, tmp_path / "new"):
-        assert read_edge_list(source, weighted=weights is not None) == batch
+    assert read_graphs(tmp_path / "new", weighted=weights is not None).graphs == batch
 
 
 @settings(max_examples=40, deadline=None)
@@ -47,9 +46,9 @@ def test_lines_are_the_edges_of_from_edges(tmp_path_factory, edges, seed, blank)
     }
     numbered = [[names[a], names[b]] for a, b in edges]
     expected = dense_from_edges(len(names), numbered, weights, symmetrize=True)
-    np.testing.assert_allclose(dense(read_edge_list(path, weighted=True)), expected)
+    np.testing.assert_allclose(dense(read_graphs(path, weighted=True).graphs), expected)
     plain = dense_from_edges(len(names), numbered, symmetrize=True)
-    np.testing.assert_array_equal(dense(read_edge_list(path)), plain)
+    np.testing.assert_array_equal(dense(read_graphs(path).graphs), plain)
 
 
 def test_files_of_others(tmp_path):
@@ -58,15 +57,15 @@ def test_files_of_others(tmp_path):
     with gzip.open(packed, "wt") as stream:
         stream.write("10 2 more\n2 1\n")
     path = GraphBatch.from_edges([3], [[0, 1], [1, 2]], symmetrize=True)
-    assert read_edge_list(plain, delimiter=",") == path  # b - a - c
-    assert read_edge_list([packed]) == path  # 1 - 2 - 10
+    assert read_graphs(plain, delimiter=",").graphs == path  # b - a - c
+    assert read_graphs(packed).graphs == path  # 1 - 2 - 10
     plain.unlink()
-    assert read_edge_list(tmp_path) == path
+    assert read_graphs(tmp_path).graphs == path
 
 
 def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
     path = written(tmp_path, "1 2 0.5\n1 2 0.5\n2 1 0.25\n2 3 1\n3 2 4\n")
-    assert read_edge_list(path, weighted=True) == GraphBatch.from_edges(
+    assert read_graphs(path, weighted=True).graphs == GraphBatch.from_edges(
         3, [[0, 1], [1, 2]], [1.0, 4.0], symmetrize=True
     )
 
@@ -114,7 +113,7 @@ def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
 def test_bad_files(tmp_path, content, options, message):
     path = written(tmp_path, content)
     with pytest.raises(InvalidInputError, match=message):
-        read_edge_list(path, **options)
+        read_graphs(path, **options)
 
 
 def test_packed_files_that_are_damaged_or_too_large(tmp_path):
@@ -122,13 +121,13 @@ def test_packed_files_that_are_damaged_or_too_large(tmp_path):
     path.write_bytes(gzip.compress(b"1 2\n" * 100_000))
     assert path.stat().st_size < 2_000
     with pytest.raises(InvalidInputError, match=r"bomb.edges.gz: .* more than the 2000 allowed"):
-        read_edge_list(path, max_bytes=2_000)
+        read_graphs(path, max_bytes=2_000)
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InvalidInputError, match=r"bomb.edges.gz is damaged: .*; fetch it again"):
-        read_edge_list(path)
+        read_graphs(path)
     path.write_text("1 2\n")
     with pytest.raises(InvalidInputError, match=r"bomb.edges.gz is damaged: Not a gzipped file"):
-        read_edge_list(path)
+        read_graphs(path)
 
 
 def test_what_edge_lists_would_lose(tmp_path):
@@ -141,5 +140,5 @@ def test_what_edge_lists_would_lose(tmp_path):
 
 
 def test_an_empty_folder(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"no files that end in .edges or"):
-        read_edge_list(tmp_path)
+    with pytest.raises(InvalidInputError, match="holds no graphs; "):
+        read_graphs(tmp_path)

@@ -8,7 +8,7 @@ from retgk import (
     GraphBatch,
     InvalidInputError,
     make_graph_classification,
-    read_graphml,
+    read_graphs,
     write_graphml,
 )
 from retgk.io import graphml
@@ -31,13 +31,12 @@ def test_graphml_there_and_back(tmp_path, weights, labels, n_attributes):
         "label": None if labels is None else "label",
         "attributes": [f"attribute_{column}" for column in range(n_attributes)] or None,
     }
-    for source in (paths, tmp_path / "new"):
-        assert read_graphml(source, **options) == batch
+    assert read_graphs(tmp_path / "new", **options).graphs == batch
 
 
 def test_isolated_nodes_survive_graphml(tmp_path):
     batch = GraphBatch.from_edges([4], [[1, 2]], symmetrize=True)
-    assert read_graphml(write_graphml(batch, tmp_path)[0]) == batch
+    assert read_graphs(write_graphml(batch, tmp_path)[0]).graphs == batch
 
 
 def test_files_sort_in_the_order_of_the_graphs(tmp_path):
@@ -45,14 +44,14 @@ def test_files_sort_in_the_order_of_the_graphs(tmp_path):
         GraphBatch.from_edges([n], [[n - 2, n - 1]], symmetrize=True) for n in range(2, 14)
     )
     write_graphml(batch, tmp_path)
-    assert read_graphml(tmp_path) == batch
+    assert read_graphs(tmp_path).graphs == batch
 
 
 def test_directed_graphml(tmp_path):
     nx.write_graphml(nx.DiGraph([(0, 1)]), tmp_path / "arrow.graphml")
     with pytest.raises(InvalidInputError, match=r"graph 0 is directed; pass symmetrize=True"):
-        read_graphml(tmp_path)
-    assert read_graphml(tmp_path, symmetrize=True).n_edges == 1
+        read_graphs(tmp_path)
+    assert read_graphs(tmp_path, symmetrize=True).graphs.n_edges == 1
 
 
 @pytest.mark.parametrize(
@@ -71,7 +70,7 @@ def test_bad_graphml(tmp_path, content, message):
     path = tmp_path / "bad.graphml"
     path.write_text(content)
     with pytest.raises(InvalidInputError, match=message):
-        read_graphml(path)
+        read_graphs(path)
 
 
 def test_labels_that_graphml_cannot_hold(tmp_path):
@@ -82,8 +81,8 @@ def test_labels_that_graphml_cannot_hold(tmp_path):
 
 
 def test_an_empty_folder(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"holds no files that end in .graphml"):
-        read_graphml(tmp_path)
+    with pytest.raises(InvalidInputError, match="holds no graphs; "):
+        read_graphs(tmp_path)
 
 
 def test_an_earlier_longer_series_is_not_mixed_in(tmp_path):
@@ -91,14 +90,9 @@ def test_an_earlier_longer_series_is_not_mixed_in(tmp_path):
     paths = write_graphml(graphs(), tmp_path)
     with pytest.raises(InvalidInputError, match=r"graph-1.graphml is there already and would be"):
         write_graphml(graphs()[1], tmp_path)
-    assert read_graphml(paths) == graphs()
+    assert read_graphs(tmp_path).graphs[:2] == graphs()
     assert write_graphml(graphs()[::-1], tmp_path) == paths  # the same names: replaced
-    assert read_graphml(paths) == graphs()[::-1]
-
-
-def test_no_files_at_all():
-    with pytest.raises(InvalidInputError, match="there are no files to read"):
-        read_graphml([])
+    assert read_graphs(tmp_path).graphs[:2] == graphs()[::-1]
 
 
 def test_processes_read_the_same(tmp_path, monkeypatch):
@@ -106,9 +100,9 @@ def test_processes_read_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(graphml, "_PIECE_BYTES", 1)  # every file is a piece
     graphs = make_graph_classification(n_graphs=9, n_labels=3, n_nodes=(5, 9), random_state=0)
     files = write_graphml(graphs.graphs, tmp_path)
-    assert read_graphml(tmp_path, label="label", n_jobs=2) == graphs.graphs
+    assert read_graphs(tmp_path, label="label", n_jobs=2).graphs == graphs.graphs
     files[7].write_text("<graphml><graph/></graphml>")
     with pytest.raises(InvalidInputError, match=r"graph-7.graphml holds a graph without nodes"):
-        read_graphml(tmp_path, label="label", n_jobs=2)
+        read_graphs(tmp_path, label="label", n_jobs=2)
     with pytest.raises(InvalidInputError, match="max_bytes"):
-        read_graphml(tmp_path, label="label", n_jobs=2, max_bytes=2000)
+        read_graphs(tmp_path, label="label", n_jobs=2, max_bytes=2000)

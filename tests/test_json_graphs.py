@@ -14,7 +14,6 @@ from retgk import (
     InvalidInputError,
     from_networkx,
     read_graphs,
-    read_json,
     write_json,
 )
 from retgk.errors import InputWarning
@@ -68,15 +67,15 @@ def test_parallel_and_directed_edges_are_those_of_networkx(kind, tmp_path):
     path = write(tmp_path / "g.json", nx.node_link_data(graph))
     for weight in ("weight", None):
         expected = from_networkx(graph, weight=weight, symmetrize=True)
-        assert read_json(path, weight=weight, symmetrize=True).graphs == expected
+        assert read_graphs(path, weight=weight, symmetrize=True).graphs == expected
     if graph.is_directed():
         with pytest.raises(InvalidInputError, match=r"g.json is directed; pass symmetrize=True"):
-            read_json(path)
+            read_graphs(path)
 
 
 def test_data_of_d3_has_neither_flags_nor_ids(tmp_path):
     value = {"nodes": [{"group": 1}, {"group": 2}], "links": [{"source": 0, "target": 1}]}
-    graphs = read_json(write(tmp_path / "d3.json", value), label="group").graphs
+    graphs = read_graphs(write(tmp_path / "d3.json", value), label="group").graphs
     assert graphs == GraphBatch.from_edges(2, [[0, 1]], labels=[1, 2], symmetrize=True)
 
 
@@ -97,8 +96,8 @@ def test_plain_edges(tmp_path):
     }
     path = write(tmp_path / "g.json", value)
     with pytest.raises(InvalidInputError, match="graph 0: node 3 has the label None, which stands"):
-        read_json(path)
-    data = read_json(path, missing="label")
+        read_graphs(path)
+    data = read_graphs(path, missing="label")
     assert data.graphs.node_counts.tolist() == [4, 2]
     assert data.graphs.attributes.ravel().tolist() == [0.5, 1, 2, 3, 0, 1]
     assert ("b", 1) in data.graphs.label_names
@@ -112,19 +111,19 @@ def test_plain_edges(tmp_path):
 def test_targets(tmp_path):
     def read(*targets, **options):
         lines = [json.dumps({"edges": [[0, 1]], **target}) for target in targets]
-        return read_json(write(tmp_path / "t.jsonl", "\n".join(lines)), **options).targets
+        return read_graphs(write(tmp_path / "t.jsonl", "\n".join(lines)), **options).targets
 
     assert read({"target": 1}, {"target": 2}).dtype.kind == "i"
     assert read({"target": [1, 2]}, {"target": [3, 4.5]}).shape == (2, 2)
     np.testing.assert_array_equal(read({"target": 1}, {"target": None}), [1, np.nan])
-    assert read({"y": "a"}, {"y": "b"}, target="y").tolist() == ["a", "b"]
+    assert read({"y": "a"}, {"y": "b"}, target_column="y").tolist() == ["a", "b"]
     assert read({}, {}) is None
     with pytest.raises(InvalidInputError, match=r"t.jsonl, line 2 has no target, others have"):
         read({"target": "a"}, {})
     with pytest.raises(InvalidInputError, match="targets must all be text, all numbers, or all li"):
         read({"target": "a"}, {"target": 1})
     with pytest.raises(InvalidInputError, match="line 1 has no 'z'"):
-        read({"target": "a"}, target="z")
+        read({"target": "a"}, target_column="z")
 
 
 @settings(max_examples=60, deadline=None)
@@ -142,7 +141,7 @@ def test_writing_and_reading_loses_nothing(graphs, tmp_path_factory):
         assert back.graphs.label_names == graphs.label_names
         np.testing.assert_array_equal(back.targets, targets)
         assert (back.graph_names, back.name) == (names, "x")
-    assert read_json(write_json(graphs, folder / "x.json"), missing="label").targets is None
+    assert read_graphs(write_json(graphs, folder / "x.json"), missing="label").targets is None
 
 
 def test_labels_that_json_cannot_hold(tmp_path):
@@ -208,20 +207,20 @@ def test_labels_that_json_cannot_hold(tmp_path):
 def test_bad_files(value, message, tmp_path):
     path = write(tmp_path / "x.json", value)
     with pytest.raises(InvalidInputError, match=message):
-        read_json(path)
+        read_graphs(path)
 
 
 def test_missing_node_values(tmp_path):
     path = write(tmp_path / "x.json", nx.node_link_data(molecule()))
     with pytest.raises(InvalidInputError, match="node 'H1' has no 'z'; it has"):
-        read_json(path, label="z")
+        read_graphs(path, label="z")
     with pytest.raises(InvalidInputError, match=r"x.json, node 'H1': the attribute 'kind' is 'H'"):
-        read_json(path, attributes="kind")
+        read_graphs(path, attributes="kind")
     with pytest.warns(InputWarning, match="nodes have 'kind', 'charge', 'place', which are not us"):
-        read_json(path)
+        read_graphs(path)
     plain = write(tmp_path / "plain.json", {"edges": [[0, 1]]})
     with pytest.raises(InvalidInputError, match="have their labels and attributes as lists"):
-        read_json(plain, label="kind")
+        read_graphs(plain, label="kind")
 
 
 def test_text_that_grows_is_refused(tmp_path):
@@ -229,9 +228,9 @@ def test_text_that_grows_is_refused(tmp_path):
     path = write(tmp_path / "many.json.gz", text)
     assert path.stat().st_size < 100_000
     with pytest.raises(InvalidInputError, match=r"more than the .* allowed"):
-        read_json(path)
+        read_graphs(path)
     with pytest.raises(InvalidInputError, match="more than the 10 allowed"):
-        read_json(write(tmp_path / "a.json", {"edges": [[0, 1]]}), max_bytes=10)
+        read_graphs(write(tmp_path / "a.json", {"edges": [[0, 1]]}), max_bytes=10)
 
 
 def test_folders_and_content(tmp_path):

@@ -15,8 +15,7 @@ from retgk import (
     load_model,
     make_graph_classification,
     mean_embedding_gram,
-    read_json,
-    read_parquet,
+    read_graphs,
     return_probabilities,
     save_model,
     to_networkx,
@@ -163,9 +162,9 @@ class Element(StrEnum):
 
 FORMATS = {
     "parquet": lambda graphs, folder: (
-        read_parquet(write_parquet(graphs, folder / "a.parquet")).graphs
+        read_graphs(write_parquet(graphs, folder / "a.parquet")).graphs
     ),
-    "json": lambda graphs, folder: read_json(write_json(graphs, folder / "a.json")).graphs,
+    "json": lambda graphs, folder: read_graphs(write_json(graphs, folder / "a.json")).graphs,
     "networkx": lambda graphs, _: from_networkx(
         to_networkx(graphs), label="label", edge_label="label", attributes=None
     ),

@@ -27,7 +27,6 @@ from retgk import (
     from_pyg,
     load_model,
     read_graphs,
-    read_json,
     save_model,
     write_json,
     write_parquet,
@@ -107,7 +106,7 @@ def batch_of_json(record: Any, **options: Any) -> GraphBatch:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.json"
         path.write_text(json.dumps([record] * 2))
-        return read_json(path, label="k", attributes="v", **options).graphs
+        return read_graphs(path, label="k", attributes="v", **options).graphs
 
 
 def plain_json(label: Any, value: Any, **options: Any) -> GraphBatch:
@@ -116,7 +115,7 @@ def plain_json(label: Any, value: Any, **options: Any) -> GraphBatch:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.jsonl"
         path.write_text(2 * f"{json.dumps(record)}\n")
-        return read_json(path, **options).graphs
+        return read_graphs(path, **options).graphs
 
 
 BUILDERS = [

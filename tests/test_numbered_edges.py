@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retgk import InvalidInputError, read_edge_list
+from retgk import InvalidInputError, read_graphs
 from retgk._runtime import files as text_lines
 from retgk.io import edges as edge_lists
 from retgk.io import edges as numbered_edges
@@ -32,9 +32,9 @@ OTHER = {
 
 
 def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = read_edge_list(path)
+    found = read_graphs(path).graphs
     monkeypatch.setattr(edge_lists, "numbered_graph", lambda *_: None)
-    assert found == read_edge_list(path)
+    assert found == read_graphs(path).graphs
 
 
 @pytest.mark.parametrize("name", [*PLAIN, *OTHER])
@@ -63,7 +63,7 @@ def test_the_same_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: 
     messages = []
     for _ in range(2):
         with pytest.raises(InvalidInputError) as caught:
-            read_edge_list(path)
+            read_graphs(path)
         messages.append(str(caught.value))
         monkeypatch.setattr(edge_lists, "numbered_graph", lambda *_: None)
     assert messages[0] == messages[1]

@@ -14,7 +14,7 @@ from retgk import (
     GraphDataset,
     InvalidInputError,
     iter_parquet,
-    read_parquet,
+    read_graphs,
     write_parquet,
 )
 from tests.labelled_edges import NAMES, edge_label_values, with_random_edge_labels
@@ -80,7 +80,7 @@ def assert_same(found, expected):
 def test_there_and_back(tmp_path_factory, dataset, batch_size):
     path = tmp_path_factory.mktemp("parquet") / "set.parquet"
     write_parquet(dataset, path, batch_size=batch_size)
-    found = read_parquet(path)
+    found = read_graphs(path)
     assert_same(found, dataset)
     assert (found.name, found.description) == ("RANDOM", "Made up.")
     used = (
@@ -107,7 +107,7 @@ def test_pieces_are_written_as_they_come(tmp_path):
     path = write_parquet(stream(), tmp_path / "set.parquet")
     assert asked == [0, 1, 2, 3, 4]
     assert parquet.ParquetFile(path).num_row_groups == 5
-    found = read_parquet(path)
+    found = read_graphs(path)
     assert found.graphs == GraphBatch.concatenate(piece.graphs for piece in pieces)
 
 
@@ -115,9 +115,9 @@ def test_graphs_without_targets(tmp_path):
     graphs = random_dataset(0).graphs
     path = write_parquet(graphs, tmp_path / "bare.parquet")
     assert parquet.read_schema(path).names == ["degrees", "neighbours", "weights"]
-    found = read_parquet(path)
+    found = read_graphs(path)
     assert found.graphs == graphs
-    assert np.isnan(found.targets).all()
+    assert found.targets is None
     assert found.name == "bare"
 
 
@@ -137,7 +137,7 @@ def test_files_that_others_wrote(tmp_path):
         "target": [0.5, 1.5],
     }
     parquet.write_table(pa.table(columns), path)
-    found = read_parquet(path)
+    found = read_graphs(path)
     expected = GraphBatch.from_edges(
         [2, 1],
         [[0, 1]],
@@ -153,7 +153,7 @@ def test_edge_labels_follow_neighbours_that_are_not_sorted(tmp_path):
     path = tmp_path / "star.parquet"
     columns = {"degrees": [[2, 1, 1]], "neighbours": [[2, 1, 0, 0]], "edge_labels": [[7, 8, 8, 7]]}
     parquet.write_table(pa.table(columns), path)
-    found = read_parquet(path)
+    found = read_graphs(path)
     assert found.graphs.indices.tolist() == [1, 2, 0, 0]
     assert edge_label_values(found.graphs) == [8, 7, 8, 7]
 
@@ -176,14 +176,14 @@ def test_order_within_rows_does_not_matter(tmp_path_factory, seed):
     }
     path = tmp_path_factory.mktemp("parquet") / "set.parquet"
     parquet.write_table(pa.table({name: list(value) for name, value in columns.items()}), path)
-    found = read_parquet(path)
+    found = read_graphs(path)
     assert found.graphs == graphs
 
 
 @pytest.mark.parametrize("labels", [[2**70, 1, -1], ["\ud800", "a", "b"]])
 def test_labels_beyond_the_types_of_the_file(tmp_path, labels):
     dataset = random_dataset(3, labels)
-    found = read_parquet(write_parquet(dataset, tmp_path / "set.parquet"))
+    found = read_graphs(write_parquet(dataset, tmp_path / "set.parquet"))
     assert found.graphs == dataset.graphs
 
 
@@ -194,7 +194,7 @@ def test_labels_that_are_no_json(tmp_path):
     columns = {"degrees": [[0]], "neighbours": [[]], "labels": [["{"]]}
     parquet.write_table(pa.table(columns, schema=pa.schema([*fields, field])), path)
     with pytest.raises(InvalidInputError, match="a label is not the JSON it should be"):
-        read_parquet(path)
+        read_graphs(path)
 
 
 @pytest.mark.parametrize("kind", [int, float, str])
@@ -202,7 +202,7 @@ def test_several_targets_there_and_back(tmp_path, kind):
     graphs = random_dataset(0).graphs
     targets = np.arange(3 * len(graphs)).reshape(-1, 3).astype(kind)
     path = write_parquet(GraphDataset(graphs, targets, "T"), tmp_path / "set.parquet")
-    found = read_parquet(path).targets
+    found = read_graphs(path).targets
     assert found.dtype.kind == targets.dtype.kind
     assert np.array_equal(found, targets)
 
@@ -264,14 +264,14 @@ def test_rows_that_contradict_themselves(tmp_path, changes, message):
         pa.table({name: value for name, value in columns.items() if value is not None}), path
     )
     with pytest.raises(InvalidInputError, match=message):
-        read_parquet(path)
+        read_graphs(path)
 
 
 def test_damaged_file(tmp_path):
     path = write_parquet(random_dataset(0), tmp_path / "set.parquet")
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InvalidInputError, match=r"set.parquet is not a whole Parquet file"):
-        read_parquet(path)
+        read_graphs(path)
 
 
 @pytest.mark.parametrize(

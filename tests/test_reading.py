@@ -35,8 +35,6 @@ from retgk import (
     most_similar,
     pairwise_distances,
     read_graphs,
-    read_json,
-    read_parquet,
     save_model,
     similarity,
     squared_mmd,
@@ -191,7 +189,7 @@ def test_several_labels_and_categories(options: dict[str, Any], named: Any, tmp_
         raw = [part] if name == "json" else graphs[1:]
         for each in (model, loaded):
             assert_reads_alike(each, raw, batch[1:])
-        back = read_parquet(write_parquet(batch, tmp_path / f"{name}.parquet")).graphs
+        back = read_graphs(write_parquet(batch, tmp_path / f"{name}.parquet")).graphs
         assert back.reading == batch.reading
 
 
@@ -200,7 +198,7 @@ def from_node_links(graphs: Any, **options: Any) -> GraphBatch:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "graphs.jsonl")
         path.write_text("\n".join(texts))
-        return read_json(path, **options).graphs
+        return read_graphs(path, **options).graphs
 
 
 @pytest.mark.filterwarnings("ignore:'(kind|role)' became")
@@ -239,9 +237,9 @@ def test_tables_matrices_and_plain_edges(tmp_path: Path) -> None:
     assert found.reading.form["variable"] == "a"
     assert_reads_alike(RetGKEmbedding(**FAST).fit(found), [PATH], found)
     path = write_json(BONDS, tmp_path / "a.json")
-    plain = read_json(path).graphs.reading
+    plain = read_graphs(path).graphs.reading
     assert plain == Reading("json", {"weighted": True}, {"missing": "error"})
-    assert read_json(path, weight=None).graphs.reading.options == {"weighted": False}
+    assert read_graphs(path, weight=None).graphs.reading.options == {"weighted": False}
 
 
 def test_directions_are_dropped_as_they_were() -> None:
@@ -339,19 +337,19 @@ def test_single_bonds_alone_are_no_warning() -> None:
 
 def test_parquet_files_say_how_their_graphs_were_read(tmp_path: Path) -> None:
     path = write_parquet(BONDS, tmp_path / "bonds.parquet")
-    assert read_parquet(path).graphs.reading == BONDS.reading
+    assert read_graphs(path).graphs.reading == BONDS.reading
     assert [part.graphs.reading for part in iter_parquet(path, 10)] == [BONDS.reading] * 2
     by_hand = write_parquet(BONDS.with_attributes(BONDS.attributes), tmp_path / "hand.parquet")
-    assert read_parquet(by_hand).graphs.reading is None
+    assert read_graphs(by_hand).graphs.reading is None
     others = write_parquet(as_batch(SMILES, attributes="aromatic"), tmp_path / "others.parquet")
     with pytest.raises(InvalidInputError, match="read with bond_orders=False, the fitted ones"):
-        MAKERS["classifier"]().predict(read_parquet(others))
+        MAKERS["classifier"]().predict(read_graphs(others))
 
 
 def test_a_name_that_files_cannot_hold(tmp_path: Path, named: Any) -> None:
     nx.set_node_attributes(named, "x", frozenset("k"))
     batch = from_networkx([named] * 2, label=frozenset("k"), edge_label=[])
-    assert read_parquet(write_parquet(batch, tmp_path / "a.parquet")).graphs.reading is None
+    assert read_graphs(write_parquet(batch, tmp_path / "a.parquet")).graphs.reading is None
     model = RetGKKernel(**FAST).fit(batch)
     with pytest.warns(InputWarning, match="a model file cannot hold how the graphs were read"):
         save_model(model, tmp_path / "model.retgk")

@@ -8,7 +8,6 @@ from retgk import (
     RetGKClassifier,
     RetGKEmbedding,
     make_graph_classification,
-    make_synthie,
     return_probabilities,
 )
 from retgk._runtime.names import generator_from, seed_from, whole_seed
@@ -19,7 +18,6 @@ CALLS = {
     "whole_seed": whole_seed,
     "generator_from": generator_from,
     "data": lambda seed: make_graph_classification(4, random_state=seed),
-    "synthie": lambda seed: make_synthie(4, random_state=seed),
     "walks": lambda seed: return_probabilities(DATA, 3, nodes=2, random_state=seed),
     "embedding": lambda seed: RetGKEmbedding(random_state=seed).fit(DATA.graphs),
     "classifier": lambda seed: RetGKClassifier(random_state=seed).fit(DATA),
@@ -34,7 +32,7 @@ def test_what_is_no_seed_is_named(call, seed):
         CALLS[call](seed)
 
 
-@pytest.mark.parametrize("call", ["seed_from", "whole_seed", "data", "synthie"])
+@pytest.mark.parametrize("call", ["seed_from", "whole_seed", "data"])
 @pytest.mark.parametrize(
     "made",
     [
@@ -48,7 +46,7 @@ def test_what_is_no_seed_is_named(call, seed):
 )
 def test_seeds_and_generators_give_the_same_again(call, made):
     one, two = (CALLS[call](made()) for _ in range(2))
-    if call in ("data", "synthie"):
+    if call == "data":
         one, two = one.graphs, two.graphs
     assert one == two
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retgk import InvalidInputError, iter_parquet, read_graphs, read_parquet, write_parquet
+from retgk import InvalidInputError, iter_parquet, read_graphs, write_parquet
 from retgk._runtime.files import check_size, memory_limit
 from retgk.cli.inputs import read_collection
 from retgk.cli.options import Common, Reading
@@ -70,11 +70,7 @@ def test_every_reader_has_the_option(name, text, tmp_path):
 
 def test_archives_parquet_and_targets_have_the_option(tmp_path):
     path = write_parquet(data_set(), tmp_path / "x.parquet")
-    for read in (
-        read_graphs,
-        read_parquet,
-        lambda path, **limit: list(iter_parquet(path, **limit)),
-    ):
+    for read in (read_graphs, lambda path, **limit: list(iter_parquet(path, **limit))):
         with pytest.raises(InvalidInputError, match=r"would take .*; pass a larger max_bytes"):
             read(path, max_bytes=300)
     with pytest.raises(InvalidInputError, match="more than the 1000 allowed"):

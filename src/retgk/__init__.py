@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from retgk.datasets import load_digit_graphs as load_digit_graphs
     from retgk.datasets import load_tudataset as load_tudataset
     from retgk.datasets import make_graph_classification as make_graph_classification
-    from retgk.datasets import make_synthetic as make_synthetic
-    from retgk.datasets import make_synthie as make_synthie
     from retgk.datasets import save_tudataset as save_tudataset
     from retgk.errors import InvalidInputError as InvalidInputError
     from retgk.estimators.classifier import RetGKClassifier as RetGKClassifier
@@ -45,12 +43,9 @@ if TYPE_CHECKING:
     from retgk.io.convert import to_pyg as to_pyg
     from retgk.io.dataframes import from_dataframe as from_dataframe
     from retgk.io.dataset import GraphDataset as GraphDataset
-    from retgk.io.edges import read_edge_list as read_edge_list
     from retgk.io.edges import write_edge_list as write_edge_list
     from retgk.io.grakel import from_grakel as from_grakel
-    from retgk.io.graphml import read_graphml as read_graphml
     from retgk.io.graphml import write_graphml as write_graphml
-    from retgk.io.json import read_json as read_json
     from retgk.io.json import write_json as write_json
     from retgk.io.molecules import from_rdkit as from_rdkit
     from retgk.io.molecules import from_smiles as from_smiles
@@ -58,7 +53,6 @@ if TYPE_CHECKING:
     from retgk.io.networkx import from_igraph as from_igraph
     from retgk.io.networkx import from_networkx as from_networkx
     from retgk.io.parquet import iter_parquet as iter_parquet
-    from retgk.io.parquet import read_parquet as read_parquet
     from retgk.io.parquet import write_parquet as write_parquet
     from retgk.io.pyg import from_pyg as from_pyg
     from retgk.io.read import read_graphs as read_graphs
@@ -148,16 +142,10 @@ _MODULE_OF = {
     "load_model": "retgk.estimators.model_files",
     "load_tudataset": "retgk.datasets",
     "make_graph_classification": "retgk.datasets",
-    "make_synthetic": "retgk.datasets",
-    "make_synthie": "retgk.datasets",
     "mean_embedding_gram": "retgk.estimators.comparisons",
     "most_similar": "retgk.estimators.comparisons",
     "pairwise_distances": "retgk.estimators.comparisons",
-    "read_edge_list": "retgk.io.edges",
-    "read_graphml": "retgk.io.graphml",
     "read_graphs": "retgk.io.read",
-    "read_json": "retgk.io.json",
-    "read_parquet": "retgk.io.parquet",
     "refined_labels": "retgk.kernels.refinement",
     "return_probabilities": "retgk.walks.probabilities",
     "sample_nodes": "retgk.walks.probabilities",

@@ -1,9 +1,14 @@
-"""Files of edges: one graph per file, one undirected edge per line."""
+"""
+Files of edges: one graph per file, one undirected edge per line.
+
+Lines that name the same two nodes in the same order are parallel edges, whose weights add up. An
+edge that is listed in both directions gets the larger of the two weights. Nodes that are all called
+by numbers are put in that order, others stay in order of appearance.
+"""
 
 import math
 import re
 from array import array
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -23,60 +28,6 @@ from retgk.io.tables import is_number, number_in, whole_number
 
 _MOST_SHOWN = 60
 _OTHER_DELIMITERS = ",;|"
-
-
-def read_edge_list(
-    paths: PathLike | Iterable[PathLike],
-    *,
-    delimiter: str | None = None,
-    weighted: bool = False,
-    max_bytes: int | None = None,
-) -> GraphBatch:
-    r"""
-    Read files of edges, one graph each, one undirected edge per line.
-
-    Lines that name the same two nodes in the same order are parallel edges, whose weights
-    add up. An edge that is listed in both directions gets the larger of the two weights.
-
-    Parameters
-    ----------
-    paths : path-like or iterable of path-like
-        A file, several files, or a folder whose files of edges, plain or packed by gzip, are read
-        in order of their names. Blank lines and lines that start with ``#`` are skipped. Lines end
-        in LF, CR or both.
-    delimiter : str, optional
-        What stands between the columns; white space by default.
-    weighted : bool, default=False
-        Whether a third column holds the weights. Otherwise more columns are ignored.
-    max_bytes : int, optional
-        Limit on the memory that reading takes, see `read_graphs`.
-
-    Returns
-    -------
-    GraphBatch
-        The graphs, in order of the files. Nodes that are all called by numbers are put
-        in that order, others stay in order of appearance.
-
-    Raises
-    ------
-    InvalidInputError
-        If a line is not an edge; the message names the file and the line.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "triangle.edges")
-    ...     _ = path.write_text("a b\nb c\nc a\n")
-    ...     read_edge_list(path)
-    GraphBatch(1 graph, 3 nodes, 3 edges)
-    """
-    if delimiter is not None and (not isinstance(delimiter, str) or not delimiter):
-        raise InvalidInputError(
-            f"delimiter must be text, or None for white space, got {delimiter!r}"
-        )
-    files = EDGES.files(paths, max_bytes)
-    return _read(files, delimiter=delimiter, weighted=weighted).graphs
 
 
 def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:
@@ -174,6 +125,10 @@ class _Edges:
 def _read(
     files: list[Path], *, delimiter: str | None = None, weighted: bool = False
 ) -> GraphDataset:
+    if delimiter is not None and (not isinstance(delimiter, str) or not delimiter):
+        raise InvalidInputError(
+            f"delimiter must be text, or None for white space, got {delimiter!r}"
+        )
     graphs = GraphBatch.concatenate(_read_one(path, delimiter, weighted) for path in files)
     graphs = with_reading(
         graphs, reading_of("edges", {"weighted": weighted, "delimiter": delimiter})

@@ -152,30 +152,22 @@ class Format:
 
     def files(
         self,
-        paths: PathLike | Iterable[PathLike],
+        path: Path,
         max_bytes: int | None = None,
         besides: Path | None = None,
     ) -> list[Path]:
         """
-        List a file, several, or those of a folder but for one, by name; check their size.
+        List a file, or those of a folder but for one, by name; check their size.
 
         This is the one place where it is checked what reading takes.
         """
-        files = self._listed(paths, besides)
+        files = self._listed(path, besides)
         for file in files:
             check_regular(file)
         check_size(files, self.memory_factor, max_bytes, self.size_of)
         return files
 
-    def _listed(
-        self, paths: PathLike | Iterable[PathLike], besides: Path | None = None
-    ) -> list[Path]:
-        if not isinstance(paths, str | os.PathLike):
-            files = list(map(Path, paths))
-            if not files:
-                raise InvalidInputError("there are no files to read")
-            return files
-        path = Path(paths)
+    def _listed(self, path: Path, besides: Path | None = None) -> list[Path]:
         if not path.is_dir():
             return [path]
         found = [file for file in sorted(path.iterdir()) if not _is_same(file, besides)]

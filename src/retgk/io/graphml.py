@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,75 +13,13 @@ from retgk._runtime.names import optional_module
 from retgk._runtime.processes import ordered_results
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.edges import Symmetrize
-from retgk.graphs.flat import Missing
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import Format, PathLike, bare_name, label_remedy, write_series
 from retgk.io.networkx import from_networkx, networkx_graph
-from retgk.io.objects import NAMED_VALUES, Categorical, EdgeLabelName
+from retgk.io.objects import NAMED_VALUES
 
 _GRAPH = re.compile(rb"<(?:[\w.-]+:)?graph[\s/>]")
 _PIECE_BYTES = 1 << 21  # take networkx about as long as processes take to start
-
-
-def read_graphml(
-    paths: PathLike | Iterable[PathLike],
-    *,
-    label: Hashable | list[Hashable] | None = None,
-    attributes: Hashable | list[Hashable] | None = None,
-    categorical: Categorical | None = None,
-    weight: Hashable | None = "weight",
-    edge_label: EdgeLabelName = None,
-    symmetrize: Symmetrize = False,
-    missing: Missing = "error",
-    max_bytes: int | None = None,
-    n_jobs: int | None = None,
-) -> GraphBatch:
-    """
-    Read GraphML files, one graph each.
-
-    A file with several graphs, or with graphs inside nodes, is an error: rows of any result are
-    to be those of the files.
-
-    Parameters
-    ----------
-    paths : path-like or iterable of path-like
-        A file, several files, or a folder whose ``.graphml`` files are read in order of their
-        names. Files may be packed by gzip.
-    label, attributes, categorical, weight, edge_label, symmetrize, missing
-        As in `from_networkx`.
-    max_bytes : int, optional
-        Limit on the memory that reading takes, see `read_graphs`.
-    n_jobs : int, optional
-        Processes that parse the files, where they are some megabytes together; None for one, -1
-        for all cores. It changes no result. Inside workers of joblib there is one in any case.
-
-    Returns
-    -------
-    GraphBatch
-        The graphs, in order of the files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from retgk import GraphBatch, read_graphml, write_graphml
-    >>> edge = GraphBatch.from_edges(2, [[0, 1]], labels=["C", "N"], symmetrize=True)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = write_graphml(edge, folder)
-    ...     read_graphml(folder, label="label") == edge
-    True
-    """
-    return _read(
-        GRAPHML.files(paths, max_bytes),
-        n_jobs=n_jobs,
-        label=label,
-        attributes=attributes,
-        categorical=categorical,
-        weight=weight,
-        edge_label=edge_label,
-        symmetrize=symmetrize,
-        missing=missing,
-    ).graphs
 
 
 def _read(files: list[Path], *, n_jobs: int | None = None, **named: Any) -> GraphDataset:

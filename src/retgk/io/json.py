@@ -1,12 +1,25 @@
-"""Graphs as JSON: node-link data of networkx, and plain lists of edges; one or many in a file."""
+"""
+Graphs as JSON: one graph in a file, a list of graphs, or one graph per line (JSON lines).
+
+A graph is an object in one of two forms, the same for all graphs that are read together.
+
+- Node-link data, as ``networkx.node_link_data`` and D3 have it: "nodes", a list of objects with an
+  "id" and what is known of the node, and "links" or "edges", a list of objects with "source" and
+  "target". "directed" and "multigraph" are false and true unless they are there. What is known of
+  the graph stands in "graph".
+- A plain list of edges: "edges", pairs of nodes that are numbered from 0 (or triples, with a
+  weight), each of which stands for both directions, and, all optional, "n_nodes" (needed for
+  isolated last nodes), "weights" and "edge_labels" (one for each edge), "labels" (one for each
+  node; a list stands for a tuple), "attributes" (one list of numbers, or one number, for each
+  node), "target" (of the graph) and "name".
+"""
 
 import gzip
 import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -23,11 +36,9 @@ from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing, graph_of, offsets
 from retgk.graphs.reading import reading_of
 from retgk.io.dataset import GraphDataset
-from retgk.io.formats import Format, PathLike, bare_name, label_remedy
+from retgk.io.formats import Format, PathLike, label_remedy
 from retgk.io.objects import (
     NAMED_VALUES,
-    Categorical,
-    EdgeLabelName,
     EdgeNames,
     LocalEdges,
     NodeColumns,
@@ -43,85 +54,6 @@ from retgk.io.objects import (
 
 Value = tuple[str, Any]
 """A graph as JSON has it, and where it stands."""
-
-
-def read_json(
-    paths: PathLike | Iterable[PathLike],
-    *,
-    label: Hashable | list[Hashable] | None = None,
-    attributes: Hashable | list[Hashable] | None = None,
-    categorical: Categorical | None = None,
-    weight: Hashable | None = "weight",
-    edge_label: EdgeLabelName = None,
-    target: str | None = None,
-    symmetrize: Symmetrize = False,
-    missing: Missing = "error",
-    max_bytes: int | None = None,
-) -> GraphDataset:
-    r"""
-    Read graphs from JSON files: one graph, a list of graphs, or one graph per line (JSON lines).
-
-    A graph is an object in one of two forms, the same for all graphs that are read together.
-
-    - Node-link data, as ``networkx.node_link_data`` and D3 have it: "nodes", a list of objects
-      with an "id" and what is known of the node, and "links" or "edges", a list of objects with
-      "source" and "target". "directed" and "multigraph" are false and true unless they are there.
-      What is known of the graph stands in "graph".
-    - A plain list of edges: "edges", pairs of nodes that are numbered from 0 (or triples, with a
-      weight), each of which stands for both directions, and, all optional, "n_nodes" (needed for
-      isolated last nodes), "weights" and "edge_labels" (one for each edge), "labels" (one for each
-      node; a list stands for a tuple), "attributes" (one list of numbers, or one number, for each
-      node), "target" (of the graph) and "name".
-
-    Parameters
-    ----------
-    paths : path-like or iterable of path-like
-        A file, several files, or a folder whose ``.json`` and ``.jsonl`` files, plain or
-        compressed by gzip, are read in order of their names.
-    label, attributes, categorical, edge_label, symmetrize, missing
-        Node-link data: as in `from_networkx`, null being missing. Plain lists have "labels",
-        "attributes" and "edge_labels".
-    weight : hashable, optional
-        Node-link data: what is the weight of an edge; one without it has weight one. None makes
-        all graphs unweighted, with parallel edges too, in both forms.
-    target : str, optional
-        What is the target of a graph, "target" by default.
-    max_bytes : int, optional
-        Limit on the memory that reading takes, see `read_graphs`.
-
-    Returns
-    -------
-    GraphDataset
-        The graphs, in order, with their targets and names where all have one.
-
-    Raises
-    ------
-    InvalidInputError
-        If a file is not JSON, or not graphs; the message says where.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "graphs.jsonl")
-    ...     _ = path.write_text('{"edges": [[0, 1], [1, 2]], "labels": ["C", "C", "O"]}\n')
-    ...     read_json(path).graphs
-    GraphBatch(1 graph, 3 nodes, 2 edges, 2 labels)
-    """
-    files = JSON.files(paths, max_bytes)
-    dataset = _read(
-        files,
-        label=label,
-        attributes=attributes,
-        categorical=categorical,
-        weight=weight,
-        edge_label=edge_label,
-        target_column=target,
-        symmetrize=symmetrize,
-        missing=missing,
-    )
-    name = bare_name(Path(paths) if isinstance(paths, str | Path) else files[0])
-    return replace(dataset, name=name)
 
 
 def _read(
@@ -169,10 +101,10 @@ def _gathered(files: list[Path], options: tuple[Any, ...]) -> "GraphReader":
 
 def write_json(data: GraphDataset | GraphBatch, path: PathLike) -> Path:
     r"""
-    Write graphs to a JSON file, as plain lists of edges (see `read_json`), without loss.
+    Write graphs to a JSON file, as plain lists of edges (see `docs/graph_files.md`), without loss.
 
     Every edge is listed once. Labels of nodes and edges, attributes, weights, targets and names are
-    written where there are any; null stands for a missing label or attribute, which `read_json`
+    written where there are any; null stands for a missing label or attribute, which `read_graphs`
     needs to be told with `missing`.
 
     Parameters

@@ -72,10 +72,10 @@ def write_parquet(
     Examples
     --------
     >>> import tempfile
-    >>> from retgk import GraphBatch, read_parquet, write_parquet
+    >>> from retgk import GraphBatch, read_graphs, write_parquet
     >>> edge = GraphBatch.from_edges(2, [[0, 1]], labels=["C", "N"], symmetrize=True)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     read_parquet(write_parquet(edge, f"{folder}/edge.parquet")).graphs == edge
+    ...     read_graphs(write_parquet(edge, f"{folder}/edge.parquet")).graphs == edge
     True
     """
     parquet = _arrow("pyarrow.parquet")
@@ -213,34 +213,6 @@ def _damage_in_errors(path: Path, problem: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise InvalidInputError(f"{path} {problem}: {error}; fetch it again") from error
-
-
-def read_parquet(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> GraphDataset:
-    """
-    Read a whole Parquet file of graphs.
-
-    Parameters
-    ----------
-    path : path-like
-        A file as :func:`write_parquet` makes them.
-    max_bytes : int, optional
-        Limit on the memory that reading takes, see `read_graphs`.
-
-    Returns
-    -------
-    GraphDataset
-        All graphs. Targets are NaN where the file has none.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from retgk import make_graph_classification, read_parquet, write_parquet
-    >>> data = make_graph_classification(50, random_state=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     read_parquet(write_parquet(data, f"{folder}/graphs.parquet")).graphs == data.graphs
-    True
-    """
-    return _read(PARQUET.files(path, max_bytes))
 
 
 def _read(files: list[Path]) -> GraphDataset:

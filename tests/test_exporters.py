@@ -20,7 +20,7 @@ from retgk import (
     from_networkx,
     from_pyg,
     mean_embedding_gram,
-    read_graphml,
+    read_graphs,
     to_grakel,
     to_igraph,
     to_networkx,
@@ -133,7 +133,7 @@ def test_several_labels_are_one_tuple(tmp_path: Any) -> None:
     assert made.labels.tolist() == [0, 1, 2]
     assert from_igraph(igraph.Graph.from_networkx(people()), label=["kind", "role"]) == made
     nx.write_graphml(people(), tmp_path / "people.graphml")
-    assert read_graphml(tmp_path, label=["kind", "role"]) == made
+    assert read_graphs(tmp_path, label=["kind", "role"]).graphs == made
     assert from_networkx(people(), label=["kind"]).label_names == (("a",), ("b",))
     assert from_networkx(people(), label="kind").label_names == ("a", "b")
     tuple_name = nx.empty_graph(1)
