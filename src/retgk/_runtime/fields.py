@@ -2,9 +2,9 @@
 Objects as JSON and arrays, field by field, and back through their constructors.
 
 `flatten` takes a registered object apart: what its constructor takes, then the attributes that its
-class lists as `_fitted`. `unflatten` checks every field against its annotation, calls the
-constructor, which checks ranges, and then `_restored`, where a class has one, to check that arrays
-fit each other. So a file names no code: only classes that are registered here, and plain values.
+class lists as `fitted_fields`. `unflatten` checks every field against its annotation, calls the
+constructor, which checks ranges, and then `after_loading`, where a class has one, to check that
+arrays fit each other. So a file names no code: only classes registered here, and plain values.
 """
 
 import math
@@ -43,15 +43,15 @@ _MAX_TEXT_BYTES = 1 << 26
 class Stored(Protocol):
     """What a class may say of how its objects are stored; all of it may be left out."""
 
-    _fitted: ClassVar[tuple[str, ...]]
+    fitted_fields: ClassVar[tuple[str, ...]]
     """Fields that are set after the constructor, where the class is no dataclass."""
-    _not_stored: ClassVar[tuple[str, ...]]
+    unsaved_fields: ClassVar[tuple[str, ...]]
     """Fields that are left to their defaults."""
 
-    def _storable(self) -> Any:
+    def for_saving(self) -> Any:
         """Give the object that is stored in place of this one."""
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         """Check that the fields fit each other, and set what follows from them."""
 
 
@@ -83,7 +83,7 @@ def flatten(value: Any, name: str, arrays: Arrays | None = None) -> Any:
     if type(value) is list:
         return [flatten(item, f"{name}.{place}", arrays) for place, item in enumerate(value)]
     if is_stored(type(value)):
-        value = value._storable() if hasattr(value, "_storable") else value
+        value = value.for_saving() if hasattr(value, "for_saving") else value
         known: Any = type(value)
         own = {field: getattr(value, field) for field in _fields(known)}
         return {"class": type(value).__name__} | flatten_fields(own, name, arrays)
@@ -146,8 +146,8 @@ def build(known: type, values: Mapping[str, Any], unchecked: Collection[str] = (
     for name in names:
         if name not in taken:
             object.__setattr__(made, name, values[name])
-    if hasattr(made, "_restored"):
-        made._restored()
+    if hasattr(made, "after_loading"):
+        made.after_loading()
     return made
 
 
@@ -258,10 +258,10 @@ def stored_fields(known: type, *, fitted: bool) -> tuple[str, ...]:
 @cache
 def _fields(known: type) -> tuple[str, ...]:
     """What the constructor takes, and what is set after it."""
-    names = [*signature(known).parameters, *getattr(known, "_fitted", ())]
+    names = [*signature(known).parameters, *getattr(known, "fitted_fields", ())]
     if is_dataclass(known):
         names = [field.name for field in fields(known)]
-    return tuple(name for name in names if name not in getattr(known, "_not_stored", ()))
+    return tuple(name for name in names if name not in getattr(known, "unsaved_fields", ()))
 
 
 @cache

@@ -180,8 +180,8 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     (20,)
     """
 
-    _fitted = (
-        *GraphPredictor._fitted,
+    fitted_fields = (
+        *GraphPredictor.fitted_fields,
         *("classes_", "multilabel_", "support_codes_"),
         *("calibration_coef_", "calibration_intercept_"),
     )
@@ -297,7 +297,7 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
             self._fit_calibration(task.trial, decisions)
         return self
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         n_classes = len(self.classes_)
         check_shape("classes_", self.classes_, None)
         if n_classes < 2 or len(set(self.classes_.tolist())) < n_classes:

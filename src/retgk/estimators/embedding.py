@@ -158,7 +158,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
     """
 
     _parameter_constraints = WALKS | EVERYWHERE | DEPTH | VECTORS
-    _fitted = ("engine_", "walks_", "intake_")
+    fitted_fields = ("engine_", "walks_", "intake_")
 
     engine_: EmbeddedEngine
     walks_: Walks
@@ -208,7 +208,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         self.batch_size = batch_size
         self.random_state = random_state
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         self.engine_.check_restored(self.walks_.n_steps)
         self.engine_.n_jobs = self.n_jobs
         self.intake_.check(self.engine_.n_attributes)

@@ -193,7 +193,7 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
     """
 
     _parameter_constraints = WALKS | EVERYWHERE | TOL | DEPTH
-    _fitted = ("engine_", "walks_", "intake_", "graph_kernel_")
+    fitted_fields = ("engine_", "walks_", "intake_", "graph_kernel_")
 
     engine_: ExactEngine
     structure_kernel_: NodeKernel
@@ -236,7 +236,7 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         self.engine_.check_restored(self.walks_.n_steps)
         self.engine_.n_jobs = self.n_jobs
         self.intake_.check(self.engine_.n_attributes)

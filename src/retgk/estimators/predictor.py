@@ -66,7 +66,7 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
     """
 
     _parameter_constraints = PREDICTORS
-    _fitted: ClassVar[tuple[str, ...]] = (
+    fitted_fields: ClassVar[tuple[str, ...]] = (
         *("approximate_", "engine_", "walks_", "intake_", "graph_kernel_", "solver_", "support_"),
         *("dual_coef_", "intercept_", "best_params_", "best_score_", "best_index_", "cv_results_"),
         "n_splits_",

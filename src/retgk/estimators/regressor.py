@@ -155,7 +155,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
     (20,)
     """
 
-    _fitted = (*GraphPredictor._fitted, "target_ndim_")
+    fitted_fields = (*GraphPredictor.fitted_fields, "target_ndim_")
 
     target_ndim_: int
 
@@ -212,7 +212,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         self.verbose = verbose
         self.random_state = random_state
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         if self.target_ndim_ not in (1, 2) or self.solver_ != "ridge":
             raise InvalidInputError("targets of a regressor have one axis or two")
         self._check_machine(1 if self.target_ndim_ == 1 else None)

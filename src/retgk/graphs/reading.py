@@ -108,7 +108,7 @@ class Reading:
         """Give plain values, of which `checked_reading` makes an equal one."""
         return dict(vars(self))
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         """Raise for anything but plain values of known names."""
         names = _KINDS.get(self.kind)
         if names is None:

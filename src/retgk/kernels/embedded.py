@@ -168,7 +168,7 @@ class LabelPhases:
             keys = [found[level] + np.uint64(level) * _LEVEL_STEP for level in levels]
         return np.column_stack(keys), shares[levels]
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         check_depth(self.depth, self.level_weights)
         if not 0 <= self.seed <= MAX_SEED:
             raise InvalidInputError(f"the seed of phases is {self.seed}")
@@ -271,7 +271,7 @@ class EmbeddedEngine:
     """Of the kept graphs, shape (n_graphs, n_features)."""
     seed: int = field(init=False)
 
-    _not_stored: ClassVar[tuple[str, ...]] = ("n_jobs", "random_state")
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("n_jobs", "random_state")
 
     def __post_init__(self) -> None:
         self.seed = int(seed_from(self.random_state))

@@ -519,12 +519,12 @@ class GraphIntake:
         if self.imputation is not None:
             check_shape("imputation", self.imputation.values, n_attributes)
 
-    def _storable(self) -> "GraphIntake":
+    def for_saving(self) -> "GraphIntake":
         """Leave out a reading with names that are objects of the user's, and say so."""
         if self.reading is None:
             return self
         try:
-            self.reading._restored()
+            self.reading.after_loading()
         except InvalidInputError as error:
             warn_user(
                 InputWarning(

@@ -111,7 +111,7 @@ class ExactEngine:
     _norms: Floats | None = field(init=False, default=None)
     _means: Floats | None = field(init=False, default=None)
 
-    _not_stored: ClassVar[tuple[str, ...]] = ("n_jobs", "random_state", "_means")
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("n_jobs", "random_state", "_means")
 
     def check(self, batch: GraphBatch) -> None:
         """Raise unless these graphs can be fitted with the parameters; no work is done."""
@@ -284,7 +284,7 @@ class ExactEngine:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def _storable(self) -> Self:
+    def for_saving(self) -> Self:
         self.squared_norms()  # all else that is found on the way is found again
         return self
 

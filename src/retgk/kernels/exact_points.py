@@ -436,7 +436,7 @@ class Factor:
     basis: Floats | None  # (dimension, rank): orthonormal; None if nothing is rotated
     scale: float = field(init=False)
     """Factor of the coordinates that makes gamma one."""
-    _not_stored: ClassVar[tuple[str, ...]] = ("scale",)
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("scale",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", self.kernel.coordinate_scale)
@@ -470,7 +470,7 @@ class Frame:
     error: float = np.nan
     """Bound on the error of every ``<m_G, m_H>`` of the fitted graphs; relative to the largest
     kernel value where a factor is polynomial. NaN where it is not known any more."""
-    _not_stored: ClassVar[tuple[str, ...]] = ("error",)
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("error",)
 
     @property
     def kernels(self) -> tuple[NodeKernel, ...]:

@@ -229,7 +229,7 @@ class FirstColours:
         self.names, self.has_labels = tuple(known), batch.has_labels
         return codes
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         check_names("names", self.names)
 
     def colours(self, batch: GraphBatch, warns: bool = False) -> Codes:
@@ -503,7 +503,7 @@ class LabelLevels:
         n_known = (n_labels, *map(len, self.refinement.tables))
         return Levels((), n_known, self.weights)
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         """Raise unless neighbourhoods are those of the level before."""
         check_depth(self.depth, self.level_weights)
         tables = self.refinement.tables

@@ -42,7 +42,7 @@ class VectorCodec:
     units: Singles
     storage: Storage
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         check_shape("mean", self.mean, None)
         check_shape("units", self.units, None if self.axes is not None else len(self.mean))
         if self.axes is not None:

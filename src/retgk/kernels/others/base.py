@@ -154,7 +154,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
     _parameter_constraints: ClassVar[Constraints] = PEERS
     kinds: ClassVar[list[type["PeerKernel"]]] = []
     methods: ClassVar[tuple[Compared, ...]] = ()
-    _fitted = ("engine_", "intake_", "n_attributes_")
+    fitted_fields = ("engine_", "intake_", "n_attributes_")
     normalize: bool
     n_jobs: int | None
     engine_: PeerEngine
@@ -197,7 +197,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
         self.engine_, self.intake_, self.n_attributes_ = engine, intake, batch.n_attributes
         return self
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         self.intake_.check(self.n_attributes_)
         self.engine_.n_jobs = self.n_jobs
 

@@ -102,7 +102,7 @@ class Postings:
         """Whether all counts are whole numbers, so that sums of few of them are exact."""
         return bool((self.counts == np.rint(self.counts)).all())
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         check_shape("graphs", self.graphs, None)
         check_shape("counts", self.counts, len(self.graphs))
         check_offsets("ptr", self.ptr, self.n_columns, len(self.graphs))
@@ -332,7 +332,7 @@ class CountEngine(PeerEngine):
         """Counts of graphs in the columns of the fitted ones, as a csr_array."""
         return self.counter.counts(batch, n_jobs).sparse()
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         if self.postings.n_columns != self.counter.n_columns:
             raise InvalidInputError("counts have other columns than their counter")
         check_shape("norms", self.norms, self.postings.n_graphs)

@@ -174,7 +174,7 @@ class LengthCounter:
     counter: BaseCounter  # counts substructures
     rules: VectorRules | None = None
     """How vectors are learnt; not needed where lengths are restored."""
-    _not_stored: ClassVar[tuple[str, ...]] = ("rules",)
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("rules",)
     lengths: Floats = field(init=False)
     """Length of the vector of every substructure of the fitted graphs, shape (n_columns,)."""
 
@@ -202,7 +202,7 @@ class LengthCounter:
         """Number of substructures."""
         return self.counter.n_columns
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         check_shape("lengths", self.lengths, self.n_columns)
         if (self.lengths < 0).any():
             raise InvalidInputError("lengths of vectors are below 0")
@@ -219,7 +219,7 @@ class DeepEngine(PeerEngine):
     counter: BaseCounter
     normalize: bool
     rules: VectorRules | None = None
-    _not_stored: ClassVar[tuple[str, ...]] = ("rules",)
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("rules",)
     substructures: Floats = field(init=False)
     """Vector of every substructure of the fitted graphs, shape (n_columns, n_components)."""
     vectors: Floats = field(init=False)
@@ -263,7 +263,7 @@ class DeepEngine(PeerEngine):
         """Vectors of graphs."""
         return self.taken(batch, False, n_jobs)
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         check_shape("substructures", self.substructures, self.counter.n_columns, None)
         check_shape("vectors", self.vectors, None, self.substructures.shape[1])
         check_shape("norms", self.norms, len(self.vectors))

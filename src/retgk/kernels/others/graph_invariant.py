@@ -101,7 +101,7 @@ class NodeInvariants:
         nodes = np.tile(members, len(colours))
         return _summed(nodes, columns, np.tile(weights, len(colours)), batch.n_nodes)
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         if not 0 <= self.radius <= MAX_RADIUS or self.levels.depth != self.n_iter:
             raise InvalidInputError("radius or n_iter is out of range")
 
@@ -181,8 +181,8 @@ class ProfiledGraphs(ColouredNodes):
 
     profiles: NodeProfiles  # sparse row of every node
 
-    def _restored(self) -> None:
-        super()._restored()
+    def after_loading(self) -> None:
+        super().after_loading()
         ptr, columns, values = self.profiles
         check_shape("columns", columns, None)
         check_shape("values", values, len(columns))
@@ -222,8 +222,8 @@ class InvariantEngine(NodePairEngine):
         others = (columns.node_ptr, *columns.profiles)
         _core.fill_invariant_products(kernel, *own, first, last, *others, out)
 
-    def _restored(self) -> None:
-        super()._restored()
+    def after_loading(self) -> None:
+        super().after_loading()
         self.invariants.check_colours(len(self.first.names))
         if not isinstance(self.graphs, ProfiledGraphs):
             raise InvalidInputError("nodes have no invariants")
@@ -257,7 +257,7 @@ class InvariantCounter:
         """Number of colours of all rounds."""
         return sum(self.invariants.n_known)
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         check_first(self)
         self.invariants.check_colours(len(self.first.names))
 

@@ -296,7 +296,7 @@ class GraphletCounter:
     n_samples: int | None  # sets of nodes to draw; None to count exactly
     random_state: RandomState = None  # seed of the samples
     seed: int = field(init=False, default=0)
-    _not_stored: ClassVar[tuple[str, ...]] = ("random_state",)
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("random_state",)
 
     @property
     def types(self) -> GraphletTypes:
@@ -382,7 +382,7 @@ class GraphletCounter:
         """Number of types that are counted."""
         return int(self.is_kept.sum())
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         is_exact = self.n_samples is None
         if not 3 <= self.k <= (_MAX_EXACT_K if is_exact else _MAX_K):
             raise InvalidInputError(f"graphlets of {self.k} nodes are not counted like that")

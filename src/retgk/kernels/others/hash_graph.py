@@ -46,7 +46,7 @@ class HashCounter:
     standardize: bool
     start: Start
     random_state: RandomState = None
-    _not_stored: ClassVar[tuple[str, ...]] = ("random_state",)
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("random_state",)
     first: FirstColours = field(init=False)
     means: Floats = field(init=False)
     deviations: Floats = field(init=False)
@@ -138,7 +138,7 @@ class HashCounter:
         """Number of columns of all hash functions."""
         return sum(counter.n_columns for counter in self.counters)
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         check_first(self)
         n_attributes = len(self.means)
         check_shape("means", self.means, None)

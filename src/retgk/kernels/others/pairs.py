@@ -39,7 +39,7 @@ class ColouredNodes:
     def __len__(self) -> int:
         return len(self.node_ptr) - 1
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         check_shape("attributes", self.attributes, None, None)
         check_shape("colours", self.colours, len(self.attributes))
         check_offsets("node_ptr", self.node_ptr, len(self), len(self.attributes), 1)
@@ -155,7 +155,7 @@ class NodePairEngine(PairEngine):
     node_kernel: NodeKernel | Bridge | None
     start: Start
     random_state: RandomState = None
-    _not_stored: ClassVar[tuple[str, ...]] = ("random_state",)
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("random_state",)
     first: FirstColours = field(init=False)
     fitted_kernel: NodeKernel | Bridge | None = field(init=False)
 
@@ -190,7 +190,7 @@ class NodePairEngine(PairEngine):
             check_attributes(batch)
         return self.first.colours(batch, warns=True)
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         """Raise unless nodes, colours and norms fit each other; a file may say anything."""
         check_first(self)
         if not isinstance(self.graphs, ColouredNodes):

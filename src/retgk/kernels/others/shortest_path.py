@@ -96,7 +96,7 @@ class PathCounter:
         """Number of kinds of paths."""
         return len(self.keys)
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         check_first(self)
         check_lengths(self.lengths)
         check_shape("keys", self.keys, None)
@@ -181,8 +181,8 @@ class GraphPaths(ColouredNodes):
     starts: Codes  # (n_pairs,): the two nodes, numbered within their graph
     ends: Codes
 
-    def _restored(self) -> None:
-        super()._restored()
+    def after_loading(self) -> None:
+        super().after_loading()
         for name in ("lengths", "starts", "ends"):
             check_shape(name, getattr(self, name), len(self.lengths))
         check_offsets("ptr", self.ptr, len(self), len(self.lengths))
@@ -250,8 +250,8 @@ class AttributePathEngine(NodePairEngine):
         others = (columns.lengths, columns.starts, columns.ends)
         _core.fill_path_products(*place, kernel, *rows.pairs_of(graph), *others, out)
 
-    def _restored(self) -> None:
-        super()._restored()
+    def after_loading(self) -> None:
+        super().after_loading()
         if self.fitted_kernel is None or not isinstance(self.graphs, GraphPaths):
             raise InvalidInputError("there are no paths with a kernel of their ends")
         check_lengths(self.lengths)

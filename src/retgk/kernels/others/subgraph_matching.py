@@ -45,7 +45,7 @@ class Matchings:
     width: float = 0.0
     """Width of the bridge kernel of weights of edges; zero where weights are left out."""
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         if not 1 <= self.k <= MAX_SUBGRAPH or not 0 <= self.width < np.inf:
             raise InvalidInputError("k or width is out of range")
         check_shape("size_weights", self.size_weights, self.k)
@@ -239,7 +239,7 @@ class SubgraphTypes:
                     f"k, or {other}"
                 )
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         known = self.known
         check_names("edge_names", self.edge_names)
         check_shape("known", known, None, 3)
@@ -353,10 +353,10 @@ class MatchedGraphs(ColouredNodes):
     orders: tuple[Ints, Codes] = (np.zeros(1, np.int64), np.empty(0, np.int32))
     sizes: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
-    _not_stored: ClassVar[tuple[str, ...]] = ("orders", "sizes")  # which the types tell
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("orders", "sizes")  # which the types tell
 
-    def _restored(self) -> None:
-        super()._restored()
+    def after_loading(self) -> None:
+        super().after_loading()
         check_shape("columns", self.columns, None)
         check_shape("nodes", self.nodes, None, None)
         check_offsets("ptr", self.ptr, len(self), len(self.columns))
@@ -426,8 +426,8 @@ class MatchingEngine(NodePairEngine):
         graphs = (graph, *rows.arrays, first, last, *columns.arrays)
         _core.fill_matchings(kernel, *graphs, *types, matchings.width, out)
 
-    def _restored(self) -> None:
-        super()._restored()
+    def after_loading(self) -> None:
+        super().after_loading()
         graphs, types = self.graphs, self.types
         if not isinstance(graphs, MatchedGraphs):
             raise InvalidInputError("there are no subgraphs to match")
@@ -500,7 +500,7 @@ class SubgraphCounter:
         """Number of types."""
         return len(self.types.known)
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         check_first(self)
 
 

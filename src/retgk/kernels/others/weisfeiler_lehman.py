@@ -162,7 +162,7 @@ class ColourCounter:
         """Number of colours of all levels."""
         return sum(self.n_known)
 
-    def _restored(self) -> None:
+    def after_loading(self) -> None:
         check_first(self)
         same_labels = self.levels.n_labels == len(self.first.names)
         if self.levels.depth != self.n_rounds or (self.n_rounds and not same_labels):
