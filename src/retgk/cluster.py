@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from retgk._runtime.array_files import Arrays, array_digest
+from retgk._runtime.array_files import array_digest
 from retgk._runtime.cluster import check_client, results_in_order
+from retgk._runtime.fields import Arrays
 from retgk._runtime.files import (
     atomic_path,
     file_to_write,

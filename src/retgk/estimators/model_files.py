@@ -11,8 +11,16 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from sklearn.utils.validation import check_is_fitted
 
 from retgk import __version__
-from retgk._runtime.array_files import Arrays, read_arrays, write_arrays
-from retgk._runtime.fields import build, flatten_fields, is_stored, stored, stored_fields, unflatten
+from retgk._runtime.array_files import read_arrays, write_arrays
+from retgk._runtime.fields import (
+    Arrays,
+    build,
+    flatten_fields,
+    is_stored,
+    stored,
+    stored_fields,
+    unflatten,
+)
 from retgk._runtime.parameters import EVERYWHERE, check_parameters
 from retgk.errors import InvalidInputError
 from retgk.estimators.classifier import RetGKClassifier

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from retgk._runtime.fields import build, stored
+from retgk._runtime.fields import stored
 from retgk.errors import InvalidInputError
 from retgk.graphs.edges import DIRECTIONS
 
@@ -104,10 +104,6 @@ class Reading:
         """Give a reading with more said of the form."""
         return replace(self, form={**self.form, **form})
 
-    def as_dict(self) -> dict[str, Any]:
-        """Give plain values, of which `checked_reading` makes an equal one."""
-        return dict(vars(self))
-
     def after_loading(self) -> None:
         """Raise for anything but plain values of known names."""
         names = _KINDS.get(self.kind)
@@ -189,16 +185,6 @@ def _differ(own: Any, its: Any) -> bool:
     """Whether options differ; categories make columns in the order of their names."""
     is_same_order = not isinstance(own, dict) or list(own) == list(its)
     return own != its or not is_same_order
-
-
-def checked_reading(value: Any) -> Reading | None:
-    """Make a reading of what a file says; anything but plain values of known names is an error."""
-    if value is None:
-        return None
-    if not isinstance(value, Mapping):
-        raise InvalidInputError(f"the reading of graphs is {value!r:.80}")
-    reading: Reading = build(Reading, value)
-    return reading
 
 
 def _is_good(name: str, value: Any) -> bool:

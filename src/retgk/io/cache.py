@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk._runtime.array_files import Arrays, read_arrays, write_arrays
-from retgk._runtime.fields import flatten, unflatten
+from retgk._runtime.array_files import read_arrays, write_arrays
+from retgk._runtime.fields import Arrays, flatten, unflatten
 from retgk.errors import InvalidInputError, warn_of
 from retgk.graphs.batch import FlatGraphs, GraphBatch, flat_arrays, trusted_batch, with_reading
 from retgk.graphs.edges import Adjacency, EdgeLabels, Symmetrize

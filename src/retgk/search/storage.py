@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk._runtime.array_files import Arrays, read_arrays, write_arrays
-from retgk._runtime.fields import flatten, unflatten
+from retgk._runtime.array_files import read_arrays, write_arrays
+from retgk._runtime.fields import Arrays, flatten, unflatten
 from retgk._runtime.files import (
     atomic_path,
     has_own_file,
