@@ -147,18 +147,21 @@ def forged_document(data, rng):
 def deep(levels):
     value = []
     for _ in range(levels):
-        value = {"kind": "tuple", "items": [value]}
+        value = {"tuple": [value]}
     return value
 
 
 JUNK = [
-    *(None, True, -1, 0, 10**30, 2**62, 1e308, 0.5, "", "x", [], {}, [[]], {"kind": "os.system"}),
-    {"kind": "array", "dtype": "<U99999999", "items": ["a", "b", "c"]},
-    {"kind": "array", "dtype": "O", "items": [{"kind": "Laplacian", "gamma": -1}]},
-    {"kind": "Polynomial", "gamma": 1.0, "degree": 10**18, "coef0": 1.0},
-    {"kind": "Laplacian", "gamma": [1.0]},
-    {"kind": "tuple", "items": 3},
-    {"kind": ["tuple"]},
+    *(None, True, -1, 0, 10**30, 2**62, 1e308, 0.5, "", "x", [], {}, [[]], {"class": "os.system"}),
+    {"items": ["a", "b", "c"], "dtype": "<U99999999"},
+    {"items": [{"class": "Laplacian", "gamma": -1}], "dtype": "O"},
+    {"class": "Polynomial", "gamma": 1.0, "degree": 10**18, "coef0": 1.0},
+    {"class": "Laplacian", "gamma": [1.0]},
+    {"class": "ExactEngine"},
+    {"array": "engine_.maps.0.phases"},
+    {"blocks": [1, 2, 3, 4, 5]},
+    {"tuple": 3},
+    {"class": ["tuple"]},
     deep(300),
 ]
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from retgk import InvalidInputError, load_model
+from retgk._runtime import fields
 from tests.model_file_mutations import DAMAGED, FORGED
 from tests.model_zoo import answers
 
@@ -82,6 +83,8 @@ def main(folder, seed):
     for content in (b"", originals[0].read_bytes()[:-9]):  # whatever is imported for errors
         mutated.write_bytes(content)
         outcome(mutated, [])
+    for known in fields._STORED.values():  # whose annotations, written as text, are evaluated once
+        fields._hints(known)
     resource.setrlimit(resource.RLIMIT_AS, (address_space() + ONE_GIB, -1))
     sys.addaudithook(watch)
     signal.signal(signal.SIGALRM, signal.default_int_handler)

@@ -29,6 +29,7 @@ from retgk import (
     make_graph_classification,
     to_networkx,
 )
+from retgk._runtime.fields import flatten
 from retgk.estimators import classifier, predictor
 from retgk.learning.scoring import class_probabilities, fit_calibration
 from retgk.learning.selection import Selection
@@ -80,10 +81,11 @@ def test_learns(data, approximate):
 
 def test_only_support_graphs_are_kept(data):
     model = quick(C=1000, p=2, scale=8).fit(data.graphs[:60], data.targets[:60])
-    kept = model.engine_.state().arrays
+    kept = {}
+    flatten(model.engine_, "", kept)
     assert len(model.support_) < 60
     assert model.engine_.n_graphs == len(model.support_) == model.dual_coef_.shape[1]
-    totals = np.bincount(kept["entry_graphs"], kept["entry_weights"])
+    totals = np.bincount(kept["_graphs.points.entry_graphs"], kept["_graphs.points.entry_weights"])
     np.testing.assert_allclose(totals, np.ones(len(model.support_)))
     assert model.kernel_.inner_products_.shape == (len(model.support_),) * 2
 

@@ -60,7 +60,7 @@ CASES = {
         ["cv", "MUTAG", "-o", "cv.csv", "--json", "--C", "10"],
         "cv.csv",
         ["cv", "broken.edges", "--format", "edges"],
-        "broken.edges, line 2: expected two nodes separated by white space",
+        "broken.edges, line 2, '3': expected two nodes separated by white space",
     ),
     "fit": Case(
         ["fit", "MUTAG", "-o", "model.retgk", "--C", "10", "--json"],

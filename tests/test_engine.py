@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from retgk import GraphBatch, InvalidInputError, make_graph_classification
+from retgk._runtime.fields import flatten, unflatten
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
@@ -93,9 +94,15 @@ def nodes_as_graphs(features):
     return features.with_batch(single, features.probabilities)
 
 
+def stored_and_restored(engine):
+    arrays = {}
+    return unflatten(flatten(engine, "engine", arrays), arrays)
+
+
 def test_state_restores_to_the_bit(make_engine, features):
     engine = make_engine().fit(features)
-    again = make_engine().restore(engine.state(), 8)
+    again = stored_and_restored(engine)
+    again.check_restored(8)
     for x, y in zip(
         (engine.compare(features), engine), (again.compare(features), again), strict=True
     ):
@@ -108,9 +115,9 @@ def test_state_restores_to_the_bit(make_engine, features):
 
 
 def test_state_that_does_not_fit_is_refused(make_engine, features):
-    state = make_engine().fit(features).state()
-    with pytest.raises(InvalidInputError, match="but the model needs float64 of shape"):
-        make_engine().restore(state, 9)
+    again = stored_and_restored(make_engine().fit(features))
+    with pytest.raises(InvalidInputError, match="is of shape"):
+        again.check_restored(9)
 
 
 def test_digest_and_work_grow_with_the_graphs(make_engine, features):

@@ -81,14 +81,14 @@ ARRAYS: list[tuple[str, tuple[Any, ...], str, Callable[[Any], Any]]] = [
     ("valid text", PIECE, "ids.text", lambda array: np.full_like(array, 255)),
     ("removed", REMOVED, "rows", lambda _: np.array([300])),
     ("removed", REMOVED, "rows", lambda _: np.array([-1])),
-    ("axes", CODEC, "axes", lambda array: array[:, :8]),
-    ("axes", CODEC, "axes", lambda array: np.full_like(array, np.nan)),
-    ("axes", CODEC, "units", lambda array: -array),
-    ("axes", CODEC, "mean", lambda array: array[:-1]),
-    ("graphs", PIECE, "graphs.node_ptr", lambda array: array + 1),
-    ("graphs", PIECE, "graphs.indptr", lambda array: array[::-1]),
-    ("graphs", PIECE, "graphs.labels", lambda array: array[:-1]),
-    ("graphs", PIECE, "graphs.indices", lambda array: array.astype(np.int64)),
+    ("axes", CODEC, "codec.axes", lambda array: array[:, :8]),
+    ("axes", CODEC, "codec.axes", lambda array: np.full_like(array, np.nan)),
+    ("units", CODEC, "codec.units", lambda array: -array),
+    ("axes", CODEC, "codec.mean", lambda array: array[:-1]),
+    ("damaged", PIECE, "graphs.node_ptr", lambda array: array + 1),
+    ("damaged", PIECE, "graphs.indptr", lambda array: array[::-1]),
+    ("damaged", PIECE, "graphs.labels", lambda array: array[:-1]),
+    ("damaged", PIECE, "graphs.indices", lambda array: array.astype(np.int64)),
 ]
 
 
@@ -166,13 +166,14 @@ def test_files_that_are_no_manifest_are_refused(folder: Path, text: str) -> None
         GraphIndex.load(folder)
 
 
-def test_kept_graphs_are_checked_when_they_are_read(folder: Path) -> None:
-    replace_array(folder, PIECE, "graphs.indices", lambda array: array + 1000)
-    with pytest.raises(InvalidInputError, match="graph"):
-        GraphIndex.load(folder).query(GRAPHS[:2], 3, rerank=5)
-    replace_array(folder, PIECE, "graphs.labels", lambda array: array + 1000)
-    with pytest.raises(InvalidInputError, match="without a name"):
-        GraphIndex.load(folder).query(GRAPHS[:2], 3, rerank=5)
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("indices", "a neighbour is out of range"), ("labels", "a label has no name")],
+)
+def test_kept_graphs_are_checked(folder: Path, name: str, message: str) -> None:
+    replace_array(folder, PIECE, f"graphs.{name}", lambda array: array + 1000)
+    with pytest.raises(InvalidInputError, match=message):
+        GraphIndex.load(folder)
 
 
 def test_another_model_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_one_graph_has_no_median():
         ),
         (lambda: ExponentialGraphKernel(scale=0), "scale must be positive and finite, got 0"),
         (lambda: PolynomialGraphKernel(c=-1), "c must be finite and not negative, got -1"),
-        (lambda: PolynomialGraphKernel(d=0), "d must be a whole number of at least 1, got 0"),
+        (lambda: PolynomialGraphKernel(d=0), "d must be a whole number between 1 and 1000, got 0"),
     ],
 )
 def test_bad_kernels(make, message):

@@ -42,8 +42,9 @@ from retgk import (
     write_json,
     write_parquet,
 )
+from retgk._runtime.fields import build
 from retgk.errors import InputWarning
-from retgk.graphs.reading import Reading, checked_reading
+from retgk.graphs.reading import Reading
 from retgk.io.convert import batch_like
 from tests.node_links import node_link
 
@@ -356,13 +357,12 @@ def test_a_name_that_files_cannot_hold(tmp_path: Path, named: Any) -> None:
     assert load_model(tmp_path / "model.retgk").reading_ is None
 
 
-GOOD = from_smiles("C").reading.as_dict()
+GOOD = vars(from_smiles("C").reading)
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        [],
         {},
         {**GOOD, "kind": "smoke"},
         {**GOOD, "kind": ["molecules"]},
@@ -385,9 +385,9 @@ GOOD = from_smiles("C").reading.as_dict()
     ],
 )
 def test_a_reading_from_a_file_is_checked(value: Any) -> None:
-    assert checked_reading(GOOD) == from_smiles("C").reading
+    assert build(Reading, GOOD) == from_smiles("C").reading
     with pytest.raises(InvalidInputError):
-        checked_reading(value)
+        build(Reading, value)
 
 
 def test_kinds_that_differ_have_options_of_their_own() -> None:

@@ -21,6 +21,7 @@ from retgk import (
     refined_labels,
     save_model,
 )
+from retgk._runtime.fields import flatten, unflatten
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
 from retgk.walks.probabilities import Walks
@@ -209,5 +210,7 @@ def test_engine_at_a_smaller_depth(depth):
     )
     assert np.abs(first.products() - second.products()).max() <= 1e-12
     assert np.abs(first.squared_norms() - second.squared_norms()).max() <= 1e-12
-    again = ExactEngine(KERNEL, depth=depth, tol=0).restore(own.state(), 6)
+    arrays = {}
+    again = unflatten(flatten(own, "engine", arrays), arrays)
+    again.check_restored(6)
     assert np.array_equal(again.inner_products(), own.inner_products())

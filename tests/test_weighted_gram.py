@@ -302,7 +302,7 @@ def test_tile_error_grows_with_the_width():
     [
         (lambda: Laplacian(gamma=-1.0), r"Laplacian: gamma must be positive and finite, got -1.0"),
         (lambda: Gaussian(gamma="mean"), r"'median' or 'dimension', got 'mean'"),
-        (lambda: Polynomial(degree=0), r"degree must be a whole number of at least 1, got 0"),
+        (lambda: Polynomial(degree=0), r"degree must be a whole number between 1 and 1000, got 0"),
         (lambda: Polynomial(coef0=-1.0), r"coef0 must be finite and not negative, got -1.0"),
         (lambda: Laplacian().scale, r"gamma='median' is a rule; call fitted first"),
         (

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.array_files import array_digest
 from retgk._runtime.cluster import check_client, results_in_order
+from retgk._runtime.fields import Arrays
 from retgk._runtime.files import (
     atomic_path,
     file_to_write,
@@ -31,12 +32,7 @@ from retgk._runtime.names import check_keywords, keywords_of
 from retgk._runtime.parallel import progress_bar
 from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
-from retgk.estimators.model_files import (
-    embedding_state,
-    fitted_parameters,
-    parameters_to_json,
-    to_json,
-)
+from retgk.estimators.model_files import describe_model
 from retgk.graphs.batch import GraphBatch
 from retgk.io.formats import PathLike, checked_format, format_of, readable_endings, reading_options
 from retgk.io.molecules import SmilesReading, parsed_smiles, smiles_texts
@@ -314,22 +310,18 @@ def _description(
     embedding: RetGKEmbedding, pieces: list[FilePiece], options: dict[str, Any]
 ) -> dict[str, Any]:
     """What the vectors depend on: pieces that were begun with other things are not continued."""
-    state = embedding_state(embedding)
-    parameters = parameters_to_json(fitted_parameters(embedding))
-    model = {
-        "parameters": {
-            name: parameters[name] for name in sorted(parameters.keys() - _SAME_VECTORS)
-        },
-        "fitted": {name: to_json(value, name) for name, value in state.values.items()},
-        "arrays": {name: array_digest(name, array) for name, array in state.arrays.items()},
-    }
+    arrays: Arrays = {}
+    model = describe_model(embedding, arrays)
+    for name in _SAME_VECTORS:
+        model["parameters"].pop(name, None)
+    model["arrays"] = {name: array_digest(name, array) for name, array in arrays.items()}
     files = {}
     for path in dict.fromkeys(piece.path for piece in pieces):
         facts = path.stat()
         files[str(path)] = [facts.st_size, facts.st_mtime_ns]
     text = json.dumps([model, files, options], default=repr)
     return {
-        "format": 2,  # with 1, equal labels could have different vectors
+        "format": 1,
         "fingerprint": hashlib.sha256(text.encode()).hexdigest(),
         "pieces": [piece.as_json() for piece in pieces],
     }

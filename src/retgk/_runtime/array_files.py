@@ -21,13 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
+from retgk._runtime.fields import Arrays
 from retgk._runtime.files import atomic_path, open_own_file
 from retgk._runtime.processes import check_room
 from retgk.errors import InvalidInputError
 
 VERSION = 1
-
-Arrays = dict[str, NDArray[Any]]
 
 _DTYPES = {
     "F64": "<f8",
@@ -36,6 +35,7 @@ _DTYPES = {
     "I64": "<i8",
     "I32": "<i4",
     "I8": "|i1",
+    "U64": "<u8",
     "U8": "|u1",
     "BOOL": "|b1",
 }

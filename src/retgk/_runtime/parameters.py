@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from retgk.errors import InvalidInputError
 
@@ -93,6 +93,10 @@ Constraints = dict[str, tuple[Constraint, ...]]
 WEIGHT_RANGE = (1e-150, 1e150)
 """Weights of edges and self-loops with which probabilities are numbers."""
 
+MAX_DEGREE = 1000  # a degree is a loop: one of 10**18 would never end
+MAX_ATTRIBUTES = 1 << 16
+"""Attributes of a node that a model file may speak of."""
+
 MAX_ROUNDS = 64
 """Rounds of refinement that may be asked for, here and by the kernels that refine labels."""
 
@@ -160,7 +164,16 @@ def check_parameters(constraints: Constraints, values: Mapping[str, Any]) -> Non
         raise InvalidInputError(f"{name} must be {words}, got {value!r:.80}")
 
 
-def check_model_parameters(model: Any) -> None:
+class Constrained(Protocol):
+    """An estimator that says what its parameters may be."""
+
+    _parameter_constraints: ClassVar[Constraints]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Give the parameters by name, as scikit-learn does."""
+
+
+def check_model_parameters(model: Constrained) -> None:
     """Check the parameters of an estimator by the table of its class."""
     check_parameters(model._parameter_constraints, vars(model))  # get_params takes 0.1 ms
 

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from retgk._runtime.fields import check_codes, check_shape
 from retgk._runtime.names import RandomState, whole_seed
-from retgk.array_types import Floats
+from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.estimators.predictor import (
     MAX_EXACT_GRAPHS,
@@ -179,6 +180,18 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     (20,)
     """
 
+    fitted_fields = (
+        *GraphPredictor.fitted_fields,
+        *("classes_", "multilabel_", "support_codes_"),
+        *("calibration_coef_", "calibration_intercept_"),
+    )
+
+    classes_: NDArray[Any]
+    multilabel_: bool
+    support_codes_: Ints
+    calibration_coef_: Floats | None
+    calibration_intercept_: Floats | None
+
     def __init__(
         self,
         *,
@@ -283,6 +296,24 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
             self.support_codes_ = task.truth[np.searchsorted(data.positions, self.support_)]
             self._fit_calibration(task.trial, decisions)
         return self
+
+    def after_loading(self) -> None:
+        n_classes = len(self.classes_)
+        check_shape("classes_", self.classes_, None)
+        if n_classes < 2 or len(set(self.classes_.tolist())) < n_classes:
+            raise InvalidInputError("classes_ are not two different ones or more")
+        n_scores = 1 if n_classes == 2 and not self.multilabel_ else n_classes
+        is_paired = self.solver_ == "support vectors" and not self.multilabel_
+        self._check_machine(n_classes * (n_classes - 1) // 2 if is_paired else n_scores)
+        shape = (len(self.support_), *((n_classes,) if self.multilabel_ else ()))
+        check_shape("support_codes_", self.support_codes_, *shape)
+        check_codes("support_codes_", self.support_codes_, 2 if self.multilabel_ else n_classes)
+        coef, intercept = self.calibration_coef_, self.calibration_intercept_
+        if (coef is None) != (intercept is None):
+            raise InvalidInputError("half of the calibration is missing")
+        if coef is not None and intercept is not None:
+            check_shape("calibration_coef_", coef, n_scores, 1 if self.multilabel_ else n_scores)
+            check_shape("calibration_intercept_", intercept, n_scores)
 
     @property
     def _outcomes(self) -> Discrete:

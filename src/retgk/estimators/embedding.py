@@ -158,6 +158,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
     """
 
     _parameter_constraints = WALKS | EVERYWHERE | DEPTH | VECTORS
+    fitted_fields = ("engine_", "walks_", "intake_")
 
     engine_: EmbeddedEngine
     walks_: Walks
@@ -206,6 +207,12 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         self.n_jobs = n_jobs
         self.batch_size = batch_size
         self.random_state = random_state
+
+    def after_loading(self) -> None:
+        self.engine_.check_restored(self.walks_.n_steps)
+        self.engine_.n_jobs = self.n_jobs
+        self.intake_.check(self.engine_.n_attributes)
+        self.take_engine(self.engine_, self.walks_, self.intake_)
 
     def fit(self, X: GraphsLike, y: object = None, **options: Any) -> Self:  # noqa: ARG002
         """

@@ -33,6 +33,7 @@ from retgk.kernels.exact_points import AttributeKernel
 from retgk.kernels.graph import (
     ExponentialGraphKernel,
     GraphKernel,
+    check_fitted_graph_kernel,
     check_graph_kernel,
     fit_graph_kernel,
     squared_mmd_from_products,
@@ -192,6 +193,7 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
     """
 
     _parameter_constraints = WALKS | EVERYWHERE | TOL | DEPTH
+    fitted_fields = ("engine_", "walks_", "intake_", "graph_kernel_")
 
     engine_: ExactEngine
     structure_kernel_: NodeKernel
@@ -233,6 +235,13 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def after_loading(self) -> None:
+        self.engine_.check_restored(self.walks_.n_steps)
+        self.engine_.n_jobs = self.n_jobs
+        self.intake_.check(self.engine_.n_attributes)
+        check_fitted_graph_kernel(self.graph_kernel_)
+        set_fitted_kernel(self, self.engine_, self.walks_, self.graph_kernel_, self.intake_)
 
     def fit(self, X: GraphsLike, y: object = None, **options: Any) -> Self:  # noqa: ARG002
         """

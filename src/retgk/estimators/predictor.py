@@ -6,17 +6,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from retgk._runtime.fields import check_codes, check_shape
 from retgk._runtime.parallel import n_threads
 from retgk._runtime.parameters import PREDICTORS, shared_parameters
 from retgk._runtime.processes import available_bytes, check_room
 from retgk.array_types import Floats, Ints
-from retgk.errors import InputWarning, warn_user
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
 from retgk.estimators.explanation import Explanation, explanation
 from retgk.estimators.kernel import RetGKKernel, kernel_of_engine
@@ -25,7 +26,7 @@ from retgk.io.convert import GraphsLike
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import Engine, NodeFeatures, TakesGraphs, fit_intake
 from retgk.kernels.exact import ExactEngine
-from retgk.kernels.graph import GraphKernel
+from retgk.kernels.graph import GraphKernel, check_fitted_graph_kernel
 from retgk.learning.folds import Fold
 from retgk.learning.ridge import LandmarkRidge
 from retgk.learning.selection import (
@@ -65,14 +66,39 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
     """
 
     _parameter_constraints = PREDICTORS
+    fitted_fields: ClassVar[tuple[str, ...]] = (
+        *("approximate_", "engine_", "walks_", "intake_", "graph_kernel_", "solver_", "support_"),
+        *("dual_coef_", "intercept_", "best_params_", "best_score_", "best_index_", "cv_results_"),
+        "n_splits_",
+    )
 
-    engine_: Engine
+    approximate_: bool
+    engine_: ExactEngine | EmbeddedEngine
     walks_: Walks
     graph_kernel_: GraphKernel
+    solver_: str
     support_: Ints
-    support_codes_: Ints | None
     dual_coef_: Floats
     intercept_: Floats
+    best_params_: dict[str, Any]
+    best_score_: float
+    best_index_: int
+    cv_results_: dict[str, Any]
+    n_splits_: int
+
+    def _check_machine(self, n_outputs: int | None) -> None:
+        """Raise unless what a file said of a fitted model fits together."""
+        self.engine_.check_restored(self.walks_.n_steps)
+        self.engine_.n_jobs = self.n_jobs
+        self.intake_.check(self.engine_.n_attributes)
+        check_fitted_graph_kernel(self.graph_kernel_)
+        n_support = self.engine_.n_graphs
+        check_shape("support_", self.support_, n_support)
+        check_codes("support_", self.support_, np.iinfo(np.int64).max)
+        check_shape("dual_coef_", self.dual_coef_, n_outputs, n_support)
+        check_shape("intercept_", self.intercept_, len(self.dual_coef_))
+        if self.approximate_ != isinstance(self.engine_, EmbeddedEngine):
+            raise InvalidInputError("approximate_ is not what the engine is")
 
     @property
     def kernel_(self) -> RetGKKernel:

@@ -155,6 +155,10 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
     (20,)
     """
 
+    fitted_fields = (*GraphPredictor.fitted_fields, "target_ndim_")
+
+    target_ndim_: int
+
     def __init__(
         self,
         *,
@@ -207,6 +211,11 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+
+    def after_loading(self) -> None:
+        if self.target_ndim_ not in (1, 2) or self.solver_ != "ridge":
+            raise InvalidInputError("targets of a regressor have one axis or two")
+        self._check_machine(1 if self.target_ndim_ == 1 else None)
 
     def fit(
         self,

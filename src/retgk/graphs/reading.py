@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from retgk._runtime.fields import stored
 from retgk.errors import InvalidInputError
 from retgk.graphs.edges import DIRECTIONS
 
@@ -53,10 +54,9 @@ _IN_WORDS = {
 _SURE_WEIGHTS = ("molecules", "edges", "tu")
 _FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "weighted")
 _LISTED = ("attributes", "edge_label")  # None is the empty list, with which nothing warns again
-_TAKEN = ("labels", "attributes", "edge_labels")
-_LATER = {"edge_labels"}  # what readings of files that were written before may lack
 
 
+@stored
 @dataclass(frozen=True)
 class Reading:
     """
@@ -104,9 +104,20 @@ class Reading:
         """Give a reading with more said of the form."""
         return replace(self, form={**self.form, **form})
 
-    def as_dict(self) -> dict[str, Any]:
-        """Give plain values, of which `checked_reading` makes an equal one."""
-        return dict(vars(self))
+    def after_loading(self) -> None:
+        """Raise for anything but plain values of known names."""
+        names = _KINDS.get(self.kind)
+        if names is None:
+            raise InvalidInputError(f"there is no kind of graphs {self.kind!r:.80}")
+        for group, own, values in (
+            ("options", names.options, self.options),
+            ("form", names.form, self.form),
+        ):
+            if not values.keys() <= set(own):
+                raise InvalidInputError(f"{group} of reading {self.kind} are {values!r:.80}")
+            for name, option in values.items():
+                if not _is_good(name, option):
+                    raise InvalidInputError(f"the option {name} of reading is {option!r:.80}")
 
     @property
     def in_words(self) -> str:
@@ -174,28 +185,6 @@ def _differ(own: Any, its: Any) -> bool:
     """Whether options differ; categories make columns in the order of their names."""
     is_same_order = not isinstance(own, dict) or list(own) == list(its)
     return own != its or not is_same_order
-
-
-def checked_reading(value: Any) -> Reading | None:
-    """Make a reading of what a file says; anything but plain values of known names is an error."""
-    if value is None:
-        return None
-    known = vars(Reading("arrays")).keys()
-    if not isinstance(value, Mapping) or not known - _LATER <= value.keys() <= known:
-        raise InvalidInputError(f"the reading of graphs is {value!r:.80}")
-    names = _KINDS.get(value["kind"]) if isinstance(value["kind"], str) else None
-    if names is None:
-        raise InvalidInputError(f"there is no kind of graphs {value['kind']!r:.80}")
-    for group, own in (("options", names.options), ("form", names.form)):
-        stored = value[group]
-        if not isinstance(stored, Mapping) or not stored.keys() <= set(own):
-            raise InvalidInputError(f"{group} of reading {value['kind']} are {stored!r:.80}")
-        for name, option in stored.items():
-            if not _is_good(name, option):
-                raise InvalidInputError(f"the option {name} of reading is {option!r:.80}")
-    if any(type(value.get(name, True)) is not bool for name in _TAKEN):
-        raise InvalidInputError("a reading says neither yes nor no to labels or attributes")
-    return Reading(**{**value, "options": dict(value["options"]), "form": dict(value["form"])})
 
 
 def _is_good(name: str, value: Any) -> bool:

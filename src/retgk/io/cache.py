@@ -1,8 +1,8 @@
-"""Parsed copies of data sets, one file each, whose arrays are mapped into memory."""
+"""Graphs in array files, mapped into memory: parsed copies of data sets, graphs of an index."""
 
 import hashlib
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk._runtime.array_files import read_arrays, write_arrays
+from retgk._runtime.fields import Arrays, flatten, unflatten
 from retgk.errors import InvalidInputError, warn_of
-from retgk.graphs.batch import FlatGraphs, flat_arrays, trusted_batch, with_reading
+from retgk.graphs.batch import FlatGraphs, GraphBatch, flat_arrays, trusted_batch, with_reading
 from retgk.graphs.edges import Adjacency, EdgeLabels, Symmetrize
 from retgk.graphs.reading import reading_of
 from retgk.io.dataset import GraphDataset
@@ -55,26 +56,17 @@ def cache_path(folder: Path, name: str, source: Path, options: ReadOptions) -> P
 
 def store_cached(path: Path, dataset: GraphDataset, mark: str, notes: Sequence[str] = ()) -> None:
     """Write a parsed copy where that is possible; a cache is never worth an error."""
-    graphs = flat_arrays(dataset.graphs)
-    arrays: dict[str, NDArray[Any] | None] = {
-        "node_ptr": graphs.node_ptr,
-        **graphs.adjacency._asdict(),
-        "labels": graphs.labels,
-        "attributes": graphs.attributes,
-        "targets": dataset.targets,
-        "edge_labels": None if graphs.edge_labels is None else graphs.edge_labels.codes,
-    }
+    names, arrays = parts_of_batch(dataset.graphs)
     header = {
         "fingerprint": mark,
         "name": dataset.name,
         "description": dataset.description,
-        "label_names": list(graphs.label_names),
-        "edge_label_names": list(dataset.graphs.edge_label_names),
+        "names": names,
         "notes": list(notes),
     }
     with suppress(OSError, InvalidInputError):  # the latter for a link in its place
-        present = {key: array for key, array in arrays.items() if array is not None}
-        write_arrays(path, _KIND, header, present, synced=False, follow_links=False)
+        arrays["targets"] = np.asarray(dataset.targets)
+        write_arrays(path, _KIND, header, arrays, synced=False, follow_links=False)
 
 
 def load_cached(path: Path, mark: str) -> GraphDataset | None:
@@ -83,18 +75,9 @@ def load_cached(path: Path, mark: str) -> GraphDataset | None:
         header, arrays = read_arrays(path, _KIND, mapped=True)
         if header["fingerprint"] != mark:
             return None
-        adjacency = Adjacency(arrays["indptr"], arrays["indices"], arrays.get("weights"))
-        names, edge_names = _names(header["label_names"]), _names(header["edge_label_names"])
-        edges = EdgeLabels(arrays["edge_labels"], edge_names) if "edge_labels" in arrays else None
-        nodes = (arrays.get("labels"), names, arrays["attributes"])
-        graphs = FlatGraphs(arrays["node_ptr"], adjacency, *nodes, edge_labels=edges)
-        _check_bounds(graphs)
-        dataset = GraphDataset(
-            trusted_batch(graphs),
-            arrays["targets"].copy(),
-            header["name"],
-            header["description"],
-        )
+        graphs = batch_of_parts(header["names"], arrays)
+        targets = arrays["targets"].copy()
+        dataset = GraphDataset(graphs, targets, header["name"], header["description"])
         notes = [str(note) for note in header["notes"]]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
@@ -102,12 +85,33 @@ def load_cached(path: Path, mark: str) -> GraphDataset | None:
     return dataset
 
 
-def _names(stored: Any) -> tuple[Hashable, ...]:
-    """Names of labels, each of them once; JSON has lists for tuples."""
-    names = tuple(tuple(name) if isinstance(name, list) else name for name in stored)
-    if len(set(names)) < len(names):
-        raise ValueError("a name of labels is there twice")
-    return names
+def parts_of_batch(batch: GraphBatch) -> tuple[Any, Arrays]:
+    """Names of labels as JSON, and arrays, of graphs that an array file is to hold."""
+    graphs = flat_arrays(batch)
+    arrays: dict[str, NDArray[Any] | None] = {
+        "node_ptr": graphs.node_ptr,
+        **graphs.adjacency._asdict(),
+        "labels": graphs.labels,
+        "attributes": graphs.attributes,
+        "edge_labels": None if graphs.edge_labels is None else graphs.edge_labels.codes,
+    }
+    names = [tuple(graphs.label_names), tuple(batch.edge_label_names)]
+    present = {name: array for name, array in arrays.items() if array is not None}
+    return flatten(names, "labels"), present
+
+
+def batch_of_parts(names: Any, arrays: Arrays) -> GraphBatch:
+    """Graphs of an array file, without a copy; ValueError where anything leads out of an array."""
+    label_names, edge_names = unflatten(names)
+    for own in (label_names, edge_names):
+        if not isinstance(own, tuple) or len(set(own)) < len(own):
+            raise ValueError("a name of labels is there twice")
+    adjacency = Adjacency(arrays["indptr"], arrays["indices"], arrays.get("weights"))
+    edges = EdgeLabels(arrays["edge_labels"], edge_names) if "edge_labels" in arrays else None
+    nodes = (arrays.get("labels"), label_names, arrays["attributes"])
+    graphs = FlatGraphs(arrays["node_ptr"], adjacency, *nodes, edge_labels=edges)
+    _check_bounds(graphs)
+    return trusted_batch(graphs)
 
 
 def _check_bounds(graphs: FlatGraphs) -> None:

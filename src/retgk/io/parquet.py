@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk._runtime.fields import flatten, unflatten
 from retgk._runtime.files import atomic_path, check_size
 from retgk._runtime.names import optional_module
 from retgk.array_types import Codes, Floats, Ints
@@ -25,7 +26,7 @@ from retgk.graphs.flat import (
     lacks_part,
     offsets,
 )
-from retgk.graphs.reading import Reading, checked_reading
+from retgk.graphs.reading import Reading
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import Format
 
@@ -336,18 +337,9 @@ def _lists(ptr: Ints, values: Any) -> Any:
 def _metadata(dataset: GraphDataset) -> dict[bytes, bytes]:
     value: dict[str, Any] = {"version": 1, "name": dataset.name}
     value["description"] = dataset.description
-    reading = dataset.graphs.reading
-    if reading is not None and _read_back(reading) == reading:
-        value["reading"] = reading.as_dict()
+    with suppress(InvalidInputError):  # of names that are objects of the user's
+        value["reading"] = flatten(dataset.graphs.reading, "reading")
     return {_METADATA_KEY: json.dumps(value).encode()}
-
-
-def _read_back(reading: Reading) -> Reading | None:
-    """Make the reading that a file would give back; None where JSON cannot hold a name."""
-    try:
-        return checked_reading(json.loads(json.dumps(reading.as_dict())))
-    except (TypeError, ValueError):
-        return None
 
 
 def _warn_of_misspelt(names: list[str], path: Path) -> None:
@@ -369,9 +361,10 @@ def _description(
     except (KeyError, RecursionError, TypeError, ValueError):
         return path.stem, "", None
     try:
-        return name, description, checked_reading(value.get("reading"))
-    except (AttributeError, RecursionError, TypeError, ValueError):
-        return name, description, None
+        reading = unflatten(value.get("reading"))
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        reading = None
+    return name, description, reading if isinstance(reading, Reading) else None
 
 
 def _summary(schema: Any) -> str:

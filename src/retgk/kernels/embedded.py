@@ -5,15 +5,16 @@ from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import bsr_array
 
 from retgk import _core
+from retgk._runtime.fields import check_names, check_shape, stored
 from retgk._runtime.names import MAX_SEED, RandomState, seed_from
-from retgk._runtime.parameters import EVERYWHERE, VECTORS, check_parameters
+from retgk._runtime.parameters import EVERYWHERE, MAX_ATTRIBUTES, VECTORS, check_parameters
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
@@ -24,7 +25,6 @@ from retgk.kernels.embedded_fourier import (
     draw_fourier_map,
     fit_attribute_kernel,
     fit_structure_kernel,
-    take_fourier_kernel,
 )
 from retgk.kernels.embedded_vectors import (
     compiled_maps,
@@ -39,7 +39,6 @@ from retgk.kernels.embedded_vectors import (
 )
 from retgk.kernels.engine import (
     AttributeScaling,
-    FittedState,
     NodeFeatures,
     Scaling,
     check_attribute_sizes,
@@ -132,6 +131,7 @@ def _graph_of_block(vectors: bsr_array) -> Ints:
 _LEVEL_STEP = np.uint64(0xA0761D6478BD642F)  # a label and a colour never share their phases
 
 
+@stored
 @dataclass(frozen=True)
 class LabelPhases:
     """What the phases of labels depend on beside the labels."""
@@ -168,22 +168,10 @@ class LabelPhases:
             keys = [found[level] + np.uint64(level) * _LEVEL_STEP for level in levels]
         return np.column_stack(keys), shares[levels]
 
-    def state(self) -> dict[str, Any]:
-        """Give what parameters do not tell, as plain values."""
-        own = {"edge_labels": self.edge_labels} if self.depth else {}
-        return {"phase_seed": self.seed, **own}
-
-    @classmethod
-    def restored(
-        cls, state: FittedState, depth: int, level_weights: Sequence[float] | None
-    ) -> "LabelPhases":
-        """Take the phases out of a state, after checking them."""
-        check_depth(depth, level_weights)
-        seed, edge_labels = state.take_count("phase_seed", MAX_SEED), None
-        if depth:
-            is_known = state.values.get("edge_labels") is not None
-            edge_labels = state.take_value("edge_labels", bool if is_known else type(None))
-        return cls(seed, int(depth), level_weights, edge_labels)
+    def after_loading(self) -> None:
+        check_depth(self.depth, self.level_weights)
+        if not 0 <= self.seed <= MAX_SEED:
+            raise InvalidInputError(f"the seed of phases is {self.seed}")
 
 
 # Labels of graphs as blocks of columns, and what the columns are called.
@@ -249,6 +237,7 @@ FeatureMap = Literal["joint", "tensor", "phases"]
 UnknownLabels = Literal["ignore", "error", "column"]
 
 
+@stored
 @dataclass(eq=False, repr=False)
 class EmbeddedEngine:
     """
@@ -280,6 +269,9 @@ class EmbeddedEngine:
     phases: LabelPhases = field(init=False, default_factory=LabelPhases)
     vectors: bsr_array = field(init=False)
     """Of the kept graphs, shape (n_graphs, n_features)."""
+    seed: int = field(init=False)
+
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("n_jobs", "random_state")
 
     def __post_init__(self) -> None:
         self.seed = int(seed_from(self.random_state))
@@ -455,24 +447,6 @@ class EmbeddedEngine:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def state(self) -> FittedState:
-        """Everything that `compare` needs, as plain values and arrays."""
-        arrays = self.vector_arrays() if self.n_graphs else {}
-        for m, fourier in enumerate(self.maps):
-            arrays[f"frequencies_{m}"] = fourier.frequencies
-            arrays[f"phases_{m}"] = fourier.phases
-        scaling = self.scaling.state()
-        arrays |= scaling.arrays
-        values = scaling.values | {
-            "structure_kernel": self.structure_kernel_,
-            "attribute_kernel": self.attribute_kernel_,
-            "label_names": self.label_names,
-            "n_attributes": self.n_attributes,
-        }
-        if self.feature_map == "phases":
-            values |= self.phases.state()
-        return FittedState(values, arrays)
-
     def vector_arrays(self) -> dict[str, NDArray[Any]]:
         """Vectors of the kept graphs as plain arrays."""
         return {
@@ -481,54 +455,42 @@ class EmbeddedEngine:
             "support_ptr": self.vectors.indptr.astype(np.int64),
         }
 
-    def restore(self, state: FittedState, n_steps: int) -> Self:
-        """Take the state of a fitted engine with the same parameters, after checking all of it."""
+    def check_restored(self, n_steps: int) -> None:
+        """Raise unless what a file said fits together: compiled loops look at no bound again."""
         self._check_parameters()
         counts = self._frequency_counts()
-        self.structure_kernel_ = take_fourier_kernel(state, "structure_kernel")
-        self.n_attributes = state.take_attribute_count()
-        self.scaling = AttributeScaling.restored(state, self.n_attributes)
+        if not 0 <= self.n_attributes <= MAX_ATTRIBUTES:
+            raise InvalidInputError(f"n_attributes is {self.n_attributes}")
+        self.scaling.check(self.n_attributes)
         n_used = self.scaling.n_used(self.n_attributes)
-        if n_used:
-            self.attribute_kernel_ = take_fourier_kernel(state, "attribute_kernel")
-        else:
-            self.attribute_kernel_ = state.take_value("attribute_kernel", type(None))
-        has_labels = state.values.get("label_names") is not None
-        self.label_names = (
-            state.take_names("label_names")
-            if has_labels
-            else state.take_value("label_names", type(None))
-        )
+        kernels = [self.structure_kernel_, self.attribute_kernel_][: 1 + (n_used > 0)]
+        for kernel in kernels:
+            check_fourier_kernel(kernel, "a fitted kernel")
+            if kernel is None or isinstance(kernel.gamma, str):
+                raise InvalidInputError("a fitted kernel has no number for gamma")
+        if not n_used and self.attribute_kernel_ is not None:
+            raise InvalidInputError("there are no attributes for attribute_kernel_")
+        check_names("label_names", self.label_names or ())
+        if (self.phases.depth, self.phases.level_weights) != (self.depth, self.level_weights):
+            raise InvalidInputError("phases are those of another depth")
         n_inputs = [n_steps, n_used]
         n_inputs = [n for n in n_inputs if n] if self.feature_map == "tensor" else [sum(n_inputs)]
-        if self.feature_map == "phases":
-            self.phases = LabelPhases.restored(state, self.depth, self.level_weights)
-        self.maps = tuple(
-            FourierMap(
-                state.take_array(f"frequencies_{m}", np.float64, (n, count)),
-                state.take_array(f"phases_{m}", np.float64, (count,)),
-            )
-            for m, (n, count) in enumerate(zip(n_inputs, counts, strict=False))
-        )
-        self.vectors = bsr_array((0, self.n_features), blocksize=(1, self.block_width))
-        return self.restore_vectors(state) if "support_ptr" in state.arrays else self
+        if len(self.maps) != len(n_inputs):
+            raise InvalidInputError(f"there are {len(self.maps)} maps, not {len(n_inputs)}")
+        for fourier, n, count in zip(self.maps, n_inputs, counts, strict=False):
+            check_shape("frequencies", fourier.frequencies, n, count)
+            check_shape("phases", fourier.phases, count)
+        self._check_vectors()
 
-    def restore_vectors(self, state: FittedState) -> Self:
-        """Engine that keeps the graphs whose vectors are in a state, after checking them."""
-        width, n_labels = self.block_width, self._n_labels
-        blocks = state.take_array("support_blocks", self.dtype, (None, width))
-        labels = state.take_array("support_labels", np.int64, (len(blocks),))
-        ptr = state.take_array("support_ptr", np.int64, (None,))
-        if len(ptr) == 0 or ptr[0] != 0 or ptr[-1] != len(blocks) or (np.diff(ptr) < 0).any():
-            raise InvalidInputError("'support_ptr' does not rise from 0 to the number of blocks")
-        if len(labels) and not 0 <= labels.min() <= labels.max() < n_labels:
-            raise InvalidInputError(f"'support_labels' has labels that are not among {n_labels}")
-        graphs = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-        if (np.diff(graphs * n_labels + labels) <= 0).any():
-            raise InvalidInputError("'support_labels' does not rise within each graph")
-        shape = (len(ptr) - 1, self.n_features)
-        arrays = (blocks[:, None, :], labels, ptr)
-        return self.with_vectors(bsr_array(arrays, shape=shape, blocksize=(1, width)))
+    def _check_vectors(self) -> None:
+        vectors, n_labels = self.vectors, self._n_labels
+        if vectors.blocksize != (1, self.block_width) or vectors.shape[1] != self.n_features:
+            raise InvalidInputError("vectors are of another width")
+        if vectors.dtype != np.dtype(self.dtype) or not np.isfinite(vectors.data).all():
+            raise InvalidInputError(f"vectors are not finite numbers of {self.dtype}")
+        graphs = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
+        if (np.diff(graphs * n_labels + vectors.indices) <= 0).any():
+            raise InvalidInputError("labels of vectors do not rise within each graph")
 
     def _check_parameters(self) -> None:
         """Raise unless parameters go with each other."""

@@ -6,12 +6,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from retgk._runtime.fields import stored
 from retgk._runtime.names import generator_from, seed_from
 from retgk._runtime.parallel import single_threaded_blas
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.kernels.engine import FittedState, NodeFeatures
+from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.node import (
     ATTRIBUTE_KERNEL,
     COMPARISON_KERNEL,
@@ -27,6 +28,7 @@ _GRAPHS_FOR_MEDIAN = 800
 _NODES_FOR_MEDIAN = 5
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class FourierMap:
     """Feature map ``phi(x) = sqrt(2 / D) cos(omega^T x + b)`` (section 5.1 of the paper)."""
@@ -135,10 +137,3 @@ def _quasi_random(
 
 
 _SAMPLERS = {"plain": _plain, "orthogonal": _orthogonal, "quasi-random": _quasi_random}
-
-
-def take_fourier_kernel(state: FittedState, name: str) -> NodeKernel:
-    """Take a kernel that has frequencies out of a state, after checking it."""
-    kernel = state.take_node_kernel(name)
-    check_fourier_kernel(kernel, name)
-    return kernel

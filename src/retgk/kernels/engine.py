@@ -6,13 +6,13 @@ matrices on disk, model files, comparisons. ``<m_G, m_H>`` is all that anything 
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from retgk._runtime.fields import check_shape, stored
 from retgk._runtime.names import check_keywords
 from retgk._runtime.parameters import check_model_parameters
 from retgk.array_types import Floats, Ints
@@ -20,9 +20,8 @@ from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
 from retgk.graphs.edges import Adjacency
 from retgk.graphs.flat import check_numbers, chunks, gather_runs, graph_of, offsets
-from retgk.graphs.reading import Reading, checked_reading
+from retgk.graphs.reading import Reading
 from retgk.io.convert import CONVERT_FIRST, GraphsLike, batch_like
-from retgk.kernels.graph import GraphKernel
 from retgk.kernels.node import Bridge, NodeKernel
 from retgk.walks.probabilities import Walks, sample_nodes
 
@@ -196,108 +195,6 @@ def check_kernel_values(kernel: NodeKernel | Bridge, points: Floats, batch: Grap
         )
 
 
-# Fitted state as plain values and arrays, and the checks by which it is taken out again.
-
-_MAX_ATTRIBUTES = 1 << 16
-
-
-@dataclass
-class FittedState:
-    """
-    Fitted state of an engine or a model, as plain values, arrays and models inside it.
-
-    The `take_*` methods check and remove what they give, so that state from strangers can be
-    taken; `check_empty` shows that nothing is left over.
-    """
-
-    values: dict[str, Any] = field(default_factory=dict)
-    """Numbers, names, kernels and containers of them."""
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)  # arrays by name
-    parts: dict[str, Any] = field(default_factory=dict)  # fitted models inside, by name
-
-    def take_array(self, name: str, dtype: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
-        """
-        Take an array that must have a type and a shape and hold finite numbers.
-
-        None stands for any length in the shape.
-        """
-        if name not in self.arrays:
-            raise InvalidInputError(f"the array {name!r} is missing")
-        array = self.arrays.pop(name)
-        wanted = tuple("any" if n is None else n for n in shape)
-        fits = array.ndim == len(shape) and all(
-            n in (None, length) for n, length in zip(shape, array.shape, strict=True)
-        )
-        if not fits or array.dtype != np.dtype(dtype):
-            raise InvalidInputError(
-                f"the array {name!r} is {array.dtype} of shape {array.shape}, but the model needs "
-                f"{np.dtype(dtype)} of shape {wanted}"
-            )
-        if not np.isfinite(array).all():
-            raise InvalidInputError(f"the array {name!r} has values that are not finite")
-        return array
-
-    def take_value(self, name: str, *types: type) -> Any:
-        """Take a value that must be of one of some types."""
-        if name not in self.values:
-            raise InvalidInputError(f"{name!r} is missing")
-        value = self.values.pop(name)
-        if types and type(value) not in types:
-            raise InvalidInputError(f"{name!r} is {value!r:.80}")
-        return value
-
-    def take_choice(self, name: str, choices: tuple[str, ...]) -> str:
-        """Take one of some words."""
-        value = self.take_value(name, str)
-        if value not in choices:
-            raise InvalidInputError(f"{name!r} is {value!r:.80}, not one of {choices}")
-        return str(value)
-
-    def take_count(self, name: str, largest: int) -> int:
-        """Take a whole number from 0 to `largest`."""
-        value = self.take_value(name, int)
-        if not 0 <= value <= largest:
-            raise InvalidInputError(f"{name!r} is {value}, not between 0 and {largest}")
-        return int(value)
-
-    def take_attribute_count(self) -> int:
-        """Take the number of attributes of a node."""
-        return self.take_count("n_attributes", _MAX_ATTRIBUTES)
-
-    def take_names(self, name: str) -> tuple[Any, ...]:
-        """Take a tuple of labels, all different."""
-        names = self.take_value(name, tuple)
-        if len(set(names)) < len(names):
-            raise InvalidInputError(f"{name!r} has a label twice")
-        return tuple(names)
-
-    def take_node_kernel(self, name: str) -> NodeKernel:
-        """Take a kernel between nodes with a number for gamma."""
-        kernel: NodeKernel = self.take_value(name, *NodeKernel.kinds)
-        if not kernel.is_fitted:
-            raise InvalidInputError(f"{name!r} has no number for gamma")
-        return kernel
-
-    def take_graph_kernel(self, name: str) -> GraphKernel:
-        """Take a kernel between graphs with a number for gamma."""
-        kernel = self.take_value(name, *get_args(GraphKernel))
-        if isinstance(getattr(kernel, "gamma", 1.0), str):
-            raise InvalidInputError(f"{name!r} has no number for gamma")
-        return kernel  # type: ignore[no-any-return]
-
-    def take_part(self, name: str, *types: type) -> Any:
-        """Take a model inside this one."""
-        part = self.parts.pop(name, None)
-        if type(part) not in types:
-            raise InvalidInputError(f"the part {name!r} is missing or of another class")
-        return part
-
-    def check_empty(self) -> None:
-        """Raise if something was not taken."""
-        if left := sorted([*self.values, *self.arrays, *self.parts]):
-            raise InvalidInputError(f"{left[0]!r} does not belong to a model of this class")
-
-
 class Comparison(Protocol):
     """
     New graphs beside fitted ones.
@@ -358,9 +255,6 @@ class Kernel(Protocol):
     def keep(self, graphs: Ints) -> Self:
         """Kernel with some of the kept graphs, in the order given."""
 
-    def state(self) -> FittedState:
-        """Everything that `compare` needs, as plain values and arrays."""
-
 
 class Engine(Kernel, Protocol):
     """
@@ -398,8 +292,8 @@ class Engine(Kernel, Protocol):
     def digest(self) -> str:
         """Hash of everything that `inner_products` depends on."""
 
-    def restore(self, state: FittedState, n_steps: int) -> Self:
-        """Take the checked state of a fitted engine with the same parameters."""
+    def check_restored(self, n_steps: int) -> None:
+        """Raise unless what a file said fits together: compiled loops look at no bound again."""
 
 
 # How attributes of nodes enter: as they are, standardised on the fitted graphs, or not at all.
@@ -413,6 +307,7 @@ ScaleAttributes = Scaling | Mapping[str, Scaling]
 """One rule for all attributes, or one for each named block; blocks that are not named are raw."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class AttributeScaling:
     """Fitted rule by which attributes are changed before kernels see them."""
@@ -450,28 +345,15 @@ class AttributeScaling:
             return features
         return features.with_attributes((attributes - self.center) / self.scale)
 
-    def state(self) -> FittedState:
-        """Give the rule as plain values and arrays."""
-        if self.is_dropped:
-            return FittedState({"attribute_scaling": "drop"})
-        if self.center is None or self.scale is None:
-            return FittedState({"attribute_scaling": "raw"})
-        arrays = {"attribute_center": self.center, "attribute_scale": self.scale}
-        return FittedState({"attribute_scaling": "standard"}, arrays)
-
-    @classmethod
-    def restored(cls, state: FittedState, n_attributes: int) -> "AttributeScaling":
-        """Take a rule out of a state, after checking it; older states have none: raw."""
-        if "attribute_scaling" not in state.values:
-            return cls()
-        kind = state.take_choice("attribute_scaling", get_args(Scaling))
-        if kind != "standard":
-            return cls(is_dropped=kind == "drop")
-        center = state.take_array("attribute_center", np.float64, (n_attributes,))
-        scale = state.take_array("attribute_scale", np.float64, (n_attributes,))
-        if not (scale > 0).all():
-            raise InvalidInputError("'attribute_scale' is not positive everywhere")
-        return cls(center=center, scale=scale)
+    def check(self, n_attributes: int) -> None:
+        """Raise unless this is a rule for so many attributes; a file may say anything."""
+        if (self.center is None) != (self.scale is None):
+            raise InvalidInputError("attributes have a centre or a scale alone")
+        if self.center is not None and self.scale is not None:
+            check_shape("center", self.center, n_attributes)
+            check_shape("scale", self.scale, n_attributes)
+            if not (self.scale > 0).all():
+                raise InvalidInputError("scale is not positive everywhere")
 
 
 def column_spreads(attributes: Floats) -> Floats:
@@ -547,6 +429,7 @@ Imputation = Literal["mean", "median"]
 """What takes the place of a missing attribute, over the nodes of the training graphs."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class AttributeImputation:
     """What takes the place of missing attributes."""
@@ -576,6 +459,7 @@ def fit_imputation(batch: GraphBatch, how: Any) -> AttributeImputation | None:
     return AttributeImputation(middle(batch.attributes, axis=0).reshape(batch.n_attributes))
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class GraphIntake:
     """What a model remembers of how its graphs came in."""
@@ -626,33 +510,30 @@ class GraphIntake:
             )
         )
 
-    def state(self) -> FittedState:
-        """Give plain values and arrays, of which `restored_intake` makes the same again."""
-        values = {
-            "reading": _storable(self.reading),
-            "is_weighted": self.is_weighted,
-            "has_imputation": self.imputation is not None,
-        }
-        if self.imputation is None:
-            return FittedState(values)
-        return FittedState(values, {"imputation": self.imputation.values})
-
-
-def _storable(reading: Reading | None) -> dict[str, Any] | None:
-    """Plain values of a reading; None, with a warning, where a name is an object of the user's."""
-    if reading is None:
-        return None
-    try:
-        checked_reading(reading.as_dict())
-    except InvalidInputError as error:
-        warn_user(
-            InputWarning(
-                f"a model file cannot hold how the graphs were read: {error}; convert new graphs "
-                "in the same way by hand"
+    def check(self, n_attributes: int) -> None:
+        """Raise unless this fits graphs of so many attributes; a file may say anything."""
+        if self.reading is not None and _n_columns(self.reading) > n_attributes:
+            raise InvalidInputError(
+                f"the reading names more attributes than the {n_attributes} there are"
             )
-        )
-        return None
-    return reading.as_dict()
+        if self.imputation is not None:
+            check_shape("imputation", self.imputation.values, n_attributes)
+
+    def for_saving(self) -> "GraphIntake":
+        """Leave out a reading with names that are objects of the user's, and say so."""
+        if self.reading is None:
+            return self
+        try:
+            self.reading.after_loading()
+        except InvalidInputError as error:
+            warn_user(
+                InputWarning(
+                    f"a model file cannot hold how the graphs were read: {error}; convert new "
+                    "graphs in the same way by hand"
+                )
+            )
+            return replace(self, reading=None)
+        return self
 
 
 def fit_intake(model: Any, batch: GraphBatch) -> tuple[GraphIntake, GraphBatch]:
@@ -660,22 +541,6 @@ def fit_intake(model: Any, batch: GraphBatch) -> tuple[GraphIntake, GraphBatch]:
     imputation = fit_imputation(batch, model.impute_attributes)
     intake = GraphIntake(batch.reading, batch.is_weighted, imputation)
     return intake, intake.completed(batch)
-
-
-def restored_intake(stored: FittedState, n_attributes: int) -> GraphIntake:
-    """Make what `GraphIntake.state` described, checked; files of version 1 know nothing of it."""
-    if "reading" not in stored.values:
-        return GraphIntake()
-    reading = checked_reading(stored.take_value("reading", dict, type(None)))
-    if reading is not None and _n_columns(reading) > n_attributes:
-        raise InvalidInputError(
-            f"'reading' names more attributes than the {n_attributes} there are"
-        )
-    is_weighted = stored.take_value("is_weighted", bool, type(None))
-    if not stored.take_value("has_imputation", bool):
-        return GraphIntake(reading, is_weighted)
-    values = stored.take_array("imputation", float, (n_attributes,))
-    return GraphIntake(reading, is_weighted, AttributeImputation(values))
 
 
 def _n_columns(reading: Reading) -> int:

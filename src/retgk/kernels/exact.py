@@ -22,15 +22,15 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from retgk import _core
+from retgk._runtime.fields import check_codes, check_names, check_shape, stored
 from retgk._runtime.names import RandomState, whole_seed
 from retgk._runtime.parallel import run_tasks
-from retgk._runtime.parameters import EVERYWHERE, TOL, check_parameters
+from retgk._runtime.parameters import EVERYWHERE, MAX_ATTRIBUTES, TOL, check_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError
@@ -38,7 +38,6 @@ from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import (
     AttributeScaling,
-    FittedState,
     NodeFeatures,
     ScaleAttributes,
     check_attribute_sizes,
@@ -50,7 +49,6 @@ from retgk.kernels.exact_points import (
     NO_COLOUR,
     AttributeKernel,
     DistinctPoints,
-    Factor,
     Frame,
     NodePoints,
     RoundingError,
@@ -79,8 +77,10 @@ from retgk.kernels.node import Laplacian, NodeKernel, check_node_kernel
 from retgk.kernels.refinement import LabelLevels, Levels, check_depth
 
 DEFAULT_TOL = 1e-4
+_ROUNDING = 1e-9  # weights of a graph may sum up to so much more than one
 
 
+@stored
 @dataclass(eq=False, repr=False)
 class ExactEngine:
     """
@@ -110,6 +110,8 @@ class ExactEngine:
     _graphs: "FittedGraphs" = field(init=False)
     _norms: Floats | None = field(init=False, default=None)
     _means: Floats | None = field(init=False, default=None)
+
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("n_jobs", "random_state", "_means")
 
     def check(self, batch: GraphBatch) -> None:
         """Raise unless these graphs can be fitted with the parameters; no work is done."""
@@ -282,59 +284,83 @@ class ExactEngine:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def state(self) -> FittedState:
-        """Everything that `compare` needs; inner products of the kept graphs are found again."""
-        state = exact_state(self._graphs, self.squared_norms())
-        for part in (self._scaling.state(), self._levels.state()):
-            state.arrays |= part.arrays
-            state.values |= part.values
-        state.values |= {
-            "structure_kernel": self.kernels[0],
-            **{f"attribute_kernel_{b}": own for b, own in enumerate(self.kernels[1:])},
-            "label_names": tuple(self.label_names),
-            "has_labels": self._has_labels,
-            "n_attributes": self.n_attributes,
-        }
-        return state
-
-    def restore(self, state: FittedState, n_steps: int) -> Self:
-        """Take the state of a fitted engine with the same parameters, after checking all of it."""
-        structure = state.take_node_kernel("structure_kernel")
-        self.label_names = state.take_names("label_names")
-        self._has_labels = state.take_value("has_labels", bool)
-        self.n_attributes = state.take_attribute_count()
-        self._scaling = AttributeScaling.restored(state, self.n_attributes)
-        check_depth(self.depth, self.level_weights)
-        self._levels = LabelLevels(int(self.depth), self.level_weights)
-        self._levels.restore(state)
-        self._columns = self._restored_columns(state)
-        self.kernels = [
-            structure,
-            *(state.take_node_kernel(f"attribute_kernel_{b}") for b in range(len(self._columns))),
-        ]
-        widths = [n_steps, *map(len, self._columns)]
-        n_labels = max(1, len(self.label_names)) if self._has_labels else 1
-        levels = self._levels.known_levels(n_labels)
-        self._graphs, self._norms = restored_graphs(state, self.kernels, widths, levels)
+    def for_saving(self) -> Self:
+        self.squared_norms()  # all else that is found on the way is found again
         return self
 
-    def _restored_columns(self, state: FittedState) -> list[Ints]:
-        """Columns of the blocks of attributes, which the parameters tell."""
-        given = self.attribute_kernel
-        n_stored = sum(name.startswith("attribute_kernel_") for name in state.values)
-        # before memory is given to each
-        if given is not None and not isinstance(given, NodeKernel) and len(given) != n_stored:
-            raise InvalidInputError(
-                f"attribute_kernel has {len(given)} blocks, but kernels are there for {n_stored}"
-            )
-        n_used = self._scaling.n_used(self.n_attributes)
-        return [columns for columns, _ in attribute_blocks(given, n_used)]
+    def check_restored(self, n_steps: int) -> None:
+        """Raise unless what a file said fits together: compiled loops look at no bound again."""
+        check_depth(self.depth, self.level_weights)
+        check_names("label_names", self.label_names)
+        if not 0 <= self.n_attributes <= MAX_ATTRIBUTES or self._levels.depth != self.depth:
+            raise InvalidInputError("n_attributes or the depth of levels is out of range")
+        self._scaling.check(self.n_attributes)
+        for columns in self._columns:
+            check_shape("columns", columns, None)
+            check_codes("columns", columns, self._scaling.n_used(self.n_attributes))
+        widths = [n_steps, *map(len, self._columns)]
+        has_gammas = all(isinstance(kernel.gamma, float | int) for kernel in self.kernels)
+        if len(self.kernels) != len(widths) or not has_gammas:
+            raise InvalidInputError("kernels are not one for each block, with a number for gamma")
+        _check_frame(self._graphs.frame, self.kernels, widths)
+        n_labels = max(1, len(self.label_names)) if self._has_labels else 1
+        _check_points(self._graphs, self._levels.known_levels(n_labels))
+        if self._norms is None:
+            raise InvalidInputError("squared norms are missing")
+        check_shape("norms", self._norms, self._graphs.points.n_graphs)
 
     def _points(self, features: NodeFeatures) -> NodePoints:
         batch = features.batch
         codes = label_codes(batch, self.label_names)
         levels = self._levels.of(batch, _or_zeros(codes, batch), features.n_jobs)
         return node_points(self._scaling(features), self._columns, codes, levels)
+
+
+def _check_frame(frame: Frame, kernels: Sequence[NodeKernel], widths: Sequence[int]) -> None:
+    order = factor_order(kernels, widths)
+    if [factor.block for factor in frame.factors] != order:
+        raise InvalidInputError("factors are not those of the kernels")
+    for factor in frame.factors:
+        width = widths[factor.block]
+        check_shape("mean", factor.mean, width)
+        if factor.basis is not None:
+            check_shape("basis", factor.basis, width, None)
+        if factor.kernel != kernels[factor.block] or not 1 <= factor.rank <= width:
+            raise InvalidInputError(f"a factor has {factor.rank} directions of {width}")
+    limits = (frame.budget, frame.tail_budget, frame.size, frame.radius)
+    if not (np.isfinite(limits).all() and min(limits) >= 0 and frame.radius > 0):
+        raise InvalidInputError(f"the limits of a frame are {limits}, which cannot be")
+    if frame.dtype not in (np.float32, np.float64):
+        raise InvalidInputError(f"tiles are not of {frame.dtype!r}")
+
+
+def _check_points(graphs: "FittedGraphs", levels: Levels) -> None:
+    points, n_coordinates = graphs.points, int(graphs.frame.block_ptr[-1])
+    check_shape("labels", points.labels, None)
+    check_shape("coordinates", points.coordinates, len(points), n_coordinates)
+    n_entries = len(points.entry_points)
+    for name in ("entry_points", "entry_graphs", "entry_weights"):
+        check_shape(name, getattr(points, name), n_entries)
+    check_codes("labels", points.labels, sum(levels.n_known))
+    if len(points) == 0 or (np.diff(points.labels) < 0).any():
+        raise InvalidInputError("labels are not rising codes of label_names")
+    if points.first_colour not in (levels.n_known[0], NO_COLOUR):
+        raise InvalidInputError("first_colour is not the number of labels")
+    steps = np.diff(points.entry_points)
+    is_complete = n_entries and points.entry_points[0] == 0
+    is_complete = is_complete and points.entry_points[-1] == len(points) - 1
+    if not is_complete or ((steps != 0) & (steps != 1)).any():
+        raise InvalidInputError("entry_points does not rise through all points")
+    check_codes("entry_graphs", points.entry_graphs, points.n_graphs)
+    if (np.diff(points.entry_graphs)[steps == 0] <= 0).any():
+        raise InvalidInputError("entry_graphs does not rise within each point")
+    if points.n_graphs > n_entries:
+        raise InvalidInputError("a graph has no points")
+    totals = np.bincount(points.entry_graphs, points.entry_weights, points.n_graphs)
+    total = np.sqrt(levels.weights).sum()
+    is_share = np.abs(totals - total) <= _ROUNDING * total
+    if not (points.entry_weights > 0).all() or not is_share.all():
+        raise InvalidInputError("entry_weights are not shares of the nodes of graphs")
 
 
 def _or_zeros(codes: Codes | None, batch: GraphBatch) -> Codes:
@@ -382,6 +408,7 @@ _ROUNDING_64 = 12 * 2.0**-53
 MAX_LOOPED_NODES = 256  # of one label: more are better off in tiles, at a millisecond a label
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class FittedGraphs:
     """
@@ -747,104 +774,3 @@ def _run_over_graphs(
     sizes = np.diff(nodes.node_ptr).astype(float)
     costs = [float((sizes[part] ** 2).sum()) for part in parts]
     run_tasks(work, [(part,) for part in parts], costs, n_jobs, text)
-
-
-# Reduced points of fitted graphs as plain values and arrays, and back with every check.
-
-_LIMITS = ("budget", "tail_budget", "size", "radius")
-_ROUNDING = 1e-9  # weights of a graph may sum up to so much more than one
-
-
-def exact_state(graphs: FittedGraphs, squared_norms: Floats) -> FittedState:
-    """State of fitted graphs."""
-    points, frame = graphs.points, graphs.frame
-    arrays: dict[str, NDArray[Any]] = {
-        "squared_norms": squared_norms,
-        "coordinates": points.coordinates,
-        "labels": points.labels,
-        "entry_points": points.entry_points,
-        "entry_graphs": points.entry_graphs,
-        "entry_weights": points.entry_weights,
-    }
-    for factor in frame.factors:
-        arrays[f"mean_{factor.block}"] = factor.mean
-        if factor.basis is not None:
-            arrays[f"basis_{factor.block}"] = factor.basis
-    limits = {name: float(getattr(frame, name)) for name in _LIMITS}
-    return FittedState({"precision": np.dtype(frame.dtype).name, **limits}, arrays)
-
-
-def restored_graphs(
-    state: FittedState, kernels: Sequence[NodeKernel], widths: Sequence[int], levels: Levels
-) -> tuple[FittedGraphs, Floats]:
-    """Fitted graphs and their squared norms; anything that does not fit is an error."""
-    norms = state.take_array("squared_norms", np.float64, (None,))
-    frame = _restored_frame(state, kernels, widths)
-    return FittedGraphs(_restored_points(state, frame, levels, len(norms)), frame), norms
-
-
-def _restored_frame(
-    state: FittedState, kernels: Sequence[NodeKernel], widths: Sequence[int]
-) -> Frame:
-    factors = tuple(
-        Factor(
-            b,
-            kernels[b],
-            state.take_array(f"mean_{b}", np.float64, (widths[b],)),
-            _restored_basis(state, b, widths[b]),
-        )
-        for b in factor_order(kernels, widths)
-    )
-    precision = state.take_choice("precision", ("float32", "float64"))
-    dtype = np.float32 if precision == "float32" else np.float64
-    limits = [state.take_value(name, float) for name in _LIMITS]
-    if not (np.isfinite(limits).all() and min(limits) >= 0 and limits[-1] > 0):
-        raise InvalidInputError(f"{', '.join(_LIMITS)} are {limits}, which cannot be")
-    return Frame(factors, dtype, *limits)
-
-
-def _restored_basis(state: FittedState, b: int, width: int) -> Floats | None:
-    name = f"basis_{b}"
-    if name not in state.arrays:
-        return None
-    basis = state.take_array(name, np.float64, (width, None))
-    if not 1 <= basis.shape[1] < width:
-        raise InvalidInputError(f"{name!r} has {basis.shape[1]} directions of {width}")
-    return basis
-
-
-def _restored_points(
-    state: FittedState, frame: Frame, levels: Levels, n_graphs: int
-) -> DistinctPoints:
-    coordinates = state.take_array("coordinates", np.float64, (None, int(frame.block_ptr[-1])))
-    labels = state.take_array("labels", np.int32, (len(coordinates),))
-    entry_points = state.take_array("entry_points", np.int64, (None,))
-    entry_graphs = state.take_array("entry_graphs", np.int64, (len(entry_points),))
-    weights = state.take_array("entry_weights", np.float64, (len(entry_points),))
-    if (
-        len(labels) == 0
-        or (np.diff(labels) < 0).any()
-        or not 0 <= labels[0] <= labels[-1] < sum(levels.n_known)
-    ):
-        raise InvalidInputError("'labels' are not rising codes of 'label_names'")
-    _check_entries(entry_points, entry_graphs, len(labels), n_graphs)
-    totals = np.bincount(entry_graphs, weights, n_graphs)
-    total = np.sqrt(levels.weights).sum()
-    if not (weights > 0).all() or not (np.abs(totals - total) <= _ROUNDING * total).all():
-        raise InvalidInputError("'entry_weights' are not shares of the nodes of graphs")
-    first_colour = levels.n_known[0] if len(levels.n_known) > 1 else NO_COLOUR
-    return DistinctPoints(
-        coordinates, labels, entry_points, entry_graphs, weights, n_graphs, first_colour
-    )
-
-
-def _check_entries(points: Ints, graphs: Ints, n_points: int, n_graphs: int) -> None:
-    """Raise unless every point occurs, and its graphs rise."""
-    steps = np.diff(points)
-    is_complete = len(points) and points[0] == 0 and points[-1] == n_points - 1
-    if not is_complete or ((steps != 0) & (steps != 1)).any():
-        raise InvalidInputError("'entry_points' does not rise through all points")
-    if not 0 <= graphs.min() <= graphs.max() < n_graphs:
-        raise InvalidInputError(f"'entry_graphs' has graphs that are not among {n_graphs}")
-    if (np.diff(graphs)[steps == 0] <= 0).any():
-        raise InvalidInputError("'entry_graphs' does not rise within each point")

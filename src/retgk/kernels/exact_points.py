@@ -19,11 +19,12 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from retgk import _core
+from retgk._runtime.fields import stored
 from retgk._runtime.parallel import progress_bar, run_tasks, single_threaded_blas
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
@@ -214,6 +215,7 @@ _TYPICAL_RATIO = 10.0  # mean move of a graph over the limit for w = 1, on the b
 _N_TRIALS = 3
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class DistinctPoints:
     """
@@ -423,6 +425,7 @@ class TileKernel(NamedTuple):
     """float32 or float64."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Factor:
     """A factor of the node kernel, and the coordinates of its block of features."""
@@ -433,6 +436,7 @@ class Factor:
     basis: Floats | None  # (dimension, rank): orthonormal; None if nothing is rotated
     scale: float = field(init=False)
     """Factor of the coordinates that makes gamma one."""
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("scale",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", self.kernel.coordinate_scale)
@@ -451,6 +455,7 @@ class Factor:
         return projected
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Frame:
     """Factors in the order of the tiles, and how far the nodes of a graph may be moved."""
@@ -465,6 +470,7 @@ class Frame:
     error: float = np.nan
     """Bound on the error of every ``<m_G, m_H>`` of the fitted graphs; relative to the largest
     kernel value where a factor is polynomial. NaN where it is not known any more."""
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("error",)
 
     @property
     def kernels(self) -> tuple[NodeKernel, ...]:

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk import _core
+from retgk._runtime.fields import stored
 from retgk._runtime.parallel import run_tasks
+from retgk._runtime.parameters import MAX_DEGREE, Whole, check_parameters
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.kernels.node import check_kernel_class
@@ -33,6 +35,7 @@ def squared_mmd_within(products: Floats) -> Floats:
     return squared
 
 
+@stored
 @dataclass(frozen=True)
 class PolynomialGraphKernel:
     """
@@ -58,14 +61,14 @@ class PolynomialGraphKernel:
     def __post_init__(self) -> None:
         if not 0 <= self.c < np.inf:
             raise InvalidInputError(f"c must be finite and not negative, got {self.c!r}")
-        if not (isinstance(self.d, int | np.integer) and self.d >= 1):
-            raise InvalidInputError(f"d must be a whole number of at least 1, got {self.d!r}")
+        check_parameters({"d": (Whole(1, MAX_DEGREE),)}, {"d": self.d})
 
     def __call__(self, products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:  # noqa: ARG002
         """Give the matrix of kernel values."""
         return np.asarray((self.c + products) ** self.d)
 
 
+@stored
 @dataclass(frozen=True)
 class ExponentialGraphKernel:
     r"""
@@ -288,3 +291,9 @@ def _collected(
     costs = np.diff(np.square(borders)).tolist()
     run_tasks(collect, [(task,) for task in range(len(found))], costs, n_jobs, "median")
     return sum(count for count, _ in found), np.concatenate([values for _, values in found])
+
+
+def check_fitted_graph_kernel(kernel: GraphKernel) -> None:
+    """Raise unless a kernel between graphs has a number for gamma."""
+    if isinstance(getattr(kernel, "gamma", 1.0), str):
+        raise InvalidInputError(f"{kernel} has no number for gamma")

@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from retgk._runtime.fields import stored
 from retgk._runtime.names import generator_from
+from retgk._runtime.parameters import MAX_DEGREE, Whole, check_parameters
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 
@@ -55,7 +57,7 @@ class NodeKernel:
 
     def __init_subclass__(cls) -> None:
         if not any(base in NodeKernel.kinds for base in cls.__mro__):
-            NodeKernel.kinds.append(cls)
+            NodeKernel.kinds.append(stored(cls))
 
     def __post_init__(self) -> None:
         _check_gamma(self.gamma, type(self).__name__)
@@ -232,10 +234,7 @@ class Polynomial(NodeKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.degree, (int, np.integer)) and self.degree >= 1):
-            raise InvalidInputError(
-                f"Polynomial: degree must be a whole number of at least 1, got {self.degree!r}"
-            )
+        check_parameters({"degree": (Whole(1, MAX_DEGREE),)}, {"degree": self.degree})
         if not 0 <= self.coef0 < np.inf:
             raise InvalidInputError(
                 f"Polynomial: coef0 must be finite and not negative, got {self.coef0!r}"
@@ -261,6 +260,7 @@ class Polynomial(NodeKernel):
             return np.inf
 
 
+@stored
 @dataclass(frozen=True)
 class Delta:
     """
@@ -279,6 +279,7 @@ class Delta:
         return equal.astype(np.float64)
 
 
+@stored
 @dataclass(frozen=True)
 class Bridge:
     """

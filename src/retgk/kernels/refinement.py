@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk import _core
+from retgk._runtime.fields import check_codes, check_names, check_offsets, check_shape, stored
 from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import DEPTH, START, check_parameters
 from retgk.array_types import Codes, Floats, Ints
@@ -27,7 +28,6 @@ from retgk.graphs.flat import (
     recode,
 )
 from retgk.io.convert import GraphsLike, as_batch
-from retgk.kernels.engine import FittedState
 
 EDGE_BITS = _core.EDGE_BITS
 """Bits of an entry of a row that hold the edge label; the others hold the colour."""
@@ -58,6 +58,7 @@ class Rows(NamedTuple):
         return Rows(self.own[places], ptr, entries)
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class NeighbourhoodTable:
     """
@@ -87,15 +88,13 @@ class NeighbourhoodTable:
         own, ptr, entries = (part.astype(np.int64) for part in (self.own, self.ptr, self.entries))
         return Rows(own, ptr, entries if self.has_edges else entries << EDGE_BITS)
 
-    @classmethod
-    def checked(cls, own: Ints, ptr: Ints, entries: Ints, n_colours: int) -> "NeighbourhoodTable":
-        """Table of rows from a file; ValueError unless they are rows of so many colours."""
-        if ptr[0] != 0 or ptr[-1] != len(entries) or (np.diff(ptr) < 0).any():
-            raise ValueError("the first entries of rows do not rise from 0 to their number")
-        for what, colours in (("own", own), ("neighbouring", entries >> EDGE_BITS)):
-            if len(colours) and not 0 <= colours.min() <= colours.max() < n_colours:
-                raise ValueError(f"{what} colours are not among {n_colours}")
-        return cls.of_rows(Rows(own, ptr, entries), bool((entries & _EDGE_MASK).any()))
+    def check(self, n_colours: int) -> None:
+        """Raise unless these are rows of so many colours; a file may say anything."""
+        check_shape("own", self.own, None)
+        check_shape("entries", self.entries, None)
+        check_offsets("ptr", self.ptr, len(self.own), len(self.entries))
+        check_codes("own", self.own, n_colours)
+        check_codes("entries", self.entries >> EDGE_BITS * self.has_edges, n_colours)
 
     @classmethod
     def empty(cls) -> "NeighbourhoodTable":
@@ -103,6 +102,7 @@ class NeighbourhoodTable:
         return cls.of_rows(Rows.none(), has_edges=False)
 
 
+@stored
 @dataclass
 class LabelRefinement:
     """
@@ -211,6 +211,7 @@ Start = Literal["labels", "degrees", "none"]
 """What tells nodes apart before the first round."""
 
 
+@stored
 @dataclass
 class FirstColours:
     """Numbers of first colours, in the order in which the fitted graphs show them."""
@@ -227,6 +228,9 @@ class FirstColours:
         codes, known = _numbered(_values(batch, self.start), {})
         self.names, self.has_labels = tuple(known), batch.has_labels
         return codes
+
+    def after_loading(self) -> None:
+        check_names("names", self.names)
 
     def colours(self, batch: GraphBatch, warns: bool = False) -> Codes:
         """
@@ -448,6 +452,7 @@ class Levels:
         return Levels(colours, self.n_known, self.weights)
 
 
+@stored
 @dataclass
 class LabelLevels:
     """Refinement to a depth, with the neighbourhoods of the fitted graphs."""
@@ -486,16 +491,6 @@ class LabelLevels:
         weights = np.asarray(given, np.float64)
         return np.asarray(weights / weights.sum())
 
-    def state(self) -> FittedState:
-        """Give the neighbourhoods as plain arrays."""
-        names = tuple(self.refinement.edge_names)
-        values = {"n_labels": self.n_labels, "edge_label_names": names} if self.depth else {}
-        state = FittedState(values)
-        for level, table in enumerate(self.refinement.tables, 1):
-            for name, array in zip(("own", "ptr", "entries"), table.rows, strict=True):
-                state.arrays[f"colours_{level}_{name}"] = array
-        return state
-
     def at_depth(self, depth: int) -> "LabelLevels":
         """Give the same with fewer rounds, and all levels of the same weight."""
         other = LabelLevels(depth, None, self.n_labels, LabelRefinement(depth))
@@ -508,23 +503,15 @@ class LabelLevels:
         n_known = (n_labels, *map(len, self.refinement.tables))
         return Levels((), n_known, self.weights)
 
-    def restore(self, state: FittedState) -> None:
-        """Take the neighbourhoods out of a state, after checking them."""
-        self.refinement = LabelRefinement(self.depth)
-        if self.depth == 0:
-            return
-        self.n_labels = n_before = state.take_count("n_labels", np.iinfo(np.int32).max)
-        self.refinement.edge_names = state.take_names("edge_label_names")
-        for level in range(1, self.depth + 1):
-            own = state.take_array(f"colours_{level}_own", np.int64, (None,))
-            ptr = state.take_array(f"colours_{level}_ptr", np.int64, (len(own) + 1,))
-            entries = state.take_array(f"colours_{level}_entries", np.int64, (None,))
-            try:
-                table = NeighbourhoodTable.checked(own, ptr, entries, n_before)
-            except ValueError as error:
-                raise InvalidInputError(f"'colours_{level}': {error}") from error
-            self.refinement.tables.append(table)
-            n_before = len(table)
+    def after_loading(self) -> None:
+        """Raise unless neighbourhoods are those of the level before."""
+        check_depth(self.depth, self.level_weights)
+        tables = self.refinement.tables
+        if self.n_labels < 0 or not len(tables) == self.refinement.depth == self.depth:
+            raise InvalidInputError(f"there are colours of {len(tables)} rounds, not {self.depth}")
+        check_names("edge_names", self.refinement.edge_names)
+        for before, table in zip([self.n_labels, *map(len, tables)], tables, strict=False):
+            table.check(before)
 
 
 def check_depth(depth: Any, level_weights: Any) -> None:

@@ -5,16 +5,17 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from retgk._runtime.parallel import progress_bar
+from retgk._runtime.parameters import Constraints, OneOf, Whole, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.estimators.comparisons import pairwise_distances
@@ -41,12 +42,11 @@ Method = Literal["auto", "scan", "approximate"]
 _COMPONENTS = 2048
 _BLOCK_GRAPHS = 20_000  # embedded at a time: 160 MB of vectors
 _MOST_FEATURES = 1 << 14  # axes are found in a matrix of so many rows and columns
-
-
-def check_count(name: str, value: Any) -> None:
-    """Raise if a parameter is no number of something."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidInputError(f"{name} must be a whole number of at least 1, got {value!r}")
+_PARAMETERS: Constraints = {
+    **dict.fromkeys(("n_columns", "scan_below", "k", "expansion"), (Whole(1),)),
+    "storage": (OneOf((None, *get_args(Storage))),),
+    "method": (OneOf(get_args(Method)),),
+}
 
 
 def fitted_embedding(
@@ -95,10 +95,6 @@ def coded_vectors(
 
 def check_method(method: str, has_graphs: bool) -> None:
     """Raise if an index cannot be searched in this way."""
-    if method not in get_args(Method):
-        raise InvalidInputError(
-            f"method must be one of {', '.join(get_args(Method))}, got {method!r}"
-        )
     if method == "approximate" and not has_graphs:
         raise InvalidInputError(
             'the index has too few graphs for graphs of neighbours; use method="auto", or make '
@@ -108,9 +104,7 @@ def check_method(method: str, has_graphs: bool) -> None:
 
 def check_rerank(embedding: RetGKEmbedding, k: int, rerank: Any, keep_graphs: bool) -> None:
     """Raise if candidates cannot be compared by the exact kernel."""
-    check_count("rerank", rerank)
-    if rerank < k:
-        raise InvalidInputError(f"rerank must be at least k={k}, got {rerank}")
+    check_parameters({"rerank": (Whole(int(k)),)}, {"rerank": rerank})
     if not keep_graphs:
         raise InvalidInputError(
             "exact distances need the graphs, which this index does not hold; make it with "
@@ -234,10 +228,8 @@ class GraphIndex:
         n_jobs: int | None = None,
         random_state: int | None = None,
     ) -> None:
-        check_count("n_columns", n_columns)
-        check_count("scan_below", scan_below)
-        if storage not in (None, *get_args(Storage)):
-            raise InvalidInputError(f"storage must be 'int8' or 'float16', got {storage!r}")
+        given = {"n_columns": n_columns, "scan_below": scan_below, "storage": storage}
+        check_parameters(_PARAMETERS, given)
         if not isinstance(embedding, RetGKEmbedding | None):
             what = type(embedding).__name__
             raise InvalidInputError(f"embedding must be a RetGKEmbedding or None, got a {what}")
@@ -392,8 +384,7 @@ class GraphIndex:
             distances, those first that were added first.
         """
         rows = self._fitted_rows()
-        check_count("k", k)
-        check_count("expansion", expansion)
+        check_parameters(_PARAMETERS, {"k": k, "expansion": expansion, "method": method})
         check_method(method, bool(rows.graphs))
         if rerank is not None:
             check_rerank(self.embedding_, k, rerank, self.keep_graphs)
@@ -529,26 +520,13 @@ class SourcePiece(NamedTuple):
     """Number of the graph after the last one, counted with those that are left out."""
 
 
-class GraphSource(Protocol):
-    """Graphs that can be gone through in pieces, from any of them on."""
+def build_index(path: Path, source: Any, index: GraphIndex) -> GraphIndex:
+    """
+    Make an index in a folder; the same call goes on where a killed one was.
 
-    @property
-    def fingerprint(self) -> str:
-        """Digest of what the graphs are and how they are read."""
-
-    @property
-    def n_graphs(self) -> int:
-        """How many there are."""
-
-    def sample(self, n_graphs: int) -> GraphBatch:
-        """Give graphs from all over the source, about so many."""
-
-    def pieces(self, first: int) -> Iterator[SourcePiece]:
-        """Give the graphs from one on, some at a time."""
-
-
-def build_index(path: Path, source: GraphSource, index: GraphIndex) -> GraphIndex:
-    """Make an index in a folder; the same call goes on where a killed one was."""
+    A source has `n_graphs`, the `fingerprint` of them and of how they are read, ``sample(n)`` from
+    all over it, and ``pieces(first)``, an iterator of `SourcePiece` from any graph on.
+    """
     folder = Folder(path)
     if path.exists() and not path.is_dir():
         raise InvalidInputError(f"{path} is a file; give the name of a new folder")
@@ -563,7 +541,7 @@ def build_index(path: Path, source: GraphSource, index: GraphIndex) -> GraphInde
         return _grown(folder, source, *begun, base="")
 
 
-def extend_index(path: Path, source: GraphSource, n_jobs: int | None = None) -> GraphIndex:
+def extend_index(path: Path, source: Any, n_jobs: int | None = None) -> GraphIndex:
     """
     Add graphs to the index in a folder: all of them, or none if the run is killed.
 
@@ -599,9 +577,7 @@ def _begun(folder: Folder, fingerprint: str, base: str) -> tuple[GraphIndex, int
     return GraphIndex.of_state(read_index(folder.path, UNFINISHED)), n_read
 
 
-def _grown(
-    folder: Folder, source: GraphSource, index: GraphIndex, n_read: int, *, base: str
-) -> GraphIndex:
+def _grown(folder: Folder, source: Any, index: GraphIndex, n_read: int, *, base: str) -> GraphIndex:
     """Add what is left of the source, then graphs of neighbours; all is noted as it is done."""
     progress: dict[str, Any] = {"fingerprint": source.fingerprint, "base": base, "read": n_read}
 

@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk._runtime.array_files import Arrays, read_arrays, write_arrays
+from retgk._runtime.array_files import read_arrays, write_arrays
+from retgk._runtime.fields import Arrays, flatten, unflatten
 from retgk._runtime.files import (
     atomic_path,
     has_own_file,
@@ -37,7 +38,8 @@ from retgk._runtime.files import (
 from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.model_files import load_model, save_model
-from retgk.search.rows import PIECE_ROWS, IdKind, Piece, RowStore, StoredGraphs, ids_from_arrays
+from retgk.io.cache import batch_of_parts, parts_of_batch
+from retgk.search.rows import PIECE_ROWS, IdKind, Piece, RowStore, ids_from_arrays
 from retgk.search.vectors import NeighbourGraph, VectorCodec, open_graph
 
 MANIFEST, UNFINISHED = "manifest.json", "unfinished.json"
@@ -306,10 +308,8 @@ def _write_embedding(embedding: RetGKEmbedding, folder: Folder) -> StoredFile:
 
 
 def _write_codec(codec: VectorCodec, folder: Folder) -> StoredFile:
-    arrays = {"mean": codec.mean, "units": codec.units}
-    if codec.axes is not None:
-        arrays["axes"] = codec.axes
-    return folder.write("codec", {"storage": codec.storage}, arrays)
+    arrays: Arrays = {}
+    return folder.write("codec", {"codec": flatten(codec, "codec", arrays)}, arrays)
 
 
 def _write_piece(piece: Piece, folder: Folder) -> None:
@@ -318,8 +318,8 @@ def _write_piece(piece: Piece, folder: Folder) -> None:
     arrays |= {f"ids.{name}": array for name, array in piece.ids.arrays.items()}
     names = None
     if piece.graphs is not None:
-        names = piece.graphs.names
-        arrays |= {f"graphs.{name}": array for name, array in piece.graphs.arrays.items()}
+        names, kept = parts_of_batch(piece.graphs)
+        arrays |= {f"graphs.{name}": array for name, array in kept.items()}
     entry = folder.write("piece", {"names": names}, arrays)
     piece.files = {"rows": len(piece), "ids": piece.ids.kind, "file": entry}
     opened = _open_piece(folder, piece.files)
@@ -410,17 +410,13 @@ def _state_of(document: dict[str, Any], folder: Folder) -> IndexState:
 
 def _codec_of(entry: Any, folder: Folder, embedding: RetGKEmbedding) -> VectorCodec:
     document, arrays = folder.arrays(entry)
-    mean, units, axes = arrays["mean"], arrays["units"], arrays.get("axes")
+    codec = unflatten(document["codec"], {name: np.array(own) for name, own in arrays.items()})
     n_features = embedding.n_features_out_
-    n_columns = n_features if axes is None else axes.shape[-1]
-    fits = 0 < n_columns <= n_features <= _MOST_FEATURES and (units > 0).all()
-    fits = fits and mean.shape == (n_features,) and units.shape == (n_columns,)
-    fits = fits and (axes is None or axes.shape == (n_features, n_columns))
-    fits = fits and all(a.dtype == np.float32 and np.isfinite(a).all() for a in arrays.values())
-    if not fits or document["storage"] not in ("int8", "float16"):
+    if not isinstance(codec, VectorCodec) or codec.n_features != n_features > 0:
         raise InvalidInputError(f"{folder.path}: the axes of the vectors do not fit the embedding")
-    turns = None if axes is None else np.array(axes)
-    return VectorCodec(np.array(mean), turns, np.array(units), document["storage"])
+    if n_features > _MOST_FEATURES:
+        raise InvalidInputError(f"{folder.path}: the embedding has {n_features} columns")
+    return codec
 
 
 def _open_piece(folder: Folder, entry: Any) -> Piece:
@@ -431,8 +427,9 @@ def _open_piece(folder: Folder, entry: Any) -> Piece:
         raise InvalidInputError(f"{folder.path}: the ids are not of the kind that it says")
     graphs = None
     if document["names"] is not None:
-        graphs = StoredGraphs(_below("graphs.", arrays), document["names"])
-        graphs.check(n_rows, str(folder.path))
+        graphs = batch_of_parts(document["names"], _below("graphs.", arrays))
+        if len(graphs) != n_rows:
+            raise InvalidInputError(f"{folder.path}: graphs are not those of {n_rows} rows")
     return Piece(arrays["vectors"], ids, graphs, entry)
 
 

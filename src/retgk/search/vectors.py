@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk import _core
+from retgk._runtime.fields import check_shape, stored
 from retgk._runtime.names import optional_module
 from retgk._runtime.parallel import n_threads, run_tasks, single_threaded_blas
 from retgk.array_types import Flags, Floats, Ints
@@ -31,6 +32,7 @@ _LARGEST = 127
 _MARGIN = 1.1  # room beyond the largest value that was seen
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class VectorCodec:
     """Mean, axes and units of stored vectors."""
@@ -39,6 +41,14 @@ class VectorCodec:
     axes: Singles | None
     units: Singles
     storage: Storage
+
+    def after_loading(self) -> None:
+        check_shape("mean", self.mean, None)
+        check_shape("units", self.units, None if self.axes is not None else len(self.mean))
+        if self.axes is not None:
+            check_shape("axes", self.axes, len(self.mean), len(self.units))
+        if not len(self.units) or not (self.units > 0).all():
+            raise InvalidInputError("the units of vectors are not positive")
 
     @property
     def n_columns(self) -> int:

@@ -6,6 +6,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from retgk._runtime.fields import stored
 from retgk._runtime.names import seed_from
 from retgk._runtime.parameters import WALKS, WEIGHT_RANGE, check_parameters
 from retgk._runtime.processes import check_room
@@ -175,6 +176,7 @@ _MANY_BYTES = 1 << 28  # less is not worth a look at the memory, which comes pie
 _WALKS = np.uint64(0x57414C4B53)  # walks and drawn nodes use random numbers of their own
 
 
+@stored
 @dataclass(frozen=True)
 class Walks:
     """

@@ -3,13 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, ClassVar, NamedTuple, Self, get_args
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from retgk._runtime.fields import stored
 from retgk._runtime.parameters import PEERS, Constraints
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
@@ -17,14 +18,12 @@ from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import check_numbers
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.engine import (
-    FittedState,
     GraphIntake,
     PlainGraphs,
     TakesGraphs,
     check_attribute_sizes,
     check_fit,
 )
-from retgk.kernels.refinement import FirstColours, Start
 
 
 class PeerEngine(ABC):
@@ -66,13 +65,9 @@ class PeerEngine(ABC):
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
         """Vectors of which the kernel is made."""
 
-    @abstractmethod
-    def state(self) -> FittedState:
-        """Give plain values and arrays."""
-
-    @abstractmethod
-    def restore(self, state: FittedState) -> Self:
-        """Make what `state` described, after checking it."""
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        stored(cls)
 
     @property
     def n_graphs(self) -> int:
@@ -159,6 +154,7 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
     _parameter_constraints: ClassVar[Constraints] = PEERS
     kinds: ClassVar[list[type["PeerKernel"]]] = []
     methods: ClassVar[tuple[Compared, ...]] = ()
+    fitted_fields = ("engine_", "intake_", "n_attributes_")
     normalize: bool
     n_jobs: int | None
     engine_: PeerEngine
@@ -167,20 +163,11 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if not any(base in PeerKernel.kinds for base in cls.__mro__):
-            PeerKernel.kinds.append(cls)
+            PeerKernel.kinds.append(stored(cls))
 
     @abstractmethod
     def new_engine(self) -> PeerEngine:
         """Make an engine that is not fitted, from parameters that are checked one by one."""
-
-    def stored_engine(self, state: FittedState) -> PeerEngine:  # noqa: ARG002
-        """
-        Make an engine of the kind that a state is of, not yet restored.
-
-        Kernels with engines of several kinds tell it by the state: parameters may have been changed
-        after the model was fitted.
-        """
-        return self.new_engine()
 
     def fit(self, X: GraphsLike, y: object = None, **options: Any) -> Self:  # noqa: ARG002
         """
@@ -207,12 +194,12 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
             raise InvalidInputError("there are no graphs to fit; give at least one")
         engine.fit(PlainGraphs(batch, self.n_jobs))
         intake = GraphIntake(batch.reading, batch.is_weighted)
-        return self.set_fitted(engine, intake, batch.n_attributes)
-
-    def set_fitted(self, engine: PeerEngine, intake: GraphIntake, n_attributes: int) -> Self:
-        """Set the fitted attributes; model files do it too."""
-        self.engine_, self.intake_, self.n_attributes_ = engine, intake, n_attributes
+        self.engine_, self.intake_, self.n_attributes_ = engine, intake, batch.n_attributes
         return self
+
+    def after_loading(self) -> None:
+        self.intake_.check(self.n_attributes_)
+        self.engine_.n_jobs = self.n_jobs
 
     def fit_transform(self, X: GraphsLike, y: object = None, **options: Any) -> Floats:
         """
@@ -313,6 +300,12 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
         return tags
 
 
+def check_first(counter: Any) -> None:
+    """Raise unless the first colours of a counter or an engine are those that it begins with."""
+    if counter.first.start != counter.start:
+        raise InvalidInputError("the first colours are of another start")
+
+
 # Kernels of graphs with themselves, and kernel values that are divided by their roots.
 
 _LEAST_NORM = 1e-290  # sums of smaller products lose digits
@@ -358,22 +351,6 @@ def check_norms(norms: Floats, normalize: bool) -> None:
             "attributes or the weights that the kernel is given, such as size_weights, so that "
             "they are closer to one"
         )
-
-
-# First colours of nodes as plain values, and back with every check.
-
-
-def colour_values(first: FirstColours) -> dict[str, Any]:
-    """Values of fitted first colours."""
-    names = ("start", "first_colours", "has_labels")
-    return dict(zip(names, (first.start, first.names, first.has_labels), strict=True))
-
-
-def restored_colours(state: FittedState) -> FirstColours:
-    """Take first colours out of a state, after checking them."""
-    start: Any = state.take_choice("start", get_args(Start))
-    names = state.take_names("first_colours")
-    return FirstColours(start, names, state.take_value("has_labels", bool))
 
 
 # Checks of attributes that kernels of other authors compute with.

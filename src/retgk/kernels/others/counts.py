@@ -4,19 +4,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Protocol, Self, get_args
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retgk import _core
+from retgk._runtime.fields import check_codes, check_offsets, check_shape, stored
 from retgk._runtime.parallel import run_tasks, single_threaded_blas
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import BLOCK_ENTRIES, chunks, compact, offsets
-from retgk.kernels.engine import FittedState
 from retgk.kernels.others.base import NormParts, PeerEngine, check_norms
 
 # How often graphs have substructures: a sparse row of columns and counts for each graph.
@@ -65,6 +65,7 @@ class GraphCounts:
         return Postings(compact(ptr), graphs, counts, len(self))
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Postings:
     """Counts of the fitted graphs, column after column."""
@@ -101,30 +102,18 @@ class Postings:
         """Whether all counts are whole numbers, so that sums of few of them are exact."""
         return bool((self.counts == np.rint(self.counts)).all())
 
-    def state(self) -> FittedState:
-        """Give the arrays."""
-        arrays: dict[str, NDArray[Any]] = {"posting_ptr": self.ptr.astype(np.int64)}
-        arrays |= {"posting_graphs": self.graphs, "posting_counts": self.counts}
-        return FittedState({}, arrays)
-
-
-def restored_postings(state: FittedState, n_columns: int, n_graphs: int) -> Postings:
-    """Take postings out of a state, after checking them."""
-    ptr = state.take_array("posting_ptr", np.int64, (n_columns + 1,))
-    graphs = state.take_array("posting_graphs", np.int32, (None,))
-    counts = state.take_array("posting_counts", np.float64, (len(graphs),))
-    if ptr[0] != 0 or ptr[-1] != len(graphs) or (np.diff(ptr) < 0).any():
-        raise InvalidInputError("'posting_ptr' does not rise from 0 to the number of postings")
-    if len(graphs) and not 0 <= graphs.min() <= graphs.max() < n_graphs:
-        raise InvalidInputError(f"'posting_graphs' has graphs that are not among {n_graphs}")
-    inside = np.ones(max(len(graphs) - 1, 0), bool)
-    borders = ptr[1:-1]
-    inside[borders[(borders > 0) & (borders < len(graphs))] - 1] = False
-    if (np.diff(graphs)[inside] <= 0).any():
-        raise InvalidInputError("'posting_graphs' does not rise within each column")
-    if (counts <= 0).any():
-        raise InvalidInputError("'posting_counts' has counts that are not positive")
-    return Postings(compact(ptr), graphs, counts, n_graphs)
+    def after_loading(self) -> None:
+        check_shape("graphs", self.graphs, None)
+        check_shape("counts", self.counts, len(self.graphs))
+        check_offsets("ptr", self.ptr, self.n_columns, len(self.graphs))
+        check_codes("graphs", self.graphs, self.n_graphs)
+        inside = np.ones(max(len(self.graphs) - 1, 0), bool)
+        borders = self.ptr[1:-1]
+        inside[borders[(borders > 0) & (borders < len(self.graphs))] - 1] = False
+        if (np.diff(self.graphs)[inside] <= 0).any():
+            raise InvalidInputError("graphs of counts do not rise within each column")
+        if (self.counts <= 0).any():
+            raise InvalidInputError("there are counts that are not positive")
 
 
 def counts_of_nodes(
@@ -283,6 +272,7 @@ def _dense_of_rows(rows: GraphCounts, columns: Ints) -> Any:
     return dense
 
 
+@runtime_checkable
 class Counter(Protocol):
     """Counts substructures, with a vocabulary of those that the fitted graphs have."""
 
@@ -292,16 +282,9 @@ class Counter(Protocol):
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
         """Count in new graphs, by the numbers of the fitted ones."""
 
-    def state(self) -> FittedState:
-        """Give the vocabulary as plain values and arrays."""
-
-    def restore(self, state: FittedState) -> int:
-        """Take the vocabulary out of a state, after checking it; gives the number of columns."""
-
-
-def is_of_counts(state: FittedState) -> bool:
-    """Whether a state is that of a `CountEngine`."""
-    return "summand" in state.values
+    @property
+    def n_columns(self) -> int:
+        """Number of things that it counts."""
 
 
 @dataclass
@@ -349,17 +332,7 @@ class CountEngine(PeerEngine):
         """Counts of graphs in the columns of the fitted ones, as a csr_array."""
         return self.counter.counts(batch, n_jobs).sparse()
 
-    def state(self) -> FittedState:
-        """Give the vocabulary and the counts of the fitted graphs."""
-        own, kept = self.counter.state(), self.postings.state()
-        values = {"summand": self.summand, "normalize": bool(self.normalize)}
-        return FittedState(values | own.values, own.arrays | kept.arrays | {"norms": self.norms})
-
-    def restore(self, state: FittedState) -> Self:
-        """Take vocabulary and counts out of a state, after checking them."""
-        summand: Any = state.take_choice("summand", get_args(Summand))
-        self.summand, self.normalize = summand, state.take_value("normalize", bool)
-        n_columns = self.counter.restore(state)
-        self.norms = state.take_array("norms", np.float64, (None,))
-        self.postings = restored_postings(state, n_columns, len(self.norms))
-        return self
+    def after_loading(self) -> None:
+        if self.postings.n_columns != self.counter.n_columns:
+            raise InvalidInputError("counts have other columns than their counter")
+        check_shape("norms", self.norms, self.postings.n_graphs)

@@ -3,10 +3,11 @@
 import warnings
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from retgk._runtime.fields import check_shape, stored
 from retgk._runtime.names import RandomState, whole_seed
 from retgk._runtime.parallel import single_threaded_blas
 from retgk._runtime.parameters import PEERS, ROUNDS, START, Number, OneOf, Whole
@@ -15,9 +16,8 @@ from retgk.array_types import Floats
 from retgk.errors import InputWarning, InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
-from retgk.kernels.engine import FittedState
 from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, divide_by_norms
-from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
+from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.graphlets import GraphletCounter, samples_for
 from retgk.kernels.others.shortest_path import PathCounter
 from retgk.kernels.others.weisfeiler_lehman import ColourCounter
@@ -166,23 +166,7 @@ class VectorRules:
         return counts, vectors
 
 
-def _base_of(counter: BaseCounter) -> DeepBase:
-    if isinstance(counter, GraphletCounter):
-        return "graphlet"
-    return "wl" if isinstance(counter, ColourCounter) else "shortest-path"
-
-
-def _restored_counter(state: FittedState) -> tuple[BaseCounter, int]:
-    """Counter of a state, and the number of its columns."""
-    base: Any = state.take_choice("base", get_args(DeepBase))
-    counter: BaseCounter = ColourCounter(0, "none")
-    if base == "shortest-path":
-        counter = PathCounter("none")
-    elif base == "graphlet":
-        counter = GraphletCounter(3, False, None)
-    return counter, counter.restore(state)
-
-
+@stored
 @dataclass
 class LengthCounter:
     """Counts of substructures, times the roots of the lengths of their vectors."""
@@ -190,6 +174,7 @@ class LengthCounter:
     counter: BaseCounter  # counts substructures
     rules: VectorRules | None = None
     """How vectors are learnt; not needed where lengths are restored."""
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("rules",)
     lengths: Floats = field(init=False)
     """Length of the vector of every substructure of the fitted graphs, shape (n_columns,)."""
 
@@ -212,20 +197,15 @@ class LengthCounter:
         ptr, columns = offsets(is_kept)[matrix.indptr], matrix.indices[is_kept].astype(np.int32)
         return GraphCounts(ptr, columns, values[is_kept], found.n_columns)
 
-    def state(self) -> FittedState:
-        """Give the lengths, and the vocabulary of substructures."""
-        state = self.counter.state()
-        state.values["base"] = _base_of(self.counter)
-        state.arrays["lengths_of_vectors"] = self.lengths
-        return state
+    @property
+    def n_columns(self) -> int:
+        """Number of substructures."""
+        return self.counter.n_columns
 
-    def restore(self, state: FittedState) -> int:
-        """Take them out of a state, after checking them; gives the number of columns."""
-        self.counter, n_columns = _restored_counter(state)
-        self.lengths = state.take_array("lengths_of_vectors", np.float64, (n_columns,))
+    def after_loading(self) -> None:
+        check_shape("lengths", self.lengths, self.n_columns)
         if (self.lengths < 0).any():
-            raise InvalidInputError("'lengths_of_vectors' has lengths below 0")
-        return n_columns
+            raise InvalidInputError("lengths of vectors are below 0")
 
 
 @dataclass
@@ -239,6 +219,7 @@ class DeepEngine(PeerEngine):
     counter: BaseCounter
     normalize: bool
     rules: VectorRules | None = None
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("rules",)
     substructures: Floats = field(init=False)
     """Vector of every substructure of the fitted graphs, shape (n_columns, n_components)."""
     vectors: Floats = field(init=False)
@@ -282,23 +263,10 @@ class DeepEngine(PeerEngine):
         """Vectors of graphs."""
         return self.taken(batch, False, n_jobs)
 
-    def state(self) -> FittedState:
-        """Give the vectors, and the vocabulary of substructures."""
-        state = self.counter.state()
-        state.values["normalize"] = bool(self.normalize)
-        state.arrays |= {"substructures": self.substructures, "vectors": self.vectors}
-        state.values["base"] = _base_of(self.counter)
-        return state
-
-    def restore(self, state: FittedState) -> Self:
-        """Take them out of a state, after checking them."""
-        self.normalize = state.take_value("normalize", bool)
-        self.counter, n_columns = _restored_counter(state)
-        self.substructures = state.take_array("substructures", np.float64, (n_columns, None))
-        width = self.substructures.shape[1]
-        self.vectors = state.take_array("vectors", np.float64, (None, width))
-        self.norms = _squares(self.vectors)
-        return self
+    def after_loading(self) -> None:
+        check_shape("substructures", self.substructures, self.counter.n_columns, None)
+        check_shape("vectors", self.vectors, None, self.substructures.shape[1])
+        check_shape("norms", self.norms, len(self.vectors))
 
 
 def _squares(rows: Floats) -> Floats:
@@ -445,13 +413,6 @@ class DeepGraphKernel(PeerKernel):
         if self.similarity == "vectors":
             return DeepEngine(counter, self.normalize, rules)
         return CountEngine(LengthCounter(counter, rules), "products", self.normalize)
-
-    def stored_engine(self, state: FittedState) -> PeerEngine:
-        """Make an engine of the kind that a state is of; the state has all that it needs."""
-        counter = ColourCounter(0, "none")
-        if is_of_counts(state):
-            return CountEngine(LengthCounter(counter), "products", self.normalize)
-        return DeepEngine(counter, self.normalize)
 
     def _new_counter(self) -> BaseCounter:
         n_iter, k = int(self.n_iter), int(self.k)

@@ -1,32 +1,31 @@
 """The graph invariant kernel."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retgk import _core
+from retgk._runtime.fields import check_codes, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import run_tasks
-from retgk._runtime.parameters import MAX_ROUNDS, PEERS, ROUNDS, START, OneOf, Whole
+from retgk._runtime.parameters import PEERS, ROUNDS, START, OneOf, Whole
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import FlatGraphs, GraphBatch, trusted_batch
 from retgk.graphs.edges import Adjacency, EdgeLabels
 from retgk.graphs.flat import chunks, offsets
-from retgk.kernels.engine import FittedState
 from retgk.kernels.node import Gaussian, NodeKernel, check_node_kernel
 from retgk.kernels.others.base import (
     Compared,
     PeerEngine,
     PeerKernel,
-    colour_values,
-    restored_colours,
+    check_first,
 )
-from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
-from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine, taken_offsets
+from retgk.kernels.others.counts import CountEngine, GraphCounts
+from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
 from retgk.kernels.refinement import (
     FirstColours,
     LabelLevels,
@@ -44,6 +43,7 @@ MAX_RADIUS = 64
 _BYTES_OF_COLOUR = 72  # of a node in a round: its colour and, while rows are summed, eight numbers
 
 
+@stored
 class NodeProfiles(NamedTuple):
     """Sparse row of every node: colours in its neighbourhoods, and how much they weigh."""
 
@@ -61,6 +61,7 @@ class NodeProfiles(NamedTuple):
         return _summed(graphs, self.columns, self.values, len(node_ptr) - 1)
 
 
+@stored
 @dataclass
 class NodeInvariants:
     """Colours after rounds of refinement inside the neighbourhood of every node."""
@@ -100,26 +101,14 @@ class NodeInvariants:
         nodes = np.tile(members, len(colours))
         return _summed(nodes, columns, np.tile(weights, len(colours)), batch.n_nodes)
 
-    def state(self) -> FittedState:
-        """Give the colours of the fitted graphs."""
-        state = self.levels.state()
-        names = ("radius", "n_iter", "scope")
-        state.values |= {name: getattr(self, name) for name in names}
-        state.values["n_labels"] = self.levels.n_labels
-        return state
+    def after_loading(self) -> None:
+        if not 0 <= self.radius <= MAX_RADIUS or self.levels.depth != self.n_iter:
+            raise InvalidInputError("radius or n_iter is out of range")
 
-    def restore(self, state: FittedState, n_colours: int) -> int:
-        """Take them out of a state, after checking them; gives the number of columns."""
-        self.radius = state.take_count("radius", MAX_RADIUS)
-        self.n_iter = state.take_count("n_iter", MAX_ROUNDS)
-        scope: Any = state.take_choice("scope", ("local", "global"))
-        self.scope, self.levels = scope, LabelLevels(self.n_iter)
-        if not self.n_iter:
-            self.levels.n_labels = state.take_count("n_labels", np.iinfo(np.int32).max)
-        self.levels.restore(state)
+    def check_colours(self, n_colours: int) -> None:
+        """Raise unless so many first colours are refined."""
         if self.levels.n_labels != n_colours:
-            raise InvalidInputError("'n_labels' is not the number of 'first_colours'")
-        return sum(self.n_known)
+            raise InvalidInputError("first colours are not those that are refined")
 
 
 def _columns(colours: list[Ints], n_known: tuple[int, ...]) -> list[Ints]:
@@ -185,11 +174,19 @@ def _neighbourhoods(
 # Sums over pairs of nodes of a kernel of attributes, weighted by invariants that agree.
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class ProfiledGraphs(ColouredNodes):
     """Nodes of graphs, and the invariants of each."""
 
     profiles: NodeProfiles  # sparse row of every node
+
+    def after_loading(self) -> None:
+        super().after_loading()
+        ptr, columns, values = self.profiles
+        check_shape("columns", columns, None)
+        check_shape("values", values, len(columns))
+        check_offsets("ptr", ptr, len(self.colours), len(columns))
 
 
 @dataclass
@@ -225,28 +222,15 @@ class InvariantEngine(NodePairEngine):
         others = (columns.node_ptr, *columns.profiles)
         _core.fill_invariant_products(kernel, *own, first, last, *others, out)
 
-    def state(self) -> FittedState:
-        """Give nodes, their invariants, and the colours of the fitted graphs."""
-        state, own = super().state(), self.invariants.state()
-        state.values |= own.values
-        names = ("profile_ptr", "profile_columns", "profile_values")
-        state.arrays |= own.arrays | dict(zip(names, self.graphs.profiles, strict=True))
-        return state
-
-    def restore(self, state: FittedState) -> Self:
-        """Take them out of a state, after checking them."""
-        nodes = self.restored_nodes(state)
-        n_columns = self.invariants.restore(state, len(self.first.names))
-        columns = state.take_array("profile_columns", np.int32, (None,))
-        values = state.take_array("profile_values", np.float64, (len(columns),))
-        ptr = taken_offsets(state, "profile_ptr", len(nodes.colours), len(columns))
-        if len(columns) and not 0 <= columns.min() <= columns.max() < n_columns:
-            raise InvalidInputError("'profile_columns' has colours that are not there")
-        own = (nodes.node_ptr, nodes.attributes, nodes.colours)
-        self.graphs = ProfiledGraphs(*own, NodeProfiles(ptr, columns, values))
-        return self
+    def after_loading(self) -> None:
+        super().after_loading()
+        self.invariants.check_colours(len(self.first.names))
+        if not isinstance(self.graphs, ProfiledGraphs):
+            raise InvalidInputError("nodes have no invariants")
+        check_codes("columns", self.graphs.profiles.columns, sum(self.invariants.n_known))
 
 
+@stored
 @dataclass
 class InvariantCounter:
     """Sums of the invariants of all nodes of graphs: without attributes, their products are all."""
@@ -268,17 +252,14 @@ class InvariantCounter:
     def _summed(self, batch: GraphBatch, profiles: NodeProfiles) -> GraphCounts:
         return GraphCounts(*profiles.of_graphs(batch.node_ptr), sum(self.invariants.n_known))
 
-    def state(self) -> FittedState:
-        """Give the colours of the fitted graphs."""
-        state = self.invariants.state()
-        state.values |= colour_values(self.first)
-        return state
+    @property
+    def n_columns(self) -> int:
+        """Number of colours of all rounds."""
+        return sum(self.invariants.n_known)
 
-    def restore(self, state: FittedState) -> int:
-        """Take them out of a state, after checking them; gives the number of columns."""
-        self.first = restored_colours(state)
-        self.start = self.first.start
-        return self.invariants.restore(state, len(self.first.names))
+    def after_loading(self) -> None:
+        check_first(self)
+        self.invariants.check_colours(len(self.first.names))
 
 
 _GAUSSIAN = Gaussian("dimension")
@@ -391,10 +372,3 @@ class GraphInvariantKernel(PeerKernel):
         check_node_kernel(self.attribute_kernel, "attribute_kernel")
         how = (self.attribute_kernel, self.start, self.random_state)
         return InvariantEngine(*how, normalize=self.normalize, invariants=invariants)
-
-    def stored_engine(self, state: FittedState) -> PeerEngine:
-        """Make an engine of the kind that a state is of; the state has all that it needs."""
-        invariants = NodeInvariants(0, 0, "local")
-        if is_of_counts(state):
-            return CountEngine(InvariantCounter("none", invariants), "products", self.normalize)
-        return InvariantEngine(None, "none", normalize=self.normalize, invariants=invariants)

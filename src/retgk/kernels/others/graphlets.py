@@ -4,13 +4,14 @@ import math
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from retgk import _core
+from retgk._runtime.fields import stored
 from retgk._runtime.names import MAX_SEED, RandomState, whole_seed
 from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import FLAG, NONE, PEERS, Whole, check_parameters
@@ -19,7 +20,6 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import chunks, offsets
 from retgk.io.convert import GraphsLike, as_batch
-from retgk.kernels.engine import FittedState
 from retgk.kernels.others.base import Compared, PeerKernel
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.walks.monte_carlo import graph_hashes
@@ -286,6 +286,7 @@ def graphlet_counts(
     return counter.exact(as_batch(graphs), n_jobs)[:, counter.is_kept]
 
 
+@stored
 @dataclass
 class GraphletCounter:
     """Shares of graphlets among all subgraphs of k nodes."""
@@ -295,6 +296,7 @@ class GraphletCounter:
     n_samples: int | None  # sets of nodes to draw; None to count exactly
     random_state: RandomState = None  # seed of the samples
     seed: int = field(init=False, default=0)
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("random_state",)
 
     @property
     def types(self) -> GraphletTypes:
@@ -375,23 +377,19 @@ class GraphletCounter:
         run_tasks(draw, tasks, [float(last - first) for first, last in ranges], n_jobs, "graphlets")
         return np.asarray(found.sum(axis=0)[np.ix_(self.is_kept, self.is_kept)])
 
-    def state(self) -> FittedState:
-        """Give the seed."""
-        own = {"k": self.k, "connected": self.connected, "n_samples": self.n_samples}
-        return FittedState({**own, "seed": self.seed})
+    @property
+    def n_columns(self) -> int:
+        """Number of types that are counted."""
+        return int(self.is_kept.sum())
 
-    def restore(self, state: FittedState) -> int:
-        """Take it out of a state, after checking it; gives the number of columns."""
-        self.k = state.take_count("k", _MAX_K)
-        self.connected = state.take_value("connected", bool)
-        self.n_samples = state.take_value("n_samples", int, type(None))
+    def after_loading(self) -> None:
         is_exact = self.n_samples is None
-        if self.k < 3 or (is_exact and self.k > _MAX_EXACT_K):
+        if not 3 <= self.k <= (_MAX_EXACT_K if is_exact else _MAX_K):
             raise InvalidInputError(f"graphlets of {self.k} nodes are not counted like that")
         if self.n_samples is not None and not 1 <= self.n_samples <= _MAX_SAMPLES:
-            raise InvalidInputError(f"'n_samples' is {self.n_samples}")
-        self.seed = state.take_count("seed", MAX_SEED)
-        return int(self.is_kept.sum())
+            raise InvalidInputError(f"n_samples is {self.n_samples}")
+        if not 0 <= self.seed <= MAX_SEED:
+            raise InvalidInputError(f"the seed is {self.seed}")
 
 
 def _mask_of(edges: tuple[tuple[int, int], ...], k: int) -> int:

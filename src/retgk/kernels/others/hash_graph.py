@@ -1,10 +1,11 @@
 """The hash graph kernel: attributes hashed to labels again and again."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from retgk._runtime.fields import check_shape, stored
 from retgk._runtime.names import RandomState, seed_from
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.parameters import FLAG, PEERS, ROUNDS, START, Number, OneOf, Whole
@@ -12,15 +13,14 @@ from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import offsets
-from retgk.kernels.engine import FittedState, column_spreads
+from retgk.kernels.engine import column_spreads
 from retgk.kernels.others.base import (
     Compared,
     PeerKernel,
     check_attributes,
-    colour_values,
-    restored_colours,
+    check_first,
 )
-from retgk.kernels.others.counts import CountEngine, Counter, GraphCounts
+from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.shortest_path import PathCounter
 from retgk.kernels.others.weisfeiler_lehman import ColourCounter
 from retgk.kernels.refinement import FirstColours, Start
@@ -34,6 +34,7 @@ _MOST_BINS = 1 << 31  # a hash and a label share 64 bits
 MAX_HASHES = 1 << 12
 
 
+@stored
 @dataclass
 class HashCounter:
     """Counts of a base kernel with each of some hash functions, side by side."""
@@ -45,6 +46,7 @@ class HashCounter:
     standardize: bool
     start: Start
     random_state: RandomState = None
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("random_state",)
     first: FirstColours = field(init=False)
     means: Floats = field(init=False)
     deviations: Floats = field(init=False)
@@ -52,7 +54,7 @@ class HashCounter:
     """Directions onto which attributes are projected, shape (n_hashes, n_attributes)."""
     shifts: Floats = field(init=False)
     """What is added to every projection, shape (n_hashes,)."""
-    counters: list[Counter] = field(init=False)
+    counters: list[ColourCounter | PathCounter] = field(init=False)
     """One for each hash function."""
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
@@ -86,7 +88,7 @@ class HashCounter:
         self.directions = rng.normal(size=(self.n_hashes, n_attributes))
         self.shifts = rng.uniform(0.0, self.bin_width, self.n_hashes)
 
-    def _new_counter(self) -> Counter:
+    def _new_counter(self) -> ColourCounter | PathCounter:
         if self.base == "wl":
             return ColourCounter(self.n_iter, "labels", warns=False)
         return PathCounter("labels", warns=False)
@@ -131,48 +133,22 @@ class HashCounter:
             )
         return np.asarray(bins.astype(np.int64) * _MOST_BINS + codes)
 
-    def state(self) -> FittedState:
-        """Give the hash functions, and what each counter keeps."""
-        names = ("n_hashes", "base", "bin_width")
-        values: dict[str, Any] = {name: getattr(self, name) for name in names}
-        arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
-        for place, counter in enumerate(self.counters):
-            own = counter.state()
-            values |= {f"hash_{place}_{name}": value for name, value in own.values.items()}
-            arrays |= {f"hash_{place}_{name}": array for name, array in own.arrays.items()}
-        return FittedState({**values, **colour_values(self.first)}, arrays)
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of all hash functions."""
+        return sum(counter.n_columns for counter in self.counters)
 
-    def restore(self, state: FittedState) -> int:
-        """Take them out of a state, after checking them; gives the number of columns."""
-        self.first = restored_colours(state)
-        self.start, self.n_hashes = self.first.start, state.take_count("n_hashes", MAX_HASHES)
-        base: Any = state.take_choice("base", get_args(HashBase))
-        self.base, self.bin_width = base, state.take_value("bin_width", float)
-        self.means = state.take_array("means", np.float64, (None,))
+    def after_loading(self) -> None:
+        check_first(self)
         n_attributes = len(self.means)
-        self.deviations = state.take_array("deviations", np.float64, (n_attributes,))
-        self.directions = state.take_array("directions", np.float64, (self.n_hashes, n_attributes))
-        self.shifts = state.take_array("shifts", np.float64, (self.n_hashes,))
-        if not self.n_hashes or not 0 < self.bin_width < np.inf or (self.deviations <= 0).any():
-            raise InvalidInputError("'n_hashes', 'bin_width' or 'deviations' is not positive")
-        self.counters = [self._new_counter() for _ in range(self.n_hashes)]
-        columns = [
-            counter.restore(_part_of(state, f"hash_{place}_"))
-            for place, counter in enumerate(self.counters)
-        ]
-        return sum(columns)
-
-
-_ARRAYS = ("means", "deviations", "directions", "shifts")
-
-
-def _part_of(state: FittedState, prefix: str) -> FittedState:
-    """Take all that has a name with this beginning."""
-    values, arrays = (
-        {name.removeprefix(prefix): kept.pop(name) for name in [*kept] if name.startswith(prefix)}
-        for kept in (state.values, state.arrays)
-    )
-    return FittedState(values, arrays)
+        check_shape("means", self.means, None)
+        check_shape("deviations", self.deviations, n_attributes)
+        check_shape("directions", self.directions, self.n_hashes, n_attributes)
+        check_shape("shifts", self.shifts, self.n_hashes)
+        if len(self.counters) != self.n_hashes or not self.n_hashes:
+            raise InvalidInputError("there is not a counter for each hash function")
+        if not 0 < self.bin_width < np.inf or (self.deviations <= 0).any():
+            raise InvalidInputError("bin_width or deviations are not positive")
 
 
 class HashEngine(CountEngine):

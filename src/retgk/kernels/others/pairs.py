@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from retgk._runtime.fields import check_codes, check_offsets, check_shape
 from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import run_tasks
 from retgk._runtime.processes import check_room
@@ -13,15 +14,14 @@ from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import chunks
-from retgk.kernels.engine import FittedState, check_kernel_values
+from retgk.kernels.engine import check_kernel_values
 from retgk.kernels.node import Bridge, NodeKernel
 from retgk.kernels.others.base import (
     PeerEngine,
     check_attributes,
+    check_first,
     check_norms,
-    colour_values,
     divide_by_norms,
-    restored_colours,
 )
 from retgk.kernels.refinement import FirstColours, Start
 
@@ -38,6 +38,11 @@ class ColouredNodes:
 
     def __len__(self) -> int:
         return len(self.node_ptr) - 1
+
+    def after_loading(self) -> None:
+        check_shape("attributes", self.attributes, None, None)
+        check_shape("colours", self.colours, len(self.attributes))
+        check_offsets("node_ptr", self.node_ptr, len(self), len(self.attributes), 1)
 
     def node_kernel(
         self, graph: int, others: "ColouredNodes", nodes: slice, k: NodeKernel | Bridge | None
@@ -150,6 +155,7 @@ class NodePairEngine(PairEngine):
     node_kernel: NodeKernel | Bridge | None
     start: Start
     random_state: RandomState = None
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("random_state",)
     first: FirstColours = field(init=False)
     fitted_kernel: NodeKernel | Bridge | None = field(init=False)
 
@@ -184,40 +190,12 @@ class NodePairEngine(PairEngine):
             check_attributes(batch)
         return self.first.colours(batch, warns=True)
 
-    def state(self) -> FittedState:
-        """Give what all such engines keep: colours, kernel, nodes and norms."""
-        values = {**colour_values(self.first), "normalize": bool(self.normalize)}
-        arrays = {
-            name: getattr(self.graphs, name) for name in ("node_ptr", "attributes", "colours")
-        }
-        return FittedState(
-            {**values, "node_kernel": self.fitted_kernel}, {**arrays, "norms": self.norms}
-        )
-
-    def restored_nodes(self, state: FittedState) -> ColouredNodes:
-        """Take that out of a state, after checking it; the nodes are given back."""
-        self.first = restored_colours(state)
-        self.start, names = self.first.start, self.first.names
-        self.normalize = state.take_value("normalize", bool)
-        given = state.values.get("node_kernel")
-        if given is None or isinstance(given, Bridge):
-            self.fitted_kernel = state.take_value("node_kernel", Bridge, type(None))
-        else:
-            self.fitted_kernel = state.take_node_kernel("node_kernel")
-        self.norms = state.take_array("norms", np.float64, (None,))
-        attributes = state.take_array("attributes", np.float64, (None, None))
-        node_ptr = taken_offsets(state, "node_ptr", len(self.norms), len(attributes), 1)
-        colours = state.take_array("colours", np.int32, (len(attributes),))
-        if len(colours) and not 0 <= colours.min() <= colours.max() < len(names):
-            raise InvalidInputError("'colours' has numbers that stand for nothing")
-        return ColouredNodes(node_ptr, attributes, colours)
-
-
-def taken_offsets(
-    state: FittedState, name: str, n_runs: int, total: int, least_step: int = 0
-) -> Ints:
-    """Take offsets of runs out of a state; they must rise from 0 to `total`."""
-    ptr = state.take_array(name, np.int64, (n_runs + 1,))
-    if ptr[0] != 0 or ptr[-1] != total or (np.diff(ptr) < least_step).any():
-        raise InvalidInputError(f"{name!r} does not rise from 0 to {total}")
-    return ptr
+    def after_loading(self) -> None:
+        """Raise unless nodes, colours and norms fit each other; a file may say anything."""
+        check_first(self)
+        if not isinstance(self.graphs, ColouredNodes):
+            raise InvalidInputError("there are no nodes to compare")
+        check_shape("norms", self.norms, len(self.graphs))
+        check_codes("colours", self.graphs.colours, len(self.first.names))
+        if isinstance(getattr(self.fitted_kernel, "gamma", 1.0), str):
+            raise InvalidInputError("the fitted kernel has no number for gamma")

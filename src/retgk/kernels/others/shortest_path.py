@@ -1,11 +1,12 @@
 """The shortest-path kernel."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from retgk import _core
+from retgk._runtime.fields import check_codes, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import PEERS, START
@@ -14,17 +15,15 @@ from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import chunks, offsets
-from retgk.kernels.engine import FittedState
 from retgk.kernels.node import NodeKernel, check_node_kernel
 from retgk.kernels.others.base import (
     Compared,
     PeerEngine,
     PeerKernel,
-    colour_values,
-    restored_colours,
+    check_first,
 )
-from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
-from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine, taken_offsets
+from retgk.kernels.others.counts import CountEngine, GraphCounts
+from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
 from retgk.kernels.refinement import FirstColours, Start
 
 # Counts of shortest paths of graphs, by the colours of their ends and their lengths.
@@ -33,6 +32,7 @@ _TASK_COST = 1 << 25  # steps of searches: about a tenth of a second
 _MOST_BITS = 20  # of a colour: so many are left for lengths that no graph runs out of them
 
 
+@stored
 @dataclass
 class PathCounter:
     """Counts ordered pairs of nodes by their two colours and the length of the shortest path."""
@@ -91,33 +91,25 @@ class PathCounter:
         counts = [part[1] for part in parts]
         return offsets(sizes), np.concatenate(keys), np.concatenate(counts), lengths
 
-    def state(self) -> FittedState:
-        """Give colours, lengths and keys."""
-        return FittedState(
-            colour_values(self.first), {"lengths": self.lengths, "path_keys": self.keys}
-        )
-
-    def restore(self, state: FittedState) -> int:
-        """Take them out of a state, after checking them; gives the number of columns."""
-        self.first = restored_colours(state)
-        self.start, names = self.first.start, self.first.names
-        self.lengths = take_lengths(state)
-        self.keys = state.take_array("path_keys", np.int64, (None,))
-        bits = _bits_of(len(names))
-        shift = 63 - 2 * bits
-        if len(self.keys) and self.keys.min() < 0:
-            raise InvalidInputError("'path_keys' has numbers below 0")
-        ends = self.keys >> shift
-        limits = (
-            (ends >> bits, len(names)),
-            (ends & ((1 << bits) - 1), len(names)),
-            (self.keys & ((1 << shift) - 1), len(self.lengths)),
-        )
-        if any(len(part) and part.max() >= limit for part, limit in limits):
-            raise InvalidInputError("'path_keys' has colours or lengths that are not there")
-        if len(np.unique(self.keys)) < len(self.keys):
-            raise InvalidInputError("'path_keys' has a key twice")
+    @property
+    def n_columns(self) -> int:
+        """Number of kinds of paths."""
         return len(self.keys)
+
+    def after_loading(self) -> None:
+        check_first(self)
+        check_lengths(self.lengths)
+        check_shape("keys", self.keys, None)
+        check_codes("keys", self.keys, np.iinfo(np.int64).max)
+        n_colours = len(self.first.names)
+        bits = _bits_of(n_colours)
+        shift = 63 - 2 * bits
+        ends = self.keys >> shift
+        check_codes("keys", ends >> bits, n_colours)
+        check_codes("keys", ends & ((1 << bits) - 1), n_colours)
+        check_codes("keys", self.keys & ((1 << shift) - 1), len(self.lengths))
+        if len(np.unique(self.keys)) < len(self.keys):
+            raise InvalidInputError("keys has a key twice")
 
 
 _NOTHING = (np.empty(0, np.int64), np.empty(0), np.empty(0))
@@ -135,12 +127,11 @@ def length_numbers(known: Floats, found: list[Floats]) -> Floats:
     return np.concatenate([known, np.setdiff1d(others, known, assume_unique=True)])
 
 
-def take_lengths(state: FittedState) -> Floats:
-    """Take lengths of paths out of a state, after checking them."""
-    lengths = state.take_array("lengths", np.float64, (None,))
+def check_lengths(lengths: Floats) -> None:
+    """Raise unless lengths of paths are positive and rise; a file may say anything."""
+    check_shape("lengths", lengths, None)
     if (np.diff(lengths) <= 0).any() or (lengths <= 0).any():
-        raise InvalidInputError("'lengths' are not positive and rising")
-    return lengths
+        raise InvalidInputError("lengths are not positive and rising")
 
 
 def _bits_of(n_colours: int) -> int:
@@ -180,6 +171,7 @@ def _renumbered(keys: Ints, own: Floats, lengths: Floats, mask: int) -> Ints:
 _PAIR_TASK_COST = 1 << 24
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class GraphPaths(ColouredNodes):
     """Nodes of graphs, and their connected pairs in the order of path lengths."""
@@ -188,6 +180,15 @@ class GraphPaths(ColouredNodes):
     lengths: Codes  # (n_pairs,): number of the length, rising within a graph
     starts: Codes  # (n_pairs,): the two nodes, numbered within their graph
     ends: Codes
+
+    def after_loading(self) -> None:
+        super().after_loading()
+        for name in ("lengths", "starts", "ends"):
+            check_shape(name, getattr(self, name), len(self.lengths))
+        check_offsets("ptr", self.ptr, len(self), len(self.lengths))
+        sizes = np.repeat(np.diff(self.node_ptr), np.diff(self.ptr))
+        check_codes("starts", self.starts, sizes)
+        check_codes("ends", self.ends, sizes)
 
     def pairs_of(self, graph: int) -> tuple[Codes, Codes, Codes]:
         """Pairs of one graph."""
@@ -249,36 +250,12 @@ class AttributePathEngine(NodePairEngine):
         others = (columns.lengths, columns.starts, columns.ends)
         _core.fill_path_products(*place, kernel, *rows.pairs_of(graph), *others, out)
 
-    def state(self) -> FittedState:
-        """Give nodes, pairs of nodes and lengths of the fitted graphs."""
-        state = super().state()
-        state.arrays |= {name: getattr(self.graphs, name) for name in ("ptr", "starts", "ends")}
-        state.arrays |= {"path_lengths": self.graphs.lengths, "lengths": self.lengths}
-        return state
-
-    def restore(self, state: FittedState) -> Self:
-        """Take them out of a state, after checking them."""
-        nodes = self.restored_nodes(state)
-        if self.fitted_kernel is None:
-            raise InvalidInputError("'node_kernel' is missing")
-        self.lengths = take_lengths(state)
-        self.graphs = _restored_paths(state, nodes, len(self.lengths))
-        return self
-
-
-def _restored_paths(state: FittedState, nodes: ColouredNodes, n_lengths: int) -> GraphPaths:
-    """Take paths out of a state, after checking them."""
-    lengths = state.take_array("path_lengths", np.int32, (None,))
-    ptr = taken_offsets(state, "ptr", len(nodes), len(lengths))
-    ends = [state.take_array(name, np.int32, (len(lengths),)) for name in ("starts", "ends")]
-    sizes = np.repeat(np.diff(nodes.node_ptr), np.diff(ptr))
-    limits: list[tuple[str, Codes, Any]] = [("path_lengths", lengths, n_lengths)]
-    limits += [("starts", ends[0], sizes), ("ends", ends[1], sizes)]
-    for name, values, limit in limits:
-        if ((values < 0) | (values >= limit)).any():
-            raise InvalidInputError(f"{name!r} has numbers that stand for nothing")
-    own = (nodes.node_ptr, nodes.attributes, nodes.colours)
-    return GraphPaths(*own, ptr, lengths, *ends)
+    def after_loading(self) -> None:
+        super().after_loading()
+        if self.fitted_kernel is None or not isinstance(self.graphs, GraphPaths):
+            raise InvalidInputError("there are no paths with a kernel of their ends")
+        check_lengths(self.lengths)
+        check_codes("lengths", self.graphs.lengths, len(self.lengths))
 
 
 class ShortestPathKernel(PeerKernel):
@@ -363,9 +340,3 @@ class ShortestPathKernel(PeerKernel):
         check_node_kernel(self.attribute_kernel, "attribute_kernel")
         how = (self.attribute_kernel, self.start, self.random_state)
         return AttributePathEngine(*how, normalize=self.normalize)
-
-    def stored_engine(self, state: FittedState) -> PeerEngine:
-        """Make an engine of the kind that a state is of; the state has all that it needs."""
-        if is_of_counts(state):
-            return CountEngine(PathCounter("none"), "products", self.normalize)
-        return AttributePathEngine(None, "none", normalize=self.normalize)

@@ -1,12 +1,13 @@
 """The subgraph matching kernel."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple, Self
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from retgk import _core
+from retgk._runtime.fields import check_codes, check_names, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
 from retgk._runtime.parallel import n_threads, run_tasks
 from retgk._runtime.parameters import FLAG, PEERS, START, Whole
@@ -15,17 +16,15 @@ from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, read_only
 from retgk.graphs.flat import chunks, first_of_run, offsets
-from retgk.kernels.engine import FittedState
 from retgk.kernels.node import Bridge, NodeKernel, check_kernel_class, check_node_kernel
 from retgk.kernels.others.base import (
     Compared,
     PeerEngine,
     PeerKernel,
-    colour_values,
-    restored_colours,
+    check_first,
 )
-from retgk.kernels.others.counts import CountEngine, GraphCounts, is_of_counts
-from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine, taken_offsets
+from retgk.kernels.others.counts import CountEngine, GraphCounts
+from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
 from retgk.kernels.refinement import FirstColours, Start, known_edge_codes
 
 # Which matchings of subgraphs count, and how much.
@@ -34,6 +33,7 @@ MAX_SUBGRAPH = 5
 """Most nodes of a matched subgraph."""
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Matchings:
     """Which matchings of subgraphs count, and how much."""
@@ -45,21 +45,12 @@ class Matchings:
     width: float = 0.0
     """Width of the bridge kernel of weights of edges; zero where weights are left out."""
 
-    def state(self) -> FittedState:
-        """Give plain values."""
-        names = ("k", "connected", "uses_edge_labels", "width")
-        values = {name: getattr(self, name) for name in names}
-        return FittedState(values, {"size_weights": self.size_weights})
-
-
-def restored_matchings(state: FittedState) -> Matchings:
-    """Take them out of a state, after checking them."""
-    k, width = state.take_count("k", MAX_SUBGRAPH), state.take_value("width", float)
-    weights = state.take_array("size_weights", np.float64, (k,))
-    if k < 1 or (weights < 0).any() or not 0 <= width < np.inf:
-        raise InvalidInputError("'k', 'size_weights' or 'width' is out of range")
-    connected = state.take_value("connected", bool)
-    return Matchings(k, connected, state.take_value("uses_edge_labels", bool), weights, width)
+    def after_loading(self) -> None:
+        if not 1 <= self.k <= MAX_SUBGRAPH or not 0 <= self.width < np.inf:
+            raise InvalidInputError("k or width is out of range")
+        check_shape("size_weights", self.size_weights, self.k)
+        if (self.size_weights < 0).any():
+            raise InvalidInputError("size_weights are below 0")
 
 
 # Small induced subgraphs with labels of nodes and edges, and their types up to isomorphism.
@@ -89,6 +80,7 @@ class FoundSubgraphs(NamedTuple):
     """Nodes of every subgraph, entry after entry, shape (n_subgraphs, k); or none."""
 
 
+@stored
 @dataclass
 class SubgraphTypes:
     """Types of induced subgraphs of up to k nodes, with a vocabulary of the fitted graphs."""
@@ -247,26 +239,18 @@ class SubgraphTypes:
                     f"k, or {other}"
                 )
 
-    def state(self) -> FittedState:
-        """Give labels of edges and types."""
-        state = self.matchings.state()
-        state.values["edge_label_names"] = self.edge_names
-        state.arrays["subgraph_types"] = self.known
-        return state
-
-    def restore(self, state: FittedState) -> None:
-        """Take them out of a state, after checking them."""
-        self.matchings = restored_matchings(state)
-        self.edge_names = state.take_names("edge_label_names")
-        self.known = known = state.take_array("subgraph_types", np.int64, (None, 3))
+    def after_loading(self) -> None:
+        known = self.known
+        check_names("edge_names", self.edge_names)
+        check_shape("known", known, None, 3)
         if len(known) and (known[:, 0].min() < 1 or known.min() < 0):
-            raise InvalidInputError("'subgraph_types' has subgraphs without nodes")
+            raise InvalidInputError("there are subgraphs without nodes")
         if (self.sizes(known) > self.matchings.k).any():
-            raise InvalidInputError("'subgraph_types' has subgraphs of too many nodes")
+            raise InvalidInputError("there are subgraphs of too many nodes")
         if not 1 <= known[:, 2].min(initial=1) <= known[:, 2].max(initial=1) <= _MOST_ORDERS:
-            raise InvalidInputError("'subgraph_types' has impossible numbers of automorphisms")
+            raise InvalidInputError("there are impossible numbers of automorphisms")
         if len(_distinct_rows(known)[0]) < len(known):
-            raise InvalidInputError("'subgraph_types' has a type twice")
+            raise InvalidInputError("a type is there twice")
 
 
 def _numbered_in_graphs(codes: Codes, n_known: int, ptr: Ints) -> Codes:
@@ -354,6 +338,7 @@ _MOST_MATCHINGS = 1e11  # of two graphs, which are one compiled call: nothing st
 _MATCHINGS_PER_MINUTE = 6e9  # measured
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class MatchedGraphs(ColouredNodes):
     """Nodes of graphs, and their subgraphs in the order of types."""
@@ -365,9 +350,21 @@ class MatchedGraphs(ColouredNodes):
     indptr: Ints  # edges and their weights; empty where these are left out
     indices: Codes
     edge_weights: Floats
-    orders: tuple[Ints, Codes]
-    """Automorphisms of all types that the columns stand for, after their offsets."""
-    sizes: Ints  # (n_types,): numbers of nodes of these types
+    orders: tuple[Ints, Codes] = (np.zeros(1, np.int64), np.empty(0, np.int32))
+    sizes: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+    unsaved_fields: ClassVar[tuple[str, ...]] = ("orders", "sizes")  # which the types tell
+
+    def after_loading(self) -> None:
+        super().after_loading()
+        check_shape("columns", self.columns, None)
+        check_shape("nodes", self.nodes, None, None)
+        check_offsets("ptr", self.ptr, len(self), len(self.columns))
+        check_offsets("set_ptr", self.set_ptr, len(self.columns), len(self.nodes))
+        of_entries = np.repeat(np.diff(self.node_ptr), np.diff(self.ptr))
+        check_codes("nodes", self.nodes, np.repeat(of_entries, np.diff(self.set_ptr))[:, None])
+        check_shape("indices", self.indices, None)
+        check_shape("edge_weights", self.edge_weights, len(self.indices))
 
     @property
     def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Codes, Ints, Codes, Floats]:
@@ -429,19 +426,21 @@ class MatchingEngine(NodePairEngine):
         graphs = (graph, *rows.arrays, first, last, *columns.arrays)
         _core.fill_matchings(kernel, *graphs, *types, matchings.width, out)
 
-    def state(self) -> FittedState:
-        """Give subgraphs of the fitted graphs, and their types."""
-        state, own = super().state(), self.types.state()
-        state.values |= own.values
-        state.arrays |= own.arrays | {name: getattr(self.graphs, name) for name in _ARRAYS}
-        return state
-
-    def restore(self, state: FittedState) -> Self:
-        """Take them out of a state, after checking them."""
-        nodes = self.restored_nodes(state)
-        self.types.restore(state)
-        self.graphs = _restored_graphs(state, nodes, self.types)
-        return self
+    def after_loading(self) -> None:
+        super().after_loading()
+        graphs, types = self.graphs, self.types
+        if not isinstance(graphs, MatchedGraphs):
+            raise InvalidInputError("there are no subgraphs to match")
+        check_codes("columns", graphs.columns, len(types.known))
+        check_shape("nodes", graphs.nodes, None, types.matchings.k)
+        sizes = np.diff(graphs.node_ptr)
+        has_edges = types.matchings.width > 0
+        n_rows = len(graphs.colours) if has_edges else 0
+        check_offsets("indptr", graphs.indptr, n_rows, len(graphs.indices))
+        of_nodes = np.repeat(np.repeat(sizes, sizes), np.diff(graphs.indptr)) if has_edges else 0
+        check_codes("indices", graphs.indices, of_nodes)
+        orders, sizes = types.automorphisms(types.known), types.sizes(types.known)
+        self.graphs = replace(graphs, orders=orders, sizes=sizes)
 
 
 def _check_matchings(found: FoundSubgraphs, k: int) -> None:
@@ -458,39 +457,10 @@ def _check_matchings(found: FoundSubgraphs, k: int) -> None:
         )
 
 
-_ARRAYS = ("ptr", "columns", "set_ptr", "nodes", "indptr", "indices", "edge_weights")
-
-
-def _restored_graphs(
-    state: FittedState, nodes: ColouredNodes, types: SubgraphTypes
-) -> MatchedGraphs:
-    """Take subgraphs and edges out of a state, after checking them."""
-    columns = state.take_array("columns", np.int64, (None,))
-    ptr = taken_offsets(state, "ptr", len(nodes), len(columns))
-    sets = state.take_array("nodes", np.int32, (None, types.matchings.k))
-    set_ptr = taken_offsets(state, "set_ptr", len(columns), len(sets))
-    if len(columns) and not 0 <= columns.min() <= columns.max() < len(types.known):
-        raise InvalidInputError("'columns' has types that are not there")
-    sizes = np.diff(nodes.node_ptr)
-    of_entries = np.repeat(sizes, np.diff(ptr))
-    if ((sets < 0) | (sets >= np.repeat(of_entries, np.diff(set_ptr))[:, None])).any():
-        raise InvalidInputError("'nodes' has nodes that are not there")
-    indices = state.take_array("indices", np.int32, (None,))
-    weights = state.take_array("edge_weights", np.float64, (len(indices),))
-    has_edges = types.matchings.width > 0
-    n_rows = len(nodes.colours) if has_edges else 0
-    indptr = taken_offsets(state, "indptr", n_rows, len(indices))
-    of_nodes = np.repeat(np.repeat(sizes, sizes), np.diff(indptr)) if has_edges else 0
-    if ((indices < 0) | (indices >= of_nodes)).any():
-        raise InvalidInputError("'indices' has nodes that are not there")
-    own = (nodes.node_ptr, nodes.attributes, nodes.colours, ptr, columns, set_ptr, sets)
-    of_types = (types.automorphisms(types.known), types.sizes(types.known))
-    return MatchedGraphs(*own, indptr, indices, weights, *of_types)
-
-
 # Counts of small induced subgraphs of graphs, by their type.
 
 
+@stored
 @dataclass
 class SubgraphCounter:
     r"""
@@ -525,18 +495,13 @@ class SubgraphCounter:
         ptr = offsets(is_kept)[found.ptr]
         return GraphCounts(ptr, columns, values[is_kept], len(self.types.known))
 
-    def state(self) -> FittedState:
-        """Give labels and types."""
-        state = self.types.state()
-        state.values |= colour_values(self.first)
-        return state
-
-    def restore(self, state: FittedState) -> int:
-        """Take them out of a state, after checking them; gives the number of columns."""
-        self.first = restored_colours(state)
-        self.start = self.first.start
-        self.types.restore(state)
+    @property
+    def n_columns(self) -> int:
+        """Number of types."""
         return len(self.types.known)
+
+    def after_loading(self) -> None:
+        check_first(self)
 
 
 class SubgraphMatchingKernel(PeerKernel):
@@ -649,13 +614,6 @@ class SubgraphMatchingKernel(PeerKernel):
         return MatchingEngine(
             kernel, self.start, self.random_state, normalize=self.normalize, types=types
         )
-
-    def stored_engine(self, state: FittedState) -> PeerEngine:
-        """Make an engine of the kind that a state is of; the state has all that it needs."""
-        types = SubgraphTypes(Matchings(1, True, True, np.ones(1)))
-        if is_of_counts(state):
-            return CountEngine(SubgraphCounter("none", types), "products", self.normalize)
-        return MatchingEngine(None, "none", normalize=self.normalize, types=types)
 
     def _matchings(self) -> Matchings:
         k, edge_kernel = int(self.k), self.edge_kernel

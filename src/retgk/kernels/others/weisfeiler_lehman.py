@@ -5,17 +5,16 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from retgk._runtime.parameters import MAX_ROUNDS, PEERS, ROUNDS, START, OneOf
+from retgk._runtime.fields import stored
+from retgk._runtime.parameters import PEERS, ROUNDS, START, OneOf
 from retgk.array_types import Codes, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
-from retgk.kernels.engine import FittedState
 from retgk.kernels.others.base import (
     Compared,
     PeerKernel,
-    colour_values,
-    restored_colours,
+    check_first,
 )
 from retgk.kernels.others.counts import CountEngine, GraphCounts, counts_of_nodes
 from retgk.kernels.refinement import (
@@ -112,6 +111,7 @@ class WeisfeilerLehmanKernel(PeerKernel):
         return CountEngine(ColourCounter(int(self.n_iter), self.start), summand, self.normalize)
 
 
+@stored
 @dataclass
 class ColourCounter:
     """Counts nodes of every colour, over all rounds of refinement."""
@@ -157,18 +157,13 @@ class ColourCounter:
         """Number of colours of the fitted graphs, level by level."""
         return (len(self.first.names), *map(len, self.levels.refinement.tables))
 
-    def state(self) -> FittedState:
-        """Give the first colours and the neighbourhoods of the fitted graphs."""
-        state = self.levels.state()
-        state.values |= {**colour_values(self.first), "n_rounds": self.n_rounds}
-        return state
-
-    def restore(self, state: FittedState) -> int:
-        """Take them out of a state, after checking them; gives the number of columns."""
-        self.first = restored_colours(state)
-        self.start, self.n_rounds = self.first.start, state.take_count("n_rounds", MAX_ROUNDS)
-        self.levels = LabelLevels(self.n_rounds)
-        self.levels.restore(state)
-        if self.n_rounds and self.levels.n_labels != len(self.first.names):
-            raise InvalidInputError("'n_labels' is not the number of 'first_colours'")
+    @property
+    def n_columns(self) -> int:
+        """Number of colours of all levels."""
         return sum(self.n_known)
+
+    def after_loading(self) -> None:
+        check_first(self)
+        same_labels = self.levels.n_labels == len(self.first.names)
+        if self.levels.depth != self.n_rounds or (self.n_rounds and not same_labels):
+            raise InvalidInputError("levels of colours are not those of the first colours")
