@@ -255,7 +255,7 @@ def test_archive_without_graphs(tmp_path):
 def forged_model(path, **parameters):
     model = RetGKEmbedding(4, method="monte-carlo", n_components=6, random_state=0)
     save_model(model.fit(tiny_graphs()), path)
-    change = lambda document: document["model"]["parameters"].update(parameters)  # noqa: E731
+    change = lambda document: document["model"]["fitted"]["walks_"].update(parameters)  # noqa: E731
     path.write_bytes(with_document(path.read_bytes(), change))
     return path
 
@@ -273,7 +273,7 @@ def test_absurd_work_is_refused(tmp_path):
 
 def test_the_bound_on_work_can_be_raised(tmp_path):
     path = forged_model(tmp_path / "m.retgk", n_walks=100_000)
-    assert load_model(path).n_walks == 100_000
+    assert load_model(path).walks_.n_walks == 100_000
     with pytest.raises(InvalidInputError, match="more than the 16384 steps allowed"):
         load_model(path, max_steps=4)
-    assert load_model(path, max_steps=1000).n_walks == 100_000
+    assert load_model(path, max_steps=1000).walks_.n_walks == 100_000
