@@ -56,20 +56,7 @@ def folds_digest(folds: Any) -> str:
 
 
 def read_fair_folds(folder: Path | None, name: str, digest: str, n_graphs: int) -> list[FairFold]:
-    """
-    Read the folds of a set.
-
-    Parameters
-    ----------
-    folder : Path or None
-        Where the files are; None is an error, since nothing can be downloaded.
-    name : str
-        Of the file.
-    digest : str
-        Of the folds that the published accuracies are for; others are an error.
-    n_graphs : int
-        Number of graphs of the set.
-    """
+    """Read the folds of a set."""
     if folder is None:
         raise InvalidInputError(
             f"the fair protocol has fixed folds; give the folder that has {name}"
@@ -106,13 +93,11 @@ def _fold(own: Any) -> FairFold:
     return FairFold(*(np.asarray(part, np.int64) for part in parts))
 
 
-# -------------------------------------------------------------------------------------------------
 # What the fair protocol computes for each kind of method: inner products to choose from, or a
 # model.
 #
 # Kernels of all graphs are computed once, and folds take slices; what depends on training graphs
 # (a median of nodes, means and deviations of attributes) is found on those of each fold.
-# -------------------------------------------------------------------------------------------------
 
 Settings = Mapping[str, Any]
 

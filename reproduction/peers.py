@@ -81,9 +81,7 @@ def _plain_or_kernel(value: Any) -> Any:
     return getattr(node_kernels, name)(argument)
 
 
-# -------------------------------------------------------------------------------------------------
 # Kernels of other authors, each in a process that can be stopped by time and by memory.
-# -------------------------------------------------------------------------------------------------
 
 READY = "ready"
 """What the process says when its graphs are loaded and the time of the kernel begins."""
@@ -129,26 +127,7 @@ class PeerFailure(Exception):  # noqa: N818
 def peer_matrix(
     spec: Mapping[str, Any], folder: Path, limits: Limits, program: Sequence[str] = PROGRAM
 ) -> Matrix:
-    """
-    Kernel matrix of a peer, as it gives it; from a file, or into it.
-
-    Parameters
-    ----------
-    spec : mapping
-        `dataset`, `deduplicate`, `sources` (in text), the digest of the `graphs` that these give, a
-        `seed`, the `settings` of a method of kind "native", and `n_jobs`.
-    folder : Path
-        Where matrices are kept; failures by a limit too, until limits are raised.
-    limits : Limits
-        When to stop.
-    program : sequence of str
-        Command to run in place of `reproduction.peers`.
-
-    Returns
-    -------
-    Matrix
-        With the seconds that the kernel took, without loading graphs.
-    """
+    """Kernel matrix of a peer, as it gives it; from a file, or into it."""
     facts, path = peer_report(spec, folder, limits, program)
     return Matrix(np.load(path, mmap_mode="r"), facts["seconds"], {"peak_mb": facts["peak_mb"]})
 
@@ -213,12 +192,10 @@ def _new_report(
     }
 
 
-# -------------------------------------------------------------------------------------------------
 # One method of other authors on one set: ``python -m reproduction.peers ORDER``.
 #
 # A process of its own, so that it can be stopped. The order is JSON, see `reproduction.peers`. A
 # line of the output says when the kernel begins; the last is JSON with the seconds that it took.
-# -------------------------------------------------------------------------------------------------
 
 _N_WARM = 3
 

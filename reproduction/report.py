@@ -80,9 +80,7 @@ from retgk._runtime.html_page import html_page
 from retgk.errors import InvalidInputError
 from retgk.plot import Picture
 
-# -------------------------------------------------------------------------------------------------
 # Sentences of the report: how to read it, where its numbers come from, what is open, protocols.
-# -------------------------------------------------------------------------------------------------
 
 _PACKAGES = {
     "python": "Python",

@@ -358,9 +358,7 @@ def copies_grid(rows: Iterable[Row]) -> Grid:
     return grid_of_lines("copies", "Without copies of graphs", lines)
 
 
-# -------------------------------------------------------------------------------------------------
 # The report on methods of other authors: what they see, and where they are off the paper.
-# -------------------------------------------------------------------------------------------------
 
 _MANY_DEVIATIONS = 3.0
 
@@ -462,9 +460,7 @@ def _inputs_text(name: str, used: Mapping[str, Any], table: Mapping[str, Any]) -
     return f"{labels}, no attributes" if table["uses_attributes"] else labels
 
 
-# -------------------------------------------------------------------------------------------------
 # Tables of times for the report, from what records say.
-# -------------------------------------------------------------------------------------------------
 
 BESIDE = "†"
 """Mark of times that were taken beside accuracies."""
@@ -649,9 +645,7 @@ def difference_text(measurement: Mapping[str, Any]) -> str:
     return "" if difference is None else f"{difference:.0e}"
 
 
-# -------------------------------------------------------------------------------------------------
 # The fair table of the report: fixed folds, beside the networks that were tried on them.
-# -------------------------------------------------------------------------------------------------
 
 _MARKERS = "osD^v"
 _TIE = 1e-9  # accuracies that agree differ by rounding

@@ -383,9 +383,7 @@ def method_cost(settings: Settings, n_graphs: int, n_nodes: float) -> float:
     return METHOD_KINDS[kind].cost(settings, n_graphs, n_nodes)
 
 
-# -------------------------------------------------------------------------------------------------
 # Which cells are computed, in which order, and what a file of records has of them already.
-# -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -319,9 +319,7 @@ def _check_names(what: str, wanted: Sequence[str] | None, known: set[str]) -> No
         )
 
 
-# -------------------------------------------------------------------------------------------------
 # What records say of the cells of the tables, beside the numbers that the paper states.
-# -------------------------------------------------------------------------------------------------
 
 # What the paper states
 

@@ -74,25 +74,7 @@ def matrix_path(folder: Path, dataset: str, source: PaperSet, settings: Settings
 def exact_matrix(
     graphs: GraphBatch, settings: Settings, path: Path, n_jobs: int | None = None
 ) -> Matrix:
-    """
-    Inner products of exact mean embeddings, from a file, or into it.
-
-    Parameters
-    ----------
-    graphs : GraphBatch
-        With labels and attributes only if they are to be used.
-    settings : mapping
-        Of a method of kind "exact".
-    path : Path
-        File of the matrix, see `matrix_path`; facts are kept beside it.
-    n_jobs : int, optional
-        Threads.
-
-    Returns
-    -------
-    Matrix
-        Mapped from the file. Its fact `resumed` says that the seconds lack those before a kill.
-    """
+    """Inner products of exact mean embeddings, from a file, or into it."""
     facts_path = path.with_suffix(".json")
     if not (path.exists() and facts_path.exists()):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -165,25 +147,7 @@ def _structure_kernel(settings: Settings) -> Laplacian | Gaussian:
 def embedding_matrix(
     graphs: GraphBatch, settings: Settings, seed: int, n_jobs: int | None = None
 ) -> Matrix:
-    """
-    Inner products of explicit feature maps, drawn from a seed.
-
-    Parameters
-    ----------
-    graphs : GraphBatch
-        With labels and attributes only if they are to be used.
-    settings : mapping
-        Of a method of kind "embedding".
-    seed : int
-        Of the frequencies, and of the walks.
-    n_jobs : int, optional
-        Threads.
-
-    Returns
-    -------
-    Matrix
-        In memory.
-    """
+    """Inner products of explicit feature maps, drawn from a seed."""
     _embed(graphs[:_N_WARM], settings, seed, n_jobs)
     start = time.perf_counter()
     engine, order, rpf_seconds = _embed(graphs, settings, seed, n_jobs)

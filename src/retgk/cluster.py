@@ -39,9 +39,7 @@ from retgk.io.molecules import SmilesReading, parsed_smiles, smiles_texts
 from retgk.io.parquet import iter_parquet, row_group_sizes
 from retgk.io.read import read_graphs
 
-# -------------------------------------------------------------------------------------------------
 # Files of graphs, cut into pieces that workers read.
-# -------------------------------------------------------------------------------------------------
 
 _UNLIKE_ROWS = ("skip_invalid", "targets")  # what would leave rows out, or does nothing here
 _MOLECULE_OPTIONS = ("bond_orders", "bond_types", "atom_attributes", "add_hydrogens")
@@ -169,9 +167,7 @@ def _parquet_pieces(path: Path, piece_size: int) -> Iterator[FilePiece]:
         yield FilePiece(path, tuple(range(start, len(sizes))), first)
 
 
-# -------------------------------------------------------------------------------------------------
 # Vectors of the graphs of many files, piece by piece, on this machine or on a cluster.
-# -------------------------------------------------------------------------------------------------
 
 _BEGUN = "pieces.json"
 _COPY_ROWS_BYTES = 1 << 24

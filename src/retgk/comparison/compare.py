@@ -24,10 +24,12 @@ from retgk.io.convert import GraphsLike
 from retgk.io.dataset import GraphDataset
 from retgk.learning.folds import (
     OuterFold,
+    check_apart,
     check_keeps_groups,
     folds_without_groups,
-    real_folds,
+    given_folds,
     repeated_folds,
+    with_groups,
 )
 from retgk.learning.metrics import check_metric_names
 from retgk.learning.targets import TaskKind, is_regression, training_set
@@ -215,19 +217,9 @@ def _outer_folds(
         return repeated_folds(targets, n_folds, seeds, regression=regression, groups=groups)
     if repetitions > 1:
         raise InvalidInputError("folds are given; leave out repetitions, or give their number")
-    given = real_folds(folds, len(targets), seed)
+    given = given_folds(folds, np.zeros(len(targets), np.int64))
     if len(given) == 0:
         raise InvalidInputError("folds has none; give a number of folds, or at least one")
     for number, (train, test) in enumerate(given):
-        both = np.intersect1d(train, test)
-        if len(both):
-            raise InvalidInputError(
-                f"fold {number} trains on graph {both[0]} and tests it; a test graph must not be a "
-                "training graph"
-            )
-    return [
-        [
-            OuterFold(train, test, None, None if groups is None else groups[train])
-            for train, test in given
-        ]
-    ]
+        check_apart(train, test, f"fold {number}")
+    return [with_groups(given, groups)]

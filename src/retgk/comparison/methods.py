@@ -28,17 +28,10 @@ from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.graph import PolynomialGraphKernel
 from retgk.kernels.others import all_kernels
 from retgk.kernels.others.base import PeerKernel
-from retgk.learning.folds import Fold, FoldMaker, real_folds
+from retgk.learning.folds import Fold, FoldMaker, inner_folds
+from retgk.learning.metrics import Scoring, fold_scorer
+from retgk.learning.outcomes import ClassOutcomes, Trial, ValueOutcomes, mean_hits, mean_r2
 from retgk.learning.ridge import LandmarkRidge, landmarks_of
-from retgk.learning.scoring import (
-    ClassOutcomes,
-    Scoring,
-    Trial,
-    ValueOutcomes,
-    fold_scorer,
-    mean_hits,
-    mean_r2,
-)
 from retgk.learning.selection import (
     Score,
     Selection,
@@ -308,7 +301,7 @@ class KernelRegressor(RegressorMixin, _KernelMachine):  # type: ignore[misc]
         data = training_set(X, y, None, groups)
         columns = real_targets(data.targets).reshape(len(data.batch), -1)
         seed = whole_seed(self.random_state, n_bits=31)
-        folds = real_folds(self.cv, len(columns), seed, data.grouping)
+        folds = inner_folds(self.cv, columns, seed, data.grouping)
         trial = Trial(data, ValueOutcomes(1), columns, folds)
         score: Score = mean_r2(trial)
         if self.scoring is not None:

@@ -43,12 +43,9 @@ from retgk.learning.metrics import (
     chosen_metrics,
     fold_answer,
     metrics_of,
-    scorer_name,
 )
 
-# -------------------------------------------------------------------------------------------------
 # What is compared on what: graphs, targets and folds, the same for all methods.
-# -------------------------------------------------------------------------------------------------
 
 Place = tuple[int, int]
 """Numbers of a repetition and of a fold in it."""
@@ -171,30 +168,19 @@ def new_plan(
             f"all {len(targets)} graphs have the same target, {targets[0]!s:.80}; there is nothing "
             "to tell apart: give targets that differ"
         )
-    choose_by = scorer_name(shown[0], len(np.unique(targets))) if metrics else None
+    choose_by = shown[0].scorer_for(len(np.unique(targets))) if metrics else None
     return ComparisonPlan(name, graphs, targets, folds, regression, tuple(shown), choose_by, seed)
 
 
-# -------------------------------------------------------------------------------------------------
 # A journal of finished folds, from which a comparison that was stopped goes on.
 #
 # It is a file of records (`_runtime/files.py`), or a list in memory. The first record says
 # which comparison it is; all others are of one fold, with scores or with a failure. What is read
 # is checked: a journal may come from elsewhere, or have been edited.
-# -------------------------------------------------------------------------------------------------
 
 
 class FoldJournal:
-    """
-    Records of the folds of a comparison, by the keys of methods.
-
-    Parameters
-    ----------
-    records : list of Record
-        Those of folds that are there already.
-    writer : RecordWriter or None
-        Where more are appended; None to keep them in memory alone.
-    """
+    """Records of the folds of a comparison, by the keys of methods."""
 
     def __init__(self, records: list[Record], writer: RecordWriter | None = None) -> None:
         self._records, self._writer = records, writer
@@ -234,16 +220,7 @@ def _place(record: Record) -> Place:
 def fold_journal(
     path: str | os.PathLike[str] | None, plan: ComparisonPlan
 ) -> Iterator[FoldJournal]:
-    """
-    Open a journal, and lock it; begin it if it does not exist.
-
-    Parameters
-    ----------
-    path : path or None
-        The file; None to keep records in memory alone.
-    plan : ComparisonPlan
-        Of which the journal is to be; that of another one is an error.
-    """
+    """Open a journal, and lock it; begin it if it does not exist."""
     if path is None:
         yield FoldJournal([])
         return
@@ -362,25 +339,7 @@ def run_methods(
     n_jobs: int | None = None,
     client: Any = None,
 ) -> None:
-    """
-    Run all folds that are not in the journal yet, and write them there.
-
-    Parameters
-    ----------
-    plan : ComparisonPlan
-        Graphs, targets and folds.
-    estimators : mapping of str to estimator
-        Methods by name.
-    journal : FoldJournal
-        What is done, and where more goes.
-    limits : ProcessLimits
-        Seconds of one fold, and memory of a process.
-    n_jobs : int or None
-        Threads of a method.
-    client : dask.distributed.Client, optional
-        The cluster; every repetition of every method is a task. Without it, methods run one after
-        the other.
-    """
+    """Run all folds that are not in the journal yet, and write them there."""
     waiting = {
         name: [place for place in plan.places if place not in done]
         for name, estimator in estimators.items()
@@ -442,16 +401,7 @@ def _method_part(
 
 
 class _MethodRun:
-    """
-    A process that works on folds of one method.
-
-    Parameters
-    ----------
-    plan, limits, n_jobs
-        As in `run_methods`.
-    estimator : estimator or bytes
-        The method, or what it is pickled to.
-    """
+    """A process that works on folds of one method."""
 
     def __init__(
         self, plan: ComparisonPlan, estimator: Any, limits: ProcessLimits, n_jobs: int | None
@@ -514,13 +464,11 @@ def _pickled(estimator: Any) -> bytes:
     return bytes(dumps(estimator))
 
 
-# -------------------------------------------------------------------------------------------------
 # Some folds of one method: ``python -m retgk.comparison.runs ORDER MEGABYTES``.
 #
 # A process of its own, so that it can be stopped and its memory measured. ORDER is a file that
 # `retgk.comparison.runs` has just written for this process, in a folder that is the user's
 # alone. Each line of the output is JSON: what became of a fold.
-# -------------------------------------------------------------------------------------------------
 
 _LONGEST_MESSAGE = 300
 

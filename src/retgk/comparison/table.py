@@ -24,9 +24,7 @@ from retgk.plot import MANY_COLOURS, axes_or_new, new_figure, save_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# -------------------------------------------------------------------------------------------------
 # Whether two methods differ over the folds of repeated cross-validation.
-# -------------------------------------------------------------------------------------------------
 
 _ROUNDING = 1e-9  # of equal differences: 0.9 - 0.85 and 0.8 - 0.75 are not the same number
 
@@ -47,26 +45,6 @@ def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> T
     with :math:`s^2` the variance of the J differences, and J - 1 degrees of freedom. The training
     parts of folds overlap, so that differences are not independent; the plain t-test, with 1/J
     alone, takes chance for a difference far too often.
-
-    Parameters
-    ----------
-    differences : array-like, shape (J,)
-        Of the scores of two methods, one for each fold of each repetition.
-    n_train, n_test : float
-        Graphs that a fold trains on, and tests.
-
-    Returns
-    -------
-    TTest
-        Both NaN, as there is no estimate of the variance, with fewer than two differences, or with
-        some that are all the same and not zero: scores such as accuracy take few values, so that
-        two or three folds may well differ by the same. If all are zero, the p-value is 1.
-
-    Examples
-    --------
-    >>> test = corrected_t_test([0.02, 0.05, 0.01, 0.04], n_train=90, n_test=10)
-    >>> round(test.statistic, 3), round(test.p_value, 3)
-    (2.734, 0.072)
     """
     from scipy.stats import t as student
 
@@ -80,9 +58,7 @@ def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> T
     return TTest(float(statistic), float(2 * student.sf(abs(statistic), len(found) - 1)))
 
 
-# -------------------------------------------------------------------------------------------------
 # Rows of a comparison, from the records of folds.
-# -------------------------------------------------------------------------------------------------
 
 DONE = "done"
 """Status of a method that finished all folds."""
@@ -104,18 +80,7 @@ def method_rows(
     finished: Mapping[str, Mapping[Place, Record]],
     failures: Mapping[str, Record | None],
 ) -> list[dict[str, Any]]:
-    """
-    Rows of methods, the best first, and those that did not finish last.
-
-    Parameters
-    ----------
-    plan : ComparisonPlan
-        Graphs, targets and folds.
-    finished : mapping of str to mapping
-        For every method the records of its finished folds.
-    failures : mapping of str to Record or None
-        For every method what stopped it.
-    """
+    """Rows of methods, the best first, and those that did not finish last."""
     first = plan.metrics[0]
     values = {
         name: _fold_values(plan, records, first.name)
@@ -200,9 +165,7 @@ def _fold_row(name: str, record: Record) -> dict[str, Any]:
     return {"method": name, **kept, **record["scores"], **last}
 
 
-# -------------------------------------------------------------------------------------------------
 # The figure of a comparison: quality against time.
-# -------------------------------------------------------------------------------------------------
 
 _MARKERS = "osD^vPX<>*"
 _SIZE = (6.4, 3.8)
@@ -259,9 +222,7 @@ def times_figure(table: ComparisonRows) -> Any:
     return figure
 
 
-# -------------------------------------------------------------------------------------------------
 # A comparison as text for the terminal, as LaTeX, and as a page; text of users is escaped.
-# -------------------------------------------------------------------------------------------------
 
 LEVEL = 0.05
 """Of p, above which a method is not told from the best."""

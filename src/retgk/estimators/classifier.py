@@ -27,16 +27,9 @@ from retgk.kernels.exact import DEFAULT_TOL
 from retgk.kernels.exact_points import AttributeKernel
 from retgk.kernels.node import NodeKernel
 from retgk.learning.folds import FoldMaker
+from retgk.learning.metrics import Scoring, fold_scorer
+from retgk.learning.outcomes import ClassOutcomes, Discrete, LabelOutcomes, Trial, mean_hits
 from retgk.learning.ridge import landmarks_of
-from retgk.learning.scoring import (
-    ClassOutcomes,
-    Discrete,
-    LabelOutcomes,
-    Scoring,
-    Trial,
-    fold_scorer,
-    mean_hits,
-)
 from retgk.learning.selection import Score, classification_task
 from retgk.learning.svm import SupportVectors, one_vs_rest_from_pairs
 from retgk.learning.targets import targets_of, training_set

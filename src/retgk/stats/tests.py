@@ -52,9 +52,7 @@ from retgk.stats.statistics import (
     permuted_statistics,
 )
 
-# -------------------------------------------------------------------------------------------------
 # One test from its kernel matrices to its result: what all tests of populations share.
-# -------------------------------------------------------------------------------------------------
 
 _MOST_PERMUTATIONS = 10**7
 
