@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 Scoring = str | Callable[..., float] | None
 """Name of a scorer of scikit-learn, or a callable with (estimator, X, y)."""
 
-_ROUNDING = 1e-9
-
 
 class Outcome(NamedTuple):
     """
@@ -51,8 +48,7 @@ class Metric:
     A metric: its name here, those of scikit-learn's scorers, and how it is found.
 
     `several` is the scorer for more than two classes, where it is another one. `sign` is -1 where
-    the scorer has the negative of the value, so that more is better. Values are between `lowest`
-    and `highest`.
+    the scorer has the negative of the value, so that more is better.
     """
 
     name: str
@@ -60,14 +56,8 @@ class Metric:
     value: Callable[[Outcome], float]
     sign: int = 1
     is_share: bool = False
-    lowest: float = 0.0
-    highest: float = 1.0
     several: str | None = None
     aliases: tuple[str, ...] = ()
-
-    def can_be(self, value: float) -> bool:
-        """Whether it can have a value, which rounding may have led out of its bounds."""
-        return self.lowest - _ROUNDING <= value <= self.highest + _ROUNDING
 
     def scorer_for(self, n_classes: int) -> str:
         """Name of the scorer by which a model chooses its parameters."""
@@ -178,15 +168,15 @@ _CLASS_METRICS = (
     Metric("roc_auc", "roc_auc", _AUC, several="roc_auc_ovr", aliases=("auc",)),
     Metric("average_precision", "average_precision", _AP, aliases=("ap",)),
     Metric("f1", "f1", _f1, several="f1_macro"),
-    Metric("matthews_corrcoef", "matthews_corrcoef", _MCC, lowest=-1, aliases=("mcc",)),
-    Metric("log_loss", "neg_log_loss", _log_loss, -1, highest=math.inf),
+    Metric("matthews_corrcoef", "matthews_corrcoef", _MCC, aliases=("mcc",)),
+    Metric("log_loss", "neg_log_loss", _log_loss, -1),
 )
 # scikit-learn has no scorer for Spearman's correlation: models choose by r2
 _VALUE_METRICS = (
-    Metric("r2", "r2", _r2, lowest=-math.inf),
-    Metric("rmse", f"neg_{_RMSE_NAME}", _RMSE, -1, highest=math.inf, aliases=(_RMSE_NAME,)),
-    Metric("mae", f"neg_{_MAE_NAME}", _MAE, -1, highest=math.inf, aliases=(_MAE_NAME,)),
-    Metric("spearman", "r2", _spearman, lowest=-1),
+    Metric("r2", "r2", _r2),
+    Metric("rmse", f"neg_{_RMSE_NAME}", _RMSE, -1, aliases=(_RMSE_NAME,)),
+    Metric("mae", f"neg_{_MAE_NAME}", _MAE, -1, aliases=(_MAE_NAME,)),
+    Metric("spearman", "r2", _spearman),
 )
 _BY_DEFAULT = {False: ("accuracy",), True: ("r2", "rmse", "mae")}
 
