@@ -131,7 +131,7 @@ def write_paper_report(
         typer.Option(help="Records of the published method in plain NumPy, from the benchmarks."),
     ] = None,
 ) -> None:
-    """Make Markdown, CSV, PNG and one HTML page from records alone."""
+    """Make Markdown, CSV and PNG from records alone."""
     from reproduction.report import write_report
 
     print_line(str(write_report(records or [DEFAULT_RECORDS], output, baseline)))

@@ -26,7 +26,7 @@ def test_run_and_report(tmp_path):
     assert len(read_records(records)) == 2
     done = call("report", "--records", records, "--output", tmp_path / "report")
     assert done.exit_code == 0, done.output
-    assert (tmp_path / "report" / "report.html").exists()
+    assert (tmp_path / "report" / "report.md").exists()
 
 
 def test_times(tmp_path):
