@@ -96,23 +96,16 @@ PROGRAM = (sys.executable, "-P", "-c", _START)
 
 @dataclass(frozen=True)
 class Limits(ProcessLimits):
-    """
-    What a peer may take for one matrix; its seconds are those of the kernel alone.
-
-    Attributes
-    ----------
-    least_preparation_seconds : float
-        Time for loading graphs, which is not the peer's; more for large sets.
-    grace_seconds : float
-        Time for imports and for writing the matrix.
-    """
+    """What a peer may take for one matrix; its seconds are those of the kernel alone."""
 
     least_preparation_seconds: float = 300.0
+    """For loading graphs, which is not the peer's work; more for large sets."""
     grace_seconds: float = 120.0
+    """For imports, and for writing the matrix."""
 
     @property
     def preparation_seconds(self) -> float:
-        """Seconds to load graphs and compile."""
+        """Seconds to load graphs."""
         return max(self.seconds, self.least_preparation_seconds)
 
 
@@ -197,8 +190,6 @@ def _new_report(
 # A process of its own, so that it can be stopped. The order is JSON, see `reproduction.peers`. A
 # line of the output says when the kernel begins; the last is JSON with the seconds that it took.
 
-_N_WARM = 3
-
 
 def load_graphs(order: Mapping[str, Any]) -> tuple[GraphBatch, Targets]:
     """Load the graphs that are ordered, and their classes; labels of edges have no part."""
@@ -234,7 +225,6 @@ def _matrix_report(order: Mapping[str, Any]) -> dict[str, Any]:
     with time_limit(order["preparation_seconds"]):
         graphs, _ = load_graphs(order)
         kernel = peer_kernel(order["settings"], graphs, order["seed"], order["n_jobs"])
-        kernel.fit_transform(graphs[:_N_WARM])  # compiles
     print(READY, flush=True)
     with time_limit(order["seconds"]):
         start = time.perf_counter()

@@ -10,6 +10,7 @@ import numpy as np
 from reproduction.tables import (
     N_REPETITIONS,
     TABLES,
+    Cell,
     CellSummary,
     PublishedAccuracy,
     RecordsByCell,
@@ -18,11 +19,13 @@ from reproduction.tables import (
     cell_key,
     computed_methods,
     fair_cells,
+    published_accuracies,
     published_methods,
     published_networks,
     published_times,
     published_words,
     read_settings,
+    summary_of,
 )
 from retgk._runtime.files import Record
 from retgk.plot import Picture, new_figure, save_figure
@@ -96,6 +99,19 @@ def summary_text(summary: CellSummary | None) -> str:
     if summary is None or summary.failure:
         return "" if summary is None else summary.failure
     return _accuracy_text(summary.accuracy, summary.deviation)
+
+
+def result_text(cell: Cell, records: RecordsByCell) -> str:
+    """Mean and deviation of a cell, and what the paper states; nothing without records."""
+    summary = summary_of(cell, records)
+    if summary is None or cell.protocol == "time":
+        return ""
+    text = f"{cell.place}, {cell.dataset}, {cell.method}: {summary_text(summary)}"
+    kind, _, table = cell.place.partition(" ")
+    published = None
+    if kind == "table":
+        published = published_accuracies(int(table)).get((cell.dataset, cell.method))
+    return f"{text}; published {published_text(published)}" if published else text
 
 
 # The tables of the paper
@@ -714,7 +730,7 @@ def _comparison(name: str, results: Iterable[FairResult]) -> list[str]:
     """Best network of a set, and how far the best of our methods is above it."""
     network, published = best_network(name)
     own = [each for each in results if not each.failure and each.method.startswith("RetGK")]
-    stated = entry("", f"{network} {_published_text(published)}", "quoted")
+    stated = entry("", f"{network} {published_text(published)}", "quoted")
     if not own:
         return [stated, ""]
     best = max(own, key=lambda each: each.lead)
@@ -723,11 +739,7 @@ def _comparison(name: str, results: Iterable[FairResult]) -> list[str]:
 
 def _network_entry(name: str, network: str) -> str:
     published = published_networks().get((name, network))
-    return entry("", _published_text(published), "quoted") if published else ""
-
-
-def _published_text(published: PublishedAccuracy) -> str:
-    return f"{published.accuracy:.1f} ({published.deviation:.1f})"
+    return entry("", published_text(published), "quoted") if published else ""
 
 
 def _notes(results: Sequence[FairResult]) -> list[str]:

@@ -41,7 +41,6 @@ _STRUCTURE_KERNELS: dict[str, type[Laplacian | Gaussian]] = {
     "laplacian": Laplacian,
     "gaussian": Gaussian,
 }
-_N_WARM = 3
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,6 @@ def _write_exact_matrix(
 ) -> dict[str, Any]:
     resumed = path.with_name(path.name + ".partial").exists()
     kernel = _exact_kernel(settings, n_jobs)
-    _exact_kernel(settings, n_jobs).fit(graphs[:_N_WARM])
     check_new_gram(path, len(graphs))
     features = kernel_features(kernel, graphs)
     rpf_seconds = _seconds_of(lambda: features.probabilities)
@@ -148,7 +146,6 @@ def embedding_matrix(
     graphs: GraphBatch, settings: Settings, seed: int, n_jobs: int | None = None
 ) -> Matrix:
     """Inner products of explicit feature maps, drawn from a seed."""
-    _embed(graphs[:_N_WARM], settings, seed, n_jobs)
     start = time.perf_counter()
     engine, order, rpf_seconds = _embed(graphs, settings, seed, n_jobs)
     products = engine.inner_products()
