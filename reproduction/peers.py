@@ -173,7 +173,7 @@ def _new_report(
     }
     patience = limits.preparation_seconds + limits.seconds + limits.grace_seconds
     end = run_to_end([*program, json.dumps(order)], patience)
-    if end.is_well:
+    if end.succeeded:
         return {**json.loads(end.lines[-1]), "failure": None}
     reason = end.reason(limits)
     if end.is_out_of_time and READY not in end.lines:

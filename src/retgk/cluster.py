@@ -41,7 +41,7 @@ from retgk.io.read import read_graphs
 
 # Files of graphs, cut into pieces that workers read.
 
-_UNLIKE_ROWS = ("skip_invalid", "targets")  # what would leave rows out, or does nothing here
+_UNSUPPORTED_OPTIONS = ("skip_invalid", "targets")  # they leave rows out, or have no effect
 _MOLECULE_OPTIONS = ("bond_orders", "bond_types", "atom_attributes", "add_hydrogens")
 
 
@@ -116,7 +116,7 @@ def file_pieces(
     Parquet files are cut between row groups, lists and tables of SMILES between molecules; any
     other file is one piece. Of a folder, all files that can be read are taken, by name.
     """
-    for name in _UNLIKE_ROWS:
+    for name in _UNSUPPORTED_OPTIONS:
         if options.get(name):
             raise InvalidInputError(
                 f"{name} cannot be given for files that are read in pieces: row i is graph i; "

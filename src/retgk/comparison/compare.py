@@ -86,8 +86,9 @@ def compare(
         Times to do it, each with other folds.
     groups : array-like, shape (n_graphs,), optional
         Graphs of one group are never in two folds, inner ones neither. Searches of scikit-learn
-        get the groups too, and need a splitter that heeds them, such as ``cv=GroupKFold(5)``; that
-        one splits groups is an error, and that an estimator takes none for its folds a warning.
+        get the groups too, and need a splitter that keeps groups together, such as
+        ``cv=GroupKFold(5)``. A splitter that puts one group on both sides of a fold is an error;
+        an estimator whose own folds cannot be given groups is a warning.
     journal : path, optional
         File that finished folds are written to. The same call goes on from there after a stop; that
         with more methods adds theirs; one with other graphs, targets or folds is an error.

@@ -65,8 +65,9 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         How attributes enter: with mean 0 and deviation 1 over the nodes of the training graphs, as
         they are, or not at all. Graphs without attributes have no such choice.
     depth : int or None (candidates), default=None
-        Rounds by which labels are refined, as in `RetGKKernel`. None are the candidates 2, 0, 1 and
-        3 for the exact kernel, which computes them together, and 0 and 2 for embeddings.
+        Rounds by which labels are refined, as in `RetGKKernel`. With None, cross-validation
+        chooses from 2, 0, 1 and 3 for the exact kernel, which computes them together, and from 0
+        and 2 for embeddings.
     feature_map : {"joint", "tensor", "phases"}, default="phases"
         Of the embedding, as in `RetGKEmbedding`.
     n_components : int, default=1024

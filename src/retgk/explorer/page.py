@@ -1,4 +1,4 @@
-"""`explore`: from graphs to one page on which they can be looked at."""
+"""`explore`: one interactive page of a collection of graphs."""
 
 import os
 from collections.abc import Mapping, Sequence

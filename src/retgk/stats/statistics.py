@@ -253,7 +253,7 @@ class Relabellings:
 
     @property
     def are_all(self) -> bool:
-        """Whether all relabellings are looked at."""
+        """Whether every possible relabelling is used."""
         return self.n_distinct - 1 <= self.n_wanted
 
     @property
@@ -412,7 +412,7 @@ def n_tied(
     Relabellings that no kernel tells from the labels as they are, those among them.
 
     So it is with groups of one size that swap their names, and with values that are mirrored. Where
-    not all relabellings are looked at, the others may not be drawn: 1.
+    relabellings are a random sample, the others may be missing from it: 1.
     """
     if not relabellings.are_all:
         return 1
