@@ -4,7 +4,6 @@ from pathlib import Path
 
 from benchmarks.highlights import highlights
 from benchmarks.markdown_tables import table
-from reproduction.report import open_sentence
 from reproduction.report_tables import BESIDE, agreement, total_times
 from reproduction.tables import TABLES as PAPER_TABLES
 from reproduction.tables import records_by_cell, table_rows
@@ -12,7 +11,6 @@ from retgk._runtime.files import read_records as read_paper_records
 
 ROOT = Path(__file__).parent.parent
 PAPER_RECORDS = ROOT / "docs" / "paper" / "records.jsonl.gz"
-PAPER_BASELINE = ROOT / "benchmarks" / "records" / "paper.jsonl"
 
 
 def paper_highlights():
@@ -22,7 +20,7 @@ def paper_highlights():
 
 
 def paper_table():
-    """How many cells agree, total kernel times beside the published ones, and if more is open."""
+    """How many cells agree, and total kernel times beside the published ones."""
     cells = records_by_cell(read_paper_records(PAPER_RECORDS))
     found = [row for number in PAPER_TABLES for row in table_rows(number, cells)]
     totals = {(total.table, total.method): total for total in total_times(found)}
@@ -36,10 +34,7 @@ def paper_table():
         "table", "cells", "within", "above", "below", "open", "repetitions",
         "kernel time of RetGK_I", "of RetGK_II",
     ]  # fmt: skip
-    still_open = open_sentence(cells, has_baseline=PAPER_BASELINE.exists())
-    is_open = "The page lists what is still to be run." if still_open else ""
-    parts = [table(header, rows), beside_sentence(totals.values()), is_open]
-    return "\n\n".join(filter(None, parts))
+    return "\n\n".join(filter(None, [table(header, rows), beside_sentence(totals.values())]))
 
 
 def total_text(total):

@@ -91,7 +91,7 @@ GROUPS = {
 # Objects that functions of a group give back; users read their fields and never make them.
 RETURNED = {
     "Compare and search": [
-        "estimators.comparisons.MostSimilar",
+        "estimators.similarity.MostSimilar",
         "search.duplicates.DuplicateGroup",
     ],
     "Test groups of graphs": [

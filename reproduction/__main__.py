@@ -1,14 +1,12 @@
 """`python -m reproduction`: the tables and figures of the paper, computed and reported."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retgk.cli.command import command, print_line, print_warning, visible
+from retgk.cli.command import command, print_line, print_warning
 from retgk.cli.options import Debugging, FileRole
 
 if TYPE_CHECKING:
@@ -91,9 +89,11 @@ def run_cells(
     """Compute what the records lack; it may be killed, and goes on when called again."""
     from reproduction.graphs import Sources
     from reproduction.peers import Limits
+    from reproduction.report_tables import result_text
     from reproduction.runner import Runner, ordered_tasks, run_tasks_into
-    from reproduction.tables import Protocol, chosen_cells
+    from reproduction.tables import Protocol, chosen_cells, records_by_cell
     from reproduction.timed_matrices import default_cache
+    from retgk._runtime.files import read_records
 
     protocols: list[Protocol] = [name.value for name in protocol or [ProtocolName.paper]]
     if ("fair" in protocols) != (splits is not None):
@@ -111,9 +111,13 @@ def run_cells(
     cells = _possible_cells(cells, sources, is_asked=bool(method or dataset))
     limits = Limits(limit_seconds, limit_megabytes)
     runner = Runner(sources, cache or default_cache(), n_jobs, limits, splits=splits)
-    with _progress_lines() as say:
-        n_written = run_tasks_into(records, ordered_tasks(cells, repetitions), runner, say)
+    tasks = ordered_tasks(cells, repetitions)
+    n_written = run_tasks_into(records, tasks, runner, print_warning)
     print_line(f"{n_written} records added to {records}")
+    found = records_by_cell(read_records(records))
+    for cell in cells:
+        if text := result_text(cell, found):
+            print_line(text)
 
 
 @command(name="report", examples=["python -m reproduction report --output paper-report"])
@@ -131,7 +135,7 @@ def write_paper_report(
         typer.Option(help="Records of the published method in plain NumPy, from the benchmarks."),
     ] = None,
 ) -> None:
-    """Make Markdown, CSV, PNG and one HTML page from records alone."""
+    """Make Markdown, CSV and PNG from records alone."""
     from reproduction.report import write_report
 
     print_line(str(write_report(records or [DEFAULT_RECORDS], output, baseline)))
@@ -193,31 +197,6 @@ def _possible_cells(cells: "list[Cell]", sources: "Sources", is_asked: bool) -> 
             print_warning(f"{lack.what}; cells left out: {n_left_out}; {lack.remedy}")
         cells = possible
     return cells
-
-
-@contextmanager
-def _progress_lines() -> Iterator[Callable[[str, float, float], None]]:
-    """Print what is done, line by line; on a terminal a bar stands below the lines."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    if not console.is_terminal:
-        yield lambda text, _spent, _total: print_warning(text)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("", total=None)
-
-        def say(text: str, spent: float, total: float) -> None:
-            is_new, shown = text.startswith("["), escape(visible(text.strip()))
-            if is_new:
-                progress.update(bar, description=shown, completed=spent, total=total)
-            else:
-                progress.console.print(f"{progress.tasks[0].description}: {shown}")
-
-        yield say
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,27 +27,8 @@ from retgk.kernels.engine import AttributeScaling, NodeFeatures
 from retgk.kernels.exact import ExactEngine
 from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, PolynomialGraphKernel
 from retgk.kernels.node import Laplacian
-from retgk.learning.paper_protocol import FoldResult, Outcome
+from retgk.learning.paper_protocol import FoldResult, Outcome, PaperFold
 from retgk.walks.probabilities import Walks
-
-
-class FairFold(NamedTuple):
-    """Graphs for training, for every choice, and for the test."""
-
-    train: Ints
-    validation: Ints
-    test: Ints
-
-    @property
-    def known(self) -> Ints:
-        """Graphs that the chosen settings are trained with, those for training first."""
-        return np.concatenate([self.train, self.validation])
-
-    @property
-    def inner(self) -> tuple[Ints, Ints]:
-        """Places of both parts among the known graphs."""
-        n_train = len(self.train)
-        return np.arange(n_train), np.arange(n_train, n_train + len(self.validation))
 
 
 def folds_digest(folds: Any) -> str:
@@ -55,33 +36,29 @@ def folds_digest(folds: Any) -> str:
     return key_of({"folds": folds})
 
 
-def read_fair_folds(folder: Path | None, name: str, digest: str, n_graphs: int) -> list[FairFold]:
-    """
-    Read the folds of a set.
-
-    Parameters
-    ----------
-    folder : Path or None
-        Where the files are; None is an error, since nothing can be downloaded.
-    name : str
-        Of the file.
-    digest : str
-        Of the folds that the published accuracies are for; others are an error.
-    n_graphs : int
-        Number of graphs of the set.
-    """
+def read_fair_folds(folder: Path | None, name: str, digest: str, n_graphs: int) -> list[PaperFold]:
+    """Read the folds of a set."""
     if folder is None:
         raise InvalidInputError(
             f"the fair protocol has fixed folds; give the folder that has {name}"
         )
     path = folder / name
-    folds = _parsed(path)
+    if not path.exists():
+        raise InvalidInputError(f"there is no file {path}; name the folder that has it")
+    try:
+        folds = json.loads(path.read_text("utf-8"))
+    except (RecursionError, ValueError) as error:
+        raise InvalidInputError(f"{path} is no JSON: {error}; take another copy of it") from error
     if folds_digest(folds) != digest:
         raise InvalidInputError(
             f"{path} has other folds than those that the published accuracies are for; take the "
             "file of Errica et al. (2020), https://github.com/diningphil/gnn-comparison"
         )
-    found = [_fold(own) for own in folds]
+    found = []
+    for own in folds:
+        (inner,) = own["model_selection"]
+        parts = (inner["train"], inner["validation"], own["test"])
+        found.append(PaperFold(*(np.asarray(part, np.int64) for part in parts)))
     n_named = sum(len(fold.test) for fold in found)
     if n_named != n_graphs:
         raise InvalidInputError(
@@ -91,32 +68,13 @@ def read_fair_folds(folder: Path | None, name: str, digest: str, n_graphs: int) 
     return found
 
 
-def _parsed(path: Path) -> Any:
-    if not path.exists():
-        raise InvalidInputError(f"there is no file {path}; name the folder that has it")
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except (RecursionError, ValueError) as error:
-        raise InvalidInputError(f"{path} is no JSON: {error}; take another copy of it") from error
-
-
-def _fold(own: Any) -> FairFold:
-    (inner,) = own["model_selection"]
-    parts = (inner["train"], inner["validation"], own["test"])
-    return FairFold(*(np.asarray(part, np.int64) for part in parts))
-
-
-# -------------------------------------------------------------------------------------------------
 # What the fair protocol computes for each kind of method: inner products to choose from, or a
 # model.
 #
 # Kernels of all graphs are computed once, and folds take slices; what depends on training graphs
 # (a median of nodes, means and deviations of attributes) is found on those of each fold.
-# -------------------------------------------------------------------------------------------------
 
 Settings = Mapping[str, Any]
-
-_N_WARM = 3
 
 
 @dataclass
@@ -143,7 +101,6 @@ class FairWork:
     def features(self) -> NodeFeatures:
         """Graphs with the return probabilities of their nodes."""
         features = NodeFeatures(self.data.graphs, Walks(self.settings["n_steps"]), self.n_jobs)
-        FAIR_KINDS[self.settings["kind"]].compile(self, features.of_graphs(np.arange(_N_WARM)))
         with self.timed("rpf"):
             assert features.probabilities is not None
         return features
@@ -169,7 +126,7 @@ class FairWork:
         return Matrix(np.empty((0, 0)), self.seconds, facts)
 
 
-def fair_outcome(work: FairWork, folds: Sequence[FairFold]) -> Outcome:
+def fair_outcome(work: FairWork, folds: Sequence[PaperFold]) -> Outcome:
     """
     Accuracies on the fixed folds.
 
@@ -178,12 +135,12 @@ def fair_outcome(work: FairWork, folds: Sequence[FairFold]) -> Outcome:
     """
     if work.settings["kind"] == "classifier":
         return _classifier_outcome(work, folds)
-    options_of = FAIR_KINDS[work.settings["kind"]].options
+    options_of = FAIR_KINDS[work.settings["kind"]]
     return chosen_outcome(
         lambda known: options_of(work, known),
         work.data.targets,
         _graph_kernels(work.settings),
-        [SplitFold(fold.known, fold.test, [fold.inner]) for fold in folds],
+        [SplitFold.of(fold) for fold in folds],
         work.rules["c"],
         work.n_jobs,
     )
@@ -246,10 +203,6 @@ def _options_of_depths(work: FairWork, rule: str, products: Sequence[Floats]) ->
     ]
 
 
-def _compile_levels(work: FairWork, features: NodeFeatures) -> None:
-    _level_products(work, features, 1.0)
-
-
 # Vectors of a fixed width
 
 
@@ -281,10 +234,6 @@ def _phase_products(work: FairWork, features: NodeFeatures) -> list[Floats]:
     return found
 
 
-def _compile_phases(work: FairWork, features: NodeFeatures) -> None:
-    _phase_products(work, features)
-
-
 # Kernels of other authors
 
 
@@ -308,14 +257,18 @@ def _peer_options(work: FairWork, _known: Ints) -> list[Option]:
 # The classifier
 
 
-def _classifier_outcome(work: FairWork, folds: Sequence[FairFold]) -> Outcome:
+def _classifier_outcome(work: FairWork, folds: Sequence[PaperFold]) -> Outcome:
     seconds = {"fit": 0.0, "predict": 0.0}
     return Outcome([_classifier_result(work, fold, seconds) for fold in folds], seconds)
 
 
-def _classifier_result(work: FairWork, fold: FairFold, seconds: dict[str, float]) -> FoldResult:
+def _classifier_result(work: FairWork, fold: PaperFold, seconds: dict[str, float]) -> FoldResult:
     """Fit the classifier as it comes on all known graphs of a fold."""
-    graphs, targets, known = work.data.graphs, work.data.targets, fold.known
+    graphs, targets, known = (
+        work.data.graphs,
+        work.data.targets,
+        np.concatenate([fold.train, fold.validation]),
+    )
     start = time.perf_counter()
     model = RetGKClassifier(n_jobs=work.n_jobs, random_state=work.seed)
     model.fit(graphs[known], targets[known])
@@ -333,20 +286,5 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, int | float | str) else repr(value)
 
 
-# Kinds of methods
-
-
-@dataclass(frozen=True)
-class FairKind:
-    """What is computed for methods of a kind: options for training graphs, and a first try."""
-
-    options: Callable[[FairWork, Ints], list[Option]]
-    compile: Callable[[FairWork, NodeFeatures], None] = lambda *_: None
-
-
-FAIR_KINDS = {
-    "levels": FairKind(_level_options, _compile_levels),
-    "phases": FairKind(_phase_options, _compile_phases),
-    "native": FairKind(_peer_options),
-}
-"""By the `kind` of a method in ``settings/fair.toml``, but for the classifier."""
+FAIR_KINDS = {"levels": _level_options, "phases": _phase_options, "native": _peer_options}
+"""Options for training graphs, by `kind` in ``settings/fair.toml``, but for the classifier."""

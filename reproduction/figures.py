@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reproduction.report_tables import Entry, Grid, Line, grid_of_lines
+from reproduction.report_tables import Grid, grid_of_lines
 from reproduction.tables import (
     CellSummary,
     RecordsByCell,
@@ -242,12 +242,12 @@ def plateau_grid(curves: Iterable[Curve]) -> Grid:
             for value, points in curve.off_plateau().items()
         ]
         text = ", ".join(outside) or ("nowhere" if curve.points_off() else "not known yet")
-        line: Line = {
+        line = {
             "set": curve.dataset,
             "parameter": curve.parameter,
             "values": f"{min(curve.values)} to {max(curve.values)}",
             "in the tables": str(curve.paper_value),
-            "not on the plateau, points off": Entry(text, kind="text"),
+            "not on the plateau, points off": text,
         }
         lines.append(line)
     note = (
@@ -255,4 +255,4 @@ def plateau_grid(curves: Iterable[Curve]) -> Grid:
         "that is more, within two standard deviations of the difference: 2 sqrt(a^2 + b^2) with a "
         "and b the deviations over repetitions at the two values."
     )
-    return grid_of_lines("plateau", "Figure 2: where accuracy leaves its plateau", lines, [note])
+    return grid_of_lines("Figure 2: where accuracy leaves its plateau", lines, [note])

@@ -96,33 +96,7 @@ def _read_bytes(path: Path, mark: int, shape: tuple[int, ...]) -> NDArray[np.uin
 
 
 def rebuilt_frankenstein(atoms: GraphDataset, images: DigitImages, seed: int) -> GraphDataset:
-    """
-    Give every atom of molecules a random image of the digit that stands for its symbol.
-
-    Parameters
-    ----------
-    atoms : GraphDataset
-        Molecules, with the symbols of their atoms as labels.
-    images : DigitImages
-        What is drawn from.
-    seed : int
-        Of the draw.
-
-    Returns
-    -------
-    GraphDataset
-        The molecules in their order, without labels, with 780 attributes between 0 and 1: all zero
-        for symbols that are not among the ten most frequent.
-
-    Examples
-    --------
-    >>> from retgk import GraphBatch, GraphDataset
-    >>> bond = GraphBatch.from_edges(2, [[0, 1]], labels=[6, 6], symmetrize=True)
-    >>> rows = np.zeros((10, 784), np.uint8)
-    >>> images = DigitImages(rows, np.arange(10, dtype=np.uint8))
-    >>> rebuilt_frankenstein(GraphDataset(bond, [1], "BOND"), images, 0).graphs
-    GraphBatch(1 graph, 2 nodes, 1 edge, 780 attributes)
-    """
+    """Give every atom of molecules a random image of the digit that stands for its symbol."""
     graphs = atoms.graphs
     if not graphs.has_labels:
         raise InvalidInputError(
@@ -173,25 +147,7 @@ def write_rebuilt(
     seed: int,
     output: str | os.PathLike[str],
 ) -> Path:
-    """
-    Write a rebuilt set as a folder in TUDataset form; it appears whole or not at all.
-
-    Parameters
-    ----------
-    data_home : path-like or None
-        Folder of the molecules, as in `retgk.load_tudataset`.
-    mnist : path-like
-        Folder of the images.
-    seed : int
-        Of the draw: the same one gives the same files.
-    output : path-like
-        Folder that gets the new one, ``FRANKENSTEIN_rebuilt_SEED``.
-
-    Returns
-    -------
-    Path
-        The new folder, which `retgk.load_tudataset` reads by that name.
-    """
+    """Write a rebuilt set as a folder in TUDataset form; it appears whole or not at all."""
     path = Path(output) / f"{REBUILT}_{seed}"
     if path.exists():
         raise InvalidInputError(f"{path} is there already; remove it, or choose another seed")

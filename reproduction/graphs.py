@@ -131,13 +131,6 @@ def find_copies(graphs: GraphBatch, n_steps: int = 50) -> Copies:
     kernel of this package can tell apart either. Nodes are compared by the values of some random
     linear functions, sorted within each label: sorting keeps small errors small, which rounding
     and hashing would not.
-
-    Examples
-    --------
-    >>> path, edge = np.diag([1, 1], 1) + np.diag([1, 1], -1), np.ones((2, 2)) - np.eye(2)
-    >>> from retgk import as_batch
-    >>> find_copies(as_batch([path, edge, path[[1, 0, 2]][:, [1, 0, 2]]])).first
-    array([0, 1, 0])
     """
     values = _node_values(graphs, n_steps)
     groups: dict[bytes, list[int]] = {}

@@ -81,9 +81,7 @@ def _plain_or_kernel(value: Any) -> Any:
     return getattr(node_kernels, name)(argument)
 
 
-# -------------------------------------------------------------------------------------------------
 # Kernels of other authors, each in a process that can be stopped by time and by memory.
-# -------------------------------------------------------------------------------------------------
 
 READY = "ready"
 """What the process says when its graphs are loaded and the time of the kernel begins."""
@@ -98,23 +96,16 @@ PROGRAM = (sys.executable, "-P", "-c", _START)
 
 @dataclass(frozen=True)
 class Limits(ProcessLimits):
-    """
-    What a peer may take for one matrix; its seconds are those of the kernel alone.
-
-    Attributes
-    ----------
-    least_preparation_seconds : float
-        Time for loading graphs, which is not the peer's; more for large sets.
-    grace_seconds : float
-        Time for imports and for writing the matrix.
-    """
+    """What a peer may take for one matrix; its seconds are those of the kernel alone."""
 
     least_preparation_seconds: float = 300.0
+    """For loading graphs, which is not the peer's work; more for large sets."""
     grace_seconds: float = 120.0
+    """For imports, and for writing the matrix."""
 
     @property
     def preparation_seconds(self) -> float:
-        """Seconds to load graphs and compile."""
+        """Seconds to load graphs."""
         return max(self.seconds, self.least_preparation_seconds)
 
 
@@ -129,26 +120,7 @@ class PeerFailure(Exception):  # noqa: N818
 def peer_matrix(
     spec: Mapping[str, Any], folder: Path, limits: Limits, program: Sequence[str] = PROGRAM
 ) -> Matrix:
-    """
-    Kernel matrix of a peer, as it gives it; from a file, or into it.
-
-    Parameters
-    ----------
-    spec : mapping
-        `dataset`, `deduplicate`, `sources` (in text), the digest of the `graphs` that these give, a
-        `seed`, the `settings` of a method of kind "native", and `n_jobs`.
-    folder : Path
-        Where matrices are kept; failures by a limit too, until limits are raised.
-    limits : Limits
-        When to stop.
-    program : sequence of str
-        Command to run in place of `reproduction.peers`.
-
-    Returns
-    -------
-    Matrix
-        With the seconds that the kernel took, without loading graphs.
-    """
+    """Kernel matrix of a peer, as it gives it; from a file, or into it."""
     facts, path = peer_report(spec, folder, limits, program)
     return Matrix(np.load(path, mmap_mode="r"), facts["seconds"], {"peak_mb": facts["peak_mb"]})
 
@@ -201,7 +173,7 @@ def _new_report(
     }
     patience = limits.preparation_seconds + limits.seconds + limits.grace_seconds
     end = run_to_end([*program, json.dumps(order)], patience)
-    if end.is_well:
+    if end.succeeded:
         return {**json.loads(end.lines[-1]), "failure": None}
     reason = end.reason(limits)
     if end.is_out_of_time and READY not in end.lines:
@@ -213,14 +185,10 @@ def _new_report(
     }
 
 
-# -------------------------------------------------------------------------------------------------
 # One method of other authors on one set: ``python -m reproduction.peers ORDER``.
 #
 # A process of its own, so that it can be stopped. The order is JSON, see `reproduction.peers`. A
 # line of the output says when the kernel begins; the last is JSON with the seconds that it took.
-# -------------------------------------------------------------------------------------------------
-
-_N_WARM = 3
 
 
 def load_graphs(order: Mapping[str, Any]) -> tuple[GraphBatch, Targets]:
@@ -257,7 +225,6 @@ def _matrix_report(order: Mapping[str, Any]) -> dict[str, Any]:
     with time_limit(order["preparation_seconds"]):
         graphs, _ = load_graphs(order)
         kernel = peer_kernel(order["settings"], graphs, order["seed"], order["n_jobs"])
-        kernel.fit_transform(graphs[:_N_WARM])  # compiles
     print(READY, flush=True)
     with time_limit(order["seconds"]):
         start = time.perf_counter()

@@ -18,6 +18,7 @@ from retgk.learning.folds import stratified_folds
 from retgk.learning.paper_protocol import (
     FoldResult,
     Outcome,
+    PaperFold,
     Rules,
     Targets,
     accuracies_over_c,
@@ -25,7 +26,6 @@ from retgk.learning.paper_protocol import (
     fit_graph_kernel,
     kernel_matrix,
     kernel_part,
-    paper_folds,
     run_folds,
 )
 
@@ -55,26 +55,12 @@ class SplitFold(NamedTuple):
     inner: Sequence[tuple[Ints, Ints]]
     """Places among the training graphs: to train on, and to choose by."""
 
-
-def paper_splits(n_graphs: int, seed: int, n_folds: int = 10) -> list[SplitFold]:
-    """
-    The authors' folds, for methods with more to choose than C.
-
-    Training and validation graphs together train for the test, as in `paper_outcome`.
-    """
-    return [
-        SplitFold(
-            np.concatenate([fold.train, fold.validation]),
-            fold.test,
-            [
-                (
-                    np.arange(len(fold.train)),
-                    len(fold.train) + np.arange(len(fold.validation)),
-                )
-            ],
-        )
-        for fold in paper_folds(n_graphs, seed, n_folds)
-    ]
+    @classmethod
+    def of(cls, fold: PaperFold) -> "SplitFold":
+        """Validation graphs choose; then they train together with the training graphs."""
+        n_train, n_known = len(fold.train), len(fold.train) + len(fold.validation)
+        known = np.concatenate([fold.train, fold.validation])
+        return cls(known, fold.test, [(np.arange(n_train), np.arange(n_train, n_known))])
 
 
 def nested_outcome(

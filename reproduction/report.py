@@ -1,5 +1,5 @@
 """
-The report: Markdown, tidy CSV, PNG and one HTML page, from records alone.
+The report: Markdown, tidy CSV and PNG, from records alone.
 
 The order of the page is in `_grids`. Columns of the paper's tables come from ``settings`` (see
 `reproduction.tables`); those of other tables and of CSV files are keys of one mapping each.
@@ -12,11 +12,8 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from html import escape
-from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +26,6 @@ from reproduction.figures import (
 )
 from reproduction.report_tables import (
     OURS,
-    Entry,
     FairResult,
     Grid,
     TotalTime,
@@ -44,7 +40,6 @@ from reproduction.report_tables import (
     fair_pictures,
     fair_results,
     is_computed,
-    list_text,
     outside_grid,
     peers_grid,
     peers_note,
@@ -55,34 +50,21 @@ from reproduction.report_tables import (
     tried_grid,
 )
 from reproduction.tables import (
-    N_REPETITIONS,
     TABLES,
-    Cell,
     CellSummary,
-    Protocol,
-    RecordsByCell,
     Row,
     Variation,
-    fair_cells,
-    figure_cells,
-    n_grakel_records,
-    n_repetitions,
     n_unknown_records,
     read_settings,
     records_by_cell,
-    summary_of,
     table_cells,
     table_rows,
     variations,
 )
 from retgk._runtime.files import Record, atomic_path, read_records
-from retgk._runtime.html_page import html_page
 from retgk.errors import InvalidInputError
-from retgk.plot import Picture
 
-# -------------------------------------------------------------------------------------------------
 # Sentences of the report: how to read it, where its numbers come from, what is open, protocols.
-# -------------------------------------------------------------------------------------------------
 
 _PACKAGES = {
     "python": "Python",
@@ -95,23 +77,17 @@ _PACKAGES = {
 }
 
 
-def legend(*, is_page: bool) -> str:
-    """How to read a field: in the page, which has colours, or in Markdown, which has none."""
-    above, below = ("Blue and ▲", "orange and ▼") if is_page else ("Bold and ▲", "bold and ▼")
-    return (
-        "In a field: the mean accuracy over repetitions here, with its standard deviation over "
-        "them in brackets, and below it that of the paper; the difference is in published standard "
-        f"deviations (sd). {above}: above the tolerance, {below}: below it. Methods of "
-        "other authors are computed by the same protocol, but the paper states few of their "
-        "settings, so that they are not judged; a table lists those that differ by more than three "
-        "deviations."
-    )
+_LEGEND = (
+    "In a field: the mean accuracy over repetitions here, with its standard deviation over them in "
+    "brackets, and below it that of the paper; the difference is in published standard deviations "
+    "(sd). Bold and ▲: above the tolerance, bold and ▼: below it. Methods of other authors are "
+    "computed by the same protocol, but the paper states few of their settings, so that they are "
+    "not judged; a table lists those that differ by more than three deviations."
+)
 
 
-def provenance_sentences(
-    records: Sequence[Record], n_unknown: int, n_of_grakel: int, still_open: str
-) -> list[str]:
-    """Where the numbers come from; `n_unknown` and `n_of_grakel` of the records are not shown."""
+def provenance_sentences(records: Sequence[Record], n_unknown: int) -> list[str]:
+    """Where the numbers come from; `n_unknown` of the records are not shown."""
     days = sorted({record["time"][:10] for record in records})
     period = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     found = [
@@ -120,7 +96,6 @@ def provenance_sentences(
         *_digest_sentences(records),
         "Accuracies of the tables are by the paper's protocol, whose medians see test graphs too; "
         "see Protocols. RetGK_II draws its frequencies (and walks) anew for each repetition.",
-        still_open,
     ]
     n_unfinished = sum(record.get("n_unfinished", 0) for record in records)
     if n_unfinished:
@@ -128,12 +103,7 @@ def provenance_sentences(
         found.append(f"{machines} hit the limit of iterations.")
     if n_unknown:
         found.append(f"Left out, of no cell of this version: {count_text(n_unknown, 'record')}.")
-    if n_of_grakel:
-        found.append(
-            f"Left out, of GraKeL's kernels, in whose place native ones stand: "
-            f"{count_text(n_of_grakel, 'record')}."
-        )
-    return [sentence for sentence in found if sentence]
+    return found
 
 
 def _distinct_text(names: Iterable[str]) -> str:
@@ -169,113 +139,6 @@ def _digest_sentences(records: Sequence[Record]) -> list[str]:
     return [f"Digest of the computing code: {_distinct_text(digests)}."]
 
 
-# What is still to be run
-
-_N_WANTED: dict[Protocol, int] = {"paper": N_REPETITIONS, "nested": 3, "time": 1}
-"""Repetitions of a cell."""
-_PROTOCOL_TEXTS: dict[Protocol, str] = {
-    "paper": "{}",
-    "nested": "{} by the nested protocol",
-    "time": "times of {}",
-}
-_N_WANTED_OF_POINTS = 3
-
-
-def open_sentence(records: RecordsByCell, *, has_baseline: bool = True) -> str:
-    """
-    Say which cells have no records, or fewer repetitions than wanted; empty if there are none.
-
-    Cells of peers that were stopped are not open.
-    `has_baseline` says whether there are records of the published method in plain NumPy.
-    """
-    parts = [text for protocol in _N_WANTED for text in _open_by_protocol(protocol, records)]
-    parts += _open_in_fair_table(records)
-    points = figure_cells(2)
-    n_open = sum(_n_missing(cell, records, _N_WANTED_OF_POINTS) > 0 for cell in points)
-    if n_open:
-        parts.append(f"Figure 2, {n_open} of {len(points)} points")
-    if not any(record["deduplicate"] for own in records.values() for record in own.values()):
-        parts.append("tables without copies of graphs (--deduplicate)")
-    if not has_baseline:
-        parts.append("the published method in plain NumPy (benchmarks.bench_paper)")
-    return f"Still to be run: {'; '.join(parts)}." if parts else ""
-
-
-def _n_missing(cell: Cell, records: RecordsByCell, n_wanted: int) -> int:
-    """Repetitions that a cell lacks; none if it cannot be computed, for its time or otherwise."""
-    found = summary_of(cell, records)
-    if found is None and cell.protocol != "paper":
-        beside = summary_of(replace(cell, protocol="paper"), records)
-        found = beside if beside and beside.failure else None
-    if found is None:
-        return n_wanted
-    return 0 if found.failure else max(0, n_wanted - found.n_repetitions)
-
-
-def _open_by_protocol(protocol: Protocol, records: RecordsByCell) -> list[str]:
-    """What is open of a protocol, by table."""
-    name = _PROTOCOL_TEXTS[protocol]
-    cells = {table: table_cells(table, protocol) for table in TABLES}
-    if all(summary_of(cell, records) is None for own in cells.values() for cell in own):
-        return [name.format("all tables")]
-    return [
-        f"{name.format(f'Table {table}')}, {text}"
-        for table, own in cells.items()
-        for text in _open_in_table(own, records, _N_WANTED[protocol])
-    ]
-
-
-def _open_in_fair_table(records: RecordsByCell) -> list[str]:
-    cells = fair_cells()
-    if all(summary_of(cell, records) is None for cell in cells):
-        return ["the fair table (--protocol fair)"]
-    return [f"fair table, {text}" for text in _open_in_table(cells, records, N_REPETITIONS)]
-
-
-class _Lack(NamedTuple):
-    """Repetitions that a cell lacks, and how many are wanted."""
-
-    n_missing: int
-    n_wanted: int
-
-    def text(self, method: str) -> str:
-        """Name of a method, with the repetitions that it lacks if it has others."""
-        if self.n_missing == self.n_wanted:
-            return method
-        return f"{method} ({self.n_missing} of {self.n_wanted} repetitions)"
-
-
-def _open_in_table(cells: Sequence[Cell], records: RecordsByCell, n_wanted: int) -> list[str]:
-    """Methods that are open on all sets, together; then the others, by set."""
-    lacking = {}
-    for cell in cells:
-        n_own = n_repetitions(cell, n_wanted)
-        if n_missing := _n_missing(cell, records, n_own):
-            lacking[cell.dataset, cell.method] = _Lack(n_missing, n_own)
-    unrun = _unrun_methods(cells, lacking)
-    alike: dict[str, list[str]] = {}
-    for dataset in dict.fromkeys(cell.dataset for cell in cells):
-        texts = [
-            lack.text(method)
-            for (name, method), lack in lacking.items()
-            if name == dataset and method not in unrun
-        ]
-        if texts:
-            alike.setdefault(list_text(texts), []).append(dataset)
-    parts = [f"{list_text(unrun)} on all sets"] if unrun else []
-    return parts + [f"{text} on {list_text(names)}" for text, names in alike.items()]
-
-
-def _unrun_methods(cells: Iterable[Cell], lacking: Mapping[tuple[str, str], _Lack]) -> list[str]:
-    """Methods without any record."""
-    done = set()
-    for cell in cells:
-        lack = lacking.get((cell.dataset, cell.method))
-        if lack is None or lack.n_missing < lack.n_wanted:
-            done.add(cell.method)
-    return [method for method in dict.fromkeys(cell.method for cell in cells) if method not in done]
-
-
 # Protocols
 
 Rules = Mapping[str, Any]
@@ -289,14 +152,14 @@ def protocols_grid() -> Grid:
         _nested_texts(rules["nested"]),
         _fair_texts(rules["fair"]),
     ]
-    rows = [[Entry(name), *(Entry(own[name], kind="text") for own in texts)] for name in texts[0]]
+    rows = [[name, *(own[name] for own in texts)] for name in texts[0]]
     notes = [
         "Accuracies of the tables are by the paper's protocol: test graphs have a part in its "
         "medians, and test accuracies may have had one in the authors' choices for each set.",
         f"In all, RetGK_I is computed with tol = {_tolerance_text()}: every inner product of mean "
         "embeddings is within tol of its exact value.",
     ]
-    return Grid("protocols", "Protocols", ["", "paper", "nested", "fair"], rows, notes)
+    return Grid("Protocols", ["", "paper", "nested", "fair"], rows, notes)
 
 
 def _paper_texts(rules: Rules) -> dict[str, str]:
@@ -394,7 +257,7 @@ def write_report(
     baseline: str | os.PathLike[str] | None = None,
 ) -> Path:
     """
-    Write ``report.md``, ``report.html``, CSV and PNG files into a folder, and return the page.
+    Write ``report.md``, CSV and PNG files into a folder, and return the page.
 
     Files of an earlier report that this one does not have are removed. `baseline` is a file of
     records of the published method in plain NumPy (``benchmarks/records/paper.jsonl``).
@@ -404,30 +267,33 @@ def write_report(
     cells = records_by_cell(found)
     tried = variations(cells)
     rows = [row for table in TABLES for row in table_rows(table, cells)]
-    curves, measurements = figure_2_curves(cells), _read_measurements(baseline)
+    curves, measurements = figure_2_curves(cells), []
+    if baseline is not None:
+        lines = Path(baseline).read_text("utf-8").splitlines()
+        measurements = [json.loads(line) for line in lines]
     fair = fair_results(cells)
     grids = _grids(rows, curves, tried, measurements, fair)
     pictures = [figure_1_picture(), *figure_2_pictures(curves), *fair_pictures(fair)]
-    still_open = open_sentence(cells, has_baseline=bool(measurements))
-    sentences = provenance_sentences(
-        found, n_unknown_records(cells), n_grakel_records(cells), still_open
-    )
+    sentences = [_LEGEND, *provenance_sentences(found, n_unknown_records(cells))]
     texts = csv_files(rows, curves, tried, measurements, fair)
-    texts["report.md"] = _markdown(grids, pictures, [legend(is_page=False), *sentences])
-    texts["report.html"] = _html(grids, pictures, [legend(is_page=True), *sentences])
+    parts = [f"# {TITLE}\n", *(f"{sentence}\n" for sentence in sentences)]
+    parts += [grid.markdown() for grid in grids]
+    parts += ["## Figures\n", *(picture.markdown() for picture in pictures)]
+    texts["report.md"] = "\n".join(parts)
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        _write(folder / name, text)
+        with atomic_path(folder / name, follow_links=False) as unfinished:
+            unfinished.write_text(text, "utf-8")
     names = [picture.save(folder).name for picture in pictures]
     for name in _KNOWN_FILES.difference(texts, names):
         (folder / name).unlink(missing_ok=True)
-    return folder / "report.html"
+    return folder / "report.md"
 
 
 def _check_inputs_kept(inputs: Sequence[str | os.PathLike[str]], folder: Path) -> None:
     """Raise if the report would replace or remove what it is made from."""
-    for name in (*_KNOWN_FILES, "report.md", "report.html"):
+    for name in (*_KNOWN_FILES, "report.md"):
         made = folder / name
         for path in map(Path, inputs):
             if made.exists() and path.exists() and made.samefile(path):
@@ -441,17 +307,6 @@ def _read_some_records(path: Path) -> list[Record]:
     if not records:
         raise InvalidInputError(f"{path} has no records; make some: python -m reproduction run")
     return records
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_path(path, follow_links=False) as unfinished:
-        unfinished.write_text(text, "utf-8")
-
-
-def _read_measurements(baseline: str | os.PathLike[str] | None) -> list[Mapping[str, Any]]:
-    if baseline is None:
-        return []
-    return [json.loads(line) for line in Path(baseline).read_text("utf-8").splitlines()]
 
 
 def _grids(
@@ -480,31 +335,6 @@ def _grids(
     filled = [grid for grid in others if grid.rows]
     off = [outside_grid(rows, tried), peers_grid(rows, tried)]
     return [summary_grid(rows), *tables, *off, *filled]
-
-
-def _markdown(grids: Sequence[Grid], pictures: Sequence[Picture], sentences: Sequence[str]) -> str:
-    parts = [f"# {TITLE}\n", *(f"{sentence}\n" for sentence in sentences)]
-    parts += [grid.markdown() for grid in grids]
-    parts += ["## Figures\n", *(picture.markdown() for picture in pictures)]
-    return "\n".join(parts)
-
-
-def _html(grids: Sequence[Grid], pictures: Sequence[Picture], sentences: Sequence[str]) -> str:
-    """One page that needs nothing from anywhere else."""
-    style = (resources.files("reproduction") / "report_page.css").read_text("utf-8")
-    links = "".join(
-        f'<li><a href="#{escape(grid.name)}">{escape(grid.title)}</a></li>' for grid in grids
-    )
-    paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
-    parts = [
-        f"<h1>{escape(TITLE)}</h1>{paragraphs}",
-        f'<nav><ul>{links}<li><a href="#figures">Figures</a></li></ul></nav>',
-        *(grid.html() for grid in grids),
-        '<section id="figures"><h2>Figures</h2><div class=figures>',
-        *(picture.html() for picture in pictures),
-        "</div></section>",
-    ]
-    return html_page(TITLE, style, parts)
 
 
 # CSV files

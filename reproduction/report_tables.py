@@ -1,9 +1,8 @@
-"""Tables of the report, as Markdown and HTML; and those of accuracies, from records."""
+"""Tables of the report, in Markdown, from records."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from html import escape
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from reproduction.tables import (
     N_REPETITIONS,
     TABLES,
+    Cell,
     CellSummary,
     PublishedAccuracy,
     RecordsByCell,
@@ -19,11 +19,13 @@ from reproduction.tables import (
     cell_key,
     computed_methods,
     fair_cells,
+    published_accuracies,
     published_methods,
     published_networks,
     published_times,
     published_words,
     read_settings,
+    summary_of,
 )
 from retgk._runtime.files import Record
 from retgk.plot import Picture, new_figure, save_figure
@@ -34,73 +36,37 @@ _SIGNS = {"within": "", "above": " ▲", "below": " ▼", "": ""}
 # Any table
 
 
-class Entry(NamedTuple):
-    """Text of a field, its second line, and what it is: a class of the page's style."""
-
-    text: str
-    detail: str = ""
-    kind: str = ""
-
-
-Line = dict[str, str | Entry]
-"""Fields of a row by their columns."""
+def entry(text: str, detail: str = "", mark: str = "") -> str:
+    """Text of a field with what is below it: bold if it is off the paper, published in italics."""
+    text = f"**{text}**" if mark in ("above", "below") else text
+    detail = f"*{detail}*" if detail and mark == "quoted" else detail
+    return f"{text}<br>{detail}" if text and detail else text or detail
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with a title, and sentences below it; the name is that of its place in the page."""
+    """A table with a title, and sentences below it."""
 
-    name: str
     title: str
     header: Sequence[str]
-    rows: Sequence[Sequence[Entry]]
-    notes: Sequence[str] = field(default_factory=tuple)
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
 
     def markdown(self) -> str:
         """A section of a Markdown file."""
         lines = [list(self.header), ["---"] * len(self.header)]
-        lines += [[_markdown_field(entry) for entry in row] for row in self.rows]
+        lines += [[field.replace("|", "\\|") for field in row] for row in self.rows]
         table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
         notes = "".join(f"\n{note}\n" for note in self.notes)
         return f"## {self.title}\n\n{table}\n{notes}"
 
-    def html(self) -> str:
-        """A section of the page."""
-        header = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.header)
-        rows = "\n".join(f"<tr>{''.join(_html_fields(row))}</tr>" for row in self.rows)
-        notes = "".join(f"<p class=note>{escape(note)}</p>" for note in self.notes)
-        return (
-            f'<section id="{escape(self.name)}"><h2>{escape(self.title)}</h2>'
-            f"<div class=wide tabindex=0><table><thead><tr>{header}</tr></thead>"
-            f"<tbody>\n{rows}\n</tbody></table></div>{notes}</section>"
-        )
 
-
-def grid_of_lines(name: str, title: str, lines: Sequence[Line], notes: Sequence[str] = ()) -> Grid:
-    """Table whose header is that of its first line."""
+def grid_of_lines(
+    title: str, lines: Sequence[Mapping[str, str]], notes: Sequence[str] = ()
+) -> Grid:
+    """Table of fields by their columns; the header is that of the first line."""
     header = list(lines[0]) if lines else []
-    rows = [
-        [each if isinstance(each, Entry) else Entry(each) for each in line.values()]
-        for line in lines
-    ]
-    return Grid(name, title, header, rows, notes)
-
-
-def _markdown_field(entry: Entry) -> str:
-    text = f"**{entry.text}**" if entry.kind in ("above", "below") else entry.text
-    detail = f"*{entry.detail}*" if entry.detail and entry.kind == "quoted" else entry.detail
-    both = f"{text}<br>{detail}" if text and detail else text or detail
-    return both.replace("|", "\\|")
-
-
-def _html_fields(row: Sequence[Entry]) -> list[str]:
-    fields = []
-    for position, entry in enumerate(row):
-        tag, scope = ("th", ' scope="row"') if position == 0 else ("td", "")
-        kind = f' class="{escape(entry.kind)}"' if entry.kind else ""
-        detail = f"<small>{escape(entry.detail)}</small>" if entry.detail else ""
-        fields.append(f"<{tag}{scope}{kind}>{escape(entry.text)}{detail}</{tag}>")
-    return fields
+    return Grid(title, header, [list(line.values()) for line in lines], notes)
 
 
 def list_text(names: Sequence[str]) -> str:
@@ -135,6 +101,19 @@ def summary_text(summary: CellSummary | None) -> str:
     return _accuracy_text(summary.accuracy, summary.deviation)
 
 
+def result_text(cell: Cell, records: RecordsByCell) -> str:
+    """Mean and deviation of a cell, and what the paper states; nothing without records."""
+    summary = summary_of(cell, records)
+    if summary is None or cell.protocol == "time":
+        return ""
+    text = f"{cell.place}, {cell.dataset}, {cell.method}: {summary_text(summary)}"
+    kind, _, table = cell.place.partition(" ")
+    published = None
+    if kind == "table":
+        published = published_accuracies(int(table)).get((cell.dataset, cell.method))
+    return f"{text}; published {published_text(published)}" if published else text
+
+
 # The tables of the paper
 
 
@@ -148,13 +127,13 @@ def accuracy_grid(table: int, rows: Sequence[Row], note: str = "") -> Grid:
     methods = _columns(table, computed_methods(table))
     found = {(row.dataset, row.method): row for row in rows}
     lines = [
-        [Entry(name), *(_accuracy_entry(found[name, method]) for method in methods)]
+        [name, *(_accuracy_entry(found[name, method]) for method in methods)]
         for name in settings["sets"]
     ]
     notes = [f"{name}: {text}." for name, text in settings.get("notes", {}).items()]
     notes += [*filter(None, [note]), *_repetition_notes(rows)]
     title = f"Table {table}: {settings['title']}, accuracy in %"
-    return Grid(f"table_{table}", title, ["set", *methods], lines, notes)
+    return Grid(title, ["set", *methods], lines, notes)
 
 
 def _columns(table: int, computed: list[str]) -> list[str]:
@@ -163,18 +142,18 @@ def _columns(table: int, computed: list[str]) -> list[str]:
     return sorted(known, key=lambda name: not name.startswith("RetGK"))
 
 
-def _accuracy_entry(row: Row) -> Entry:
+def _accuracy_entry(row: Row) -> str:
     words = published_words(row.table).get((row.dataset, row.method), "")
     stated = f"paper {published_text(row.published) or words}" if row.published or words else ""
     if row.paper is None:
-        return Entry("not run", stated, "open")
+        return entry("not run", stated)
     if row.paper.failure:
-        return Entry("", "; ".join(filter(None, [row.paper.failure, stated])), "failed")
+        return "; ".join(filter(None, [row.paper.failure, stated]))
     if row.deviations_off is not None:
         stated += f", {row.deviations_off:+.1f} sd"
     # the paper states few settings of others, so that a difference does not speak for or against us
     verdict = row.verdict if row.method in OURS else ""
-    return Entry(summary_text(row.paper) + _SIGNS[verdict], stated, verdict)
+    return entry(summary_text(row.paper) + _SIGNS[verdict], stated, verdict)
 
 
 def _repetition_notes(rows: Iterable[Row]) -> list[str]:
@@ -224,7 +203,7 @@ def agreement(table: int, rows: Sequence[Row]) -> Agreement:
 
 def summary_grid(rows: Sequence[Row]) -> Grid:
     """How many cells of each table agree with the paper."""
-    lines: list[Line] = [
+    lines = [
         {
             "table": f"Table {found.table}",
             "cells": str(found.n_cells),
@@ -241,7 +220,7 @@ def summary_grid(rows: Sequence[Row]) -> Grid:
         "deviations, or 1.0 point where that is larger, from the published accuracy. Open: not "
         "run yet."
     )
-    return grid_of_lines("summary", "Agreement with the paper", lines, [note])
+    return grid_of_lines("Agreement with the paper", lines, [note])
 
 
 def outside_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
@@ -257,10 +236,10 @@ def outside_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
             summary_text(row.paper) + _SIGNS[row.verdict], f"{row.deviations_off:+.1f}",
         ]  # fmt: skip
         text = " ".join(filter(None, [outcome_of_changes(row, tried), remark]))
-        lines.append([*map(Entry, texts), Entry(text, kind="text")])
+        lines.append([*texts, text])
     header = ["set", "method", "table", "paper", "here", "difference in published sd", "remark"]
     notes = [] if lines else ["There are none."]
-    return Grid("outside", "Cells outside the tolerance", header, lines, notes)
+    return Grid("Cells outside the tolerance", header, lines, notes)
 
 
 def outcome_of_changes(row: Row, tried: Iterable[Variation]) -> str:
@@ -292,7 +271,7 @@ def tried_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
     lines = []
     for each in tried:
         row = known.get((each.table, each.dataset, each.method))
-        line: Line = {
+        line = {
             "set": each.dataset,
             "method": each.method,
             "table": f"Table {each.table}",
@@ -301,7 +280,7 @@ def tried_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
             "paper": published_text(each.published),
             "here, changed": summary_text(each.summary),
             "repetitions": str(each.summary.n_repetitions),
-            "verdict": Entry(each.verdict + _SIGNS[each.verdict], kind=each.verdict),
+            "verdict": entry(each.verdict + _SIGNS[each.verdict], mark=each.verdict),
         }
         lines.append(line)
     note = (
@@ -313,7 +292,7 @@ def tried_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
         for name, meaning in _MEANINGS.items()
         if any(name in each.change for each in tried)
     ]
-    return grid_of_lines("tried", "What was tried", lines, [note, *meanings])
+    return grid_of_lines("What was tried", lines, [note, *meanings])
 
 
 def both_protocols_grid(rows: Iterable[Row]) -> Grid:
@@ -322,7 +301,7 @@ def both_protocols_grid(rows: Iterable[Row]) -> Grid:
     for row in rows:
         if not (is_computed(row.nested) and is_computed(row.paper)):
             continue
-        line: Line = {
+        line = {
             "set": row.dataset,
             "method": row.method,
             "table": f"Table {row.table}",
@@ -333,7 +312,7 @@ def both_protocols_grid(rows: Iterable[Row]) -> Grid:
             "repetitions": f"{row.paper.n_repetitions}, {row.nested.n_repetitions}",
         }
         lines.append(line)
-    return grid_of_lines("both_protocols", "Both protocols side by side", lines)
+    return grid_of_lines("Both protocols side by side", lines)
 
 
 def copies_grid(rows: Iterable[Row]) -> Grid:
@@ -343,7 +322,7 @@ def copies_grid(rows: Iterable[Row]) -> Grid:
         if not (is_computed(row.deduplicated) and is_computed(row.paper)):
             continue
         other = row.deduplicated
-        line: Line = {
+        line = {
             "set": row.dataset,
             "method": row.method,
             "table": f"Table {row.table}",
@@ -355,12 +334,10 @@ def copies_grid(rows: Iterable[Row]) -> Grid:
             ),
         }
         lines.append(line)
-    return grid_of_lines("copies", "Without copies of graphs", lines)
+    return grid_of_lines("Without copies of graphs", lines)
 
 
-# -------------------------------------------------------------------------------------------------
 # The report on methods of other authors: what they see, and where they are off the paper.
-# -------------------------------------------------------------------------------------------------
 
 _MANY_DEVIATIONS = 3.0
 
@@ -371,13 +348,13 @@ def peers_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
     remarks = read_settings("peer_remarks")
     lines = [
         [
-            Entry(row.dataset),
-            Entry(row.method),
-            Entry(f"Table {row.table}"),
-            Entry(published_text(row.published)),
-            Entry(summary_text(row.paper)),
-            Entry(f"{row.deviations_off:+.1f}"),
-            Entry(_remark(row, tried, remarks), kind="text"),
+            row.dataset,
+            row.method,
+            f"Table {row.table}",
+            published_text(row.published),
+            summary_text(row.paper),
+            f"{row.deviations_off:+.1f}",
+            _remark(row, tried, remarks),
         ]
         for row in compared
         if abs(row.deviations_off or 0.0) > _MANY_DEVIATIONS
@@ -388,7 +365,7 @@ def peers_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
         "paper and one here. The paper does not state the settings of their methods."
     )
     title = "Methods of other authors: over three deviations from the paper"
-    return Grid("peers", title, header, lines, [note])
+    return Grid(title, header, lines, [note])
 
 
 def _remark(row: Row, tried: Sequence[Variation], remarks: Mapping[str, Any]) -> str:
@@ -462,9 +439,7 @@ def _inputs_text(name: str, used: Mapping[str, Any], table: Mapping[str, Any]) -
     return f"{labels}, no attributes" if table["uses_attributes"] else labels
 
 
-# -------------------------------------------------------------------------------------------------
 # Tables of times for the report, from what records say.
-# -------------------------------------------------------------------------------------------------
 
 BESIDE = "†"
 """Mark of times that were taken beside accuracies."""
@@ -560,14 +535,14 @@ def total_times_grid(rows: Sequence[Row]) -> Grid:
     lines = []
     for each in totals:
         sets = ", ".join(filter(None, [f"{len(each.sets)} of {each.n_sets}", each.which_text()]))
-        line: Line = {
+        line = {
             "table": f"Table {each.table}",
             "method": each.method,
             "paper": each.published,
             "here": each.text(),
             **{name: seconds_text(each.seconds[part]) for part, name in _PARTS.items()},
             **({f"sets with {BESIDE}": each.beside_text()} if is_marked else {}),
-            "sets": Entry(sets, kind="text"),
+            "sets": sets,
         }
         lines.append(line)
     notes = [
@@ -575,13 +550,13 @@ def total_times_grid(rows: Sequence[Row]) -> Grid:
         "for all sets of a table. Both without support vector machines. All run in parallel here."
     ]
     notes += [_BESIDE_NOTE] if is_marked else []
-    return grid_of_lines("times", "Total time of kernel computation", lines, notes)
+    return grid_of_lines("Total time of kernel computation", lines, notes)
 
 
 def set_times_grid(rows: Iterable[Row]) -> Grid:
     """Time of every cell."""
     done = [(row, row.times) for row in rows if row.times is not None]
-    lines: list[Line] = [
+    lines = [
         {
             "set": row.dataset,
             "method": row.method,
@@ -599,7 +574,7 @@ def set_times_grid(rows: Iterable[Row]) -> Grid:
     ]
     is_any_beside = any(not row.is_timed and not times.failure for row, times in done)
     notes += [_BESIDE_NOTE] if is_any_beside else []
-    return grid_of_lines("set_times", "Time of every set", lines, notes)
+    return grid_of_lines("Time of every set", lines, notes)
 
 
 def _part_texts(times: CellSummary, mark: str) -> dict[str, str]:
@@ -618,7 +593,7 @@ def _svm_text(paper: CellSummary | None) -> str:
 
 def baseline_grid(measurements: Sequence[Mapping[str, Any]]) -> Grid:
     """The published method in plain NumPy against retgk, on samples of the sets."""
-    lines: list[Line] = [
+    lines = [
         {
             "set": each["set"],
             "method": each["method"],
@@ -640,7 +615,7 @@ def baseline_grid(measurements: Sequence[Mapping[str, Any]]) -> Grid:
         "published method's; RetGK_II draws other frequencies."
     )
     title = "Ratio to the published method in plain NumPy"
-    return grid_of_lines("baseline", title, lines, [note])
+    return grid_of_lines(title, lines, [note])
 
 
 def difference_text(measurement: Mapping[str, Any]) -> str:
@@ -649,9 +624,7 @@ def difference_text(measurement: Mapping[str, Any]) -> str:
     return "" if difference is None else f"{difference:.0e}"
 
 
-# -------------------------------------------------------------------------------------------------
 # The fair table of the report: fixed folds, beside the networks that were tried on them.
-# -------------------------------------------------------------------------------------------------
 
 _MARKERS = "osD^v"
 _TIE = 1e-9  # accuracies that agree differ by rounding
@@ -728,7 +701,7 @@ def fair_grid(results: Sequence[FairResult]) -> Grid:
     header = ["set", *ours, "best network", "best of ours to it", *networks]
     rows = [
         [
-            Entry(name),
+            name,
             *(_own_entry(found.get((name, method))) for method in ours),
             *_comparison(name, [each for each in results if each.dataset == name]),
             *(_network_entry(name, network) for network in networks),
@@ -736,41 +709,37 @@ def fair_grid(results: Sequence[FairResult]) -> Grid:
         for name in settings["sets"]
     ]
     title = f"Fair table: {settings['title'].lower()}, accuracy in %"
-    return Grid("fair", title, header, rows if results else [], _notes(results))
+    return Grid(title, header, rows if results else [], _notes(results))
 
 
 def _networks() -> list[str]:
     return list(dict.fromkeys(method for _, method in published_networks()))
 
 
-def _own_entry(result: FairResult | None) -> Entry:
+def _own_entry(result: FairResult | None) -> str:
     if result is None:
-        return Entry("not run", kind="open")
+        return "not run"
     if result.failure:
-        return Entry("", result.failure, "failed")
+        return result.failure
     text = f"{result.accuracy:.1f} ({result.deviation:.1f})"
     seconds = seconds_text(result.seconds)
-    return Entry(f"{text} ▲", seconds, "above") if result.lead > _TIE else Entry(text, seconds)
+    return entry(f"{text} ▲", seconds, "above") if result.lead > _TIE else entry(text, seconds)
 
 
-def _comparison(name: str, results: Iterable[FairResult]) -> list[Entry]:
+def _comparison(name: str, results: Iterable[FairResult]) -> list[str]:
     """Best network of a set, and how far the best of our methods is above it."""
     network, published = best_network(name)
     own = [each for each in results if not each.failure and each.method.startswith("RetGK")]
-    stated = Entry("", f"{network} {_published_text(published)}", "quoted")
+    stated = entry("", f"{network} {published_text(published)}", "quoted")
     if not own:
-        return [stated, Entry("")]
+        return [stated, ""]
     best = max(own, key=lambda each: each.lead)
-    return [stated, Entry(f"{best.lead:+.1f}", best.method)]
+    return [stated, entry(f"{best.lead:+.1f}", best.method)]
 
 
-def _network_entry(name: str, network: str) -> Entry:
+def _network_entry(name: str, network: str) -> str:
     published = published_networks().get((name, network))
-    return Entry("", _published_text(published), "quoted") if published else Entry("")
-
-
-def _published_text(published: PublishedAccuracy) -> str:
-    return f"{published.accuracy:.1f} ({published.deviation:.1f})"
+    return entry("", published_text(published), "quoted") if published else ""
 
 
 def _notes(results: Sequence[FairResult]) -> list[str]:

@@ -21,9 +21,9 @@ from reproduction.graphs import PaperSet, Sources, load_paper_set
 from reproduction.peers import PROGRAM, Limits, PeerFailure, peer_matrix, peer_report
 from reproduction.protocols import (
     Option,
+    SplitFold,
     chosen_outcome,
     nested_outcome,
-    paper_splits,
     time_outcome,
 )
 from reproduction.records import provenance
@@ -40,7 +40,7 @@ from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, PolynomialGraphKernel
-from retgk.learning.paper_protocol import FoldResult, Outcome, paper_outcome
+from retgk.learning.paper_protocol import FoldResult, Outcome, paper_folds, paper_outcome
 from retgk.walks.probabilities import Walks
 
 Settings = Mapping[str, Any]
@@ -160,7 +160,9 @@ class Runner:
         rules = protocol_settings("paper")
         if "choose" in cell.settings:
             options = self._options(cell, data, seed, matrices)
-            folds = paper_splits(len(data.targets), seed, rules["folds"])
+            folds = [
+                SplitFold.of(fold) for fold in paper_folds(len(data.targets), seed, rules["folds"])
+            ]
             return chosen_outcome(
                 lambda _: options, data.targets, [kernel], folds, rules["c"], self.n_jobs
             )
@@ -383,9 +385,7 @@ def method_cost(settings: Settings, n_graphs: int, n_nodes: float) -> float:
     return METHOD_KINDS[kind].cost(settings, n_graphs, n_nodes)
 
 
-# -------------------------------------------------------------------------------------------------
 # Which cells are computed, in which order, and what a file of records has of them already.
-# -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -463,13 +463,13 @@ def run_tasks_into(
     path: Path,
     tasks: Sequence[Task],
     runner: Runner,
-    say: Callable[[str, float, float], None],
+    say: Callable[[str], None],
 ) -> int:
     """
     Compute what a file of records lacks, in the order given; returns the number of new records.
 
-    `say` is called with a text, the cost done and the cost of everything, before each task and at
-    its end; and for each kernel that failed in an earlier run and is not worth another try.
+    `say` is called before each task and at its end; and for each kernel that failed in an earlier
+    run and is not worth another try.
     """
     with record_writer(path) as writer:
         there = read_records(path)
@@ -481,15 +481,14 @@ def run_tasks_into(
             if record.get("by_limit", True)
         }
         unsaid = set(failed)
-        n_written, spent = 0, 0.0
-        total = sum(task.cost for task in tasks)
+        n_written = 0
         for number, task in enumerate(tasks, start=1):
             kernel = _kernel_key(task.cell.identity())
             is_tried = _is_worth_trying(failed.get(kernel), runner.limits)
             if task.key not in done and (is_tried or kernel in unsaid):
                 unsaid.discard(kernel)
                 start = time.perf_counter()
-                say(f"[{number}/{len(tasks)}] {task.describe()}", spent, total)
+                say(f"[{number}/{len(tasks)}] {task.describe()}")
                 if is_tried:
                     record = runner.record(task.cell, task.repetition)
                     writer.append(record)
@@ -498,8 +497,7 @@ def run_tasks_into(
                     result = _result_text(record, time.perf_counter() - start)
                 else:
                     result = f"    not tried again: {failed[kernel]['failure']}"
-                say(result, spent, total)
-            spent += task.cost
+                say(result)
         return n_written
 
 

@@ -319,9 +319,7 @@ def _check_names(what: str, wanted: Sequence[str] | None, known: set[str]) -> No
         )
 
 
-# -------------------------------------------------------------------------------------------------
 # What records say of the cells of the tables, beside the numbers that the paper states.
-# -------------------------------------------------------------------------------------------------
 
 # What the paper states
 
@@ -486,7 +484,7 @@ def _median_seconds(records: Sequence[Record]) -> dict[str, float]:
 
 
 def n_unknown_records(records: RecordsByCell) -> int:
-    """Number of records of no cell of the settings of this version, without those of GraKeL."""
+    """Number of records of no cell of the settings of this version."""
     protocols: tuple[Protocol, ...] = ("paper", "nested", "time")
     cells = [
         cell
@@ -497,18 +495,7 @@ def n_unknown_records(records: RecordsByCell) -> int:
     ]
     cells += figure_cells(2) + fair_cells() + variation_cells()
     known = {cell_key(cell.identity()) for cell in cells}
-    n_unknown = sum(len(own) for key, own in records.items() if key not in known)
-    return n_unknown - n_grakel_records(records)
-
-
-def n_grakel_records(records: RecordsByCell) -> int:
-    """
-    Number of records of GraKeL's kernels, which earlier versions had in the place of native ones.
-
-    The `kind` of a record says which implementation made it; tables show native ones alone.
-    """
-    kinds = [record["settings"].get("kind") for own in records.values() for record in own.values()]
-    return kinds.count("grakel")
+    return sum(len(own) for key, own in records.items() if key not in known)
 
 
 # Both beside each other

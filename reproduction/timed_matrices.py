@@ -41,7 +41,6 @@ _STRUCTURE_KERNELS: dict[str, type[Laplacian | Gaussian]] = {
     "laplacian": Laplacian,
     "gaussian": Gaussian,
 }
-_N_WARM = 3
 
 
 @dataclass(frozen=True)
@@ -74,25 +73,7 @@ def matrix_path(folder: Path, dataset: str, source: PaperSet, settings: Settings
 def exact_matrix(
     graphs: GraphBatch, settings: Settings, path: Path, n_jobs: int | None = None
 ) -> Matrix:
-    """
-    Inner products of exact mean embeddings, from a file, or into it.
-
-    Parameters
-    ----------
-    graphs : GraphBatch
-        With labels and attributes only if they are to be used.
-    settings : mapping
-        Of a method of kind "exact".
-    path : Path
-        File of the matrix, see `matrix_path`; facts are kept beside it.
-    n_jobs : int, optional
-        Threads.
-
-    Returns
-    -------
-    Matrix
-        Mapped from the file. Its fact `resumed` says that the seconds lack those before a kill.
-    """
+    """Inner products of exact mean embeddings, from a file, or into it."""
     facts_path = path.with_suffix(".json")
     if not (path.exists() and facts_path.exists()):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +90,6 @@ def _write_exact_matrix(
 ) -> dict[str, Any]:
     resumed = path.with_name(path.name + ".partial").exists()
     kernel = _exact_kernel(settings, n_jobs)
-    _exact_kernel(settings, n_jobs).fit(graphs[:_N_WARM])
     check_new_gram(path, len(graphs))
     features = kernel_features(kernel, graphs)
     rpf_seconds = _seconds_of(lambda: features.probabilities)
@@ -165,26 +145,7 @@ def _structure_kernel(settings: Settings) -> Laplacian | Gaussian:
 def embedding_matrix(
     graphs: GraphBatch, settings: Settings, seed: int, n_jobs: int | None = None
 ) -> Matrix:
-    """
-    Inner products of explicit feature maps, drawn from a seed.
-
-    Parameters
-    ----------
-    graphs : GraphBatch
-        With labels and attributes only if they are to be used.
-    settings : mapping
-        Of a method of kind "embedding".
-    seed : int
-        Of the frequencies, and of the walks.
-    n_jobs : int, optional
-        Threads.
-
-    Returns
-    -------
-    Matrix
-        In memory.
-    """
-    _embed(graphs[:_N_WARM], settings, seed, n_jobs)
+    """Inner products of explicit feature maps, drawn from a seed."""
     start = time.perf_counter()
     engine, order, rpf_seconds = _embed(graphs, settings, seed, n_jobs)
     products = engine.inner_products()

@@ -31,7 +31,7 @@ from retgk import (
 )
 from retgk._runtime.fields import flatten
 from retgk.estimators import classifier, predictor
-from retgk.learning.scoring import class_probabilities, fit_calibration
+from retgk.learning.outcomes import class_probabilities, fit_calibration
 from retgk.learning.selection import Selection
 from retgk.walks.probabilities import Walks
 

@@ -13,7 +13,6 @@ from retgk.learning.metrics import (
     Outcome,
     check_metric_names,
     chosen_metrics,
-    scorer_name,
     selecting_model,
     selection_metric,
 )
@@ -86,9 +85,9 @@ def test_names_of_scikit_learn_and_short_ones_are_the_same() -> None:
     assert short == chosen_metrics(["neg_root_mean_squared_error", "neg_mean_absolute_error"], True)
     for metric in (*one, *short, *chosen_metrics(["f1", "balanced_accuracy"], False)):
         assert metric.scorer in reference.get_scorer_names()
-        assert scorer_name(metric, 3) in reference.get_scorer_names()
-    assert scorer_name(*chosen_metrics(["auc"], False), 3) == "roc_auc_ovr"
-    assert scorer_name(*chosen_metrics(["spearman"], True), 1) == "r2"
+        assert metric.scorer_for(3) in reference.get_scorer_names()
+    assert chosen_metrics(["auc"], False)[0].scorer_for(3) == "roc_auc_ovr"
+    assert chosen_metrics(["spearman"], True)[0].scorer_for(1) == "r2"
 
 
 @pytest.mark.parametrize(

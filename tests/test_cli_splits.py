@@ -103,7 +103,7 @@ def test_folds_of_a_json_file(graphs_file: Path, tmp_path: Path) -> None:
     assert tested == sorted([0, 1, 2, 3, *range(20, 40), 39])
     assert len(found["accuracy"]["folds"][0]) == 3
     data = GraphDataset(DATA.graphs, DATA.targets, "x")
-    first, second, third = read_split(path, data, OuterFold, None)
+    first, second, third = read_split(path, data, None)
     np.testing.assert_array_equal(first.train, np.arange(4, 40))
     (inner,) = first.inner
     np.testing.assert_array_equal(inner[0], np.arange(26))
@@ -173,7 +173,7 @@ BAD = {
     '[{"test": [1, 1]}]': "has a graph twice; give every graph once",
     '[{"test": [40]}]': "names graph 40, but there are 40 graphs, from 0 on",
     '[{"test": [-1]}]': "names graph -1, but there are 40 graphs, from 0 on",
-    '[{"test": [1], "train": [1, 2]}]': "trains on graph 1 and tests it; give it once",
+    '[{"test": [1], "train": [1, 2]}]': "trains on graph 1 and tests it",
     '[{"test": [1], "model_selection": [{"train": [2]}]}]': '"model_selection" must be a list of',
     '[{"test": [1], "train": [2], "model_selection": [{"train": [3], "validation": [2]}]}]': (
         "chooses by graphs that are not trained on"

@@ -46,7 +46,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(approximate, monkeypatch):
     before = model.predict_proba(GRAPHS)
     others = np.array(["a", "b", "c", "d"])[np.arange(20) % 4]
     with monkeypatch.context() as patch:
-        patch.setattr("retgk.learning.scoring.fit_calibration", interrupt)
+        patch.setattr("retgk.learning.outcomes.fit_calibration", interrupt)
         with pytest.raises(KeyboardInterrupt):
             model.fit(GRAPHS, others)
     with pytest.raises(InvalidInputError):

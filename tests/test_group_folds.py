@@ -42,7 +42,7 @@ def test_a_seed_deals_groups_of_the_same_size_anew():
 @pytest.mark.parametrize(
     ("groups", "n_splits", "message"),
     [
-        ([1, 1, 2], 3, "2 groups do not fill 3 folds; ask for fewer folds"),
+        ([1, 1, 2], 3, "2 groups do not fill 3 folds; give fewer folds"),
         ([1, 2], 1, "n_splits=1 must be at least 2 folds"),
     ],
 )

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from retgk import InvalidInputError, RetGKClassifier, RetGKRegressor, load_model, save_model
-from retgk.learning.folds import Grouping, class_folds, label_folds, real_folds, repeated_folds
+from retgk.learning.folds import Grouping, inner_folds, repeated_folds
 from tests.classifier_graphs import three_classes
 
 DATA = three_classes()
@@ -45,9 +45,9 @@ def test_no_group_is_on_both_sides(cv, kind):
         pytest.skip("scikit-learn has no strata of several labels")
     grouping = Grouping(GROUPS)
     found = {
-        "classes": lambda: class_folds(cv, CLASSES, 0, grouping),
-        "labels": lambda: label_folds(cv, labels, 0, grouping),
-        "values": lambda: real_folds(cv, 60, 0, grouping),
+        "classes": lambda: inner_folds(cv, CLASSES, 0, grouping),
+        "labels": lambda: inner_folds(cv, labels, 0, grouping),
+        "values": lambda: inner_folds(cv, np.zeros(60), 0, grouping),
     }[kind]()
     assert sorted(np.concatenate([test for _, test in found])) == list(range(60))
     for train, test in found:

@@ -27,7 +27,7 @@ def run(code, patience=60.0):
 def test_no_line_is_lost():
     end = run("for i in range(20000): print(i)")
     assert end.lines == [str(i) for i in range(20000)]
-    assert end.is_well
+    assert end.succeeded
 
 
 def test_a_last_line_without_an_end_counts():
@@ -49,7 +49,7 @@ def test_a_process_that_closed_its_output_is_late_too():
 def test_what_a_process_leaves_behind_is_ended(work):
     """It keeps the output open, and may write to it as long as it lives."""
     end = run(_left_behind(work, session=False))
-    assert end.is_well
+    assert end.succeeded
     assert any(line.isdecimal() for line in end.lines)
     assert end.lines.count("more") < 100  # of 600
 
@@ -59,7 +59,7 @@ def test_what_a_process_leaves_behind_is_ended(work):
 def test_what_left_the_session_is_not_waited_for(monkeypatch, work):
     monkeypatch.setattr(limited_processes, "_LAST_LINES_SECONDS", 1.0)
     end = run(_left_behind(work, session=True))
-    assert end.is_well
+    assert end.succeeded
     number = next(line for line in end.lines if line.isdecimal())
     os.kill(int(number), signal.SIGTERM)  # it is still there
 

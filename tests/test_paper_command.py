@@ -1,5 +1,7 @@
 """``retgk paper`` as people call it."""
 
+import re
+
 import pytest
 from typer.testing import CliRunner
 
@@ -22,11 +24,14 @@ def test_run_and_report(tmp_path):
     assert done.exit_code == 0, done.output
     assert "[1/2] table 2, MUTAG, RetGK_II, protocol paper, repetition 1" in done.stderr
     assert f"2 records added to {records}" in done.stdout
+    assert re.search(
+        r"table 2, MUTAG, RetGK_II: \d+\.\d \(\d+\.\d\); published 90\.1 \(1\.0\)", done.stdout
+    )
     assert "0 records added" in call("run", *options, *paths).stdout
     assert len(read_records(records)) == 2
     done = call("report", "--records", records, "--output", tmp_path / "report")
     assert done.exit_code == 0, done.output
-    assert (tmp_path / "report" / "report.html").exists()
+    assert (tmp_path / "report" / "report.md").exists()
 
 
 def test_times(tmp_path):

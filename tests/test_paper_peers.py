@@ -39,8 +39,6 @@ from retgk._runtime import processes as limited_processes
 
 class Kernel:
     def fit_transform(self, graphs):
-        if len(graphs) == 3:  # which compiles
-            return
 {kernel}
         return np.eye(20)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from reproduction.protocols import Option, chosen_outcome, nested_outcome, paper_splits
+from reproduction.protocols import Option, SplitFold, chosen_outcome, nested_outcome
 from retgk import ExponentialGraphKernel, InvalidInputError, PolynomialGraphKernel
 from retgk.learning.folds import stratified_folds
 from retgk.learning.paper_protocol import (
@@ -131,7 +131,7 @@ def test_paper_outcome_with_a_choice():
     """The validation part chooses; with nothing to choose from, it is the protocol as it was."""
     points, targets = points_and_targets(n_points=83)
     products, kernel = points @ points.T, PolynomialGraphKernel()
-    folds = paper_splits(len(targets), 5)
+    folds = [SplitFold.of(fold) for fold in paper_folds(len(targets), 5)]
     noise = np.random.default_rng(0).standard_normal((83, 4))
     options = [Option({"n_iter": 0}, noise @ noise.T), Option({"n_iter": 1}, products)]
 

@@ -4,14 +4,13 @@ import csv
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 
 from reproduction import report_tables as report_peers
 from reproduction import tables as table_results
 from reproduction.report import write_report
-from reproduction.report_tables import Entry, Grid, peers_note, seconds_text
+from reproduction.report_tables import Grid, entry, peers_note, seconds_text
 from reproduction.tables import TABLES, computed_methods, figure_cells, read_settings
 from retgk import InvalidInputError
 from tests.paper_records import MUTAG, cell_of, made_up, write
@@ -65,20 +64,10 @@ def test_markdown(folder):
     assert "\nThe paper's times are from another machine (an Intel i7-7820HQ; MATLAB and " in times
 
 
-def test_legend_explains_the_marks_that_a_form_has(folder):
-    """Markdown has no colours; the page has them, and classes for them in its style."""
-    text, page = ((folder / name).read_text("utf-8") for name in ("report.md", "report.html"))
+def test_legend_explains_the_marks(folder):
+    text = (folder / "report.md").read_text("utf-8")
     assert "Bold and ▲: above the tolerance, bold and ▼: below it." in text
-    assert "Blue and ▲: above the tolerance, orange and ▼: below it." in page
-    assert not re.search(r"\b(blue|orange)\b", text, re.IGNORECASE)
-    assert "bold and" not in page.lower()
     assert "**80.0 ▼**<br>" in text
-    assert '<td class="below">80.0 ▼<small>' in page
-    colours = dict(re.findall(r"\.(above|below) \{ background: #(\w{6}); \}", page))
-    red, _, blue = bytes.fromhex(colours["above"])
-    assert blue > red
-    red, _, blue = bytes.fromhex(colours["below"])
-    assert red > blue
 
 
 def test_peers_are_not_judged(tmp_path):
@@ -101,17 +90,6 @@ def test_peers_within_three_deviations_are_not_listed(tmp_path):
     text = (tmp_path / "report.md").read_text("utf-8")
     assert "0 of the 1 cells of other authors" in text
     assert "| MUTAG | WL | Table 2 | 84.4" not in text
-
-
-def test_records_of_grakel_are_left_out_and_counted(tmp_path):
-    cell = cell_of(2, "MUTAG", "WL")
-    old = made_up(cell, 1, 0.1, settings={**cell.settings, "kind": "grakel"})
-    other = made_up(cell, 1, 0.2, settings={**cell.settings, "n_iter": 3})
-    write_report([write(tmp_path / "r", [made_up(cell, 0, 0.84), old, other])], tmp_path)
-    text = (tmp_path / "report.md").read_text("utf-8")
-    assert "| 84.0<br>paper 84.4 (1.5), -0.3 sd |" in text
-    assert "Left out, of no cell of this version: 1 record." in text
-    assert "Left out, of GraKeL's kernels, in whose place native ones stand: 1 record." in text
 
 
 def test_what_peers_see_of_each_table(monkeypatch):
@@ -142,7 +120,7 @@ def rows_of(path):
 
 def test_files(folder):
     names = {path.name for path in folder.iterdir()}
-    assert names == {"report.html", "report.md", "cells.csv", "times.csv", "figure_2.csv",
+    assert names == {"report.md", "cells.csv", "times.csv", "figure_2.csv",
                      "figure_1.png", "figure_2_S.png", "figure_2_D0.png",
                      "figure_2_Dc.png"}  # fmt: skip
     assert (folder / "figure_2_S.png").read_bytes().startswith(b"\x89PNG")
@@ -191,46 +169,13 @@ def test_files_of_an_earlier_report_go(full, tmp_path):
     (tmp_path / "records.jsonl.gz").touch()
     write_report([write(tmp_path / "few.jsonl", [made_up(MUTAG)])], tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
-        "report.html", "report.md", "cells.csv", "times.csv", "figure_1.png", "few.jsonl",
+        "report.md", "cells.csv", "times.csv", "figure_1.png", "few.jsonl",
         "records.jsonl.gz",
     }  # fmt: skip
 
 
-class Balance(HTMLParser):
-    """Checks that tags close in order, and gathers what is linked to."""
-
-    VOID = ("meta", "link", "img")
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.links, self.ids = [], [], set()
-
-    def handle_starttag(self, tag, attrs):
-        if tag not in self.VOID:
-            self.open.append(tag)
-        self.links += [value for name, value in attrs if name in ("src", "href")]
-        self.ids |= {value for name, value in attrs if name == "id"}
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
-def test_page_is_whole_and_needs_no_network(folder):
-    text = (folder / "report.html").read_text("utf-8")
-    page = Balance()
-    page.feed(text)
-    assert page.open == []
-    assert all(link.startswith(("#", "data:")) for link in page.links)
-    assert {link[1:] for link in page.links if link.startswith("#")} <= page.ids
-    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
-    assert "url(" not in style
-    assert "@import" not in style
-    assert "&lt;abacus&gt;" in text
-    assert "<abacus>" not in text
-
-
 def test_report_is_the_same_when_made_again(full, folder, tmp_path):
-    pages = [folder / "report.html", write_report([full], tmp_path)]
+    pages = [folder / "report.md", write_report([full], tmp_path)]
     first, second = (page.read_text("utf-8") for page in pages)
     assert first == second
 
@@ -378,9 +323,7 @@ def test_seconds_for_people(seconds, text):
 
 
 def test_grid_escapes():
-    grid = Grid("name", "a & b", ["x|y"], [[Entry("<i>", "p|q", "above")]], ["1 < 2"])
-    assert "&lt;i&gt;<small>p|q</small>" in grid.html()
-    assert "a &amp; b" in grid.html()
+    grid = Grid("a & b", ["x|y"], [[entry("<i>", "p|q", "above")]], ["1 < 2"])
     assert "**<i>**<br>p\\|q" in grid.markdown()
-    quoted = Grid("name", "title", ["x"], [[Entry("", "paper 1.0", "quoted")]])
+    quoted = Grid("title", ["x"], [[entry("", "paper 1.0", "quoted")]])
     assert "| *paper 1.0* |" in quoted.markdown()

@@ -8,7 +8,7 @@ from sklearn.model_selection import cross_val_predict, cross_val_score
 from retgk import InvalidInputError, RetGKClassifier, RetGKRegressor, load_model, save_model
 from retgk.errors import InputWarning
 from retgk.kernels.exact import ExactEngine
-from retgk.learning.folds import label_folds
+from retgk.learning.folds import inner_folds
 from tests.classifier_graphs import three_classes
 
 DATA = three_classes()
@@ -116,7 +116,7 @@ def test_labels_that_are_rare_in_folds():
 
 def test_folds_share_labels():
     labels = (np.random.default_rng(0).random((400, 4)) < [0.5, 0.2, 0.05, 0.3]).astype(int)
-    for _, test in label_folds(5, labels, 0):
+    for _, test in inner_folds(5, labels, 0):
         assert abs(len(test) - 80) <= 1
         assert (np.abs(labels[test].sum(axis=0) - labels.sum(axis=0) / 5) <= 4).all()
 

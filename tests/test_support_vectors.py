@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from retgk import ExponentialGraphKernel
 from retgk.learning import svm as penalty_path_module
-from retgk.learning.folds import class_folds
+from retgk.learning.folds import inner_folds
 from retgk.learning.ridge import LandmarkRidge
 from retgk.learning.svm import GraphProducts, SupportVectors, one_vs_rest_from_pairs, penalty_path
 
@@ -61,7 +61,7 @@ def test_a_path_of_penalties_gives_what_svc_gives_for_each(n_classes, weight):
     weights = np.ones(n_classes)
     weights[0] = weight
     solver = SupportVectors(codes, weights)
-    folds = class_folds(3, codes, 0)
+    folds = inner_folds(3, codes, 0)
     penalties = (1e4, 0.1, 1e6, 1.0, 0.1)
     together = solver.out_of_fold(products_of(points), [KERNEL], folds, penalties, 2)[0]
     for fold, (train, test) in enumerate(folds):
@@ -134,7 +134,7 @@ def test_a_path_that_was_given_up_warns_once(monkeypatch):
     monkeypatch.setattr(penalty_path_module, "penalty_path", in_three_steps)
     points, codes = blobs(3)
     machine = SupportVectors(codes, np.ones(3))
-    folds = class_folds(3, codes, 0)
+    folds = inner_folds(3, codes, 0)
     message = "for C=1e\\+06 stopped after 10,000,000 steps; its decision values are not exact"
     with pytest.warns(ConvergenceWarning, match=message) as caught:
         machine.out_of_fold(products_of(points), [KERNEL], folds, [1e6], 2)

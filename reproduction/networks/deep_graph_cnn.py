@@ -35,29 +35,13 @@ def whole_inputs(inputs: NetworkInputs, _settings: Mapping[str, Any]) -> Network
 
 
 def sorted_nodes_kept(sizes: Ints) -> int:
-    """
-    Number k of sorted nodes that stay: a share of 0.6 of the graphs has at least as many.
-
-    Examples
-    --------
-    >>> sorted_nodes_kept(np.array([11, 12, 13, 14, 15]))
-    13
-    """
+    """Number k of sorted nodes that stay: a share of 0.6 of the graphs has at least as many."""
     largest_first = np.sort(sizes)[::-1]
     return max(_LEAST_KEPT, int(largest_first[int(np.ceil(_SHARE * len(sizes))) - 1]))
 
 
 class DeepGraphCNN:
-    """
-    Graph convolutions, sorting, and convolutions over sorted nodes.
-
-    Parameters
-    ----------
-    inputs : NetworkInputs
-        All graphs.
-    n_classes : int
-        Number of classes.
-    """
+    """Graph convolutions, sorting, and convolutions over sorted nodes."""
 
     def __init__(self, inputs: NetworkInputs, n_classes: int) -> None:
         self._torch = optional_module("torch", "networks")

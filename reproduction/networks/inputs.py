@@ -70,15 +70,7 @@ class NetworkInputs:
 
 
 def network_inputs(graphs: GraphBatch) -> NetworkInputs:
-    """
-    Make the inputs of networks; attributes, weights and self-loops have no part in them.
-
-    Examples
-    --------
-    >>> path = GraphBatch.from_edges(3, [[0, 1], [1, 2]], symmetrize=True)
-    >>> network_inputs(path).values
-    array([0.5, 1. , 0.5], dtype=float32)
-    """
+    """Make the inputs of networks; attributes, weights and self-loops have no part in them."""
     sources = np.repeat(np.arange(graphs.n_nodes), np.diff(graphs.indptr))
     targets = graphs.indices + first_of_run(graphs.node_ptr)[sources]
     is_edge = sources != targets

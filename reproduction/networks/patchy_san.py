@@ -136,16 +136,7 @@ def _fields_around(roots: Ints, k: int, edge_ptr: Ints, targets: Ints) -> Ints:
 
 
 class PatchySan:
-    """
-    Convolutions over receptive fields.
-
-    Parameters
-    ----------
-    inputs : PatchyInputs
-        All graphs.
-    n_classes : int
-        Number of classes.
-    """
+    """Convolutions over receptive fields."""
 
     def __init__(self, inputs: PatchyInputs, n_classes: int) -> None:
         self._torch = torch = optional_module("torch", "networks")

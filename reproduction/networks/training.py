@@ -47,28 +47,7 @@ NETWORKS = {
 def network_results(
     graphs: GraphBatch, targets: Targets, settings: Settings, seed: int, n_jobs: int | None = None
 ) -> list[FoldResult]:
-    """
-    Accuracies of a network on all folds of one repetition.
-
-    Parameters
-    ----------
-    graphs : GraphBatch
-        All graphs.
-    targets : ndarray
-        Their classes.
-    settings : mapping
-        Of a method of kind "network": `kernel`, its column, `folds`, `n_epochs`, `batch_size`,
-        `learning_rate`, and what the network has besides.
-    seed : int
-        Of the folds, of weights and of the order of graphs.
-    n_jobs : int, optional
-        Processes, one fold each; default: one for each core. It changes no result.
-
-    Returns
-    -------
-    list of FoldResult
-        Accuracy on the test part, and the epoch that was chosen.
-    """
+    """Accuracies of a network on all folds of one repetition."""
     optional_module("torch", "networks")
     inputs = NETWORKS[settings["kernel"]].inputs(network_inputs(graphs), settings)
     codes = np.unique(targets, return_inverse=True)[1]

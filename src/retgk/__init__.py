@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from retgk.datasets import save_tudataset as save_tudataset
     from retgk.errors import InvalidInputError as InvalidInputError
     from retgk.estimators.classifier import RetGKClassifier as RetGKClassifier
-    from retgk.estimators.comparisons import distance as distance
-    from retgk.estimators.comparisons import mean_embedding_gram as mean_embedding_gram
-    from retgk.estimators.comparisons import most_similar as most_similar
-    from retgk.estimators.comparisons import pairwise_distances as pairwise_distances
-    from retgk.estimators.comparisons import similarity as similarity
-    from retgk.estimators.comparisons import squared_mmd as squared_mmd
     from retgk.estimators.embedding import RetGKEmbedding as RetGKEmbedding
     from retgk.estimators.explanation import Explanation as Explanation
     from retgk.estimators.gram_file import write_mean_embedding_gram as write_mean_embedding_gram
@@ -30,6 +24,12 @@ if TYPE_CHECKING:
     from retgk.estimators.model_files import load_model as load_model
     from retgk.estimators.model_files import save_model as save_model
     from retgk.estimators.regressor import RetGKRegressor as RetGKRegressor
+    from retgk.estimators.similarity import distance as distance
+    from retgk.estimators.similarity import mean_embedding_gram as mean_embedding_gram
+    from retgk.estimators.similarity import most_similar as most_similar
+    from retgk.estimators.similarity import pairwise_distances as pairwise_distances
+    from retgk.estimators.similarity import similarity as similarity
+    from retgk.estimators.similarity import squared_mmd as squared_mmd
     from retgk.explorer.page import CollectionPage as CollectionPage
     from retgk.explorer.page import explore as explore
     from retgk.graphs.batch import GraphBatch as GraphBatch
@@ -118,7 +118,7 @@ _MODULE_OF = {
     "as_batch": "retgk.io.convert",
     "association_test": "retgk.stats.tests",
     "compare": "retgk.comparison.compare",
-    "distance": "retgk.estimators.comparisons",
+    "distance": "retgk.estimators.similarity",
     "duplicate_groups": "retgk.search.duplicates",
     "embed_files": "retgk.cluster",
     "embedding_gram": "retgk.kernels.embedded_vectors",
@@ -142,9 +142,9 @@ _MODULE_OF = {
     "load_model": "retgk.estimators.model_files",
     "load_tudataset": "retgk.datasets",
     "make_graph_classification": "retgk.datasets",
-    "mean_embedding_gram": "retgk.estimators.comparisons",
-    "most_similar": "retgk.estimators.comparisons",
-    "pairwise_distances": "retgk.estimators.comparisons",
+    "mean_embedding_gram": "retgk.estimators.similarity",
+    "most_similar": "retgk.estimators.similarity",
+    "pairwise_distances": "retgk.estimators.similarity",
     "read_graphs": "retgk.io.read",
     "refined_labels": "retgk.kernels.refinement",
     "return_probabilities": "retgk.walks.probabilities",
@@ -152,8 +152,8 @@ _MODULE_OF = {
     "save_model": "retgk.estimators.model_files",
     "save_tudataset": "retgk.datasets",
     "scaffold_folds": "retgk.learning.folds",
-    "similarity": "retgk.estimators.comparisons",
-    "squared_mmd": "retgk.estimators.comparisons",
+    "similarity": "retgk.estimators.similarity",
+    "squared_mmd": "retgk.estimators.similarity",
     "to_grakel": "retgk.io.convert",
     "to_igraph": "retgk.io.convert",
     "to_networkx": "retgk.io.convert",

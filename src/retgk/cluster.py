@@ -39,11 +39,9 @@ from retgk.io.molecules import SmilesReading, parsed_smiles, smiles_texts
 from retgk.io.parquet import iter_parquet, row_group_sizes
 from retgk.io.read import read_graphs
 
-# -------------------------------------------------------------------------------------------------
 # Files of graphs, cut into pieces that workers read.
-# -------------------------------------------------------------------------------------------------
 
-_UNLIKE_ROWS = ("skip_invalid", "targets")  # what would leave rows out, or does nothing here
+_UNSUPPORTED_OPTIONS = ("skip_invalid", "targets")  # they leave rows out, or have no effect
 _MOLECULE_OPTIONS = ("bond_orders", "bond_types", "atom_attributes", "add_hydrogens")
 
 
@@ -118,7 +116,7 @@ def file_pieces(
     Parquet files are cut between row groups, lists and tables of SMILES between molecules; any
     other file is one piece. Of a folder, all files that can be read are taken, by name.
     """
-    for name in _UNLIKE_ROWS:
+    for name in _UNSUPPORTED_OPTIONS:
         if options.get(name):
             raise InvalidInputError(
                 f"{name} cannot be given for files that are read in pieces: row i is graph i; "
@@ -169,9 +167,7 @@ def _parquet_pieces(path: Path, piece_size: int) -> Iterator[FilePiece]:
         yield FilePiece(path, tuple(range(start, len(sizes))), first)
 
 
-# -------------------------------------------------------------------------------------------------
 # Vectors of the graphs of many files, piece by piece, on this machine or on a cluster.
-# -------------------------------------------------------------------------------------------------
 
 _BEGUN = "pieces.json"
 _COPY_ROWS_BYTES = 1 << 24

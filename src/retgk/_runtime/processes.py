@@ -202,8 +202,8 @@ class ProcessEnd(NamedTuple):
     """Whether it was killed because it neither ended nor wrote a line for too long."""
 
     @property
-    def is_well(self) -> bool:
-        """Whether it ended by itself and found nothing wrong."""
+    def succeeded(self) -> bool:
+        """Whether it ended by itself, with code 0."""
         return self.code == 0 and not self.is_late
 
     @property

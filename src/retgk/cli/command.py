@@ -524,7 +524,7 @@ def command(*, examples: Sequence[str], name: str | None = None) -> Callable[[Fu
 def _with_plain_options(
     function: Function, hints: Mapping[str, Any], groups: Mapping[str, Any]
 ) -> Function:
-    """Give a function one parameter per option, which it gathers into their groups again."""
+    """Wrap a function of option groups in one with a parameter per option, as typer wants it."""
 
     @functools.wraps(function)
     def run(**options: Any) -> None:

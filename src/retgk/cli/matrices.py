@@ -297,7 +297,7 @@ def _most_similar(
 
     `nodes` are the options for nodes.
     """
-    from retgk.estimators.comparisons import most_similar
+    from retgk.estimators.similarity import most_similar
 
     n_wanted = min(count + (position is not None), len(collection))
     result = most_similar(graph, collection.graphs, n_wanted, **nodes)

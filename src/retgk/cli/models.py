@@ -487,7 +487,7 @@ def explore(
     seed: Seed = 0,
 ) -> None:
     """
-    Write one page on which a collection can be looked at, in any browser, without a network.
+    Write one interactive page of a collection, for any browser, without a network.
 
     A map of all graphs, drawings of each (structural formulas of molecules) with its nearest
     graphs, two graphs side by side, and what a model says of them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,8 +18,7 @@ from retgk.learning.folds import (
     MIN_FOLDS,
     MOST_REPETITIONS,
     OuterFold,
-    check_enough_graphs,
-    deal_groups,
+    check_apart,
     repeated_folds,
 )
 
@@ -38,9 +37,7 @@ _ROLES = {"train", "training", "val", "valid", "validation", "test"}
 _JSON_KEYS = ("test", "train", "model_selection")
 
 
-def read_split(
-    path: Path, collection: GraphDataset, fold_of: Callable[..., Any], max_bytes: int | None
-) -> list[Any]:
+def read_split(path: Path, collection: GraphDataset, max_bytes: int | None) -> list[OuterFold]:
     """
     Folds of a file, checked.
 
@@ -60,14 +57,14 @@ def read_split(
     if is_table(path):
         parts = _table_parts(read_table(path, collection, has_header=True), places)
         everything = np.arange(len(collection))
-        return [fold_of(np.setdiff1d(everything, test), test) for test in parts]
+        return [OuterFold(np.setdiff1d(everything, test), test) for test in parts]
     try:
         folds = json.loads(_text_of(path))
     except (RecursionError, ValueError) as error:
         raise InvalidInputError(
             f"{path} is no JSON: {error}; a table of folds ends in .csv or .tsv"
         ) from error
-    return _json_folds(folds, path, places, fold_of)
+    return _json_folds(folds, path, places)
 
 
 def _text_of(path: Path) -> str:
@@ -109,14 +106,14 @@ class _Places:
 # JSON
 
 
-def _json_folds(folds: Any, path: Path, places: _Places, fold_of: Callable[..., Any]) -> list[Any]:
+def _json_folds(folds: Any, path: Path, places: _Places) -> list[OuterFold]:
     is_list = isinstance(folds, list) and folds and all(isinstance(fold, dict) for fold in folds)
     if not is_list:
         raise InvalidInputError(
             f'{path} must be a list of folds, such as [{{"train": [0, 1], "test": [2, 3]}}, ...]'
         )
     return [
-        fold_of(*_json_fold(fold, f"{path}, fold {number}", places))
+        OuterFold(*_json_fold(fold, f"{path}, fold {number}", places))
         for number, fold in enumerate(folds)
     ]
 
@@ -140,9 +137,7 @@ def _json_fold(fold: dict[str, Any], where: str, places: _Places) -> tuple[Any, 
         train = np.unique(np.concatenate([part for pair in inner for part in pair]))
     else:
         train = np.setdiff1d(np.arange(places.n_graphs), test)
-    both = np.intersect1d(_filled(train, f"{where}, graphs to train on,"), test)
-    if len(both):
-        raise InvalidInputError(f"{where} trains on graph {both[0]} and tests it; give it once")
+    check_apart(_filled(train, f"{where}, graphs to train on,"), test, where)
     if inner is None:
         return train, test, None
     return train, test, [_within(pair, train, where) for pair in inner]
@@ -345,18 +340,15 @@ def outer_folds(
 ) -> list[list[OuterFold]]:
     """Folds of every repetition."""
     if splitting.is_file:
-        return [read_split(Path(splitting.split), collection, OuterFold, reading.max_bytes)]
-    groups = _group_codes(collection, source, reading, splitting)
-    n_folds = splitting.n_folds
-    if splitting.split != "scaffold" or groups is None:
-        return repeated_folds(targets, n_folds, seeds, regression=regression, groups=groups)
-    check_enough_graphs(targets, n_folds)
-    # the first repetition is the one that others have too, for any seed
-    ties = [None, *seeds[1:]]
-    dealt = [deal_groups(groups, n_folds, seed, "scaffolds") for seed in ties]
-    return [
-        [OuterFold(train, test, None, groups[train]) for train, test in folds] for folds in dealt
-    ]
+        return [read_split(Path(splitting.split), collection, reading.max_bytes)]
+    return repeated_folds(
+        targets,
+        splitting.n_folds,
+        seeds,
+        regression=regression,
+        groups=_group_codes(collection, source, reading, splitting),
+        scaffolds=splitting.split == "scaffold",
+    )
 
 
 def _group_codes(

@@ -24,10 +24,12 @@ from retgk.io.convert import GraphsLike
 from retgk.io.dataset import GraphDataset
 from retgk.learning.folds import (
     OuterFold,
+    check_apart,
     check_keeps_groups,
     folds_without_groups,
-    real_folds,
+    given_folds,
     repeated_folds,
+    with_groups,
 )
 from retgk.learning.metrics import check_metric_names
 from retgk.learning.targets import TaskKind, is_regression, training_set
@@ -84,8 +86,9 @@ def compare(
         Times to do it, each with other folds.
     groups : array-like, shape (n_graphs,), optional
         Graphs of one group are never in two folds, inner ones neither. Searches of scikit-learn
-        get the groups too, and need a splitter that heeds them, such as ``cv=GroupKFold(5)``; that
-        one splits groups is an error, and that an estimator takes none for its folds a warning.
+        get the groups too, and need a splitter that keeps groups together, such as
+        ``cv=GroupKFold(5)``. A splitter that puts one group on both sides of a fold is an error;
+        an estimator whose own folds cannot be given groups is a warning.
     journal : path, optional
         File that finished folds are written to. The same call goes on from there after a stop; that
         with more methods adds theirs; one with other graphs, targets or folds is an error.
@@ -215,19 +218,9 @@ def _outer_folds(
         return repeated_folds(targets, n_folds, seeds, regression=regression, groups=groups)
     if repetitions > 1:
         raise InvalidInputError("folds are given; leave out repetitions, or give their number")
-    given = real_folds(folds, len(targets), seed)
+    given = given_folds(folds, np.zeros(len(targets), np.int64))
     if len(given) == 0:
         raise InvalidInputError("folds has none; give a number of folds, or at least one")
     for number, (train, test) in enumerate(given):
-        both = np.intersect1d(train, test)
-        if len(both):
-            raise InvalidInputError(
-                f"fold {number} trains on graph {both[0]} and tests it; a test graph must not be a "
-                "training graph"
-            )
-    return [
-        [
-            OuterFold(train, test, None, None if groups is None else groups[train])
-            for train, test in given
-        ]
-    ]
+        check_apart(train, test, f"fold {number}")
+    return [with_groups(given, groups)]

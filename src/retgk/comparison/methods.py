@@ -7,38 +7,33 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from types import CodeType, FunctionType, MethodType
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.files import key_of
 from retgk._runtime.names import RandomState, name_advice, whole_seed
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
+from retgk.estimators.classifier import RetGKClassifier
+from retgk.estimators.regressor import RetGKRegressor
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.graph import PolynomialGraphKernel
 from retgk.kernels.others import all_kernels
-from retgk.kernels.others.base import PeerKernel
-from retgk.learning.folds import Fold, FoldMaker, real_folds
+from retgk.kernels.others.base import Compared, PeerKernel
+from retgk.learning.folds import Fold, FoldMaker, inner_folds
+from retgk.learning.metrics import Scoring, fold_scorer
+from retgk.learning.outcomes import ClassOutcomes, Trial, ValueOutcomes, mean_hits, mean_r2
 from retgk.learning.ridge import LandmarkRidge, landmarks_of
-from retgk.learning.scoring import (
-    ClassOutcomes,
-    Scoring,
-    Trial,
-    ValueOutcomes,
-    fold_scorer,
-    mean_hits,
-    mean_r2,
-)
 from retgk.learning.selection import (
     Score,
     Selection,
@@ -50,75 +45,47 @@ from retgk.learning.svm import GraphProducts, Machine, Solver, one_vs_rest_from_
 from retgk.learning.targets import TrainingSet, real_targets, training_set
 
 
-class Method(Protocol):
-    """Makes estimators that take graphs, when they are needed: their modules are slow to import."""
-
-    @property
-    def about(self) -> str:
-        """What it is, in some words."""
-
-    def estimator(self, regression: bool) -> Any:
-        """Give one that is not fitted."""
-
-
-@dataclass(frozen=True)
-class ModelMethod:
-    """A classifier and a regressor, or functions that make them, with some parameters."""
+class Method(NamedTuple):
+    """What a method is, in some words, and what makes an estimator of it: True is for values."""
 
     about: str
-    classifier: str
-    regressor: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-    def estimator(self, regression: bool) -> Any:
-        """Give the one for the task."""
-        make = _imported(self.regressor if regression else self.classifier)
-        return make(**self.parameters)
+    estimator: Callable[[bool], Any]
 
 
-@dataclass(frozen=True)
-class KernelMethod:
-    """A kernel with the candidates of its parameters; the machine on it is that of all kernels."""
+def _retgk(**parameters: Any) -> Callable[[bool], Any]:
+    return lambda regression: (RetGKRegressor if regression else RetGKClassifier)(**parameters)
 
-    kernel: type[PeerKernel]
-    about: str
-    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    def estimator(self, regression: bool) -> Any:
-        """Give a machine on the kernel."""
+def _kernel_machine(kernel: type[PeerKernel], own: Compared) -> Callable[[bool], Any]:
+    def estimator(regression: bool) -> Any:
         machine = KernelRegressor if regression else KernelClassifier
-        return machine(self.kernel(**self.parameters), dict(self.grid))
+        return machine(kernel(**own.parameters), dict(own.grid))
+
+    return estimator
 
 
-def _imported(name: str) -> Any:
-    """Class from ``module:name``."""
-    module, _, own = name.partition(":")
-    return getattr(import_module(module), own)
+def _size_model(regression: bool) -> Any:
+    """Random forest of the numbers of nodes and edges: what a method has to beat."""
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    forest = RandomForestRegressor if regression else RandomForestClassifier
+    # leaves of single graphs would be learnt by heart
+    return make_pipeline(GraphSizes(), forest(min_samples_leaf=5))
 
 
-_RETGK = (
-    "retgk.estimators.classifier:RetGKClassifier",
-    "retgk.estimators.regressor:RetGKRegressor",
-)
 METHODS: dict[str, Method] = {
-    "retgk": ModelMethod("RetGK as it comes, exact or embedded by size", *_RETGK),
-    "retgk-exact": ModelMethod("RetGK, exact (RetGK_I)", *_RETGK, {"approximate": False}),
-    "retgk-embedding": ModelMethod("RetGK, embedded (RetGK_II)", *_RETGK, {"approximate": True}),
+    "retgk": Method("RetGK as it comes, exact or embedded by size", _retgk()),
+    "retgk-exact": Method("RetGK, exact (RetGK_I)", _retgk(approximate=False)),
+    "retgk-embedding": Method("RetGK, embedded (RetGK_II)", _retgk(approximate=True)),
     **{
-        own.name: KernelMethod(kind, own.about, own.grid, own.parameters)
+        own.name: Method(own.about, _kernel_machine(kind, own))
         for kind in all_kernels()
         for own in kind.methods
     },
-    "size": ModelMethod(
-        "a random forest of the numbers of nodes and edges",
-        "retgk.comparison.methods:size_classifier",
-        "retgk.comparison.methods:size_regressor",
-    ),
-    "majority": ModelMethod(
+    "size": Method("a random forest of the numbers of nodes and edges", _size_model),
+    "majority": Method(
         "the most frequent class, or the mean value",
-        "sklearn.dummy:DummyClassifier",
-        "sklearn.dummy:DummyRegressor",
+        lambda regression: DummyRegressor() if regression else DummyClassifier(),
     ),
 }
 """By the names that users give."""
@@ -176,8 +143,6 @@ def _estimator(name: str, method: Any, regression: bool) -> Any:
     if isinstance(method, str):
         (plain,) = checked_names([method])
         return METHODS[plain].estimator(regression)
-    from sklearn.base import clone
-
     missing = [need for need in ("fit", "predict", "get_params") if not hasattr(method, need)]
     if missing or isinstance(method, type):
         raise InvalidInputError(
@@ -308,7 +273,7 @@ class KernelRegressor(RegressorMixin, _KernelMachine):  # type: ignore[misc]
         data = training_set(X, y, None, groups)
         columns = real_targets(data.targets).reshape(len(data.batch), -1)
         seed = whole_seed(self.random_state, n_bits=31)
-        folds = real_folds(self.cv, len(columns), seed, data.grouping)
+        folds = inner_folds(self.cv, columns, seed, data.grouping)
         trial = Trial(data, ValueOutcomes(1), columns, folds)
         score: Score = mean_r2(trial)
         if self.scoring is not None:
@@ -320,11 +285,6 @@ class KernelRegressor(RegressorMixin, _KernelMachine):  # type: ignore[misc]
     def predict(self, X: GraphsLike) -> Floats:
         """Predict values."""
         return ValueOutcomes(1).predict(self._values(X))
-
-
-# Models that see the numbers of nodes and edges alone: what a method has to beat.
-
-_LEAST_LEAF = 5  # graphs: sizes of single graphs would be learnt by heart
 
 
 class GraphSizes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -341,22 +301,6 @@ class GraphSizes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
-
-
-def size_classifier() -> Any:
-    """Random forest of sizes, for classes."""
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.pipeline import make_pipeline
-
-    return make_pipeline(GraphSizes(), RandomForestClassifier(min_samples_leaf=_LEAST_LEAF))
-
-
-def size_regressor() -> Any:
-    """Random forest of sizes, for values."""
-    from sklearn.ensemble import RandomForestRegressor
-    from sklearn.pipeline import make_pipeline
-
-    return make_pipeline(GraphSizes(), RandomForestRegressor(min_samples_leaf=_LEAST_LEAF))
 
 
 # Keys of methods, by which a journal knows in another session which folds are theirs.

@@ -43,12 +43,9 @@ from retgk.learning.metrics import (
     chosen_metrics,
     fold_answer,
     metrics_of,
-    scorer_name,
 )
 
-# -------------------------------------------------------------------------------------------------
 # What is compared on what: graphs, targets and folds, the same for all methods.
-# -------------------------------------------------------------------------------------------------
 
 Place = tuple[int, int]
 """Numbers of a repetition and of a fold in it."""
@@ -58,34 +55,18 @@ _SHOWN = {False: ("accuracy", "balanced_accuracy", "roc_auc"), True: ("r2", "rms
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """
-    Everything that the answers of all methods depend on.
-
-    Attributes
-    ----------
-    name : str
-        Of the collection.
-    graphs, targets
-        What to learn from.
-    folds : list of list of OuterFold
-        Of every repetition.
-    regression : bool
-        Whether targets are values.
-    metrics : tuple of Metric
-        Which are shown; methods are ranked by the first.
-    choose_by : str or None
-        Name of the scorer by which models choose their parameters; None for their own.
-    seed : int
-        Of everything random.
-    """
+    """Everything that the answers of all methods depend on."""
 
     name: str
     graphs: GraphBatch
     targets: NDArray[Any]
     folds: Sequence[Sequence[OuterFold]]
+    """Of every repetition."""
     regression: bool
     metrics: tuple[Metric, ...]
+    """Which are shown; methods are ranked by the first."""
     choose_by: str | None
+    """Name of the scorer by which models choose their parameters; None for their own."""
     seed: int
 
     @property
@@ -171,30 +152,18 @@ def new_plan(
             f"all {len(targets)} graphs have the same target, {targets[0]!s:.80}; there is nothing "
             "to tell apart: give targets that differ"
         )
-    choose_by = scorer_name(shown[0], len(np.unique(targets))) if metrics else None
+    choose_by = shown[0].scorer_for(len(np.unique(targets))) if metrics else None
     return ComparisonPlan(name, graphs, targets, folds, regression, tuple(shown), choose_by, seed)
 
 
-# -------------------------------------------------------------------------------------------------
 # A journal of finished folds, from which a comparison that was stopped goes on.
 #
 # It is a file of records (`_runtime/files.py`), or a list in memory. The first record says
-# which comparison it is; all others are of one fold, with scores or with a failure. What is read
-# is checked: a journal may come from elsewhere, or have been edited.
-# -------------------------------------------------------------------------------------------------
+# which comparison it is; all others are of one fold, with scores or with a failure.
 
 
 class FoldJournal:
-    """
-    Records of the folds of a comparison, by the keys of methods.
-
-    Parameters
-    ----------
-    records : list of Record
-        Those of folds that are there already.
-    writer : RecordWriter or None
-        Where more are appended; None to keep them in memory alone.
-    """
+    """Records of the folds of a comparison, by the keys of methods."""
 
     def __init__(self, records: list[Record], writer: RecordWriter | None = None) -> None:
         self._records, self._writer = records, writer
@@ -234,16 +203,7 @@ def _place(record: Record) -> Place:
 def fold_journal(
     path: str | os.PathLike[str] | None, plan: ComparisonPlan
 ) -> Iterator[FoldJournal]:
-    """
-    Open a journal, and lock it; begin it if it does not exist.
-
-    Parameters
-    ----------
-    path : path or None
-        The file; None to keep records in memory alone.
-    plan : ComparisonPlan
-        Of which the journal is to be; that of another one is an error.
-    """
+    """Open a journal, and lock it; begin it if it does not exist."""
     if path is None:
         yield FoldJournal([])
         return
@@ -253,7 +213,13 @@ def fold_journal(
             writer.append({"comparison": plan.key, **plan.as_record()})
         else:
             _check_key(records[0], plan, Path(path))
-        _check_folds(records[1:], plan, Path(path))
+        places = set(plan.places)
+        for number, record in enumerate(records[1:], start=2):
+            if not _is_fold(record, places, plan.regression):
+                raise InvalidInputError(
+                    f"{path}, line {number}: no fold of this comparison; remove that line, and its "
+                    "fold is done again"
+                )
         yield FoldJournal(records[1:], writer)
 
 
@@ -270,53 +236,27 @@ def _check_key(first: dict[str, Any], plan: ComparisonPlan, path: Path) -> None:
     raise InvalidInputError(f"{path} {what}; give another file as journal, or remove this one")
 
 
-def _check_folds(records: list[Record], plan: ComparisonPlan, path: Path) -> None:
-    """Raise at the first line that is no fold of the plan."""
-    places = set(plan.places)
-    for number, record in enumerate(records, start=2):
-        problem = _problem_of_place(record, places) or _problem_of_outcome(record, plan)
-        if problem:
-            raise InvalidInputError(
-                f"{path}, line {number}: {problem}; remove that line, and its fold is done again"
-            )
-
-
-def _problem_of_place(record: Record, places: set[Place]) -> str | None:
-    place = tuple(record.get(name) for name in ("repetition", "fold"))
-    if not all(type(number) is int for number in place) or place not in places:
-        return "there is no fold {1!r:.80} of repetition {0!r:.80}".format(*place)
-    key = record.get("method_key")
-    return None if isinstance(key, str) else f"method_key is {key!r:.80}"
-
-
-def _problem_of_outcome(record: Record, plan: ComparisonPlan) -> str | None:
-    """What is wrong with what became of a fold; None if nothing is."""
-    if "failure" not in record or not isinstance(record["failure"], str | None):
-        return f"failure is {record.get('failure', 'missing')!r:.80}"
-    if record["failure"] is None:
-        return _problem_of_scores(record, plan)
-    if type(record.get("by_limit")) is not bool:
-        return f"by_limit is {record.get('by_limit')!r:.80}"
-    limits = record.get("limits")
-    fits = isinstance(limits, list) and len(limits) == 2 and all(map(_is_amount, limits))
-    return None if fits else f"limits are {limits!r:.80}"
-
-
-def _problem_of_scores(record: Record, plan: ComparisonPlan) -> str | None:
-    for name in ("scores", "chosen"):
-        if not isinstance(record.get(name), dict):
-            return f"{name} are {record.get(name)!r:.80}"
-    if not _is_amount(record.get("seconds")):
-        return f"seconds is {record.get('seconds')!r:.80}"
-    peak = record.get("peak_mb", "missing")
-    if peak is not None and not _is_amount(peak):  # None is of a system that does not tell
-        return f"peak_mb is {peak!r:.80}"
-    scores = record["scores"]
-    for metric in metrics_of(plan.regression):
-        value = scores.get(metric.name, "missing")
-        if value is not None and not (_is_number(value) and metric.can_be(value)):
-            return f"{metric.name} is {value!r:.80}"
-    return None
+def _is_fold(record: Record, places: set[Place], regression: bool) -> bool:
+    """Whether a record is of one of these folds, with what failed or with all scores."""
+    place = record.get("repetition"), record.get("fold")
+    if any(type(number) is not int for number in place) or place not in places:
+        return False
+    if not isinstance(record.get("method_key"), str):
+        return False
+    if isinstance(record.get("failure", 0), str):
+        limits = record.get("limits")
+        is_pair = isinstance(limits, list) and len(limits) == 2 and all(map(_is_amount, limits))
+        return is_pair and type(record.get("by_limit")) is bool
+    scores, peak = record.get("scores"), record.get("peak_mb", "missing")
+    if not isinstance(scores, dict) or not isinstance(record.get("chosen"), dict):
+        return False
+    values = [scores.get(metric.name, "missing") for metric in metrics_of(regression)]
+    return (
+        record.get("failure", 0) is None
+        and _is_amount(record.get("seconds"))
+        and (peak is None or _is_amount(peak))  # None is of a system that does not tell
+        and all(value is None or _is_number(value) for value in values)
+    )
 
 
 def _is_amount(value: Any) -> bool:
@@ -362,25 +302,7 @@ def run_methods(
     n_jobs: int | None = None,
     client: Any = None,
 ) -> None:
-    """
-    Run all folds that are not in the journal yet, and write them there.
-
-    Parameters
-    ----------
-    plan : ComparisonPlan
-        Graphs, targets and folds.
-    estimators : mapping of str to estimator
-        Methods by name.
-    journal : FoldJournal
-        What is done, and where more goes.
-    limits : ProcessLimits
-        Seconds of one fold, and memory of a process.
-    n_jobs : int or None
-        Threads of a method.
-    client : dask.distributed.Client, optional
-        The cluster; every repetition of every method is a task. Without it, methods run one after
-        the other.
-    """
+    """Run all folds that are not in the journal yet, and write them there."""
     waiting = {
         name: [place for place in plan.places if place not in done]
         for name, estimator in estimators.items()
@@ -398,8 +320,8 @@ def run_methods(
         if client is None:
             for name, places in waiting.items():
                 if places:
-                    run = _MethodRun(plan, estimators[name], limits, n_jobs)
-                    run.to_end(places, partial(note, name))
+                    pickled = _pickled(estimators[name])
+                    _run_folds(plan, pickled, limits, n_jobs, places, partial(note, name))
         else:
             _run_on_cluster(plan, estimators, waiting, limits, n_jobs, client, note)
 
@@ -437,74 +359,58 @@ def _method_part(
     """Records of some folds of a method, from a process beside this worker."""
     plan, pickled, limits, n_jobs = shared
     records: list[Record] = []
-    _MethodRun(plan, pickled[name], limits, n_jobs).to_end(places, records.append)
+    _run_folds(plan, pickled[name], limits, n_jobs, places, records.append)
     return records
 
 
-class _MethodRun:
-    """
-    A process that works on folds of one method.
+def _run_folds(
+    plan: ComparisonPlan,
+    estimator: bytes,
+    limits: ProcessLimits,
+    n_jobs: int | None,
+    places: Sequence[Place],
+    on_record: Callable[[Record], None],
+) -> None:
+    """Work on folds of a pickled method in a process until one fails; each is told when done."""
+    failures: list[Record] = []
+    n_done = 0
 
-    Parameters
-    ----------
-    plan, limits, n_jobs
-        As in `run_methods`.
-    estimator : estimator or bytes
-        The method, or what it is pickled to.
-    """
+    def take(line: str) -> None:
+        nonlocal n_done
+        record = json.loads(line)
+        n_done += 1
+        if record["failure"] is not None:
+            failures.append(record)
+            record["limits"] = [limits.seconds, limits.megabytes]
+        on_record(record)
 
-    def __init__(
-        self, plan: ComparisonPlan, estimator: Any, limits: ProcessLimits, n_jobs: int | None
-    ) -> None:
-        self.plan, self.limits, self.n_threads = plan, limits, n_threads(n_jobs)
-        self.estimator = estimator if isinstance(estimator, bytes) else _pickled(estimator)
-
-    def to_end(self, places: Sequence[Place], on_record: Callable[[Record], None]) -> None:
-        """Work on folds in order until one fails; `on_record` gets each as it is done."""
-        failures: list[Record] = []
-        n_done = 0
-
-        def take(line: str) -> None:
-            nonlocal n_done
-            record = json.loads(line)
-            n_done += 1
-            if record["failure"] is not None:
-                failures.append(record)
-                record["limits"] = [self.limits.seconds, self.limits.megabytes]
-            on_record(record)
-
-        with tempfile.TemporaryDirectory(prefix="retgk-compare-") as folder:
-            path = Path(folder) / "order"
-            path.write_bytes(pickle.dumps(self._order(places), pickle.HIGHEST_PROTOCOL))
-            command = [*PROGRAM, str(path), str(self.limits.megabytes)]
-            end = run_to_end(command, self.limits.seconds + _GRACE_SECONDS, take)
-        if failures or n_done == len(places):
-            return
-        repetition, fold = places[n_done]
-        on_record(
-            {
-                "repetition": repetition,
-                "fold": fold,
-                "failure": end.reason(self.limits),
-                "by_limit": end.is_out_of_time or end.is_out_of_memory,
-                "limits": [self.limits.seconds, self.limits.megabytes],
-            }
-        )
-
-    def _order(self, places: Sequence[Place]) -> Order:
-        """What the process is to do."""
-        plan = self.plan
-        folds = [(*place, plan.fold(place)) for place in places]
-        return Order(
-            plan.graphs,
-            plan.targets,
-            plan.regression,
-            folds,
-            self.limits.seconds,
-            self.n_threads,
-            self.estimator,
-            sys.path,
-        )
+    order = Order(
+        plan.graphs,
+        plan.targets,
+        plan.regression,
+        [(*place, plan.fold(place)) for place in places],
+        limits.seconds,
+        n_threads(n_jobs),
+        estimator,
+        sys.path,
+    )
+    with tempfile.TemporaryDirectory(prefix="retgk-compare-") as folder:
+        path = Path(folder) / "order"
+        path.write_bytes(pickle.dumps(order, pickle.HIGHEST_PROTOCOL))
+        command = [*PROGRAM, str(path), str(limits.megabytes)]
+        end = run_to_end(command, limits.seconds + _GRACE_SECONDS, take)
+    if failures or n_done == len(places):
+        return
+    repetition, fold = places[n_done]
+    on_record(
+        {
+            "repetition": repetition,
+            "fold": fold,
+            "failure": end.reason(limits),
+            "by_limit": end.is_out_of_time or end.is_out_of_memory,
+            "limits": [limits.seconds, limits.megabytes],
+        }
+    )
 
 
 def _pickled(estimator: Any) -> bytes:
@@ -514,13 +420,11 @@ def _pickled(estimator: Any) -> bytes:
     return bytes(dumps(estimator))
 
 
-# -------------------------------------------------------------------------------------------------
 # Some folds of one method: ``python -m retgk.comparison.runs ORDER MEGABYTES``.
 #
 # A process of its own, so that it can be stopped and its memory measured. ORDER is a file that
 # `retgk.comparison.runs` has just written for this process, in a folder that is the user's
 # alone. Each line of the output is JSON: what became of a fold.
-# -------------------------------------------------------------------------------------------------
 
 _LONGEST_MESSAGE = 300
 

@@ -19,14 +19,13 @@ from retgk.array_types import Floats
 from retgk.comparison.runs import ComparisonPlan, Place
 from retgk.errors import InvalidInputError
 from retgk.learning.metrics import Metric
+from retgk.learning.selection import fold_mean
 from retgk.plot import MANY_COLOURS, axes_or_new, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# -------------------------------------------------------------------------------------------------
 # Whether two methods differ over the folds of repeated cross-validation.
-# -------------------------------------------------------------------------------------------------
 
 _ROUNDING = 1e-9  # of equal differences: 0.9 - 0.85 and 0.8 - 0.75 are not the same number
 
@@ -48,25 +47,9 @@ def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> T
     parts of folds overlap, so that differences are not independent; the plain t-test, with 1/J
     alone, takes chance for a difference far too often.
 
-    Parameters
-    ----------
-    differences : array-like, shape (J,)
-        Of the scores of two methods, one for each fold of each repetition.
-    n_train, n_test : float
-        Graphs that a fold trains on, and tests.
-
-    Returns
-    -------
-    TTest
-        Both NaN, as there is no estimate of the variance, with fewer than two differences, or with
-        some that are all the same and not zero: scores such as accuracy take few values, so that
-        two or three folds may well differ by the same. If all are zero, the p-value is 1.
-
-    Examples
-    --------
-    >>> test = corrected_t_test([0.02, 0.05, 0.01, 0.04], n_train=90, n_test=10)
-    >>> round(test.statistic, 3), round(test.p_value, 3)
-    (2.734, 0.072)
+    Both are NaN, as there is no estimate of the variance, with fewer than two differences, or with
+    some that are all the same and not zero: scores such as accuracy take few values, so that two or
+    three folds may well differ by the same. If all are zero, the p-value is 1.
     """
     from scipy.stats import t as student
 
@@ -80,17 +63,49 @@ def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> T
     return TTest(float(statistic), float(2 * student.sf(abs(statistic), len(found) - 1)))
 
 
-# -------------------------------------------------------------------------------------------------
 # Rows of a comparison, from the records of folds.
-# -------------------------------------------------------------------------------------------------
 
 DONE = "done"
 """Status of a method that finished all folds."""
 
 
+_PICTURES = (".png", ".svg", ".pdf")
+_ENDINGS = (".csv", ".tex", ".html", *_PICTURES)
+
+
 @dataclass(frozen=True, repr=False)
-class ComparisonRows:
-    """What a comparison found, as plain values; `Comparison` describes them."""
+class Comparison:
+    """
+    What a comparison of methods found.
+
+    Attributes
+    ----------
+    name : str
+        Of the collection.
+    rows : list of dict
+        One for each method, the best first, those that did not finish last: "method", "status"
+        ("done", or what stopped it), "folds" (how many are done), for each metric its mean under
+        its name and its deviation over folds under "NAME_std", "p_value" (corrected resampled
+        t-test against the best one, None for that itself, NaN where differences do not vary or
+        are too few; that is a dash in tables), "seconds" (median of a fold, training and
+        predicting), and "peak_mb" (largest memory of its process, None on systems that do not
+        tell it).
+    folds : list of dict
+        Every finished fold of every method: "method", "repetition", "fold", all metrics,
+        "seconds", "peak_mb", and "chosen", the parameters that it chose.
+    metrics : tuple of Metric
+        What is shown; methods are ranked by the first.
+    facts : dict
+        "graphs", "task", "repetitions", "folds" (in each of them), "seed" and more.
+
+    Examples
+    --------
+    >>> from retgk import compare, make_graph_classification
+    >>> data = make_graph_classification(n_graphs=30, random_state=0)
+    >>> table = compare(data, methods=["majority"], folds=3)
+    >>> table.to_csv().splitlines()[0][:29]
+    'method,status,folds,accuracy,'
+    """
 
     name: str
     rows: list[dict[str, Any]]
@@ -98,53 +113,91 @@ class ComparisonRows:
     metrics: tuple[Metric, ...]
     facts: dict[str, Any]
 
+    def __repr__(self) -> str:
+        return plain_text(self)
 
-def method_rows(
+    def _repr_html_(self) -> str:
+        return html_table(self)
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Rows as CSV, in full precision; also written to a file if one is given."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(self.rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return _written(text.getvalue(), path)
+
+    def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Table for LaTeX with the package booktabs; also written to a file if one is given."""
+        return _written(latex_table(self), path)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """One page that needs nothing else; also written to a file if one is given."""
+        return _written(html_text(self), path)
+
+    def to_pandas(self) -> Any:
+        """Rows as a DataFrame of pandas, which has to be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the first metric against seconds; returns the axes."""
+        return draw_times(self, ax)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file in the form that its name ends in: .csv, .tex, .html, or a picture."""
+        ending = checked_ending(path)
+        if ending in _PICTURES:
+            with atomic_path(Path(path)) as part:
+                times_figure(self).savefig(part, format=ending[1:], dpi=150)
+        else:
+            {".csv": self.to_csv, ".tex": self.to_latex, ".html": self.to_html}[ending](path)
+
+
+def checked_ending(path: str | os.PathLike[str]) -> str:
+    """Ending of a name that says what to write, or an error."""
+    ending = Path(path).suffix.lower()
+    if ending not in _ENDINGS:
+        raise InvalidInputError(
+            f"cannot tell from {str(path)!r} what to write; end the name in one of "
+            f"{', '.join(_ENDINGS)}"
+        )
+    return ending
+
+
+def _written(text: str, path: str | os.PathLike[str] | None) -> str:
+    if path is not None:
+        with atomic_path(Path(path)) as part:
+            part.write_text(text, encoding="utf-8")
+    return text
+
+
+def comparison_of(
     plan: ComparisonPlan,
     finished: Mapping[str, Mapping[Place, Record]],
     failures: Mapping[str, Record | None],
-) -> list[dict[str, Any]]:
-    """
-    Rows of methods, the best first, and those that did not finish last.
-
-    Parameters
-    ----------
-    plan : ComparisonPlan
-        Graphs, targets and folds.
-    finished : mapping of str to mapping
-        For every method the records of its finished folds.
-    failures : mapping of str to Record or None
-        For every method what stopped it.
-    """
+) -> Comparison:
+    """Rows of methods, the best first, and those that did not finish last."""
     first = plan.metrics[0]
     values = {
         name: _fold_values(plan, records, first.name)
         for name, records in finished.items()
         if len(records) == len(plan.places)
     }
-    means = {name: first.sign * _mean(own) for name, own in values.items()}
+    means = {name: first.sign * fold_mean(own) for name, own in values.items()}
     ranked = sorted(means, key=lambda name: (np.isnan(means[name]), -means[name]))
-    best = ranked[0] if ranked else None
-    rows = [
-        _row(plan, name, finished[name], None) | {"p_value": _p_value(plan, values, name, best)}
-        for name in ranked
-    ]
-    for name in finished:
+    rows = []
+    for name in [*ranked, *(name for name in finished if name not in means)]:
+        status, p_value = DONE, None
         if name not in means:
             failure = failures[name]
             status = failure["failure"] if failure is not None else "is not finished"
-            rows.append(_row(plan, name, finished[name], status) | {"p_value": None})
-    order = ["method", "status", "folds", *_metric_columns(plan), "p_value", "seconds", "peak_mb"]
-    return [{name: row[name] for name in order} for row in rows]
-
-
-def fold_rows(finished: Mapping[str, Mapping[Place, Record]]) -> list[dict[str, Any]]:
-    """Rows of the finished folds of all methods."""
-    return [_fold_row(name, record) for name in finished for record in finished[name].values()]
-
-
-def _metric_columns(plan: ComparisonPlan) -> list[str]:
-    return [f"{metric.name}{end}" for metric in plan.metrics for end in ("", "_std")]
+        elif name != ranked[0]:
+            p_value = _p_value(plan, values[ranked[0]] - values[name])
+        rows.append(_row(plan, name, finished[name], status, p_value))
+    folds = [_fold_row(name, record) for name in finished for record in finished[name].values()]
+    return Comparison(plan.name, rows, folds, plan.metrics, plan.as_record())
 
 
 def _fold_values(plan: ComparisonPlan, records: Mapping[Place, Record], metric: str) -> Floats:
@@ -153,40 +206,31 @@ def _fold_values(plan: ComparisonPlan, records: Mapping[Place, Record], metric: 
     return np.array([np.nan if value is None else value for value in found], np.float64)
 
 
-def _mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else np.nan
-
-
 def _row(
-    plan: ComparisonPlan, name: str, records: Mapping[Place, Record], failure: str | None
+    plan: ComparisonPlan,
+    name: str,
+    records: Mapping[Place, Record],
+    status: str,
+    p_value: float | None,
 ) -> dict[str, Any]:
     """Row of a method; one that did not finish has no scores, as other folds may be harder."""
-    row: dict[str, Any] = {"method": name, "status": failure or DONE, "folds": len(records)}
+    row: dict[str, Any] = {"method": name, "status": status, "folds": len(records)}
     for metric in plan.metrics:
         values = _fold_values(plan, records, metric.name)
         known = values[~np.isnan(values)]
-        is_shown = failure is None and len(known) > 0
+        is_shown = status == DONE and len(known) > 0
         row[metric.name] = float(known.mean()) if is_shown else None
         row[f"{metric.name}_std"] = float(known.std()) if is_shown else None
-    own = list(records.values())
-    row["seconds"] = float(np.median([each["seconds"] for each in own])) if own else None
-    peaks = [each["peak_mb"] for each in own if each["peak_mb"] is not None]
+    seconds = [record["seconds"] for record in records.values()]
+    peaks = [each["peak_mb"] for each in records.values() if each["peak_mb"] is not None]
+    row["p_value"] = p_value
+    row["seconds"] = float(np.median(seconds)) if seconds else None
     row["peak_mb"] = max(peaks, default=None)
     return row
 
 
-def _p_value(
-    plan: ComparisonPlan, values: Mapping[str, Floats], name: str, best: str | None
-) -> float | None:
-    """
-    Of the difference to the best method, over the folds in which both are defined.
-
-    None for the best itself, NaN where it cannot be estimated.
-    """
-    if name == best or best is None:
-        return None
-    differences = values[best] - values[name]
+def _p_value(plan: ComparisonPlan, differences: Floats) -> float:
+    """Of differences to the best method, over the folds in which both are defined; may be NaN."""
     folds = [plan.fold(place) for place in plan.places]
     n_train, n_test = (
         float(np.mean([len(getattr(fold, part)) for fold in folds])) for part in ("train", "test")
@@ -200,9 +244,7 @@ def _fold_row(name: str, record: Record) -> dict[str, Any]:
     return {"method": name, **kept, **record["scores"], **last}
 
 
-# -------------------------------------------------------------------------------------------------
 # The figure of a comparison: quality against time.
-# -------------------------------------------------------------------------------------------------
 
 _MARKERS = "osD^vPX<>*"
 _SIZE = (6.4, 3.8)
@@ -210,7 +252,7 @@ _LONGEST_LABEL = 24
 _LEAST_SECONDS = 1e-3  # a logarithm needs something to begin with
 
 
-def draw_times(table: ComparisonRows, ax: "Axes | None" = None) -> "Axes":
+def draw_times(table: Comparison, ax: "Axes | None" = None) -> "Axes":
     """
     Draw the first metric of every finished method against the seconds of a fold.
 
@@ -252,21 +294,19 @@ def _plain_label(name: str) -> str:
     return " " + text.replace("$", r"\$")  # one that begins with an underscore is not shown at all
 
 
-def times_figure(table: ComparisonRows) -> Any:
+def times_figure(table: Comparison) -> Any:
     """Figure apart from pyplot."""
     figure, ax = new_figure(_SIZE)
     draw_times(table, ax)
     return figure
 
 
-# -------------------------------------------------------------------------------------------------
 # A comparison as text for the terminal, as LaTeX, and as a page; text of users is escaped.
-# -------------------------------------------------------------------------------------------------
 
 LEVEL = 0.05
-"""Of p, above which a method is not told from the best."""
+"""Of p, above which a method does not differ significantly from the best."""
 
-_BOLD = f"In bold: the best, and those that are not told from it (p above {LEVEL})."
+_BOLD = f"In bold: the best, and what does not differ from it significantly (p above {LEVEL})."
 
 NOT_ESTIMABLE = "-"
 """In place of a number that cannot be found; the best method, which is not tested, has none."""
@@ -306,7 +346,7 @@ _LATEX = {
 # Cells
 
 
-def header(table: ComparisonRows) -> list[str]:
+def header(table: Comparison) -> list[str]:
     """Names of the columns that people see."""
     names = [metric.name + (" %" if metric.is_share else "") for metric in table.metrics]
     return ["method", *names, "p", "s/fold", "peak MB"]
@@ -341,7 +381,7 @@ def _p(value: float) -> str:
     return f"{value:.3f}" if value >= 0.001 else "<0.001"
 
 
-def caption(table: ComparisonRows) -> str:
+def caption(table: Comparison) -> str:
     """What the numbers are, in some sentences."""
     facts = table.facts
     repetitions = facts["repetitions"]
@@ -357,7 +397,7 @@ def caption(table: ComparisonRows) -> str:
     )
 
 
-def _dash_note(table: ComparisonRows) -> str:
+def _dash_note(table: Comparison) -> str:
     """Why a p-value is a dash, if one is."""
     p_values = [row["p_value"] for row in table.rows if row["p_value"] is not None]
     if not any(map(math.isnan, p_values)):
@@ -368,7 +408,7 @@ def _dash_note(table: ComparisonRows) -> str:
 # Terminal
 
 
-def plain_text(table: ComparisonRows) -> str:
+def plain_text(table: Comparison) -> str:
     """Table in columns of plain text."""
     rows = [cells(row, table.metrics) for row in table.rows]
     done = [cell for cell, row in zip(rows, table.rows, strict=True) if row["status"] == DONE]
@@ -391,8 +431,8 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
 # LaTeX
 
 
-def latex_table(table: ComparisonRows) -> str:
-    """Table with the package booktabs: the best in bold, those that are not told from it too."""
+def latex_table(table: Comparison) -> str:
+    """Table with the package booktabs; in bold the best and what does not differ from it."""
     n_columns = len(header(table))
     lines = [
         f"% {_one_line(table.name)}. {caption(table)} {_BOLD}",
@@ -422,14 +462,14 @@ def _one_line(text: str) -> str:
 
 
 def _is_like_best(row: dict[str, Any]) -> bool:
-    """Whether a method is the best one, or not told from it."""
+    """Whether a method is the best one, or does not differ significantly from it."""
     return row["status"] == DONE and (row["p_value"] is None or row["p_value"] > LEVEL)
 
 
 # Pages
 
 
-def html_table(table: ComparisonRows) -> str:
+def html_table(table: Comparison) -> str:
     """Table alone, as notebooks show it."""
     head = "".join(f"<th>{escape(name)}</th>" for name in header(table))
     body = "".join(_html_row(row, table.metrics) for row in table.rows)
@@ -451,7 +491,7 @@ def _html_row(row: dict[str, Any], metrics: Sequence[Metric]) -> str:
     return f"<tr><td>{first}</td><td{kind}>{score}</td>{rest}</tr>"
 
 
-def html_text(table: ComparisonRows) -> str:
+def html_text(table: Comparison) -> str:
     """Page with the table, the figure, and what every fold gave."""
     figure = times_figure(table)
     shown = f"{table.metrics[0].name} against the median time of a fold"
@@ -469,7 +509,7 @@ def html_text(table: ComparisonRows) -> str:
     return html_page(title, _STYLE, parts)
 
 
-def _fold_details(table: ComparisonRows) -> str:
+def _fold_details(table: Comparison) -> str:
     """Folds of every method, which open at a click."""
     return "".join(
         f"<details><summary>{escape(_one_line(row['method']))}</summary>"
@@ -478,7 +518,7 @@ def _fold_details(table: ComparisonRows) -> str:
     )
 
 
-def _fold_table(table: ComparisonRows, method: str) -> str:
+def _fold_table(table: Comparison, method: str) -> str:
     names = [metric.name for metric in table.metrics]
     head = "".join(f"<th>{escape(n)}</th>" for n in ("fold", *names, "s", "chosen"))
     body = []
@@ -493,111 +533,3 @@ def _fold_table(table: ComparisonRows, method: str) -> str:
             body.append("".join(f"<td>{escape(text)}</td>" for text in texts))
     rows = "".join(f"<tr>{row}</tr>" for row in body)
     return f'<div class="scroll"><table><tr>{head}</tr>{rows}</table></div>'
-
-
-_NOT_A_TEXT = (".png", ".svg", ".pdf")
-_ENDINGS = (".csv", ".tex", ".html", *_NOT_A_TEXT)
-
-
-@dataclass(frozen=True, repr=False)
-class Comparison(ComparisonRows):
-    """
-    What a comparison of methods found.
-
-    Attributes
-    ----------
-    name : str
-        Of the collection.
-    rows : list of dict
-        One for each method, the best first, those that did not finish last: "method", "status"
-        ("done", or what stopped it), "folds" (how many are done), for each metric its mean under
-        its name and its deviation over folds under "NAME_std", "p_value" (corrected resampled
-        t-test against the best one, None for that itself, NaN where differences do not vary or
-        are too few; that is a dash in tables), "seconds" (median of a fold, training and
-        predicting), and "peak_mb" (largest memory of its process, None on systems that do not
-        tell it).
-    folds : list of dict
-        Every finished fold of every method: "method", "repetition", "fold", all metrics,
-        "seconds", "peak_mb", and "chosen", the parameters that it chose.
-    metrics : tuple of Metric
-        What is shown; methods are ranked by the first.
-    facts : dict
-        "graphs", "task", "repetitions", "folds" (in each of them), "seed" and more.
-
-    Examples
-    --------
-    >>> from retgk import compare, make_graph_classification
-    >>> data = make_graph_classification(n_graphs=30, random_state=0)
-    >>> table = compare(data, methods=["majority"], folds=3)
-    >>> table.to_csv().splitlines()[0][:29]
-    'method,status,folds,accuracy,'
-    """
-
-    def __repr__(self) -> str:
-        return plain_text(self)
-
-    def _repr_html_(self) -> str:
-        return html_table(self)
-
-    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Rows as CSV, in full precision; also written to a file if one is given."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(self.rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        return _written(text.getvalue(), path)
-
-    def to_latex(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Table for LaTeX with the package booktabs; also written to a file if one is given."""
-        return _written(latex_table(self), path)
-
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """One page that needs nothing else; also written to a file if one is given."""
-        return _written(html_text(self), path)
-
-    def to_pandas(self) -> Any:
-        """Rows as a DataFrame of pandas, which has to be installed."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows)
-
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the first metric against seconds; returns the axes."""
-        return draw_times(self, ax)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file in the form that its name ends in: .csv, .tex, .html, or a picture."""
-        ending = checked_ending(path)
-        if ending in _NOT_A_TEXT:
-            with atomic_path(Path(path)) as part:
-                times_figure(self).savefig(part, format=ending[1:], dpi=150)
-        else:
-            {".csv": self.to_csv, ".tex": self.to_latex, ".html": self.to_html}[ending](path)
-
-
-def checked_ending(path: str | os.PathLike[str]) -> str:
-    """Ending of a name that says what to write, or an error."""
-    ending = Path(path).suffix.lower()
-    if ending not in _ENDINGS:
-        raise InvalidInputError(
-            f"cannot tell from {str(path)!r} what to write; end the name in one of "
-            f"{', '.join(_ENDINGS)}"
-        )
-    return ending
-
-
-def _written(text: str, path: str | os.PathLike[str] | None) -> str:
-    if path is not None:
-        with atomic_path(Path(path)) as part:
-            part.write_text(text, encoding="utf-8")
-    return text
-
-
-def comparison_of(
-    plan: ComparisonPlan,
-    finished: Mapping[str, Mapping[Place, Record]],
-    failures: Mapping[str, Record | None],
-) -> Comparison:
-    """Table of what methods have done, and of what stopped them."""
-    rows = method_rows(plan, finished, failures)
-    return Comparison(plan.name, rows, fold_rows(finished), plan.metrics, plan.as_record())

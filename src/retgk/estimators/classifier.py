@@ -27,16 +27,9 @@ from retgk.kernels.exact import DEFAULT_TOL
 from retgk.kernels.exact_points import AttributeKernel
 from retgk.kernels.node import NodeKernel
 from retgk.learning.folds import FoldMaker
+from retgk.learning.metrics import Scoring, fold_scorer
+from retgk.learning.outcomes import ClassOutcomes, Discrete, LabelOutcomes, Trial, mean_hits
 from retgk.learning.ridge import landmarks_of
-from retgk.learning.scoring import (
-    ClassOutcomes,
-    Discrete,
-    LabelOutcomes,
-    Scoring,
-    Trial,
-    fold_scorer,
-    mean_hits,
-)
 from retgk.learning.selection import Score, classification_task
 from retgk.learning.svm import SupportVectors, one_vs_rest_from_pairs
 from retgk.learning.targets import targets_of, training_set
@@ -76,8 +69,9 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         How attributes enter: with mean 0 and deviation 1 over the nodes of the training graphs, as
         they are, or not at all. Graphs without attributes have no such choice.
     depth : int or None (candidates), default=None
-        Rounds by which labels are refined, as in `RetGKKernel`. None are the candidates 2, 0, 1 and
-        3 for the exact kernel, which computes them together, and 0 and 2 for embeddings.
+        Rounds by which labels are refined, as in `RetGKKernel`. With None, cross-validation
+        chooses from 2, 0, 1 and 3 for the exact kernel, which computes them together, and from 0
+        and 2 for embeddings.
     feature_map : {"joint", "tensor", "phases"}, default="phases"
         Of the embedding, as in `RetGKEmbedding`.
     n_components : int, default=1024
@@ -87,9 +81,9 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         cost that grows with their square. By default 1,000 of up to 5,000 graphs, 2,000 of more.
     cv : int, splitter, iterable or None, default=5
         Folds: a number, which makes shuffled stratified ones, a splitter of scikit-learn, or
-        (train, test) pairs; None is 5. A class of fewer graphs than folds is in fewer test
-        parts, one of a single graph in none. With `groups` in `fit`, a number makes the folds of
-        `StratifiedGroupKFold` (of `GroupKFold` for several labels).
+        (train, test) pairs; None is 5. A class with fewer graphs than folds is missing from some
+        test parts; a class with a single graph is never tested. With `groups` in `fit`, a number
+        makes the folds of `StratifiedGroupKFold` (of `GroupKFold` for several labels).
     scoring : str, callable or None, default=None
         By what candidates are chosen: any scorer of scikit-learn, such as ``"roc_auc"`` or
         ``"balanced_accuracy"``, or a callable with (estimator, X, y), whose estimator answers

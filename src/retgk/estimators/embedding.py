@@ -65,8 +65,8 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
     method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
         How they are computed; see `return_probabilities`. With Monte Carlo this is the paper's
         RetGK_II(MC), but for copies of a graph: they share their walks, where the paper draws
-        new ones. A classifier knows them again by that, and is more accurate on collections
-        that have many.
+        new ones. Copies therefore have equal vectors, and a classifier is more accurate on
+        collections with many copies.
     n_walks : int, default=200
         Walks per node, for Monte Carlo.
     nodes : int, float or None, default=None

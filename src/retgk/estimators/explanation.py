@@ -16,7 +16,7 @@ from retgk.io.convert import GraphsLike
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.gradients import LineEnds, line_gradients
 from retgk.kernels.graph import squared_mmd_from_products
-from retgk.learning.scoring import ClassOutcomes, LabelOutcomes, ValueOutcomes
+from retgk.learning.outcomes import ClassOutcomes, LabelOutcomes, ValueOutcomes
 from retgk.learning.svm import Machine, SupportVectors, one_vs_rest_from_pairs
 
 

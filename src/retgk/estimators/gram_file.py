@@ -34,7 +34,7 @@ from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.engine import Engine, fit_intake
 
-# A square matrix in the making on disk: whole rows, and a journal that knows them again.
+# A square matrix that is written row by row, with a journal of the rows that are complete.
 
 _FORMAT = 2
 _CHUNK_BYTES = 1 << 24

@@ -23,9 +23,10 @@ from retgk.kernels.engine import Imputation, ScaleAttributes, check_fit
 from retgk.kernels.exact import DEFAULT_TOL
 from retgk.kernels.exact_points import AttributeKernel
 from retgk.kernels.node import NodeKernel
-from retgk.learning.folds import FoldMaker, real_folds
+from retgk.learning.folds import FoldMaker, inner_folds
+from retgk.learning.metrics import Scoring, fold_scorer
+from retgk.learning.outcomes import Trial, ValueOutcomes, mean_r2
 from retgk.learning.ridge import LandmarkRidge, landmarks_of
-from retgk.learning.scoring import Scoring, Trial, ValueOutcomes, fold_scorer, mean_r2
 from retgk.learning.selection import Score
 from retgk.learning.targets import real_targets, targets_of, training_set
 from retgk.walks.probabilities import Method, SelfLoop
@@ -64,8 +65,9 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         How attributes enter: with mean 0 and deviation 1 over the nodes of the training graphs, as
         they are, or not at all. Graphs without attributes have no such choice.
     depth : int or None (candidates), default=None
-        Rounds by which labels are refined, as in `RetGKKernel`. None are the candidates 2, 0, 1 and
-        3 for the exact kernel, which computes them together, and 0 and 2 for embeddings.
+        Rounds by which labels are refined, as in `RetGKKernel`. With None, cross-validation
+        chooses from 2, 0, 1 and 3 for the exact kernel, which computes them together, and from 0
+        and 2 for embeddings.
     feature_map : {"joint", "tensor", "phases"}, default="phases"
         Of the embedding, as in `RetGKEmbedding`.
     n_components : int, default=1024
@@ -259,7 +261,7 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
                 )
             seed = whole_seed(self.random_state, n_bits=31)
             self.approximate_ = uses_embeddings(self, data.batch)
-            folds = real_folds(self.cv, n_graphs, seed, data.grouping)
+            folds = inner_folds(self.cv, values, seed, data.grouping)
             trial = Trial(data, ValueOutcomes(values.ndim), columns, folds)
             weights = np.ones(n_graphs) if data.weights is None else data.weights
             solver = LandmarkRidge(columns, weights)

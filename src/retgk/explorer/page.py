@@ -1,4 +1,4 @@
-"""`explore`: from graphs to one page on which they can be looked at."""
+"""`explore`: one interactive page of a collection of graphs."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ from retgk.explorer.map import (
 from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.io.dataset import GraphDataset
-from retgk.learning.scoring import ClassOutcomes
+from retgk.learning.outcomes import ClassOutcomes
 
 _FRAME_HEIGHT = 760
 

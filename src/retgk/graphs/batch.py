@@ -360,7 +360,7 @@ def checked_node_ptr(node_ptr: ArrayLike) -> Ints:
 def checked_graphs(
     node_ptr: Ints, adjacency: Adjacency, labels: Any, attributes: Any, missing: Missing
 ) -> FlatGraphs:
-    """Put labels and attributes, which are checked, to graphs that are checked already."""
+    """Validate labels and attributes, and add them to graphs that are valid already."""
     codes, names = checked_labels(labels, node_ptr, missing)
     values = checked_attributes(attributes, node_ptr, missing)
     return FlatGraphs(node_ptr, adjacency, codes, names, values)

@@ -258,7 +258,7 @@ def _list_any(graphs: Any) -> list[Any]:
 
 
 def _kind_of_all(graphs: list[Any]) -> _Kind:
-    """Find the kind of all graphs; one of each type is looked at, so that long lists are quick."""
+    """Find the kind of all graphs from one of each type, so that long lists are quick."""
     types = list(map(type, graphs))
     first: _Kind | None = None
     for position in map(types.index, dict.fromkeys(types)):
@@ -279,7 +279,7 @@ def _kind_of_all(graphs: list[Any]) -> _Kind:
     return first
 
 
-# Graphs of retgk as graphs of other packages
+# Export to other packages
 
 
 def to_networkx(graphs: GraphsLike) -> "list[nx.Graph]":

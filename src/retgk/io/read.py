@@ -159,7 +159,7 @@ def _read_isolated(path: Path, options: dict[str, Any]) -> GraphDataset:
         Path(folder, _REQUEST).write_bytes(request)
         code = "from retgk.io.read import answer_request; answer_request()"
         end = run_to_end([sys.executable, "-c", code, folder], _PATIENCE)
-        if not end.is_well:
+        if not end.succeeded:
             raise InvalidInputError(f"{path}: the process that read it {end.reason(limits)}")
         answer, told = pickle.loads(Path(folder, _ANSWER).read_bytes())
     for warning in told:

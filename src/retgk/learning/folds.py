@@ -1,11 +1,11 @@
-"""Folds of the training graphs, among which candidates are compared."""
+"""Folds: those by which models choose, those that users give, those that judge models."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from inspect import Parameter, signature
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from retgk._runtime.names import RandomState, short_seed, whole_seed
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Fold = tuple[Ints, Ints]
 """Graphs to train on, and graphs to test on."""
@@ -45,49 +42,53 @@ class Grouping(NamedTuple):
     """Number of graphs that the user gave."""
 
 
-_ALL_ALONE = Grouping()
+_NO_GROUPS = Grouping()
 
 
-def class_folds(
-    cv: FoldMaker | None, codes: Ints, seed: int, grouping: Grouping = _ALL_ALONE
+# Inner folds, by which models choose
+
+
+def inner_folds(
+    cv: FoldMaker | None, truth: NDArray[Any], seed: int, grouping: Grouping = _NO_GROUPS
 ) -> list[Fold]:
     """
-    Folds with about the same share of every class.
+    Folds of a user's `cv`; a number of folds (None is 5) gives shuffled ones.
 
-    Every class is in every training part. A class of a single graph is in all of them and in no
-    test part; there are never more folds than the largest class has graphs. If that
-    is one, there is no fold.
-
-    Parameters
-    ----------
-    cv : int, splitter, iterable or None
-        Number of folds (None is 5), a splitter of scikit-learn, or the folds themselves.
-    codes : ndarray of int64, shape (n,)
-        Class of every graph.
-    seed : int
-        Seed that shuffles graphs.
-    grouping : Grouping
-        Groups, and graphs that are left out.
-
-    Returns
-    -------
-    list of (train, test)
-        Rising positions of graphs.
+    `truth` has codes of classes, rows of zeros and ones for several labels, or values (floats).
+    Classes and labels have about the same share in all folds. Every class is in every training
+    part: one of a single graph is never tested, and there are no more folds than the largest class
+    has graphs. Without classes every test part has two graphs or more. Where that leaves one fold,
+    there is none.
     """
+    is_values = truth.dtype.kind == "f"
+    is_classes = truth.ndim == 1 and not is_values
+    codes: Ints = np.zeros(len(truth), np.int64) if is_values else truth
     cv = _DEFAULT_FOLDS if cv is None else cv
     if isinstance(cv, Integral) and grouping.groups is not None:
-        cv = _group_splitter("StratifiedGroupKFold", cv, grouping.groups, seed)
+        name = "StratifiedGroupKFold" if is_classes else "GroupKFold"
+        cv = _group_splitter(name, cv, grouping.groups, seed)
     if not isinstance(cv, Integral):
-        folds = _custom_folds(cv, codes, grouping)
-        _check_training_parts(folds, codes, grouping.groups)
+        folds = given_folds(cv, codes, grouping)
+        if is_classes:
+            _check_training_parts(folds, codes, grouping.groups)
         return folds
-    counts = np.bincount(codes)
-    n_folds = min(_checked_number(cv), int(counts.max()))
+    counts = np.bincount(codes) if is_classes else None
+    limit = len(truth) // 2 if counts is None else int(counts.max())
+    n_folds = min(_checked_number(cv), limit)
     if n_folds < 2:
         return []
-    fold = _deal(codes, n_folds, np.random.default_rng(seed))
-    fold[counts[codes] == 1] = -1
+    fold = _deal(_label_sets(codes), n_folds, np.random.default_rng(seed))
+    if counts is not None:
+        fold[counts[codes] == 1] = -1
     return _folds_of(fold, n_folds)
+
+
+def _label_sets(labels: Ints) -> Ints:
+    """Numbers of the sets of labels that graphs have, sorted by the rarest; classes as they are."""
+    if labels.ndim == 1:
+        return labels
+    rarest_first = labels[:, np.argsort(labels.sum(axis=0), kind="stable")]
+    return np.unique(rarest_first, axis=0, return_inverse=True)[1].ravel()
 
 
 def _check_training_parts(folds: list[Fold], codes: Ints, groups: NDArray[Any] | None) -> None:
@@ -100,76 +101,6 @@ def _check_training_parts(folds: list[Fold], codes: Ints, groups: NDArray[Any] |
             raise InvalidInputError(
                 f"fold {number} of cv has a training part without graphs of some class; {advice}"
             )
-
-
-def label_folds(
-    cv: FoldMaker | None, labels: Ints, seed: int, grouping: Grouping = _ALL_ALONE
-) -> list[Fold]:
-    """
-    Folds of equal size, with about the same share of every label where graphs have several.
-
-    Parameters
-    ----------
-    cv : int, splitter, iterable or None
-        Number of folds (None is 5), a splitter of scikit-learn, or the folds themselves.
-    labels : ndarray of int64, shape (n, n_labels)
-        Zeros and ones.
-    seed : int
-        Seed that shuffles graphs.
-    grouping : Grouping
-        Groups, and graphs that are left out.
-
-    Returns
-    -------
-    list of (train, test)
-        Rising positions of graphs.
-    """
-    cv = _DEFAULT_FOLDS if cv is None else cv
-    if isinstance(cv, Integral) and grouping.groups is not None:
-        cv = _group_splitter("GroupKFold", cv, grouping.groups, seed)
-    if not isinstance(cv, Integral):
-        return _custom_folds(cv, labels, grouping)
-    n_folds = min(_checked_number(cv), len(labels) // 2)
-    if n_folds < 2:
-        return []
-    rarest_first = labels[:, np.argsort(labels.sum(axis=0), kind="stable")]
-    _, codes = np.unique(rarest_first, axis=0, return_inverse=True)
-    return _folds_of(_deal(codes.ravel(), n_folds, np.random.default_rng(seed)), n_folds)
-
-
-def real_folds(
-    cv: FoldMaker | None, n_graphs: int, seed: int, grouping: Grouping = _ALL_ALONE
-) -> list[Fold]:
-    """
-    Folds of equal size; each has two graphs at least, or there is none.
-
-    Parameters
-    ----------
-    cv : int, splitter, iterable or None
-        Number of folds (None is 5), a splitter of scikit-learn, or the folds themselves.
-    n_graphs : int
-        Number of graphs.
-    seed : int
-        Seed that shuffles graphs.
-    grouping : Grouping
-        Groups, and graphs that are left out.
-
-    Returns
-    -------
-    list of (train, test)
-        Rising positions of graphs.
-    """
-    cv = _DEFAULT_FOLDS if cv is None else cv
-    if isinstance(cv, Integral) and grouping.groups is not None:
-        cv = _group_splitter("GroupKFold", cv, grouping.groups, seed)
-    if not isinstance(cv, Integral):
-        return _custom_folds(cv, np.zeros(n_graphs, np.int64), grouping)
-    n_folds = min(_checked_number(cv), n_graphs // 2)
-    if n_folds < 2:
-        return []
-    return _folds_of(
-        _deal(np.zeros(n_graphs, np.int64), n_folds, np.random.default_rng(seed)), n_folds
-    )
 
 
 def _checked_number(cv: Integral) -> int:
@@ -211,8 +142,11 @@ def _folds_of(fold: Ints, n_folds: int) -> list[Fold]:
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
 
 
-def _custom_folds(cv: Any, targets: Ints, grouping: Grouping) -> list[Fold]:
-    """Folds of a splitter, or given ones."""
+# Folds that users give
+
+
+def given_folds(cv: Any, targets: Ints, grouping: Grouping = _NO_GROUPS) -> list[Fold]:
+    """Folds of a splitter, or a list of folds, checked."""
     if not (hasattr(cv, "split") or isinstance(cv, Iterable)) or isinstance(cv, str | bytes):
         raise InvalidInputError(
             f"cv must be a number of folds, a splitter or a list of folds, got {cv!r}"
@@ -227,24 +161,21 @@ def _custom_folds(cv: Any, targets: Ints, grouping: Grouping) -> list[Fold]:
         )
     n_given = len(targets) if grouping.positions is None else grouping.n_given
     folds = [_checked_fold(fold, number, n_given) for number, fold in enumerate(cv)]
-    return folds if grouping.positions is None else _without(folds, grouping.positions, n_given)
+    if grouping.positions is None:
+        return folds
+    place = np.full(n_given, -1)
+    place[grouping.positions] = np.arange(len(grouping.positions))
+    left = [tuple(found[found >= 0] for found in (place[part] for part in fold)) for fold in folds]
+    return [(train, test) for train, test in left if len(train) and len(test)]
 
 
 def _split(cv: Any, targets: Ints, groups: NDArray[Any] | None) -> list[Any]:
-    """Folds of a splitter; what it says against the targets and groups, in full."""
+    """Folds of a splitter; its errors name it and what it lacks."""
     try:
         return list(cv.split(np.zeros(len(targets)), targets, groups))
     except ValueError as error:
         advice = "; give fit the groups" if groups is None and "groups" in str(error) else ""
         raise InvalidInputError(f"cv={cv!r} cannot be used: {error}{advice}") from error
-
-
-def _without(folds: list[Fold], positions: Ints, n_given: int) -> list[Fold]:
-    """Folds of the graphs at some positions; those with an empty part are gone."""
-    place = np.full(n_given, -1)
-    place[positions] = np.arange(len(positions))
-    left = [tuple(found[found >= 0] for found in (place[part] for part in fold)) for fold in folds]
-    return [(train, test) for train, test in left if len(train) and len(test)]
 
 
 def _checked_fold(fold: Any, number: int, n_graphs: int) -> Fold:
@@ -277,9 +208,17 @@ def _positions(part: NDArray[Any], name: str, number: int, n_graphs: int) -> Int
     return found.astype(np.int64)
 
 
-# -------------------------------------------------------------------------------------------------
-# Folds by which models are judged: random ones, with classes in proportion, groups together.
-# -------------------------------------------------------------------------------------------------
+def check_apart(train: Ints, test: Ints, where: str) -> None:
+    """Raise if a graph is both trained on and tested."""
+    both = np.intersect1d(train, test)
+    if len(both):
+        raise InvalidInputError(
+            f"{where} trains on graph {both[0]} and tests it; a test graph must not be a training "
+            "graph"
+        )
+
+
+# Outer folds, by which models are judged
 
 MIN_FOLDS = 3
 """Two folds would train on half of the graphs, which says little of a model of all."""
@@ -287,19 +226,22 @@ MIN_FOLDS = 3
 MOST_REPETITIONS = 1_000
 """All folds of all repetitions are there before the first is worked on."""
 
-_FEWER_FOLDS = "give fewer folds"
-
-Pairs = list[tuple[Any, Any]]
-"""Training and test graphs of every fold."""
-
 
 class OuterFold(NamedTuple):
-    """Graphs to train on and to test; what the model's own folds are to be, or to respect."""
+    """Graphs to train on and to test; the model's own folds, or the groups that these keep."""
 
     train: NDArray[Any]
     test: NDArray[Any]
     inner: list[tuple[NDArray[Any], NDArray[Any]]] | None = None
     groups: NDArray[Any] | None = None
+
+
+def with_groups(folds: Sequence[Fold], groups: NDArray[Any] | None) -> list[OuterFold]:
+    """Outer folds that hand the groups of their training graphs on."""
+    return [
+        OuterFold(train, test, None, None if groups is None else groups[train])
+        for train, test in folds
+    ]
 
 
 def repeated_folds(
@@ -309,96 +251,63 @@ def repeated_folds(
     *,
     regression: bool,
     groups: NDArray[Any] | None = None,
+    scaffolds: bool = False,
 ) -> list[list[OuterFold]]:
     """
-    Folds of one repetition for every seed.
+    Folds of one repetition for every seed; classes have about the same share in all.
 
-    Parameters
-    ----------
-    targets : ndarray, shape (n,)
-        Classes, whose shares are about the same in all folds, or values.
-    n_folds : int
-        Number of folds.
-    seeds : sequence of int
-        Each shuffles the graphs in another way.
-    regression : bool
-        Whether targets are values.
-    groups : ndarray, shape (n,), optional
-        Graphs of one group are never in two folds.
-
-    Returns
-    -------
-    list of list of OuterFold
-        Of every repetition, its folds.
+    Graphs of one group are never in two folds. Where groups are scaffolds, the first repetition is
+    the one of `scaffold_folds` without a seed, as others have it too.
     """
     check_enough_graphs(targets, n_folds)
     if seeds[MOST_REPETITIONS:]:  # len of a range has a limit of its own
         raise InvalidInputError(f"there are at most {MOST_REPETITIONS:,} repetitions; give fewer")
-    found = [_folds(targets, n_folds, seed, regression, groups) for seed in seeds]
-    return [
-        [
-            OuterFold(train, test, None, None if groups is None else groups[train])
-            for train, test in folds
-        ]
-        for folds in found
-    ]
+    found: list[list[Fold]]
+    if scaffolds and groups is not None:
+        found = [group_folds(groups, n_folds, seed, "scaffolds") for seed in [None, *seeds[1:]]]
+    else:
+        found = [_folds(targets, n_folds, seed, regression, groups) for seed in seeds]
+    return [with_groups(folds, groups) for folds in found]
 
 
 def _folds(
     targets: NDArray[Any], n_folds: int, seed: int, regression: bool, groups: NDArray[Any] | None
-) -> Pairs:
+) -> list[Fold]:
     from sklearn import model_selection
 
-    from retgk._runtime.names import short_seed
-
-    if groups is not None and regression:
-        return deal_groups(groups, n_folds, seed, "groups")
+    options = {"n_splits": n_folds, "shuffle": True, "random_state": short_seed(seed)}
+    if regression and groups is not None:
+        return group_folds(groups, n_folds, seed)
     if regression:
-        splitter = model_selection.KFold(n_folds, shuffle=True, random_state=short_seed(seed))
-        return list(splitter.split(targets))
-    if groups is None:
-        _check_enough_of_every_class(targets, n_folds)
-        return stratified_folds(targets, seed, n_folds)
-    _check_enough_groups(groups, n_folds, "groups")
+        return list(model_selection.KFold(**options).split(targets))
+    if groups is not None:
+        _check_enough_groups(len(np.unique(groups)), n_folds, "groups")
     _check_enough_of_every_class(targets, n_folds)
-    options = {"shuffle": True, "random_state": short_seed(seed)}
-    splitter = model_selection.StratifiedGroupKFold(n_folds, **options)
+    if groups is None:
+        return stratified_folds(targets, seed, n_folds)
+    splitter = model_selection.StratifiedGroupKFold(**options)
     return list(splitter.split(targets, targets, groups))
 
 
-def stratified_folds(targets: NDArray[Any], seed: int, n_folds: int) -> Pairs:
-    """Shuffled folds with about the same share of every class: training and test graphs."""
+def stratified_folds(targets: NDArray[Any], seed: int, n_folds: int) -> list[Fold]:
+    """Shuffled folds with about the same share of every class."""
     from sklearn.model_selection import StratifiedKFold
-
-    from retgk._runtime.names import short_seed
 
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=short_seed(seed))
     return list(splitter.split(targets, targets))
 
 
-def deal_groups(groups: NDArray[Any], n_folds: int, seed: int | None, what: str) -> Pairs:
-    """Folds of about the same size that keep groups together; `what` is what these are."""
-    _check_enough_groups(groups, n_folds, what)
-    return group_folds(groups, n_folds, seed)
-
-
-def _check_enough_groups(groups: NDArray[Any], n_folds: int, what: str) -> None:
-    n_groups = len(set(groups.tolist()))
+def _check_enough_groups(n_groups: int, n_folds: int, what: str) -> None:
     if n_groups < n_folds:
-        raise InvalidInputError(f"{n_groups} {what} do not fill {n_folds} folds; {_FEWER_FOLDS}")
+        raise InvalidInputError(f"{n_groups} {what} do not fill {n_folds} folds; give fewer folds")
 
 
 def check_enough_graphs(targets: NDArray[Any], n_folds: int) -> None:
     """Raise if there are fewer graphs than folds."""
-    if len(targets) < n_folds:
-        raise InvalidInputError(
-            f"{len(targets)} graphs do not fill {n_folds} folds; {_FEWER_FOLDS}"
-        )
+    _check_enough_groups(len(targets), n_folds, "graphs")
 
 
 def _check_enough_of_every_class(targets: NDArray[Any], n_folds: int) -> None:
-    import numpy as np
-
     names, counts = np.unique(targets, return_counts=True)
     name, count = names[counts.argmin()], counts.min()
     if count >= n_folds:
@@ -413,9 +322,7 @@ def _check_enough_of_every_class(targets: NDArray[Any], n_folds: int) -> None:
     )
 
 
-# -------------------------------------------------------------------------------------------------
 # Folds that keep graphs together which belong together: groups, and scaffolds of molecules.
-# -------------------------------------------------------------------------------------------------
 
 
 def scaffold_folds(
@@ -470,33 +377,22 @@ def group_folds(
     codes = codes.reshape(-1)
     if n_splits < 2:
         raise InvalidInputError(f"n_splits={n_splits} must be at least 2 folds")
-    if len(first) < n_splits:
-        raise InvalidInputError(
-            f"{len(first)} {what} do not fill {n_splits} folds; ask for fewer folds"
-        )
-    fold = _fold_of_groups(np.bincount(codes), first, n_splits, random_state)[codes]
-    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_splits)]
-
-
-def _fold_of_groups(sizes: Ints, first: Ints, n_splits: int, random_state: Any) -> Ints:
-    """Fold of every group; among folds of the same size, the first is taken."""
-    ties = first
+    _check_enough_groups(len(first), n_splits, what)
+    sizes, ties = np.bincount(codes), first
     if random_state is not None:
         ties = np.random.default_rng(whole_seed(random_state)).permutation(len(sizes))
     fold, filled = np.empty(len(sizes), np.int64), np.zeros(n_splits, np.int64)
     for group in np.lexsort([ties, -sizes]):
-        fold[group] = filled.argmin()
+        fold[group] = filled.argmin()  # of folds of the same size, the first
         filled[fold[group]] += sizes[group]
-    return fold
+    return _folds_of(fold[codes], n_splits)
 
 
-# -------------------------------------------------------------------------------------------------
 # Groups and the folds that a model makes itself: how `fit` gets them, and whether folds keep to
 # them.
 #
 # Models of this package take groups as an argument of `fit`. Searches of scikit-learn take them
 # among `**params`, hand them to their splitter, and do not mind if that takes no notice of them.
-# -------------------------------------------------------------------------------------------------
 
 # Parameters that searches and RFECV have, and no other estimator of scikit-learn that has a cv:
 # those others raise if they are given groups.
@@ -527,7 +423,7 @@ def check_keeps_groups(model: Any, targets: NDArray[Any], groups: NDArray[Any]) 
     cv = getattr(part, "cv", None)
     if part is None or not (_is_search(part) or hasattr(cv, "split")):
         return  # a number of folds means folds of groups to all others that take groups
-    for fold in _inner_folds(part, cv, targets, groups):
+    for fold in _own_folds(part, cv, targets, groups):
         try:
             train, test = (set(groups[positions].tolist()) for positions in fold)
         except (IndexError, ValueError):  # no fold of these graphs, of which `fit` tells
@@ -542,14 +438,13 @@ def check_keeps_groups(model: Any, targets: NDArray[Any], groups: NDArray[Any]) 
             )
 
 
-def _inner_folds(
+def _own_folds(
     part: Any, cv: Any, targets: NDArray[Any], groups: NDArray[Any]
 ) -> list[tuple[Any, Any]]:
     """Folds that a model will make; none if they cannot be made, of which its `fit` tells."""
     from copy import deepcopy
     from warnings import catch_warnings, simplefilter
 
-    import numpy as np
     from sklearn.base import is_classifier
     from sklearn.model_selection import check_cv
 

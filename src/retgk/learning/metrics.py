@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from retgk._runtime.names import name_advice
-from retgk.errors import InvalidInputError
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.learning.folds import check_keeps_groups, group_arguments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from retgk.array_types import Floats
     from retgk.graphs.batch import GraphBatch
     from retgk.learning.folds import OuterFold
+    from retgk.learning.outcomes import Trial
 
-_ROUNDING = 1e-9
+Scoring = str | Callable[..., float] | None
+"""Name of a scorer of scikit-learn, or a callable with (estimator, X, y)."""
 
 
 class Outcome(NamedTuple):
@@ -39,10 +45,10 @@ class Outcome(NamedTuple):
 @dataclass(frozen=True)
 class Metric:
     """
-    A metric: its name here, that of scikit-learn's scorer, and how it is found.
+    A metric: its name here, those of scikit-learn's scorers, and how it is found.
 
-    `sign` is -1 where the scorer has the negative of the value, so that more is better. Values are
-    between `lowest` and `highest`.
+    `several` is the scorer for more than two classes, where it is another one. `sign` is -1 where
+    the scorer has the negative of the value, so that more is better.
     """
 
     name: str
@@ -50,12 +56,12 @@ class Metric:
     value: Callable[[Outcome], float]
     sign: int = 1
     is_share: bool = False
-    lowest: float = 0.0
-    highest: float = 1.0
+    several: str | None = None
+    aliases: tuple[str, ...] = ()
 
-    def can_be(self, value: float) -> bool:
-        """Whether it can have a value, which rounding may have led out of its bounds."""
-        return self.lowest - _ROUNDING <= value <= self.highest + _ROUNDING
+    def scorer_for(self, n_classes: int) -> str:
+        """Name of the scorer by which a model chooses its parameters."""
+        return self.several if self.several and n_classes > 2 else self.scorer
 
     def text(self, value: float) -> str:
         """Give a value for people; accuracy in per cent."""
@@ -69,8 +75,8 @@ def _accuracy(found: Outcome) -> float:
     return float((found.targets == found.predictions).mean())
 
 
-def _of_classes(name: str, **options: Any) -> Callable[[Outcome], float]:
-    """Metric of scikit-learn that compares classes."""
+def _of_predictions(name: str, **options: Any) -> Callable[[Outcome], float]:
+    """Metric of scikit-learn that compares predictions with targets."""
 
     def value(found: Outcome) -> float:
         from sklearn import metrics
@@ -82,27 +88,25 @@ def _of_classes(name: str, **options: Any) -> Callable[[Outcome], float]:
     return value
 
 
-_balanced_accuracy = _of_classes("balanced_accuracy_score")
-
-
 def _f1(found: Outcome) -> float:
     """F1 of the second of two classes; the mean over classes where there are more."""
     average = "binary" if _n_classes(found) == 2 else "macro"
-    return _of_classes("f1_score", average=average, zero_division=0.0)(found)
+    return _of_predictions("f1_score", average=average, zero_division=0.0)(found)
 
 
 def _of_ranks(name: str) -> Callable[[Outcome], float]:
     """Metric of how test graphs are ranked; the mean over classes, each against the rest."""
 
     def value(found: Outcome) -> float:
-        import numpy as np
         from sklearn import metrics
 
         measure, targets = getattr(metrics, name), found.targets
         if _n_classes(found) == 2:
             classes, columns = [1], _known(found.decisions, name).reshape(-1, 1)
         else:
-            classes, columns = list(range(_n_classes(found))), _rank_columns(found, name)
+            # as in scikit-learn, probabilities rank where there are more classes than two
+            ranks = found.decisions if found.probabilities is None else found.probabilities
+            classes, columns = list(range(_n_classes(found))), _known(ranks, name)
         values = [
             float(measure(targets == code, column))
             for code, column in zip(classes, columns.T, strict=True)
@@ -113,15 +117,7 @@ def _of_ranks(name: str) -> Callable[[Outcome], float]:
     return value
 
 
-def _rank_columns(found: Outcome, name: str) -> NDArray[Any]:
-    """Probabilities as scikit-learn ranks by where there are more classes than two."""
-    if found.probabilities is not None:
-        return found.probabilities
-    return _known(found.decisions, name)
-
-
 def _log_loss(found: Outcome) -> float:
-    import numpy as np
     from sklearn.metrics import log_loss
 
     probabilities = _known(found.probabilities, "log_loss")
@@ -145,27 +141,13 @@ def _known(values: NDArray[Any] | None, name: str) -> NDArray[Any]:
     return values
 
 
-def _of_values(name: str) -> Callable[[Outcome], float]:
-    """Metric of scikit-learn that compares numbers."""
-
-    def value(found: Outcome) -> float:
-        from sklearn import metrics
-
-        return float(getattr(metrics, name)(found.targets, found.predictions))
-
-    return value
-
-
 def _r2(found: Outcome) -> float:
-    import numpy as np
-
     variance = float(np.var(found.targets))
     error = float(np.mean((found.predictions - found.targets) ** 2))
     return 1 - error / variance if variance else float("nan")
 
 
 def _spearman(found: Outcome) -> float:
-    import numpy as np
     from scipy.stats import rankdata
 
     ranks = [rankdata(values) for values in (found.targets, found.predictions)]
@@ -174,40 +156,29 @@ def _spearman(found: Outcome) -> float:
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
-# Names
+# The table
 
+_AUC, _AP = _of_ranks("roc_auc_score"), _of_ranks("average_precision_score")
+_RMSE_NAME, _MAE_NAME = "root_mean_squared_error", "mean_absolute_error"
+_RMSE, _MAE = _of_predictions(_RMSE_NAME), _of_predictions(_MAE_NAME)
+_MCC, _BALANCED = _of_predictions("matthews_corrcoef"), _of_predictions("balanced_accuracy_score")
 _CLASS_METRICS = (
     Metric("accuracy", "accuracy", _accuracy, is_share=True),
-    Metric("balanced_accuracy", "balanced_accuracy", _balanced_accuracy, is_share=True),
-    Metric("roc_auc", "roc_auc", _of_ranks("roc_auc_score")),
-    Metric("average_precision", "average_precision", _of_ranks("average_precision_score")),
-    Metric("f1", "f1", _f1),
-    Metric("matthews_corrcoef", "matthews_corrcoef", _of_classes("matthews_corrcoef"), lowest=-1),
-    Metric("log_loss", "neg_log_loss", _log_loss, -1, highest=math.inf),
+    Metric("balanced_accuracy", "balanced_accuracy", _BALANCED, is_share=True),
+    Metric("roc_auc", "roc_auc", _AUC, several="roc_auc_ovr", aliases=("auc",)),
+    Metric("average_precision", "average_precision", _AP, aliases=("ap",)),
+    Metric("f1", "f1", _f1, several="f1_macro"),
+    Metric("matthews_corrcoef", "matthews_corrcoef", _MCC, aliases=("mcc",)),
+    Metric("log_loss", "neg_log_loss", _log_loss, -1),
 )
+# scikit-learn has no scorer for Spearman's correlation: models choose by r2
 _VALUE_METRICS = (
-    Metric("r2", "r2", _r2, lowest=-math.inf),
-    Metric(
-        "rmse",
-        "neg_root_mean_squared_error",
-        _of_values("root_mean_squared_error"),
-        -1,
-        highest=math.inf,
-    ),
-    Metric(
-        "mae", "neg_mean_absolute_error", _of_values("mean_absolute_error"), -1, highest=math.inf
-    ),
-    Metric("spearman", "spearman", _spearman, lowest=-1),
+    Metric("r2", "r2", _r2),
+    Metric("rmse", f"neg_{_RMSE_NAME}", _RMSE, -1, aliases=(_RMSE_NAME,)),
+    Metric("mae", f"neg_{_MAE_NAME}", _MAE, -1, aliases=(_MAE_NAME,)),
+    Metric("spearman", "r2", _spearman),
 )
-_ALIASES = {
-    "auc": "roc_auc",
-    "ap": "average_precision",
-    "mcc": "matthews_corrcoef",
-    "root_mean_squared_error": "rmse",
-    "mean_absolute_error": "mae",
-}
 _BY_DEFAULT = {False: ("accuracy",), True: ("r2", "rmse", "mae")}
-_SEVERAL_CLASSES = {"roc_auc": "roc_auc_ovr", "f1": "f1_macro"}
 
 
 def check_metric_names(names: Sequence[str] | None) -> None:
@@ -245,29 +216,14 @@ def chosen_metrics(names: Sequence[str] | None, regression: bool) -> list[Metric
 
 
 def _known_names(metrics: Sequence[Metric]) -> dict[str, Metric]:
-    """Metrics by their names here, those of scikit-learn, and what users type for short."""
-    known = {metric.name: metric for metric in metrics}
-    known |= {metric.scorer: metric for metric in metrics}
-    return known | {alias: known[name] for alias, name in _ALIASES.items() if name in known}
+    """Metrics by the names of scikit-learn, by what users type for short, and by their own."""
+    known = {metric.scorer: metric for metric in metrics}
+    known |= {alias: metric for metric in metrics for alias in metric.aliases}
+    return known | {metric.name: metric for metric in metrics}
 
 
 def _plain(name: str) -> str:
     return name.strip().lower().replace("-", "_")
-
-
-# What models choose by
-
-
-def scorer_name(metric: Metric, n_classes: int) -> str:
-    """
-    Name of the scorer by which a model chooses its parameters.
-
-    scikit-learn has names of its own for several classes. It has no scorer for Spearman's
-    correlation: r2 takes its place.
-    """
-    if metric.name == "spearman":
-        return "r2"
-    return _SEVERAL_CLASSES.get(metric.scorer, metric.scorer) if n_classes > 2 else metric.scorer
 
 
 def selecting_model(model: Any, names: Sequence[str] | None, targets: NDArray[Any]) -> Any:
@@ -276,10 +232,8 @@ def selecting_model(model: Any, names: Sequence[str] | None, targets: NDArray[An
 
     if not names or "scoring" not in model.get_params():
         return model
-    import numpy as np
-
     metric = chosen_metrics(names, is_regressor(model))[0]
-    return model.set_params(scoring=scorer_name(metric, len(np.unique(targets))))
+    return model.set_params(scoring=metric.scorer_for(len(np.unique(targets))))
 
 
 def selection_metric(model: Any) -> Metric:
@@ -288,13 +242,123 @@ def selection_metric(model: Any) -> Metric:
 
     own = metrics_of(is_regressor(model))
     name = model.get_params().get("scoring")
-    plain = {several: one for one, several in _SEVERAL_CLASSES.items()}.get(name, name)
-    return next((metric for metric in own if metric.scorer == plain), own[0])
+    return next((metric for metric in own if name in (metric.scorer, metric.several)), own[0])
 
 
-# -------------------------------------------------------------------------------------------------
+# Scorers, by which models choose among candidates
+
+
+def checked_scorer(scoring: Any, model: Any) -> Callable[..., Any]:
+    """Scorer of a name, or the callable itself, if it can be one."""
+    from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
+
+    if isinstance(scoring, str):
+        if scoring not in get_scorer_names():
+            near = get_close_matches(scoring.lower(), get_scorer_names(), n=3, cutoff=0.5)
+            meant = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+            raise InvalidInputError(
+                f"scoring={scoring!r} is no scorer of scikit-learn; {meant}"
+                "sklearn.metrics.get_scorer_names() lists all"
+            )
+        scorer: Callable[..., Any] = get_scorer(scoring)
+        return scorer
+    if not callable(scoring):
+        raise InvalidInputError(
+            f"scoring must be None, the name of a scorer or a callable with (estimator, X, y), got "
+            f"{scoring!r:.80}"
+        )
+    try:
+        checked: Callable[..., Any] = check_scoring(model, scoring)
+    except ValueError as error:
+        raise InvalidInputError(f"scoring={scoring!r} cannot be used: {error}") from error
+    return checked
+
+
+class FoldScorer:
+    """Score of every fold by a scorer, from the decision values of a candidate."""
+
+    def __init__(self, scorer: Callable[..., Any], name: str, trial: Trial) -> None:
+        self.scorer, self.name, self.trial = scorer, name, trial
+        self.graphs = [trial.data.batch[test] for _, test in trial.folds]
+        self.takes_weights = trial.data.weights is not None
+
+    def __call__(self, decisions: Sequence[Floats]) -> Floats:
+        """Scores of the folds; NaN where the scorer is not defined."""
+        from sklearn.exceptions import UndefinedMetricWarning
+
+        with warnings.catch_warnings():
+            # of every candidate; that a fold has no score at all is said once, before the work
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            return np.array([self._score(decisions, fold) for fold in range(len(decisions))])
+
+    def _score(self, decisions: Sequence[Floats], fold: int) -> float:
+        from retgk.learning.outcomes import ClassCandidate, ValueCandidate, ValueOutcomes
+
+        data, outcomes, truth, folds = self.trial
+        test = folds[fold][1]
+        options = {"sample_weight": data.weights_of(test)} if self.takes_weights else {}
+        targets = outcomes.targets(truth[test])
+        candidate: Any = ClassCandidate(self.trial, decisions, fold)
+        if isinstance(outcomes, ValueOutcomes):
+            candidate = ValueCandidate(outcomes.predict(decisions[fold]))
+        try:
+            found = self.scorer(candidate, self.graphs[fold], targets, **options)
+        except InvalidInputError:
+            raise
+        except TypeError as error:
+            if not (options and "sample_weight" in str(error)):
+                raise
+            self.takes_weights = False  # it knows no weights: few scorers do not
+            return self._score(decisions, fold)
+        except ValueError as error:
+            if self._lacks_classes(fold):
+                return np.nan
+            raise InvalidInputError(f"scoring={self.name} cannot be used: {error}") from error
+        if not isinstance(found, Real):
+            raise InvalidInputError(
+                f"scoring={self.name} gave {found!r:.80}, but a scorer gives one number"
+            )
+        return float(found)
+
+    def _lacks_classes(self, fold: int) -> bool:
+        """Whether the test part of a fold has too few classes for some scorers."""
+        truth, test = self.trial.truth, self.trial.folds[fold][1]
+        if truth.dtype.kind == "f":
+            return False
+        if truth.ndim == 2:
+            return bool((truth[test].min(axis=0) == truth[test].max(axis=0)).any())
+        return len(np.unique(truth[test])) < len(np.unique(truth))
+
+    def check(self) -> None:
+        """Raise, before any work, if the scorer cannot score these targets; warn of lost folds."""
+        _, outcomes, truth, folds = self.trial
+        perfect = outcomes.perfect_scores(truth)
+        scores = self([perfect[test] for _, test in folds])
+        lost = np.flatnonzero(np.isnan(scores))
+        if len(lost) and len(lost) == len(folds):
+            raise InvalidInputError(
+                f"scoring={self.name} is not defined in any fold, as the test parts have too few "
+                "classes; use fewer folds, or stratified ones"
+            )
+        if len(lost):
+            names = ", ".join(map(str, lost[:5]))
+            note = (
+                f"scoring={self.name} is not defined in fold {names} of cv, whose test graphs are "
+                f"of too few classes; means are over the other {len(folds) - len(lost)} folds"
+            )
+            warn_user(InputWarning(note))
+
+
+def fold_scorer(scoring: Any, model: Any, trial: Trial) -> FoldScorer:
+    """Score of candidates by a scorer, which is tried before any work is done."""
+    name = repr(scoring) if isinstance(scoring, str) else f"{scoring!r:.80}"
+    found = FoldScorer(checked_scorer(scoring, model), name, trial)
+    if trial.folds:
+        found.check()
+    return found
+
+
 # What a model that was trained on a fold says of its test graphs.
-# -------------------------------------------------------------------------------------------------
 
 
 class FoldAnswer(NamedTuple):
@@ -315,8 +379,6 @@ class FoldAnswer(NamedTuple):
 
     def outcome(self, targets: NDArray[Any], classes: NDArray[Any] | None) -> Outcome:
         """What metrics are found from; classes as their places in the order of all of them."""
-        import numpy as np
-
         found = targets[self.test], self.predictions
         if classes is not None:
             other = ~np.isin(self.predictions, classes)
@@ -331,40 +393,25 @@ class FoldAnswer(NamedTuple):
 def fold_answer(
     model: Any, graphs: GraphBatch, targets: NDArray[Any], fold: OuterFold, number: int
 ) -> FoldAnswer:
-    """
-    Train a model on a fold, and ask it.
-
-    Parameters
-    ----------
-    model : estimator
-        Not fitted; of this package, or one of scikit-learn's kind that takes graphs.
-    graphs : GraphBatch
-        All graphs.
-    targets : ndarray, shape (n,)
-        Their targets.
-    fold : OuterFold
-        What to train on and what to predict. The model's own folds are those that it has, or keep
-        to its groups.
-    number : int
-        Of the fold, for errors.
-
-    Returns
-    -------
-    FoldAnswer
-        Predictions, and decision values and probabilities where the model has them.
-    """
-    import numpy as np
+    """Train a model on a fold, and ask it for predictions, decision values and probabilities."""
+    from retgk.learning.outcomes import ClassOutcomes
 
     start = time.perf_counter()
-    fitted = _fitted(model, graphs, targets, fold, number)
-    asked = _predictions(fitted, graphs[fold.test])
+    fitted, test = _fitted(model, graphs, targets, fold, number), graphs[fold.test]
+    columns: NDArray[Any] | None = None
+    if hasattr(fitted, "calibration_coef_"):  # of this package: all follows from decision values
+        decisions = fitted.decision_function(test)
+        columns = decisions.reshape(len(decisions), -1)
+        predictions = ClassOutcomes(fitted.classes_).predict(columns)
+    else:
+        predictions = np.asarray(fitted.predict(test))
     # what else models of others are asked for is no part of training and predicting
     seconds = time.perf_counter() - start
     chosen = chosen_parameters(fitted)
     if not hasattr(fitted, "classes_"):
-        return FoldAnswer(fold.test, asked.predictions, chosen, seconds=seconds)
-    decisions, probabilities = _class_values(fitted, graphs[fold.test], asked, np.unique(targets))
-    return FoldAnswer(fold.test, asked.predictions, chosen, decisions, probabilities, seconds)
+        return FoldAnswer(fold.test, predictions, chosen, seconds=seconds)
+    values = _class_values(fitted, test, columns, np.unique(targets))
+    return FoldAnswer(fold.test, predictions, chosen, *values, seconds)
 
 
 def chosen_parameters(model: Any) -> dict[str, Any]:
@@ -389,35 +436,14 @@ def _fitted(
         raise InvalidInputError(f"fold {number}: {error}") from error
 
 
-class _Predictions(NamedTuple):
-    """Predictions, and the decision values that they were found from where these were computed."""
-
-    predictions: NDArray[Any]
-    decisions: NDArray[Any] | None = None
-
-
-def _is_own_classifier(model: Any) -> bool:
-    return hasattr(model, "calibration_coef_")
-
-
-def _predictions(model: Any, graphs: GraphBatch) -> _Predictions:
-    """Predict; classifiers of this package by decision values, which are computed once for all."""
-    import numpy as np
-
-    if not _is_own_classifier(model):
-        return _Predictions(np.asarray(model.predict(graphs)))
-    decisions = model.decision_function(graphs)
-    places = decisions.argmax(axis=1) if decisions.ndim > 1 else (decisions > 0).astype(np.int64)
-    return _Predictions(model.classes_[places], decisions)
+_Values = tuple["NDArray[Any] | None", "NDArray[Any] | None"]
 
 
 def _class_values(
-    model: Any, graphs: GraphBatch, asked: _Predictions, classes: NDArray[Any]
-) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+    model: Any, graphs: GraphBatch, columns: NDArray[Any] | None, classes: NDArray[Any]
+) -> _Values:
     """Decision values and probabilities of all classes; None for what a model has not."""
-    import numpy as np
-
-    columns, probabilities = _own_values(model, graphs, asked)
+    columns, probabilities = _known_values(model, graphs, columns)
     if columns is None:
         return None, None
     if len(model.classes_) < len(classes):  # some are in no training part of these folds
@@ -432,43 +458,28 @@ def _class_values(
     return columns[:, 0] if columns.shape[1] == 1 else columns, probabilities
 
 
-def _own_values(
-    model: Any, graphs: GraphBatch, asked: _Predictions
-) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
-    """Decision values in columns, and probabilities, of the classes that a model knows."""
-    if not _is_own_classifier(model):
-        return _values_of_others(model, graphs)
-    from retgk.learning.scoring import class_probabilities
+def _known_values(model: Any, graphs: GraphBatch, columns: NDArray[Any] | None) -> _Values:
+    """
+    Decision values in columns, and probabilities, of the classes that a model knows.
 
-    decisions = asked.decisions
-    assert decisions is not None
-    columns = decisions[:, None] if decisions.ndim == 1 else decisions
-    if model.calibration_coef_ is None:
-        return columns, None
-    found = model.calibration_coef_, model.calibration_intercept_
-    return columns, class_probabilities(columns, *found)
+    Models of others are asked; probabilities stand for decision values that they have not.
+    """
+    if columns is not None:
+        from retgk.learning.outcomes import class_probabilities
 
-
-def _values_of_others(
-    model: Any, graphs: GraphBatch
-) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
-    """Ask a model for what it has; probabilities stand for decision values that it has not."""
-    import numpy as np
-
+        found = model.calibration_coef_, model.calibration_intercept_
+        return columns, None if found[0] is None else class_probabilities(columns, *found)
     probabilities = model.predict_proba(graphs) if hasattr(model, "predict_proba") else None
     if hasattr(model, "decision_function"):
         decisions = np.asarray(model.decision_function(graphs))
         return decisions.reshape(len(decisions), -1), probabilities
-    if probabilities is None:
-        return None, None
-    columns = probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
-    return columns, probabilities
+    if probabilities is not None and probabilities.shape[1] == 2:
+        return probabilities[:, 1:], probabilities
+    return probabilities, probabilities
 
 
 def _in_columns(values: NDArray[Any], own: NDArray[Any], n_columns: int, other: float) -> Any:
     """Spread columns over more of them; the others hold one value."""
-    import numpy as np
-
     spread = np.full((len(values), n_columns), other)
     spread[:, own] = values
     return spread

@@ -12,9 +12,9 @@ from retgk._runtime.parameters import PREDICTORS, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel
-from retgk.learning.folds import Fold, FoldMaker, class_folds, label_folds
+from retgk.learning.folds import Fold, FoldMaker, inner_folds
+from retgk.learning.outcomes import ClassOutcomes, Discrete, LabelOutcomes, Trial
 from retgk.learning.ridge import LandmarkRidge
-from retgk.learning.scoring import ClassOutcomes, Discrete, LabelOutcomes, Trial
 from retgk.learning.svm import GraphProducts, Machine, Solver, SupportVectors
 from retgk.learning.targets import (
     TrainingSet,
@@ -344,10 +344,9 @@ def classification_task(
         truth = label_targets(data.targets)
         outcomes = LabelOutcomes(truth.shape[1])
         weights = label_weights(class_weight, truth, data.weights)
-        folds = label_folds(cv, truth, seed, data.grouping)
     else:
         classes, truth = class_targets(data.targets)
         outcomes = ClassOutcomes(classes)
         weights = class_weights(class_weight, classes, truth, data.weights)
-        folds = class_folds(cv, truth, seed, data.grouping)
+    folds = inner_folds(cv, truth, seed, data.grouping)
     return ClassificationTask(Trial(data, outcomes, truth, folds), outcomes, truth, weights)

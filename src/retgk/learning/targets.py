@@ -13,9 +13,7 @@ from retgk.graphs.batch import GraphBatch
 from retgk.io.dataset import GraphDataset, missing_targets, target_array
 from retgk.learning.folds import Grouping
 
-# -------------------------------------------------------------------------------------------------
 # Graphs with their targets, checked before any work is done.
-# -------------------------------------------------------------------------------------------------
 
 
 class ClassTargets(NamedTuple):
@@ -31,23 +29,7 @@ def targets_of(X: Any, y: Any) -> Any:
 
 
 def graphs_and_targets(X: Any, y: Any) -> tuple[GraphBatch, NDArray[Any]]:
-    """
-    Graphs as a batch, and one target for each.
-
-    Parameters
-    ----------
-    X : GraphBatch or anything that `as_batch` takes
-        Graphs.
-    y : array-like or None
-        Targets; None is for a data set, which has its own.
-
-    Returns
-    -------
-    batch : GraphBatch
-        The graphs.
-    targets : ndarray
-        One, or one row of them, for each graph.
-    """
+    """Graphs as a batch, and one target for each."""
     found = targets_of(X, y)
     if found is None:
         raise InvalidInputError(
@@ -88,19 +70,7 @@ def _check_known(targets: NDArray[Any]) -> None:
 
 
 def class_targets(targets: NDArray[Any]) -> ClassTargets:
-    """
-    Classes from targets.
-
-    Parameters
-    ----------
-    targets : ndarray
-        Class of every graph: whole numbers, strings, or anything else that can be sorted.
-
-    Returns
-    -------
-    ClassTargets
-        At least two classes, and codes.
-    """
+    """Classes from targets."""
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d
 
@@ -127,19 +97,7 @@ def has_several_labels(targets: NDArray[Any]) -> bool:
 
 
 def label_targets(targets: NDArray[Any]) -> NDArray[np.int64]:
-    """
-    Labels from rows of targets: one where a graph has a label, zero where it has not.
-
-    Parameters
-    ----------
-    targets : ndarray, shape (n, n_labels)
-        Zeros and ones.
-
-    Returns
-    -------
-    ndarray of int64, shape (n, n_labels)
-        The same numbers. A label that all graphs have, or none, is a warning.
-    """
+    """Labels from rows of targets: one where a graph has a label, zero where it has not."""
     is_plain = targets.ndim == 2 and targets.dtype.kind in "biufO"
     if not is_plain or not np.isin(targets, (0, 1)).all():
         raise InvalidInputError(
@@ -163,19 +121,7 @@ def label_targets(targets: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def real_targets(targets: NDArray[Any]) -> NDArray[np.float64]:
-    """
-    Values from targets.
-
-    Parameters
-    ----------
-    targets : ndarray, shape (n,) or (n, n_outputs)
-        Numbers.
-
-    Returns
-    -------
-    ndarray of float64
-        The same numbers.
-    """
+    """Values from targets."""
     if targets.dtype.kind == "c" or targets.ndim > 2:
         raise InvalidInputError(
             f"targets must be real numbers, one or one row for each graph; got {targets.dtype} of "
@@ -215,25 +161,7 @@ class TrainingSet(NamedTuple):
 
 
 def training_set(X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingSet:
-    """
-    Check what `fit` got.
-
-    Parameters
-    ----------
-    X : GraphBatch or anything that `as_batch` takes
-        Graphs.
-    y : array-like or None
-        Targets; None is for a data set, which has its own.
-    sample_weight : array-like, a number or None
-        Weights of the graphs, not negative.
-    groups : array-like or None
-        Groups of the graphs, for the folds.
-
-    Returns
-    -------
-    TrainingSet
-        The graphs of positive weight.
-    """
+    """Check what `fit` got."""
     batch, targets = graphs_and_targets(X, y)
     everything = np.arange(len(batch))
     weights = None if sample_weight is None else _checked_weights(sample_weight, len(batch))
@@ -295,9 +223,7 @@ def _checked_groups(given: Any, n_graphs: int) -> NDArray[Any]:
     return groups
 
 
-# -------------------------------------------------------------------------------------------------
 # Whether targets are classes or values, where users leave it to us.
-# -------------------------------------------------------------------------------------------------
 
 TaskKind = Literal["auto", "classification", "regression"]
 
@@ -347,38 +273,13 @@ def _ask_if_classes(targets: NDArray[Any]) -> None:
         warn_user(InputWarning(f"{problem}, taken for classes; {_SAY_WHICH}"))
 
 
-# -------------------------------------------------------------------------------------------------
 # Weights of classes, as users of scikit-learn give them.
-# -------------------------------------------------------------------------------------------------
 
 
 def class_weights(
     given: Any, classes: NDArray[Any], codes: Ints, weights: Floats | None = None
 ) -> Floats:
-    """
-    Weight of every class.
-
-    Parameters
-    ----------
-    given : dict, "balanced" or None
-        As in `SVC`.
-    classes : ndarray, shape (n_classes,)
-        Classes in order.
-    codes : ndarray of int64, shape (n,)
-        Place of the class of every graph among them.
-    weights : ndarray of float64, shape (n,), optional
-        Weights of the graphs, by which "balanced" counts.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_classes,)
-        Positive numbers.
-
-    Examples
-    --------
-    >>> class_weights("balanced", np.array(["a", "b"]), np.array([0, 0, 0, 1])).tolist()
-    [0.6666666666666666, 2.0]
-    """
+    """Weight of every class."""
     from sklearn.utils.class_weight import compute_class_weight
 
     if isinstance(given, str) and given == "balanced" and weights is not None:
@@ -404,23 +305,7 @@ def class_weights(
 
 
 def label_weights(given: Any, labels: Ints, weights: Floats | None = None) -> Floats:
-    """
-    Weights of graphs without and with every label.
-
-    Parameters
-    ----------
-    given : dict, "balanced" or None
-        Of 0 and 1, for all labels; "balanced" is found for each.
-    labels : ndarray of int64, shape (n, n_labels)
-        Zeros and ones.
-    weights : ndarray of float64, shape (n,), optional
-        Weights of the graphs.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_labels, 2)
-        One for both where all graphs are alike.
-    """
+    """Weights of graphs without and with every label."""
     found = np.ones((labels.shape[1], 2))
     for label, own in enumerate(labels.T):
         if own.min() < own.max():

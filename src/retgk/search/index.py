@@ -18,9 +18,9 @@ from retgk._runtime.parallel import progress_bar
 from retgk._runtime.parameters import Constraints, OneOf, Whole, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.estimators.comparisons import pairwise_distances
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.model_files import fitted_parameters
+from retgk.estimators.similarity import pairwise_distances
 from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.search.rows import RowStore, checked_ids, given_ids, is_id

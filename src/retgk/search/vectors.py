@@ -251,7 +251,7 @@ def _bound_of_nearest(near: Any, k: int) -> Any:
 # The library trusts its files: a number of a neighbour that is none would have it read memory
 # that is not its own. A file holds the vectors, a head of 64 bytes, five numbers, the levels of
 # all nodes, and then every node: its key, its level, and for each level a number of neighbours
-# and room for as many as there may be. All of these are looked at.
+# and room for as many as there may be. All of these are validated.
 
 _SIZES = struct.Struct("<2I")
 _HEAD = struct.Struct("<7s3H4B3QB")

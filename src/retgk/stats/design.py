@@ -236,9 +236,7 @@ def _number_kernel(numbers: Floats, seed: int) -> Floats:
     return Gaussian("median").fitted(numbers, each, seed)(numbers, numbers)
 
 
-# -------------------------------------------------------------------------------------------------
 # Kernel matrices of a test, one for each bandwidth and depth, from one computation of walks.
-# -------------------------------------------------------------------------------------------------
 
 Compare = Literal["both", "graphs", "nodes"]
 EngineChoice = Literal["auto", "exact", "embedded"]

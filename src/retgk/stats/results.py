@@ -266,7 +266,7 @@ class PopulationTest:
     design : {"free", "blocks", "pairs"}
         Within what labels were permuted.
     n_permutations : int
-        Relabellings that were looked at, beside the labels as they are.
+        Relabellings that were used, beside the labels as they are.
     are_all : bool
         Whether those are all that there are.
     n_tied : int

@@ -208,9 +208,7 @@ def kernel_correlation(kernel: Floats, columns: Floats, blocks: Ints | None) -> 
     return form.value() / (form.scale * norms[0] * norms[1])
 
 
-# -------------------------------------------------------------------------------------------------
 # Relabellings of graphs, and the statistics of a test under all of them.
-# -------------------------------------------------------------------------------------------------
 
 _CHUNK_ENTRIES = 1 << 21  # of a block of permutations: 16 MB
 _CHUNK_ROWS = 1024
@@ -255,7 +253,7 @@ class Relabellings:
 
     @property
     def are_all(self) -> bool:
-        """Whether all relabellings are looked at."""
+        """Whether every possible relabelling is used."""
         return self.n_distinct - 1 <= self.n_wanted
 
     @property
@@ -414,7 +412,7 @@ def n_tied(
     Relabellings that no kernel tells from the labels as they are, those among them.
 
     So it is with groups of one size that swap their names, and with values that are mirrored. Where
-    not all relabellings are looked at, the others may not be drawn: 1.
+    relabellings are a random sample, the others may be missing from it: 1.
     """
     if not relabellings.are_all:
         return 1
@@ -442,14 +440,12 @@ def step_down_p_values(standardised: Floats) -> Floats:
     return adjusted
 
 
-# -------------------------------------------------------------------------------------------------
 # How large a difference or an association is, with an interval for it.
 #
 # Intervals come from halves: the statistic of a random half, drawn without replacement, scatters
 # about that of all graphs as that scatters about the truth, because :math:`1/(n/2) - 1/n = 1/n`.
 # Unlike a bootstrap, halves have no graph twice, so unbiased statistics stay unbiased. Where
 # there is no difference, intervals are too wide rather than too narrow.
-# -------------------------------------------------------------------------------------------------
 
 _N_HALVES = 400
 _MANY_BLOCKS = 8  # from here on blocks are drawn, not the graphs within them

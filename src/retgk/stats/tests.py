@@ -52,9 +52,7 @@ from retgk.stats.statistics import (
     permuted_statistics,
 )
 
-# -------------------------------------------------------------------------------------------------
 # One test from its kernel matrices to its result: what all tests of populations share.
-# -------------------------------------------------------------------------------------------------
 
 _MOST_PERMUTATIONS = 10**7
 
@@ -238,7 +236,7 @@ def two_sample_test(
         has a table of nodes, with p-values that are corrected for all nodes by the same
         relabellings (step-down of Westfall and Young, 1993).
     n_permutations : int, default=9999
-        Random relabellings; all are looked at where there are no more.
+        Random relabellings; if there are no more than that, each is used once.
     confidence : float or None, default=0.95
         Of the interval of the effect size; None for no interval.
     engine : {"auto", "exact", "embedded"}, default="auto"

@@ -15,7 +15,6 @@ from retgk.errors import InputWarning, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import gather_runs
 
-# -------------------------------------------------------------------------------------------------
 # Merging of twin nodes: a smaller graph that has the same return probabilities.
 #
 # Nodes with the same neighbours and weights are twins: *open* twins are not adjacent, *closed*
@@ -26,7 +25,6 @@ from retgk.graphs.flat import gather_runs
 #
 # because the vectors that sum to zero over C are eigenvectors of B with eigenvalue mu.
 # `_core.merge_twins` finds the classes and writes the quotients.
-# -------------------------------------------------------------------------------------------------
 
 
 class Quotients(NamedTuple):
@@ -73,9 +71,7 @@ def empty_quotients(n_graphs: int, n_nodes: int, n_entries: int) -> Quotients:
     )
 
 
-# -------------------------------------------------------------------------------------------------
 # What exact return probabilities cost: which way is quicker, and a word before long work.
-# -------------------------------------------------------------------------------------------------
 
 _DENSE_BYTES = 1 << 28
 _LONG_SECONDS = 600.0

@@ -19,14 +19,12 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
 
-# -------------------------------------------------------------------------------------------------
 # Monte Carlo return probabilities: walks that depend on the seed and their graph alone.
 #
 # The random numbers of a walk are a hash of (seed, graph, start node, walk, step). So they are
 # the same whatever the number of threads and however a batch is cut, unless copies of a graph are
 # to walk apart, each with random numbers of its own. `_core.fill_collisions` and
 # `_core.fill_returns` walk.
-# -------------------------------------------------------------------------------------------------
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -61,25 +59,7 @@ class WalkTable(NamedTuple):
 def walk_table(
     batch: GraphBatch, self_loop: float, seed: np.uint64, *, copies_share: bool = True
 ) -> WalkTable:
-    """
-    Prepare walks on a batch.
-
-    Parameters
-    ----------
-    batch : GraphBatch
-        The graphs.
-    self_loop : float
-        Weight of the loop that every node gets.
-    seed : uint64
-        Random bits.
-    copies_share : bool, default=True
-        Whether graphs with equal arrays have the same walks.
-
-    Returns
-    -------
-    WalkTable
-        Arrays for the compiled walks.
-    """
+    """Prepare walks on a batch."""
     hashes = graph_hashes(batch)
     keys = node_keys(batch, hashes if copies_share else _told_apart(hashes), seed)
     has_loops = self_loop > 0
@@ -96,19 +76,7 @@ def walk_table(
 
 
 def graph_hashes(batch: GraphBatch) -> NDArray[np.uint64]:
-    """
-    Hash the structure of every graph, wherever it stands in a batch.
-
-    Parameters
-    ----------
-    batch : GraphBatch
-        The graphs.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n_graphs,)
-        Equal for graphs with equal arrays.
-    """
+    """Hash the structure of every graph, wherever it stands in a batch."""
     hashes = np.empty(len(batch), np.uint64)
     weights = batch.weights if batch.is_weighted else np.empty(0)
     _core.graph_hashes(batch.node_ptr, batch.indptr, batch.indices, weights, hashes)

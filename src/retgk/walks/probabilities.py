@@ -23,9 +23,7 @@ from retgk.walks.monte_carlo import (
     node_keys,
 )
 
-# -------------------------------------------------------------------------------------------------
 # Weights of edges in units of their graph: walks do not depend on how they were measured.
-# -------------------------------------------------------------------------------------------------
 
 
 def with_mean_weight_one(batch: GraphBatch) -> GraphBatch:
@@ -33,11 +31,6 @@ def with_mean_weight_one(batch: GraphBatch) -> GraphBatch:
     Divide the weights of every graph by their mean, over the nonzero entries of its matrix.
 
     Unweighted graphs stay as they are, to the bit.
-
-    Examples
-    --------
-    >>> with_mean_weight_one(GraphBatch.from_edges(2, [[0, 1], [1, 0]], [7.0, 7.0])).weights
-    array([1., 1.])
     """
     if not batch.is_weighted or len(batch.weights) == 0:
         return batch
@@ -87,9 +80,7 @@ SelfLoop = float | Literal["mean"]
 """Weight of the self-loop that every node gets; "mean" is the mean weight of its graph."""
 
 
-# -------------------------------------------------------------------------------------------------
 # Which nodes to describe: all, some, or a sample of every graph.
-# -------------------------------------------------------------------------------------------------
 
 
 def sample_nodes(graphs: Any, nodes: float, *, random_state: Any = None) -> Ints:
@@ -186,12 +177,6 @@ class Walks:
     a number or share of nodes that are drawn to stand for their graph, is for `NodeFeatures`.
     Without `copies_share`, graphs of a batch with the same arrays walk with random numbers of their
     own, so that estimates of all graphs are independent; those of a graph then depend on its batch.
-
-    Examples
-    --------
-    >>> Walks(n_steps=2).probabilities(as_batch(np.ones((2, 2)) - np.eye(2)))
-    array([[0.5, 0.5],
-           [0.5, 0.5]])
     """
 
     n_steps: int = 50

@@ -26,8 +26,8 @@ from retgk.kernels.refinement import Start
 # Vectors of substructures from how often they occur together: shifted PMI, factorised.
 
 _DENSE_COLUMNS = 1024  # up to here all eigenvalues are found at once
-_MORE = 16  # eigenvalues that are looked at beyond the last one, which may be equal to it
-_MOST = 1024  # and how many are looked at where these are equal too
+_MORE = 16  # eigenvalues computed beyond the last one, which may be equal to it
+_MOST = 1024  # and the limit if these are equal too
 _TIE = 1e-9  # of the largest eigenvalue
 
 

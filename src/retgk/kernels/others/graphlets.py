@@ -176,7 +176,7 @@ class GraphletKernel(PeerKernel):
         Sets of nodes that are drawn from every graph. By default graphlets of 3 and 4 nodes are
         counted exactly, and for those of 5, 6 and 7 nodes 5174, 22,087 and 145,190 sets are drawn,
         by which the shares are off by less than 0.1 in sum with probability 0.9. Where a graph has
-        no more sets than that, each is looked at once, and the counts are exact.
+        no more sets than that, each is counted once, and the counts are exact.
     normalize : bool, default=True
         Whether to give :math:`K(G, H) / \sqrt{K(G, G)\,K(H, H)}`. A graph of fewer than k nodes
         has kernel 0 with all graphs.

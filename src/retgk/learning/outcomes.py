@@ -1,0 +1,297 @@
+"""What decision values say of graphs: classes, labels or values, probabilities and scores."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from retgk._runtime.parallel import single_threaded_blas
+from retgk.array_types import Floats, Ints
+from retgk.errors import InvalidInputError
+from retgk.learning.folds import Fold
+from retgk.learning.targets import TrainingSet
+
+# Probabilities of classes from decision values.
+
+
+def fit_calibration(
+    scores: Floats, codes: NDArray[np.int64], weights: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """
+    Logistic regression of classes on out-of-fold decision values (Platt's idea, multinomial).
+
+    On few graphs it can come out with larger decision values for less likely classes, the reverse
+    of predictions; probabilities are then the shares of the classes, whatever the decision values.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    with single_threaded_blas():
+        model = LogisticRegression(max_iter=1000).fit(scores, codes, sample_weight=weights)
+    if model.coef_.trace() < 0:  # of the values of classes for themselves; of two, the slope
+        counts = np.bincount(codes, weights)
+        shares = np.log(counts / counts.sum())
+        intercept = shares[1:] - shares[:1] if len(shares) == 2 else shares
+        return np.zeros(model.coef_.shape), intercept
+    # in one order of memory, on which the last bits of predictions depend
+    return np.ascontiguousarray(model.coef_, np.float64), model.intercept_.astype(np.float64)
+
+
+def class_probabilities(scores: Floats, coef: Floats, intercept: Floats) -> Floats:
+    """Probabilities of all classes."""
+    from scipy.special import softmax
+
+    logits = np.einsum("no,co->nc", scores, coef) + intercept
+    if logits.shape[1] == 1:
+        logits = np.hstack([np.zeros_like(logits), logits])
+    return np.asarray(softmax(logits, axis=1))
+
+
+# What decision values say of graphs: one class, several labels, or values.
+
+Calibration = tuple[Floats, Floats]
+"""Coefficients and intercepts of logistic regressions on decision values."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassOutcomes:
+    """One class for each graph."""
+
+    classes: NDArray[Any]
+
+    def predict(self, scores: Floats) -> NDArray[Any]:
+        """Class with the largest decision value."""
+        return np.asarray(self.classes[self.codes(scores)])
+
+    def codes(self, scores: Floats) -> Ints:
+        """Place of the class with the largest decision value."""
+        if scores.shape[1] == 1:
+            return (scores[:, 0] > 0).astype(np.int64)
+        return np.asarray(scores.argmax(axis=1))
+
+    def decision_function(self, scores: Floats) -> Floats:
+        """One value for two classes, else one for each."""
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def calibrate(
+        self, scores: Floats, truth: Ints, weights: Floats | None = None
+    ) -> Calibration | None:
+        """Logistic regression; None if a class is missing."""
+        if len(np.unique(truth)) < len(self.classes):
+            return None
+        return fit_calibration(scores, truth, weights)
+
+    def probabilities(self, scores: Floats, calibration: Calibration) -> Floats:
+        """Probabilities of all classes, which add up to one."""
+        return class_probabilities(scores, *calibration)
+
+    def targets(self, truth: Ints) -> NDArray[Any]:
+        """Classes from codes."""
+        return np.asarray(self.classes[truth])
+
+    def perfect_scores(self, truth: Ints) -> Floats:
+        """One for the class of a graph, else minus one."""
+        signs = np.where(truth[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
+        return signs[:, 1:] if len(self.classes) == 2 else signs
+
+
+@dataclass(frozen=True, eq=False)
+class LabelOutcomes:
+    """Several labels, each of which a graph has or has not."""
+
+    n_labels: int
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Numbers of the labels."""
+        return np.arange(self.n_labels)
+
+    def predict(self, scores: Floats) -> Ints:
+        """One where the decision value is positive, else zero."""
+        return (scores > 0).astype(np.int64)
+
+    def decision_function(self, scores: Floats) -> Floats:
+        """One value for each label."""
+        return scores
+
+    def calibrate(
+        self, scores: Floats, truth: Ints, weights: Floats | None = None
+    ) -> Calibration | None:
+        """
+        One logistic regression for each label; None if there are no graphs.
+
+        A label that all graphs have, or none, gets its share, as if one graph more had it and one
+        not.
+        """
+        if len(truth) == 0:
+            return None
+        coef, intercept = np.zeros((self.n_labels, 1)), np.empty(self.n_labels)
+        for label, own in enumerate(truth.T):
+            if own.min() < own.max():
+                found = fit_calibration(scores[:, label : label + 1], own, weights)
+                coef[label], intercept[label] = found[0][0], found[1][0]
+            else:
+                counts = np.bincount(own, weights, minlength=2) + 1.0
+                intercept[label] = np.log(counts[1] / counts[0])
+        return coef, intercept
+
+    def probabilities(self, scores: Floats, calibration: Calibration) -> Floats:
+        """Probabilities of all labels, which do not exclude each other."""
+        from scipy.special import expit
+
+        coef, intercept = calibration
+        return np.asarray(expit(scores * coef[:, 0] + intercept))
+
+    def targets(self, truth: Ints) -> NDArray[Any]:
+        """Give the labels themselves."""
+        return truth
+
+    def perfect_scores(self, truth: Ints) -> Floats:
+        """One for a label that a graph has, else minus one."""
+        return np.where(truth == 1, 1.0, -1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueOutcomes:
+    """One value for each graph, or a row of them."""
+
+    ndim: int
+
+    def predict(self, values: Floats) -> Floats:
+        """Values in the shape of the targets."""
+        return values[:, 0] if self.ndim == 1 else values
+
+    def targets(self, truth: Floats) -> Floats:
+        """Values in the shape in which the user gave them."""
+        return self.predict(truth)
+
+    def perfect_scores(self, truth: Floats) -> Floats:
+        """Give the values themselves."""
+        return truth
+
+
+Discrete = ClassOutcomes | LabelOutcomes
+"""Outcomes that have probabilities; the truth of graphs is in codes, or zeros and ones."""
+
+
+class Trial(NamedTuple):
+    """What candidates are scored on."""
+
+    data: TrainingSet
+    outcomes: Discrete | ValueOutcomes
+    truth: NDArray[Any]
+    """Codes, labels or values of all graphs, shape (n,) or (n, n_outputs)."""
+    folds: Sequence[Fold]
+
+
+def mean_hits(trial: Trial, weights: Floats) -> Callable[[Sequence[Floats]], Floats]:
+    """Accuracy with weights of classes and graphs; of several labels, the share of right ones."""
+    data, outcomes, truth, folds = trial
+    assert not isinstance(outcomes, ValueOutcomes)
+    factors = np.take_along_axis(weights.T, truth, 0) if truth.ndim == 2 else weights[truth]
+    if data.weights is not None:
+        factors = (factors.T * data.weights).T
+    targets = outcomes.targets(truth)
+
+    def score(decisions: Sequence[Floats]) -> Floats:
+        pairs = zip(decisions, [test for _, test in folds], strict=True)
+        hits = [(outcomes.predict(found) == targets[test], test) for found, test in pairs]
+        return np.array([np.average(right, weights=factors[test]) for right, test in hits])
+
+    return score
+
+
+def mean_r2(trial: Trial) -> Callable[[Sequence[Floats]], Floats]:
+    """Coefficient of determination of values, with the weights of graphs."""
+    data, _, columns, folds = trial
+
+    def score(decisions: Sequence[Floats]) -> Floats:
+        from sklearn.metrics import r2_score
+
+        pairs = [
+            (columns[test], found, data.weights_of(test))
+            for found, (_, test) in zip(decisions, folds, strict=True)
+        ]
+        return np.array([r2_score(y, found, sample_weight=w) for y, found, w in pairs])
+
+    return score
+
+
+# Candidates as scorers of scikit-learn see them
+
+
+class ValueCandidate(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """What a scorer sees of a regressor: its predictions for the graphs of a test part."""
+
+    def __init__(self, values: Floats) -> None:
+        self.values = values
+
+    def predict(self, X: Any) -> Floats:
+        """Predictions for the test part."""
+        return _for_test_part(X, self.values)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class ClassCandidate(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    What a scorer sees of a classifier: its answers for the graphs of a test part.
+
+    Probabilities are calibrated on the decision values of the other test parts.
+    """
+
+    def __init__(self, trial: Trial, decisions: Sequence[Floats], fold: int) -> None:
+        self.trial, self.decisions, self.fold = trial, decisions, fold
+
+    @property
+    def classes_(self) -> Any:
+        """Classes; of labels, in the way by which scorers know that there are several."""
+        truth = self.trial.truth
+        return [np.arange(2)] * truth.shape[1] if truth.ndim == 2 else self._outcomes.classes
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predictions for the test part."""
+        return _for_test_part(X, self._outcomes.predict(self.decisions[self.fold]))
+
+    def decision_function(self, X: Any) -> Floats:
+        """Decision values of the test part."""
+        return _for_test_part(X, self._outcomes.decision_function(self.decisions[self.fold]))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities for the test part."""
+        data, _, truth, folds = self.trial
+        others = [number for number in range(len(folds)) if number != self.fold]
+        calibration = None
+        if others:
+            tested = np.concatenate([folds[number][1] for number in others])
+            scores = np.concatenate([self.decisions[number] for number in others])
+            calibration = self._outcomes.calibrate(scores, truth[tested], data.weights_of(tested))
+        if calibration is None:
+            raise InvalidInputError(
+                "this scoring needs probabilities, which are calibrated on the other folds, but "
+                f"for fold {self.fold} these do not test all classes; use several stratified "
+                "folds, or a scoring of predictions or decision values such as 'roc_auc'"
+            )
+        values = self._outcomes.probabilities(self.decisions[self.fold], calibration)
+        return _for_test_part(X, values)
+
+    @property
+    def _outcomes(self) -> Discrete:
+        assert not isinstance(self.trial.outcomes, ValueOutcomes)
+        return self.trial.outcomes
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def _for_test_part(X: Any, values: NDArray[Any]) -> NDArray[Any]:
+    """Give the values, if they are asked for the graphs that they belong to."""
+    if len(X) != len(values):
+        raise InvalidInputError(
+            f"a scorer asked for predictions of {len(X)} graphs, but in choosing among candidates "
+            f"there are those of the {len(values)} graphs of a test part only; use X as it comes"
+        )
+    return values
