@@ -322,7 +322,7 @@ BAD_BATCHES: list[tuple[Callable[[], Any], str]] = [
     (lambda: GraphBatch([1, 2], [0, 0], []), r"node_ptr must be one-dimensional and start at 0"),
     (lambda: GraphBatch(3, [0, 0], []), r"node_ptr must be one-dimensional and start at 0, got 3"),
     (lambda: GraphBatch([], [0], []), r"node_ptr must be one-dimensional and start at 0, got \[\]"),
-    (lambda: house().with_labels([1]), "got 1 labels for 6 nodes; give one label per node"),
+    (lambda: house().with_labels([1]), "got 1 labels for 6 nodes; give one for each"),
     (lambda: house().with_labels(np.ma.arange(6)), "labels are a masked array; fill the gaps"),
     (lambda: house().with_attributes(np.ma.ones((6, 1))), "attributes are a masked array"),
     (lambda: house().with_attributes([[10**400]] * 6), "attributes must be real .*too large"),
@@ -363,7 +363,7 @@ BAD_BATCHES: list[tuple[Callable[[], Any], str]] = [
     (lambda: GraphBatch.concatenate([]), "there is no batch to concatenate"),
     (
         lambda: GraphBatch.concatenate([house(), house().without_labels()]),
-        r"batch 1 has no labels, batch 0 has some; name them with as_batch",
+        r"batch 1 has no labels, batch 0 has some; read some with label=",
     ),
     (
         lambda: GraphBatch.concatenate([house().without_labels(), house()]),

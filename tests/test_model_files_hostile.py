@@ -259,9 +259,7 @@ def with_reading(saved, value):
         ({"class": "Reading"}, "Reading lacks the field"),
         (reading_with(kind="pickles"), "there is no kind of graphs 'pickles'"),
         (reading_with(kind={"class": "Laplacian", "gamma": 1.0}), "kind of Reading is"),
-        (reading_with(options={"dict": [["bond_orders", "yes"]]}), "option bond_orders of reading"),
         (reading_with(options={"dict": [["label", "x"]]}), "options of reading molecules are"),
-        (reading_with(form={"dict": [["smiles_column", 1 << 70]]}), "the option smiles_column of"),
         (
             reading_with(options={"dict": [["attributes", ["mass"] * 9]]}),
             "names more attributes than the 3 there are",

@@ -1,7 +1,7 @@
 """GraphBatch, the only graph class: many graphs in flat, read-only arrays."""
 
 import hashlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set, Sized
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,9 +26,11 @@ from retgk.graphs.flat import (
     check_no_missing_label,
     check_not_masked,
     check_numbers,
+    check_one_each,
     encode_labels,
     first_of_run,
     gather_runs,
+    joined_weights,
     offsets,
     recode,
     rows_of,
@@ -37,9 +39,7 @@ from retgk.graphs.flat import (
 )
 from retgk.graphs.reading import Reading
 
-# -------------------------------------------------------------------------------------------------
 # Flat arrays of a batch: runs, choices and joins of them. Nothing here is checked again.
-# -------------------------------------------------------------------------------------------------
 
 
 class FlatGraphs(NamedTuple):
@@ -56,21 +56,6 @@ class FlatGraphs(NamedTuple):
     attributes: Floats
     reading: Reading | None = None
     edge_labels: EdgeLabels | None = None
-
-    def without_labels(self) -> "FlatGraphs":
-        """Give the graphs without labels."""
-        reading = self.reading and self.reading.without_labels()
-        return self._replace(labels=None, label_names=(), reading=reading)
-
-    def without_attributes(self) -> "FlatGraphs":
-        """Give the graphs without attributes."""
-        reading = self.reading and self.reading.without_attributes()
-        return self._replace(attributes=np.empty((self.node_ptr[-1], 0)), reading=reading)
-
-    def without_edge_labels(self) -> "FlatGraphs":
-        """Give the graphs without labels of edges."""
-        reading = self.reading and self.reading.without_edge_labels()
-        return self._replace(edge_labels=None, reading=reading)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -165,21 +150,13 @@ def joined_graphs(parts: Sequence[FlatGraphs]) -> FlatGraphs:
         Adjacency(
             _joined_ptr([adjacency.indptr for adjacency in adjacencies]),
             np.concatenate([adjacency.indices for adjacency in adjacencies]),
-            _joined_weights(adjacencies),
+            joined_weights([(len(each.indices), each.weights) for each in adjacencies]),
         ),
         np.concatenate(labels) if labels else None,
         names,
         np.concatenate([part.attributes for part in parts]),
         parts[0].reading if all(part.reading == parts[0].reading for part in parts) else None,
         joined_edge_labels([part.edge_labels for part in parts]),
-    )
-
-
-def _joined_weights(parts: Sequence[Adjacency]) -> Floats | None:
-    if all(part.weights is None for part in parts):
-        return None
-    return np.concatenate(
-        [np.ones(len(part.indices)) if part.weights is None else part.weights for part in parts]
     )
 
 
@@ -194,29 +171,7 @@ def _weights_or_none(weights: Floats) -> Floats | None:
     return None if bool((weights == 1).all()) else weights
 
 
-def counts_in_words(batch: Any) -> str:
-    """Say how many graphs, nodes, edges, labels and attributes a batch has."""
-    counts = [
-        _count_in_words(batch.n_graphs, "graph"),
-        _count_in_words(batch.n_nodes, "node"),
-        _count_in_words(batch.n_edges, "weighted edge" if batch.is_weighted else "edge"),
-    ]
-    if batch.has_labels:
-        counts.append(_count_in_words(len(batch.label_names), "label"))
-    if batch.has_edge_labels:
-        counts.append(_count_in_words(len(batch.edge_label_names), "edge label"))
-    if batch.n_attributes:
-        counts.append(_count_in_words(batch.n_attributes, "attribute"))
-    return ", ".join(counts)
-
-
-def _count_in_words(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
-# -------------------------------------------------------------------------------------------------
 # Checks of what a GraphBatch is built from; nothing checks it again afterwards.
-# -------------------------------------------------------------------------------------------------
 
 MAX_GRAPH_SIZE = 2**31 - 1  # nodes are numbered by int32 within a graph
 MAX_INTEGER = 2**63 - 1
@@ -229,11 +184,7 @@ def check_alike(
     batch_has: str = "the graphs have",
     others_have: str = "the fitted ones have",
 ) -> None:
-    """
-    Raise unless the nodes of a batch have labels and attributes as those of other graphs do.
-
-    `batch_has` and `others_have` are how the message speaks of the two.
-    """
+    """Raise unless the nodes of a batch have labels and attributes as those of other graphs do."""
     came_from = "" if batch.reading is None else f" (read from {batch.reading.in_words})"
     if batch.n_attributes != n_attributes:
         raise InvalidInputError(
@@ -329,14 +280,14 @@ def checked_sizes(n_nodes: ArrayLike) -> NDArray[Any]:
     return sizes
 
 
-def checked_edges(edges: ArrayLike) -> NDArray[Any]:
+def checked_edges(edges: Any, name: str = "edges") -> NDArray[Any]:
     """Convert to an integer array of shape (n_edges, 2), or raise."""
-    pairs = integers(edges, "edges")
+    pairs = integers(edges, name)
     if pairs.size == 0:
         return np.empty((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         hint = "; transpose them" if pairs.ndim == 2 and len(pairs) == 2 else ""
-        raise InvalidInputError(f"edges must have shape (n_edges, 2), got {pairs.shape}{hint}")
+        raise InvalidInputError(f"{name} must have shape (n_edges, 2), got {pairs.shape}{hint}")
     return pairs
 
 
@@ -357,32 +308,13 @@ def checked_node_ptr(node_ptr: ArrayLike) -> Ints:
     return nodes
 
 
-def checked_graphs(
-    node_ptr: Ints, adjacency: Adjacency, labels: Any, attributes: Any, missing: Missing
-) -> FlatGraphs:
-    """Validate labels and attributes, and add them to graphs that are valid already."""
-    codes, names = checked_labels(labels, node_ptr, missing)
-    values = checked_attributes(attributes, node_ptr, missing)
-    return FlatGraphs(node_ptr, adjacency, codes, names, values)
-
-
 def checked_labels(
     labels: Any, node_ptr: Ints, missing: Missing = "error"
 ) -> tuple[Codes | None, tuple[Hashable, ...]]:
     """Encode one label per node: codes and vocabulary; None and () where there are none."""
     if labels is None:
         return None, ()
-    unordered = isinstance(labels, str | bytes | Set | Mapping) or not isinstance(labels, Sized)
-    if unordered or getattr(labels, "ndim", 1) == 0:
-        raise InvalidInputError(
-            "labels must be a sequence with one label per node, in the order of the nodes; got "
-            f"{type(labels).__name__}"
-        )
-    if len(labels) != node_ptr[-1]:
-        raise InvalidInputError(
-            f"got {len(labels)} labels for {node_ptr[-1]} nodes; give one label per node"
-        )
-    check_not_masked(labels, "labels")
+    check_one_each(labels, int(node_ptr[-1]), "labels", "node")
     codes, names = encode_labels(labels)
     check_missing(missing)
     if missing in KEPT_LABELS:
@@ -535,9 +467,10 @@ class GraphBatch(Sequence["GraphBatch"]):
             integers(indices, "indices"),
         )
         adjacency = adjacency_from_rows(nodes, *rows, weight_array(weights), symmetrize)
-        arrays = checked_graphs(nodes, adjacency, labels, attributes, missing)
+        codes, names = checked_labels(labels, nodes, missing)
+        values = checked_attributes(attributes, nodes, missing)
         own = edge_labels_of_rows(nodes, adjacency, rows, edge_labels, symmetrize, missing)
-        self._assign(arrays._replace(edge_labels=own))
+        self._assign(FlatGraphs(nodes, adjacency, codes, names, values, None, own))
 
     @classmethod
     def from_edges(
@@ -583,9 +516,10 @@ class GraphBatch(Sequence["GraphBatch"]):
         nodes = checked_node_ptr(offsets(checked_sizes(n_nodes)))
         ends = checked_edges(edges).T
         adjacency = adjacency_from_edges(nodes, ends, weight_array(weights), symmetrize)
-        arrays = checked_graphs(nodes, adjacency, labels, attributes, missing)
+        codes, names = checked_labels(labels, nodes, missing)
+        values = checked_attributes(attributes, nodes, missing)
         own = edge_labels_of_edges(nodes, adjacency, ends, edge_labels, symmetrize, missing)
-        return cls._of_arrays(arrays._replace(edge_labels=own))
+        return cls._of_arrays(FlatGraphs(nodes, adjacency, codes, names, values, None, own))
 
     @classmethod
     def concatenate(cls, batches: Iterable["GraphBatch"]) -> "GraphBatch":
@@ -710,34 +644,37 @@ class GraphBatch(Sequence["GraphBatch"]):
 
     def without_labels(self) -> "GraphBatch":
         """Give a copy without labels that shares everything else."""
-        return self._of_arrays(self._arrays().without_labels())
+        reading = self.reading and self.reading.without_labels()
+        return self._with(labels=None, label_names=(), reading=reading)
 
     def without_attributes(self) -> "GraphBatch":
         """Give a copy without attributes that shares everything else."""
-        return self._of_arrays(self._arrays().without_attributes())
+        reading = self.reading and self.reading.without_attributes()
+        return self._with(attributes=np.empty((self.n_nodes, 0)), reading=reading)
 
     def without_edge_labels(self) -> "GraphBatch":
         """Give a copy without labels of edges that shares everything else."""
-        return self._of_arrays(self._arrays().without_edge_labels())
+        reading = self.reading and self.reading.without_edge_labels()
+        return self._with(edge_labels=None, reading=reading)
 
     def with_edge_labels(self, labels: Labels, *, missing: Missing = "error") -> "GraphBatch":
         """Give a copy with other labels of edges, one for each entry of `indices`."""
-        arrays = self._arrays()
-        rows = (self.indptr, self.indices)
-        own = edge_labels_of_rows(self.node_ptr, arrays.adjacency, rows, labels, False, missing)
-        return self._of_arrays(arrays._replace(edge_labels=own, reading=None))
+        adjacency, rows = self._arrays().adjacency, (self.indptr, self.indices)
+        own = edge_labels_of_rows(self.node_ptr, adjacency, rows, labels, False, missing)
+        return self._with(edge_labels=own, reading=None)
 
     def with_labels(self, labels: Labels, *, missing: Missing = "error") -> "GraphBatch":
         """Give a copy with other labels, one for each node, that shares everything else."""
         codes, names = checked_labels(labels, self.node_ptr, missing)
-        return self._of_arrays(
-            self._arrays()._replace(labels=codes, label_names=names, reading=None)
-        )
+        return self._with(labels=codes, label_names=names, reading=None)
 
     def with_attributes(self, attributes: ArrayLike, *, missing: Missing = "error") -> "GraphBatch":
         """Give a copy with other attributes, a row for each node, that shares everything else."""
         values = checked_attributes(attributes, self.node_ptr, missing)
-        return self._of_arrays(self._arrays()._replace(attributes=values, reading=None))
+        return self._with(attributes=values, reading=None)
+
+    def _with(self, **changes: Any) -> "GraphBatch":
+        return self._of_arrays(self._arrays()._replace(**changes))
 
     def _is_loop(self) -> NDArray[np.bool_]:
         local: Ints = np.arange(self.n_nodes) - first_of_run(self.node_ptr)
@@ -788,7 +725,16 @@ class GraphBatch(Sequence["GraphBatch"]):
         return trusted_batch, (self._arrays(),)
 
     def __repr__(self) -> str:
-        return f"GraphBatch({counts_in_words(self)})"
+        counts = {
+            "graph": self.n_graphs,
+            "node": self.n_nodes,
+            "weighted edge" if self.is_weighted else "edge": self.n_edges,
+            "label": len(self.label_names) if self.has_labels else None,
+            "edge label": len(self.edge_label_names) if self.has_edge_labels else None,
+            "attribute": self.n_attributes or None,
+        }
+        words = [f"{n:,} {noun}{'s' * (n != 1)}" for noun, n in counts.items() if n is not None]
+        return f"GraphBatch({', '.join(words)})"
 
 
 def flat_arrays(batch: GraphBatch) -> FlatGraphs:
@@ -803,12 +749,10 @@ def trusted_batch(arrays: FlatGraphs) -> GraphBatch:
 
 def with_reading(batch: GraphBatch, reading: Reading | None) -> GraphBatch:
     """Give the same graphs, said to have been read in some way."""
-    return trusted_batch(batch._arrays()._replace(reading=reading))
+    return batch._with(reading=reading)
 
 
-# -------------------------------------------------------------------------------------------------
 # Digests of graphs, by which files know that they belong to the same ones.
-# -------------------------------------------------------------------------------------------------
 
 
 def graphs_digest(graphs: GraphBatch) -> str:

@@ -1,6 +1,6 @@
 """Checks of edges and CSR arrays; the errors name the graph and what to do."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set, Sized
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 import numpy as np
@@ -14,7 +14,7 @@ from retgk.graphs.flat import (
     NO_VALUE,
     Missing,
     check_missing,
-    check_not_masked,
+    check_one_each,
     chunks,
     encode_labels,
     first_of_run,
@@ -190,14 +190,12 @@ def check_symmetric(block: Any, transposed: Any, node_ptr: Ints, first_graph: in
     )
 
 
-# -------------------------------------------------------------------------------------------------
 # Flat CSR adjacency of many graphs, from edges or from CSR arrays.
 #
 # Rows are numbered over the whole batch, columns within the graph of the row, so that any run of
 # graphs can be cut out or put together without touching a column. Everything here works on blocks
 # of whole graphs with about 260,000 entries: the time is linear in the entries, there is no cost
 # per graph, and what is held beside the result stays small.
-# -------------------------------------------------------------------------------------------------
 
 _GROWTH = 1.25
 _INT32_MAX = 2**31 - 1
@@ -402,9 +400,7 @@ def _both_directions(block: Any, transposed: Any, symmetrize: Symmetrize) -> Any
     return both
 
 
-# -------------------------------------------------------------------------------------------------
 # Labels of edges, one for each entry of the neighbours of a batch, the same in both directions.
-# -------------------------------------------------------------------------------------------------
 
 NO_EDGE_LABEL = (
     'give all edges labels, or make a label of its own of missing ones with missing="label"'
@@ -470,17 +466,7 @@ def edge_labels_of_edges(
 def _encoded(node_ptr: Ints, edges: NDArray[Any], labels: Any, missing: Missing) -> EdgeLabels:
     """Codes of the labels of edges, in the order in which they were given."""
     given = labels.codes if isinstance(labels, EdgeLabels) else labels
-    unordered = isinstance(given, str | bytes | Set | Mapping) or not isinstance(given, Sized)
-    if unordered or getattr(given, "ndim", 1) == 0:
-        raise InvalidInputError(
-            "edge labels must be a sequence with one label per edge, in the order of the edges; "
-            f"got {type(given).__name__}"
-        )
-    check_not_masked(given, "edge labels")
-    if len(given) != edges.shape[1]:
-        raise InvalidInputError(
-            f"got {len(given)} edge labels for {edges.shape[1]} edges; give one for each"
-        )
+    check_one_each(given, edges.shape[1], "edge labels", "edge")
     if isinstance(labels, EdgeLabels):
         return labels
     codes, names = encode_labels(labels)

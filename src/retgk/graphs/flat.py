@@ -1,7 +1,7 @@
 """Node labels: arbitrary hashable values on the outside, small integers inside."""
 
 import cmath
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -24,11 +24,6 @@ def encode_labels(labels: Any) -> tuple[Codes, tuple[Hashable, ...]]:
     Names are in sorted order, so that the codes do not depend on the order of the graphs;
     in order of appearance where they cannot be sorted (1 and "a", frozensets). They are plain
     values, as of `plain_label`.
-
-    Examples
-    --------
-    >>> encode_labels(["N", "C", "C"])
-    (array([1, 0, 0], dtype=int32), ('C', 'N'))
     """
     if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "biuf":
         return _encode_numbers(labels)
@@ -86,11 +81,6 @@ def plain_label(label: Any) -> Any:
 
     Scalars of NumPy, members of StrEnum and IntEnum, named tuples and other subclasses of plain
     types become what they are equal to, so that no file and no key of a label tells them apart.
-
-    Examples
-    --------
-    >>> plain_label((np.int64(1), (np.str_("C"), np.float32(0.5))))
-    (1, ('C', 0.5))
     """
     if type(label) in _PLAIN:
         return label
@@ -145,9 +135,7 @@ def union_of_names(vocabularies: Iterable[Sequence[Hashable]]) -> tuple[Hashable
     return _sorted_names(names)
 
 
-# -------------------------------------------------------------------------------------------------
 # Runs of a flat array that are given by their offsets, as the nodes of graphs are.
-# -------------------------------------------------------------------------------------------------
 
 BLOCK_ENTRIES = 1 << 18
 """Entries that are worked on at a time: enough that the overhead of a block does not count."""
@@ -159,14 +147,7 @@ def rows_of(indptr: Ints) -> Ints:
 
 
 def offsets(counts: ArrayLike) -> Ints:
-    """
-    Give the first position of every run, and the sum of all lengths.
-
-    Examples
-    --------
-    >>> offsets([3, 2])
-    array([0, 3, 5])
-    """
+    """First position of every run, and the sum of all lengths: 0, 3, 5 of lengths 3, 2."""
     lengths = np.asarray(counts)
     ptr = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=ptr[1:])
@@ -194,29 +175,8 @@ def chunks(
     """
     Cut runs into chunks of consecutive whole runs with so many entries at most.
 
-    A run that is larger than that is a chunk on its own. Further limits, such as that of the
-    edges beside that of the nodes, are given as pairs of offsets and most entries.
-
-    Parameters
-    ----------
-    ptr : ndarray of int64, shape (n_runs + 1,)
-        Offsets of the runs.
-    max_entries : int or None
-        Most entries in a chunk of several runs; None for any number.
-    max_runs : int, optional
-        Most runs in a chunk.
-    *others : tuple of (ndarray, int)
-        Other offsets of the same runs, with their own most entries.
-
-    Yields
-    ------
-    first, last : int
-        The chunk holds the runs `first` to ``last - 1``, at least one.
-
-    Examples
-    --------
-    >>> list(chunks(offsets([2, 2, 9, 1]), 4))
-    [(0, 2), (2, 3), (3, 4)]
+    A run that is larger than that is a chunk on its own. `others` are further limits, such as that
+    of the edges beside that of the nodes: offsets of the same runs, and most entries.
     """
     limits = others if max_entries is None else ((ptr, max_entries), *others)
     first, n_runs = 0, len(ptr) - 1
@@ -241,9 +201,7 @@ def gather_runs(values: NDArray[Any], starts: Ints, counts: Ints) -> NDArray[Any
     return gathered
 
 
-# -------------------------------------------------------------------------------------------------
 # Labels and attributes that some nodes lack: errors, unless the caller says what to do.
-# -------------------------------------------------------------------------------------------------
 
 Missing = Literal["error", "label", "nan", "keep"]
 """What becomes of missing values: see `from_networkx`."""
@@ -286,6 +244,28 @@ def check_not_masked(values: Any, name: str) -> None:
             f"{name} are a masked array; fill the gaps with .filled(value), or drop the graphs "
             "that have some together with their targets"
         )
+
+
+def check_one_each(values: Any, n_expected: int, what: str, owner: str) -> None:
+    """Raise unless there is a sequence with a value for each node, or edge, in their order."""
+    unordered = isinstance(values, str | bytes | Set | Mapping) or not isinstance(values, Sized)
+    if unordered or getattr(values, "ndim", 1) == 0:
+        raise InvalidInputError(
+            f"{what} must be a sequence with one for each {owner}, in the order of the {owner}s; "
+            f"got {type(values).__name__}"
+        )
+    check_not_masked(values, what)
+    if len(values) != n_expected:
+        raise InvalidInputError(
+            f"got {len(values)} {what} for {n_expected} {owner}s; give one for each"
+        )
+
+
+def joined_weights(parts: Sequence[tuple[int, Floats | None]]) -> Floats | None:
+    """Weights of all parts, given with their numbers of entries; None if no part has any."""
+    if all(weights is None for _, weights in parts):
+        return None
+    return np.concatenate([np.ones(n) if weights is None else weights for n, weights in parts])
 
 
 def check_no_missing_label(codes: Codes, names: Sequence[Hashable], node_ptr: Ints) -> None:

@@ -1,6 +1,6 @@
 """How graphs were read: options that new graphs have to share with those a model was fitted on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -8,15 +8,9 @@ import numpy as np
 
 from retgk._runtime.fields import stored
 from retgk.errors import InvalidInputError
-from retgk.graphs.edges import DIRECTIONS
-
-_MOST_NAMES = 1 << 12
-_MOST_LETTERS = 1 << 12
 
 
 class _Names(NamedTuple):
-    """Names of the options of one kind of source."""
-
     options: tuple[str, ...]
     form: tuple[str, ...]
 
@@ -62,21 +56,11 @@ class Reading:
     """
     How graphs were read: from which kind of source, with which options.
 
-    Attributes
-    ----------
-    kind : str
-        Kind of the source: "molecules" (SMILES and RDKit), "networkx" (GraphML and node-link data
-        too), "igraph", "pyg", "dataframe", "grakel", "arrays" (files of matrices too), "json"
-        (plain edges), "edges" (files of edges) or "tu".
-    options : dict
-        What was read, such as ``bond_orders``, ``label`` or ``weight``, by the names of the
-        converters; ``categorical`` has the values of every name, in the order of their columns.
-        Graphs that were read with other values are other graphs.
-    form : dict
-        How it was laid out, such as ``symmetrize`` or ``smiles_column``. New graphs may come in
-        another form.
-    labels, attributes, edge_labels : bool
-        False where they were taken away afterwards.
+    `options` are what was read, such as ``bond_orders`` or ``label``, by the names of converters;
+    ``categorical`` has the values of every name, in the order of their columns. Graphs that were
+    read with other values are other graphs. `form` is how it was laid out, such as
+    ``symmetrize`` or ``smiles_column``: new graphs may come in another form. `labels`, `attributes`
+    and `edge_labels` are False where they were taken away afterwards.
     """
 
     kind: str
@@ -87,25 +71,21 @@ class Reading:
     edge_labels: bool = True
 
     def without_labels(self) -> "Reading":
-        """Give the reading of the same graphs without labels."""
         return replace(self, labels=False, options=_with(self.options, "label", None))
 
     def without_attributes(self) -> "Reading":
-        """Give the reading of the same graphs without attributes."""
         options = _with(_with(self.options, "attributes", []), "categorical", {})
         return replace(self, attributes=False, options=options)
 
     def without_edge_labels(self) -> "Reading":
-        """Give the reading of the same graphs without labels of edges."""
         options = _with(_with(self.options, "edge_label", []), "bond_types", False)
         return replace(self, edge_labels=False, options=options)
 
     def with_form(self, **form: Any) -> "Reading":
-        """Give a reading with more said of the form."""
         return replace(self, form={**self.form, **form})
 
     def after_loading(self) -> None:
-        """Raise for anything but plain values of known names."""
+        """Raise for options that graphs of this kind do not have."""
         names = _KINDS.get(self.kind)
         if names is None:
             raise InvalidInputError(f"there is no kind of graphs {self.kind!r:.80}")
@@ -115,9 +95,6 @@ class Reading:
         ):
             if not values.keys() <= set(own):
                 raise InvalidInputError(f"{group} of reading {self.kind} are {values!r:.80}")
-            for name, option in values.items():
-                if not _is_good(name, option):
-                    raise InvalidInputError(f"the option {name} of reading is {option!r:.80}")
 
     @property
     def in_words(self) -> str:
@@ -185,70 +162,3 @@ def _differ(own: Any, its: Any) -> bool:
     """Whether options differ; categories make columns in the order of their names."""
     is_same_order = not isinstance(own, dict) or list(own) == list(its)
     return own != its or not is_same_order
-
-
-def _is_good(name: str, value: Any) -> bool:
-    """Whether an option has a value that a reader may be given."""
-    if name in _FLAGS:
-        return type(value) is bool
-    return _CHECKS.get(name, _is_name_or_several)(value)
-
-
-def _is_column(value: Any) -> bool:
-    return value is None or (type(value) is int and 0 <= value < _MOST_NAMES)
-
-
-def _is_choice_for_negative(value: Any) -> bool:
-    return value in ("error", "absolute", "positive", "split")
-
-
-def _is_choice_for_directions(value: Any) -> bool:
-    return type(value) is bool or value in DIRECTIONS
-
-
-def _is_choice_for_missing(value: Any) -> bool:
-    return value in ("error", "label", "nan", "keep")
-
-
-def _is_text_or_none(value: Any) -> bool:
-    return value is None or (_is_text(value) and len(value) > 0)
-
-
-def _is_listing(value: Any) -> bool:
-    """Whether names have lists of the values that each may have."""
-    return (
-        isinstance(value, Mapping)
-        and _are_names(list(value))
-        and all(_are_names(values) and len(values) > 0 for values in value.values())
-    )
-
-
-def _is_name_or_several(value: Any) -> bool:
-    return _are_names(value if isinstance(value, list) else [value])
-
-
-def _are_names(values: Any) -> bool:
-    return isinstance(values, list) and len(values) <= _MOST_NAMES and all(map(_is_name, values))
-
-
-def _is_name(value: Any) -> bool:
-    if isinstance(value, tuple):
-        return len(value) <= _MOST_NAMES and all(map(_is_name, value))
-    return value is None or type(value) in (bool, int, float) or _is_text(value)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= _MOST_LETTERS
-
-
-_CHECKS: dict[str, Callable[[Any], bool]] = {
-    "attributes": _are_names,
-    "categorical": _is_listing,
-    "delimiter": _is_text_or_none,
-    "missing": _is_choice_for_missing,
-    "negative": _is_choice_for_negative,
-    "smiles_column": _is_text_or_none,
-    "symmetrize": _is_choice_for_directions,
-    "variable": _is_text_or_none,
-    "weight_column": _is_column,
-}

@@ -10,14 +10,13 @@ from scipy.sparse import issparse, sparray, spmatrix
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
-from retgk.graphs.batch import GraphBatch, integers
+from retgk.graphs.batch import GraphBatch, checked_edges, integers
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing, check_not_masked, offsets
 from retgk.io.objects import (
     LocalEdges,
     batch_from_local_edges,
     checked_edge_weights,
-    checked_edges,
     join_labels,
     list_graphs,
     list_per_graph,
@@ -337,7 +336,7 @@ def from_edge_lists(
     found = [edges] if single else list(edges)
     if not found:
         raise InvalidInputError("there are no graphs to convert")
-    pairs = [checked_edges(part, position) for position, part in enumerate(found)]
+    pairs = [checked_edges(part, f"graph {position}: edges") for position, part in enumerate(found)]
     sizes = _graph_sizes(pairs, _one_each(n_nodes, single))
     known = _known_edges(pairs, _one_each(weights, single), _one_each(edge_labels, single))
     of_nodes = join_labels(_one_each(labels, single), sizes)

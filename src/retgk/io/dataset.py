@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from retgk.array_types import Flags, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, checked_positions
-
-_NOT_AVAILABLE = ("NAType", "NaTType", "MaskedConstant")  # of pandas and NumPy
+from retgk.graphs.flat import is_missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,9 +165,7 @@ def missing_targets(targets: NDArray[Any]) -> Flags:
         return ~finite
     if targets.dtype.kind == "O":
         found = [
-            value is None
-            or type(value).__name__ in _NOT_AVAILABLE
-            or (isinstance(value, float) and not math.isfinite(value))
+            is_missing(value) or (isinstance(value, float) and math.isinf(value))
             for value in targets.ravel()
         ]
         return np.array(found, bool).reshape(targets.shape)

@@ -31,7 +31,7 @@ from retgk._runtime.files import atomic_path, text_lines, unpacked_bytes
 from retgk._runtime.names import names_there, near_names
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import GraphBatch, with_reading
+from retgk.graphs.batch import GraphBatch, checked_edges, with_reading
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing, graph_of, offsets
 from retgk.graphs.reading import reading_of
@@ -45,7 +45,6 @@ from retgk.io.objects import (
     batch_from_local_edges,
     both_directions,
     checked_edge_weights,
-    checked_edges,
     each_edge_once,
     join_labels,
     short_repr,
@@ -411,7 +410,7 @@ class PlainGraphs(GraphReader):
                 raise InvalidInputError(
                     f"edge {number} is {short_repr(row)}; give a pair of nodes, numbered from 0"
                 )
-        pairs, labels = checked_edges(rows, 0), _list_or_none(value, "edge_labels")
+        pairs, labels = checked_edges(rows), _list_or_none(value, "edge_labels")
         if labels is not None and len(labels) != len(pairs):
             raise InvalidInputError(f"{len(labels)} edge_labels for {len(pairs)} edges")
         labels = None if labels is None else [_hashable(name) for name in labels]

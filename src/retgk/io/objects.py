@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
-from retgk.graphs.batch import GraphBatch, integers
+from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import (
     KEPT_LABELS,
@@ -26,6 +26,7 @@ from retgk.graphs.flat import (
     check_not_masked,
     graph_of,
     is_missing,
+    joined_weights,
     offsets,
     union_of_names,
 )
@@ -590,25 +591,13 @@ def batch_from_local_edges(
     return GraphBatch.from_edges(
         sizes,
         edges,
-        _joined_weights(graphs),
+        joined_weights([(len(graph.edges), graph.weights) for graph in graphs]),
         labels=labels,
         attributes=attributes,
         edge_labels=_joined_labels(graphs),
         symmetrize=symmetrize,
         missing=missing,
     )
-
-
-def checked_edges(edges: Any, position: int) -> NDArray[Any]:
-    """Convert the edges of one graph to an integer array of shape (n_edges, 2)."""
-    pairs = integers(edges, f"graph {position}: edges")
-    if pairs.size == 0:
-        return np.empty((0, 2), np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise InvalidInputError(
-            f"graph {position}: edges must have shape (n_edges, 2), got {pairs.shape}"
-        )
-    return pairs
 
 
 def checked_edge_weights(weights: Any, n_edges: int, position: int) -> Floats:
@@ -655,14 +644,6 @@ def _joined_labels(graphs: list[LocalEdges]) -> Any:
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     return list(itertools.chain.from_iterable(parts))
-
-
-def _joined_weights(graphs: list[LocalEdges]) -> Floats | None:
-    if all(graph.weights is None for graph in graphs):
-        return None
-    return np.concatenate(
-        [np.ones(len(graph.edges)) if graph.weights is None else graph.weights for graph in graphs]
-    )
 
 
 # Which kind of graph an object is, found without importing its package

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.errors import InputWarning, InvalidInputError, warn_user
-from retgk.graphs.batch import GraphBatch
+from retgk.graphs.batch import GraphBatch, checked_edges
 from retgk.graphs.edges import Symmetrize
 from retgk.graphs.flat import Missing
 from retgk.io.objects import (
@@ -18,7 +18,6 @@ from retgk.io.objects import (
     attribute_names,
     batch_from_local_edges,
     checked_edge_weights,
-    checked_edges,
     each_edge_once,
     is_pyg,
     join_labels,
@@ -150,7 +149,7 @@ def _edges(graph: Any, position: int, weight: str | None, names: EdgeNames) -> L
         raise InvalidInputError(
             f"graph {position}: edge_index must have shape (2, n_edges), got {index.shape}"
         )
-    pairs = checked_edges(index.T, position)
+    pairs = checked_edges(index.T, f"graph {position}: edges")
     labels = names.of_columns(
         [_edge_values(graph, position, name, len(pairs)) for name in names.parts],
         lambda edge: f"graph {position}: edge {edge}, from {pairs[edge, 0]} to {pairs[edge, 1]},",
