@@ -267,12 +267,10 @@ def visible(text: str) -> str:
 
 
 def print_line(text: str) -> None:
-    """Print a line of a result for people."""
     print(visible(text))
 
 
 def print_lines(text: str) -> None:
-    """Print a result of several lines."""
     for line in text.split("\n"):
         print_line(line)
 
@@ -313,14 +311,12 @@ def print_record(record: Mapping[str, Any]) -> None:
 
 
 def print_pairs(pairs: Mapping[str, Any]) -> None:
-    """Print names and values for people."""
     width = max(map(len, pairs))
     for name, value in pairs.items():
         print_line(f"{name.ljust(width)}  {value}")
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table for people."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -342,7 +338,6 @@ class Stopwatch:
 
     @contextmanager
     def timing(self, part: str) -> Iterator[None]:
-        """Add the time of the block to a part."""
         start = perf_counter()
         yield
         passed = perf_counter() - start
@@ -471,7 +466,6 @@ class Command:
     epilog: str
 
     def add_to(self, app: typer.Typer) -> None:
-        """Make it a command of a program."""
         app.command(self.name, cls=_LateHelp, help=self.help, epilog=self.epilog)(self.run)
 
 
@@ -479,7 +473,6 @@ class _LateHelp(TyperCommand):
     """A command whose help lists formats or methods: only when it is shown are they imported."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Fill in the lists."""
         from retgk.io.formats import endings, formats
 
         written = [form for form in formats().values() if form.write is not None]
@@ -557,7 +550,6 @@ def _with_plain_options(
 def _files(
     given: Mapping[str, Any], parameters: Sequence[inspect.Parameter], role: FileRole
 ) -> list[Any]:
-    """Files that options with a role name."""
     names = [option.name for option in parameters if role in get_args(option.annotation)]
     values = [given[name] for name in names if given[name] is not None]
     return [file for value in values for file in (value if isinstance(value, list) else [value])]
@@ -609,7 +601,6 @@ class ClusterOptions:
 
     @property
     def is_given(self) -> bool:
-        """Whether a cluster is named."""
         return self.scheduler is not None or self.cluster is not None
 
     def check(self) -> None:

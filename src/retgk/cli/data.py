@@ -258,7 +258,6 @@ def list_datasets(common: Common, data_home: DataHome = None, here: Here = False
 
 
 def _names_in(folder: Path) -> set[str]:
-    """Collections in the data home, packed or not."""
     if not folder.is_dir():
         return set()
     archives = {path.stem for path in folder.glob("*.zip")}

@@ -125,7 +125,6 @@ def nested_answers(
 
 
 def _counted(found: Iterator[Any], advance: Callable[[float], None]) -> Any:
-    """Give the next answer, and count it."""
     answer = next(found)
     advance(1)
     return answer
@@ -173,14 +172,12 @@ def check_paper_options(learning: Learning, n_components: int, splitting: Splitt
 
 
 def _penalties(learning: Learning) -> list[float]:
-    """Rising grid of C: the options', or the paper's."""
     from retgk.learning.paper_protocol import PAPER_PENALTIES
 
     return sorted(learning.C or PAPER_PENALTIES)
 
 
 def paper_rules(learning: Learning, n_folds: int) -> dict[str, Any]:
-    """Folds and penalties of the authors' protocol."""
     return {"folds": n_folds, "c": _penalties(learning)}
 
 
@@ -372,7 +369,6 @@ def _mean_and_deviations(name: str, values: list[list[float]]) -> dict[str, Any]
 
 
 def _confusion(targets: NDArray[Any], classes: NDArray[Any], answers: Answers) -> NDArray[Any]:
-    """How often each class (row) was taken for each (column)."""
     import numpy as np
 
     counts = np.zeros((len(classes), len(classes)), np.int64)
@@ -517,7 +513,6 @@ class Methods:
 
     @property
     def names(self) -> list[str]:
-        """Methods in the order given, each once."""
         from retgk.comparison.methods import DEFAULT_METHODS
 
         given = self.methods or DEFAULT_METHODS
@@ -596,7 +591,6 @@ def compare(
 
 
 def _check_files(paths: Sequence[Path]) -> None:
-    """Raise if an output cannot be written, or its name does not say in which form."""
     from retgk.comparison.table import checked_ending
 
     for path in paths:
@@ -618,7 +612,6 @@ def _plan(
     methods: Methods,
     splitting: Splitting,
 ) -> ComparisonPlan:
-    """Graphs, targets and folds, as `retgk cv` has them."""
     from retgk.comparison.runs import new_plan
 
     targets = required_targets(collection)

@@ -77,7 +77,6 @@ def molecule_stream(
 
 
 def smiles_reading(reading: Reading) -> SmilesReading:
-    """What is read of a file of molecules."""
     from retgk.io.molecules import SmilesReading
 
     return SmilesReading(
@@ -104,7 +103,6 @@ def used_graphs(graphs: GraphBatch, reading: Reading) -> GraphBatch:
 
 
 def molecule_graphs(smiles: list[str], reading: Reading) -> GraphBatch:
-    """Graphs of molecules, with what the options say of atoms and bonds."""
     from retgk.io.molecules import from_smiles
 
     return from_smiles(
@@ -210,7 +208,6 @@ def texts_of_file(
 
 
 def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str]:
-    """SMILES of the molecules that were read."""
     from retgk.io.molecules import SmilesReading, smiles_texts
 
     path = molecule_file(source, reading)
@@ -265,7 +262,6 @@ def _read_path(path: Path, reading: Reading, n_jobs: int) -> GraphDataset:
 
 
 def reading_options(reading: Reading) -> dict[str, Any]:
-    """Arguments of `read_graphs`."""
     return {
         "format": reading.format,
         **reading.named_values(),
@@ -331,7 +327,6 @@ def _read_standard_input(reading: Reading, n_jobs: int) -> GraphDataset:
 
 
 def _with_targets(dataset: GraphDataset, reading: Reading) -> GraphDataset:
-    """Give a collection the targets of a file, if one is named."""
     from retgk.io.tables import with_targets
 
     if reading.targets is None:
@@ -390,8 +385,6 @@ def graph_pieces(
 
 
 class CollectionPieces:
-    """A collection that was read as a whole."""
-
     def __init__(self, collection: GraphDataset, ids: IdChoice | None, settings: str) -> None:
         self._collection = collection
         keys = key_columns(collection)
@@ -417,7 +410,6 @@ class CollectionPieces:
 
     @property
     def n_graphs(self) -> int:
-        """How many there are."""
         return len(self._collection)
 
     def sample(self, n_graphs: int) -> GraphBatch:
@@ -467,7 +459,6 @@ class MoleculePieces:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the file and the settings."""
         digest = hashlib.sha256(f"{self._settings} {self._ids}".encode())
         with self._path.open("rb") as stream:
             while chunk := stream.read(_CHUNK_BYTES):
@@ -476,7 +467,6 @@ class MoleculePieces:
 
     @property
     def n_graphs(self) -> int:
-        """How many there are."""
         return self._stream.n_molecules
 
     def sample(self, n_graphs: int) -> GraphBatch:
@@ -538,7 +528,6 @@ def load_predictor(path: Path, limits: tuple[int | None, int]) -> Any:
 
 
 def read_for_model(model: Any, source: str, reading: Reading, common: Common) -> GraphDataset:
-    """Read graphs as those of a model were."""
     reading = as_fitted(reading, model.reading_, source)
     reading = replace(reading, max_bytes=_limit_for_graphs(source, reading.max_bytes))
     return read_collection(source, reading, common)

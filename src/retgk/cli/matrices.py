@@ -190,7 +190,6 @@ def _approximate_matrix(
 
 
 def _structure_kernel(options: KernelOptions) -> Any:
-    """Kernel of return probabilities; None is the default of the estimator."""
     from retgk.kernels.node import Laplacian
 
     return None if options.gamma is None else Laplacian(options.gamma)

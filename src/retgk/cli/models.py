@@ -564,7 +564,6 @@ def _predictions(source: str, collection: GraphDataset, reading: Reading, given:
 
 
 def _positions(text: str | None, collection: GraphDataset) -> Floats | None:
-    """Places of nodes from two of their attributes."""
     if text is None:
         return None
     graphs = collection.graphs

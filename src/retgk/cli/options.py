@@ -25,12 +25,10 @@ METRIC_NAMES = (
 
 
 def data_set_names(incomplete: str) -> list[str]:
-    """Names of TUDataset collections."""
     return [name for name in TUDATASETS if name.lower().startswith(incomplete.lower())]
 
 
 def source_names(incomplete: str) -> list[str]:
-    """Names of collections, and files that can be read."""
     from retgk.io.formats import readable_endings
 
     names = [name for name in ("digits",) if name.startswith(incomplete)]
@@ -38,7 +36,6 @@ def source_names(incomplete: str) -> list[str]:
 
 
 def format_names(incomplete: str) -> list[str]:
-    """Names of file formats."""
     from retgk.io.formats import formats
 
     return [name for name in formats() if name.startswith(incomplete.lower())]
@@ -52,7 +49,6 @@ def known_format(name: str | None) -> str | None:
 
 
 def metric_names(incomplete: str) -> list[str]:
-    """Names of metrics."""
     return [name for name in METRIC_NAMES if name.startswith(incomplete.lower())]
 
 
@@ -65,7 +61,6 @@ def method_names(incomplete: str) -> list[str]:
 
 
 def model_files(incomplete: str) -> list[str]:
-    """Model files."""
     return list(_paths(incomplete, (".retgk",)))
 
 
@@ -462,7 +457,6 @@ class Walks:
     seed: Annotated[int, _walks("--seed", min=0, help="Seed of everything random.")] = 0
 
     def parameters(self) -> dict[str, Any]:
-        """Parameters of the estimators and of `return_probabilities`."""
         return {
             "n_steps": self.n_steps,
             "method": self.method,
@@ -531,7 +525,6 @@ class EmbeddingOptions:
     ] = None
 
     def parameters(self) -> dict[str, Any]:
-        """Parameters of `RetGKEmbedding`."""
         return dict(vars(self))
 
 

@@ -57,7 +57,6 @@ class Table:
 
 
 def check_output(output: str, *, has_matrix: bool = True) -> None:
-    """Raise if a table cannot be written to this file."""
     if output == STANDARD_OUTPUT:
         return
     path = Path(output)

@@ -168,7 +168,6 @@ def _inner_folds(pairs: Any, where: str, places: _Places) -> list[Any] | None:
 
 
 def _within(pair: tuple[Any, Any], train: Any, where: str) -> tuple[Any, Any]:
-    """Positions among the graphs to train on."""
     import numpy as np
 
     for part in pair:
@@ -301,12 +300,10 @@ class Splitting:
 
     @property
     def is_file(self) -> bool:
-        """Whether a file says what the folds are."""
         return self.split not in _KINDS
 
     @property
     def n_folds(self) -> int:
-        """Number of folds, where no file says it."""
         return self.folds or DEFAULT_FOLDS
 
     def check(self) -> None:
@@ -338,7 +335,6 @@ def outer_folds(
     regression: bool,
     seeds: Sequence[int],
 ) -> list[list[OuterFold]]:
-    """Folds of every repetition."""
     if splitting.is_file:
         return [read_split(Path(splitting.split), collection, reading.max_bytes)]
     return repeated_folds(

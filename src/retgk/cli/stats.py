@@ -122,7 +122,6 @@ class Testing:
     scale_attributes: ScaleAttributes = "raw"
 
     def parameters(self) -> dict[str, Any]:
-        """Arguments that all tests have in common."""
         given = {"bandwidths": self.bandwidth, "depths": self.depth}
         return {
             "compare": self.compare,
@@ -234,7 +233,6 @@ def _check_two_sides(
 
 
 def _are_values(targets: Any) -> bool:
-    """Whether targets are numbers with fractions, and so no groups."""
     return targets.dtype.kind == "f" and bool((targets % 1 != 0).any())
 
 
@@ -339,7 +337,6 @@ def _graph_table(parts: list[GraphDataset], result: PopulationTest) -> Table:
 
 
 def _witness_table(parts: list[tuple[str, GraphDataset]], result: PopulationTest) -> Table:
-    """One row for each node of all graphs."""
     import numpy as np
 
     witness = result.node_witness()
@@ -358,7 +355,6 @@ def _witness_table(parts: list[tuple[str, GraphDataset]], result: PopulationTest
 
 
 def _print_nodes(result: PopulationTest) -> None:
-    """Show the nodes that differ most, where nodes correspond."""
     import numpy as np
 
     if result.nodes is None:

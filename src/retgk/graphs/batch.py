@@ -113,7 +113,6 @@ def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
 
 
 def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
-    """Copy the graphs at some positions, in that order."""
     node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges = graphs
     first_nodes = node_ptr[positions]
     sizes = node_ptr[positions + 1] - first_nodes
@@ -243,7 +242,6 @@ def _with_types(names: Sequence[Hashable]) -> str:
 
 
 def integers(values: Any, name: str) -> NDArray[Any]:
-    """Convert to an array of signed integers, or raise."""
     check_not_masked(values, name)
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
@@ -281,7 +279,6 @@ def checked_sizes(n_nodes: ArrayLike) -> NDArray[Any]:
 
 
 def checked_edges(edges: Any, name: str = "edges") -> NDArray[Any]:
-    """Convert to an integer array of shape (n_edges, 2), or raise."""
     pairs = integers(edges, name)
     if pairs.size == 0:
         return np.empty((0, 2), np.int64)
@@ -292,7 +289,6 @@ def checked_edges(edges: Any, name: str = "edges") -> NDArray[Any]:
 
 
 def checked_node_ptr(node_ptr: ArrayLike) -> Ints:
-    """Convert to offsets of graphs that all have a node, or raise."""
     nodes = integers(node_ptr, "node_ptr").astype(np.int64)
     if nodes.ndim != 1 or len(nodes) == 0 or nodes[0] != 0:
         raise InvalidInputError(f"node_ptr must be one-dimensional and start at 0, got {nodes}")
@@ -536,7 +532,6 @@ class GraphBatch(Sequence["GraphBatch"]):
 
     @classmethod
     def _of_arrays(cls, arrays: FlatGraphs) -> Self:
-        """Build a batch from arrays that are known to be good."""
         batch = cls.__new__(cls)
         batch._assign(arrays)
         return batch

@@ -89,7 +89,6 @@ def _check_endpoints(n_nodes: int, edges: NDArray[Any]) -> None:
 
 
 def check_indptr(n_nodes: int, indptr: Ints, indices: NDArray[Any]) -> None:
-    """Raise unless offsets of rows fit the nodes and the entries."""
     if indptr.ndim != 1 or indices.ndim != 1:
         raise InvalidInputError(
             f"indptr and indices must be one-dimensional, got {indptr.shape} and {indices.shape}"
@@ -108,7 +107,6 @@ def check_indptr(n_nodes: int, indptr: Ints, indices: NDArray[Any]) -> None:
 
 
 def check_columns(node_ptr: Ints, indptr: Ints, columns: NDArray[Any]) -> None:
-    """Raise unless every column is a node of the graph of its row."""
     entry_ptr = indptr[node_ptr]
     for first, last in chunks(entry_ptr, BLOCK_ENTRIES):
         inside = columns[entry_ptr[first] : entry_ptr[last]]
@@ -131,7 +129,6 @@ def check_weights(
     ends_of: Callable[[int], Any],
     node_ptr: Ints,
 ) -> None:
-    """Raise unless there is one weight per entry, finite and not negative."""
     if weights is None:
         return
     if weights.shape != (n_entries,):
@@ -167,7 +164,6 @@ def check_sums(block: Any, node_ptr: Ints, first_graph: int) -> None:
 
 
 def check_symmetric(block: Any, transposed: Any, node_ptr: Ints, first_graph: int) -> Any:
-    """Raise unless a block is symmetric up to rounding; give it without that rounding."""
     same_pattern = np.array_equal(block.indptr, transposed.indptr) and np.array_equal(
         block.indices, transposed.indices
     )
@@ -464,7 +460,6 @@ def edge_labels_of_edges(
 
 
 def _encoded(node_ptr: Ints, edges: NDArray[Any], labels: Any, missing: Missing) -> EdgeLabels:
-    """Codes of the labels of edges, in the order in which they were given."""
     given = labels.codes if isinstance(labels, EdgeLabels) else labels
     check_one_each(given, edges.shape[1], "edge labels", "edge")
     if isinstance(labels, EdgeLabels):
@@ -498,7 +493,6 @@ def _keys(node_ptr: Ints, adjacency: Adjacency) -> Ints:
 def _check_symmetric(
     node_ptr: Ints, adjacency: Adjacency, codes: Codes, names: Sequence[Hashable]
 ) -> None:
-    """Raise if an edge has one label there and another one back."""
     keys, n = _keys(node_ptr, adjacency), max(1, int(node_ptr[-1]))
     back = np.searchsorted(keys, keys % n * n + keys // n)
     is_other = codes[back] != codes

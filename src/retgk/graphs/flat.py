@@ -142,7 +142,6 @@ BLOCK_ENTRIES = 1 << 18
 
 
 def rows_of(indptr: Ints) -> Ints:
-    """Row of every entry of compressed rows."""
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 
@@ -216,7 +215,6 @@ _NOT_AVAILABLE = ("NAType", "NaTType", "MaskedConstant")  # of pandas and NumPy
 
 
 def check_missing(missing: Any) -> None:
-    """Raise unless this is a choice for missing values."""
     if missing not in get_args(Missing):
         raise InvalidInputError(
             f"missing must be one of {', '.join(map(repr, get_args(Missing)))}, got {missing!r}"
@@ -295,7 +293,6 @@ def with_one_missing_label(
 
 
 def _with_none(label: Any) -> Any:
-    """Put None for whatever is missing in a label."""
     if isinstance(label, tuple | frozenset):
         return type(label)(map(_with_none, label))
     return None if is_missing(label) else label

@@ -146,7 +146,6 @@ def check_same_reading(
     batch_was: str = "the graphs were",
     others_were: str = "the fitted ones",
 ) -> None:
-    """Raise where graphs of one kind were read with different options."""
     if own is None or its is None or own.kind != its.kind:
         return
     for name in own.options:

@@ -44,7 +44,6 @@ class SignedRows(NamedTuple):
 
 
 def check_negative(negative: object) -> None:
-    """Raise for a choice that there is not."""
     if negative not in get_args(Negative):
         raise InvalidInputError(
             f"negative must be one of {', '.join(get_args(Negative))}, got {negative!r}"
@@ -103,7 +102,6 @@ def unsigned_rows(rows: SignedRows, negative: Negative) -> SignedRows:
 def unsigned_edges(
     sizes: list[int], graphs: list[LocalEdges], negative: Negative
 ) -> tuple[list[int], list[LocalEdges]]:
-    """Edges of every graph by a choice, with the number of its nodes."""
     if negative == "error":
         return sizes, graphs
     if negative != "split":
@@ -265,7 +263,6 @@ def _batch_of_rows(
     symmetrize: Symmetrize,
     missing: Missing,
 ) -> GraphBatch:
-    """Make a batch of rows of matrices, and of the labels and attributes of their nodes."""
     sizes = rows.sizes.tolist()
     labels = join_labels(node_values[0], sizes)
     attributes = stack_attributes(node_values[1], sizes, missing)
@@ -369,7 +366,6 @@ def _check_matrix(position: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -
 
 
 def _summed_rows(matrix: Any) -> Any:
-    """Copy a matrix to CSR, entries listed several times added up."""
     # in float64 first: SciPy adds up in the matrix's type, where 256 edges of uint8 are none
     rows = matrix.astype(np.float64).tocsr()
     rows.sum_duplicates()
@@ -440,7 +436,6 @@ def _graph_sizes(pairs: list[NDArray[Any]], n_nodes: Any) -> list[int]:
 
 
 def _known_edges(pairs: list[NDArray[Any]], weights: Any, labels: Any) -> list[LocalEdges]:
-    """Edges of every graph with their weights and labels, one for each."""
     found = [LocalEdges(part) for part in pairs]
     for number, (edges, own) in enumerate(_with_graphs(found, weights, "weights")):
         values = checked_edge_weights(own, len(edges.edges), number)
@@ -459,7 +454,6 @@ def _known_edges(pairs: list[NDArray[Any]], weights: Any, labels: Any) -> list[L
 def _with_graphs(
     graphs: list[LocalEdges], values: Any, what: str
 ) -> Iterable[tuple[LocalEdges, Any]]:
-    """Pairs of a graph and what was given for it; none where nothing was given."""
     given = [] if values is None else list_per_graph(values, what)
     if values is not None and len(given) != len(graphs):
         raise InvalidInputError(

@@ -42,7 +42,6 @@ def _file_digest(path: Path) -> str:
 
 
 def with_options(dataset: GraphDataset, options: ReadOptions) -> GraphDataset:
-    """Give the data set whose graphs say with which options they were read."""
     return replace(
         dataset, graphs=with_reading(dataset.graphs, reading_of("tu", options._asdict()))
     )
@@ -146,7 +145,6 @@ def _check_bounds(graphs: FlatGraphs) -> None:
 
 
 def _check_rising(ptr: NDArray[Any], dtype: Any, strictly: bool) -> int:
-    """Check offsets, and give the last of them."""
     if ptr.dtype != dtype or ptr.ndim != 1 or len(ptr) < 2 or ptr[0] != 0:
         raise ValueError("offsets of another form")
     rises = ptr[1:] > ptr[:-1] if strictly else ptr[1:] >= ptr[:-1]

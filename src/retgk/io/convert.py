@@ -131,7 +131,6 @@ def batch_like(
 
 @contextmanager
 def _told_beside(others: str) -> Iterator[None]:
-    """Say in errors what the graphs were that these are to be compared with."""
     try:
         yield
     except InvalidInputError as error:
@@ -201,7 +200,6 @@ CONVERT_FIRST = dict.fromkeys(
 
 
 def _options_of_other_kinds(own: _Kind) -> dict[str, str]:
-    """Tell for every option that graphs of another kind have which these are."""
     return {
         name: f"it is an option of a {kind.name}; a {own.name} has {', '.join(own.options())}"
         for kind in reversed(_KINDS)

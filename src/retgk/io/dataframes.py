@@ -130,11 +130,9 @@ class _Table:
         self.n_rows: int | None = None
 
     def has(self, name: Name) -> bool:
-        """Whether there is such a column."""
         return name in list(getattr(self.frame, "column_names", None) or self.frame)
 
     def values(self, name: Name) -> list[Any]:
-        """Values of one column, as Python has them."""
         try:
             column = self.frame[name]
         except (KeyError, IndexError, TypeError, ValueError) as error:

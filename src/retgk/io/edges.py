@@ -170,7 +170,6 @@ def _is_int(name: str) -> bool:
 
 
 def _cells(line: str, delimiter: str | None) -> list[str]:
-    """Split a line into columns, of which the first two are nodes."""
     cells = [cell.strip() for cell in line.split(delimiter)]
     for other in _OTHER_DELIMITERS if delimiter is None else "":
         # "1,2" and "1, 2" are meant as two columns; "a,b c" may be a name with a comma
@@ -253,7 +252,6 @@ def _ranks(ends: NDArray[Any]) -> tuple[int, NDArray[Any]]:
 
 
 def is_edge(line: str) -> bool:
-    """Whether a line starts with two numbers of nodes."""
     cells = _numbers_of(line)
     return (
         line[:1].isdecimal() and len(cells) >= 2 and cells[0].isdecimal() and cells[1].isdecimal()

@@ -50,7 +50,6 @@ class Sample:
 
     @cached_property
     def head(self) -> bytes:
-        """First bytes, unpacked."""
         with naming_damage(self.path), open_unpacked(self.path) as stream:
             return stream.read(_HEAD_BYTES)
 
@@ -133,12 +132,10 @@ class Format:
 
     @property
     def readable(self) -> tuple[str, ...]:
-        """All endings of its files, with those that gzip adds."""
         return self._with_gzip(self.endings)
 
     @property
     def folder_ranks(self) -> tuple[tuple[str, ...], ...]:
-        """Endings in a folder, by rank."""
         ranks = (self.endings,) if self.in_folder is None else self.in_folder
         return tuple(map(self._with_gzip, ranks))
 
@@ -147,7 +144,6 @@ class Format:
         return plain + tuple(f"{each}{_GZIP}" for each in plain if each not in self.binary)
 
     def is_named(self, path: Path) -> bool:
-        """Whether a file has one of its endings."""
         return path.name.lower().endswith(self.readable)
 
     def files(
@@ -203,12 +199,10 @@ def endings() -> tuple[str, ...]:
 
 @cache
 def readable_endings() -> tuple[str, ...]:
-    """Endings of all files that can be read."""
     return tuple(dict.fromkeys(chain.from_iterable(form.readable for form in formats().values())))
 
 
 def reading_options() -> tuple[str, ...]:
-    """Options of all formats."""
     return tuple(dict.fromkeys(chain.from_iterable(form.options for form in formats().values())))
 
 
@@ -227,7 +221,6 @@ def formats_table() -> str:
 
 
 def checked_format(name: str) -> Format:
-    """Format of a name."""
     if name not in formats():
         raise InvalidInputError(f"format must be one of {', '.join(formats())}, got {name!r}")
     return formats()[name]

@@ -98,7 +98,6 @@ def from_grakel(
 def _read_graph(
     graph: Any, position: int, missing: Missing
 ) -> tuple[list[Hashable], LocalEdges, Any]:
-    """Read one graph: nodes, edges between their positions, labels."""
     structure, labels = _structure_and_labels(graph)
     if labels is not None and not isinstance(labels, Mapping):
         raise InvalidInputError(
@@ -118,7 +117,6 @@ def _read_graph(
 
 
 def _structure_and_labels(graph: Any) -> tuple[Any, Any]:
-    """Take a graph apart into its structure and its node labels."""
     if not is_grakel_object(graph):
         structure, labels = graph[0], graph[1] if len(graph) > 1 else None
     elif graph.edge_dictionary:
@@ -132,7 +130,6 @@ def _structure_and_labels(graph: Any) -> tuple[Any, Any]:
 def _edge_labels(
     labels: Any, pairs: list[tuple[Hashable, Hashable]], position: int, missing: Missing
 ) -> list[Any] | None:
-    """Labels of the edges of one graph; None if it has none."""
     if labels is None:
         return None
     if not isinstance(labels, Mapping):
@@ -189,7 +186,6 @@ def _adjacency_or_none(structure: Any) -> Any:
 
 
 def _list_edges(structure: Any, position: int) -> tuple[Edges, list[Hashable]]:
-    """List the edges of any form that is not a matrix, and nodes that appear without an edge."""
     try:
         if isinstance(structure, Mapping):
             return _edges_of_mapping(structure)
@@ -229,7 +225,6 @@ def _edges_of_mapping(structure: Mapping[Any, Any]) -> tuple[Edges, list[Hashabl
 def _node_values(
     read: list[tuple[list[Hashable], LocalEdges, Any]], missing: Missing
 ) -> list[Any] | None:
-    """Labels of all nodes; all graphs have them or none has."""
     if all(labels is None for _, _, labels in read):
         return None
     values: list[Any] = []

@@ -79,7 +79,6 @@ def _read(
 
 
 def _gathered(files: list[Path], options: tuple[Any, ...]) -> "GraphReader":
-    """Read all graphs, which must be of one form."""
     reader: GraphReader | None = None
     for place, value in chain.from_iterable(map(_values, files)):
         if not isinstance(value, dict):
@@ -263,7 +262,6 @@ _PLAIN_KEYS = (
 
 
 def is_plain(value: dict[str, Any]) -> bool:
-    """Whether an object is a plain list of edges rather than node-link data."""
     return "nodes" not in value and "links" not in value
 
 
@@ -293,7 +291,6 @@ class GraphReader(ABC):
         self._names: list[Any] = []
 
     def add(self, place: str, value: dict[str, Any]) -> None:
-        """Take one graph."""
         known = value.get("graph")
         known = dict(known) if isinstance(known, dict) else {}
         is_directed = value.get("directed", False)
@@ -312,7 +309,6 @@ class GraphReader(ABC):
         """Take nodes and edges, and what is known of them."""
 
     def batch(self, attributes: Any) -> GraphBatch:
-        """Make one batch of all; `attributes` are as the user gave them."""
         self.columns.warn_if_unused(self._known, attributes)
         self.edge_names.warn_if_unused(self._known_of_edges, self.weight)
         try:
@@ -355,13 +351,10 @@ class GraphReader(ABC):
         return targets
 
     def graph_names(self) -> list[str] | None:
-        """Names of the graphs; None unless all have one."""
         return None if any(name is None for name in self._names) else list(map(str, self._names))
 
 
 class PlainGraphs(GraphReader):
-    """Graphs as lists of edges between numbered nodes."""
-
     def __init__(self, *options: Any) -> None:
         super().__init__(*options)
         if self.columns.names or self.edge_names.parts:
@@ -400,7 +393,6 @@ class PlainGraphs(GraphReader):
                 raise InvalidInputError(f"{key!r} is not read; did you mean {near[0]!r}?")
 
     def _plain_edges(self, value: dict[str, Any]) -> tuple[LocalEdges, int]:
-        """Edges of one graph and its number of nodes."""
         self._check_keys(value)
         rows, weights = _list_or_none(value, "edges") or [], _list_or_none(value, "weights")
         if weights is None and rows and all(_is_row(row, 3) for row in rows):

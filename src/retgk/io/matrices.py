@@ -49,7 +49,6 @@ def _read(
     symmetrize: Symmetrize = False,
     negative: Negative = "error",
 ) -> GraphDataset:
-    """Read one graph from each matrix, in order of the files."""
     parts, names = [], []
     for path in files:
         for found in _matrices_of(path, variable):
@@ -182,7 +181,6 @@ def _inflated_size(packed: bytes, most: int) -> int:
 def _chosen(
     found: dict[str, Any], path: Path, variable: str | None, stem: str
 ) -> Iterator[_Matrices]:
-    """Take the variable that was named, or else all, which must all be square then."""
     is_single = list(found) == [""]
     if variable is not None and not is_single:
         if variable not in found:
@@ -260,7 +258,6 @@ class _Rows:
         self.n_rows, self.n_cells = 0, 0
 
     def add(self, cells: list[str], line: int) -> None:
-        """Take a line: the first may be a heading, all others are numbers, perhaps with a name."""
         if self.n_rows == 0 and self.heading is None and is_heading(cells):
             self.heading = cells
             return
@@ -291,7 +288,6 @@ class _Rows:
             ) from None
 
     def matrix(self) -> NDArray[np.float64]:
-        """Give the matrix, if names and numbers fit together."""
         if self.n_rows == 0:
             raise InvalidInputError(f"{self.path} holds no numbers")
         width = self.n_cells - (self.row_names is not None)

@@ -126,8 +126,6 @@ def _checked_names(attributes: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class MoleculeReader:
-    """What to read of molecules, and how."""
-
     attributes: tuple[str, ...] = ()
     add_hydrogens: bool = False
     bond_orders: bool = False
@@ -137,7 +135,6 @@ class MoleculeReader:
     def of(
         cls, attributes: Any, add_hydrogens: bool, bond_orders: bool, bond_types: bool
     ) -> "MoleculeReader":
-        """Make a reader of the options of `from_rdkit`, after checking them."""
         return cls(_checked_names(attributes), add_hydrogens, bond_orders, bond_types)
 
     def reading(self) -> Reading:
@@ -420,7 +417,6 @@ class ParsedPiece(NamedTuple):
 def parsed_smiles(
     reader: MoleculeReader, smiles: Sequence[str], n_jobs: int | None, *, skip_invalid: bool = False
 ) -> ParsedPiece:
-    """Convert a list of strings in several processes, as `parsed_pieces` does, into one batch."""
     pieces = []
     with progress_bar("reading SMILES", len(smiles)) as advance:
         for piece in parsed_pieces(reader, smiles, n_jobs, skip_invalid=skip_invalid):
@@ -520,7 +516,6 @@ def _readable(molecules: Iterator[Any], smiles: Sequence[str], first: int) -> It
 
 
 def _unreadable_error(smiles: Sequence[str], first: int, positions: list[int]) -> InvalidInputError:
-    """Make the error that names all strings of a chunk that RDKit cannot read."""
     text = smiles[positions[0]]
     problem = f"{text!r}{_reason_in_brackets(rdkit_chem(), text)}"
     if len(positions) == 1:
@@ -561,8 +556,6 @@ class LeftOutWarning(InputWarning):
 
 
 class _Molecule(NamedTuple):
-    """One line of a file."""
-
     line: int
     smiles: str
     name: str
@@ -582,7 +575,6 @@ class SmilesReading:
     bond_types: bool = False
 
     def reader(self) -> MoleculeReader:
-        """What is read of molecules, checked; RDKit is there."""
         rdkit_chem()
         bonds = (self.bond_orders, self.bond_types)
         return MoleculeReader.of(self.atom_attributes, self.add_hydrogens, *bonds)
@@ -594,7 +586,6 @@ def _read(
     n_jobs: int | None = None,
     **options: Any,
 ) -> GraphDataset:
-    """Read one molecule per line, of a table with a header or of a plain list."""
     reading = SmilesReading(**options)
     if len(files) > 1:
         raise InvalidInputError("SMILES are read from one file")
@@ -651,7 +642,6 @@ class MoleculeStream:
         self.n_molecules = sum(1 for _ in _molecules(self.path, self.reading))
 
     def __iter__(self) -> Iterator[GraphBatch]:
-        """Read batches of up to 10,000 molecules, in order."""
         return (piece.graphs for piece in self.pieces())
 
     def pieces(self, first: int = 0) -> Iterator[StreamPiece]:
@@ -692,7 +682,6 @@ class MoleculeStream:
         return _with_column(GraphBatch.concatenate(p.graphs for p in pieces), self.reading)
 
     def names(self) -> Iterator[str]:
-        """Name of every molecule: that of the file, or its SMILES."""
         return (molecule.name for molecule in _molecules(self.path, self.reading))
 
 
@@ -712,13 +701,11 @@ def table_column(path: Path, name: str, argument: str, max_bytes: int | None = N
 
 
 def has_column(path: Path, name: str) -> bool:
-    """Whether a file is a table of molecules with a column of this name."""
     lines = Sample(path).lines
     return bool(lines) and name in _heading(lines[0])
 
 
 def _molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
-    """Lines of a file as molecules, of a table or of a plain list."""
     is_named = reading.smiles_column is not None or reading.target_column is not None
     if is_named or ending_of(path) in TABLES or _is_smiles_table(Sample(path)):
         found = _table_molecules(path, reading)
@@ -775,7 +762,6 @@ def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
 
 
 def _listed_molecules(path: Path) -> Iterator[_Molecule]:
-    """Read SMILES and, after white space, names."""
     for number, line in text_lines(path):
         text = line.strip()
         if text and not text.startswith("#"):

@@ -160,7 +160,6 @@ def _entry_labels(graphs: list[Any], names: EdgeNames) -> list[Any] | None:
 
 
 def _check_parallel(own: list[Any], before: list[Any], edge_name: Callable[[int], str]) -> None:
-    """Raise where parallel edges have other labels."""
     for edge, (one, other) in enumerate(zip(own, before, strict=True)):
         if one != other and not (is_missing(one) and is_missing(other)):
             raise InvalidInputError(
@@ -294,7 +293,6 @@ def _raise_missing(position: int, graph: Any, names: list[Any]) -> None:
 
 
 def _shown(wanted: Any, data: dict[Any, Any]) -> str:
-    """Names of a node's data; where all are text, also which of them may be meant."""
     if all(isinstance(name, str) for name in (wanted, *data)):
         return names_there(wanted, data)
     return str(list(data) or "none")

@@ -53,14 +53,12 @@ def short_repr(value: Any) -> str:
 
 
 def attribute_names(attributes: Any) -> list[Any]:
-    """List the names of the attributes to read: none, one, or several."""
     if attributes is None:
         return []
     return list(attributes) if isinstance(attributes, list | tuple) else [attributes]
 
 
 def warn_of_unused_values(names: Iterable[Any]) -> None:
-    """Warn that nodes have values which are not read, if they have some."""
     found = list(map(repr, names))
     if found:
         shown = ", ".join(found[:_MOST_NAMES]) + ", ..." * (len(found) > _MOST_NAMES)
@@ -185,7 +183,6 @@ def _in_words(shape: tuple[int, ...]) -> str:
 
 
 def join_labels(labels: Any, sizes: Sequence[int]) -> Any:
-    """Join the labels of graphs; each graph needs one for each of its nodes."""
     if labels is None:
         return None
     parts = list_per_graph(labels, "labels")
@@ -218,7 +215,6 @@ def stack_attributes(
 
 
 def list_per_graph(values: Any, what: str) -> list[Any]:
-    """List what belongs to one graph after the other."""
     if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
         raise InvalidInputError(
             f"{what} must be a sequence with those of one graph after the other, got "
@@ -455,14 +451,12 @@ class EdgeNames:
 
     @classmethod
     def of(cls, edge_label: Any, missing: Missing = "error") -> "EdgeNames":
-        """Read the argument of a converter; only a list names several parts."""
         if isinstance(edge_label, list):
             return cls(list(edge_label), True, not edge_label, missing)
         return cls([] if edge_label is None else [edge_label], missing=missing)
 
     @property
     def name(self) -> Any:
-        """The name as a converter takes it."""
         return self.parts if self.is_tuple else next(iter(self.parts), None)
 
     def labels(
@@ -650,17 +644,14 @@ def _joined_labels(graphs: list[LocalEdges]) -> Any:
 
 
 def is_networkx(graph: Any) -> bool:
-    """Whether an object is a networkx graph, found without importing networkx."""
     return is_from_package(graph, "networkx") and hasattr(graph, "adjacency")
 
 
 def is_igraph(graph: Any) -> bool:
-    """Whether an object is an igraph graph, found without importing igraph."""
     return is_from_package(graph, "igraph") and hasattr(graph, "get_edgelist")
 
 
 def is_rdkit(molecule: Any) -> bool:
-    """Whether an object is an RDKit molecule, found without importing RDKit."""
     return is_from_package(molecule, "rdkit") and hasattr(molecule, "GetNumAtoms")
 
 
@@ -698,17 +689,14 @@ def is_grakel_item(graph: Any) -> bool:
 
 
 def is_grakel_object(graph: Any) -> bool:
-    """Whether an object is a ``grakel.Graph``."""
     return hasattr(graph, "edge_dictionary") and hasattr(graph, "index_node_labels")
 
 
 def list_graphs(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
-    """List one graph, or those of an iterable, all of which must be of one kind."""
     return [graphs] if is_one(graphs) else graphs_of_kind(graphs, is_one, accepted)
 
 
 def graphs_of_kind(graphs: Any, is_one: Callable[[Any], bool], accepted: str) -> list[Any]:
-    """List the graphs of an ordered iterable, all of which must be of one kind."""
     if isinstance(graphs, str | bytes | Mapping | Set) or not isinstance(graphs, Iterable):
         raise InvalidInputError(f"expected {accepted}, got {type(graphs).__name__}")
     found = list(iterable_graphs(graphs))

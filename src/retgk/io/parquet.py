@@ -217,7 +217,6 @@ def _damage_in_errors(path: Path, problem: str) -> Iterator[None]:
 
 
 def _read(files: list[Path]) -> GraphDataset:
-    """Read one file, or several one after the other."""
     parts = [part for path in files for part in _batches(path, 100_000)]
     if not parts:
         raise InvalidInputError(f"{files[0]} has no rows")
@@ -262,7 +261,6 @@ def _check_no_gap(dataset: GraphDataset) -> None:
 
 
 def _record_batch(dataset: GraphDataset) -> Any:
-    """Make a record batch with one row per graph."""
     pa = _arrow()
     graphs = dataset.graphs
     nodes, entries = graphs.node_ptr, graphs.indptr[graphs.node_ptr]
@@ -436,7 +434,6 @@ class _Columns:
             )
 
     def lists(self, name: str, kind: Any) -> tuple[Ints, NDArray[Any]]:
-        """Offsets and values of a list column of numbers."""
         ptr, values = self.list_values(name)
         return ptr, self.numbers(name, values, kind)
 
@@ -449,7 +446,6 @@ class _Columns:
             raise InvalidInputError(f"{self.file}: the column {name!r}: {error}") from error
 
     def weights(self, entries: Ints) -> Floats | None:
-        """Weights, one per neighbour, or None without the column."""
         if self.column("weights") is None:
             return None
         ptr, values = self.lists("weights", np.float64)
@@ -457,7 +453,6 @@ class _Columns:
         return values
 
     def edge_labels(self, entries: Ints) -> EdgeLabels | None:
-        """Labels of edges, one per neighbour, or None without the column."""
         if self.column("edge_labels") is None:
             return None
         codes, names = self.labels("edge_labels", np.diff(entries), "neighbours ask for")
@@ -476,7 +471,6 @@ class _Columns:
         return codes_of_names[positions], ordered
 
     def attributes(self, node_ptr: Ints) -> Floats | None:
-        """Attributes of all nodes, or None."""
         if self.column("attributes") is None:
             return None
         ptr, rows = self.list_values("attributes")
@@ -561,7 +555,6 @@ class _Columns:
 
 
 def dataset_of_rows(rows: Any, name: str, description: str, place: RowPlace) -> GraphDataset:
-    """Build the data set of a record batch."""
     reader = _Columns(rows, place)
     node_ptr, degrees = reader.lists("degrees", np.int64)
     entries, neighbours = reader.lists("neighbours", np.int32)

@@ -125,7 +125,6 @@ def _warn_of_edge_values(graphs: list[Any], weight: str | None, names: EdgeNames
 
 
 def _members(graph: Any) -> list[Any]:
-    """List the graphs of a ``Batch``; any other object is one graph."""
     return list(graph.to_data_list()) if hasattr(graph, "to_data_list") else [graph]
 
 

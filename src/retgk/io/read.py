@@ -138,7 +138,6 @@ def read_graphs(
 
 
 def _name_of(path: Path) -> str:
-    """Name of a file without its endings."""
     return text_of_name(path.name.split(".", 1)[0])
 
 

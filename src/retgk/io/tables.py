@@ -53,7 +53,6 @@ class GraphTable(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Number of columns."""
         return len(self.columns if self.columns is not None else self.rows[0][1])
 
     def heading(self, column: int) -> str:
@@ -76,7 +75,6 @@ class GraphTable(NamedTuple):
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file has columns, by its name."""
     return ending_of(path) in TABLES
 
 
@@ -134,7 +132,6 @@ def number_column(table: GraphTable, dataset: GraphDataset, wanted: str) -> int 
 
 
 def number_cells(table: GraphTable, column: int) -> list[int]:
-    """Numbers of graphs in a column."""
     numbers = []
     for (line, _), cell in zip(table.rows, table.cells(column), strict=True):
         number = whole_number(cell)
@@ -181,7 +178,6 @@ def _check_same_names(table: GraphTable, rows: list[int], dataset: GraphDataset)
 def places_by_name(
     table: GraphTable, column: int, graph_names: Sequence[str], what: str
 ) -> list[int]:
-    """Row of every graph, by its name or that of its file."""
     known, cells = set(graph_names), table.cells(column)
     keys: list[Hashable] = [name_in(cell, known) for cell in cells]
     return _rows_of(keys, cells, graph_names, table, what)
@@ -243,7 +239,6 @@ def _rows_of(
 
 
 def shown(texts: Sequence[str]) -> str:
-    """List the first few texts, the beginning of each."""
     few = [
         text[:_MOST_LETTERS] + "..." * (len(text) > _MOST_LETTERS) for text in texts[:_MOST_SHOWN]
     ]
@@ -267,7 +262,6 @@ TARGETS = What("target", "target", "target_column")
 def with_targets(
     dataset: GraphDataset, path: Path, column: str | None, max_bytes: int | None
 ) -> GraphDataset:
-    """Give a data set with the targets of a file, see `texts_of_graphs`."""
     texts = texts_of_graphs(dataset, path, column, TARGETS, max_bytes)
     return replace(dataset, targets=typed_targets(texts))
 
@@ -298,7 +292,6 @@ def texts_of_graphs(
 
 
 def _has_columns(path: Path) -> bool:
-    """Whether the first line that is not blank has several cells."""
     first = next((line for _, line in text_lines(path) if line.strip()), "")
     return delimiter_in(first) is not None
 
@@ -455,7 +448,6 @@ def _check_no_other_names(table: GraphTable, dataset: GraphDataset, text_at: int
 
 
 def _count_up(cells: list[str]) -> bool:
-    """Whether cells number the rows in their order."""
     first = whole_number(cells[0])
     return first is not None and [whole_number(cell) for cell in cells] == list(
         range(first, first + len(cells))
@@ -552,7 +544,6 @@ _MOST_TEXT, _LONG_TARGET = 1 << 26, 1000
 
 
 def whole_number(text: str) -> int | None:
-    """Read a whole number; None if the text is none."""
     try:
         return None if "_" in text else int(text)
     except ValueError:
@@ -567,7 +558,6 @@ def number_in(text: str) -> float:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number, whole or not."""
     return _number_or_none(text) is not None
 
 

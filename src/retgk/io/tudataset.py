@@ -118,7 +118,6 @@ def _notes_of_unread(files: _Files) -> list[str]:
 
 
 def _only_name(members: dict[str, Member], source: Path) -> str:
-    """Name of the collection in an archive or folder."""
     names = [name.removesuffix("_A.txt") for name in members if name.endswith("_A.txt")]
     if len(names) != 1:
         raise InvalidInputError(
@@ -166,7 +165,6 @@ def _check_count(n_lines: int, member: Member, n_expected: int, what: str, where
 
 
 def _targets(files: _Files, n_graphs: int) -> NDArray[Any]:
-    """Read classes, or values to regress on, of which a graph may have several."""
     values: NDArray[Any]
     member = files.get("graph_attributes")
     if member is None or files.get("graph_labels") is not None:
@@ -239,7 +237,6 @@ def _adjacency(
 
 
 def _edge_labels(files: _Files, n_edges: int) -> EdgeLabels | None:
-    """Read the labels of edges, in the order of the lines."""
     member = files.get("edge_labels")
     if member is None:
         return None
@@ -271,7 +268,6 @@ def _labels_by_entry(
 def _two_labels_error(
     files: _Files, edges: Codes, labels: EdgeLabels, edge: int
 ) -> InvalidInputError:
-    """Make the error for an edge whose label is another one where it is listed again."""
     ends = np.sort(edges[:, edge])
     same = np.flatnonzero((np.sort(edges, axis=0) == ends[:, None]).all(axis=0))
     line = int(same[np.argmax(labels.codes[same] != labels.codes[same[0]])])
@@ -393,7 +389,6 @@ class EdgeFile(NamedTuple):
         return integer_blocks(self.member, 2, np.int32)
 
     def place(self, edge: int) -> str:
-        """Name the line of an edge, for messages."""
         return f"{self.member.name}, line {1 + (edge if self.order is None else self.order[edge])}"
 
 
@@ -466,7 +461,6 @@ def _one_way_error(edge: Codes, place: str) -> InvalidInputError:
 
 
 def _misplaced_error(edge: Codes, node_ptr: Ints, place: str) -> Exception:
-    """Make the error for an edge that does not belong where it stands."""
     n_nodes = int(node_ptr[-1])
     source, target = (int(end) for end in edge)
     for node in (source, target):
@@ -584,7 +578,6 @@ def _edges(graphs: GraphBatch) -> Iterator[Ints]:
 
 
 def _write_blocks(blocks: Iterable[NDArray[Any]], stream: Any) -> None:
-    """Write rows as lines; numbers are as short as they can be without loss."""
     for block in blocks:
         if len(block):  # one text of all lists is quicker than one of each row
             rows = repr(block.reshape(len(block), -1).tolist())
@@ -595,7 +588,6 @@ def _write_blocks(blocks: Iterable[NDArray[Any]], stream: Any) -> None:
 
 
 def save_archive(dataset: GraphDataset, target: Path) -> None:
-    """Write an archive, and its checksum beside it."""
     check_name(dataset.name)
     with atomic_path(target) as part:
         write_archive(dataset, part)
@@ -604,7 +596,6 @@ def save_archive(dataset: GraphDataset, target: Path) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raise for what cannot be the name of a collection."""
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.+-]*", name, flags=re.ASCII):
         raise InvalidInputError(
             f"{name!r} is not the name of a data set: letters, digits and any of _ . + - only; "
@@ -619,7 +610,6 @@ def keep_checksum(archive: Path, content: Path) -> None:
 
 
 def forget_checksum(archive: Path) -> None:
-    """Remove the checksum of an archive, if there is one."""
     _checksum_file(archive).unlink(missing_ok=True)
 
 
