@@ -584,7 +584,6 @@ class ClusterOptions:
     scheduler: Annotated[
         str | None,
         _cluster(
-            "--scheduler",
             metavar="ADDRESS",
             help="Address of a dask scheduler whose workers do the work, such as "
             "tls://192.168.0.7:8786. Without TLS, whoever reaches it can run code there.",
@@ -593,9 +592,7 @@ class ClusterOptions:
     cluster: Annotated[
         str | None,
         _cluster(
-            "--cluster",
-            metavar="local:N",
-            help="N worker processes on this machine, for this user alone.",
+            metavar="local:N", help="N worker processes on this machine, for this user alone."
         ),
     ] = None
 

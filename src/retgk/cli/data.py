@@ -149,7 +149,6 @@ ConvertOutput = Annotated[
 To = Annotated[
     str | None,
     typer.Option(
-        "--to",
         help="Format to write; by the ending of OUTPUT otherwise.",
         callback=known_format,
         autocompletion=format_names,

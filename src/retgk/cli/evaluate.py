@@ -177,10 +177,6 @@ def _penalties(learning: Learning) -> list[float]:
     return sorted(learning.C or PAPER_PENALTIES)
 
 
-def paper_rules(learning: Learning, n_folds: int) -> dict[str, Any]:
-    return {"folds": n_folds, "c": _penalties(learning)}
-
-
 def paper_answers(
     graphs: GraphBatch,
     targets: NDArray[Any],
@@ -247,9 +243,8 @@ _COMMON_SHARE = 0.9  # of the largest class, from which on accuracy says little
 Protocol = Annotated[
     Literal["nested", "paper"],
     typer.Option(
-        "--protocol",
         help="nested: all is chosen inside the training folds. paper: the authors' way, with "
-        "medians over all graphs.",
+        "medians over all graphs."
     ),
 ]
 Answers = list[list[FoldAnswer]]
@@ -302,7 +297,7 @@ def cv(
         if protocol == "paper":
             if regression:
                 raise InvalidInputError("the paper's protocol is for classes; use nested")
-            rules = paper_rules(learning, splitting.n_folds)
+            rules = {"folds": splitting.n_folds, "c": _penalties(learning)}
             answers = paper_answers(graphs, targets, seeds, rules, learning, walks, client)
         else:
             model = new_model(learning, walks, n_components, regression)
@@ -483,13 +478,12 @@ class Methods:
     ] = None
     metric: Metrics = None
     task: Task = "auto"
-    time_limit: Annotated[
-        float, _compare("--time-limit", min=0.001, help="Seconds of one fold of a method.")
-    ] = ProcessLimits.seconds
+    time_limit: Annotated[float, _compare(min=0.001, help="Seconds of one fold of a method.")] = (
+        ProcessLimits.seconds
+    )
     memory_limit: Annotated[
         float | None,
         _compare(
-            "--memory-limit",
             min=1,
             help="Megabytes of address space of the process of a method.",
             show_default="those of the machine",
@@ -499,7 +493,6 @@ class Methods:
         Path | None,
         FileRole.WRITTEN,
         _compare(
-            "--journal",
             metavar="FILE",
             help="Where finished folds are kept, so that the same command goes on after a stop; "
             "with more methods, it adds them.",
@@ -509,7 +502,7 @@ class Methods:
     n_jobs: Annotated[
         int | None, _compare("--n-jobs", "-j", help="Threads of a method; all cores by default.")
     ] = None
-    seed: Annotated[int, _compare("--seed", min=0, help="Seed of everything random.")] = 0
+    seed: Annotated[int, _compare(min=0, help="Seed of everything random.")] = 0
 
     @property
     def names(self) -> list[str]:

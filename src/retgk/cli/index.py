@@ -52,15 +52,13 @@ NewIndex = Annotated[
 ]
 IdsOption = Annotated[
     IdChoice | None,
-    _index("--ids", help="What graphs are called: their names (by default) or their numbers."),
+    _index(help="What graphs are called: their names (by default) or their numbers."),
 ]
 Count = Annotated[int, typer.Option("--count", "-k", min=1, help="How many neighbours to give.")]
 Rerank = Annotated[
     int | None,
     _index(
-        "--rerank",
-        min=1,
-        help="Compare so many candidates by the exact kernel; needs build --keep-graphs.",
+        min=1, help="Compare so many candidates by the exact kernel; needs build --keep-graphs."
     ),
 ]
 _MOST_COMPONENTS = 1 << 16  # columns of vectors that an index can store
@@ -91,11 +89,11 @@ def build(
         ),
     ] = 2048,
     n_columns: Annotated[
-        int, _index("--n-columns", min=1, help="Columns that are stored, of its principal axes.")
+        int, _index(min=1, help="Columns that are stored, of its principal axes.")
     ] = 256,
     storage: Annotated[
         Literal["int8", "float16"] | None,
-        _index("--storage", help="Type of stored numbers; int8, and float16 for small indexes."),
+        _index(help="Type of stored numbers; int8, and float16 for small indexes."),
     ] = None,
     depth: Depth = 0,
     keep_graphs: Annotated[
@@ -186,10 +184,10 @@ def query(
     count: Count = 10,
     method: Annotated[
         Literal["auto", "scan", "approximate"],
-        _index("--method", help="Scan all vectors, or search in graphs of neighbours."),
+        _index(help="Scan all vectors, or search in graphs of neighbours."),
     ] = "auto",
     expansion: Annotated[
-        int, _index("--expansion", min=1, help="Rows a search keeps in view: more find more.")
+        int, _index(min=1, help="Rows a search keeps in view: more find more.")
     ] = 32,
     rerank: Rerank = None,
 ) -> None:

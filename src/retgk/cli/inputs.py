@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from retgk.graphs.reading import Reading as FittedReading
     from retgk.io.dataset import GraphDataset
     from retgk.io.molecules import MoleculeStream, SmilesReading
-    from retgk.io.tables import What
     from retgk.search.index import SourcePiece
 
 _WORDS = {"groups": "group", "pairs": "pair", "predicted": "prediction"}
@@ -79,15 +78,8 @@ def molecule_stream(
 def smiles_reading(reading: Reading) -> SmilesReading:
     from retgk.io.molecules import SmilesReading
 
-    return SmilesReading(
-        reading.smiles_column,
-        reading.target_column,
-        reading.skip_invalid,
-        bool(reading.bond_orders),
-        reading.atom_attributes or (),
-        bool(reading.add_hydrogens),
-        bool(reading.bond_types),
-    )
+    given, known = reading_options(reading), SmilesReading.__dataclass_fields__
+    return SmilesReading(**{name: value for name, value in given.items() if name in known})
 
 
 def read_jobs(n_jobs: int | None) -> int:
@@ -102,24 +94,16 @@ def used_graphs(graphs: GraphBatch, reading: Reading) -> GraphBatch:
     return graphs if reading.use_attributes else graphs.without_attributes()
 
 
-def molecule_graphs(smiles: list[str], reading: Reading) -> GraphBatch:
-    from retgk.io.molecules import from_smiles
-
-    return from_smiles(
-        smiles,
-        attributes=reading.atom_attributes or (),
-        add_hydrogens=bool(reading.add_hydrogens),
-        bond_orders=bool(reading.bond_orders),
-        bond_types=bool(reading.bond_types),
-    )
-
-
 def query_graph(
     reading: Reading, common: Common, query: str | None, smiles: str | None
 ) -> GraphBatch:
     """Graph to look for, from --query or --smiles."""
     if smiles is not None:
-        return used_graphs(molecule_graphs([smiles], reading), reading)
+        from retgk.io.molecules import parsed_smiles
+
+        return used_graphs(
+            parsed_smiles(smiles_reading(reading).reader(), [smiles], None).graphs, reading
+        )
     assert query is not None
     own = replace(reading, targets=None, target_column=None, format=None)
     asked = read_collection(query, own, common, announce=False)
@@ -180,31 +164,22 @@ def column_values(
     Where there is a file of that name, it has the texts, in one of the forms of --targets.
     """
     from retgk.io.molecules import table_column
-    from retgk.io.tables import What, is_table
+    from retgk.io.tables import What, is_table, texts_of_graphs
 
     word = _WORDS.get(option, "value")
     if Path(name).is_file():
-        return texts_of_file(dataset, Path(name), None, What(word, word), reading)
-
+        return texts_of_graphs(dataset, Path(name), None, What(word, word), reading.max_bytes)
     path = molecule_file(source, reading)
     if path is not None and is_table(path):
         texts = table_column(path, name, option, reading.max_bytes)
         return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
     if reading.targets is not None and is_table(reading.targets):
-        return texts_of_file(dataset, reading.targets, name, What(word, word, option), reading)
+        what = What(word, word, option)
+        return texts_of_graphs(dataset, reading.targets, name, what, reading.max_bytes)
     raise InvalidInputError(
         f"{source} is no table with a column {name!r}; give a text file of one line per graph "
         f"with --{option}, or the table that has this column with --targets"
     )
-
-
-def texts_of_file(
-    dataset: GraphDataset, path: Path, column: str | None, what: What, reading: Reading
-) -> list[str]:
-    """One text for each graph, of a file as those of targets are."""
-    from retgk.io.tables import texts_of_graphs
-
-    return texts_of_graphs(dataset, path, column, what, reading.max_bytes)
 
 
 def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str]:
@@ -243,10 +218,12 @@ def molecule_file(source: str, reading: Reading) -> Path | None:
 
 
 def _read_source(source: str, reading: Reading, n_jobs: int) -> GraphDataset:
+    from retgk.io.read import read_graphs
+
     if source == "-":
         return _read_standard_input(reading, n_jobs)
     if Path(source).exists():
-        return _read_path(Path(source), reading, n_jobs)
+        return read_graphs(Path(source), **reading_options(reading), n_jobs=n_jobs)
     if source == "digits":
         from retgk.datasets import load_digit_graphs
 
@@ -254,35 +231,11 @@ def _read_source(source: str, reading: Reading, n_jobs: int) -> GraphDataset:
     return _with_targets(_read_by_name(source, reading), reading)
 
 
-def _read_path(path: Path, reading: Reading, n_jobs: int) -> GraphDataset:
-    """Read a file or folder; no parsed copy is put beside the files of the user."""
-    from retgk.io.read import read_graphs
-
-    return read_graphs(path, **reading_options(reading), n_jobs=n_jobs)
-
-
 def reading_options(reading: Reading) -> dict[str, Any]:
-    return {
-        "format": reading.format,
-        **reading.named_values(),
-        "weight": reading.weight or "weight",
-        "symmetrize": reading.directions,
-        "negative": reading.negative or "error",
-        "missing": reading.missing or "error",
-        "delimiter": reading.delimiter,
-        "weighted": bool(reading.weighted),
-        "smiles_column": reading.smiles_column,
-        "target_column": reading.target_column,
-        "skip_invalid": reading.skip_invalid,
-        "bond_orders": bool(reading.bond_orders),
-        "bond_types": bool(reading.bond_types),
-        "add_hydrogens": bool(reading.add_hydrogens),
-        "atom_attributes": reading.atom_attributes or (),
-        "variable": reading.variable,
-        "targets": reading.targets,
-        "max_bytes": reading.max_bytes,
-        "isolated": reading.isolated,
-    }
+    """Arguments of `read_graphs` that were given."""
+    given = {**vars(reading), **reading.named_values(), "symmetrize": reading.directions}
+    own = ("data_home", "use_labels", "use_attributes", "use_edge_labels", "symmetrize_by")
+    return {name: value for name, value in given.items() if value is not None and name not in own}
 
 
 def _read_by_name(name: str, reading: Reading) -> GraphDataset:
@@ -311,6 +264,8 @@ def _read_by_name(name: str, reading: Reading) -> GraphDataset:
 
 def _read_standard_input(reading: Reading, n_jobs: int) -> GraphDataset:
     """Read what comes in on standard input, from a file: readers want to seek."""
+    from retgk.io.read import read_graphs
+
     with tempfile.TemporaryDirectory(prefix="retgk-") as folder:
         path = Path(folder) / "stdin"
         with path.open("wb") as stream:
@@ -319,7 +274,7 @@ def _read_standard_input(reading: Reading, n_jobs: int) -> GraphDataset:
             is_packed = stream.read(2) == b"\x1f\x8b"
         path = path.rename(path.with_suffix(".gz")) if is_packed else path
         try:
-            dataset = _read_path(path, reading, n_jobs)
+            dataset = read_graphs(path, **reading_options(reading), n_jobs=n_jobs)
         except InvalidInputError as error:
             problem = str(error).replace(str(path), "standard input")
             raise InvalidInputError(problem) from error
@@ -497,8 +452,7 @@ def _check_distinct(source: str, names: list[Any]) -> None:
 # -------------------------------------------------------------------------------------------------
 
 MaxSteps = Annotated[
-    int,
-    typer.Option("--max-steps", min=1, help="Most steps of walks that the model file may ask for."),
+    int, typer.Option(min=1, help="Most steps of walks that the model file may ask for.")
 ]
 
 # What a model remembers, by kind of graphs; only attributes of atoms have another field here.

@@ -210,9 +210,9 @@ Index = Annotated[
     int | None, typer.Option("--index", "-i", min=0, help="Query: a graph of GRAPHS, from 0.")
 ]
 Query = Annotated[
-    str | None, FileRole.READ, typer.Option("--query", help="Query: a file with one graph, or - .")
+    str | None, FileRole.READ, typer.Option(help="Query: a file with one graph, or - .")
 ]
-Smiles = Annotated[str | None, typer.Option("--smiles", help="Query: a SMILES string.")]
+Smiles = Annotated[str | None, typer.Option(help="Query: a SMILES string.")]
 Count = Annotated[int, typer.Option("--count", "-k", min=1, help="How many graphs to show.")]
 
 
@@ -372,9 +372,7 @@ def _node_table(collection: GraphDataset, probabilities: object) -> Table:
 
 _GRAPHS_PER_TASK = 1_000
 
-Precision = Annotated[
-    Literal["float64", "float32"], typer.Option("--dtype", help="Type of the numbers.")
-]
+Precision = Annotated[Literal["float64", "float32"], typer.Option(help="Type of the numbers.")]
 FittedModel = Annotated[
     Path | None,
     FileRole.READ,

@@ -19,7 +19,6 @@ from retgk.cli.inputs import (
     read_collection,
     read_for_model,
     required_targets,
-    texts_of_file,
 )
 from retgk.cli.options import (
     DEFAULT_COMPONENTS,
@@ -243,7 +242,6 @@ PageOrTable = Annotated[
 Target = Annotated[
     str | None,
     typer.Option(
-        "--target",
         metavar="CLASS",
         help="Explain the decision value of this class (of several outputs: the number of one); "
         "by default that of the class that is predicted.",
@@ -412,7 +410,6 @@ Predicted = Annotated[
     str | None,
     FileRole.READ,
     typer.Option(
-        "--predicted",
         metavar="COLUMN|FILE",
         help="Predictions made elsewhere, shown in place of the model's: a CSV that `retgk cv` or "
         "`retgk predict` wrote, a text file of one line per graph, or a column of the table.",
@@ -421,44 +418,37 @@ Predicted = Annotated[
 MoreColumns = Annotated[
     list[str] | None,
     typer.Option(
-        "--column",
-        metavar="NAME",
-        help="CSV: a further column to show and to colour by; repeatable.",
+        metavar="NAME", help="CSV: a further column to show and to colour by; repeatable."
     ),
 ]
 NameColumn = Annotated[
-    str | None,
-    typer.Option("--name-column", metavar="NAME", help="CSV: column of the names of graphs."),
+    str | None, typer.Option(metavar="NAME", help="CSV: column of the names of graphs.")
 ]
 PositionAttributes = Annotated[
     str | None,
     typer.Option(
-        "--position-attributes",
         metavar="X,Y",
         help="Numbers, from 0, of two attributes of nodes that are their places in drawings, with "
         "y downwards; 2,1 for digits.",
     ),
 ]
-Title = Annotated[str | None, typer.Option("--title", help="What stands above the page.")]
+Title = Annotated[str | None, typer.Option(help="What stands above the page.")]
 MapKind = Annotated[
     Literal["auto", "tsne", "pca"],
     typer.Option(
-        "--projection",
-        help="How graphs are placed: t-SNE keeps neighbours together, pca (kernel PCA) is quick.",
+        help="How graphs are placed: t-SNE keeps neighbours together, pca (kernel PCA) is quick."
     ),
 ]
 MostNodes = Annotated[
     int,
     typer.Option(
-        "--max-drawn-nodes",
-        min=0,
-        help="Nodes of all drawings together; beyond that, a random sample is drawn.",
+        min=0, help="Nodes of all drawings together; beyond that, a random sample is drawn."
     ),
 ]
 Threads = Annotated[
     int | None, typer.Option("--n-jobs", "-j", help="Threads; all cores by default.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 
 
 @command(
@@ -555,11 +545,12 @@ def _typed(texts: list[str]) -> Any:
 
 def _predictions(source: str, collection: GraphDataset, reading: Reading, given: str) -> Any:
     """Predictions of all graphs: of a table as commands write them, of a list, or of a column."""
-    from retgk.io.tables import What, is_table
+    from retgk.io.tables import What, is_table, texts_of_graphs
 
     path, what = Path(given), What("prediction", "prediction")
     if path.is_file() and is_table(path):
-        return _typed(texts_of_file(collection, path, what.heading, what, reading))
+        texts = texts_of_graphs(collection, path, what.heading, what, reading.max_bytes)
+        return _typed(texts)
     return _typed(column_values(source, collection, reading, given, "predicted"))
 
 

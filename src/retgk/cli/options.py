@@ -141,8 +141,7 @@ DataSetNames = Annotated[
     typer.Argument(metavar="NAME...", help="Names of collections.", autocompletion=data_set_names),
 ]
 DataHome = Annotated[
-    Path | None,
-    _reading("--data-home", envvar="RETGK_DATA_HOME", help="Folder of the TUDataset collections."),
+    Path | None, _reading(envvar="RETGK_DATA_HOME", help="Folder of the TUDataset collections.")
 ]
 TABLE_HELP = (
     "File to write, by its ending: .parquet, .csv, .npz, .npy or .json; - for standard output. "
@@ -183,7 +182,6 @@ class Reading:
     format: Annotated[
         str | None,
         _reading(
-            "--format",
             help="What GRAPHS is, where name and content do not tell: {formats}.",
             callback=known_format,
             autocompletion=format_names,
@@ -200,74 +198,58 @@ class Reading:
     label: Annotated[
         list[str] | None,
         _reading(
-            "--label",
-            help="GraphML, JSON: node data that is the label; several make one of all together.",
+            help="GraphML, JSON: node data that is the label; several make one of all together."
         ),
     ] = None
     attributes: Annotated[
         list[str] | None,
-        _reading("--attributes", help="GraphML, JSON: node data that is an attribute; repeatable."),
+        _reading(help="GraphML, JSON: node data that is an attribute; repeatable."),
     ] = None
     categorical: Annotated[
         list[str] | None,
         _reading(
-            "--categorical",
             metavar="NAME[=VALUE,...]",
             help="GraphML, JSON: node data that becomes one column for each value; repeatable.",
         ),
     ] = None
     weight: Annotated[
-        str | None,
-        _reading(
-            "--weight",
-            help="GraphML, JSON: edge data that is the weight; weight by default.",
-        ),
+        str | None, _reading(help="GraphML, JSON: edge data that is the weight; weight by default.")
     ] = None
     edge_label: Annotated[
         list[str] | None,
-        _reading(
-            "--edge-label",
-            help="GraphML, JSON: edge data that is the label of an edge; several make one.",
-        ),
+        _reading(help="GraphML, JSON: edge data that is the label of an edge; several make one."),
     ] = None
     missing: Annotated[
         Literal["error", "label", "nan", "keep"] | None,
         _reading(
-            "--missing",
             help="GraphML, JSON: nodes without the label or attribute get a label of their own, "
-            "NaN (see --impute-attributes), or both; an error by default.",
+            "NaN (see --impute-attributes), or both; an error by default."
         ),
     ] = None
     weighted: Annotated[
         bool | None,
         _reading("--weighted/--no-weighted", help="Edge lists: the third column holds weights."),
     ] = None
-    delimiter: Annotated[
-        str | None, _reading("--delimiter", help="Edge lists: what separates columns.")
-    ] = None
+    delimiter: Annotated[str | None, _reading(help="Edge lists: what separates columns.")] = None
     symmetrize: Annotated[
         bool, _reading("--symmetrize", help="Take directed edges for undirected ones.")
     ] = False
     symmetrize_by: Annotated[
         Literal["max", "mean", "sum"] | None,
         _reading(
-            "--symmetrize-by",
-            help="The same, and what the weights of both directions become; the larger by default.",
+            help="The same, and what the weights of both directions become; the larger by default."
         ),
     ] = None
     negative: Annotated[
         Literal["error", "absolute", "positive", "split"] | None,
         _reading(
-            "--negative",
             help="Matrices: negative weights become absolute values, no edges, or edges of a "
-            "second part of the graph with labels + and -; an error by default.",
+            "second part of the graph with labels + and -; an error by default."
         ),
     ] = None
-    smiles_column: Annotated[
-        str | None, _reading("--smiles-column", help="CSV: column of the SMILES strings.")
-    ] = None
+    smiles_column: Annotated[str | None, _reading(help="CSV: column of the SMILES strings.")] = None
     target_column: Annotated[
-        str | None, _reading("--target-column", help="CSV, --targets: column of the targets.")
+        str | None, _reading(help="CSV, --targets: column of the targets.")
     ] = None
     bond_orders: Annotated[
         bool | None,
@@ -281,10 +263,7 @@ class Reading:
     ] = None
     atom_attributes: Annotated[
         list[str] | None,
-        _reading(
-            "--atom-attributes",
-            help="SMILES: attribute of atoms, such as aromatic or charge; repeatable.",
-        ),
+        _reading(help="SMILES: attribute of atoms, such as aromatic or charge; repeatable."),
     ] = None
     add_hydrogens: Annotated[
         bool | None,
@@ -301,17 +280,13 @@ class Reading:
         Path | None,
         FileRole.READ,
         _reading(
-            "--targets",
-            help="File of targets: one line per graph, or a .csv table that names graphs or files.",
+            help="File of targets: one line per graph, or a .csv table that names graphs or files."
         ),
     ] = None
-    variable: Annotated[
-        str | None, _reading("--variable", help=".mat, .npz: name of the matrix to read.")
-    ] = None
+    variable: Annotated[str | None, _reading(help=".mat, .npz: name of the matrix to read.")] = None
     max_bytes: Annotated[
         int | None,
         _reading(
-            "--max-bytes",
             min=1,
             help="Most memory that reading may take; by the size of the file. Files may come from "
             "strangers.",
@@ -397,9 +372,7 @@ def _tolerance(value: float) -> float:
 Tolerance = Annotated[
     float,
     _kernel(
-        "--tol",
-        callback=_tolerance,
-        help="Largest error of an inner product, below 1; 0 for plain float64.",
+        callback=_tolerance, help="Largest error of an inner product, below 1; 0 for plain float64."
     ),
 ]
 Components = Annotated[
@@ -415,15 +388,11 @@ DEFAULT_COMPONENTS = 1024
 _VECTOR_COMPONENTS = 512
 ScaleAttributes = Annotated[
     Scaling,
-    _kernel(
-        "--scale-attributes",
-        help="Node attributes as they are, each divided by its deviation, or left out.",
-    ),
+    _kernel(help="Node attributes as they are, each divided by its deviation, or left out."),
 ]
 Depth = Annotated[
     int,
     _kernel(
-        "--depth",
         min=DEPTH["depth"][0].least,
         help="Rounds in which labels take in those of their neighbours.",
     ),
@@ -434,18 +403,14 @@ Depth = Annotated[
 class Walks:
     """How return probabilities are found."""
 
-    n_steps: Annotated[
-        int, _walks("--n-steps", min=WALKS["n_steps"][0].least, help="Number of steps.")
-    ] = 50
-    method: Annotated[Method, _walks("--method", help="Exact, or by random walks.")] = "exact"
+    n_steps: Annotated[int, _walks(min=WALKS["n_steps"][0].least, help="Number of steps.")] = 50
+    method: Annotated[Method, _walks(help="Exact, or by random walks.")] = "exact"
     n_walks: Annotated[
-        int,
-        _walks("--n-walks", min=WALKS["n_walks"][0].least, help="Walks per node, for Monte Carlo."),
+        int, _walks(min=WALKS["n_walks"][0].least, help="Walks per node, for Monte Carlo.")
     ] = 200
     self_loop: Annotated[
         Any,
         _walks(
-            "--self-loop",
             parser=_self_loop,
             metavar="mean|NUMBER",
             help="Weight of the self-loop that nodes get; the mean weight of their graph, or this.",
@@ -454,17 +419,11 @@ class Walks:
     n_jobs: Annotated[
         int | None, _walks("--n-jobs", "-j", help="Threads; all cores by default.")
     ] = None
-    seed: Annotated[int, _walks("--seed", min=0, help="Seed of everything random.")] = 0
+    seed: Annotated[int, _walks(min=0, help="Seed of everything random.")] = 0
 
     def parameters(self) -> dict[str, Any]:
-        return {
-            "n_steps": self.n_steps,
-            "method": self.method,
-            "n_walks": self.n_walks,
-            "self_loop": self.self_loop,
-            "n_jobs": self.n_jobs,
-            "random_state": self.seed,
-        }
+        given = dict(vars(self))
+        return {"random_state": given.pop("seed"), **given}
 
 
 @dataclass(frozen=True)
@@ -473,13 +432,13 @@ class KernelOptions:
 
     matrix: Annotated[
         Literal["kernel", "products", "distances"],
-        _kernel("--matrix", help="exp(-gamma MMD^p), inner products, or MMD."),
+        _kernel(help="exp(-gamma MMD^p), inner products, or MMD."),
     ] = "kernel"
-    p: Annotated[float, _kernel("--p", help="Exponent, in (0, 2].")] = 1.0
-    scale: Annotated[float, _kernel("--scale", help="Bandwidth, in median distances.")] = 1.0
+    p: Annotated[float, _kernel(help="Exponent, in (0, 2].")] = 1.0
+    scale: Annotated[float, _kernel(help="Bandwidth, in median distances.")] = 1.0
     gamma: Annotated[
         float | None,
-        _kernel("--gamma", help="Of exp(-gamma |p - q|), of return probabilities; by the median."),
+        _kernel(help="Of exp(-gamma |p - q|), of return probabilities; by the median."),
     ] = None
     scale_attributes: ScaleAttributes = "raw"
     depth: Depth = 0
@@ -504,19 +463,15 @@ class EmbeddingOptions:
     n_components: Components = _VECTOR_COMPONENTS
     feature_map: Annotated[
         Literal["phases", "joint", "tensor"],
-        _embedding(
-            "--feature-map",
-            help="One width for any labels, or a block a label; tensor is the paper's.",
-        ),
+        _embedding(help="One width for any labels, or a block a label; tensor is the paper's."),
     ] = "phases"
     frequencies: Annotated[
         Literal["plain", "orthogonal", "quasi-random"],
-        _embedding("--frequencies", help="How frequencies are drawn."),
+        _embedding(help="How frequencies are drawn."),
     ] = "orthogonal"
     nodes: Annotated[
         Any,
         _embedding(
-            "--nodes",
             parser=_node_count,
             metavar="COUNT|SHARE",
             help="Nodes that are drawn to stand for a graph: a number, or a share such as 0.1; all "
@@ -531,7 +486,6 @@ class EmbeddingOptions:
 Metrics = Annotated[
     list[str] | None,
     _learning(
-        "--metric",
         metavar="NAME",
         help="What is shown, by scikit-learn's name of the scorer; repeatable. By the first, "
         "the model chooses. For classes accuracy, balanced_accuracy, roc_auc (or auc), "
@@ -542,7 +496,7 @@ Metrics = Annotated[
 ]
 Task = Annotated[
     Literal["auto", "classification", "regression"],
-    _learning("--task", help="By the targets: numbers with fractions are regressed on."),
+    _learning(help="By the targets: numbers with fractions are regressed on."),
 ]
 
 
@@ -560,17 +514,15 @@ class Learning:
         ),
     ] = None
     C: Annotated[list[float] | None, _learning("--C", help="Candidate for C; repeatable.")] = None
-    p: Annotated[
-        list[float] | None, _learning("--p", help="Candidate for the exponent; repeatable.")
-    ] = None
+    p: Annotated[list[float] | None, _learning(help="Candidate for the exponent; repeatable.")] = (
+        None
+    )
     scale: Annotated[
-        list[float] | None,
-        _learning("--scale", help="Candidate bandwidth in median distances; repeatable."),
+        list[float] | None, _learning(help="Candidate bandwidth in median distances; repeatable.")
     ] = None
     scale_attributes: Annotated[
         list[Any] | None,
         _learning(
-            "--scale-attributes",
             parser=_scaling,
             metavar="raw|standard|drop",
             help="Candidate for node attributes: as they are, each divided by its deviation, or "
@@ -580,7 +532,6 @@ class Learning:
     depth: Annotated[
         list[int] | None,
         _learning(
-            "--depth",
             min=0,
             help="Candidate for the rounds in which labels take in their neighbours; repeatable.",
         ),
@@ -588,16 +539,12 @@ class Learning:
     tol: Tolerance = 1e-4
     n_landmarks: Annotated[
         int | None,
-        _learning(
-            "--n-landmarks",
-            min=1,
-            help="Training graphs that stand for all where these are many; by size.",
-        ),
+        _learning(min=1, help="Training graphs that stand for all where these are many; by size."),
     ] = None
     balanced: Annotated[
         bool, _learning("--balanced", help="Weight classes by the inverse of their size.")
     ] = False
     impute_attributes: Annotated[
         Literal["mean", "median"] | None,
-        _learning("--impute-attributes", help="Of the training nodes, for missing attributes."),
+        _learning(help="Of the training nodes, for missing attributes."),
     ] = None

@@ -256,7 +256,6 @@ class Splitting:
     folds: Annotated[
         int | None,
         typer.Option(
-            "--folds",
             min=MIN_FOLDS,
             help="Number of folds.",
             show_default=str(DEFAULT_FOLDS),
@@ -278,7 +277,6 @@ class Splitting:
         str,
         FileRole.READ,
         typer.Option(
-            "--split",
             metavar="random|scaffold|FILE",
             help="random; scaffold: molecules of one Bemis-Murcko scaffold stay together, the "
             "largest sets first into folds; or a file: JSON, a list of folds such as "
@@ -290,7 +288,6 @@ class Splitting:
         str | None,
         FileRole.READ,
         typer.Option(
-            "--groups",
             metavar="COLUMN|FILE",
             help="Column of the table of GRAPHS or --targets, or text file of one line per graph: "
             "graphs of a group are never in two folds.",

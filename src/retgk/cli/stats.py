@@ -46,7 +46,6 @@ NodeOutput = Annotated[
     str | None,
     FileRole.WRITTEN,
     typer.Option(
-        "--nodes-output",
         metavar="FILE",
         help="Table to write with a row for every node: above 0, it speaks for the first group.",
     ),
@@ -55,7 +54,6 @@ Figure = Annotated[
     Path | None,
     FileRole.WRITTEN,
     typer.Option(
-        "--figure",
         metavar="FILE",
         help=f"Picture of the permutation distribution to write, {', '.join(_PICTURES)}.",
     ),
@@ -72,21 +70,19 @@ class Testing:
     ] = False
     compare: Annotated[
         Literal["both", "graphs", "nodes"],
-        _test("--compare", help="Graphs, by K_2, or means of all their nodes."),
+        _test(help="Graphs, by K_2, or means of all their nodes."),
     ] = "both"
     bandwidth: Annotated[
-        list[float] | None,
-        _test("--bandwidth", help="In median distances of nodes; repeatable. 0.25, 1 and 4."),
+        list[float] | None, _test(help="In median distances of nodes; repeatable. 0.25, 1 and 4.")
     ] = None
     depth: Annotated[
         list[int] | None,
-        _test("--depth", min=0, help="Rounds by which labels are refined; repeatable. 0 and 2."),
+        _test(min=0, help="Rounds by which labels are refined; repeatable. 0 and 2."),
     ] = None
     groups: Annotated[
         str | None,
         FileRole.READ,
         _test(
-            "--groups",
             metavar="COLUMN|FILE",
             help="Column of the table of GRAPHS or --targets, or text file of one line per graph: "
             "labels are permuted within these groups.",
@@ -99,7 +95,6 @@ class Testing:
         str | None,
         FileRole.READ,
         _test(
-            "--pairs",
             metavar="COLUMN|FILE",
             help="Column of the table of GRAPHS or --targets, or text file of one line per graph: "
             "names of pairs.",
@@ -110,14 +105,12 @@ class Testing:
         _test("--nodes-correspond", help="Node i is the same in all graphs: test every node too."),
     ] = False
     n_permutations: Annotated[
-        int, _test("--n-permutations", min=1, help="Random relabellings, or all if they are fewer.")
+        int, _test(min=1, help="Random relabellings, or all if they are fewer.")
     ] = 9999
-    confidence: Annotated[
-        float, _test("--confidence", help="Of the interval of the effect size.")
-    ] = 0.95
+    confidence: Annotated[float, _test(help="Of the interval of the effect size.")] = 0.95
     engine: Annotated[
         Literal["auto", "exact", "embedded"],
-        _test("--engine", help="All pairs of nodes, or random features; by size."),
+        _test(help="All pairs of nodes, or random features; by size."),
     ] = "auto"
     scale_attributes: ScaleAttributes = "raw"
 
