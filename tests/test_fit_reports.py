@@ -83,7 +83,7 @@ def test_bad_verbose(verbose):
             (1.0, 7500.0, 5.0, 0.0),
             "about 2 hours on this machine; give fewer candidates of n_steps, scale_attributes",
         ),
-        ({}, (1.0, 5.0, 700.0, 0.0), "give fewer candidates, such as C=10, p=1, scale=1, or a"),
+        ({}, (1.0, 5.0, 700.0, 0.0), "give fewer candidates, such as C=10, p=1, scale=1, or"),
         ({}, (500.0, 5.0, 200.0, 0.0), 'method="monte-carlo" estimates return probabilities in'),
         ({}, (1.0, 1.0, 1.0, 1e18), r"takes about [\d.]+ GiB of memory, but only .* approximate=T"),
         ({"approximate": True}, (1.0, 1.0, 1.0, 1e18), "GiB are free; give fewer graphs"),
