@@ -128,7 +128,7 @@ def test_signs_come_before_directions():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "weights must be finite and not negative; convert matrices with negative='absolute'"),
+        ({}, "weights must be finite and not negative; negative='absolute'"),
         (
             {"negative": "abs"},
             "negative must be one of error, absolute, positive, split, got",
@@ -174,9 +174,7 @@ def test_files(tmp_path):
 def test_command_line(tmp_path):
     path = tmp_path / "m.npy"
     np.save(path, np.array([SIGNED, -SIGNED]))
-    words = (
-        "weights must be finite and not negative; say with --negative absolute, positive or split"
-    )
+    words = "weights must be finite and not negative; --negative absolute"
     assert_fails(invoke("info", path), words)
     assert record("info", path, "--negative", "split")["graphs"] == 2
     np.save(path, DIRECTED)
