@@ -85,7 +85,7 @@ class Reading:
         return replace(self, form={**self.form, **form})
 
     def after_loading(self) -> None:
-        """Raise for options that graphs of this kind do not have."""
+        """Raise for anything but plain values of known names."""
         names = _KINDS.get(self.kind)
         if names is None:
             raise InvalidInputError(f"there is no kind of graphs {self.kind!r:.80}")
@@ -95,6 +95,9 @@ class Reading:
         ):
             if not values.keys() <= set(own):
                 raise InvalidInputError(f"{group} of reading {self.kind} are {values!r:.80}")
+            for name, option in values.items():
+                if not _is_plain(option):
+                    raise InvalidInputError(f"the option {name} of reading is {option!r:.80}")
 
     @property
     def in_words(self) -> str:
@@ -161,3 +164,12 @@ def _differ(own: Any, its: Any) -> bool:
     """Whether options differ; categories make columns in the order of their names."""
     is_same_order = not isinstance(own, dict) or list(own) == list(its)
     return own != its or not is_same_order
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is one that files hold; names may be any objects of a user's."""
+    if isinstance(value, Mapping):
+        return all(map(_is_plain, value)) and all(map(_is_plain, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, str) or type(value) in (bool, int, float)
