@@ -199,7 +199,10 @@ def from_scipy(
     found = list_graphs(matrices, issparse, "scipy.sparse matrices")
     for position, matrix in enumerate(found):
         _check_matrix(position, matrix.shape, matrix.dtype)
-    parts = [_summed_rows(matrix) for matrix in found]
+    # in float64 first: SciPy adds up in the matrix's type, where 256 edges of uint8 are none
+    parts = [matrix.astype(np.float64).tocsr() for matrix in found]
+    for part in parts:
+        part.sum_duplicates()
     rows = SignedRows(
         np.array([part.shape[0] for part in parts]),
         np.concatenate([np.diff(part.indptr) for part in parts]),
@@ -363,13 +366,6 @@ def _check_matrix(position: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -
         )
     if dtype.kind not in _NUMBERS:
         raise InvalidInputError(f"graph {position}: weights must be numbers, got {dtype}")
-
-
-def _summed_rows(matrix: Any) -> Any:
-    # in float64 first: SciPy adds up in the matrix's type, where 256 edges of uint8 are none
-    rows = matrix.astype(np.float64).tocsr()
-    rows.sum_duplicates()
-    return rows
 
 
 def _dense_parts(matrices: Any) -> list[NDArray[Any]]:

@@ -26,6 +26,7 @@ from retgk.io.objects import (
     is_rdkit,
     iterable_graphs,
     missing_graph_error,
+    plain_graph,
 )
 from retgk.io.pyg import from_pyg
 
@@ -332,17 +333,16 @@ def to_igraph(graphs: GraphsLike) -> "list[igraph.Graph]":
     batch = as_batch(graphs)
     found = []
     for graph in batch:
-        rows, once = _edges_once(graph)
-        pairs = list(zip(rows[once].tolist(), graph.indices[once].tolist(), strict=True))
-        made = igraph_package.Graph(n=graph.n_nodes, edges=pairs)
-        if graph.has_labels:
-            made.vs["label"] = _label_values(graph)
-        if graph.n_attributes:
-            made.vs["attributes"] = graph.attributes.tolist()
+        plain = plain_graph(graph)
+        made = igraph_package.Graph(n=graph.n_nodes, edges=plain.pairs)
+        if plain.labels is not None:
+            made.vs["label"] = plain.labels
+        if plain.attributes is not None:
+            made.vs["attributes"] = plain.attributes
         if batch.is_weighted:
-            made.es["weight"] = graph.weights[once].tolist()
-        if graph.has_edge_labels:
-            made.es["label"] = _edge_label_values(graph, once)
+            made.es["weight"] = plain.weights
+        if plain.edge_labels is not None:
+            made.es["label"] = plain.edge_labels
         found.append(made)
     return found
 
@@ -415,8 +415,8 @@ def to_pyg(graphs: GraphsLike) -> "list[Data]":
     numbers = torch.get_default_dtype()
     found = []
     for position, graph in enumerate(batch):
-        rows, _ = _edges_once(graph)
-        fields = {"edge_index": torch.from_numpy(np.stack([rows, graph.indices.astype(np.int64)]))}
+        ends = np.stack([graph.edge_rows, graph.indices.astype(np.int64)])
+        fields = {"edge_index": torch.from_numpy(ends)}
         if batch.is_weighted:
             fields["edge_weight"] = torch.tensor(graph.weights, dtype=numbers)
         if graph.has_edge_labels:
@@ -432,30 +432,16 @@ def to_pyg(graphs: GraphsLike) -> "list[Data]":
     return found
 
 
-def _edges_once(graph: GraphBatch) -> tuple[Any, Any]:
-    """Rows of all entries of one graph, and which entries are edges in their first direction."""
-    rows = graph.edge_rows
-    return rows, rows <= graph.indices
-
-
-def _label_values(graph: GraphBatch) -> list[Any]:
-    return [graph.label_names[code] for code in graph.labels.tolist()]
-
-
-def _edge_label_values(graph: GraphBatch, entries: Any = slice(None)) -> list[Any]:
-    return [graph.edge_label_names[code] for code in graph.edge_labels[entries].tolist()]
-
-
 def _grakel_graph(graph: GraphBatch, as_attributes: bool) -> list[Any]:
     entries = list(zip(graph.indices.tolist(), graph.weights.tolist(), strict=True))
     starts = graph.indptr.tolist()
     edges = {node: dict(entries[starts[node] : starts[node + 1]]) for node in range(graph.n_nodes)}
     values = None
     if as_attributes or graph.has_labels:
-        own = graph.attributes.tolist() if as_attributes else _label_values(graph)
-        values = dict(enumerate(own))
+        plain = plain_graph(graph)
+        values = dict(enumerate((plain.attributes if as_attributes else plain.labels) or ()))
     if not graph.has_edge_labels:
         return [edges] if values is None else [edges, values]
-    rows, _ = _edges_once(graph)
-    ends = zip(rows.tolist(), graph.indices.tolist(), strict=True)
-    return [edges, values, dict(zip(ends, _edge_label_values(graph), strict=True))]
+    ends = zip(graph.edge_rows.tolist(), graph.indices.tolist(), strict=True)
+    names = [graph.edge_label_names[code] for code in graph.edge_labels.tolist()]
+    return [edges, values, dict(zip(ends, names, strict=True))]

@@ -24,6 +24,7 @@ from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.reading import reading_of
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import TABLES, Format, PathLike, Sample, bare_name, ending_of, write_series
+from retgk.io.objects import plain_graph
 from retgk.io.tables import is_number, number_in, whole_number
 
 _MOST_SHOWN = 60
@@ -80,12 +81,9 @@ def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph"
 
 def _edge_lines(graph: GraphBatch, weighted: bool) -> str:
     """Every edge once; weights are as short as they can be without loss."""
-    rows = graph.edge_rows
-    once = rows <= graph.indices
-    columns = [rows[once].tolist(), graph.indices[once].tolist()]
-    if weighted:
-        columns.append(graph.weights[once].tolist())
-    return "".join(" ".join(map(repr, edge)) + "\n" for edge in zip(*columns, strict=True))
+    pairs, weights, *_ = plain_graph(graph)
+    edges = [(*ends, w) for ends, w in zip(pairs, weights, strict=True)] if weighted else pairs
+    return "".join(" ".join(map(repr, edge)) + "\n" for edge in edges)
 
 
 @dataclass

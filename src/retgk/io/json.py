@@ -22,14 +22,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retgk._runtime.files import atomic_path, text_lines, unpacked_bytes
 from retgk._runtime.names import names_there, near_names
-from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, checked_edges, with_reading
 from retgk.graphs.edges import Symmetrize
@@ -47,6 +46,7 @@ from retgk.io.objects import (
     checked_edge_weights,
     each_edge_once,
     join_labels,
+    plain_graph,
     short_repr,
     stack_attributes,
 )
@@ -138,7 +138,8 @@ def write_json(data: GraphDataset | GraphBatch, path: PathLike) -> Path:
         _check_label(name, of_edges=True)
     lines = ".jsonl" in output.name.lower()
     start, between, end = ("", "\n", "\n") if lines else ("[", ",\n", "]\n")
-    with atomic_path(output) as part, _text_stream(part, output) as stream:
+    opened: Any = gzip.open if output.suffix.lower() == ".gz" else open
+    with atomic_path(output) as part, opened(part, "wt", encoding="utf-8") as stream:
         stream.write(start)
         for number, text in enumerate(_graph_texts(dataset)):
             stream.write(between * (number > 0) + text)
@@ -146,46 +147,27 @@ def write_json(data: GraphDataset | GraphBatch, path: PathLike) -> Path:
     return output
 
 
-def _text_stream(part: Path, output: Path) -> IO[str]:
-    if output.suffix.lower() == ".gz":
-        return gzip.open(part, "wt", encoding="utf-8")
-    return part.open("w", encoding="utf-8")
-
-
 def _graph_texts(dataset: GraphDataset) -> Iterator[str]:
-    graphs = dataset.graphs
-    for number, graph in enumerate(graphs):
-        rows = graph.edge_rows
-        once = rows <= graph.indices
-        record: dict[str, Any] = {
-            "n_nodes": graph.n_nodes,
-            "edges": np.stack([rows[once], graph.indices[once]], axis=1).tolist(),
-        }
-        if graphs.is_weighted:
-            record["weights"] = graph.weights[once].tolist()
-        if graphs.has_edge_labels:
-            names, codes = graph.edge_label_names, graph.edge_labels[once].tolist()
-            record["edge_labels"] = [names[code] for code in codes]
-        if graphs.has_labels:
-            record["labels"] = [graph.label_names[code] for code in graph.labels.tolist()]
-        if graphs.n_attributes:
-            record["attributes"] = _plain_rows(graph.attributes)
+    for number, graph in enumerate(dataset.graphs):
+        found = plain_graph(graph)
+        record: dict[str, Any] = {"n_nodes": graph.n_nodes, "edges": found.pairs}
+        if dataset.graphs.is_weighted:
+            record["weights"] = found.weights
+        if found.edge_labels is not None:
+            record["edge_labels"] = found.edge_labels
+        if found.labels is not None:
+            record["labels"] = found.labels
+        if found.attributes is not None:
+            rows = graph.attributes.astype(object)
+            rows[np.isnan(graph.attributes)] = None
+            record["attributes"] = rows.tolist()
         if dataset.targets is not None:
-            record["target"] = _plain_target(dataset.targets[number].tolist())
+            target = dataset.targets[number].tolist()
+            is_missing = isinstance(target, float) and not math.isfinite(target)
+            record["target"] = None if is_missing else target
         if dataset.graph_names is not None:
             record["name"] = dataset.graph_names[number]
         yield json.dumps(record, ensure_ascii=False, allow_nan=False)
-
-
-def _plain_rows(attributes: Floats) -> list[Any]:
-    """Rows of numbers, null where one is missing."""
-    rows = attributes.astype(object)
-    rows[np.isnan(attributes)] = None
-    return list(rows.tolist())
-
-
-def _plain_target(target: Any) -> Any:
-    return None if isinstance(target, float) and not math.isfinite(target) else target
 
 
 def _check_label(label: Any, whole: Any = None, of_edges: bool = False) -> None:
@@ -369,6 +351,9 @@ class PlainGraphs(GraphReader):
     def _add_structure(self, place: str, value: dict[str, Any], _: bool) -> None:
         if "edges" not in value:
             raise InvalidInputError(f"{place} has no edges; {_FORMS}")
+        for key in value.keys() - {*_PLAIN_KEYS, self.target}:
+            if near := near_names(key, _PLAIN_KEYS):
+                raise InvalidInputError(f"{place}: {key!r} is not read; did you mean {near[0]!r}?")
         try:
             edges, size = self._plain_edges(value)
             labels = _list_or_none(value, "labels")
@@ -386,14 +371,7 @@ class PlainGraphs(GraphReader):
         self._labels.append(None if labels is None else [_hashable(name) for name in labels])
         self._attributes.append(rows)
 
-    def _check_keys(self, value: dict[str, Any]) -> None:
-        """Raise for what is nearly called as something that is read."""
-        for key in value.keys() - {*_PLAIN_KEYS, self.target}:
-            if near := near_names(key, _PLAIN_KEYS):
-                raise InvalidInputError(f"{key!r} is not read; did you mean {near[0]!r}?")
-
     def _plain_edges(self, value: dict[str, Any]) -> tuple[LocalEdges, int]:
-        self._check_keys(value)
         rows, weights = _list_or_none(value, "edges") or [], _list_or_none(value, "weights")
         if weights is None and rows and all(_is_row(row, 3) for row in rows):
             rows, weights = [row[:2] for row in rows], [row[2] for row in rows]
@@ -506,7 +484,10 @@ class NodeLinks(GraphReader):
             weights.append(weight)
         edges = np.array(pairs, np.int64).reshape(-1, 2)
         labels = self.edge_names.of_columns(columns, lambda number: f"{place}, link {number}")
-        return LocalEdges(edges, _as_floats(weights, place), labels)
+        try:
+            return LocalEdges(edges, np.array(weights, dtype=np.float64), labels)
+        except OverflowError:
+            raise InvalidInputError(f"{place} has a weight that is too large") from None
 
     def _joined(self) -> GraphBatch:
         """Make one batch, with the labels and attributes that were asked for."""
@@ -546,13 +527,6 @@ def _last_of_parallel(graph: LocalEdges) -> LocalEdges:
         None if graph.weights is None else graph.weights[kept],
         None if graph.labels is None else [graph.labels[number] for number in kept],
     )
-
-
-def _as_floats(weights: list[Any], place: str) -> Floats:
-    try:
-        return np.array(weights, dtype=np.float64)
-    except OverflowError:
-        raise InvalidInputError(f"{place} has a weight that is too large for a number") from None
 
 
 def _hashable(value: Any, depth: int = 0) -> Any:

@@ -155,7 +155,7 @@ class MoleculeReader:
     def _batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
         """Keep numbers only: one molecule of a generator is alive at a time."""
         edges: list[Any] = []
-        sizes, elements, attributes = [], array("b"), []
+        sizes, elements, of_atoms = [], array("b"), []
         has_bonds = self.bond_orders or self.bond_types
         for number, molecule in numbered:
             complete = _add_hydrogens(molecule, number) if self.add_hydrogens else molecule
@@ -165,10 +165,12 @@ class MoleculeReader:
             sizes.append(n_atoms)
             edges.append(self._bonds(complete, number) if has_bonds else _entries(complete))
             elements.extend(map(_atom_method("atomic_number"), _atoms(complete)))
-            attributes.append([_atom_values(complete, name, number) for name in self.attributes])
+            of_atoms.append([_atom_values(complete, name, number) for name in self.attributes])
         if not sizes:
-            return self._no_graphs()
-        columns = [np.concatenate(column) for column in zip(*attributes, strict=True)]
+            attributes = np.empty((0, len(self.attributes)))
+            types: list[str] | None = [] if self.bond_types else None
+            return GraphBatch([0], [0], [], labels=[], attributes=attributes, edge_labels=types)
+        columns = [np.concatenate(column) for column in zip(*of_atoms, strict=True)]
         values: dict[str, Any] = {
             "labels": _element_symbols()[np.frombuffer(elements, np.int8)],
             "attributes": np.stack(columns, axis=1) if columns else None,
@@ -176,11 +178,6 @@ class MoleculeReader:
         if has_bonds:
             return batch_from_local_edges(sizes, list(map(both_directions, edges)), **values)
         return GraphBatch(offsets(sizes), *_rows_of_entries(sizes, edges), **values)
-
-    def _no_graphs(self) -> GraphBatch:
-        attributes = np.empty((0, len(self.attributes)))
-        types: list[str] | None = [] if self.bond_types else None
-        return GraphBatch([0], [0], [], labels=[], attributes=attributes, edge_labels=types)
 
     def _bonds(self, molecule: Any, position: int) -> LocalEdges:
         """Every bond once, with its order and its type where they are read."""

@@ -29,6 +29,7 @@ from retgk.io.objects import (
     is_igraph,
     is_networkx,
     list_graphs,
+    plain_graph,
     remembers,
     short_repr,
 )
@@ -301,24 +302,15 @@ def _shown(wanted: Any, data: dict[Any, Any]) -> str:
 def networkx_graph(batch: GraphBatch, weighted: bool) -> Any:
     """Convert a batch of one; edges have weights if `weighted`, even where all are one."""
     nx = optional_module("networkx", "networkx")
-    graph = nx.empty_graph(batch.n_nodes)
-    if batch.has_labels:
-        names = [batch.label_names[code] for code in batch.labels.tolist()]
-        nx.set_node_attributes(graph, dict(enumerate(names)), "label")
-    if batch.n_attributes:
-        nx.set_node_attributes(graph, dict(enumerate(batch.attributes.tolist())), "attributes")
-    rows = batch.edge_rows
-    once = rows <= batch.indices
-    ends = (rows[once].tolist(), batch.indices[once].tolist())
-    if weighted:
-        edges = zip(*ends, batch.weights[once].tolist(), strict=True)
-        graph.add_weighted_edges_from(edges)
-    else:
-        graph.add_edges_from(zip(*ends, strict=True))
-    if batch.has_edge_labels:
-        names = [batch.edge_label_names[code] for code in batch.edge_labels[once].tolist()]
-        labels = dict(zip(zip(*ends, strict=True), names, strict=True))
-        nx.set_edge_attributes(graph, labels, "label")
+    graph, found = nx.empty_graph(batch.n_nodes), plain_graph(batch)
+    for name, values in (("label", found.labels), ("attributes", found.attributes)):
+        if values is not None:
+            nx.set_node_attributes(graph, dict(enumerate(values)), name)
+    graph.add_edges_from(found.pairs)
+    on_edges = (("weight", found.weights if weighted else None), ("label", found.edge_labels))
+    for name, values in on_edges:
+        if values is not None:
+            nx.set_edge_attributes(graph, dict(zip(found.pairs, values, strict=True)), name)
     return graph
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from retgk.array_types import Floats, Ints
+from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import Symmetrize
@@ -96,20 +96,20 @@ def _with_nan(values: Sequence[Any]) -> list[Any]:
     known: Any = next((value for value in values if not is_missing(value)), math.nan)
     is_vector = isinstance(known, Sized) and not isinstance(known, str | bytes)
     absent = [math.nan] * len(known) if is_vector else math.nan
-    return [absent if is_missing(value) else _without_none(value) for value in values]
+    rows: list[Any] = [absent if is_missing(value) else value for value in values]
+    return [
+        [math.nan if is_missing(number) else number for number in row]
+        if isinstance(row, list | tuple)
+        else row
+        for row in rows
+    ]
 
 
 def _rows_with_nan(part: Any) -> Any:
     """Rows of one graph; arrays of numbers have NaN already."""
-    if isinstance(part, np.ndarray):
-        return part if part.dtype.kind != "O" else _with_nan(part.tolist())
+    if isinstance(part, np.ndarray) and part.dtype.kind == "O":
+        part = part.tolist()
     return _with_nan(part) if isinstance(part, list | tuple) else part
-
-
-def _without_none(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [math.nan if is_missing(number) else number for number in value]
-    return value
 
 
 def _matrix_of_values(values: Sequence[Any]) -> NDArray[Any]:
@@ -638,6 +638,36 @@ def _joined_labels(graphs: list[LocalEdges]) -> Any:
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     return list(itertools.chain.from_iterable(parts))
+
+
+# One graph of a batch in Python's own values, for packages and files
+
+
+class PlainGraph(NamedTuple):
+    """Every edge once; None for what the graphs do not have."""
+
+    pairs: list[tuple[int, int]]
+    weights: list[float]
+    edge_labels: list[Any] | None
+    labels: list[Any] | None
+    attributes: list[Any] | None
+
+
+def plain_graph(graph: GraphBatch) -> PlainGraph:
+    """Take apart a batch of one."""
+    rows = graph.edge_rows
+    once = rows <= graph.indices
+    return PlainGraph(
+        list(zip(rows[once].tolist(), graph.indices[once].tolist(), strict=True)),
+        graph.weights[once].tolist(),
+        _named(graph.edge_labels[once], graph.edge_label_names) if graph.has_edge_labels else None,
+        _named(graph.labels, graph.label_names) if graph.has_labels else None,
+        graph.attributes.tolist() if graph.n_attributes else None,
+    )
+
+
+def _named(codes: Codes, names: Sequence[Any]) -> list[Any]:
+    return [names[code] for code in codes.tolist()]
 
 
 # Which kind of graph an object is, found without importing its package

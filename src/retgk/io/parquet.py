@@ -146,7 +146,12 @@ def iter_parquet(
     [20, 20, 10]
     """
     _check_batch_size(batch_size)
-    check_size([Path(path)], PARQUET.memory_factor, max_bytes, _largest_row_group)
+    check_size(
+        [Path(path)],
+        PARQUET.memory_factor,
+        max_bytes,
+        lambda file, _: max((size for _, size in row_group_sizes(file)), default=0),
+    )
     yield from _batches(Path(path), batch_size, row_groups)
 
 
@@ -187,22 +192,14 @@ def row_group_sizes(path: Path) -> list[tuple[int, int]]:
         _arrow("pyarrow.parquet").ParquetFile(path) as file,
     ):
         groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
-        return [(group.num_rows, _array_bytes(group)) for group in groups]
-
-
-def _array_bytes(group: Any) -> int:
-    """Bytes of values, of which a page holds many in a few bytes where they are the same."""
-    chunks = map(group.column, range(group.num_columns))
-    known = [chunk for chunk in chunks if chunk.path_in_schema.split(".", 1)[0] in COLUMNS]
-    return sum(max(chunk.total_uncompressed_size, 8 * chunk.num_values) for chunk in known)
-
-
-def _largest_row_group(path: Path, _: int) -> int:
-    return max((size for _, size in row_group_sizes(path)), default=0)
-
-
-def _unpacked_size(path: Path, _: int) -> int:
-    return sum(size for _, size in row_group_sizes(path))
+        found = []
+        for group in groups:
+            chunks = map(group.column, range(group.num_columns))
+            known = [chunk for chunk in chunks if chunk.path_in_schema.split(".", 1)[0] in COLUMNS]
+            # a page holds many values in a few bytes where they are the same
+            sizes = [max(chunk.total_uncompressed_size, 8 * chunk.num_values) for chunk in known]
+            found.append((group.num_rows, sum(sizes)))
+        return found
 
 
 @contextmanager
@@ -593,5 +590,5 @@ PARQUET = Format(
     memory_factor=6,
     binary=(".parquet",),
     in_folder=(),
-    size_of=_unpacked_size,
+    size_of=lambda path, _: sum(size for _, size in row_group_sizes(path)),
 )

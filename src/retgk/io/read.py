@@ -130,15 +130,11 @@ def read_graphs(
         guess = f"taken for {form.name} by its content; say so if it is of another format"
         raise InvalidInputError(f"{error} ({guess})") from error
     if not dataset.name:
-        dataset = replace(dataset, name=_name_of(source) or source.name)
+        dataset = replace(dataset, name=text_of_name(source.name.split(".", 1)[0]) or source.name)
     dataset = without_empty_targets(dataset)
     if targets is None:
         return dataset
     return with_targets(dataset, Path(targets), target_column, max_bytes)
-
-
-def _name_of(path: Path) -> str:
-    return text_of_name(path.name.split(".", 1)[0])
 
 
 # In a process of its own

@@ -175,14 +175,6 @@ def _check_same_names(table: GraphTable, rows: list[int], dataset: GraphDataset)
 # By names
 
 
-def places_by_name(
-    table: GraphTable, column: int, graph_names: Sequence[str], what: str
-) -> list[int]:
-    known, cells = set(graph_names), table.cells(column)
-    keys: list[Hashable] = [name_in(cell, known) for cell in cells]
-    return _rows_of(keys, cells, graph_names, table, what)
-
-
 def name_in(cell: str, names: Set[str]) -> str | None:
     """Name of a graph that a cell has; None if it has none."""
     return next((name for name in _names_in(cell) if name in names), None)
@@ -357,7 +349,9 @@ def _table_texts(
     elif name_at is not None:
         if column is None:
             _check_heading(table, name_at, text_at, what)
-        places = places_by_name(table, name_at, dataset.graph_names or (), what.name)
+        names, cells = dataset.graph_names or (), table.cells(name_at)
+        keys = [name_in(cell, set(names)) for cell in cells]
+        places = _rows_of(list(keys), cells, names, table, what.name)
     else:
         _check_no_other_names(table, dataset, text_at)
         return texts

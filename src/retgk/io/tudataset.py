@@ -8,8 +8,9 @@ from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -309,7 +310,11 @@ def _description(files: _Files, options: ReadOptions) -> str:
 def open_members(source: Path) -> Iterator[dict[str, Member]]:
     """Open the files of a zip archive or a folder, by name; nothing is unpacked to disk."""
     if source.is_dir():
-        yield _by_file_name(_folder_members(_folder_files(source)), source)
+        members = [
+            (path.name, Member(str(path), path.stat().st_size, partial(FileIO, path)))
+            for path in _folder_files(source)
+        ]
+        yield _by_file_name(members, source)
         return
     try:
         archive = zipfile.ZipFile(source)
@@ -340,17 +345,6 @@ def _folder_files(folder: Path) -> list[Path]:
         if path.is_symlink():
             raise InvalidInputError(f"{path} is a link; put the file itself in its place")
     return [path for path in texts if path.is_file()]
-
-
-def _folder_members(files: list[Path]) -> list[tuple[str, Member]]:
-    return [
-        (path.name, Member(str(path), path.stat().st_size, partial(_open_binary, path)))
-        for path in files
-    ]
-
-
-def _open_binary(path: Path) -> IO[bytes]:
-    return path.open("rb")
 
 
 def _archive_members(archive: zipfile.ZipFile, source: Path) -> list[tuple[str, Member]]:
@@ -417,7 +411,11 @@ def adjacency_of_blocks(
         if source >= 0:
             lonely = np.array([[source], [target]]) + nodes[0] + 1
             edge = int(np.flatnonzero((edges == lonely).all(axis=0))[0])
-            raise _one_way_error(edges[:, edge], file.place(n_edges + edge))
+            raise InvalidInputError(
+                f"{file.place(n_edges + edge)}: the edge from node {edges[0, edge]} to node "
+                f"{edges[1, edge]} has none back; pass symmetrize=True to drop the directions, or "
+                "if each edge is listed once"
+            )
         n_written += n_new
         n_edges += edges.shape[1]
     indptr = offsets(lengths)
@@ -451,13 +449,6 @@ def _graph_blocks(
             yield edges[:, :began], first, graph
             held, n_held, first, began = [edges[:, began:]], n_held - began, graph, 0
     yield np.concatenate(held, axis=1), first, len(node_ptr) - 1
-
-
-def _one_way_error(edge: Codes, place: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"{place}: the edge from node {edge[0]} to node {edge[1]} has none back; pass "
-        "symmetrize=True to drop the directions, or if each edge is listed once"
-    )
 
 
 def _misplaced_error(edge: Codes, node_ptr: Ints, place: str) -> Exception:
@@ -529,18 +520,15 @@ def _files(dataset: GraphDataset) -> Iterator[tuple[str, Iterable[NDArray[Any]]]
     if graphs.has_labels:
         yield "node_labels", [_integer_names(graphs.label_names, "labels")[graphs.labels]]
     if graphs.n_attributes:
-        yield "node_attributes", _row_blocks(graphs.attributes)
+        # some rows at a time, since columns are copied on their way to text
+        starts = range(0, graphs.n_nodes, _BLOCK_ROWS)
+        blocks = (graphs.attributes[first : first + _BLOCK_ROWS] for first in starts)
+        yield "node_attributes", blocks
     if graphs.has_edge_labels:
         names = _integer_names(graphs.edge_label_names, "edge labels").astype(np.int64)
         yield "edge_labels", [names[graphs.edge_labels]]
     if graphs.is_weighted:
         yield "edge_attributes", [graphs.weights]
-
-
-def _row_blocks(values: Floats) -> Iterator[Floats]:
-    """Some rows at a time, since columns are copied on their way to text."""
-    for first in range(0, len(values), _BLOCK_ROWS):
-        yield values[first : first + _BLOCK_ROWS]
 
 
 def _integer_names(vocabulary: Sequence[Hashable], what: str) -> Ints:
