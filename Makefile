@@ -72,7 +72,7 @@ test-lowest: $(LOWEST)/.installed ## Run all tests with the lowest versions that
 # The core with sanitizers, in an environment of its own: what it reads and writes, what is undefined, and races of threads.
 # The sanitizer is loaded before Python, which is built without; Python's own leaks are no concern of ours.
 SANITIZED := .venv-sanitized
-SANITIZED_TESTS ?= tests/test_return_probabilities.py tests/test_monte_carlo.py tests/test_weighted_gram.py tests/test_exact_points.py tests/test_exact_tiles.py tests/test_embedding.py tests/test_embedding_loops.py tests/test_label_phases.py tests/test_core_counts.py tests/test_core_paths.py tests/test_subgraph_matching.py
+SANITIZED_TESTS ?= tests/test_walks.py tests/test_monte_carlo.py tests/test_exact_kernel.py tests/test_core.py tests/test_embedding.py tests/test_others_pairs.py
 SANITIZED_PYTHON = LD_PRELOAD="$$($(or $(CXX),c++) -print-file-name=$(1)) $$($(or $(CXX),c++) -print-file-name=libstdc++.so)" $(SANITIZED)/bin/python
 .PHONY: test-sanitized
 test-sanitized: $(READY) ## Run numerical tests with AddressSanitizer and UndefinedBehaviorSanitizer, then threads with ThreadSanitizer
@@ -84,7 +84,7 @@ test-sanitized: $(READY) ## Run numerical tests with AddressSanitizer and Undefi
 	TSAN_OPTIONS=halt_on_error=1:report_signal_unsafe=0:ignore_noninstrumented_modules=1 $(call SANITIZED_PYTHON,libtsan.so) -m tests.thread_checks
 
 # What users may have set; programs that the tests start have it too. Settings that do not touch each other share a run.
-# test_cli_encodings.py starts programs in plain ASCII by itself.
+# test_cli_program.py starts programs in plain ASCII by itself.
 MODE_TESTS = $(BIN)/python -m pytest --numprocesses auto
 .PHONY: test-modes
 test-modes: $(READY) ## Run all tests in development mode with warnings as errors, then optimised in the C locale without a home
@@ -287,3 +287,7 @@ clean: ## Remove the environment and everything made
 .PHONY: kills
 kills: $(READY) ## Kill the program 200 times while it writes, and look at what it leaves
 	$(BIN)/python -m benchmarks.kill_campaign
+
+.PHONY: sentences
+sentences: $(READY) ## Write tests/sentences.txt, which shows all errors and warnings to a reader
+	$(BIN)/python -m tests.errors

@@ -29,7 +29,7 @@ from retgk import (
     plot,
     two_sample_test,
 )
-from tests.browser_pages import HAS_BROWSER, chromium
+from tests.explorer_pages import HAS_BROWSER, chromium
 
 FOLDER = Path(__file__).parent.parent / "docs" / "gallery"
 

@@ -50,7 +50,7 @@ def data_folder() -> Path:
 def graphs_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small collection of the tests of commands, in a file."""
     from retgk import GraphDataset, write_parquet
-    from tests.cli_calls import DATA
+    from tests.programs import DATA
 
     folder = tmp_path_factory.mktemp("cli")
     return write_parquet(GraphDataset(DATA.graphs, DATA.targets, "small"), folder / "small.parquet")
@@ -59,7 +59,7 @@ def graphs_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Headless Chromium; tests that need it are skipped, and counted, where there is none."""
-    from tests.browser_pages import HAS_BROWSER, chromium
+    from tests.explorer_pages import HAS_BROWSER, chromium
 
     if not HAS_BROWSER:
         pytest.skip(NO_BROWSER)
@@ -70,7 +70,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The page of `explore` that tests look at."""
-    from tests.shown_page import shown_page
+    from tests.explorer_pages import shown_page
 
     return shown_page(tmp_path_factory.mktemp("pages"))
 
@@ -78,7 +78,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture
 def page(browser: Any, shown: Any) -> Iterator[Any]:
     """That page, opened, which may say nothing on the console and ask for nothing."""
-    from tests.browser_pages import opened
+    from tests.explorer_pages import opened
 
     with opened(browser, shown.file) as own:
         yield own

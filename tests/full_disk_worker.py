@@ -1,7 +1,7 @@
 """
 Write everything to a disk that is too small, and say what came of it.
 
-Started by `tests/test_full_disk.py` in a mount namespace of its own: the folder in the arguments
+Started by `tests/test_written_files.py` in its own mount namespace; the folder in the arguments
 becomes a file system of a few blocks there.
 """
 
@@ -27,7 +27,7 @@ from retgk import (
     write_mean_embedding_gram,
     write_parquet,
 )
-from tests.cli_calls import invoke
+from tests.programs import invoke
 
 PAGE = 4096
 N_GRAPHS = 300

@@ -10,8 +10,13 @@ import retgk.graphs.edges
 import retgk.graphs.flat
 from retgk import GraphBatch, InvalidInputError
 from retgk.graphs.flat import chunks, gather_runs, offsets
-
-from .strategies import assert_well_formed, dense, dense_from_edges, edge_lists, graph_batches
+from tests.example_graphs import (
+    assert_well_formed,
+    dense,
+    dense_from_edges,
+    edge_lists,
+    graph_batches,
+)
 
 from_edges = GraphBatch.from_edges
 

@@ -9,6 +9,7 @@ import pytest
 import retgk
 from benchmarks.house_numbers import CEILINGS, TRACED, sizes
 from benchmarks.trace_files import jobs_on, traced
+from retgk import as_batch
 from tests.architecture_rules import (
     MAX_LINES,
     Sources,
@@ -23,6 +24,7 @@ from tests.architecture_rules import (
     sources_under,
     wrong_imports,
 )
+from tests.errors import SNAPSHOT, assert_names, fails, sentences
 
 # Modules and packages directly under retgk, from the ground up. A new one is added at its
 # place here; it may import what stands before it, and nothing else.
@@ -275,3 +277,14 @@ def test_a_reader_can_follow(data_folder: Path, tmp_path: Path) -> None:
             n_files, (most_files, most_depth) = len({f for f, _ in trace.functions}), TRACED[name]
             assert n_files <= most_files, name
             assert trace.depth <= most_depth, name
+
+
+def test_the_snapshot_shows_all_sentences() -> None:
+    """`make sentences` writes it again: its difference is what a reader of the change looks at."""
+    assert SNAPSHOT.read_text("utf-8") == sentences()
+
+
+def test_facts_are_whole_words() -> None:
+    assert fails(lambda: as_batch([]), about="no graphs") == "there are no graphs to convert"
+    with pytest.raises(AssertionError, match="not in"):
+        assert_names("graph 17 has no nodes", ["graph 1"])

@@ -5,12 +5,26 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+    learning_curve,
+    train_test_split,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import resample, shuffle
 
-from retgk import GraphBatch, InvalidInputError
-
-from .strategies import assert_well_formed, graph_batches
+from retgk import GraphBatch, InvalidInputError, refined_labels
+from tests.example_graphs import assert_well_formed, graph_batches
 
 from_edges = GraphBatch.from_edges
 
@@ -388,3 +402,177 @@ BAD_BATCHES: list[tuple[Callable[[], Any], str]] = [
 def test_bad_batches(build: Callable[[], Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         build()
+
+
+# scikit-learn and joblib take a GraphBatch as they take an array
+
+
+class Sizes(TransformerMixin, BaseEstimator):
+    """One column: the number of nodes, or of edges."""
+
+    def __init__(self, count: str = "nodes") -> None:
+        self.count = count
+
+    def fit(self, X: GraphBatch, y: Any = None) -> "Sizes":  # noqa: ARG002
+        assert isinstance(X, GraphBatch)
+        return self
+
+    def transform(self, X: GraphBatch) -> NDArray[np.float64]:
+        assert isinstance(X, GraphBatch)
+        return np.log((X.node_counts if self.count == "nodes" else X.edge_counts + 1)[:, None])
+
+
+@pytest.fixture
+def graphs() -> GraphBatch:
+    """Sixty graphs of 1 to 60 nodes, without edges."""
+    return GraphBatch.from_edges(np.arange(1, 61), [], labels=np.arange(1830) % 3)
+
+
+@pytest.fixture
+def targets() -> NDArray[np.int64]:
+    """Whether a graph is large."""
+    return (np.arange(60) >= 30).astype(np.int64)
+
+
+def model() -> Any:
+    return make_pipeline(Sizes(), LogisticRegression(C=1000))
+
+
+def test_train_test_split_stays_aligned(graphs: GraphBatch, targets: NDArray[np.int64]) -> None:
+    train, test, y_train, y_test = train_test_split(
+        graphs, targets, random_state=0, stratify=targets
+    )
+    for part, y in ((train, y_train), (test, y_test)):
+        assert isinstance(part, GraphBatch)
+        np.testing.assert_array_equal(part.node_counts > 30, y)
+    assert sorted([*train.node_counts, *test.node_counts]) == list(range(1, 61))
+
+
+@pytest.mark.parametrize("splitter", [KFold(5), StratifiedKFold(5, shuffle=True, random_state=0)])
+def test_splitters(splitter: Any, graphs: GraphBatch, targets: NDArray[np.int64]) -> None:
+    tested = [graphs[test].node_counts for _, test in splitter.split(graphs, targets)]
+    assert sorted(np.concatenate(tested)) == list(range(1, 61))
+
+
+def test_cross_validation(graphs: GraphBatch, targets: NDArray[np.int64]) -> None:
+    assert cross_val_score(model(), graphs, targets, cv=5).mean() > 0.8
+    assert (cross_val_predict(model(), graphs, targets, cv=5) == targets).mean() > 0.8
+    mixed = shuffle(graphs, targets, random_state=0)
+    assert learning_curve(model(), *mixed, cv=3, train_sizes=[0.5, 1.0])[0].tolist() == [20, 40]
+
+
+def test_cross_validation_in_processes(graphs: GraphBatch, targets: NDArray[np.int64]) -> None:
+    alone = cross_val_score(model(), graphs, targets, cv=4)
+    np.testing.assert_array_equal(cross_val_score(model(), graphs, targets, cv=4, n_jobs=2), alone)
+
+
+def test_grid_search_finds_the_informative_feature(
+    graphs: GraphBatch, targets: NDArray[np.int64]
+) -> None:
+    search = GridSearchCV(model(), {"sizes__count": ["edges", "nodes"]}, cv=3)
+    search.fit(graphs, targets)
+    assert search.best_params_ == {"sizes__count": "nodes"}
+    assert search.predict(graphs[[0, 59]]).tolist() == [0, 1]
+
+
+def test_resampling(graphs: GraphBatch, targets: NDArray[np.int64]) -> None:
+    for draw in (shuffle, resample):
+        drawn, y = draw(graphs, targets, random_state=0)
+        assert isinstance(drawn, GraphBatch)
+        np.testing.assert_array_equal(drawn.node_counts > 30, y)
+
+
+def test_joblib_with_memory_mapped_arrays(graphs: GraphBatch) -> None:
+    jobs = (delayed(len)(graphs[start : start + 20]) for start in (0, 20, 40))
+    assert Parallel(n_jobs=2, max_nbytes=100)(jobs) == [20, 20, 20]
+    same = Parallel(n_jobs=2, max_nbytes=100)(
+        delayed(GraphBatch.__eq__)(graphs, graphs[:]) for _ in "ab"
+    )
+    assert same == [True, True]
+
+
+# Labels of edges in a batch: alignment, symmetry, slices, joins and errors
+
+EDGES = [[0, 1], [1, 2], [2, 0], [3, 4]]
+BONDS = ["-", "=", "-", "#"]
+
+
+def batch(**options):
+    return GraphBatch.from_edges([3, 2], EDGES, edge_labels=BONDS, symmetrize=True, **options)
+
+
+def label_of(graphs, source, target):
+    """Label of an edge, by both ends in the first graph."""
+    row = slice(graphs.indptr[source], graphs.indptr[source + 1])
+    place = graphs.indices[row].tolist().index(target)
+    return graphs.edge_label_names[graphs.edge_labels[row][place]]
+
+
+def test_labels_follow_their_edges():
+    graphs = batch()
+    assert graphs.has_edge_labels
+    assert set(graphs.edge_label_names) == set(BONDS)
+    for source, target, name in ((0, 1, "-"), (1, 2, "="), (2, 0, "-")):
+        assert label_of(graphs, source, target) == label_of(graphs, target, source) == name
+    assert label_of(graphs[1], 0, 1) == label_of(graphs[1], 1, 0) == "#"
+    assert "3 edge labels" in repr(graphs)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_order_of_edges_makes_no_difference(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9))
+    pairs = np.array([(i, j) for i in range(n) for j in range(i + 1)])
+    chosen = pairs[rng.random(len(pairs)) < 0.5]
+    names = rng.choice(list("ab"), len(chosen))
+    first = GraphBatch.from_edges(n, chosen, edge_labels=names.tolist(), symmetrize=True)
+    order = rng.permutation(len(chosen))
+    turned = np.where(rng.random(len(chosen))[:, None] < 0.5, chosen, chosen[:, ::-1])[order]
+    second = GraphBatch.from_edges(n, turned, edge_labels=names[order].tolist(), symmetrize=True)
+    assert first == second
+    for (i, j), name in zip(chosen, names, strict=True):
+        assert label_of(first, i, j) == label_of(first, j, i) == name
+
+
+def test_slices_joins_and_pickles():
+    graphs = batch(labels=list("CCNON"))
+    again = GraphBatch.concatenate([graphs[1], graphs[0]])[[1, 0]]
+    assert again == graphs
+    assert pickle.loads(pickle.dumps(graphs)) == graphs
+    assert graphs != graphs.without_edge_labels()
+    assert not graphs.without_edge_labels().has_edge_labels
+    rows = GraphBatch(
+        graphs.node_ptr,
+        graphs.indptr,
+        graphs.indices,
+        labels=list("CCNON"),
+        edge_labels=[graphs.edge_label_names[code] for code in graphs.edge_labels],
+    )
+    assert rows == graphs
+    other = graphs.with_edge_labels(["x"] * len(graphs.indices))
+    assert other.edge_label_names == ("x",)
+    assert other != graphs
+
+
+def test_errors():
+    with pytest.raises(InvalidInputError, match="got 2 edge labels for 4 edges; give one for each"):
+        GraphBatch.from_edges([3, 2], EDGES, edge_labels=["a", "b"], symmetrize=True)
+    message = "graph 1: the edge between node 0 and node 1 has the labels 'a' and 'b'; give it one"
+    with pytest.raises(InvalidInputError, match=message):
+        GraphBatch.from_edges([3, 2], [[3, 4], [4, 3]], edge_labels=["a", "b"])
+    with pytest.raises(InvalidInputError, match=message):
+        GraphBatch.from_edges([3, 2], [[3, 4], [3, 4]], edge_labels=["a", "b"], symmetrize=True)
+    with pytest.raises(InvalidInputError, match="the edges of batch 1 have no labels, those of"):
+        GraphBatch.concatenate([batch(), batch().without_edge_labels()])
+    with pytest.raises(InvalidInputError, match="edges of the graphs have no labels, those of the"):
+        refined_labels(batch().without_edge_labels(), 1, like=batch())
+
+
+def test_edges_that_weigh_nothing_lose_their_labels():
+    graphs = GraphBatch.from_edges(
+        3, [[0, 1], [1, 2]], [1.0, 0.0], edge_labels=["-", "="], symmetrize=True
+    )
+    assert graphs.n_edges == 1
+    assert len(graphs.edge_labels) == 2
+    assert label_of(graphs, 0, 1) == "-"

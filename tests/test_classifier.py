@@ -1,16 +1,22 @@
 """RetGKClassifier: values, choices, and its place in scikit-learn."""
 
+import logging
 import pickle
+import re
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import (
     GridSearchCV,
     RepeatedStratifiedKFold,
     StratifiedKFold,
+    cross_val_predict,
     cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
@@ -24,18 +30,25 @@ from retgk import (
     Laplacian,
     RetGKClassifier,
     RetGKKernel,
+    RetGKRegressor,
     as_batch,
+    load_model,
     load_tudataset,
     make_graph_classification,
+    save_model,
     to_networkx,
 )
 from retgk._runtime.fields import flatten
+from retgk.errors import InputWarning
 from retgk.estimators import classifier, predictor
+from retgk.estimators import predictor as fit_estimate
+from retgk.estimators.predictor import Estimate, FitSize, estimate
+from retgk.kernels.exact import ExactEngine
+from retgk.learning.folds import inner_folds
 from retgk.learning.outcomes import class_probabilities, fit_calibration
-from retgk.learning.selection import Selection
+from retgk.learning.selection import NodeCandidate, Selection
 from retgk.walks.probabilities import Walks
-
-from .classifier_graphs import quick, three_classes
+from tests.example_graphs import quick, three_classes
 
 
 @pytest.fixture(scope="module")
@@ -382,3 +395,411 @@ def test_grid_search_over_steps_power_and_penalty_on_mutag(data_folder):
     assert search.best_score_ > 0.85
     own = RetGKClassifier(n_steps=(10, 50), C=(1, 10, 100), random_state=0)
     assert own.fit(data.graphs, data.targets).best_score_ > 0.86
+
+
+# RetGKClassifier: what it says of targets, parameters and new graphs that it cannot use
+
+
+@pytest.fixture(scope="module")
+def data_classifier_errors():
+    return three_classes()
+
+
+@pytest.fixture(scope="module")
+def fitted_classifier_errors(data_classifier_errors):
+    return quick().fit(data_classifier_errors.graphs[:60], data_classifier_errors.targets[:60])
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1] * 60, "all 60 graphs are of one class, 1; a classifier needs graphs of two"),
+        ([0, 1] * 29, "there are 60 graphs but 58 targets; give one target for each graph"),
+        (1, "there are 60 graphs but one value; give one target"),
+        ([0.0, np.nan] * 30, "the target of graph 1 is nan .*; drop the graph together with"),
+        (["a", "b", None] * 20, "the target of graph 2 is None .*; drop the graph together with"),
+        (None, "requires y to be passed, but the target y is None"),
+        (np.linspace(0, 1, 60), "Unknown label type: continuous"),
+    ],
+)
+def test_bad_targets(data_classifier_errors, y, message):
+    y = np.array(y, object) if isinstance(y, list) and None in y else y
+    with pytest.raises(ValueError, match=message):
+        quick().fit(data_classifier_errors.graphs[:60], y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"C": ()}, "C has no candidates; give one value or several"),
+        ({"C": (1, -1)}, "C must be positive and finite, got -1"),
+        ({"p": 3}, r"p must be in \(0, 2\], got 3"),
+        ({"scale": 0}, "scale must be positive and finite, got 0"),
+        ({"approximate": "yes"}, "approximate must be one of 'auto', True, False, got 'yes'"),
+        ({"cv": 1}, "cv=1 must be at least 2 folds, or a splitter"),
+        ({"attribute_kernel": Laplacian(1.0)}, "the graphs have no attributes for attribute_ker"),
+    ],
+)
+def test_bad_parameters(data_classifier_errors, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        quick(**options).fit(
+            data_classifier_errors.graphs[:60], data_classifier_errors.targets[:60]
+        )
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+@pytest.mark.parametrize("n_steps", [(10, -5), (10, 0), (10, 4.0), (10, True), (10, "20")])
+def test_bad_numbers_of_steps_are_found_before_any_work(
+    data_classifier_errors, n_steps, approximate, monkeypatch
+):
+    monkeypatch.setattr(Walks, "probabilities", _no_work)
+    model = quick(n_steps=n_steps, approximate=approximate)
+    with pytest.raises(InvalidInputError, match="n_steps must be a whole number"):
+        model.fit(data_classifier_errors.graphs[:60], data_classifier_errors.targets[:60])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"structure_kernel": (None, "rbf")}, "structure_kernel must be .*Laplacian"),
+        ({"attribute_kernel": (None, Laplacian(1.0))}, "the graphs have no attributes for attr"),
+    ],
+)
+def test_bad_node_kernels_are_found_before_any_work(
+    data_classifier_errors, options, message, monkeypatch
+):
+    monkeypatch.setattr(Walks, "probabilities", _no_work)
+    with pytest.raises(InvalidInputError, match=message):
+        quick(approximate=True, **options).fit(
+            data_classifier_errors.graphs[:60], data_classifier_errors.targets[:60]
+        )
+
+
+def _no_work(*_, **__):
+    pytest.fail("return probabilities are computed")
+
+
+def test_new_graphs_must_be_like_the_fitted(fitted_classifier_errors, data_classifier_errors):
+    with pytest.raises(InvalidInputError, match="the graphs have no labels, the fitted ones have"):
+        fitted_classifier_errors.predict(data_classifier_errors.graphs.without_labels())
+    with pytest.raises(NotFittedError):
+        RetGKClassifier().predict(data_classifier_errors.graphs)
+
+
+def test_new_labels_are_no_error(fitted_classifier_errors, data_classifier_errors):
+    renamed = data_classifier_errors.graphs[60:].with_labels(
+        [f"new {label}" for label in data_classifier_errors.graphs[60:].labels]
+    )
+    with pytest.warns(UserWarning, match=r"no node label of the graphs is known: they have 'new"):
+        assert len(fitted_classifier_errors.predict(renamed)) == 30
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_labels_of_another_type_are_a_warning(approximate, data_classifier_errors):
+    texts = data_classifier_errors.graphs.with_labels(
+        [str(label) for label in data_classifier_errors.graphs.labels]
+    )
+    model = quick(approximate=approximate).fit(texts, data_classifier_errors.targets)
+    with pytest.warns(UserWarning, match=r"they have 0 \(int\), 1 \(int\).*ones '0' \(str\), '1'"):
+        model.predict(
+            data_classifier_errors.graphs.with_labels(data_classifier_errors.graphs.labels)
+        )
+    some = data_classifier_errors.graphs.with_labels(
+        np.where(data_classifier_errors.graphs.labels == 0, "0", "new")
+    )
+    assert len(model.predict(some)) == len(some)
+
+
+# What fitting says: lines of the logger, what it will take, and what came instead of graphs
+
+DATA = three_classes()
+OPTIONS = {"n_steps": 6, "C": (1, 10), "p": 1, "scale": 1, "cv": 3, "depth": 0, "random_state": 0}
+
+
+def lines_of(caplog, **options):
+    caplog.clear()
+    with caplog.at_level(logging.DEBUG, logger="retgk"):
+        RetGKClassifier(**{**OPTIONS, **options}).fit(DATA)
+    return [(record.levelname, record.getMessage()) for record in caplog.records]
+
+
+def test_the_logger(caplog):
+    lines = lines_of(caplog, n_steps=(6, 8))
+    infos = [text for level, text in lines if level == "INFO"]
+    assert re.match(
+        r"90 graphs of \d+ nodes, exact kernel, 2 x 2 candidates, 3 folds: abo", infos[0]
+    )
+    assert any(re.match(r"inner products 2 of 2: [\d.]+ s", text) for text in infos)
+    assert any(re.match(r"chosen: \{'C': .*\}, score 0\.\d+", text) for text in infos)
+    details = [text for level, text in lines if level == "DEBUG"]
+    assert len(details) == 4
+    assert re.match(r"\{'C': 1.0, 'p': 1, .*'n_steps': 6.*\}: 0\.\d{4}", details[0])
+
+
+def test_the_logger_is_silent_by_itself(capsys):
+    RetGKClassifier(**OPTIONS).fit(DATA)
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+    handlers = logging.getLogger("retgk").handlers
+    assert any(isinstance(handler, logging.NullHandler) for handler in handlers)
+
+
+@pytest.mark.parametrize(("verbose", "n_details"), [(1, 0), (2, 2), (True, 0), (np.int64(2), 2)])
+def test_verbose(verbose, n_details, capsys):
+    for model, y in ((RetGKClassifier, DATA.targets), (RetGKRegressor, DATA.graphs.node_counts)):
+        model(**OPTIONS, verbose=verbose).fit(DATA.graphs, y)
+        lines = capsys.readouterr().out.splitlines()
+        assert all(line.startswith("[retgk] ") for line in lines)
+        assert sum("chosen: " in line for line in lines) == 1
+        assert sum(line.startswith("[retgk] {'C'") for line in lines) == n_details
+
+
+@pytest.mark.parametrize("verbose", [-1, "yes", 0.5, None])
+def test_bad_verbose(verbose):
+    with pytest.raises(InvalidInputError, match=f"verbose must be .* got {verbose!r}"):
+        RetGKClassifier(**OPTIONS, verbose=verbose).fit(DATA)
+
+
+@pytest.mark.parametrize(
+    ("options", "found", "message"),
+    [
+        ({}, (1.0, 700.0, 5.0, 0.0), "about 12 minutes on this machine; use approximate=True"),
+        (
+            {"approximate": True},
+            (1.0, 700.0, 5.0, 0.0),
+            "about 12 minutes on this machine; use a smaller n_components",
+        ),
+        (
+            {"n_steps": tuple(range(1, 14))},
+            (1.0, 7500.0, 5.0, 0.0),
+            "about 2 hours on this machine; give fewer candidates of n_steps, scale_attributes",
+        ),
+        ({}, (1.0, 5.0, 700.0, 0.0), "give fewer candidates, such as C=10, p=1, scale=1, or"),
+        ({}, (500.0, 5.0, 200.0, 0.0), 'method="monte-carlo" estimates return probabilities in'),
+        ({}, (1.0, 1.0, 1.0, 1e18), r"takes about [\d.]+ GiB of memory, but only .* approximate=T"),
+        ({"approximate": True}, (1.0, 1.0, 1.0, 1e18), "GiB are free; give fewer graphs"),
+    ],
+)
+def test_warnings_name_what_makes_it_smaller(options, found, message, monkeypatch):
+    monkeypatch.setattr(fit_estimate, "estimate", lambda *_: Estimate(*found))
+    with pytest.warns(InputWarning, match=message):
+        RetGKClassifier(**{**OPTIONS, **options}).fit(DATA)
+
+
+def test_no_warning_of_short_work_nor_twice_of_walks(monkeypatch):
+    for found in ((1.0, 1.0, 1.0, 1.0), (700.0, 1.0, 1.0, 1.0)):
+        monkeypatch.setattr(fit_estimate, "estimate", lambda *_, found=found: Estimate(*found))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            RetGKClassifier(**OPTIONS).fit(DATA)
+
+
+def of_sizes(n_graphs, **options):
+    graphs = make_graph_classification(n_graphs, n_nodes=(5, 9), random_state=0).graphs
+    nodes = [NodeCandidate(n, None, None, "raw", 0) for n in options.pop("n_steps", (50,))]
+    size = FitSize(False, n_graphs, 4, 4, 5, 1, False)._replace(**options)
+    return estimate(RetGKClassifier(n_jobs=1, n_components=200), graphs, nodes, size)
+
+
+def test_more_work_takes_longer():
+    base = of_sizes(200)
+    assert of_sizes(400).seconds > 2 * base.seconds
+    assert of_sizes(200, n_steps=(50, 49)).kernel == 2 * base.kernel
+    assert of_sizes(200, n_folds=10).choosing > base.choosing
+    assert of_sizes(200, n_outputs=3).choosing == 3 * base.choosing
+    assert of_sizes(200, is_embedded=True).seconds < base.seconds
+    assert of_sizes(400).n_bytes > 2 * base.n_bytes
+    assert of_sizes(200, is_embedded=True, is_ridge=True, n_columns=20).n_bytes > 0
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("name", "approximate", "seconds"),
+    [("NCI1", False, 15.0), ("NCI1", True, 14.0), ("DD", True, 7.0)],
+)
+def test_estimates_beside_measured_times(name, approximate, seconds, data_folder):
+    """Of two cores, in seconds that were measured once; no time is taken here."""
+    graphs = load_tudataset(name, data_folder).graphs
+    size = FitSize(approximate, len(graphs), 4, 4, 5, 1, False)
+    model = RetGKClassifier(n_jobs=1)
+    found = estimate(model, graphs, [NodeCandidate(50, None, None, "raw", 0)], size).seconds / 2
+    assert seconds / 3 < found < 3 * seconds
+
+
+def test_numbers_are_no_graphs_where_others_were_fitted():
+    """Two columns of numbers are edges, and a square one graph, to all who are not told."""
+    model = RetGKClassifier(**OPTIONS).fit(to_networkx(DATA.graphs.without_labels()), DATA.targets)
+    for X in (np.zeros((5, 2), int), np.eye(4)):
+        with pytest.raises(InvalidInputError, match=r"or a list \[matrix\] if it is the adjacency"):
+            model.predict(X)
+        assert len(model.predict([np.ones((3, 3))])) == 1
+
+
+# Several labels or values for each graph, from one kernel
+
+DATA_SEVERAL_TARGETS = three_classes()
+GRAPHS, TEST = DATA_SEVERAL_TARGETS.graphs[:60], DATA_SEVERAL_TARGETS.graphs[60:]
+LARGE = DATA_SEVERAL_TARGETS.graphs.node_counts > np.median(DATA_SEVERAL_TARGETS.graphs.node_counts)
+ALL_LABELS = np.stack(
+    [DATA_SEVERAL_TARGETS.targets == 0, DATA_SEVERAL_TARGETS.targets == 1, LARGE], axis=1
+).astype(int)
+LABELS, TEST_LABELS = ALL_LABELS[:60], ALL_LABELS[60:]
+OPTIONS_SEVERAL_TARGETS = {
+    "n_steps": 8,
+    "C": (1, 100),
+    "p": 1,
+    "scale": 1,
+    "cv": 3,
+    "depth": 0,
+    "random_state": 0,
+}
+FOLDS = [(np.flatnonzero(np.arange(60) % 3 != f), np.arange(f, 60, 3)) for f in range(3)]
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+@pytest.mark.parametrize("dtype", [int, float, bool, object])
+def test_shapes(approximate, dtype):
+    model = RetGKClassifier(**OPTIONS_SEVERAL_TARGETS, approximate=approximate).fit(
+        GRAPHS, LABELS.astype(dtype)
+    )
+    assert model.multilabel_
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert model.predict(TEST).shape == (30, 3)
+    assert set(np.unique(model.predict(TEST))) <= {0, 1}
+    assert_array_equal(model.predict(TEST), model.decision_function(TEST) > 0)
+    probabilities = model.predict_proba(TEST)
+    assert probabilities.shape == (30, 3)
+    assert ((probabilities >= 0) & (probabilities <= 1)).all()
+    right = (model.predict(TEST) == TEST_LABELS).all(axis=1).mean()
+    assert model.score(TEST, TEST_LABELS) == right
+    assert (model.predict(TEST) == TEST_LABELS).mean() > 0.75
+
+
+@pytest.mark.parametrize("is_ridge", [False, True])
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 1, 1: 3}])
+def test_labels_are_as_alone(is_ridge, class_weight, monkeypatch):
+    """With one candidate, each label has the machine that it has without the others."""
+    if is_ridge:
+        monkeypatch.setattr("retgk.estimators.classifier.MAX_EXACT_GRAPHS", 10)
+    options = {
+        **OPTIONS_SEVERAL_TARGETS,
+        "C": 10,
+        "approximate": is_ridge,
+        "class_weight": class_weight,
+    }
+    together = RetGKClassifier(**{**options, "cv": FOLDS}).fit(GRAPHS, LABELS)
+    assert together.solver_ == ("ridge" if is_ridge else "support vectors")
+    for label in range(3):
+        alone = RetGKClassifier(**{**options, "cv": FOLDS}).fit(GRAPHS, LABELS[:, label])
+        assert_allclose(
+            together.decision_function(TEST)[:, label], alone.decision_function(TEST), atol=1e-6
+        )
+        assert_allclose(
+            together.predict_proba(TEST)[:, label], alone.predict_proba(TEST)[:, 1], atol=1e-6
+        )
+
+
+def test_the_kernel_is_computed_once(monkeypatch):
+    calls = []
+    inner_products = ExactEngine.inner_products
+    monkeypatch.setattr(
+        ExactEngine, "inner_products", lambda *a: (calls.append(1), inner_products(*a))[1]
+    )
+    RetGKClassifier(**OPTIONS_SEVERAL_TARGETS).fit(GRAPHS, LABELS)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc", "f1_macro"])
+def test_in_scikit_learn(scoring):
+    model = RetGKClassifier(**OPTIONS_SEVERAL_TARGETS)
+    scores = cross_val_score(model, DATA_SEVERAL_TARGETS.graphs, ALL_LABELS, cv=2, scoring=scoring)
+    assert (scores > 0.4).all()
+    found = cross_val_predict(
+        model, DATA_SEVERAL_TARGETS.graphs, ALL_LABELS, cv=2, method="predict_proba"
+    )
+    assert found.shape == (90, 3)
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc"])
+def test_model_files(tmp_path, scoring):
+    for n_labels in (2, 3):
+        model = RetGKClassifier(**OPTIONS_SEVERAL_TARGETS, scoring=scoring).fit(
+            GRAPHS, LABELS[:, :n_labels]
+        )
+        save_model(model, tmp_path / "model.retgk")
+        loaded = load_model(tmp_path / "model.retgk")
+        assert loaded.multilabel_
+        for name in ("predict", "decision_function", "predict_proba"):
+            assert_array_equal(getattr(loaded, name)(TEST), getattr(model, name)(TEST))
+
+
+def test_callables_are_no_part_of_model_files(tmp_path):
+    model = RetGKClassifier(**OPTIONS_SEVERAL_TARGETS, scoring=lambda *_: 0.0).fit(GRAPHS, LABELS)
+    with pytest.raises(InvalidInputError, match=r"has done its work: set_params\(scoring=None\)"):
+        save_model(model, tmp_path / "model.retgk")
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_a_label_that_all_graphs_have(approximate):
+    labels = np.column_stack([LABELS, np.ones(60, int), np.zeros(60, int)])
+    model = RetGKClassifier(**OPTIONS_SEVERAL_TARGETS, approximate=approximate)
+    with pytest.warns(InputWarning, match="label 3, 4 is the same for all 60 graphs, and so is"):
+        model.fit(GRAPHS, labels)
+    assert_array_equal(model.predict(TEST)[:, 3:], np.tile([1, 0], (30, 1)))
+    assert (model.predict_proba(TEST)[:, 3] > 0.9).all()
+    assert (model.predict_proba(TEST)[:, 4] < 0.1).all()
+    expected = RetGKClassifier(**OPTIONS_SEVERAL_TARGETS, approximate=approximate).fit(
+        GRAPHS, LABELS
+    )
+    assert_allclose(model.decision_function(TEST)[:, :3], expected.decision_function(TEST))
+
+
+def test_labels_that_are_rare_in_folds():
+    labels = LABELS.copy()
+    labels[:, 0] = 0
+    labels[7, 0] = 1
+    model = RetGKClassifier(**{**OPTIONS_SEVERAL_TARGETS, "cv": FOLDS}).fit(GRAPHS, labels)
+    assert np.isfinite(model.decision_function(TEST)).all()
+    assert np.isfinite(model.predict_proba(TEST)).all()
+
+
+def test_folds_share_labels():
+    labels = (np.random.default_rng(0).random((400, 4)) < [0.5, 0.2, 0.05, 0.3]).astype(int)
+    for _, test in inner_folds(5, labels, 0):
+        assert abs(len(test) - 80) <= 1
+        assert (np.abs(labels[test].sum(axis=0) - labels.sum(axis=0) / 5) <= 4).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (LABELS * 2, "must be zeros and ones, which say what labels a graph has; for several"),
+        (LABELS.astype(str), "must be zeros and ones"),
+        (LABELS[:, :, None] * [1, 1], r"of shape \(60, 3, 2\) must be zeros and ones"),
+        (np.ones((60, 2)), "none of the 2 labels tells graphs apart"),
+        (np.where(LABELS, np.nan, 0.0), r"target \d of graph 0 is nan .*fit a model for each targ"),
+        (np.ones((59, 2)), "there are 60 graphs but 59 targets"),
+    ],
+)
+def test_bad_labels(y, message):
+    with pytest.raises(InvalidInputError, match=message):
+        RetGKClassifier(**OPTIONS_SEVERAL_TARGETS).fit(GRAPHS, y)
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_values_are_as_alone(approximate):
+    y = np.stack([GRAPHS.node_counts, 1000.0 * GRAPHS.edge_counts], axis=1)
+    options = {**OPTIONS_SEVERAL_TARGETS, "C": 10, "approximate": approximate}
+    together = RetGKRegressor(**options).fit(GRAPHS, y)
+    assert together.predict(TEST).shape == (30, 2)
+    for column in range(2):
+        alone = RetGKRegressor(**options).fit(GRAPHS, y[:, column])
+        assert_allclose(together.predict(TEST)[:, column], alone.predict(TEST), rtol=1e-7)
+
+
+def test_a_missing_value_names_its_column():
+    y = np.stack([GRAPHS.node_counts, GRAPHS.edge_counts], axis=1).astype(float)
+    y[[4, 9], 1] = np.nan
+    message = "target 1 of graph 4 is nan .*; 2 of 60 graphs have no such target: drop these, or"
+    with pytest.raises(InvalidInputError, match=message):
+        RetGKRegressor(**OPTIONS_SEVERAL_TARGETS).fit(GRAPHS, y)

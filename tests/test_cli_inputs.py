@@ -2,25 +2,59 @@
 
 import csv
 import gzip
+import inspect
 import json
 import re
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
-from typer.testing import CliRunner, Result
 
-from retgk import GraphDataset, make_graph_classification, save_tudataset, write_parquet
+from retgk import (
+    GraphBatch,
+    GraphDataset,
+    RetGKClassifier,
+    as_batch,
+    load_model,
+    make_graph_classification,
+    read_graphs,
+    save_model,
+    save_tudataset,
+    scaffold_folds,
+    write_json,
+    write_parquet,
+)
+from retgk.cli.command import one_line
+from retgk.cli.data import info
+from retgk.cli.evaluate import nested_answers
 from retgk.cli.inputs import key_columns, read_collection, required_targets
-from retgk.cli.main import app
 from retgk.cli.options import Common, Reading
+from retgk.cli.splits import read_split
 from retgk.errors import InvalidInputError
+from retgk.estimators.predictor import Estimate
 from retgk.io.formats import format_of
 from retgk.io.molecules import from_smiles
-from tests.cli_calls import assert_fails, printed
-from tests.cli_program import assert_fails_with_one_line, output_of, run_program
+from retgk.learning.folds import OuterFold
+from tests.example_graphs import node_link
+from tests.programs import (
+    DATA,
+    N_GRAPHS,
+    assert_fails,
+    assert_fails_with_one_line,
+    invoke,
+    output_of,
+    printed,
+    record,
+    rows_of,
+    run_program,
+)
 
-DATA = make_graph_classification(6, n_labels=2, n_attributes=1, random_state=0)
+LABELLED = make_graph_classification(6, n_labels=2, n_attributes=1, random_state=0)
 SMILES = "CCO ethanol\nc1ccccc1\n# a comment\n\nCC(=O)O acetic acid\n"
 
 
@@ -28,24 +62,20 @@ def read(source: object, **options: object) -> GraphDataset:
     return read_collection(str(source), Reading(**options), Common(quiet=True))  # type: ignore[arg-type]
 
 
-def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
 @pytest.fixture
 def tu_folder(tmp_path: Path) -> Path:
-    save_tudataset(GraphDataset(DATA.graphs, DATA.targets, "TINY"), tmp_path)
+    save_tudataset(GraphDataset(LABELLED.graphs, LABELLED.targets, "TINY"), tmp_path)
     return tmp_path
 
 
 def test_tu_by_name_archive_and_renamed_archive(tu_folder: Path) -> None:
     by_name = read("TINY", data_home=tu_folder)
-    assert by_name.graphs == DATA.graphs
+    assert by_name.graphs == LABELLED.graphs
     assert by_name.name == "TINY"
-    np.testing.assert_array_equal(required_targets(by_name), DATA.targets)
+    np.testing.assert_array_equal(required_targets(by_name), LABELLED.targets)
     other = (tu_folder / "TINY.zip").rename(tu_folder / "renamed.zip")
     before = set(tu_folder.iterdir())
-    assert read(other).graphs == DATA.graphs
+    assert read(other).graphs == LABELLED.graphs
     assert set(tu_folder.iterdir()) == before, "nothing is put beside the files of the user"
 
 
@@ -54,13 +84,13 @@ def test_tu_folder(tu_folder: Path) -> None:
 
     with zipfile.ZipFile(tu_folder / "TINY.zip") as archive:
         archive.extractall(tu_folder / "unpacked")
-    assert read(tu_folder / "unpacked" / "TINY").graphs == DATA.graphs
+    assert read(tu_folder / "unpacked" / "TINY").graphs == LABELLED.graphs
 
 
 def test_parquet_with_and_without_targets(tmp_path: Path) -> None:
-    write_parquet(DATA, tmp_path / "a.parquet")
-    np.testing.assert_array_equal(read(tmp_path / "a.parquet").targets, DATA.targets)
-    write_parquet(DATA.graphs, tmp_path / "b.parquet")
+    write_parquet(LABELLED, tmp_path / "a.parquet")
+    np.testing.assert_array_equal(read(tmp_path / "a.parquet").targets, LABELLED.targets)
+    write_parquet(LABELLED.graphs, tmp_path / "b.parquet")
     collection = read(tmp_path / "b.parquet")
     assert collection.targets is None
     with pytest.raises(InvalidInputError, match="has no targets to learn from; name a column"):
@@ -68,7 +98,7 @@ def test_parquet_with_and_without_targets(tmp_path: Path) -> None:
 
 
 def test_labels_and_attributes_can_be_left_out(tmp_path: Path) -> None:
-    write_parquet(DATA, tmp_path / "a.parquet")
+    write_parquet(LABELLED, tmp_path / "a.parquet")
     graphs = read(tmp_path / "a.parquet", use_labels=False, use_attributes=False).graphs
     assert not graphs.has_labels
     assert graphs.n_attributes == 0
@@ -215,7 +245,7 @@ def test_empty_cell_names_the_line(tmp_path: Path) -> None:
 
 
 def test_targets_from_a_file(tmp_path: Path) -> None:
-    write_parquet(DATA.graphs, tmp_path / "a.parquet")
+    write_parquet(LABELLED.graphs, tmp_path / "a.parquet")
     targets = tmp_path / "targets.txt"
     targets.write_text("yes\nno\n" * 3)
     found = read(tmp_path / "a.parquet", targets=targets)
@@ -315,3 +345,689 @@ def test_directed_graphs_name_the_option(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "is directed; pass --symmetrize" in result.stderr
     assert invoke("info", tmp_path / "a.graphml", "--symmetrize").exit_code == 0
+
+
+# A model file knows how its graphs were read: `retgk predict` needs to be told nothing again
+
+ROWS = "c1ccccc1,1\nC1CCCCC1,0\nCC=O,1\nCCO,0\nC=CC=C,1\nCCCC,0\n"
+READ = ["--bond-orders", "--atom-attributes", "aromatic"]
+QUICK = ["--C", 1, "--p", 1, "--scale", 1, "--n-steps", 5]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.csv"
+    path.write_text("smiles,y\n" + 2 * ROWS)
+    return path
+
+
+@pytest.fixture
+def model(table: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "model.retgk"
+    printed("fit", table, "--target-column", "y", *QUICK, *READ, "-o", path, "-q")
+    return path
+
+
+def test_predict_reads_molecules_as_fit_did(model: Path, table: Path, tmp_path: Path) -> None:
+    said = printed("predict", model, table, *READ, "--probabilities")
+    assert printed("predict", model, table, "--probabilities") == said
+    packed = tmp_path / "table.parquet"
+    assert invoke("convert", table, packed, *READ).exit_code == 0
+    found = printed("predict", model, packed, "--probabilities").splitlines()
+    assert [line.split(",")[-2:] for line in found] == [
+        line.split(",")[-2:] for line in said.splitlines()
+    ]
+    assert invoke("convert", table, tmp_path / "other.parquet").exit_code == 0
+    message = "read with attributes=[], the fitted ones with --attributes aromatic"
+    assert_fails(invoke("predict", model, tmp_path / "other.parquet"), message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--no-bond-orders"],
+            "--no-bond-orders contradicts the model, whose graphs were read with",
+        ),
+        (["--atom-attributes", "mass"], "were read with --atom-attributes aromatic"),
+        (["--add-hydrogens"], "were read with --no-add-hydrogens"),
+    ],
+)
+def test_a_contradiction_is_refused_before_any_work(
+    options: list[str], message: str, model: Path, tmp_path: Path
+) -> None:
+    assert_fails(invoke("predict", model, tmp_path / "is not there.csv", *options), message)
+
+
+def test_the_column_is_that_of_fit_where_there_is_one(tmp_path: Path) -> None:
+    model, table = tmp_path / "model.retgk", tmp_path / "a.csv"
+    table.write_text("structure,y\n" + ROWS)
+    column = ["--smiles-column", "structure"]
+    printed("fit", table, "--target-column", "y", *column, *QUICK, "-o", model, "-q")
+    said = printed("predict", model, table, *column)
+    assert printed("predict", model, table) == said
+    (tmp_path / "b.csv").write_text("smiles,y\n" + ROWS)
+    (tmp_path / "c.csv").write_text("other,y\n" + ROWS)
+    (tmp_path / "d.smi").write_text(ROWS.replace(",", " "))
+    options = {"b.csv": [], "c.csv": ["--smiles-column", "other"], "d.smi": []}
+    for name, more in options.items():
+        lines = printed("predict", model, tmp_path / name, *more).splitlines()
+        assert [line[-1] for line in lines] == [line[-1] for line in said.splitlines()]
+
+
+def test_names_in_graphml(tmp_path: Path) -> None:
+    folder, model = tmp_path / "graphs", tmp_path / "model.retgk"
+    folder.mkdir()
+    for number in range(6):
+        graph = nx.path_graph(4) if number % 2 else nx.cycle_graph(4)
+        nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a", 3: "b"}, "kind")
+        nx.set_node_attributes(graph, {0: 1.5, 1: 2.5, 2: 0.5}, "size")
+        nx.set_edge_attributes(graph, 1.0 + number, "strength")
+        nx.write_graphml(graph, folder / f"{number}.graphml")
+    (tmp_path / "y.txt").write_text("0\n1\n" * 3)
+    read = ["--label", "kind", "--attributes", "size", "--weight", "strength"]
+    fit = ["fit", folder, "--targets", tmp_path / "y.txt", *QUICK, *read, "-o", model, "-q"]
+    message = "say with --missing what becomes of nodes without"
+    assert_fails(invoke(*fit), message)
+    assert_fails(invoke(*fit, "--missing", "nan"), "--missing nan")
+    printed(*fit, "--missing", "nan", "--impute-attributes", "median")
+    said = printed("predict", model, folder, *read, "--missing", "nan")
+    assert printed("predict", model, folder) == said
+    assert_fails(invoke("predict", model, folder, "--weight", "w"), "with --weight strength")
+
+
+@pytest.mark.filterwarnings("ignore:'(kind|role)' became")
+def test_several_labels_and_categories_in_json(tmp_path: Path) -> None:
+    graphs, model = tmp_path / "graphs.json", tmp_path / "model.retgk"
+    records = []
+    for number in range(6):
+        graph = nx.path_graph(4) if number % 2 else nx.cycle_graph(4)
+        nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a", 3: "b"}, "kind")
+        nx.set_node_attributes(graph, {0: "x", 1: "x", 2: "y", 3: "z"}, "role")
+        graph.graph["target"] = number % 2
+        records.append(node_link(graph))
+    graphs.write_text(json.dumps(records))
+    labels = ["--label", "kind", "--label", "role"]
+    for read, name in ((labels, "label"), (["--categorical", "role"], "categorical")):
+        printed("fit", graphs, *QUICK, *read, "-o", model, "-q")
+        said = printed("predict", model, graphs, *read)
+        assert printed("predict", model, graphs) == said
+        assert load_model(model).reading_.options[name] in (["kind", "role"], {"role": [*"xyz"]})
+    printed("predict", model, graphs, "--categorical", "role=x,y,z")
+    for value in ("kind", "role=x,y"):
+        message = "contradicts the model, whose graphs were read with categorical={'role': ['x'"
+        assert_fails(invoke("predict", model, graphs, "--categorical", value), message)
+    for each in records:
+        for node in each["nodes"]:
+            node["role"] = "x"
+    graphs.write_text(json.dumps(records))
+    printed("predict", model, graphs)
+
+
+def test_variables_of_matrix_files(tmp_path: Path) -> None:
+    model = tmp_path / "model.retgk"
+    for number in range(6):
+        graph = nx.path_graph(4) if number % 2 else nx.cycle_graph(4)
+        np.savez(tmp_path / f"{number}.npz", a=nx.to_numpy_array(graph), b=np.ones(3))
+    (tmp_path / "y.txt").write_text("0\n1\n" * 3)
+    fit = ["fit", tmp_path, "--targets", tmp_path / "y.txt", *QUICK, "-o", model, "-q"]
+    printed(*fit, "--variable", "a")
+    assert printed("predict", model, tmp_path) == printed(
+        "predict", model, tmp_path, "--variable", "a"
+    )
+
+
+def test_weights_of_edge_lists(tmp_path: Path) -> None:
+    for number in range(6):
+        lines = [f"{node} {node + 1} {1 + number}\n" for node in range(3 + number % 2)]
+        (tmp_path / f"{number}.edges").write_text("".join(lines))
+    (tmp_path / "y.txt").write_text("0\n1\n" * 3)
+    model = tmp_path / "model.retgk"
+    fit = ["fit", tmp_path, "--targets", tmp_path / "y.txt", *QUICK, "-o", model, "-q"]
+    printed(*fit, "--weighted")
+    said = printed("predict", model, tmp_path, "--weighted")
+    assert printed("predict", model, tmp_path) == said
+    assert_fails(invoke("predict", model, tmp_path, "--no-weighted"), "with --weighted")
+
+
+def test_labels_that_were_left_out(table: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.retgk"
+    printed("fit", table, "--target-column", "y", "--no-labels", *QUICK, "-o", model, "-q")
+    assert printed("predict", model, table) == printed("predict", model, table, "--no-labels")
+
+
+def test_a_model_from_python_with_hydrogens(table: Path, tmp_path: Path) -> None:
+    smiles = [row.partition(",")[0] for row in (2 * ROWS).splitlines()]
+    graphs = as_batch(smiles, add_hydrogens=True)
+    model = RetGKClassifier(n_steps=5, C=1, p=1, scale=1, random_state=0).fit(graphs, [1, 0] * 6)
+    save_model(model, tmp_path / "model.retgk")
+    found = printed("predict", tmp_path / "model.retgk", table).splitlines()[1:]
+    assert [int(line.split(",")[-1]) for line in found] == model.predict(graphs).tolist()
+
+
+@pytest.mark.filterwarnings("always::retgk.errors.InputWarning")
+def test_weights_that_differ_are_told(tmp_path: Path) -> None:
+    model, graphs = tmp_path / "model.retgk", tmp_path / "graphs.edges"
+    graphs.write_text("0 1 2.5\n1 2 1.5\n")
+    plain = as_batch(["CC", "CCC"] * 4).without_labels()
+    save_model(RetGKClassifier(n_steps=5, random_state=0).fit(plain, [0, 1] * 4), model)
+    result = invoke("predict", model, graphs, "--weighted")
+    assert result.exit_code == 0, result.output
+    assert "have weights, those of the fitted graphs had none; read all graphs in" in result.stderr
+
+
+# Folds of `retgk cv`: by groups, by scaffold and from files
+
+FIXED = ["--C", 10, "--p", 1, "--scale", 1]
+CHAINS = ["C" * (1 + n) for n in range(6)]
+RINGS = [f"{'C' * n}c1ccccc1" for n in range(6)] + [f"{'C' * n}C1CCNCC1" for n in range(6)]
+MOLECULES = [*CHAINS, *RINGS, *(f"{'C' * n}c1ccsc1" for n in range(6))]
+
+
+@pytest.fixture
+def table_cli_splits(tmp_path: Path) -> Path:
+    pytest.importorskip("rdkit")
+    path = tmp_path / "molecules.csv"
+    lines = [f"{s},{n % 2},site{n % 5}" for n, s in enumerate(MOLECULES)]
+    path.write_text("\n".join(["smiles,active,Site", *lines[:3], "C(C,1,site9", *lines[3:]]))
+    return path
+
+
+def folds_of(path: Path) -> dict[int, int]:
+    return {int(row["graph"]): int(row["fold"]) for row in rows_of(path)}
+
+
+def test_groups_of_a_column_stay_together(table_cli_splits: Path, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    given = ["--target-column", "active", "--skip-invalid", "--folds", 3, *FIXED, "-o", path]
+    record("cv", table_cli_splits, *given, "--groups", "site")
+    folds = folds_of(path)
+    assert len(folds) == len(MOLECULES)
+    assert 3 not in folds  # the line that cannot be read
+    rows = table_cli_splits.read_text().splitlines()[1:]
+    site = {number: rows[number].split(",")[2] for number in folds}
+    for name in set(site.values()):
+        assert len({folds[number] for number in folds if site[number] == name}) == 1
+
+
+def test_groups_of_a_text_file(graphs_file: Path, tmp_path: Path) -> None:
+    groups, path = tmp_path / "groups.txt", tmp_path / "p.csv"
+    groups.write_text("".join(f"subject {number // 4}\n" for number in range(N_GRAPHS)))
+    record("cv", graphs_file, "--groups", groups, "--folds", 4, *FIXED, "-o", path)
+    folds = folds_of(path)
+    assert all(folds[number] == folds[number - number % 4] for number in folds)
+    values = tmp_path / "values.txt"
+    values.write_text("".join(f"{size + 0.5}\n" for size in DATA.graphs.node_counts))
+    given = ["--groups", groups, "--folds", 4, "--targets", values, *FIXED, "-o", path]
+    record("cv", graphs_file, *given)
+    folds = folds_of(path)
+    assert all(folds[number] == folds[number - number % 4] for number in folds)
+
+
+def test_scaffolds_are_those_of_the_library(table_cli_splits: Path, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    given = ["--target-column", "active", "--skip-invalid", "--folds", 4, *FIXED, "-o", path]
+    found = record("cv", table_cli_splits, *given, "--split", "scaffold")
+    folds = [folds_of(path)[number] for number in sorted(folds_of(path))]
+    for fold, (_, test) in enumerate(scaffold_folds(MOLECULES, 4)):
+        np.testing.assert_array_equal(np.flatnonzero(np.array(folds) == fold), test)
+    assert len(found["accuracy"]["folds"][0]) == 4
+
+
+def test_repetitions_of_scaffold_folds_differ(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    path, out = tmp_path / "m.csv", tmp_path / "p.csv"
+    rings = [f"C1{'C' * n}O1" for n in range(1, 9)]
+    of_both_classes = [f"{s},{(n + n // 8) % 2}" for n, s in enumerate(rings * 3)]
+    path.write_text("\n".join(["smiles,y", *of_both_classes]))
+    given = ["--target-column", "y", "--split", "scaffold", "--folds", 4, "--repeats", 2]
+    record("cv", path, *given, *FIXED, "-o", out)
+    rows = rows_of(out)
+    first, second = ([row["fold"] for row in rows if row["repetition"] == r] for r in "01")
+    assert first != second
+    assert first[:8] == first[8:16] == first[16:]
+    assert second[:8] == second[8:16] == second[16:]
+
+
+SPLIT = [
+    {
+        "test": [0, 1, 2, 3],
+        "model_selection": [{"train": list(range(4, 30)), "validation": list(range(30, 40))}],
+    },
+    {"train": list(range(20)), "test": list(range(20, 40))},
+    {"test": [39]},
+]
+
+
+def test_folds_of_a_json_file(graphs_file: Path, tmp_path: Path) -> None:
+    path, out = tmp_path / "split.json", tmp_path / "p.csv"
+    path.write_text(json.dumps(SPLIT))
+    found = record("cv", graphs_file, "--split", path, *FIXED, "-o", out)
+    tested = [int(row["graph"]) for row in rows_of(out)]
+    assert tested == sorted([0, 1, 2, 3, *range(20, 40), 39])
+    assert len(found["accuracy"]["folds"][0]) == 3
+    data = GraphDataset(DATA.graphs, DATA.targets, "x")
+    first, second, third = read_split(path, data, None)
+    np.testing.assert_array_equal(first.train, np.arange(4, 40))
+    (inner,) = first.inner
+    np.testing.assert_array_equal(inner[0], np.arange(26))
+    np.testing.assert_array_equal(inner[1], np.arange(26, 36))
+    assert second.inner is None
+    np.testing.assert_array_equal(third.train, np.arange(39))
+
+
+def test_models_choose_by_the_given_validation_part() -> None:
+    seen = []
+
+    class Watched(RetGKClassifier):
+        def fit(self, X: Any, y: Any = None) -> Any:
+            seen.append(self.cv)
+            return super().fit(X, y)
+
+    inner = [(np.arange(10), np.arange(10, 20))]
+    folds = [OuterFold(np.arange(20), np.arange(20, 40), inner)]
+    nested_answers(DATA.graphs, DATA.targets, [folds], Watched(C=1, random_state=0))
+    assert seen == [inner]
+
+
+def test_models_get_the_groups_where_they_take_them() -> None:
+    seen = []
+
+    class Grouped(RetGKClassifier):
+        def fit(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+            seen.append(groups)
+            return super().fit(X, y)
+
+    groups = np.arange(20) // 5
+    folds = [OuterFold(np.arange(20), np.arange(20, 40), None, groups)]
+    nested_answers(DATA.graphs, DATA.targets, [folds], Grouped(C=1, random_state=0))
+    np.testing.assert_array_equal(seen, [groups])
+
+
+def test_the_table_of_a_run_is_a_split(graphs_file: Path, tmp_path: Path) -> None:
+    """Also without numbers of graphs: rows are in their order."""
+    first, again, plain = (tmp_path / name for name in ("a.csv", "b.csv", "plain.csv"))
+    record("cv", graphs_file, "--folds", 4, *FIXED, "-o", first)
+    record("cv", graphs_file, "--split", first, *FIXED, "-o", again)
+    assert first.read_text() == again.read_text()
+    plain.write_text("fold\n" + "".join(f"{row['fold']}\n" for row in rows_of(first)))
+    record("cv", graphs_file, "--split", plain, *FIXED, "-o", again)
+    assert first.read_text() == again.read_text()
+
+
+def test_a_table_of_training_and_test_graphs(graphs_file: Path, tmp_path: Path) -> None:
+    path, out = tmp_path / "s.tsv", tmp_path / "p.csv"
+    names = ["train"] * 20 + ["valid"] * 10 + ["test"] * 10
+    path.write_text("x\tSplit\n" + "".join(f"1\t{name}\n" for name in names))
+    record("cv", graphs_file, "--split", path, *FIXED, "-o", out)
+    assert [int(row["graph"]) for row in rows_of(out)] == list(range(30, 40))
+
+
+BAD = {
+    "{": "is no JSON: ",
+    "{}": "must be a list of folds, such as",
+    "[]": "must be a list of folds, such as",
+    "[1]": "must be a list of folds, such as",
+    '[{"tests": [1]}]': "fold 0 has 'tests'; did you mean test? give one of test, train, model_sel",
+    '[{"train": [1]}]': 'fold 0 has no graphs to test; give them as a list "test"',
+    '[{"test": []}]': 'fold 0, "test" has no graphs; give one at least',
+    '[{"test": 3}]': 'fold 0, "test" must be a list of whole numbers of graphs, from 0',
+    '[{"test": [true]}]': "must be a list of whole numbers",
+    '[{"test": [0.5]}]': "must be a list of whole numbers",
+    '[{"test": [1, 1]}]': "has a graph twice; give every graph once",
+    '[{"test": [40]}]': "names graph 40, but there are 40 graphs, from 0 on",
+    '[{"test": [-1]}]': "names graph -1, but there are 40 graphs, from 0 on",
+    '[{"test": [1], "train": [1, 2]}]': "trains on graph 1 and tests it",
+    '[{"test": [1], "model_selection": [{"train": [2]}]}]': '"model_selection" must be a list of',
+    '[{"test": [1], "train": [2], "model_selection": [{"train": [3], "validation": [2]}]}]': (
+        "chooses by graphs that are not trained on"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_bad_json(text: str, graphs_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "split.json"
+    path.write_text(text)
+    assert_fails(invoke("cv", graphs_file, "--split", path), BAD[text])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x\n1\n", 'has no column "fold"; call the column of folds so'),
+        ("fold\n1\n2\n", "has 2 rows for 40 graphs; give every graph a fold"),
+        ("fold\n" + "1\n" * 40, "has one fold, 1; give two or more"),
+        ("fold,x\n" + "1,1\n" * 39 + ",1\n", "row 40 has no fold; fill it in"),
+        ("fold\n" + "train\n" * 40, "has no graphs to test; call their fold test"),
+        ("fold\n" + "1\n" * 20 + "2\n" * 21, "names graph 40, but there are 40 graphs"),
+        ("graph,fold\n" + "a,1\n" * 40, 'the column "graph" must hold numbers of graphs'),
+    ],
+)
+def test_bad_tables(text: str, message: str, graphs_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "split.csv"
+    path.write_text(text)
+    assert_fails(invoke("cv", graphs_file, "--split", path), message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--split", "scaffold"], "no file of SMILES; use --groups or --split with a file"),
+        (["--groups", "site"], "is no table with a column 'site'; give a text file of one line"),
+        (["--split", "scaffold", "--groups", "x"], "--split scaffold and --groups both say"),
+        (
+            ["--split", "none.json"],
+            "no split or file 'none.json'; give random, scaffold or a fil",
+        ),
+        (["--protocol", "paper", "--split", "scaffold"], "--split scaffold is for --protocol nest"),
+        (["--protocol", "paper", "--groups", "x"], "--groups is for --protocol nested"),
+    ],
+)
+def test_options_that_cannot_be_followed(
+    graphs_file: Path, options: list[str], message: str
+) -> None:
+    assert_fails(invoke("cv", graphs_file, *options), message)
+
+
+def test_a_file_says_what_the_folds_are(graphs_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "split.json"
+    path.write_text(json.dumps(SPLIT))
+    given = ["cv", graphs_file, "--split", path]
+    assert_fails(invoke(*given, "--folds", 5), "says what the folds are; leave out --folds")
+    assert_fails(invoke(*given, "--repeats", 2), "the folds are; leave out --repetitions")
+    assert_fails(invoke(*given, "-o", path), "would be written over ")
+
+
+def test_too_few_groups(table_cli_splits: Path) -> None:
+    given = ["cv", table_cli_splits, "--target-column", "active", "--skip-invalid"]
+    assert_fails(invoke(*given, "--groups", "site"), "5 groups do not fill 10 folds")
+    message = "4 scaffolds do not fill 10 folds"
+    assert_fails(invoke(*given, "--split", "scaffold"), message)
+
+
+def test_folds_without_some_class(graphs_file: Path, tmp_path: Path) -> None:
+    """A class that is nowhere to train on gets the probability 0."""
+    targets, path, out = (tmp_path / name for name in ("t.txt", "s.csv", "p.csv"))
+    targets.write_text("".join(f"{n // 10}\n" for n in range(30)) + "0\n1\n" * 5)
+    path.write_text("fold\n" + "".join("ab"[n >= 20] + "\n" for n in range(40)))
+    given = ["--targets", targets, "--split", path, "--metric", "auc", "--metric", "log_loss"]
+    found = record("cv", graphs_file, *given, "--C", 1, "--p", 1, "--scale", 1, "-o", out)
+    rows = [row for row in rows_of(out) if row["fold"] == "1"]
+    assert {row["probability_2"] for row in rows} == {"0.0"}
+    assert found["log_loss"]["mean"] > 1
+
+
+def test_metrics_that_are_not_defined(graphs_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "split.json"
+    zeros, ones = (np.flatnonzero(DATA.targets == code).tolist() for code in (0, 1))
+    parts = [zeros[:5], ones[:5] + zeros[5:10]]
+    path.write_text(json.dumps([{"test": part} for part in parts]))
+    result = invoke("cv", graphs_file, "--split", path, *FIXED, "--metric", "auc", "--json")
+    assert "retgk: roc_auc is not defined in 1 of 2 folds, where all test graphs" in result.stderr
+    found = json.loads(result.stdout)["roc_auc"]
+    assert found["folds"][0][0] is None
+    assert found["mean"] == found["folds"][0][1]
+    path.write_text(json.dumps([{"train": zeros[:9], "test": ones}]))
+    message = "fold 0: all 9 graphs are of one class, 0"
+    assert_fails(invoke("cv", graphs_file, "--split", path), message)
+
+
+def test_folds_by_name_and_with_gaps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of a table of folds are matched by names; rows that were left out are not forgotten."""
+    pytest.importorskip("rdkit")
+    monkeypatch.chdir(tmp_path)
+    smiles = ["CCO", "c1ccccc1", "CC(", "CCN", "CCC", "C1CCCCC1", "OCC", "c1ccncc1", "CCCC"]
+    rows = [f"m{i},{text},{i % 2}" for i, text in enumerate(smiles)]
+    Path("mols.csv").write_text("name,smiles,y\n" + "\n".join(rows) + "\n")
+    readable = [i for i in range(9) if i != 2]
+    folds = {i: place % 2 for place, i in enumerate(readable)}
+    turned = [f"m{i},{folds[i]}" for i in reversed(readable)]
+    Path("named.csv").write_text("name,fold\n" + "\n".join(turned) + "\n")
+    command = [
+        "cv",
+        "mols.csv",
+        "--target-column",
+        "y",
+        "--skip-invalid",
+        "--C",
+        "1",
+        "--p",
+        "1",
+        "--scale",
+        "1",
+    ]
+    result = invoke(*command, "--split", "named.csv", "-o", "scores.csv")
+    assert result.exit_code == 0, result.stderr
+    found = pd.read_csv("scores.csv")
+    assert found["graph"].tolist() == readable
+    order = sorted(set(found["fold"]))
+    assert [order.index(fold) for fold in found["fold"]] == [folds[i] for i in readable]
+    Path("short.csv").write_text("fold\n" + "\n".join("01" * 4) + "\n")
+    result = invoke(*command, "--split", "short.csv")
+    assert result.exit_code == 1
+    assert "fewer than the source, of which some were left out" in result.stderr
+    Path("other.csv").write_text(
+        "name,fold\nm0,0\nmX,1\nm1,0\nm3,1\nm4,0\nm5,1\nm6,0\nm7,1\nm8,0\n"
+    )
+    result = invoke("cv", "mols.csv", "--target-column", "y", "--split", "other.csv")
+    assert result.exit_code == 1
+
+
+# Errors advise what helps on the command line, in the names of its options
+
+# What is called in a folder of bad files, and what its message names: the fact, and the option.
+COMMANDS = [
+    ("predict model.retgk small.parquet --no-labels", "no labels", "--label"),
+    ("predict model.retgk small.parquet --no-attributes", "0 attributes", "--no-attributes"),
+    ("info bytes", "bytes cannot be recognised", "--format, one of edges, "),
+    ("info mol.csv --smiles-column z", "no column 'z'", "smiles, y with --smiles-column"),
+    ("info mol.csv --target-column z", "no column 'z'", "smiles, y with --target-column"),
+    ("cv mol.csv --target-column y --groups z --folds 3", "no column 'z'", "--groups"),
+    ("info bad.smi", "C(C", "--skip-invalid leaves"),
+    ("info ONEWAY.zip", "has none back", "--symmetrize"),
+    ("info signed.npy", "not negative", "--negative absolute"),
+    ("info two.npz", "'b' has shape (2,)", "--variable"),
+    ("info kinds.json --attributes kind", "--label kind", "--categorical kind"),
+    ("info comma.edges", "1,2", "--delimiter , if"),
+    ("kernel one.edges -o -", "no median", "distances or inner products"),
+    ("convert small.parquet e --to edges", "GraphML", "--no-labels"),
+    ("convert lonely.parquet e --to edges", "node 2 has no edges", "GraphML"),
+    ("convert mol.csv MOL.zip --targets large.txt --no-labels", "18 digits", "write Parquet"),
+    ("convert mol.csv MOL.zip --target-column y", "got 'C'", "--no-labels"),
+    (
+        "convert mol.csv MOL.zip --target-column y --no-labels --bond-types",
+        "got 'SINGLE'",
+        "--no-edge-labels",
+    ),
+    ("info bare.graphml --edge-label k", "no 'k'", "--missing label"),
+    ("predict deep.retgk bonds.parquet --no-edge-labels", "edges", "--no-edge-labels"),
+    ("predict model.retgk small.parquet --max-bytes 9", "the 9 allowed", "--max-bytes"),
+    ("info bad.smi --max-bytes 5", "the 5 allowed for reading 8 bytes", "--max-bytes"),
+    ("predict model.retgk small.parquet --max-steps 3", "the 3 allowed", "--max-steps"),
+    ("predict molecules.retgk bonds.parquet", "--no-bond-orders", "in one way"),
+    ("info gap.graphml --label k", "node", "--missing"),
+    ("info gap.graphml --label k --missing nan", "label", "--missing label"),
+    ("embed gap.graphml --attributes v --missing nan -o -", "is nan", "impute_attributes"),
+    ("cv small.parquet --targets many.txt", "--task regression", "--task classification"),
+    ("cv small.parquet --metric rmse", "rmse is for values", "--task regression"),
+    (
+        "cv small.parquet --protocol paper --folds 3 --C 1 --metric log_loss",
+        "probabilities",
+        "--protocol paper",
+    ),
+    (
+        "compare small.parquet --methods majority --folds 3 --journal other.jsonl",
+        "other.jsonl is no journal",
+        "journal",
+    ),
+]
+# The same, where next to no memory is free.
+MEMORY_COMMANDS = [
+    ("kernel small.parquet -o -", "--matrix products --on-disk"),
+    ("cv small.parquet --folds 3", "use --approximate"),
+    ("fit small.parquet -o m.retgk", "use --approximate"),
+    ("embed small.parquet -o -", "smaller --n-components"),
+    ("test small.parquet", "smaller --n-permutations"),
+    ("kernel small.parquet --approximate -o -", "fewer graphs"),
+]
+KINDS = '{"nodes": [{"id": 1, "kind": "a"}, {"id": 2, "kind": "b"}], "links": []}'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files that commands stumble over, each in another way."""
+    folder = tmp_path_factory.mktemp("remedies")
+    write_parquet(GraphDataset(DATA.graphs, DATA.targets, "small"), folder / "small.parquet")
+    lonely = GraphBatch.from_edges(3, [[0, 1]], symmetrize=True)
+    write_parquet(lonely, folder / "lonely.parquet")
+    texts = {
+        "mol.csv": "smiles,y\nCCO,1\nCCN,0\n",
+        "many.txt": "".join(f"{number}\n" for number in range(len(DATA.targets))),
+        "other.jsonl": '{"format": 1}\n',
+        "large.txt": f"1\n{10**18}\n",
+        "bad.smi": "CCO\nC(C\n",
+        "bad.txt": "CCO\nC(C\n",
+        "one.edges": "1 2\n2 3\n",
+        "comma.edges": "1,2\n2,3\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "kinds.json").write_text(KINDS)
+    far = make_graph_classification(30, n_nodes=(5, 6), n_attributes=1, random_state=0)
+    values = far.graphs.with_attributes(1e6 * far.graphs.attributes)
+    write_json(GraphDataset(values, far.targets, "far"), folder / "far.json")
+    np.save(folder / "signed.npy", np.array([[0.0, -1.0], [-1.0, 0.0]]))
+    np.savez(folder / "two.npz", a=np.ones((2, 2)), b=np.ones(2))
+    (folder / "bytes").write_bytes(b"\xff\xfe\x00\x01")
+    graph = nx.path_graph(2)
+    graph.nodes[0].update(k="a", v=1.0)
+    nx.write_graphml(graph, folder / "gap.graphml")
+    nx.write_graphml(nx.path_graph(2), folder / "bare.graphml")
+    write_parquet(from_smiles(["CC", "C=C"], bond_orders=True), folder / "bonds.parquet")
+    with zipfile.ZipFile(folder / "ONEWAY.zip", "w") as archive:
+        archive.writestr("ONEWAY_A.txt", "1, 2\n2, 3\n")
+        archive.writestr("ONEWAY_graph_indicator.txt", "1\n1\n1\n")
+        archive.writestr("ONEWAY_graph_labels.txt", "1\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def with_models(folder: Path) -> Path:
+    model = folder / "model.retgk"
+    options = ["--C", 10, "--scale", 1, "--p", 1, "-o", model]
+    assert invoke("fit", folder / "small.parquet", *options).exit_code == 0
+    smiles = RetGKClassifier(n_steps=3, random_state=0).fit(from_smiles(["CC", "C=C"]), [0, 1])
+    save_model(smiles, folder / "molecules.retgk")
+    bonds = read_graphs(folder / "bonds.parquet").graphs.with_edge_labels(["-", "-", "=", "="])
+    deep = RetGKClassifier(n_steps=3, depth=2, random_state=0).fit(bonds, [0, 1])
+    save_model(deep, folder / "deep.retgk")
+    return folder
+
+
+@pytest.fixture
+def _inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(folder)
+    before = set(folder.iterdir())
+    yield
+    assert set(folder.iterdir()) == before
+
+
+@pytest.mark.usefixtures("with_models", "_inside")
+@pytest.mark.parametrize(("line", "fact", "advice"), COMMANDS)
+def test_errors_name_the_fact_and_the_option(line: str, fact: str, advice: str) -> None:
+    result = invoke(*line.split())
+    assert_fails(result, fact)
+    assert_fails(result, advice)
+
+
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.parametrize(("line", "advice"), MEMORY_COMMANDS)
+def test_little_memory(line: str, advice: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 10)
+    result = invoke(*line.split())
+    assert_fails(result, "memory are free; ")
+    assert_fails(result, advice)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("use bond_orders=False", "use --no-bond-orders"),
+        ("set data_home or pass missing=", "set --data-home or pass --missing"),
+        ("label='a b', categorical=['kind'].", "--label a b, --categorical kind."),
+        ('give missing="nan", not "label"', 'give --missing nan, not "label"'),
+        # of other commands, lists, and words that are no parameters here
+        ("n_steps=5 and attributes=[]", "n_steps=5 and attributes=[]"),
+        ("the label 'max_bytes' of /a/max_bytes.csv", "the label 'max_bytes' of /a/max_bytes.csv"),
+    ],
+)
+def test_parameters_are_said_as_options(message: str, expected: str) -> None:
+    names = inspect.signature(info.run).parameters
+    assert one_line(InvalidInputError(message), list(names)) == expected
+    assert one_line(InvalidInputError(message)) == message
+
+
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.filterwarnings("always")
+def test_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retgk.walks.exact._LONG_SECONDS", 0.0)
+    expected = "minutes on this machine, or longer; --method monte-carlo"
+    for line in ("features one.edges -o -", "embed one.edges -o -"):
+        result = invoke(*line.split())
+        assert result.exit_code == 0
+        assert "retgk: exact return probabilities of 3 nodes take about 0 " in result.stderr
+        assert expected in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "expected", "advice"),
+    [
+        ("", (0, 700, 1, 0), "about 12 minutes on this machine; use --approximate"),
+        (
+            "",
+            (0, 1, 8000, 0),
+            "2 hours on this machine; give fewer candidates, such as --C 10,",
+        ),
+        ("--approximate", (0, 700, 1, 0), "machine; use a smaller --n-components"),
+        (
+            "--approximate --task regression",
+            (0, 1, 1, 2**60),
+            " GiB are free; use a smaller --n-landmarks",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.filterwarnings("always")
+def test_long_fits(options: str, expected: tuple[float, ...], advice: str, monkeypatch) -> None:
+    monkeypatch.setattr("retgk.estimators.predictor.estimate", lambda *_: Estimate(*expected))
+    result = invoke(*f"cv small.parquet --folds 3 {options}".split())
+    assert result.exit_code == 0
+    assert advice in result.stderr
+
+
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.filterwarnings("always")
+def test_categories_that_were_found() -> None:
+    result = invoke("info", "kinds.json", "--categorical", "kind")
+    assert "'kind' became 2 columns" in result.stderr
+    assert "['a', 'b']" in result.stderr
+    assert "--categorical kind=VALUE,..." in result.stderr
+    result = invoke("info", "kinds.json", "--categorical", "kind=a,b,c")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "3 a node" in result.stdout
+
+
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize(
+    "line",
+    ["kernel far.json -o -", "kernel far.json --approximate -o -", "embed far.json -o -",
+     "cv far.json --protocol paper --folds 3"],
+)  # fmt: skip
+def test_attributes_of_uneven_size(line: str) -> None:
+    result = invoke(*line.split())
+    expected = "apart that hardly any two count as alike; use --scale-attributes standard to give"
+    assert expected in result.stderr
+    result = invoke(*line.split(), "--scale-attributes", "standard")
+    assert (result.exit_code, "scale-attributes" in result.stderr) == (0, False), result.stderr

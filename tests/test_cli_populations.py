@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from retgk import association_test, from_numpy, k_sample_test, two_sample_test
-from tests.cli_calls import assert_fails, invoke, printed, record
+from tests.programs import assert_fails, invoke, printed, record
 
 FAST = ("--n-permutations", 99, "--n-steps", 5)
 SAME = {"n_permutations": 99, "n_steps": 5, "random_state": 0}

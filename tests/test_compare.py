@@ -3,13 +3,21 @@
 import csv
 import json
 import re
+import subprocess
+import sys
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 from retgk import (
@@ -24,27 +32,32 @@ from retgk.comparison import runs as method_runs
 from retgk.comparison.methods import (
     DEFAULT_METHODS,
     METHODS,
+    GraphSizes,
     KernelClassifier,
     KernelRegressor,
+    check_can_resume,
     estimator_key,
     new_estimators,
 )
 from retgk.comparison.runs import new_plan
 from retgk.comparison.table import comparison_of, corrected_t_test
-from retgk.learning.folds import repeated_folds
-from retgk.learning.metrics import FoldAnswer
+from retgk.errors import InputWarning
+from retgk.learning import metrics as fold_answers
+from retgk.learning.folds import OuterFold, check_keeps_groups, folds_without_groups, repeated_folds
+from retgk.learning.metrics import FoldAnswer, fold_answer, metrics_of
+from tests.slow_methods import DATA
 
-DATA = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), random_state=0)
+MADE = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), random_state=0)
 
 
 # The machine on a kernel
 
 
 def test_a_kernel_has_the_machine_of_scikit_learn() -> None:
-    train, test = DATA.graphs[:30], DATA.graphs[30:]
+    train, test = MADE.graphs[:30], MADE.graphs[30:]
     kernel = WeisfeilerLehmanKernel(n_iter=2)
-    model = KernelClassifier(kernel, C=[10.0], random_state=0).fit(train, DATA.targets[:30])
-    own = SVC(C=10.0, kernel="precomputed").fit(kernel.fit_transform(train), DATA.targets[:30])
+    model = KernelClassifier(kernel, C=[10.0], random_state=0).fit(train, MADE.targets[:30])
+    own = SVC(C=10.0, kernel="precomputed").fit(kernel.fit_transform(train), MADE.targets[:30])
     rows = kernel.transform(test)
     np.testing.assert_allclose(model.decision_function(test), own.decision_function(rows))
     np.testing.assert_array_equal(model.predict(test), own.predict(rows))
@@ -54,17 +67,17 @@ def test_kernel_and_penalty_are_chosen_on_inner_folds() -> None:
     """The mean accuracy over the inner folds is that of scikit-learn, candidate by candidate."""
     from sklearn.model_selection import cross_val_score
 
-    codes = np.unique(DATA.targets, return_inverse=True)[1]
+    codes = np.unique(MADE.targets, return_inverse=True)[1]
     cv = [(np.flatnonzero(codes >= 0)[i::4], np.arange(40)[(i + 1) % 4 :: 4]) for i in range(4)]
     rounds, penalties = (1, 3), (0.1, 1.0, 100.0)
     model = KernelClassifier(
         WeisfeilerLehmanKernel(), {"n_iter": rounds}, C=penalties, cv=cv, random_state=0
-    ).fit(DATA.graphs, DATA.targets)
+    ).fit(MADE.graphs, MADE.targets)
     means = {
         (n, C): cross_val_score(
             SVC(C=C, kernel="precomputed"),
-            WeisfeilerLehmanKernel(n).fit_transform(DATA.graphs),
-            DATA.targets,
+            WeisfeilerLehmanKernel(n).fit_transform(MADE.graphs),
+            MADE.targets,
             cv=cv,
         ).mean()
         for n in rounds
@@ -76,9 +89,9 @@ def test_kernel_and_penalty_are_chosen_on_inner_folds() -> None:
 
 
 def test_values_are_regressed_on() -> None:
-    sizes = DATA.graphs.node_counts.astype(float)
+    sizes = MADE.graphs.node_counts.astype(float)
     model = KernelRegressor(WeisfeilerLehmanKernel(2, normalize=False), random_state=0)
-    found = model.fit(DATA.graphs[:30], sizes[:30]).predict(DATA.graphs[30:])
+    found = model.fit(MADE.graphs[:30], sizes[:30]).predict(MADE.graphs[30:])
     assert np.corrcoef(found, sizes[30:])[0, 1] > 0.9
 
 
@@ -122,7 +135,7 @@ def test_predictions_that_are_no_class_are_an_error() -> None:
 
 
 def folds_of(seed: int = 0, n_folds: int = 4) -> Any:
-    return repeated_folds(DATA.targets, n_folds, [seed, seed + 1], regression=False)
+    return repeated_folds(MADE.targets, n_folds, [seed, seed + 1], regression=False)
 
 
 def record_of(score: float, place: tuple[int, int]) -> dict[str, Any]:
@@ -133,7 +146,7 @@ def record_of(score: float, place: tuple[int, int]) -> dict[str, Any]:
 
 def table_of(values: dict[str, Any], name: str = "toy") -> Comparison:
     """Table of methods with these scores on eight folds; a text is what stopped one."""
-    plan = new_plan(name, DATA.graphs, DATA.targets, folds_of(), False, None, 0)
+    plan = new_plan(name, MADE.graphs, MADE.targets, folds_of(), False, None, 0)
     finished: dict[str, Any] = {}
     failures: dict[str, Any] = {}
     for method, own in values.items():
@@ -266,7 +279,7 @@ def test_forms_of_a_table(tmp_path: Path) -> None:
 
 
 def test_a_peak_that_the_system_does_not_tell() -> None:
-    plan = new_plan("toy", DATA.graphs, DATA.targets, folds_of(), False, None, 0)
+    plan = new_plan("toy", MADE.graphs, MADE.targets, folds_of(), False, None, 0)
     records = {place: record_of(0.5, place) | {"peak_mb": None} for place in plan.places}
     table = comparison_of(plan, {"mine": records}, {"mine": None})
     assert table.rows[0]["peak_mb"] is None
@@ -290,9 +303,9 @@ def test_the_figure_has_every_finished_method() -> None:
 
 def test_numbers_of_numpy_are_numbers() -> None:
     given = {"methods": ["size"], "groups": np.arange(40) // 4}
-    plain = compare(DATA, folds=2, repetitions=2, random_state=1, **given)
+    plain = compare(MADE, folds=2, repetitions=2, random_state=1, **given)
     numpy = compare(
-        DATA, folds=np.int64(2), repetitions=np.int8(2), random_state=np.uint32(1), **given
+        MADE, folds=np.int64(2), repetitions=np.int8(2), random_state=np.uint32(1), **given
     )
     assert numpy.facts == plain.facts
     assert [fold["accuracy"] for fold in numpy.folds] == [fold["accuracy"] for fold in plain.folds]
@@ -338,7 +351,7 @@ def _no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"memory_limit": -1}, "memory_limit must be positive and finite, got -1"),
         ({"random_state": "x"}, "random_state must be a whole number from 0 on, got 'x'"),
         ({"task": "values"}, "task must be one of"),
-        ({"y": DATA.targets[:5]}, "there are 40 graphs but 5 targets"),
+        ({"y": MADE.targets[:5]}, "there are 40 graphs but 5 targets"),
         ({"y": np.arange(40)}, "pass task='regression' if they are values"),
         ({"y": np.zeros((40, 2))}, "y has 2 targets for each graph"),
         ({"client": 3}, "client must be a dask.distributed.Client or None"),
@@ -347,7 +360,7 @@ def _no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_errors(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        compare(DATA, **options)
+        compare(MADE, **options)
 
 
 def test_no_methods_are_the_default_ones() -> None:
@@ -360,22 +373,22 @@ def test_a_journal_of_others_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_text('{"format": 1, "key": 3}\n')
     with pytest.raises(InvalidInputError, match="is no journal of a comparison; give another"):
-        compare(DATA, methods=["majority"], journal=path)
+        compare(MADE, methods=["majority"], journal=path)
     path.write_text("graphs\n")
     with pytest.raises(InvalidInputError, match="line 1: not a record"):
-        compare(DATA, methods=["majority"], journal=path)
+        compare(MADE, methods=["majority"], journal=path)
 
 
 def test_every_part_of_a_plan_is_in_its_key() -> None:
     def key(**changes: Any) -> str:
-        parts = {"name": "n", "graphs": DATA.graphs, "targets": DATA.targets, "folds": folds_of(),
+        parts = {"name": "n", "graphs": MADE.graphs, "targets": MADE.targets, "folds": folds_of(),
                  "regression": False, "metrics": None, "seed": 0, **changes}  # fmt: skip
         return new_plan(**parts).key
 
     others = [
-        {"graphs": DATA.graphs[::-1]},
-        {"graphs": DATA.graphs.without_labels()},
-        {"targets": DATA.targets[::-1]},
+        {"graphs": MADE.graphs[::-1]},
+        {"graphs": MADE.graphs.without_labels()},
+        {"targets": MADE.targets[::-1]},
         {"folds": folds_of(1)},
         {"folds": folds_of(n_folds=5)},
         {"folds": [[fold for each in folds_of() for fold in each]]},
@@ -400,3 +413,243 @@ def test_one_metric_may_be_a_text() -> None:
     data = make_graph_classification(n_graphs=30, random_state=0)
     table = compare(data, methods=["majority"], folds=3, metrics="f1")
     assert [metric.name for metric in table.metrics] == ["f1"]
+
+
+# Models of others on a fold: which arguments they get, and what is taken of their answers
+
+GROUPS = np.arange(30) // 3
+TARGETS = np.arange(30) % 2
+SEEN: list[Any] = []
+TRAIN, TEST = np.arange(24), np.arange(24, 30)
+
+
+@pytest.fixture
+def _no_work_fold_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise AssertionError("work began")
+
+    monkeypatch.setattr(method_runs, "run_to_end", fail)
+
+
+# Groups
+
+
+class GroupSpy(GroupKFold):
+    """Splitter that keeps the groups that it got."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+        SEEN.append(groups)
+        return super().split(X, y, groups)
+
+
+def search_of(cv: Any) -> GridSearchCV:
+    return GridSearchCV(DummyClassifier(), {"strategy": ["prior", "stratified"]}, cv=cv)
+
+
+@pytest.mark.parametrize("make", [search_of, lambda cv: make_pipeline(GraphSizes(), search_of(cv))])
+def test_searches_get_the_groups_of_their_training_graphs(make: Any) -> None:
+    SEEN.clear()
+    fold = OuterFold(TRAIN, TEST, None, GROUPS[TRAIN])
+    answer = fold_answer(make(GroupSpy(3)), DATA.graphs, TARGETS, fold, 0)
+    assert len(answer.predictions) == len(TEST)
+    np.testing.assert_array_equal(SEEN[-1], GROUPS[TRAIN])
+
+
+def test_a_comparison_with_groups_and_a_search() -> None:
+    methods = {"search": search_of(GroupKFold(3))}
+    table = compare(DATA, methods=methods, folds=3, groups=GROUPS)
+    assert [row["status"] for row in table.rows] == ["done"]
+
+
+@pytest.mark.usefixtures("_no_work_fold_answers")
+@pytest.mark.parametrize(
+    ("cv", "remedy"),
+    [(4, r"give cv=GroupKFold\(4\)"), (None, r"GroupKFold\(5\)"), (KFold(3, shuffle=True), "give")],
+)
+@pytest.mark.parametrize("make", [search_of, lambda cv: make_pipeline(GraphSizes(), search_of(cv))])
+def test_a_search_that_splits_groups_is_an_error_before_the_work(
+    make: Any, cv: Any, remedy: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=rf"the method 'mine': .* no notice.*{remedy}"):
+        compare(DATA, methods={"mine": make(cv)}, folds=3, groups=GROUPS)
+
+
+def test_a_later_fold_in_which_a_search_splits_groups_names_itself() -> None:
+    fold = OuterFold(TRAIN, TEST, None, GROUPS[TRAIN])
+    with pytest.raises(InvalidInputError, match="fold 7: there are groups, but cv=5 of GridS"):
+        fold_answer(search_of(5), DATA.graphs, TARGETS, fold, 7)
+
+
+def test_folds_that_happen_to_keep_groups_are_taken() -> None:
+    check_keeps_groups(search_of(4), TARGETS, np.arange(30))
+    check_keeps_groups(RetGKClassifier(cv=4), TARGETS, GROUPS)  # makes folds of groups of a number
+    check_keeps_groups(search_of([([0, 1], [99])]), TARGETS, GROUPS)  # `fit` will say it
+
+
+def test_a_splitter_of_our_own_models_may_not_split_groups_either() -> None:
+    with pytest.raises(InvalidInputError, match="of RetGKClassifier takes no notice"):
+        check_keeps_groups(RetGKClassifier(cv=KFold(4, shuffle=True)), TARGETS, GROUPS)
+
+
+@pytest.mark.usefixtures("_no_work_fold_answers")
+def test_a_warning_names_folds_that_cannot_be_given_groups() -> None:
+    assert folds_without_groups(RetGKClassifier()) == []
+    assert folds_without_groups(search_of(GroupKFold(3))) == []
+    nested = GridSearchCV(RetGKClassifier(), {"p": [1, 2]}, cv=GroupKFold(3))
+    assert folds_without_groups(nested) == ["estimator__cv"]
+    methods = {"lr": make_pipeline(GraphSizes(), LogisticRegressionCV())}
+    with (
+        pytest.warns(InputWarning, match="'lr' cannot be given groups for logisticregressioncv__"),
+        pytest.raises(AssertionError, match="work began"),
+    ):
+        compare(DATA, methods=methods, folds=3, groups=GROUPS)
+
+
+# Time
+
+
+class Slow(DummyClassifier):
+    """Takes a second of a clock of its own for everything that it is asked for."""
+
+    clock: float = 0.0
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        Slow.clock += 1.0
+        return super().fit(X, y, sample_weight)
+
+    def predict(self, X: Any) -> Any:
+        Slow.clock += 1.0
+        return super().predict(X)
+
+    def predict_proba(self, X: Any) -> Any:
+        Slow.clock += 1.0
+        return np.full((len(X), 2), 0.5)
+
+    def decision_function(self, X: Any) -> Any:
+        Slow.clock += 1.0
+        return np.zeros(len(X))
+
+
+def test_seconds_are_those_of_training_and_predicting(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(perf_counter=lambda: Slow.clock)
+    monkeypatch.setattr(fold_answers, "time", clock)
+    model = Slow(strategy="constant", constant=1)  # predicts without its probabilities
+    start = Slow.clock
+    answer = fold_answer(model, DATA.graphs, TARGETS, OuterFold(TRAIN, TEST), 0)
+    assert answer.seconds == 2.0
+    assert Slow.clock - start == 4.0
+    assert answer.decisions is not None
+    assert answer.probabilities is not None
+
+
+# Classes that are in no training part
+
+
+@pytest.mark.parametrize("only", [0, 1])
+@pytest.mark.parametrize("name", ["majority", "size"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_training_part_of_one_class(name: str, n_classes: int, only: int) -> None:
+    """A method that learns one class answers with it, and values stand for the right classes."""
+    targets = np.where(np.arange(30) < 24, only, np.arange(30) % n_classes)
+    classes = np.arange(n_classes)
+    model = new_estimators([name], regression=False)[name]
+    answer = fold_answer(model, DATA.graphs, targets, OuterFold(TRAIN, TEST), 0)
+    assert answer.predictions.tolist() == [only] * len(TEST)
+    assert answer.probabilities is not None
+    assert answer.probabilities.tolist() == [[float(k == only) for k in classes]] * len(TEST)
+    decisions = answer.decisions
+    assert decisions is not None
+    if n_classes == 2:
+        assert ((decisions > 0) == only).all()
+    else:
+        assert (decisions.argmax(axis=1) == only).all()
+    outcome = answer.outcome(targets, classes)
+    found = {metric.name: metric.value(outcome) for metric in metrics_of(False)}
+    assert found["accuracy"] == np.mean(targets[TEST] == only)
+    assert found["roc_auc"] == 0.5
+
+
+def test_a_comparison_with_a_training_part_of_one_class() -> None:
+    """Methods that cannot learn from it say so, and the others answer."""
+    targets = np.where(np.arange(30) < 24, 0, np.arange(30) % 2)
+    methods = ["majority", "size", "wl"]
+    table = compare(DATA.graphs, targets, methods, folds=[(TRAIN, TEST)])
+    found = {row["method"]: row["status"] for row in table.rows}
+    assert found.pop("wl").startswith("fold 0: all 24 graphs are of one class, 0; a classifier")
+    assert found == {"majority": "done", "size": "done"}
+
+
+# Keys of methods are the same in another session, also where parameters are functions
+
+SCRIPT = """
+from functools import partial
+from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from retgk.comparison.methods import estimator_key
+
+def sizes(X, scale={scale}):
+    return X.node_counts[:, None] * scale
+
+def scaled(by):
+    return lambda X: sizes(X) * by
+
+for function in (sizes, partial(sizes, scale={part}), scaled({closed}), [sizes, {{1: sizes}}]):
+    print(estimator_key(make_pipeline(FunctionTransformer(function), DummyClassifier())))
+"""
+
+
+def keys(folder: Path, **numbers: int) -> list[str]:
+    """Keys as a new process finds them."""
+    script = folder / "script.py"
+    script.write_text(SCRIPT.format(**{"scale": 1, "part": 2, "closed": 3, **numbers}))
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_functions_have_the_same_key_in_another_process(tmp_path: Path) -> None:
+    first, again = keys(tmp_path), keys(tmp_path)
+    assert first == again
+    assert len(set(first)) == 4
+
+
+@pytest.mark.parametrize(
+    ("changed", "differ"),
+    [
+        ({"scale": 9}, [True, True, True, True]),
+        ({"part": 9}, [False, True, False, False]),
+        ({"closed": 9}, [False, False, True, False]),
+    ],
+)
+def test_a_changed_function_is_another_method(
+    changed: dict[str, int], differ: list[bool], tmp_path: Path
+) -> None:
+    before, after = keys(tmp_path), keys(tmp_path, **changed)
+    found = [one != other for one, other in zip(before, after, strict=True)]
+    # the lambda calls `sizes` by its name, which its own source does not tell
+    expected = [*differ[:2], "closed" in changed, differ[3]]
+    assert found == expected
+
+
+class Untold:
+    """An object of which Python tells the place in memory alone."""
+
+    def __call__(self, X: Any) -> Any:
+        return np.zeros((len(X), 1))
+
+
+def untold_model() -> Any:
+    return make_pipeline(FunctionTransformer(Untold()), DummyClassifier())
+
+
+def test_what_cannot_be_told_again_is_not_resumed_in_silence(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    with pytest.raises(
+        InvalidInputError, match=r"__func of method 'mine' .* a journal would never resume"
+    ):
+        compare(DATA, methods={"mine": untold_model()}, folds=2, journal=journal)
+    assert not journal.exists()
+    check_can_resume(
+        "mine", make_pipeline(FunctionTransformer(partial(np.sum, axis=0)), DummyClassifier())
+    )
+    assert estimator_key(untold_model()) != estimator_key(DummyClassifier())

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from retgk import GraphBatch, InvalidInputError
 from retgk.io.arrays import from_edge_lists, from_numpy, from_scipy
-from tests.batch_views import dense, names
+from tests.example_graphs import dense, names
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
 VALUES = st.sampled_from([0, 0, 1, 0.5, 2])

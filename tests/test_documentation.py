@@ -2,13 +2,18 @@
 
 import doctest
 import re
+import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks import report
 from docs import reference_groups
+from examples import demo, gallery
+from retgk import load_digit_graphs, load_model, make_graph_classification
 from tests.architecture_rules import missing_paths
+from tests.explorer_pages import HAS_BROWSER
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -118,3 +123,107 @@ def test_links_lead_somewhere(page):
         if "://" in target or any(part in target for part in made):
             continue
         assert (page.parent / target).exists(), target
+
+
+# The demo and the gallery run
+
+ROOT_EXAMPLES = Path(__file__).parent.parent
+
+
+def python_blocks(page):
+    """Code of a page of the documentation."""
+    text = (ROOT_EXAMPLES / "docs" / page).read_text()
+    return [block.partition("```")[0] for block in text.split("```python\n")[1:]]
+
+
+@pytest.mark.parametrize(
+    ("page", "writes"),
+    [
+        ("explorer.md", "collection.html"),
+        ("gallery.md", "kernel.png"),
+        ("model_files.md", "model.retgk"),
+        ("population_tests.md", "permutations.png"),
+        ("comparing.md", "comparison.html"),
+    ],
+)
+def test_code_of_the_documentation(page, writes, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = make_graph_classification(n_graphs=40, random_state=0)
+    names = {"graphs": data.graphs[:30], "y": data.targets[:30], "new_graphs": data.graphs[30:]}
+    for block in python_blocks(page):
+        exec(block, names)
+    assert (tmp_path / writes).stat().st_size > 1000
+
+
+def test_demo(tmp_path, capsys):
+    demo.main(tmp_path / "out", n_graphs=150)
+    printed = capsys.readouterr().out
+    assert "150 handwritten digits as graphs" in printed
+    assert "RetGKClassifier()" in printed
+    assert "the same to the last bit" in printed
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert "digits.retgk" in written
+    assert "digits.html" in written
+    assert "digits.html" in printed.replace("\n", "")
+    assert len([name for name in written if name.endswith(".png")]) == 5
+    digits = load_digit_graphs()
+    model = load_model(tmp_path / "out" / "digits.retgk")
+    assert model.score(digits.graphs[150:300], digits.targets[150:300]) > 0.6
+
+
+def test_characters_of_a_digit():
+    rows = demo.picture(load_digit_graphs().graphs[0]).split("\n")
+    assert [len(row) for row in rows] == [16] * 8
+    assert rows[3].rstrip() == "  ░░▓▓    ▒▒▒▒"
+
+
+def test_mean_attributes_see_no_edge():
+    graphs = load_digit_graphs().graphs[:3]
+    features = demo.mean_attributes(graphs)
+    np.testing.assert_allclose(features[1, :3], graphs[1].attributes.mean(axis=0))
+    np.testing.assert_allclose(features[1, 3:], graphs[1].attributes.std(axis=0))
+
+
+def test_gallery(tmp_path):
+    gallery.main(tmp_path)
+    made = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+    known = {path.name for path in (ROOT_EXAMPLES / "docs" / "gallery").iterdir()}
+    assert made.keys() == (known if HAS_BROWSER else known - {"explorer.png"})
+    assert made.pop("explorer.png", 0) < 200_000
+    assert max(made.values()) < 60_000
+    text = (ROOT_EXAMPLES / "docs" / "gallery.md").read_text()
+    assert all(f"(gallery/{name})" in text for name in made)
+
+
+# The lowest versions that are declared are those that `make test-lowest` tests
+
+ROOT_LOWEST_VERSIONS = Path(__file__).parents[1]
+TESTED_EXTRAS = ("networkx", "igraph", "rdkit", "index", "dask")
+TEST_TOOLS = ("hypothesis", "pandas", "pytest", "pytest-xdist")
+
+
+def declared_bounds() -> dict[str, str]:
+    """Lower bounds of what `make test-lowest` installs, by name."""
+    project = tomllib.loads((ROOT_LOWEST_VERSIONS / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    texts = [*project["dependencies"], *(text for name in TESTED_EXTRAS for text in extras[name])]
+    texts += [text for text in extras["dev"] if re.split("[>=]", text)[0] in TEST_TOOLS]
+    return dict(text.split(",")[0].split(">=") for text in texts)
+
+
+def listed_versions() -> dict[str, str]:
+    """Versions of the list that `make test-lowest` installs, by name."""
+    lines = (ROOT_LOWEST_VERSIONS / "constraints-lowest.txt").read_text("utf-8").splitlines()
+    return dict(line.split("==") for line in lines if "==" in line)
+
+
+def without_zeros(version: str) -> str:
+    return re.sub(r"(\.0)+$", "", version)
+
+
+def test_declared_is_tested() -> None:
+    bounds, tested = declared_bounds(), listed_versions()
+    assert len(bounds) > 18
+    assert {name: without_zeros(bound) for name, bound in bounds.items()} == {
+        name: without_zeros(tested[name]) for name in bounds
+    }

@@ -1,17 +1,46 @@
 """RetGKEmbedding against numpy.kron, and what its vectors must not depend on."""
 
+import pickle
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from retgk import GraphBatch
+from retgk import (
+    GraphBatch,
+    RetGKClassifier,
+    RetGKKernel,
+    RetGKRegressor,
+    ShortestPathKernel,
+    _core,
+    from_networkx,
+    load_model,
+    make_graph_classification,
+    mean_embedding_gram,
+    read_graphs,
+    return_probabilities,
+    sample_nodes,
+    save_model,
+    to_networkx,
+    write_json,
+    write_parquet,
+)
+from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
-from retgk.kernels.node import Gaussian, Laplacian
+from retgk.kernels.embedded_fourier import draw_fourier_map
+from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.node import Gaussian, Laplacian, Polynomial
+from retgk.kernels.refinement import keys_of_names
+from retgk.walks import exact as exact_costs
 from tests import naive
-from tests.core_levels import LEVELS, run_on_level
-from tests.embedding_graphs import decorated_batches, example_batch, large_batch, nodes_of
-from tests.walk_graphs import path, star
+from tests.example_graphs import decorated_batches, example_batch, large_batch, nodes_of, path, star
+from tests.naive import laplacian, mean_embedding_product, return_probabilities_of_batch
+from tests.programs import LEVELS, invoke, record, run_on_level
 
 TOLERANCE = {np.float64: 1e-12, np.float32: 3e-5}
 STEPS = 6
@@ -168,3 +197,576 @@ def test_on_every_level_of_instructions(level):
         "    assert abs(found - naive_vectors(fitted, batch)).max() < 1e-12\n"
     )
     run_on_level(level, program)
+
+
+# Fourier features as an approximation: unbiased, and better with more of them
+
+DRAWS_EMBEDDING_ACCURACY = ["plain", "orthogonal", "quasi-random"]
+KERNELS = {"gaussian": (Gaussian, naive.gaussian), "laplacian": (Laplacian, naive.laplacian)}
+N_SEEDS = 200
+
+
+def exact_products(batch, name, n_steps, gammas):
+    _, kernel = KERNELS[name]
+    graphs = nodes_of(batch, n_steps)
+
+    def product(first, second):
+        (p, label, a), (q, other, b) = first, second
+        return kernel(p, q, gammas[0]) * kernel(a, b, gammas[1]) * (label == other)
+
+    nodes = [list(zip(*graph, strict=True)) for graph in graphs]
+    return naive.mean_embedding_gram(nodes, product)
+
+
+def estimated_products(batch, name, gammas, **options):
+    """Inner products for many seeds, shape (seeds, graphs, graphs)."""
+    kernel, _ = KERNELS[name]
+    found = []
+    for seed in range(N_SEEDS):
+        vectors = RetGKEmbedding(
+            structure_kernel=kernel(gamma=gammas[0]),
+            attribute_kernel=kernel(gamma=gammas[1]) if batch.n_attributes else None,
+            random_state=seed,
+            n_jobs=1,
+            **options,
+        ).fit_transform(batch)
+        found.append(vectors @ vectors.T)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("frequencies", DRAWS_EMBEDDING_ACCURACY)
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("feature_map", ["tensor", "joint"])
+@pytest.mark.parametrize(("labels", "attributes"), [(False, False), (True, True)])
+def test_unbiased(frequencies, name, feature_map, labels, attributes):
+    """The mean over seeds lies within four standard errors of the exact value."""
+    batch = example_batch(labels, attributes)
+    gammas = (3.0, 0.4)
+    exact = exact_products(batch, name, 8, gammas)
+    options = {"n_steps": 8, "n_components": 16, "frequencies": frequencies}
+    found = estimated_products(batch, name, gammas, feature_map=feature_map, **options)
+    standard_error = found.std(axis=0, ddof=1) / np.sqrt(N_SEEDS)
+    assert (standard_error > 0).sum() > 0
+    assert (np.abs(found.mean(axis=0) - exact) <= 4 * standard_error + 1e-12).all()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_error_falls_with_the_root_of_the_width(name):
+    batch = example_batch()
+    gammas = (3.0, 0.4)
+    exact = exact_products(batch, name, 8, gammas)
+
+    def error(n_components, frequencies):
+        options = {"n_steps": 8, "n_components": n_components, "frequencies": frequencies}
+        found = estimated_products(batch, name, gammas, feature_map="joint", **options)
+        return np.sqrt(((found - exact) ** 2).mean())
+
+    narrow, wide = error(16, "plain"), error(256, "plain")
+    assert 4 * 0.75 < narrow / wide < 4 / 0.75
+    for draw in ("orthogonal", "quasi-random"):
+        assert error(256, draw) < 1.1 * wide
+
+
+@pytest.mark.parametrize("draw", DRAWS_EMBEDDING_ACCURACY)
+def test_gaussian_frequencies_are_normal(draw):
+    """In every direction, and in length: orthogonal ones keep the distribution of norms."""
+    drawn = [draw_fourier_map([(Gaussian(gamma=8.0), 5)], 64, draw, seed) for seed in range(40)]
+    frequencies = np.concatenate([fourier.frequencies.T for fourier in drawn]) / 4.0
+    phases = np.concatenate([fourier.phases for fourier in drawn])
+    oblique = frequencies @ np.array([0.6, 0.0, -0.8, 0.0, 0.0])
+    assert stats.kstest(oblique, "norm").pvalue > 1e-3
+    assert stats.kstest((frequencies**2).sum(axis=1), stats.chi2(5).cdf).pvalue > 1e-3
+    assert stats.kstest(phases, stats.uniform(0, 2 * np.pi).cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("draw", DRAWS_EMBEDDING_ACCURACY)
+def test_laplacian_frequencies_are_cauchy(draw):
+    drawn = [draw_fourier_map([(Laplacian(gamma=3.0), 4)], 64, draw, seed) for seed in range(40)]
+    frequencies = np.concatenate([fourier.frequencies.T for fourier in drawn])
+    oblique = frequencies @ np.array([0.6, 0.0, -0.8, 0.0])
+    assert stats.kstest(oblique, stats.cauchy(scale=3.0).cdf).pvalue > 1e-3
+
+
+def test_joint_frequencies_have_one_denominator_a_factor():
+    factors = [(Laplacian(gamma=2.0), 2), (Gaussian(gamma=0.5), 1), (Laplacian(gamma=1.0), 1)]
+    for draw in DRAWS_EMBEDDING_ACCURACY:
+        drawn = [draw_fourier_map(factors, 128, draw, seed) for seed in range(20)]
+        omega = np.concatenate([fourier.frequencies.T for fourier in drawn])
+        assert stats.kstest(omega[:, 0], stats.cauchy(scale=2.0).cdf).pvalue > 1e-3
+        assert stats.kstest(omega[:, 2], "norm").pvalue > 1e-3
+        assert stats.kstest(omega[:, 3], "cauchy").pvalue > 1e-3
+        assert abs(stats.spearmanr(np.abs(omega[:, 0]), np.abs(omega[:, 3])).statistic) < 0.1
+        assert stats.spearmanr(np.abs(omega[:, 0]), np.abs(omega[:, 1])).statistic > 0.2
+
+
+def test_orthogonal_frequencies_are_orthogonal():
+    fourier = draw_fourier_map([(Gaussian(gamma=1.0), 6)], 15, "orthogonal", 0)
+    for block in (slice(0, 6), slice(6, 12), slice(12, 15)):
+        products = fourier.frequencies[:, block].T @ fourier.frequencies[:, block]
+        assert np.abs(products - np.diag(np.diag(products))).max() < 1e-12
+
+
+def test_feature_map_called_on_points():
+    fourier = draw_fourier_map([(Gaussian(gamma=1.0), 3)], 7, random_state=0)
+    points = np.random.default_rng(0).normal(size=(4, 3))
+    expected = [naive.fourier_features(x, fourier.frequencies, fourier.phases) for x in points]
+    assert np.abs(fourier(points) - expected).max() < 1e-14
+
+
+def test_bad_draw():
+    with pytest.raises(InvalidInputError, match=r"frequencies must be one of .*'plain'.*, got 'so"):
+        draw_fourier_map([(Gaussian(gamma=1.0), 3)], 7, "sobol")
+
+
+def test_polynomial_has_no_frequencies():
+    with pytest.raises(InvalidInputError, match=r"structure_kernel must be .*Laplacian"):
+        RetGKEmbedding(structure_kernel=Polynomial()).fit(example_batch())
+
+
+def exact_cosine(turns):
+    """cos(2 pi t) in extended precision, from the exact remainder of t."""
+    reduced = turns.astype(np.longdouble)
+    reduced -= np.rint(reduced)
+    two_pi = 2 * np.longdouble("3.14159265358979323846264338327950288")
+    return np.cos(two_pi * reduced)
+
+
+def compiled_cosine(turns):
+    """cos(2 pi t) as the embedding of nodes, each in a graph of its own, has it: 2 / D is 1."""
+    fourier = np.zeros((1, 2, _core.PANEL_BYTES // turns.itemsize), turns.dtype)
+    fourier[:, 1] = 1  # frequencies, after the phases
+    nodes, points = np.arange(len(turns)), turns.astype(np.float64)[:, None]
+    found = np.empty((len(turns), 2), turns.dtype)
+    _core.fill_joint_means(
+        nodes, np.ones(len(turns)), nodes, points[:, :0].copy(), points, fourier, found
+    )
+    return found[:, 0]
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="long double is no longer")
+@pytest.mark.parametrize(("dtype", "most"), [(np.float64, 6e-16), (np.float32, 3e-7)])
+def test_cosine_is_as_accurate_as_stated(dtype, most):
+    rng = np.random.default_rng(0)
+    small = rng.uniform(-1.5, 1.5, 200_000)
+    large = rng.standard_cauchy(50_000) * 10.0 ** rng.integers(0, 12, 50_000)
+    special = [0.0, -0.0, 0.125, 0.25, 0.5, 0.75, 1.0, 2.5, 1e-30, 1e17]
+    turns = np.concatenate([small, large, special]).astype(dtype)
+    assert np.abs(compiled_cosine(turns) - exact_cosine(turns)).max() <= most
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_cosine_on_every_level_of_instructions(level):
+    program = (
+        "from tests.test_embedding import *\n"
+        "test_cosine_is_as_accurate_as_stated(np.float64, 6e-16)\n"
+        "test_cosine_is_as_accurate_as_stated(np.float32, 3e-7)\n"
+    )
+    run_on_level(level, program)
+
+
+# Vectors of fixed width, in which labels turn phases
+
+RIGHT = np.pi / 2
+KERNELS_LABEL_PHASES = {"structure_kernel": Laplacian(5.0), "attribute_kernel": Laplacian(0.7)}
+
+
+def quarter_turns(key, n_components):
+    """Phases of one label, in quarters of a turn: two bits of a hash for each frequency."""
+    words = np.arange(-(-n_components // 32), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        bits = np.uint64(key) + (words + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    bits ^= bits >> np.uint64(31)
+    codes = (bits[:, None] >> (2 * np.arange(32, dtype=np.uint64))) & np.uint64(3)
+    return codes.ravel()[:n_components].astype(np.int64)
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return make_graph_classification(
+        n_graphs=8, n_labels=3, n_attributes=2, n_nodes=(5, 9), random_state=3
+    ).graphs
+
+
+def phases(graphs, seed=0, **parameters):
+    options = {"feature_map": "phases", "n_steps": 6, "random_state": seed, **KERNELS_LABEL_PHASES}
+    return RetGKEmbedding(**(options | parameters)).fit(graphs)
+
+
+@pytest.mark.parametrize("n_components", [70, 71, 1])
+@pytest.mark.parametrize("depth", [0, 2])
+def test_formula(graphs, depth, n_components):
+    """Every feature is a mean of cosines or of sines of the same angles, written out."""
+    model = phases(graphs, n_components=n_components, depth=depth)
+    found = model.transform(graphs)
+    keys, shares = model.engine_.phases.keys(graphs, None)
+    points = np.hstack([return_probabilities(graphs, 6), graphs.attributes])
+    (fourier,) = model.maps_
+    angles = points @ fourier.frequencies + fourier.phases
+    nodes = np.zeros((len(angles), n_components))
+    for own, share in zip(keys.T, shares, strict=True):
+        turned = angles + np.stack([quarter_turns(int(key), len(angles.T)) for key in own]) * RIGHT
+        nodes += share * np.hstack([np.cos(turned), np.sin(turned)])[:, :n_components]
+    nodes *= np.sqrt(2 / n_components)
+    expected = np.add.reduceat(nodes, graphs.node_ptr[:-1]) / np.diff(graphs.node_ptr)[:, None]
+    assert len(angles.T) == -(-n_components // 2)
+    assert found.shape == (len(graphs), n_components)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    single = phases(graphs, n_components=n_components, depth=depth, dtype=np.float32)
+    np.testing.assert_allclose(single.transform(graphs), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+@pytest.mark.parametrize(("has_labels", "n_components"), [(True, 32), (False, 32), (True, 3)])
+def test_unbiased_label_phases(graphs, depth, has_labels, n_components):
+    """Over 200 seeds the mean of inner products is that of the exact kernel."""
+    batch = graphs if has_labels else graphs.without_labels()
+    exact = mean_embedding_gram(batch, n_steps=6, depth=depth, tol=0, **KERNELS_LABEL_PHASES)
+    found = []
+    for seed in range(200):
+        vectors = phases(batch, seed, n_components=n_components, depth=depth).transform(batch)
+        found.append(vectors @ vectors.T)
+    errors = np.std(found, axis=0, ddof=1) / np.sqrt(len(found))
+    assert (np.abs(np.mean(found, axis=0) - exact) <= 4.5 * errors).all()
+
+
+def test_unseen_labels_match_themselves(graphs):
+    """A label that fit did not see needs no column."""
+    new = graphs.with_labels(["new"] * graphs.n_nodes)
+    model = phases(graphs, n_components=4000)
+    with pytest.warns(UserWarning, match="no node label of the graphs is known"):
+        vectors = model.transform(new)
+    exact = mean_embedding_gram(new, n_steps=6, tol=0, **KERNELS_LABEL_PHASES)
+    assert np.abs(vectors @ vectors.T - exact).max() < 0.1
+    assert np.abs(vectors @ model.transform(graphs).T).max() < 0.1
+
+
+def test_keys_of_labels():
+    """Equal labels have equal keys, whatever their type, and other seeds other keys."""
+    keys = keys_of_names(["1", 1, 1.0, True, (1, "a"), frozenset("ab"), 0, -0.0, None], seed=4)
+    assert keys[1] == keys[2] == keys[3]
+    assert keys[6] == keys[7]
+    assert len(set(keys.tolist())) == 6
+    assert keys_of_names(["C"], 0) != keys_of_names(["C"], 1)
+
+
+def test_same_bits_whatever_the_batch_and_the_threads(graphs):
+    model = phases(graphs, n_components=50, depth=2)
+    whole = model.transform(graphs)
+    assert np.array_equal(np.vstack([model.transform(graph) for graph in graphs]), whole)
+    model.set_params(n_jobs=1, batch_size=3)
+    assert np.array_equal(model.transform(graphs), whole)
+
+
+def test_order_of_nodes_makes_no_difference():
+    rng = np.random.default_rng(0)
+    matrix = np.triu(rng.random((12, 12)) < 0.3, 1)
+    matrix = (matrix | matrix.T).astype(float)
+    labels, order = rng.choice(list("CNO"), 12), rng.permutation(12)
+    first, second = (
+        GraphBatch.concatenate([batch_of(m, n)])
+        for m, n in ((matrix, labels), (matrix[np.ix_(order, order)], labels[order]))
+    )
+    model = phases(first, n_components=60, depth=3, attribute_kernel=None)
+    np.testing.assert_allclose(model.transform(first), model.transform(second), atol=1e-12)
+
+
+def batch_of(matrix, labels):
+    return GraphBatch.from_edges(
+        len(matrix), np.column_stack(matrix.nonzero()), labels=labels.tolist()
+    )
+
+
+def test_files(graphs, tmp_path):
+    model = phases(graphs, n_components=40, depth=2)
+    save_model(model, tmp_path / "model.retgk")
+    again = load_model(tmp_path / "model.retgk")
+    assert np.array_equal(again.transform(graphs), model.transform(graphs))
+
+
+def test_depth_needs_phases(graphs):
+    with pytest.raises(InvalidInputError, match=r"^depth=2 needs feature_map='phases'"):
+        RetGKEmbedding(feature_map="joint", depth=2).fit(graphs)
+    with pytest.raises(InvalidInputError, match=r"must be one number"):
+        RetGKEmbedding(feature_map="phases", n_components=(10, 10)).fit(graphs)
+
+
+def test_names_of_columns(graphs):
+    model = phases(graphs, n_components=3)
+    assert model.get_feature_names_out().tolist() == ["omega0:cos", "omega1:cos", "omega0:sin"]
+
+
+class Element(StrEnum):
+    CARBON = "C"
+    NITROGEN = "N"
+
+
+FORMATS = {
+    "parquet": lambda graphs, folder: (
+        read_graphs(write_parquet(graphs, folder / "a.parquet")).graphs
+    ),
+    "json": lambda graphs, folder: read_graphs(write_json(graphs, folder / "a.json")).graphs,
+    "networkx": lambda graphs, _: from_networkx(
+        to_networkx(graphs), label="label", edge_label="label", attributes=None
+    ),
+    "pickle": lambda graphs, _: pickle.loads(pickle.dumps(graphs)),
+}
+NAMES = {
+    "numpy in tuples": [("C", np.int64(1)), ("C", np.int64(2)), (np.str_("N"), np.int64(1))],
+    "numbers": [np.float64(0.1), np.float32(0.5), np.int8(3)],
+    "enumeration": [Element.CARBON, Element.NITROGEN, "O"],
+    "infinite": [("C", np.inf), ("C", -np.inf), np.inf],
+    "text": ["\U0001fae8", "it's", 'a "quoted" \\ text'],
+}
+
+
+TRIPS = [(names, form) for names in NAMES for form in FORMATS]
+TRIPS.remove(("infinite", "json"))  # which JSON cannot hold, and says so
+
+
+@pytest.mark.parametrize(("names", "form"), TRIPS)
+def test_vectors_after_a_round_trip(graphs, names, form, tmp_path):
+    """Batches that are equal have the same vectors, to the bit."""
+    named = [NAMES[names][code] for code in graphs.labels]
+    plain = graphs.without_attributes()
+    own = plain.with_labels(named).with_edge_labels([NAMES[names][0]] * len(graphs.indices))
+    back = FORMATS[form](own, tmp_path)
+    assert back == own
+    model = phases(own, n_components=64, depth=2, attribute_kernel=None)
+    assert np.array_equal(model.transform(back), model.transform(own))
+    save_model(model, tmp_path / "model.retgk")
+    assert np.array_equal(
+        load_model(tmp_path / "model.retgk").transform(back), model.transform(own)
+    )
+
+
+# Vectors of graphs from some of their nodes, and the errors that are stated of them
+
+MONTE_CARLO: dict[str, Any] = {"method": "monte-carlo", "n_walks": 100}
+
+
+def scale_free(n_nodes: int, seed: int = 0, *, labels: bool = False) -> GraphBatch:
+    """Graph whose later nodes prefer early neighbours, so that degrees differ widely."""
+    rng = np.random.default_rng(seed)
+    later = np.repeat(np.arange(1, n_nodes), 3)
+    edges = np.stack([later, (later * rng.random(len(later)) ** 2).astype(np.int64)], axis=1)
+    graph = GraphBatch.from_edges(n_nodes, np.unique(edges, axis=0), symmetrize=True)
+    if not labels:
+        return graph
+    own = rng.choice(["a", "b", "c"], n_nodes, p=[0.6, 0.3, 0.1]).tolist()
+    return graph.with_labels(own).with_attributes(rng.random((n_nodes, 1)))
+
+
+@pytest.mark.parametrize("options", [{}, MONTE_CARLO])
+def test_a_vector_is_the_mean_over_drawn_nodes(options: dict[str, Any]) -> None:
+    graph = scale_free(300)
+    embedding = RetGKEmbedding(
+        10, nodes=40, n_components=7, feature_map="joint", random_state=0, **options
+    ).fit(graph)
+    nodes = sample_nodes(graph, 40, random_state=embedding.walk_seed_)
+    seeds = {"random_state": embedding.walk_seed_}
+    probabilities = return_probabilities(graph, 10, nodes=nodes, **seeds, **options)
+    expected = embedding.maps_[0](probabilities).mean(axis=0)
+    np.testing.assert_allclose(embedding.transform(graph)[0], expected, atol=1e-12)
+
+
+def test_batches_threads_and_all_nodes_change_no_bit() -> None:
+    graphs = GraphBatch.concatenate([scale_free(n, n, labels=True) for n in (50, 200, 120)])
+    options = {"n_components": 5, "random_state": 0, **MONTE_CARLO}
+    drawn = RetGKEmbedding(8, nodes=30, **options).fit(graphs)
+    whole = drawn.transform(graphs)
+    drawn.batch_size, drawn.n_jobs = 1, 1
+    np.testing.assert_array_equal(drawn.transform(graphs), whole)
+    np.testing.assert_array_equal(drawn.transform(graphs[1]), whole[1:2])
+    np.testing.assert_array_equal(drawn.transform_with_error(graphs)[0], whole)
+    everyone = RetGKEmbedding(8, nodes=1.0, **options).fit_transform(graphs)
+    np.testing.assert_array_equal(everyone, RetGKEmbedding(8, **options).fit_transform(graphs))
+
+
+@pytest.mark.parametrize("feature_map", ["phases", "joint", "tensor"])
+@pytest.mark.parametrize("options", [{}, MONTE_CARLO])
+def test_errors_cover_what_they_say(feature_map: Any, options: dict[str, Any]) -> None:
+    """Over many draws of nodes and walks, deviations from the exact vector are as stated."""
+    graph = scale_free(400, labels=True)
+    width: Any = {"tensor": 4, "joint": 20, "phases": 40}[feature_map]  # of 20 frequencies, or 4
+    common = {"feature_map": feature_map, "n_components": width, "random_state": 0}
+    exact = RetGKEmbedding(12, **common).fit(graph)
+    truth = exact.transform(graph)[0]
+    drawn = RetGKEmbedding(12, nodes=60, **options, **common).fit(graph)
+    deviations, stated = [], []
+    for seed in range(60):
+        drawn.walks_ = type(drawn.walks_)(**{**vars(drawn.walks_), "seed": seed})
+        vectors, errors = drawn.transform_with_error(graph)
+        deviations.append(vectors[0] - truth)
+        stated.append(errors[0])
+    squares, claimed = np.square(deviations), np.square(stated)
+    assert 0.85 < np.sqrt(squares.sum(axis=1).mean() / claimed.sum(axis=1).mean()) < 1.1
+    assert 0.9 < np.mean(squares <= 4 * claimed) <= 1.0
+
+
+def test_errors_of_walks_alone_know_what_noise_shifts() -> None:
+    """With all nodes no node is drawn; what is left is noise of walks, and its bias."""
+    graph = scale_free(800)
+    exact = RetGKEmbedding(12, n_components=40, random_state=0).fit(graph)
+    walked = RetGKEmbedding(
+        12, n_components=40, random_state=0, method="monte-carlo", n_walks=20
+    ).fit(graph)
+    vectors, errors = walked.transform_with_error(graph)
+    deviation = np.linalg.norm(vectors[0] - exact.transform(graph)[0])
+    stated = np.linalg.norm(errors[0])
+    assert stated / 3 < deviation < 1.5 * stated
+    more = RetGKEmbedding(
+        12, n_components=40, random_state=0, method="monte-carlo", n_walks=320
+    ).fit(graph)
+    assert np.linalg.norm(more.transform_with_error(graph)[1]) < stated / 3
+    np.testing.assert_array_equal(exact.transform_with_error(graph)[1], 0.0)
+
+
+def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = scale_free(30, labels=True)
+    for nodes in (0, 1.5):
+        with pytest.raises(InvalidInputError, match=f"nodes must be .* got {nodes}"):
+            RetGKEmbedding(nodes=nodes).fit(graph)
+    with pytest.raises(InvalidInputError, match="depth=1 refines the labels of all nodes"):
+        RetGKEmbedding(nodes=5, depth=1, feature_map="phases").fit(graph)
+    _, errors = RetGKEmbedding(nodes=1).fit(graph).transform_with_error(graph)
+    assert np.isinf(errors).any()
+    monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 1000)
+    monkeypatch.setattr("retgk.walks.probabilities._MANY_BYTES", 0)
+    with pytest.raises(InvalidInputError, match=r"probabilities of 30 nodes takes .* with nodes="):
+        return_probabilities(graph)
+
+
+def test_the_command_names_its_own_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "path.edges").write_text("1 2\n2 3\n")
+    monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 10)
+    monkeypatch.setattr("retgk.walks.probabilities._MANY_BYTES", 0)
+    refused = invoke("features", tmp_path / "path.edges", "-o", tmp_path / "rpf.npy")
+    assert "memory are free; describe some nodes only" in refused.stderr
+
+
+def test_long_exact_work_names_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact_costs, "_LONG_SECONDS", 1e-9)
+    with pytest.warns(UserWarning, match=r"RetGKEmbedding .* nodes="):
+        RetGKEmbedding(4).fit(scale_free(30)).transform(scale_free(30))
+
+
+def test_models_and_the_command_keep_the_nodes(tmp_path: Path) -> None:
+    graph = scale_free(200)
+    embedding = RetGKEmbedding(5, nodes=20, n_components=6, random_state=0, **MONTE_CARLO)
+    vectors = embedding.fit_transform(graph)
+    save_model(embedding, tmp_path / "model.retgk")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.retgk").transform(graph), vectors)
+    rows = np.repeat(np.arange(200), np.diff(graph.indptr))
+    np.savetxt(tmp_path / "big.edges", np.stack([rows, graph.indices], axis=1), fmt="%d")
+    options = ("--method", "monte-carlo", "--n-walks", "50", "-D", "6", "-o", tmp_path / "v.npy")
+    told = record("embed", tmp_path / "big.edges", "--nodes", "20", *options, "--json")
+    assert 0 < told["standard_error"] < told["norm"]
+    assert invoke("embed", tmp_path / "big.edges", "--nodes", "1.5", *options).exit_code == 2
+
+
+# Attributes at the limits of float64: the right answer or a clear error, never a constant
+
+DATA = make_graph_classification(n_graphs=20, random_state=0)
+NORMAL = np.random.default_rng(0).normal(size=(DATA.graphs.n_nodes, 2))
+MODELS = [
+    RetGKKernel(random_state=0),
+    RetGKKernel(random_state=0, tol=0),
+    RetGKKernel(random_state=0, attribute_kernel=Laplacian("median")),
+    RetGKKernel(random_state=0, attribute_kernel=Polynomial()),
+    RetGKEmbedding(random_state=0),
+    RetGKClassifier(random_state=0, cv=2),
+    RetGKClassifier(random_state=0, cv=2, approximate=True),
+    RetGKRegressor(random_state=0, cv=2),
+]
+
+
+def with_sentinels(value):
+    attributes = NORMAL.copy()
+    attributes[DATA.graphs.node_ptr[3] + 2, 1] = attributes[-1, 0] = value
+    return DATA.graphs.with_attributes(attributes)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("value", [np.finfo(float).max, -1e155])
+def test_sentinels_are_named(model, value):
+    message = r"graph 3: attribute 1 of node 2 is .*, which is too large to compute with; if it st"
+    with pytest.raises(InvalidInputError, match=message):
+        model.fit(with_sentinels(value), DATA.targets)
+    model.fit(DATA.graphs.with_attributes(NORMAL), DATA.targets)
+    ask = model.predict if hasattr(model, "predict") else model.transform
+    with pytest.raises(InvalidInputError, match=message):
+        ask(with_sentinels(value))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_attributes_that_are_all_too_large(model):
+    with pytest.raises(InvalidInputError, match=r"graph \d+: attribute \d of node \d+ is .*e\+155"):
+        model.fit(DATA.graphs.with_attributes(1e155 * NORMAL), DATA.targets)
+
+
+@pytest.mark.parametrize("tol", [0, 1e-4])
+def test_large_values_beside_small_ones_are_not_rounded_away(tol):
+    message = r"float64 rounds by .*; graph 3: attribute 1 of node 2 is 1e\+20"
+    with pytest.raises(InvalidInputError, match=message):
+        RetGKKernel(random_state=0, tol=tol).fit(with_sentinels(1e20))
+
+
+def test_polynomials_that_are_no_numbers():
+    kernel = RetGKKernel(random_state=0, attribute_kernel=Polynomial())
+    message = r"graph 3: attribute 1 of node 2 is 1e\+100, at which Polynomial\(.*is too large"
+    with pytest.raises(InvalidInputError, match=message):
+        kernel.fit(with_sentinels(1e100))
+    kernel.fit(DATA.graphs.with_attributes(NORMAL))
+    with pytest.raises(InvalidInputError, match=message):
+        kernel.transform(with_sentinels(1e100))
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e9, 1e100])
+def test_medians_take_any_scale(scale):
+    """A bandwidth from the data makes the unit of attributes irrelevant."""
+    options = {"random_state": 0, "attribute_kernel": Laplacian("median"), "tol": 1e-6}
+    expected = RetGKKernel(**options).fit_transform(DATA.graphs.with_attributes(NORMAL))
+    found = RetGKKernel(**options).fit_transform(DATA.graphs.with_attributes(scale * NORMAL))
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-170, 1e-300])
+@pytest.mark.parametrize("kernel", [Gaussian("median"), Laplacian("median")])
+@pytest.mark.parametrize("model", [RetGKKernel, RetGKEmbedding, ShortestPathKernel])
+def test_medians_whose_squares_are_no_numbers(model, kernel, scale):
+    """They are neither zero, as of nodes that are all alike, nor an overflow."""
+    graphs = DATA.graphs.with_attributes(scale * NORMAL)
+    message = r"the median distance of nodes is .*e-\d+, whose square is too small .*; scale the"
+    with pytest.raises(InvalidInputError, match=message):
+        model(attribute_kernel=kernel, random_state=0).fit(graphs)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e140])
+def test_standardized_attributes_take_any_scale(scale):
+    options = {"random_state": 0, "scale_attributes": "standard", "tol": 0}
+    expected = RetGKKernel(**options).fit_transform(DATA.graphs.with_attributes(NORMAL))
+    found = RetGKKernel(**options).fit_transform(DATA.graphs.with_attributes(scale * NORMAL))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("tol", [0, 1e-6, 1e-4])
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e16, 1e17])
+def test_new_graphs_far_away_whose_nodes_are_close(tol, offset):
+    """Above 1e16 numbers are two and more apart: norms must not round the nodes together."""
+    unit = np.spacing(max(offset, 1e16))
+    steps = unit * np.array([[0.0], [1.0], [2.0], [5.0]])
+    graph = GraphBatch.from_edges(4, [[0, 1], [1, 2], [2, 3]], symmetrize=True)
+    near = [graph.with_attributes(steps * factor) for factor in (0.3, 0.7, 1.1)]
+    graph = graph.with_attributes(offset + steps)
+    gamma = 0.37 / unit
+    kernels = {"structure_kernel": Laplacian(1.0), "attribute_kernel": Laplacian(gamma)}
+    fitted = GraphBatch.concatenate(near)
+    kernel = RetGKKernel(8, tol=tol, random_state=0, **kernels).fit(fitted)
+    nodes = list(zip(return_probabilities_of_batch(graph, 8), graph.attributes, strict=True))
+    expected = mean_embedding_product(
+        nodes, nodes, lambda x, y: laplacian(x[0], y[0], 1.0) * laplacian(x[1], y[1], gamma)
+    )
+    norms = kernel.engine_.compare(NodeFeatures(graph, kernel.walks_)).squared_norms()
+    assert abs(norms[0] - expected) <= max(tol, 1e-12)

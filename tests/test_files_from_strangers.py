@@ -1,9 +1,15 @@
 """Damaged, misspelt and odd files: an error or a warning that names the file, never less data."""
 
 import io
+import json
 import re
+import subprocess
+import sys
+import time
 import zipfile
+from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -12,16 +18,24 @@ from pyarrow import parquet
 from retgk import (
     InvalidInputError,
     RetGKEmbedding,
+    iter_parquet,
     load_model,
     read_graphs,
     save_model,
     write_parquet,
 )
+from retgk._runtime.files import check_size, memory_limit
+from retgk.cli.inputs import read_collection
+from retgk.cli.options import Common, Reading
 from retgk.errors import InputWarning
+from retgk.io.formats import format_of, formats
+from tests.example_files import HOSTILE, TOY, write_folder, write_zip
+from tests.fuzz.__main__ import is_good, reports_of_batch
 from tests.fuzz.seed_files import data_set
+from tests.fuzz.targets import TARGETS
+from tests.fuzz.worker import SECONDS
 from tests.model_file_mutations import with_document
 from tests.model_zoo import tiny_graphs
-from tests.tu_files import TOY, write_folder, write_zip
 
 GRAPH = '<graph edgedefault="undirected"><node id="1"/><node id="2"/></graph>'
 
@@ -277,3 +291,147 @@ def test_the_bound_on_work_can_be_raised(tmp_path):
     with pytest.raises(InvalidInputError, match="more than the 16384 steps allowed"):
         load_model(path, max_steps=4)
     assert load_model(path, max_steps=1000).walks_.n_walks == 100_000
+
+
+# What reading takes is checked before anything is parsed; honest files pass
+
+MEGABYTES = 1000
+PATIENCE = 60
+# Imports of packages count as the interpreter; a limit on addresses turns a leak into an error.
+CHILD = """
+import resource, sys, time
+import networkx, pyarrow.parquet, rdkit.Chem
+import retgk, retgk.io.formats
+from retgk._runtime.processes import peak_megabytes
+retgk.io.formats.formats()
+start, before = time.perf_counter(), peak_megabytes()
+resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
+try:
+    print("read", retgk.read_graphs(sys.argv[1]))
+except retgk.InvalidInputError as error:
+    print("refused", error)
+print("cost", round(peak_megabytes() - before), round(time.perf_counter() - start))
+"""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_small_files_take_little_memory(name, tmp_path):
+    path = HOSTILE[name](tmp_path)
+    assert path.stat().st_size < 1_100_000
+    command = [sys.executable, "-c", CHILD, str(path)]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert shown.returncode == 0, shown.stderr[-1000:]
+    message, cost = re.fullmatch(r"(.*)\ncost (\d+ \d+)\n", shown.stdout, re.DOTALL).groups()
+    megabytes, seconds = map(int, cost.split())
+    assert megabytes < MEGABYTES, message
+    assert seconds < PATIENCE, message
+    assert message.startswith("refused")
+    assert str(path) in message
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.edges", "1 2\n" * 100),
+        ("x.smi", "CCO\n" * 100),
+        ("x.csv", "smiles,y\n" + "CCO,1\n" * 100),
+        ("x.json", '{"edges": [[0, 1]]}'),
+        ("x.graphml", "<graphml><graph><node id='1'/></graph></graphml>" + " " * 300),
+    ],
+)
+def test_every_reader_has_the_option(name, text, tmp_path):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InvalidInputError, match=r"allowed.*; pass a larger max_bytes") as error:
+        read_graphs(path, max_bytes=300)
+    assert str(path) in str(error.value)
+
+
+def test_archives_parquet_and_targets_have_the_option(tmp_path):
+    path = write_parquet(data_set(), tmp_path / "x.parquet")
+    for read in (read_graphs, lambda path, **limit: list(iter_parquet(path, **limit))):
+        with pytest.raises(InvalidInputError, match=r"would take .*; pass a larger max_bytes"):
+            read(path, max_bytes=300)
+    with pytest.raises(InvalidInputError, match="more than the 1000 allowed"):
+        read_graphs(write_zip(tmp_path, node_attributes="1,2\n" * 60), max_bytes=1000)
+    graphs, targets = tmp_path / "x.smi", tmp_path / "targets.txt"
+    graphs.write_text("CCO\n")
+    targets.write_text("1" * 3000)
+    with pytest.raises(InvalidInputError, match=r"targets.txt: .*max_bytes"):
+        read_collection(str(graphs), Reading(targets=targets, max_bytes=50_000), Common(quiet=True))
+
+
+def test_one_target_of_many_letters_for_many_graphs(tmp_path):
+    graphs, targets = tmp_path / "x.smi", tmp_path / "targets.txt"
+    graphs.write_text("C\n" * 2000)
+    targets.write_text("a\n" * 1999 + "b" * 100_000)
+    with pytest.raises(InvalidInputError, match="a target has 100000 letters"):
+        read_graphs(graphs, targets=targets)
+
+
+def test_the_limit_grows_with_the_file():
+    allowed = [memory_limit(size) for size in (0, 10**6, 10**7, 10**8, 10**9)]
+    assert allowed == [256 << 20, 512 * 10**6, 4 << 30, 64 * 10**8, 64 * 10**9]
+    assert memory_limit(10**9, 7) == 7
+    with pytest.raises(InvalidInputError, match="max_bytes must be a positive number, got 0"):
+        memory_limit(1, 0)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", ["COLLAB", "REDDIT-MULTI-12K", "FRANKENSTEIN_atoms", "Synthie"])
+def test_honest_archives_pass(name, data_folder):
+    path = Path(data_folder) / f"{name}.zip"
+    form = format_of(path)
+    check_size([path], form.memory_factor, memory_limit(path.stat().st_size), form.size_of)
+
+
+# A short run of the campaign of `make fuzz`, and the small files that long runs found
+
+GOOD = {"read", "refused"}
+INPUTS = 25
+
+
+def reports_of(names, folder):
+    command = [sys.executable, "-m", "tests.fuzz.worker", names, "1", "0", str(INPUTS), folder]
+    shown = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, timeout=600, check=False
+    )
+    reports = [json.loads(line) for line in shown.stdout.splitlines()]
+    return [report for report in reports if "verdict" in report], shown
+
+
+def test_mutated_files_are_read_or_refused(tmp_path):
+    names = ",".join(target.name for target in TARGETS if not target.by_library)
+    reports, shown = reports_of(names, tmp_path)
+    assert shown.returncode == 0, shown.stdout[-300:] + shown.stderr[-2000:]
+    failures = [report for report in reports if report["verdict"] not in GOOD]
+    assert not failures, "\n".join(map(str, failures))
+    counts = Counter(report["target"] for report in reports)
+    assert counts == dict.fromkeys(names.split(","), INPUTS)
+
+
+@pytest.mark.parametrize("name", [target.name for target in TARGETS if target.by_library])
+def test_what_libraries_raise_is_an_error_of_the_file(name, tmp_path):
+    """A crash is contained where the file is read in a process of its own."""
+    deadline = time.monotonic() + 300
+    first, failures = 0, []
+    while first < INPUTS:  # a crash ends a batch; the next goes on behind it
+        reports = reports_of_batch(name, 1, first, INPUTS - first, tmp_path, deadline)
+        failures += [report for report in reports if not is_good(name, report["verdict"])]
+        first = max(report["number"] for report in reports) + 1
+    assert not failures, "\n".join(map(str, failures))
+
+
+def test_every_format_is_fuzzed():
+    names = {target.name.partition("-")[0] for target in TARGETS}
+    assert set(formats()) - {"matrices"} <= names
+    assert {"npy", "npz", "mat", "matrix"} <= names
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_every_target_can_fail(target):
+    """Every format with checksums has damages that must not be read as other data."""
+    has_checksums = target.name in {"model", "cache", "gram"}
+    assert bool(target.damages) == has_checksums
+    assert target.changes or target.damages
+    assert SECONDS > 0

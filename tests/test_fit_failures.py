@@ -1,8 +1,17 @@
 """Targets, folds and parameters that cannot be used: a clear error, and nothing half fitted."""
 
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 
 from retgk import (
     ExponentialGraphKernel,
@@ -11,8 +20,15 @@ from retgk import (
     RetGKClassifier,
     RetGKKernel,
     RetGKRegressor,
+    as_batch,
+    from_networkx,
+    from_smiles,
+    read_graphs,
 )
-from tests.kernel_graphs import graphs_of_kind
+from retgk._runtime.names import name_advice, names_there, near_names
+from retgk.errors import InputWarning, warn_user
+from tests.example_graphs import graphs_of_kind
+from tests.programs import invoke
 
 GRAPHS = graphs_of_kind("both", 20)
 CLASSES = np.arange(20) % 2
@@ -110,3 +126,180 @@ def test_a_bandwidth_out_of_range_names_the_scale():
     kernel = ExponentialGraphKernel(scale=1e-200, p=2)
     with pytest.raises(InvalidInputError, match="scale=1e-200 of the median distance"):
         RetGKKernel(graph_kernel=kernel, random_state=0).fit(GRAPHS)
+
+
+# Warnings of data are shown once for a call, however many folds convert it
+
+Y = np.arange(12) % 2
+MODEL = RetGKClassifier(n_steps=4, C=1, p=1, scale=1, cv=2, random_state=0)
+KERNEL = make_pipeline(RetGKKernel(n_steps=4, random_state=0), SVC(kernel="precomputed"))
+
+
+def correlations() -> list[Any]:
+    rng = np.random.default_rng(0)
+    return [np.abs(np.corrcoef(rng.random((6 + i % 3, 9)))) for i in range(12)]
+
+
+def graphs_with_bonds() -> list[nx.Graph]:
+    graphs = [nx.cycle_graph(5 + i) for i in range(12)]
+    for graph in graphs:
+        nx.set_edge_attributes(graph, {edge: str(edge[0] % 2) for edge in graph.edges}, "bond")
+    return graphs
+
+
+def uneven_attributes() -> Any:
+    batch = as_batch([nx.cycle_graph(5 + i) for i in range(12)])
+    values = np.random.default_rng(0).random((batch.n_nodes, 2))
+    return batch.with_attributes(values * [1e5, 1])
+
+
+CASES = {
+    "unit diagonals": (MODEL, correlations, "ones on the diagonal"),
+    "labels of edges": (MODEL, graphs_with_bonds, "edges have 'bond', which is not used"),
+    "uneven attributes": (KERNEL, uneven_attributes, "attribute 0 has a standard deviation of"),
+}
+
+
+def shown(action: Any, call: Callable[[], object]) -> list[warnings.WarningMessage]:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter(action)
+        call()
+    return [each for each in found if each.category is InputWarning]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_cross_validation_warns_once_at_the_line_of_the_user(case: str) -> None:
+    model, data, text = CASES[case]
+    graphs = data()
+    found = shown("default", lambda: cross_val_score(model, graphs, Y, cv=3))
+    assert [text in str(each.message) for each in found] == [True]
+    assert found[0].filename == __file__
+
+
+def test_every_call_of_another_line_warns_again() -> None:
+    graphs = graphs_with_bonds()
+    assert len(shown("default", lambda: from_networkx(graphs))) == 1
+    assert len(shown("default", lambda: from_networkx(graphs))) == 1
+
+
+def test_filters_of_the_user_are_heeded() -> None:
+    graphs = graphs_with_bonds()
+
+    def twice() -> None:
+        for _ in range(2):
+            as_batch(graphs)
+
+    assert [len(shown(action, twice)) for action in ("default", "always", "ignore")] == [1, 2, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputWarning, match="bond"):
+            twice()
+
+
+def test_texts_that_differ_in_more_than_measured_numbers_are_shown() -> None:
+    def several() -> None:
+        for text in ("3 graphs of 0.5", "3 graphs of 1.2e+03", "4 graphs of 0.5"):
+            warn_user(InputWarning(text))
+
+    found = [str(each.message) for each in shown("default", several)]
+    assert found == ["3 graphs of 0.5", "4 graphs of 0.5"]
+
+
+# Mistyped names: the nearest are asked for, and hundreds are not listed
+
+MANY = [f"assay_{number:03}" for number in range(300)]
+
+
+def test_nearest_come_first():
+    assert near_names("actve", ["smiles", "active", "inactive"])[0] == "active"
+    assert near_names("ACTIVE", ["smiles", "Active"]) == ["Active"]
+    assert near_names("solubility", ["x", "measured log solubility in mols per litre"]) == [
+        "measured log solubility in mols per litre"
+    ]
+    assert near_names("z", ["smiles", "active"]) == []
+    assert near_names("zz", []) == []
+
+
+def test_few_names_are_listed_and_many_are_not():
+    assert name_advice("y", ["a", "b"]) == "name one of a, b"
+    assert name_advice("activ", ["smiles", "active"]) == (
+        "did you mean active? name one of smiles, active"
+    )
+    advice = name_advice("asay_017", MANY)
+    assert advice.startswith("did you mean assay_017 or ")
+    assert advice.endswith("? name one of the 300 that there are")
+    assert name_advice("zzz", MANY).endswith("assay_011 and 288 more")
+    assert names_there("kindd", ["kind"]) == "['kind'] (did you mean 'kind'?)"
+    assert names_there("zzz", []) == "none"
+    assert len(names_there("zzz", MANY)) < 250
+
+
+def test_columns_of_a_table(tmp_path: Path):
+    pytest.importorskip("rdkit")
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(["smiles", *MANY]) + "\n" + ",".join(["CCO", *"1" * 300]) + "\n")
+    with pytest.raises(
+        InvalidInputError, match=r"did you mean assay_123 or .*target_column="
+    ) as no:
+        read_graphs(path, target_column="assay-123")
+    assert len(str(no.value)) < 400
+    message = invoke("cv", path, "--target-column", "assay123").stderr
+    assert "has no column 'assay123'; did you mean assay_123 or " in message
+    assert message.endswith("name one of the 301 that there are with --target-column\n")
+    message = invoke("cv", path, "--target-column", MANY[0], "--groups", "asay_001").stderr
+    assert "did you mean assay_001 or" in message
+    assert message.endswith("that there are with --groups\n")
+
+
+def test_data_of_nodes():
+    nx = pytest.importorskip("networkx")
+    graph = nx.path_graph(2)
+    nx.set_node_attributes(graph, "C", "element")
+    with pytest.raises(
+        InvalidInputError, match=r"it has \['element'\] \(did you mean 'element'\?\)"
+    ):
+        from_networkx(graph, label="elment")
+
+
+def test_attributes_of_atoms():
+    pytest.importorskip("rdkit")
+    with pytest.raises(InvalidInputError, match=r"did you mean aromatic\? choose from aromatic,"):
+        from_smiles("CC", attributes="aromtic")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("cv x --task regresion", "is not one of 'auto', 'classification', 'regression'; did you"),
+        ("cv x --task regresion", "; did you mean regression? (see "),
+        ("info x --format parqet", "; did you mean parquet? (see "),
+        ("cv x --scale-attributes standrd", "; did you mean standard? (see "),
+        ("cv MUTAG --split scafold", "no split or file 'scafold'; did you mean scaffold? give ran"),
+        ("cv MUTAG --metric roc", "no metric 'roc'; did you mean roc_auc"),
+    ],
+)
+def test_values_of_options(
+    line: str,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    from retgk.cli.main import main
+
+    monkeypatch.setattr("sys.argv", ["retgk", *line.split()])
+    with pytest.raises(SystemExit):
+        main()
+    assert message in capsys.readouterr().err
+
+
+# Errors and warnings of bad input
+
+
+def test_kinds() -> None:
+    assert issubclass(InvalidInputError, ValueError)
+    assert issubclass(InputWarning, UserWarning)
+
+
+def test_message_says_what_and_what_to_do() -> None:
+    with pytest.raises(InvalidInputError, match="weight 0; pass symmetrize=True"):
+        as_batch([np.array([[0.0, 1.0], [0.0, 0.0]])])

@@ -1,8 +1,12 @@
 """RetGKKernel against the naive reference, and as an estimator of scikit-learn."""
 
+import pickle
+
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
@@ -13,20 +17,43 @@ from retgk import (
     ExponentialGraphKernel,
     Gaussian,
     GraphBatch,
+    InvalidInputError,
     Laplacian,
     Polynomial,
     PolynomialGraphKernel,
+    RetGKClassifier,
     RetGKEmbedding,
     RetGKKernel,
+    distance,
+    load_tudataset,
     make_graph_classification,
     mean_embedding_gram,
+    most_similar,
+    pairwise_distances,
     return_probabilities,
+    similarity,
     squared_mmd,
 )
-from retgk.kernels.exact_points import label_codes
+from retgk.kernels import exact as fitted_graphs
+from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.exact import ExactComparison, ExactEngine, FittedGraphs
+from retgk.kernels.exact_points import FLOAT64_ERROR, NodePoints, label_codes
 from retgk.kernels.graph import squared_mmd_from_products
+from retgk.learning.svm import fit_products
+from retgk.walks.probabilities import Walks
 from tests import naive
-from tests.kernel_graphs import KINDS, assert_close, graphs_of_kind, naive_nodes, naive_products
+from tests.example_graphs import (
+    KINDS,
+    assert_close,
+    complete,
+    graphs_of_kind,
+    naive_nodes,
+    naive_products,
+    path,
+    star,
+)
+from tests.programs import LEVELS, run_on_level
+from tests.test_exact_kernel import KERNELS, TOLERANCES, naive_gram, random_points
 
 
 def test_names_of_columns():
@@ -267,3 +294,392 @@ def test_symmetric_graphs_need_no_bandwidth_of_their_own(estimator):
     values = estimator(random_state=0).fit_transform([ladder, renamed, nx.path_graph(3)])
     np.testing.assert_allclose(values[0], values[1], rtol=0, atol=1e-9)
     assert np.abs(values[0] - values[2]).max() > 1e-3
+
+
+# The exact kernel against the naive reference on samples of real sets
+
+# set, labels, attributes, largest graph of the sample, number of graphs
+SAMPLES = [
+    ("MUTAG", True, False, 30, 12),
+    ("ENZYMES", True, False, 40, 8),
+    ("ENZYMES", False, True, 40, 8),
+    ("ENZYMES", True, True, 40, 8),
+    ("SYNTHETICnew", False, True, 100, 3),
+    ("BZR", True, True, 40, 8),
+    ("IMDB-BINARY", False, False, 25, 12),
+    ("DD", True, False, 120, 4),
+    ("REDDIT-BINARY", False, False, 100, 5),
+]
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(("name", "labels", "attributes", "largest", "n_graphs"), SAMPLES)
+def test_exact_kernel_keeps_its_promise(name, labels, attributes, largest, n_graphs, data_folder):
+    graphs = load_tudataset(name, data_home=data_folder, download=False).graphs
+    small = np.flatnonzero(graphs.node_counts <= largest)
+    graphs = graphs[np.random.default_rng(0).choice(small, n_graphs, replace=False)]
+    graphs = graphs if labels else graphs.without_labels()
+    graphs = graphs if attributes else graphs.without_attributes()
+    gamma_c = 1 / np.sqrt(graphs.n_attributes or 1)
+    truth = naive_products(graphs, 3.0, gamma_c, n_steps=50)
+    for tol in (0, 1e-6, 1e-4, 1e-2):
+        kernel = RetGKKernel(structure_kernel=Laplacian(3.0), tol=tol)
+        found = kernel.fit(graphs).inner_products_
+        assert_close(found, truth, max(tol, 1e-12))
+        assert np.linalg.eigvalsh(found).min() > -1e-9
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("tol", [1e-6, 1e-4, 1e-2])
+def test_promise_for_graphs_of_another_sort(data_folder, tol):
+    """Molecules are fitted; proteins, networks of actors and threads come later."""
+    molecules = load_tudataset("MUTAG", data_home=data_folder, download=False).graphs[:60]
+    kernel = RetGKKernel(
+        structure_kernel=Laplacian(3.0), graph_kernel=PolynomialGraphKernel(), tol=tol
+    ).fit(molecules.without_labels())
+    exact = RetGKKernel(
+        structure_kernel=Laplacian(3.0), graph_kernel=PolynomialGraphKernel(), tol=0
+    ).fit(molecules.without_labels())
+    for name in ("ENZYMES", "IMDB-BINARY", "DD", "REDDIT-BINARY"):
+        graphs = load_tudataset(name, data_home=data_folder, download=False).graphs[:8]
+        graphs = graphs.without_labels().without_attributes()
+        assert_close(kernel.transform(graphs), exact.transform(graphs), tol)
+        assert_close(kernel.diagonal(graphs), exact.diagonal(graphs), tol)
+        one = kernel.transform(graphs[3:4])
+        np.testing.assert_array_equal(one, kernel.transform(graphs)[3:4])
+
+
+# New graphs against fitted ones: within the promise, and each as if it were alone
+
+
+def placed(seed, widths, kernels, tol, n_labels, **changes):
+    """Fitted graphs, and new ones in their frame."""
+    fitted_nodes = random_points(seed, widths, n_labels=n_labels)
+    new_nodes = changed(random_points(seed + 1, widths, n_graphs=3, n_labels=n_labels), **changes)
+    fitted = FittedGraphs.of(fitted_nodes, kernels, tol)
+    return fitted_nodes, new_nodes, fitted, ExactComparison.of(new_nodes, fitted, tol, None)
+
+
+def changed(nodes, spread, shift):
+    """The nodes further apart, and further away."""
+    blocks = tuple(spread * block + shift for block in nodes.blocks)
+    return NodePoints(blocks, nodes.node_ptr, nodes.labels)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    kernels=st.sampled_from(KERNELS),
+    width=st.integers(1, 11),
+    n_labels=st.sampled_from([0, 1, 3]),
+    seed=st.integers(0, 2**32 - 2),
+    tol=st.sampled_from(TOLERANCES),
+    spread=st.sampled_from([0.0, 1e-3, 1.0, 30.0]),
+    shift=st.sampled_from([0.0, 1e-5, 0.1, 1e4]),
+)
+def test_error_is_within_the_promise(kernels, width, n_labels, seed, tol, spread, shift):
+    widths = [width] * len(kernels)
+    own = {"spread": spread, "shift": shift}
+    x, y, _, graphs = placed(seed, widths, kernels, tol, n_labels, **own)
+    expected = naive_gram(y, x, kernels)
+    size = max(1.0, np.abs(expected).max())  # polynomials are not bounded by one
+    error = graphs.products() - expected
+    assert np.abs(error).max() <= max(tol, FLOAT64_ERROR) * size
+    expected = np.diag(naive_gram(y, y, kernels))
+    size = max(1.0, np.abs(expected).max())
+    error = graphs.squared_norms() - expected
+    assert np.abs(error).max() <= max(tol, FLOAT64_ERROR) * size
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    kernels=st.sampled_from(KERNELS),
+    seed=st.integers(0, 2**32 - 2),
+    tol=st.sampled_from(TOLERANCES),
+    chosen=st.lists(st.integers(0, 2), min_size=1, max_size=4),
+)
+def test_a_graph_is_the_same_wherever_it_stands(kernels, seed, tol, chosen):
+    own = {"spread": 1.0, "shift": 0.0}
+    _, y, fitted, graphs = placed(seed, [9] * len(kernels), kernels, tol, 2, **own)
+    some = ExactComparison.of(y.of_graphs(np.array(chosen)), fitted, tol, 1)
+    np.testing.assert_array_equal(some.products(), graphs.products()[chosen])
+    np.testing.assert_array_equal(some.squared_norms(), graphs.squared_norms()[chosen])
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-4])
+def test_graphs_outside_of_the_fitted_space_are_far(tol):
+    own = {"spread": 1.0, "shift": 0.0}
+    fitted_nodes, _, fitted, near = placed(0, [40], KERNELS[0], tol, 0, **own)
+    assert tol == 0 or fitted.frame.factors[0].rank < 40
+    again = ExactComparison.of(fitted_nodes, fitted, tol, None)
+    assert not again.is_far.any()
+    away = ExactComparison.of(changed(near.nodes, 1.0, 5.0), fitted, tol, None)
+    assert away.is_far.all() == (tol > 0)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("is_far", [False, True])
+def test_norms_of_large_graphs(monkeypatch, tol, is_far):
+    own = {"spread": 1.0, "shift": 3.0 if is_far else 0.0}
+    _, _, _, graphs = placed(3, [12, 4], KERNELS[2], tol, 2, **own)
+    looped = graphs.squared_norms()
+    monkeypatch.setattr(fitted_graphs, "MAX_LOOPED_NODES", 0)
+    tiled = graphs.squared_norms()
+    assert np.abs(tiled - looped).max() <= 2 * max(tol, FLOAT64_ERROR)
+
+
+def mixed_graphs():
+    """Graphs like the fitted ones, and unlike them."""
+    odd = [complete(9), star(14), path(1), path(40), complete(30)]
+    return GraphBatch.concatenate([graphs_of_kind("structure", 20)[12:], *odd])
+
+
+@pytest.mark.parametrize("tol", [0, 1e-6, 1e-4, 1e-2])
+def test_transform_of_one_graph_equals_that_among_others(tol):
+    kernel = RetGKKernel(tol=tol, random_state=0).fit(graphs_of_kind("structure", 12))
+    graphs = mixed_graphs()
+    among = kernel.transform(graphs), kernel.distances(graphs), kernel.diagonal(graphs)
+    for g in range(len(graphs)):
+        one = graphs[g : g + 1]
+        alone = kernel.transform(one), kernel.distances(one), kernel.diagonal(one)
+        for found, expected in zip(alone, among, strict=True):
+            np.testing.assert_array_equal(found, expected[g : g + 1])
+
+
+def test_predictions_of_one_graph_equal_those_among_others():
+    data = make_graph_classification(n_graphs=60, random_state=0)
+    model = RetGKClassifier(n_steps=20, C=10, p=1, scale=1, random_state=0)
+    model.fit(data.graphs[:40], data.targets[:40])
+    new = data.graphs[40:]
+    among = model.decision_function(new)
+    alone = [model.decision_function(new[g : g + 1])[0] for g in range(len(new))]
+    np.testing.assert_array_equal(alone, among)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("tol", [0, 1e-6, 1e-5, 1e-4])
+def test_distance_of_a_graph_to_its_copy(kind, tol):
+    graphs = graphs_of_kind(kind, 30)
+    kernel = RetGKKernel(tol=tol, random_state=0).fit(graphs)
+    found = np.diag(kernel.distances(graphs))
+    assert found.max() <= (1e-3 if tol >= 1e-5 else 1e-6)
+    values = kernel.transform(graphs)
+    whole = kernel.graph_kernel_(
+        kernel.inner_products_, kernel.squared_norms_, kernel.squared_norms_
+    )
+    assert np.abs(values - whole).max() < (2e-3 if tol >= 1e-5 else 1e-5)
+
+
+def test_fitted_points_are_not_changed_by_transform():
+    kernel = RetGKKernel(random_state=0).fit(graphs_of_kind("both", 12))
+    before = pickle.dumps(kernel)
+    kernel.transform(graphs_of_kind("both", 20))
+    assert pickle.dumps(kernel) == before
+    again = pickle.loads(before)
+    new = graphs_of_kind("both", 20)
+    np.testing.assert_array_equal(again.transform(new), kernel.transform(new))
+
+
+def test_landmarks_are_symmetric_to_the_bit():
+    graphs, columns = graphs_of_kind("both", 30), np.array([3, 7, 8, 20])
+    engine = ExactEngine(tol=1e-4, random_state=0)
+    found = fit_products(engine, NodeFeatures(graphs, Walks(8)), columns)
+    square = found.products[columns]
+    np.testing.assert_array_equal(square, square.T)
+    np.testing.assert_array_equal(np.diag(square), found.norms[columns])
+    exact = RetGKKernel(
+        8,
+        structure_kernel=engine.kernels[0],
+        attribute_kernel=engine.kernels[1],
+        tol=0,
+    ).fit(graphs)
+    assert np.abs(found.products - exact.inner_products_[:, columns]).max() <= 1e-4
+    assert np.abs(found.norms - exact.squared_norms_).max() <= 1e-4
+
+
+def test_most_similar_graph_is_its_copy():
+    graphs = graphs_of_kind("both", 20)
+    found = most_similar(graphs[7], graphs)
+    assert found.indices[0] == 7
+    assert found.similarities[0] == pytest.approx(1, abs=1e-6)
+    alone = most_similar(graphs[7], graphs[[3]])
+    assert (
+        alone.similarities[0]
+        == most_similar(graphs[7], graphs, k=20).similarities[
+            most_similar(graphs[7], graphs, k=20).indices == 3
+        ]
+    )
+
+
+def test_functions_of_two_sides():
+    graphs = graphs_of_kind("labels", 20)
+    options = {"structure_kernel": Laplacian(2.0), "tol": 1e-5}
+    whole = RetGKKernel(graph_kernel=PolynomialGraphKernel(), **options).fit(graphs)
+    products = mean_embedding_gram(graphs[:5], graphs[5:], **options)
+    assert np.abs(products - whole.inner_products_[:5, 5:]).max() <= 2e-5
+    squared = squared_mmd(graphs[:5], graphs, **options)
+    assert np.abs(np.diag(squared)).max() <= 1e-7
+
+
+def test_no_new_graphs():
+    kernel = RetGKKernel(random_state=0).fit(graphs_of_kind("both", 12))
+    assert kernel.transform(graphs_of_kind("both", 12)[:0]).shape == (0, 12)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_on_every_level_of_instructions(level):
+    program = (
+        "import numpy as np; from tests.test_kernel_estimator import *\n"
+        "for kernels in KERNELS[:4] + KERNELS[-1:]:\n"
+        "    for tol, shift in ((0.0, 0.0), (1e-5, 0.0), (1e-5, 3.0)):\n"
+        "        own = dict(spread=1.0, shift=shift)\n"
+        "        x, y, fitted, graphs = placed(3, [4] * len(kernels), kernels, tol, 2, **own)\n"
+        "        expected = naive_gram(y, x, kernels)\n"
+        "        error = graphs.products() - expected\n"
+        "        size = max(1.0, np.abs(expected).max())\n"
+        "        assert np.abs(error).max() <= max(tol, FLOAT64_ERROR) * size\n"
+    )
+    run_on_level(level, program)
+
+
+# Similarity and distance in one line
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return make_graph_classification(n_graphs=12, n_labels=3, n_attributes=2, random_state=0).graphs
+
+
+def permuted(graph, seed):
+    """The same graph with its nodes in another order."""
+    order = np.random.default_rng(seed).permutation(graph.n_nodes)
+    place = np.argsort(order)
+    rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    names = [graph.label_names[code] for code in graph.labels] if graph.has_labels else None
+    return GraphBatch.from_edges(
+        graph.n_nodes,
+        np.column_stack([place[rows], place[graph.indices]]),
+        graph.weights,
+        labels=None if names is None else [names[i] for i in order],
+        attributes=graph.attributes[order],
+    )
+
+
+pairs = st.tuples(st.integers(0, 11), st.integers(0, 11), st.integers(0, 99))
+
+
+@settings(max_examples=25, deadline=None)
+@given(pair=pairs)
+def test_laws(graphs, pair):
+    i, j, seed = pair
+    g, h = graphs[i], graphs[j]
+    value, length = similarity(g, h), distance(g, h)
+    assert 0 <= value <= 1
+    assert 0 <= length <= np.sqrt(2) + 1e-12
+    assert similarity(h, g) == pytest.approx(value, abs=1e-12)
+    assert distance(h, g) == pytest.approx(length, abs=1e-7)
+    assert similarity(g, permuted(g, seed)) == pytest.approx(1.0, abs=1e-12)
+    assert distance(g, permuted(g, seed)) == pytest.approx(0.0, abs=1e-6)
+    assert (value == pytest.approx(1.0, abs=1e-12)) == (i == j)
+
+
+def test_formula():
+    g, h = path(4), star(3)
+    nodes = [naive.return_probabilities_of_batch(graph, 50) for graph in (g, h)]
+
+    def product(x, y):
+        return np.mean([[naive.laplacian(a, b, 5.0) for a in x] for b in y])
+
+    gg, gh, hh = (product(nodes[i], nodes[j]) for i, j in ((0, 0), (0, 1), (1, 1)))
+    assert similarity(g, h) == pytest.approx(gh / np.sqrt(gg * hh), abs=1e-12)
+    assert distance(g, h) == pytest.approx(np.sqrt(gg + hh - 2 * gh), abs=1e-12)
+    assert similarity(g, h, n_steps=3) != similarity(g, h)
+
+
+def test_a_value_depends_on_its_two_graphs_alone(graphs):
+    found = most_similar(graphs[0], graphs, k=12)
+    again = most_similar(graphs[0], graphs[:5], k=12)
+    lookup = dict(zip(found.indices, found.similarities, strict=True))
+    for index, value in zip(*again, strict=True):
+        assert value == pytest.approx(lookup[index], abs=1e-8)
+        assert value == pytest.approx(similarity(graphs[0], graphs[int(index)]), abs=1e-8)
+
+
+def test_most_similar(graphs):
+    indices, similarities = most_similar(graphs[4], graphs, k=3)
+    assert indices[0] == 4
+    assert len(indices) == 3
+    assert similarities[0] == pytest.approx(1.0)
+    assert (np.diff(similarities) <= 0).all()
+    twins = GraphBatch.concatenate([graphs[4], graphs[4], graphs[1], graphs[4]])
+    assert most_similar(graphs[4], twins, k=2).indices.tolist() == [0, 1]
+    assert len(most_similar(graphs[4], graphs, k=99).indices) == 12
+
+
+def test_pairwise_distances(graphs):
+    matrix = pairwise_distances(graphs)
+    assert (matrix.diagonal() == 0).all()
+    np.testing.assert_array_equal(matrix, matrix.T)
+    np.testing.assert_allclose(pairwise_distances(graphs[:3], graphs), matrix[:3], atol=1e-4)
+    assert matrix[2, 7] == pytest.approx(distance(graphs[2], graphs[7]), abs=1e-6)
+    triangle = matrix[:, None, :] + matrix[None, :, :] >= matrix[:, :, None] - 1e-9
+    assert triangle.all()
+
+
+def test_kinds_of_graphs_mix():
+    nx = pytest.importorskip("networkx")
+    cycle = nx.cycle_graph(5)
+    matrix = nx.to_numpy_array(cycle)
+    assert similarity(cycle, matrix) == 1.0
+    assert most_similar(matrix, [nx.path_graph(5), matrix], k=1).indices.tolist() == [1]
+    assert pairwise_distances([cycle, matrix], [matrix]).max() < 1e-6
+
+
+def test_molecules():
+    pytest.importorskip("rdkit")
+    query, others = "CCO", ["CCCO", "OCC", "c1ccccc1"]
+    found = most_similar(query, others)
+    assert found.indices.tolist() == [1, 0, 2]
+    assert found.similarities[0] == pytest.approx(1.0)
+
+
+def test_other_labels():
+    carbon, nitrogen = path(3).with_labels(["C"] * 3), path(3).with_labels(["N"] * 3)
+    assert similarity(carbon, nitrogen) == 0
+    assert distance(carbon, nitrogen) > 1
+    mixed = path(3).with_labels(["N", "C", "N"])
+    assert 0 < similarity(carbon, mixed) < similarity(nitrogen, mixed) < 1
+
+
+def test_regular_graphs_need_no_median():
+    """All nodes have the same return probabilities, so that a median distance would be zero."""
+    triangle = np.ones((3, 3)) - np.eye(3)
+    assert similarity(triangle, triangle) == 1
+    assert 0 < similarity(triangle, np.ones((4, 4)) - np.eye(4)) < 1
+    assert similarity(triangle, triangle, structure_kernel=Laplacian(9.0)) == 1
+
+
+def test_messages(graphs):
+    with pytest.raises(InvalidInputError, match="g must be one graph, got 12; use pairwise_dist"):
+        similarity(graphs, graphs[0])
+    with pytest.raises(InvalidInputError, match="g has no labels, h has some; read some"):
+        similarity(graphs[0].without_labels(), graphs[1])
+    with pytest.raises(InvalidInputError, match="g has 2 attributes a node, h has 0"):
+        distance(graphs[0], graphs[1].without_attributes())
+    with pytest.raises(InvalidInputError, match="k must be a whole number of at least 1, got 0"):
+        most_similar(graphs[0], graphs, k=0)
+    with pytest.raises(InvalidInputError, match="X has labels, Y has none"):
+        pairwise_distances(graphs, graphs.without_labels())
+    with pytest.raises(InvalidInputError, match="the query has labels, the collection has none"):
+        most_similar(graphs[0], graphs.without_labels())
+
+
+def test_one_kernel_for_all_comparisons(graphs):
+    """Vectors, distances and searches agree about who is near."""
+    plain = graphs.without_attributes()
+    vectors = RetGKEmbedding(n_components=4000, random_state=0).fit_transform(plain)
+    exact = pairwise_distances(plain)
+    approximate = np.sqrt(np.square(vectors[:, None] - vectors).sum(axis=2))
+    assert np.abs(exact - approximate).max() < 0.05
+    nearest = most_similar(plain[0], plain, k=3).indices
+    unit = vectors / np.linalg.norm(vectors, axis=1)[:, None]
+    assert set(np.argsort(-unit @ unit[0])[:3]) == set(nearest.tolist())

@@ -35,8 +35,7 @@ from retgk import (
     save_tudataset,
 )
 from retgk._runtime.files import read_records
-from tests.paper_records import MUTAG, made_up, write
-from tests.paper_sets import write_set
+from tests.paper_samples import MUTAG, made_up, write, write_set
 
 FOLD = 2
 N_GRAPHS = 40

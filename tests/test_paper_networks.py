@@ -16,9 +16,7 @@ from reproduction.networks.training import NETWORKS, network_results
 from reproduction.runner import Runner, lacks, ordered_tasks, run_tasks_into
 from retgk import GraphBatch, make_graph_classification
 from retgk._runtime.files import read_records
-
-from .paper_records import cell_of
-from .paper_sets import write_set
+from tests.paper_samples import cell_of, write_set
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="needs PyTorch")
 

@@ -24,8 +24,7 @@ from retgk import (
     load_tudataset,
 )
 from retgk._runtime.files import read_records
-
-from .paper_sets import write_set
+from tests.paper_samples import write_set
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of processes")
 

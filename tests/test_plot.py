@@ -17,7 +17,7 @@ from retgk import (
     plot,
     return_probabilities,
 )
-from tests.walk_graphs import complete, path, star
+from tests.example_graphs import complete, path, star
 
 
 @pytest.fixture(autouse=True)

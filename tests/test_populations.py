@@ -1,6 +1,8 @@
 """What tests of populations promise: level, power, invariances, and where groups differ."""
 
+import itertools
 import json
+from math import comb
 
 import numpy as np
 import pytest
@@ -14,8 +16,18 @@ from retgk import (
     k_sample_test,
     two_sample_test,
 )
-from retgk.stats.statistics import Relabellings, group_form, max_test, permuted_statistics
-from tests.population_samples import QUICK, random_graph, random_graphs
+from retgk.stats.statistics import (
+    QuadraticForm,
+    Relabellings,
+    association_form,
+    factor,
+    group_form,
+    max_test,
+    permuted_statistics,
+    step_down_p_values,
+    within_variance,
+)
+from tests.example_graphs import QUICK, population_graphs, random_graph, random_kernel
 
 # the level, and power
 
@@ -28,7 +40,7 @@ BAND = (0.02, 0.085)  # of 300 tests at 5 %: 4.2 deviations of either side at mo
 
 
 def test_level_of_two_samples():
-    graphs = random_graphs(0, 400)
+    graphs = population_graphs(0, 400)
     rng = np.random.default_rng(1)
 
     def p_value(seed):
@@ -78,7 +90,7 @@ def test_level_within_blocks_that_differ():
 
 
 def test_a_difference_is_found():
-    sides = random_graphs(0, 12, 0.2), random_graphs(1, 12, 0.5)
+    sides = population_graphs(0, 12, 0.2), population_graphs(1, 12, 0.5)
     for compare in ("graphs", "nodes"):
         found = two_sample_test(*sides, compare=compare, random_state=0, n_permutations=999)
         assert found.p_value == 0.001
@@ -88,7 +100,7 @@ def test_a_difference_is_found():
 
 
 def test_two_groups_are_the_same_by_either_name():
-    first, second = random_graphs(0, 6), random_graphs(1, 7, 0.5)
+    first, second = population_graphs(0, 6), population_graphs(1, 7, 0.5)
     both = retgk.GraphBatch.concatenate([first, second])
     by = ["a"] * 6 + ["b"] * 7
     one = two_sample_test(first, second, random_state=3, **QUICK)
@@ -151,7 +163,7 @@ def test_order_of_graphs_and_of_nodes_changes_nothing():
 
 @pytest.mark.parametrize("method", ["exact", "monte-carlo"])
 def test_the_same_seed_gives_the_same_result_with_any_threads(method):
-    sides = random_graphs(0, 8)[[0, *range(8)]], random_graphs(1, 8, 0.4)
+    sides = population_graphs(0, 8)[[0, *range(8)]], population_graphs(1, 8, 0.4)
     one, two = (
         two_sample_test(*sides, n_permutations=300, random_state=5, method=method, n_jobs=n_jobs)
         for n_jobs in (1, 2)
@@ -164,7 +176,7 @@ def test_the_same_seed_gives_the_same_result_where_medians_are_drawn(monkeypatch
     """Of more than 4,000 graphs, that is; here of more than 5, while limits keep their order."""
     monkeypatch.setattr("retgk.kernels.node._MAX_SAMPLE", 5)
     monkeypatch.setattr("retgk.stats.design._MEDIAN_NODES", 5)
-    graphs, values = random_graphs(0, 16), np.random.default_rng(0).normal(size=(16, 2)) ** 3
+    graphs, values = population_graphs(0, 16), np.random.default_rng(0).normal(size=(16, 2)) ** 3
     graphs = graphs.with_attributes(np.random.default_rng(1).normal(size=(graphs.n_nodes, 1)))
     options = {**QUICK, "random_state": 0, "attribute_kernel": Laplacian("median")}
     one, two = (association_test(graphs, values, **options) for _ in range(2))
@@ -190,7 +202,7 @@ def test_labels_attributes_weights_and_sizes():
 
 
 def test_embedded_engine_agrees_with_the_exact_one():
-    sides = random_graphs(0, 10, 0.3), random_graphs(1, 10, 0.36)
+    sides = population_graphs(0, 10, 0.3), population_graphs(1, 10, 0.36)
     settings = {**QUICK, "n_permutations": 999, "random_state": 0}
     exact, embedded = (
         two_sample_test(*sides, engine=engine, **settings) for engine in ("exact", "embedded")
@@ -203,7 +215,7 @@ def test_embedded_engine_agrees_with_the_exact_one():
 
 
 def test_witness_leaves_the_graph_itself_out():
-    sides = random_graphs(0, 5), random_graphs(1, 6, 0.4)
+    sides = population_graphs(0, 5), population_graphs(1, 6, 0.4)
     found = two_sample_test(*sides, random_state=0, compare="nodes", **QUICK)
     both = retgk.GraphBatch.concatenate(sides)
     from retgk.stats.design import KernelFamily, kernel_matrices
@@ -216,7 +228,7 @@ def test_witness_leaves_the_graph_itself_out():
 
 def test_mean_witness_of_nodes_is_that_of_their_graph():
     """With labels as they are and the median bandwidth, means of nodes are inner products."""
-    sides = random_graphs(0, 5), random_graphs(1, 6, 0.4)
+    sides = population_graphs(0, 5), population_graphs(1, 6, 0.4)
     found = two_sample_test(*sides, random_state=0, compare="nodes", **QUICK)
     of_nodes = found.node_witness().reshape(11, 8).mean(axis=1)
     assert np.allclose(of_nodes, found.witness, atol=5e-4)
@@ -246,7 +258,7 @@ def test_nodes_that_differ_are_found():
 
 def attributed(seed=0, n_graphs=16):
     """Graphs whose second attribute differs between the halves; the first is noise, and large."""
-    graphs = random_graphs(seed, n_graphs)
+    graphs = population_graphs(seed, n_graphs)
     noise, signal = np.random.default_rng(seed).normal(size=(2, graphs.n_nodes))
     signal += 2 * (np.arange(graphs.n_nodes) < graphs.n_nodes // 2)
     return graphs.with_attributes(np.column_stack([1e4 * noise, signal]))
@@ -303,7 +315,8 @@ def test_nodes_that_differ_in_what_is_left_out_do_not_differ():
 
 
 def test_result_in_words_and_as_plain_values():
-    found = two_sample_test(random_graphs(0, 3), random_graphs(1, 3), random_state=0, **QUICK)
+    samples = population_graphs(0, 3), population_graphs(1, 3)
+    found = two_sample_test(*samples, random_state=0, **QUICK)
     assert found.are_all
     assert found.n_permutations == 19
     assert found.p_value >= 1 / 20
@@ -312,7 +325,7 @@ def test_result_in_words_and_as_plain_values():
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["groups"][1]["n_graphs"] == 3
     assert max(plain["groups"][1]["most_typical"]) < 3
-    few = two_sample_test(random_graphs(0, 2), random_graphs(1, 2), random_state=0)
+    few = two_sample_test(population_graphs(0, 2), population_graphs(1, 2), random_state=0)
     assert "With so few graphs no p-value is below 0.33" in str(few)
     assert "too few graphs for an interval" in str(few)
 
@@ -346,7 +359,7 @@ SMALLEST = {  # labels that no kernel tells apart, by all there are
     "values": (lambda **how: association_test(DISTINCT[:5], [1, 2, 4, 8, 16], **how), 1 / 120),
     "categories": (lambda **how: association_test(DISTINCT[:6], [*"aabbcc"], **how), 6 / 90),
 }
-DISTINCT = random_graphs(5, 8, 0.5)
+DISTINCT = population_graphs(5, 8, 0.5)
 
 
 @pytest.mark.parametrize("case", SMALLEST)
@@ -374,7 +387,7 @@ def test_interval_holds_the_effect_of_many():
 
 # bad input
 
-A = random_graphs(0, 4)
+A = population_graphs(0, 4)
 LABELLED = A.with_labels(["a"] * A.n_nodes)
 BAD = {
     "one graph": (lambda: two_sample_test(A[:1], A), "population 1 has 1 graph; a test needs 2"),
@@ -413,7 +426,7 @@ BAD = {
     "depth": (lambda: two_sample_test(A, A, depths=[0.5]), "depth must be a whole number"),
     "option": (lambda: two_sample_test(A, A, n_stepz=3), "did you mean n_steps"),
     "sizes": (
-        lambda: two_sample_test(A, random_graphs(0, 4, n_nodes=9), nodes_correspond=True),
+        lambda: two_sample_test(A, population_graphs(0, 4, n_nodes=9), nodes_correspond=True),
         "graph 0 has 8 nodes, graph 4 has 9",
     ),
     "y missing": (lambda: association_test(A), "y is missing"),
@@ -439,3 +452,375 @@ def test_bad_input_says_what_to_do(case):
     run, message = BAD[case]
     with pytest.raises(InvalidInputError, match=message):
         run()
+
+
+# Statistics of populations, relabellings and combined kernels, by slow and obvious versions
+
+# slow and obvious versions
+
+
+def naive_mmd(kernel, first, second):
+    """Unbiased squared MMD by its three sums (Gretton et al., 2012, equation 3)."""
+    within = [
+        np.mean([kernel[i, j] for i in side for j in side if i != j]) for side in (first, second)
+    ]
+    return sum(within) - 2 * np.mean([kernel[i, j] for i in first for j in second])
+
+
+def naive_k_sample(kernel, codes):
+    groups = [np.flatnonzero(codes == code) for code in np.unique(codes)]
+    pairs = list(itertools.combinations(groups, 2))
+    weights = [len(a) * len(b) for a, b in pairs]
+    return np.average([naive_mmd(kernel, a, b) for a, b in pairs], weights=weights)
+
+
+def naive_paired(kernel, n_pairs):
+    """Mean of h over pairs of pairs; pair i is i and n + i."""
+    return np.mean(
+        [
+            kernel[i, j]
+            + kernel[n_pairs + i, n_pairs + j]
+            - kernel[i, n_pairs + j]
+            - kernel[j, n_pairs + i]
+            for i in range(n_pairs)
+            for j in range(n_pairs)
+            if i != j
+        ]
+    )
+
+
+def naive_hsic(kernel, other):
+    """Unbiased HSIC over all quadruples (Song et al., 2012, equation 4)."""
+    quadruples = itertools.permutations(range(len(kernel)), 4)
+    return np.mean(
+        [
+            kernel[i, j] * (other[i, j] + other[q, r] - other[i, q] - other[j, r])
+            for i, j, q, r in quadruples
+        ]
+    )
+
+
+# statistics
+
+
+@pytest.mark.parametrize("counts", [(4, 4), (3, 6), (2, 5), (3, 4, 2), (2, 2, 2, 4)])
+def test_group_statistic_is_the_naive_one(counts):
+    codes = np.random.default_rng(0).permutation(np.repeat(np.arange(len(counts)), counts))
+    kernel = random_kernel(1, len(codes))
+    assert group_form(kernel, codes, None).value() == pytest.approx(naive_k_sample(kernel, codes))
+
+
+def test_paired_statistic_is_the_naive_one():
+    kernel = random_kernel(2, 12)
+    codes, pairs = np.repeat([0, 1], 6), np.tile(np.arange(6), 2)
+    assert group_form(kernel, codes, pairs).value() == pytest.approx(naive_paired(kernel, 6))
+
+
+def test_hsic_is_the_naive_one():
+    kernel, other = random_kernel(3, 7), random_kernel(4, 7)
+    found = association_form(kernel, factor(other), None).value()
+    assert found == pytest.approx(naive_hsic(kernel, other))
+
+
+@pytest.mark.parametrize("is_association", [False, True])
+def test_blocked_statistics_have_mean_zero_over_all_relabellings(is_association):
+    codes, blocks = np.array([0, 1, 1, 0, 0, 1, 1, 2]), np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    kernel = random_kernel(5, 8)
+    if is_association:
+        form = association_form(kernel, factor(random_kernel(6, 3)[np.ix_(codes, codes)]), blocks)
+    else:
+        form = group_form(kernel, codes, blocks)
+    every = permuted_statistics([form], Relabellings(codes, blocks, 1000, 0), 1)
+    assert every.mean() == pytest.approx(0, abs=1e-12)
+
+
+def test_within_variance_is_that_of_plain_vectors():
+    points = np.random.default_rng(0).normal(size=(9, 2))
+    codes = np.repeat([0, 1], [4, 5])
+    expected = sum(((points[codes == g] - points[codes == g].mean(0)) ** 2).sum() for g in (0, 1))
+    assert within_variance(points @ points.T, codes) == pytest.approx(expected / 7)
+
+
+# relabellings
+
+
+def test_all_splits_are_enumerated():
+    codes = np.array([0, 0, 0, 1, 1])
+    relabellings = Relabellings(codes, np.zeros(5, int), comb(5, 2) - 1, 0)
+    assert relabellings.are_all
+    assert relabellings.n_drawn == comb(5, 2) - 1
+    splits = {tuple(codes[row]) for row in relabellings.chunk(0)} | {tuple(codes)}
+    assert len(splits) == comb(5, 2)
+
+
+def test_labels_stay_in_their_blocks():
+    rng = np.random.default_rng(0)
+    codes, blocks = rng.integers(3, size=30), rng.integers(4, size=30)
+    relabellings = Relabellings(codes, blocks, 500, 1)
+    assert not relabellings.are_all
+    drawn = relabellings.chunk(0)
+    assert (blocks[drawn] == blocks).all()
+    assert (np.sort(drawn, axis=1) == np.arange(30)).all()
+    assert len({tuple(row) for row in drawn}) == 500
+
+
+def test_random_relabellings_are_uniform():
+    relabellings = Relabellings(np.arange(4), np.zeros(4, int), 10_000, 0)
+    assert relabellings.are_all  # 4! of them
+    many = Relabellings(np.arange(8), np.zeros(8, int), 8000, 0)
+    drawn = np.concatenate([many.chunk(number) for number in range(len(many.borders) - 1)])
+    shares = [(drawn[:, place] == label).mean() for place in range(8) for label in range(8)]
+    assert np.abs(np.array(shares) - 1 / 8).max() < 0.02
+
+
+def test_p_value_by_enumeration_is_that_of_a_naive_test():
+    kernel, codes = random_kernel(7, 8), np.repeat([0, 1], [3, 5])
+    relabellings = Relabellings(codes, np.zeros(8, int), 1000, 0)
+    found = max_test(permuted_statistics([group_form(kernel, codes, None)], relabellings, 1))
+    own = naive_mmd(kernel, range(3), range(3, 8))
+    values = [
+        naive_mmd(kernel, first, [i for i in range(8) if i not in first])
+        for first in itertools.combinations(range(8), 3)
+    ]
+    assert found.p_value == pytest.approx(np.mean(np.array(values) >= own - 1e-12))
+
+
+def test_paired_p_value_by_enumeration_is_that_of_a_naive_test():
+    kernel, n_pairs = random_kernel(8, 10), 5
+    codes, pairs = np.repeat([0, 1], n_pairs), np.tile(np.arange(n_pairs), 2)
+    form = group_form(kernel, codes, pairs)
+    found = max_test(permuted_statistics([form], Relabellings(codes, pairs, 1000, 0), 1))
+    values = []
+    for swaps in itertools.product([False, True], repeat=n_pairs):
+        order = np.arange(2 * n_pairs)
+        for pair in np.flatnonzero(swaps):
+            order[[pair, n_pairs + pair]] = order[[n_pairs + pair, pair]]
+        values.append(naive_paired(kernel[np.ix_(order, order)], n_pairs))
+    assert found.p_value == pytest.approx(np.mean(np.array(values) >= values[0] - 1e-12))
+
+
+def test_association_p_value_by_enumeration_is_that_of_a_naive_test():
+    kernel, other = random_kernel(9, 5), random_kernel(10, 5)
+    relabellings = Relabellings(np.arange(5), np.zeros(5, int), 1000, 0)
+    form = association_form(kernel, factor(other), None)
+    found = max_test(permuted_statistics([form], relabellings, 1))
+    values = [
+        naive_hsic(kernel, other[np.ix_(order, order)])
+        for order in map(list, itertools.permutations(range(5)))
+    ]
+    assert found.p_value == pytest.approx(np.mean(np.array(values) >= values[0] - 1e-12))
+
+
+def test_threads_change_no_bit():
+    codes = np.repeat([0, 1, 2], 20)
+    forms = [group_form(random_kernel(seed, 60), codes, None) for seed in (0, 1)]
+    relabellings = Relabellings(codes, np.zeros(60, int), 5000, 3)
+    one, three = (permuted_statistics(forms, relabellings, n_jobs) for n_jobs in (1, 3))
+    assert np.array_equal(one, three)
+
+
+# combined kernels
+
+
+def test_constant_statistics_decide_nothing():
+    found = max_test(np.ones((50, 3)))
+    assert found.p_value == 1.0
+
+
+def test_differences_up_to_rounding_are_ties():
+    statistics = np.array([[1 + 1e-9, 5.0], [1.0, 4.0], [1.0, 4.0], [2.0, 3.0]])
+    assert max_test(statistics).single.tolist() == [0.5, 0.25]
+    found = max_test(statistics, np.array([1e-8, 1e-8]))
+    assert found.single.tolist() == [1.0, 0.25]
+    assert found.p_value == found.adjusted.min()
+    assert max_test(statistics, 1.0).p_value == 1.0
+
+
+def test_adjusted_p_values_are_not_below_single_ones():
+    statistics = np.random.default_rng(0).normal(size=(200, 5))
+    found = max_test(statistics)
+    assert (found.adjusted >= found.single).all()
+    assert found.p_value == found.adjusted.min()
+
+
+def test_combined_test_keeps_the_level_for_kernels_of_different_scales():
+    rng = np.random.default_rng(0)
+    scales = np.array([1.0, 1e-6, 1e4])
+    p_values = [
+        max_test(rng.normal(size=(100, 3)) ** 3 * scales + scales).p_value for _ in range(2000)
+    ]
+    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.05, abs=0.012)
+
+
+def test_step_down_p_values_of_one_strong_statistic():
+    rng = np.random.default_rng(0)
+    statistics = rng.normal(size=(500, 6))
+    statistics[0] = [0, 9, 0, 0, 8, -9]
+    found = step_down_p_values(statistics)
+    assert found[1] == found[4] == 1 / 500
+    assert found[[0, 2, 3]].min() > 0.05
+    single = np.mean(statistics >= statistics[0], axis=0)
+    assert (found >= single).all()
+
+
+def test_step_down_p_values_are_the_naive_ones():
+    statistics = np.random.default_rng(1).normal(size=(60, 5))
+    statistics[0] += [2.0, 1.5, 0.0, 1.0, -1.0]
+    order = sorted(range(5), key=lambda column: -statistics[0, column])
+    expected, largest_so_far = np.empty(5), 0.0
+    for rank, column in enumerate(order):
+        rest = statistics[:, order[rank:]].max(axis=1)
+        largest_so_far = max(largest_so_far, np.mean(rest >= statistics[0, column]))
+        expected[column] = largest_so_far
+    assert np.allclose(step_down_p_values(statistics), expected)
+
+
+def test_a_form_is_worth_its_value_under_the_labels_as_they_are():
+    form = QuadraticForm(random_kernel(0, 5), np.eye(5)[:, :2], 2.0, -1.0)
+    codes = np.array([0, 1, 2, 2, 2])
+    every = permuted_statistics([form], Relabellings(codes, np.zeros(5, int), 50, 0), 1)
+    assert every[0, 0] == pytest.approx(form.value())
+
+
+# Tests of populations where numbers end: equal graphs, few graphs, values of any size
+
+# graphs that are equal but for rounding
+
+RING = np.roll(np.eye(6), 1, 1) + np.roll(np.eye(6), -1, 1)
+G, H = (random_graph(np.random.default_rng(seed), 0.3, n) for seed, n in ((1, 15), (2, 12)))
+SETTINGS = {"n_permutations": 999, "random_state": 0, "confidence": None}
+
+
+def node_order_changed(matrix, seed=0):
+    order = np.random.default_rng(seed).permutation(len(matrix))
+    return matrix[np.ix_(order, order)]
+
+
+PEOPLE = [random_graph(np.random.default_rng(seed), 0.3, 12) for seed in range(20)]
+MOVED = [node_order_changed(matrix, seed) for seed, matrix in enumerate(PEOPLE)]
+EQUAL = {
+    "one graph": lambda **how: two_sample_test([G] * 20, [G] * 20, **how),
+    "other order": lambda **how: two_sample_test([G] * 20, [node_order_changed(G)] * 20, **how),
+    "rings": lambda **how: two_sample_test([RING] * 15, [RING] * 15, **how),
+    "many rings": lambda **how: two_sample_test([RING] * 40, [RING] * 40, **how),
+    "few and many": lambda **how: two_sample_test([G] * 300, [G] * 2, **how),
+    "one differs": lambda **how: two_sample_test([G] * 20, [G] * 19 + [H], **how),
+    "three": lambda **how: k_sample_test([H] * 20, [H] * 20, [H] * 20, **how),
+    "three uneven": lambda **how: k_sample_test([H] * 196, [H] * 2, [H] * 2, **how),
+    "pairs": lambda **how: two_sample_test(PEOPLE, MOVED, pairs=True, **how),
+    "blocks": lambda **how: two_sample_test([G] * 9, [G] * 9, groups=[0, 0, 1] * 6, **how),
+    "value": lambda **how: association_test([G] * 20, range(20), **how),
+    "value in blocks": lambda **how: association_test(
+        [G] * 9, range(9), groups=[0, 0, 1] * 3, **how
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ["exact", "embedded"])
+@pytest.mark.parametrize("case", EQUAL)
+def test_rounding_is_no_difference(case, engine):
+    found = EQUAL[case](engine=engine, **SETTINGS)
+    assert found.p_value == 1.0
+    assert found.effect.value == 0.0
+    assert all(kernel.p_value == 1.0 for kernel in found.kernels)
+
+
+def test_rounding_is_no_difference_of_nodes():
+    found = two_sample_test([G] * 12, [G] * 12, nodes_correspond=True, **SETTINGS).nodes
+    assert (found.p_value == 1.0).all()
+    assert (found.corrected_p_value == 1.0).all()
+    assert (found.effect == 0.0).all()
+
+
+def test_one_of_three_groups_that_differs_is_found():
+    found = k_sample_test([H] * 20, [H] * 20, [G] * 20, **SETTINGS)
+    assert found.p_value == 0.001
+    assert np.isinf(found.effect.value)
+
+
+def test_a_difference_far_above_rounding_is_found():
+    """One weight of one graph in all differs in its sixth digit."""
+    other = G.copy()
+    other[tuple(np.argwhere(G)[0])] = other[tuple(np.argwhere(G)[0][::-1])] = 1 + 1e-5
+    assert two_sample_test([G] * 20, [other] * 20, tol=0.0, **SETTINGS).p_value == 0.001
+
+
+# sizes of effects, and their intervals
+
+
+@pytest.mark.parametrize("sizes", [(1, 3), (4, 5)])
+def test_effect_of_graphs_that_are_alike_within_groups_is_infinite(sizes):
+    paths = [np.eye(n, k=1) + np.eye(n, k=-1) for n in sizes]
+    found = two_sample_test([paths[0]] * 4, [paths[1]] * 4, n_permutations=99, random_state=0)
+    assert found.p_value < 0.05
+    assert found.effect == (np.inf, np.inf, np.inf)
+    assert "graphs within groups are all alike: an infinite effect" in str(found)
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["effect"] is None
+    assert plain["effect_interval"] == [None, None]
+
+
+def test_halves_that_are_alike_within_groups_leave_the_interval_open():
+    found = two_sample_test([G] * 4, [H] * 3 + [G], n_permutations=99, random_state=0)
+    assert found.effect.low < found.effect.value < found.effect.high == np.inf
+    assert found.to_dict()["effect_interval"] == [found.effect.low, None]
+    assert "to inf, from halves" in str(found)
+
+
+def test_effects_of_nodes_that_are_alike_within_groups_are_infinite():
+    paths = [np.eye(5, k=1) + np.eye(5, k=-1) for _ in range(2)]
+    paths[1][0, 1] = paths[1][1, 0] = 9.0
+    sides = [[path] * 4 for path in paths]
+    found = two_sample_test(*sides, nodes_correspond=True, n_permutations=99, random_state=0)
+    assert np.isinf(found.nodes.effect[1])
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["nodes"]["effect"][1] is None
+
+
+@pytest.mark.parametrize("groups", [None, "blocks"])
+@pytest.mark.parametrize("n", [4, 5, 6, 7, 8, 9])
+def test_association_of_few_graphs_has_no_interval(n, groups):
+    graphs = [random_graph(np.random.default_rng(i), 0.1 + 0.1 * i, 10) for i in range(n)]
+    groups = groups and [0] * (n // 2) + [1] * (n - n // 2)
+    found = association_test(
+        graphs, range(n), groups=groups, n_permutations=99, random_state=0, bandwidths=1.0
+    )
+    assert -1 <= found.effect.value <= 1
+    if n < 8 or groups:
+        assert found.effect[1:] == (None, None)
+        assert "too few graphs for an interval" in str(found)
+    else:
+        assert found.effect.low < found.effect.value < found.effect.high
+
+
+def test_interval_of_a_correlation_is_one_of_correlations():
+    """Halves in which all values are the same have no correlation, not rounding by rounding."""
+    found = association_test(PEOPLE, ["a"] * 17 + ["b"] * 3, n_permutations=9, random_state=0)
+    assert -1 <= found.effect.low <= found.effect.high <= 1
+
+
+def test_halves_without_a_block_of_both_groups():
+    """One of nine blocks has graphs of both: there is an effect, but none of most halves."""
+    groups = [*range(9), 8, *[8] * 10]
+    found = two_sample_test(
+        PEOPLE[:10], PEOPLE[10:], groups=groups, n_permutations=99, random_state=0
+    )
+    assert found.effect.value > 0
+    assert found.effect[1:] == (None, None)
+
+
+@pytest.mark.parametrize("unit", [1e-320, 1e-170, 1e155, 1.5e307])
+def test_the_unit_of_a_value_does_not_matter(unit):
+    values = np.arange(-6, 6)
+    graphs = [random_graph(np.random.default_rng(i), 0.1 + 0.05 * i, 10) for i in range(12)]
+    one, other = (association_test(graphs, y, **SETTINGS) for y in (values, values * unit))
+    assert one.p_value < 0.01
+    assert other.p_value == one.p_value
+    assert other.effect.value == pytest.approx(one.effect.value)
+
+
+def test_whole_numbers_of_any_size_are_numbers():
+    values = [2**70 * i for i in range(20)]
+    found, expected = (
+        association_test(PEOPLE, y, kind="number", **SETTINGS).p_value for y in (values, range(20))
+    )
+    assert found == expected

@@ -1,31 +1,40 @@
 """`read_graphs` reads every format that retgk writes or knows, and says what it cannot read."""
 
 import gzip
+import json
 import os
 import warnings
 import zipfile
 
+import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from retgk import (
     GraphBatch,
     GraphDataset,
     InvalidInputError,
+    from_networkx,
     from_smiles,
     make_graph_classification,
     read_graphs,
     save_tudataset,
     write_edge_list,
     write_graphml,
+    write_json,
     write_parquet,
 )
 from retgk.cli.options import source_names
+from retgk.errors import InputWarning
+from retgk.io import graphml
 from retgk.io.formats import endings, format_of, formats, formats_table, readable_endings
 from retgk.io.molecules import LeftOutWarning
 from retgk.io.tables import typed_targets
-from tests.cli_calls import invoke
-from tests.tu_files import write_zip
+from tests.example_files import write_zip
+from tests.example_graphs import dense, dense_from_edges, graph_batches, node_link
+from tests.programs import invoke
 
 DATA = make_graph_classification(6, n_labels=2, n_attributes=1, random_state=0)
 
@@ -258,3 +267,471 @@ def test_pipes_are_refused(tmp_path, ending):
             read_graphs(molecules, targets=pipe)
     finally:
         os.close(held)
+
+
+# Files of edges, there and back, and what is wrong with them
+
+
+def graphs(weights=None, **values):
+    edges = [[0, 2], [1, 2], [1, 1], [3, 4]]
+    return GraphBatch.from_edges([3, 2], edges, weights, symmetrize=True, **values)
+
+
+def written(folder, content, name="bad.edges"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize("weights", [None, [0.1, 1e-9, 3.0, 1e9]])
+def test_there_and_back(tmp_path, weights):
+    batch = graphs(weights)
+    paths = write_edge_list(batch, tmp_path / "new")
+    assert [path.name for path in paths] == ["graph-0.edges", "graph-1.edges"]
+    assert read_graphs(tmp_path / "new", weighted=weights is not None).graphs == batch
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    edges=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12),
+    seed=st.integers(0, 2**32),
+    blank=st.sampled_from(["", "\n", "  \n# comment\n"]),
+)
+def test_lines_are_the_edges_of_from_edges(tmp_path_factory, edges, seed, blank):
+    weights = np.random.default_rng(seed).random(len(edges)).round(3) + 0.001
+    lines = [f" {a}\t{b}  {w}\n" for (a, b), w in zip(edges, weights, strict=True)]
+    path = written(tmp_path_factory.mktemp("edges"), blank.join(lines), "one.edges")
+    names = {
+        node: rank for rank, node in enumerate(sorted({end for edge in edges for end in edge}))
+    }
+    numbered = [[names[a], names[b]] for a, b in edges]
+    expected = dense_from_edges(len(names), numbered, weights, symmetrize=True)
+    np.testing.assert_allclose(dense(read_graphs(path, weighted=True).graphs), expected)
+    plain = dense_from_edges(len(names), numbered, symmetrize=True)
+    np.testing.assert_array_equal(dense(read_graphs(path).graphs), plain)
+
+
+def test_files_of_others(tmp_path):
+    plain = written(tmp_path, "\ufeff# a comment\nb,a\na, c\n", "names.edges")
+    packed = tmp_path / "numbers.edges.gz"
+    with gzip.open(packed, "wt") as stream:
+        stream.write("10 2 more\n2 1\n")
+    path = GraphBatch.from_edges([3], [[0, 1], [1, 2]], symmetrize=True)
+    assert read_graphs(plain, delimiter=",").graphs == path  # b - a - c
+    assert read_graphs(packed).graphs == path  # 1 - 2 - 10
+    plain.unlink()
+    assert read_graphs(tmp_path).graphs == path
+
+
+def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
+    path = written(tmp_path, "1 2 0.5\n1 2 0.5\n2 1 0.25\n2 3 1\n3 2 4\n")
+    assert read_graphs(path, weighted=True).graphs == GraphBatch.from_edges(
+        3, [[0, 1], [1, 2]], [1.0, 4.0], symmetrize=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (
+            "1 2\n2\n3 4\n",
+            {},
+            r"bad.edges, line 2, '2': expected two nodes separated by white space",
+        ),
+        ("1 2\n# no\n1,2\n", {}, r"line 3, '1,2': .*; pass delimiter=',' if"),
+        ("1, 2\n", {}, r"line 1, '1, 2': .*; pass delimiter=',' if they"),
+        ("1;2\n", {}, r"line 1, .*; pass delimiter=';'"),
+        ("1,2\n1\n", {"delimiter": ","}, r"line 2, '1': expected two nodes separated by ','"),
+        ("1,,2\n", {"delimiter": ","}, r"line 1, .*: expected two nodes separated by ','"),
+        (
+            "1 2 1\n1 2 x\n",
+            {"weighted": True},
+            r"line 2, '1 2 x': the weight must be a number",
+        ),
+        ("1 2 1_0\n", {"weighted": True}, r"line 1, .*: the weight must be a number"),
+        ("1 2 nan\n", {"weighted": True}, r"line 1, .*: the weight must be .*finite"),
+        ("1 2 inf\n", {"weighted": True}, r"line 1, .*: the weight must be .*finite"),
+        ("1 2 1\n1 2 -1\n", {"weighted": True}, r"line 2, .*: the weight must be .*not negative"),
+        (
+            "0 1\n",
+            {"weighted": True},
+            r"line 1, .*: expected .* a weight, found 2 columns",
+        ),
+        ("0 1 2 3\n", {"weighted": True}, r"line 1, .*: expected .* a weight, found 4 columns"),
+        ("", {}, r"bad.edges holds a graph without nodes; leave the file out"),
+        ("# only\n\n", {}, r"bad.edges holds a graph without nodes; leave the file out"),
+        (b"1 2\n\xff\xfe 1\n", {}, r"bad.edges, line 2 is not text"),
+        ("1 2\n3 4\n", {"max_bytes": 7}, r"more than the 7 allowed .*; pass a larger"),
+        (
+            "source,target\n1,2\n2,3\n",
+            {"delimiter": ","},
+            r"bad.edges starts with 'source' and 'target', but all other .* put a # before it",
+        ),
+        ("1 2\n", {"delimiter": ""}, r"delimiter must be text, or None for white space, got ''"),
+    ],
+)
+def test_bad_files(tmp_path, content, options, message):
+    path = written(tmp_path, content)
+    with pytest.raises(InvalidInputError, match=message):
+        read_graphs(path, **options)
+
+
+def test_packed_files_that_are_damaged_or_too_large(tmp_path):
+    path = tmp_path / "bomb.edges.gz"
+    path.write_bytes(gzip.compress(b"1 2\n" * 100_000))
+    assert path.stat().st_size < 2_000
+    with pytest.raises(InvalidInputError, match=r"bomb.edges.gz: .* more than the 2000 allowed"):
+        read_graphs(path, max_bytes=2_000)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InvalidInputError, match=r"bomb.edges.gz is damaged: .*; fetch it again"):
+        read_graphs(path)
+    path.write_text("1 2\n")
+    with pytest.raises(InvalidInputError, match=r"bomb.edges.gz is damaged: Not a gzipped file"):
+        read_graphs(path)
+
+
+def test_what_edge_lists_would_lose(tmp_path):
+    with pytest.raises(InvalidInputError, match="hold neither labels nor attributes"):
+        write_edge_list(graphs(labels=list("abcab")), tmp_path)
+    lonely = GraphBatch.from_edges([2, 3], [[0, 1], [2, 3]], symmetrize=True)
+    with pytest.raises(InvalidInputError, match="graph 1: node 2 has no edges"):
+        write_edge_list(lonely, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_folder(tmp_path):
+    with pytest.raises(InvalidInputError, match="holds no graphs; "):
+        read_graphs(tmp_path)
+
+
+# GraphML files
+
+
+def graphs_graphml(weights=None, **values):
+    edges = [[0, 2], [1, 2], [1, 1], [3, 4]]
+    return GraphBatch.from_edges([3, 2], edges, weights, symmetrize=True, **values)
+
+
+@pytest.mark.parametrize("weights", [None, [0.1, 1e-9, 3.0, 1e9]])
+@pytest.mark.parametrize("labels", [None, list("abcab"), [3, 1, 2, 3, 1]])
+@pytest.mark.parametrize("n_attributes", [0, 2])
+def test_graphml_there_and_back(tmp_path, weights, labels, n_attributes):
+    attributes = np.random.default_rng(0).standard_normal((5, n_attributes))
+    batch = graphs_graphml(weights, labels=labels, attributes=attributes)
+    paths = write_graphml(batch, tmp_path / "new")
+    assert [path.name for path in paths] == ["graph-0.graphml", "graph-1.graphml"]
+    options = {
+        "label": None if labels is None else "label",
+        "attributes": [f"attribute_{column}" for column in range(n_attributes)] or None,
+    }
+    assert read_graphs(tmp_path / "new", **options).graphs == batch
+
+
+def test_isolated_nodes_survive_graphml(tmp_path):
+    batch = GraphBatch.from_edges([4], [[1, 2]], symmetrize=True)
+    assert read_graphs(write_graphml(batch, tmp_path)[0]).graphs == batch
+
+
+def test_files_sort_in_the_order_of_the_graphs(tmp_path):
+    batch = GraphBatch.concatenate(
+        GraphBatch.from_edges([n], [[n - 2, n - 1]], symmetrize=True) for n in range(2, 14)
+    )
+    write_graphml(batch, tmp_path)
+    assert read_graphs(tmp_path).graphs == batch
+
+
+def test_directed_graphml(tmp_path):
+    nx.write_graphml(nx.DiGraph([(0, 1)]), tmp_path / "arrow.graphml")
+    with pytest.raises(InvalidInputError, match=r"graph 0 is directed; pass symmetrize=True"):
+        read_graphs(tmp_path)
+    assert read_graphs(tmp_path, symmetrize=True).graphs.n_edges == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("<graphml><node", r"bad.graphml cannot be read"),
+        ("no xml at all", r"bad.graphml cannot be read"),
+        (
+            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph '
+            'edgedefault="undirected"/></graphml>',
+            r"bad.graphml holds a graph without nodes; leave the file out",
+        ),
+    ],
+)
+def test_bad_graphml(tmp_path, content, message):
+    path = tmp_path / "bad.graphml"
+    path.write_text(content)
+    with pytest.raises(InvalidInputError, match=message):
+        read_graphs(path)
+
+
+def test_labels_that_graphml_cannot_hold(tmp_path):
+    batch = graphs_graphml(labels=[(0, 1)] * 5)
+    with pytest.raises(InvalidInputError, match=r"GraphML cannot hold the label \(0, 1\)"):
+        write_graphml(batch, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_folder_graphml(tmp_path):
+    with pytest.raises(InvalidInputError, match="holds no graphs; "):
+        read_graphs(tmp_path)
+
+
+def test_an_earlier_longer_series_is_not_mixed_in(tmp_path):
+    write_graphml(graphs_graphml(), tmp_path, stem="other")
+    paths = write_graphml(graphs_graphml(), tmp_path)
+    with pytest.raises(InvalidInputError, match=r"graph-1.graphml is there already and would be"):
+        write_graphml(graphs_graphml()[1], tmp_path)
+    assert read_graphs(tmp_path).graphs[:2] == graphs_graphml()
+    assert write_graphml(graphs_graphml()[::-1], tmp_path) == paths  # the same names: replaced
+    assert read_graphs(tmp_path).graphs[:2] == graphs_graphml()[::-1]
+
+
+def test_processes_read_the_same(tmp_path, monkeypatch):
+    """Graphs come in the order of the files, and errors name theirs, whoever parses."""
+    monkeypatch.setattr(graphml, "_PIECE_BYTES", 1)  # every file is a piece
+    graphs_graphml = make_graph_classification(
+        n_graphs=9, n_labels=3, n_nodes=(5, 9), random_state=0
+    )
+    files = write_graphml(graphs_graphml.graphs, tmp_path)
+    assert read_graphs(tmp_path, label="label", n_jobs=2).graphs == graphs_graphml.graphs
+    files[7].write_text("<graphml><graph/></graphml>")
+    with pytest.raises(InvalidInputError, match=r"graph-7.graphml holds a graph without nodes"):
+        read_graphs(tmp_path, label="label", n_jobs=2)
+    with pytest.raises(InvalidInputError, match="max_bytes"):
+        read_graphs(tmp_path, label="label", n_jobs=2, max_bytes=2000)
+
+
+# Graphs as JSON: what networkx writes, plain edges, many in a file, and back without loss
+
+
+def molecule():
+    graph = nx.Graph(target=3, name="water")
+    graph.add_node("H1", kind="H", charge=0.5, place="left")
+    graph.add_node("O", kind="O", charge=-1.0, place="middle")
+    graph.add_node("H2", kind="H", charge=0.5, place="right")
+    graph.add_edge("H1", "O", weight=2.0)
+    graph.add_edge("O", "H2")
+    graph.add_node(("lonely", 1), kind="X", charge=0.0, place="left")
+    graph.add_edge("O", "O", weight=0.5)
+    return graph
+
+
+def write(path, value):
+    text = value if isinstance(value, str) else json.dumps(value)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("key", ["links", "edges"])
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz", "list.json", "a.jsonl", "a.jsonl.gz", "a"])
+def test_node_link_data(key, name, tmp_path):
+    one = node_link(molecule(), key)
+    line = json.dumps(one) + "\n"
+    path = write(
+        tmp_path / name, [one, one] if "list" in name else line * 2 if "jsonl" in name else one
+    )
+    options = {"label": "kind", "attributes": ["charge"]}
+    data = read_graphs(path, **options)
+    graphs = [molecule()] * len(data)
+    assert len(data) == (2 if "l" in name.replace(".json", "") else 1)
+    assert data.graphs == from_networkx(graphs, **options)
+    assert data.targets.tolist() == [3] * len(data)
+    assert data.graph_names == ["water"] * len(data)
+    assert not read_graphs(path, weight=None, **options).graphs.is_weighted
+
+
+@pytest.mark.parametrize("kind", [nx.MultiGraph, nx.DiGraph, nx.MultiDiGraph, nx.Graph])
+def test_parallel_and_directed_edges_are_those_of_networkx(kind, tmp_path):
+    edges = [(0, 1, 2.0), (1, 0, 0.5), (1, 2, 1.0), (1, 2, 3.0), (2, 2, 4.0)]
+    graph = kind()
+    graph.add_weighted_edges_from(edges)
+    path = write(tmp_path / "g.json", nx.node_link_data(graph))
+    for weight in ("weight", None):
+        expected = from_networkx(graph, weight=weight, symmetrize=True)
+        assert read_graphs(path, weight=weight, symmetrize=True).graphs == expected
+    if graph.is_directed():
+        with pytest.raises(InvalidInputError, match=r"g.json is directed; pass symmetrize=True"):
+            read_graphs(path)
+
+
+def test_data_of_d3_has_neither_flags_nor_ids(tmp_path):
+    value = {"nodes": [{"group": 1}, {"group": 2}], "links": [{"source": 0, "target": 1}]}
+    graphs = read_graphs(write(tmp_path / "d3.json", value), label="group").graphs
+    assert graphs == GraphBatch.from_edges(2, [[0, 1]], labels=[1, 2], symmetrize=True)
+
+
+def test_plain_edges(tmp_path):
+    value = {
+        "graphs": [
+            {
+                "edges": [[0, 1], [1, 2]],
+                "n_nodes": 4,
+                "labels": ["a", ["b", 1], 2, None],
+                "attributes": [[0.5], [1], [2], [3]],
+                "weights": [1, 2],
+                "target": "x",
+                "name": "first",
+            },
+            {"edges": [[1, 0, 0.5]], "labels": [1, 1], "attributes": [0, 1], "target": "y"},
+        ]
+    }
+    path = write(tmp_path / "g.json", value)
+    with pytest.raises(InvalidInputError, match="graph 0: node 3 has the label None, which stands"):
+        read_graphs(path)
+    data = read_graphs(path, missing="label")
+    assert data.graphs.node_counts.tolist() == [4, 2]
+    assert data.graphs.attributes.ravel().tolist() == [0.5, 1, 2, 3, 0, 1]
+    assert ("b", 1) in data.graphs.label_names
+    assert data.targets.tolist() == ["x", "y"]
+    assert data.graph_names is None
+    assert dense(data.graphs)[5, 4] == 0.5
+    unweighted = read_graphs(tmp_path / "g.json", weight=None, missing="label")
+    assert not unweighted.graphs.is_weighted
+
+
+def test_targets(tmp_path):
+    def read(*targets, **options):
+        lines = [json.dumps({"edges": [[0, 1]], **target}) for target in targets]
+        return read_graphs(write(tmp_path / "t.jsonl", "\n".join(lines)), **options).targets
+
+    assert read({"target": 1}, {"target": 2}).dtype.kind == "i"
+    assert read({"target": [1, 2]}, {"target": [3, 4.5]}).shape == (2, 2)
+    np.testing.assert_array_equal(read({"target": 1}, {"target": None}), [1, np.nan])
+    assert read({"y": "a"}, {"y": "b"}, target_column="y").tolist() == ["a", "b"]
+    assert read({}, {}) is None
+    with pytest.raises(InvalidInputError, match=r"t.jsonl, line 2 has no target, others have"):
+        read({"target": "a"}, {})
+    with pytest.raises(InvalidInputError, match="targets must all be text, all numbers, or all li"):
+        read({"target": "a"}, {"target": 1})
+    with pytest.raises(InvalidInputError, match="line 1 has no 'z'"):
+        read({"target": "a"}, target_column="z")
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs=graph_batches())
+def test_writing_and_reading_loses_nothing(graphs, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("json")
+    if not len(graphs):
+        return
+    targets = np.arange(len(graphs)) / 3
+    names = [f"graph {number}" for number in range(len(graphs))]
+    data = GraphDataset(graphs, targets, "x", graph_names=names)
+    for name in ("x.json", "x.jsonl", "x.json.gz", "x.jsonl.gz"):
+        back = read_graphs(write_json(data, folder / name), missing="label")
+        assert back.graphs == graphs
+        assert back.graphs.label_names == graphs.label_names
+        np.testing.assert_array_equal(back.targets, targets)
+        assert (back.graph_names, back.name) == (names, "x")
+    assert read_graphs(write_json(graphs, folder / "x.json"), missing="label").targets is None
+
+
+def test_labels_that_json_cannot_hold(tmp_path):
+    for label in (frozenset("a"), (1, b"x"), float("inf")):
+        graph = GraphBatch.from_edges(1, [], labels=[label])
+        with pytest.raises(InvalidInputError, match="JSON cannot hold the label"):
+            write_json(graph, tmp_path / "a.json")
+    with pytest.raises(InvalidInputError, match=r"should end in .json, .jsonl"):
+        write_json(graph, tmp_path / "a.txt")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("{", r"x.json, column 2 is not JSON: Expecting property name"),
+        ('[{"edges": [[0, 1]]},\n nothing]', "x.json, line 2, column 2 is not JSON"),
+        ([1], "x.json, graph 0 is not a graph: the value 1 instead of an object"),
+        ([], "holds no graphs"),
+        ({"edges": {}}, "edges must be a list"),
+        ({"n_nodes": 3}, 'has no edges; a graph has "edges", or "nodes" and "links"'),
+        ({"edges": [[0]]}, r"edge 0 is \[0\]; give a pair of nodes, numbered from 0"),
+        ({"edges": [["a", "b"]]}, r"edge 0 is \['a', 'b'\]; give a pair of nodes"),
+        ({"edges": [[0, -1]]}, r"edge 0 is \[0, -1\]; nodes are numbered from 0 to 0"),
+        ({"edges": [[0, 5]], "n_nodes": 3}, "nodes are numbered from 0 to 2"),
+        ({"edges": []}, "n_nodes must be a number of at least 1, got 0"),
+        ({"edges": [[0, 1]], "n_nodes": True}, "n_nodes must be a number"),
+        ({"edges": [[0, 1]], "labels": [1]}, "x.json: 1 labels for 2 nodes"),
+        ({"edges": [[0, 1]], "weights": [1, 2]}, r"weights must have shape \(1,\)"),
+        ({"edges": [[0, 1, "a"]]}, "weights must be numbers"),
+        ({"edges": [[0, 1], [1, 2]], "weights": [1, [2]]}, "weights must be numbers"),
+        (
+            {"edges": [[0, 1]], "weights": [10**400]},
+            "weights must be numbers, got object|too large",
+        ),
+        (
+            {"edges": [[0, 1]], "weights": [-1]},
+            r"x.json: the edge from node 0 to node 1 has weight -1.0; weights",
+        ),
+        ({"edges": [[0, 1]], "attributes": [[1], ["a"]]}, "attributes must be numbers"),
+        ({"edges": [[0, 1]], "directed": True}, "x.json is directed; pass symmetrize=True"),
+        ({"nodes": 3, "links": []}, "nodes must be a list of objects"),
+        ({"nodes": []}, "links must be a list of objects"),
+        ({"nodes": [{"id": 1}, {"id": 1}], "links": []}, "two nodes have the same id"),
+        ({"nodes": [{"id": 1}], "links": [{"source": 1}]}, "link 0: the target None is not the id"),
+        (
+            {"nodes": [{"id": 1}], "links": [{"source": 1, "target": 1, "weight": "a"}]},
+            "link 0: the 'weight' 'a' is not a number",
+        ),
+        (
+            [{"edges": [[0, 1]]}, {"nodes": [{"id": 1}], "links": []}],
+            "graph 1 is in another form than the graphs before it",
+        ),
+        ([{"edges": [[0, 1]], "labels": [0, 1]}, {"edges": [[0, 1]]}], "graph 1 has no labels, ot"),
+        ("[" * 100_000, "nested too deeply"),
+        (
+            {"edges": [[0, 1]], "labels": [json.loads("[" * 900 + "]" * 900), 1]},
+            "nested too deeply",
+        ),
+        ('{"edges": [[0, ' + "9" * 5000 + "]]}", "cannot be read"),
+    ],
+)
+def test_bad_files_json_graphs(value, message, tmp_path):
+    path = write(tmp_path / "x.json", value)
+    with pytest.raises(InvalidInputError, match=message):
+        read_graphs(path)
+
+
+def test_missing_node_values(tmp_path):
+    path = write(tmp_path / "x.json", nx.node_link_data(molecule()))
+    with pytest.raises(InvalidInputError, match="node 'H1' has no 'z'; it has"):
+        read_graphs(path, label="z")
+    with pytest.raises(InvalidInputError, match=r"x.json, node 'H1': the attribute 'kind' is 'H'"):
+        read_graphs(path, attributes="kind")
+    with pytest.warns(InputWarning, match="nodes have 'kind', 'charge', 'place', which are not us"):
+        read_graphs(path)
+    plain = write(tmp_path / "plain.json", {"edges": [[0, 1]]})
+    with pytest.raises(InvalidInputError, match="have their labels and attributes as lists"):
+        read_graphs(plain, label="kind")
+
+
+def test_text_that_grows_is_refused(tmp_path):
+    text = "[" + ",".join(['{"edges":[[0,1]]}'] * 400_000) + "]"
+    path = write(tmp_path / "many.json.gz", text)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(InvalidInputError, match=r"more than the .* allowed"):
+        read_graphs(path)
+    with pytest.raises(InvalidInputError, match="more than the 10 allowed"):
+        read_graphs(write(tmp_path / "a.json", {"edges": [[0, 1]]}), max_bytes=10)
+
+
+def test_folders_and_content(tmp_path):
+    for name in ("b.json", "a.json"):
+        write(tmp_path / name, {"edges": [[0, 1]], "name": name})
+    assert read_graphs(tmp_path).graph_names == ["a.json", "b.json"]
+    write(tmp_path / "graph", ' \n[ {"edges": [[0, 1]]} ]')
+    assert format_of(tmp_path / "graph").name == "json"
+    write(tmp_path / "salt", "[Na+].[Cl-]\n")
+    assert format_of(tmp_path / "salt").name == "smiles"
+
+
+def test_commands(tmp_path):
+    path = write(tmp_path / "x.json", nx.node_link_data(molecule()))
+    options = ["--label", "kind", "--label", "place", "--attributes", "charge"]
+    result = invoke("info", path, *options, "--json")
+    assert '["H", "left"]' in result.stdout
+    result = invoke("convert", path, tmp_path / "y.json", *options)
+    assert result.exit_code == 0
+    expected = from_networkx(molecule(), label=["kind", "place"], attributes="charge")
+    assert read_graphs(tmp_path / "y.json").graphs == expected

@@ -1,25 +1,58 @@
 """Negative and directed weights: every choice gives the graphs that it says, and is remembered."""
 
+import copy
+import json
+import pickle
+import re
+import tempfile
 import warnings
+from pathlib import Path
+from typing import Any
 
+import igraph
+import networkx as nx
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 import retgk
 from retgk import (
+    GraphBatch,
+    GraphDataset,
     InvalidInputError,
     RetGKClassifier,
+    RetGKEmbedding,
+    RetGKKernel,
+    RetGKRegressor,
     as_batch,
+    from_dataframe,
     from_edge_lists,
+    from_grakel,
+    from_igraph,
+    from_networkx,
     from_numpy,
+    from_rdkit,
     from_scipy,
+    from_smiles,
+    iter_parquet,
     load_model,
+    mean_embedding_gram,
+    most_similar,
+    pairwise_distances,
     read_graphs,
     save_model,
+    similarity,
+    squared_mmd,
+    write_graphml,
+    write_json,
+    write_parquet,
 )
+from retgk._runtime.fields import build
 from retgk.errors import InputWarning
-from tests.cli_calls import assert_fails, invoke, record
+from retgk.graphs.reading import Reading
+from retgk.io.convert import batch_like
+from tests.example_graphs import node_link
+from tests.programs import assert_fails, invoke, record
 
 SIGNED = np.array(
     [[0.0, 0.5, -0.3, 0.0], [0.5, 0.0, 0.0, -1.0], [-0.3, 0.0, 0.0, 2.0], [0.0, -1.0, 2.0, 0.0]]
@@ -235,3 +268,338 @@ def test_ones_on_the_diagonal_are_a_warning():
         warnings.simplefilter("error")
         for matrix in plain:
             from_numpy(matrix, negative="absolute")
+
+
+# A model remembers how its graphs were read, and reads new ones in the same way
+
+SMILES = ["CCO", "c1ccccc1", "CC=O", "C#N", "CCCC", "c1ccncc1", "CC(=O)O", "C=CC"] * 2
+TARGETS = [0, 1] * 8
+OPTIONS: dict[str, Any] = {"bond_orders": True, "attributes": ["aromatic"]}
+BONDS = as_batch(SMILES, **OPTIONS)
+FAST = {"n_steps": 5, "random_state": 0}
+ONE = {"C": 1, "p": 1, "scale": 1, "cv": 2}
+MAKERS = {
+    "kernel": lambda: RetGKKernel(**FAST).fit(BONDS),
+    "embedding": lambda: RetGKEmbedding(**FAST, n_components=8).fit(BONDS),
+    "classifier": lambda: RetGKClassifier(**FAST, **ONE).fit(BONDS, TARGETS),
+    "approximate": lambda: RetGKClassifier(**FAST, **ONE, approximate=True).fit(BONDS, TARGETS),
+    "regressor": lambda: RetGKRegressor(**FAST, **ONE).fit(BONDS, np.arange(16.0)),
+}
+METHODS = ("transform", "distances", "diagonal", "predict", "decision_function", "predict_proba")
+
+
+def assert_reads_alike(model: Any, raw: Any, batch: GraphBatch) -> None:
+    """Raw graphs give what the batch gives that was read as the fitted graphs were."""
+    for name in METHODS:
+        if hasattr(model, name):
+            answer = getattr(model, name)
+            np.testing.assert_array_equal(answer(raw), answer(batch), err_msg=name)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_raw_graphs_are_read_as_the_fitted_ones_were(name: str, tmp_path: Path) -> None:
+    model = MAKERS[name]()
+    assert model.reading_ == BONDS.reading
+    assert_reads_alike(model, SMILES[:5], BONDS[:5])
+    save_model(model, tmp_path / "model.retgk")
+    loaded = load_model(tmp_path / "model.retgk")
+    assert loaded.reading_ == BONDS.reading
+    assert_reads_alike(loaded, SMILES[:5], BONDS[:5])
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_graphs_that_were_read_in_another_way_are_refused(name: str) -> None:
+    model = MAKERS[name]()
+    others = as_batch(SMILES, attributes=["aromatic"])
+    message = "graphs were read with bond_orders=False, the fitted ones with bond_orders=True; read"
+    for method in METHODS:
+        collections = (others, GraphDataset(others, TARGETS, "others"), [others, others])
+        for graphs in (*collections, [BONDS, others], np.asarray(others)):
+            if hasattr(model, method):
+                with pytest.raises(InvalidInputError, match=message):
+                    getattr(model, method)(graphs)
+
+
+def test_streams_are_read_alike() -> None:
+    model = MAKERS["embedding"]()
+    parts = list(model.transform(iter([SMILES[:3], SMILES[3:5]])))
+    np.testing.assert_array_equal(np.vstack(parts), model.transform(BONDS[:5]))
+
+
+def test_molecules_of_rdkit_and_smiles_are_of_one_kind() -> None:
+    from rdkit import Chem
+
+    molecules = [Chem.MolFromSmiles(text) for text in SMILES]
+    assert from_rdkit(molecules, **OPTIONS).reading == BONDS.reading
+    assert_reads_alike(MAKERS["classifier"](), molecules, BONDS)
+
+
+def test_batches_made_by_hand_are_taken_as_they_are() -> None:
+    model = MAKERS["classifier"]()
+    labels = [BONDS.label_names[code] for code in BONDS.labels]
+    by_hand = BONDS.with_labels(labels)
+    assert by_hand.reading is None
+    np.testing.assert_array_equal(model.predict(by_hand), model.predict(BONDS))
+    plain = RetGKKernel(**FAST).fit(by_hand.without_attributes())
+    assert plain.reading_ is None
+    plain.transform(as_batch(SMILES, bond_orders=True))
+
+
+@pytest.fixture
+def named() -> Any:
+    """A graph of networkx with more than one name for everything."""
+    graph = nx.path_graph(4)
+    for node, data in graph.nodes(data=True):
+        data.update(kind="ab"[node % 2], role="xy"[node // 2], size=float(node))
+    nx.set_edge_attributes(graph, 2.0, "strength")
+    return graph
+
+
+READINGS = [
+    {"label": "kind", "attributes": "size", "weight": "strength"},
+    {"label": "role", "attributes": [], "weight": None},
+    {"attributes": ["size", "size"], "edge_label": []},
+]
+
+
+@pytest.mark.parametrize("options", READINGS)
+def test_names_of_networkx_and_igraph(options: dict[str, Any], named: Any) -> None:
+    for graph, convert in (
+        (named, from_networkx),
+        (igraph.Graph.from_networkx(named), from_igraph),
+    ):
+        batch = convert([graph] * 3, **options)
+        model = RetGKKernel(**FAST, graph_kernel=None).fit(
+            GraphBatch.concatenate([batch, convert([graph], **options)])
+        )
+        assert model.reading_ == batch.reading
+        assert_reads_alike(model, [graph] * 2, batch[:2])
+
+
+def test_graphml_is_read_as_networkx_is(named: Any, tmp_path: Path) -> None:
+    batch = from_networkx([named] * 3, label="kind", weight="strength")
+    write_graphml(batch, tmp_path)
+    found = read_graphs(tmp_path, label="label").graphs
+    message = "read with label='label', the fitted ones with label='kind'"
+    with pytest.raises(InvalidInputError, match=message):
+        RetGKKernel(**FAST).fit(batch).transform(found)
+
+
+@pytest.mark.filterwarnings("ignore:'(kind|role)' became")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"label": ["kind", "role"], "weight": None},
+        {"categorical": "kind", "edge_label": []},
+        {
+            "label": "kind",
+            "attributes": ["size"],
+            "categorical": ["role"],
+            "edge_label": "strength",
+        },
+        {"label": "kind", "edge_label": ["strength", "strength"], "categorical": ["role", "kind"]},
+    ],
+)
+def test_several_labels_and_categories(options: dict[str, Any], named: Any, tmp_path: Path) -> None:
+    part = named.subgraph([0, 1]).copy()  # has one role
+    for name, convert in (("nx", from_networkx), ("ig", from_igraph), ("json", from_node_links)):
+        graphs = [named, part]
+        if name == "ig":
+            graphs = [igraph.Graph.from_networkx(graph) for graph in graphs]
+        batch = convert(graphs, **options)
+        model = RetGKKernel(**FAST, graph_kernel=None).fit(batch)
+        save_model(model, tmp_path / f"{name}.retgk")
+        loaded = load_model(tmp_path / f"{name}.retgk")
+        assert loaded.reading_ == model.reading_ == batch.reading
+        raw = [part] if name == "json" else graphs[1:]
+        for each in (model, loaded):
+            assert_reads_alike(each, raw, batch[1:])
+        back = read_graphs(write_parquet(batch, tmp_path / f"{name}.parquet")).graphs
+        assert back.reading == batch.reading
+
+
+def from_node_links(graphs: Any, **options: Any) -> GraphBatch:
+    texts = [json.dumps(node_link(graph)) for graph in graphs]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "graphs.jsonl")
+        path.write_text("\n".join(texts))
+        return read_graphs(path, **options).graphs
+
+
+@pytest.mark.filterwarnings("ignore:'(kind|role)' became")
+def test_categories_that_differ(named: Any) -> None:
+    model = RetGKKernel(**FAST).fit(
+        from_networkx([named] * 2, categorical=["kind", "role"], weight=None)
+    )
+    values = {"kind": ["a", "b"], "role": ["x", "y"]}
+    model.transform(from_networkx(named, categorical=values, weight=None))
+    others = [
+        {"kind": ["b", "a"], "role": ["x", "y"]},
+        {"role": ["x", "y"], "kind": ["a", "b"]},
+        {"kind": ["a", "b"], "role": ["x", "y", "z"]},
+    ]
+    for other in others:
+        message = re.escape(f"with categorical={other}, the fitted ones with categorical={values}")
+        with pytest.raises(InvalidInputError, match=message):
+            model.transform(from_networkx(named, categorical=other, weight=None))
+    named.nodes[3]["role"] = "z"
+    with pytest.raises(InvalidInputError, match=r"'z' of 'role' is none of the categories"):
+        model.transform([named])
+    batch = from_networkx([named], categorical=["kind"], weight=None).without_attributes()
+    assert batch.reading.options["categorical"] == {}
+
+
+def test_tables_matrices_and_plain_edges(tmp_path: Path) -> None:
+    edges = {"graph_id": [0, 1], "source": [0, 0], "target": [1, 1], "w": [1.0, 2.0]}
+    model = RetGKKernel(**FAST).fit(from_dataframe(edges, weight="w"))
+    assert model.reading_.kind == "dataframe"
+    with pytest.raises(
+        InvalidInputError, match="with weight=None, the fitted ones with weight='w'"
+    ):
+        model.transform(from_dataframe(edges))
+    np.savez(tmp_path / "a.npz", a=PATH, b=np.ones(3))
+    found = read_graphs(tmp_path / "a.npz", variable="a", symmetrize=True).graphs
+    assert found.reading.form["variable"] == "a"
+    assert_reads_alike(RetGKEmbedding(**FAST).fit(found), [PATH], found)
+    path = write_json(BONDS, tmp_path / "a.json")
+    plain = read_graphs(path).graphs.reading
+    assert plain == Reading("json", {"weighted": True}, {"missing": "error"})
+    assert read_graphs(path, weight=None).graphs.reading.options == {"weighted": False}
+
+
+def test_directions_are_dropped_as_they_were() -> None:
+    arrows = [nx.DiGraph([(0, 1), (1, 2)]), nx.DiGraph([(0, 1), (2, 0)])]
+    model = RetGKKernel(**FAST).fit(as_batch(arrows, symmetrize=True))
+    assert_reads_alike(model, arrows, as_batch(arrows, symmetrize=True))
+    assert_reads_alike(model, arrows, as_batch([arrow.to_undirected() for arrow in arrows]))
+    edges = [np.array([[0, 1], [1, 2]]), np.array([[0, 1], [1, 2], [2, 3]])]
+    model = RetGKKernel(**FAST).fit(from_edge_lists(edges, symmetrize=True))
+    assert_reads_alike(model, edges, from_edge_lists(edges, symmetrize=True))
+
+
+def test_values_of_grakel() -> None:
+    graphs = [[{(0, 1): 1, (1, 0): 1}, {0: 0.5, 1: value}] for value in (1.0, 2.0)]
+    batch = from_grakel(graphs, as_attributes=True)
+    assert_reads_alike(RetGKKernel(**FAST).fit(batch), graphs, batch)
+
+
+def test_labels_and_attributes_that_were_left_out() -> None:
+    for batch in (BONDS.without_labels(), BONDS.without_attributes()):
+        assert_reads_alike(RetGKKernel(**FAST).fit(batch), SMILES[:3], batch[:3])
+    message = r"the graphs have labels \(read from .*\), the fitted ones have none"
+    with pytest.raises(InvalidInputError, match=message):
+        RetGKKernel(**FAST).fit(BONDS.without_labels()).transform(BONDS)
+
+
+def test_a_reading_stays_with_the_graphs() -> None:
+    reading = BONDS.reading
+    assert reading == Reading("molecules", {**OPTIONS, "add_hydrogens": False, "bond_types": False})
+    parts = [BONDS[3], BONDS[2:5], BONDS[[4, 1]], BONDS[np.arange(16) > 3], next(iter(BONDS))]
+    copies = [copy.deepcopy(BONDS), pickle.loads(pickle.dumps(BONDS))]
+    joined = GraphBatch.concatenate([BONDS, BONDS[:3]])
+    for batch in (*parts, *copies, joined):
+        assert batch.reading == reading
+    assert GraphBatch.concatenate([BONDS, as_batch("C", attributes=["aromatic"])]).reading is None
+    assert BONDS.with_attributes(BONDS.attributes).reading is None
+
+
+def test_a_reading_is_no_part_of_what_graphs_are() -> None:
+    by_hand = BONDS.with_attributes(BONDS.attributes)
+    assert by_hand == BONDS
+    models = [RetGKKernel(**FAST).fit(batch) for batch in (BONDS, by_hand)]
+    assert models[0].engine_.digest() == models[1].engine_.digest()
+
+
+def test_comparisons_read_both_sides_alike() -> None:
+    assert similarity("CC=O", BONDS[2]) == pytest.approx(1.0, abs=1e-12)
+    assert similarity(BONDS[2], "CC=O") == pytest.approx(1.0, abs=1e-12)
+    assert most_similar("c1ccncc1", BONDS, k=1).indices.tolist() == [5]
+    assert most_similar(BONDS[5], SMILES, k=1).indices.tolist() == [5]
+    for compare in (pairwise_distances, squared_mmd, mean_embedding_gram):
+        np.testing.assert_array_equal(compare(SMILES[:2], BONDS), compare(BONDS[:2], BONDS))
+    message = "were read with bond_orders=False, others with bond_orders=True"
+    with pytest.raises(InvalidInputError, match=message):
+        pairwise_distances(as_batch(SMILES, attributes="aromatic"), BONDS)
+
+
+# Weights
+
+PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], float)
+
+
+@pytest.mark.parametrize(
+    ("fitted", "new", "message"),
+    [
+        (PATH, 2 * PATH, "graphs have weights, those of the fitted graphs had none"),
+        (2 * PATH, PATH, "graphs have no weights, those of the fitted graphs had some"),
+    ],
+)
+def test_weights_that_differ_are_a_warning(
+    fitted: Any, new: Any, message: str, tmp_path: Path
+) -> None:
+    model = RetGKEmbedding(**FAST).fit([fitted])
+    save_model(model, tmp_path / "model.retgk")
+    for each in (model, load_model(tmp_path / "model.retgk")):
+        each.transform([fitted])
+        with pytest.warns(InputWarning, match=message):
+            each.transform([new])
+
+
+def test_names_of_weights_that_are_gone_are_a_warning(named: Any) -> None:
+    model = RetGKKernel(**FAST).fit(from_networkx([named] * 2, label="kind", weight="strength"))
+    nx.set_edge_attributes(named, 1.0, "strength")
+    with pytest.warns(InputWarning, match="have no weights"):
+        model.transform(named)
+
+
+def test_single_bonds_alone_are_no_warning() -> None:
+    """Their orders are all one, but they were read."""
+    MAKERS["classifier"]().predict(["CCO", "C"])
+
+
+# Files
+
+
+def test_parquet_files_say_how_their_graphs_were_read(tmp_path: Path) -> None:
+    path = write_parquet(BONDS, tmp_path / "bonds.parquet")
+    assert read_graphs(path).graphs.reading == BONDS.reading
+    assert [part.graphs.reading for part in iter_parquet(path, 10)] == [BONDS.reading] * 2
+    by_hand = write_parquet(BONDS.with_attributes(BONDS.attributes), tmp_path / "hand.parquet")
+    assert read_graphs(by_hand).graphs.reading is None
+    others = write_parquet(as_batch(SMILES, attributes="aromatic"), tmp_path / "others.parquet")
+    with pytest.raises(InvalidInputError, match="read with bond_orders=False, the fitted ones"):
+        MAKERS["classifier"]().predict(read_graphs(others))
+
+
+def test_a_name_that_files_cannot_hold(tmp_path: Path, named: Any) -> None:
+    nx.set_node_attributes(named, "x", frozenset("k"))
+    batch = from_networkx([named] * 2, label=frozenset("k"), edge_label=[])
+    assert read_graphs(write_parquet(batch, tmp_path / "a.parquet")).graphs.reading is None
+    model = RetGKKernel(**FAST).fit(batch)
+    with pytest.warns(InputWarning, match="a model file cannot hold how the graphs were read"):
+        save_model(model, tmp_path / "model.retgk")
+    assert load_model(tmp_path / "model.retgk").reading_ is None
+
+
+GOOD = vars(from_smiles("C").reading)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {**GOOD, "kind": "smoke"},
+        {**GOOD, "kind": ["molecules"]},
+        {**GOOD, "options": {"label": "x"}},
+        {**GOOD, "options": []},
+        {**GOOD, "more": 1},
+    ],
+)
+def test_a_reading_from_a_file_is_checked(value: Any) -> None:
+    assert build(Reading, GOOD) == from_smiles("C").reading
+    with pytest.raises(InvalidInputError):
+        build(Reading, value)
+
+
+def test_kinds_that_differ_have_options_of_their_own() -> None:
+    assert batch_like([nx.path_graph(3)], BONDS.reading.without_labels()).reading.kind == "networkx"

@@ -1,0 +1,777 @@
+"""What holds for every kernel of other authors: laws, threads, errors, new graphs, files."""
+
+import warnings
+from functools import cache
+from importlib.util import find_spec
+from itertools import combinations, takewhile
+from math import comb
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC
+
+from retgk import (
+    Bridge,
+    DeepGraphKernel,
+    Gaussian,
+    GraphBatch,
+    GraphInvariantKernel,
+    GraphletKernel,
+    HashGraphKernel,
+    InvalidInputError,
+    Laplacian,
+    Polynomial,
+    RetGKEmbedding,
+    ShortestPathKernel,
+    SubgraphMatchingKernel,
+    WeisfeilerLehmanKernel,
+    as_batch,
+    graphlet_counts,
+    load_model,
+    load_tudataset,
+    save_model,
+)
+from retgk.kernels import refinement as label_refinement
+from retgk.kernels.engine import PlainGraphs
+from retgk.kernels.others import all_kernels, graphlets
+from retgk.kernels.others import counts as count_products
+from retgk.kernels.others import counts as graph_counts
+from retgk.kernels.others import graph_invariant as node_invariants
+from retgk.kernels.others import shortest_path as attribute_paths
+from retgk.kernels.others import shortest_path as path_counter
+from retgk.kernels.others import subgraph_matching as subgraph_types
+from retgk.kernels.others.pairs import PairEngine
+from tests import naive
+from tests.example_graphs import graphs_of_kind, random_graphs
+
+KERNELS = {
+    "subtree": WeisfeilerLehmanKernel(3),
+    "subtree, degrees": WeisfeilerLehmanKernel(2, start="degrees"),
+    "assignment": WeisfeilerLehmanKernel(3, base="optimal-assignment"),
+    "paths": ShortestPathKernel(),
+    "paths, lengths alone": ShortestPathKernel(start="none"),
+    "paths, attributes": ShortestPathKernel(attribute_kernel=Laplacian(0.5)),
+    "graphlets": GraphletKernel(4),
+    "graphlets, connected": GraphletKernel(3, connected=True),
+    "graphlets, drawn": GraphletKernel(5, n_samples=200, random_state=0),
+    "matchings": SubgraphMatchingKernel(4),
+    "matchings, not connected": SubgraphMatchingKernel(3, connected=False, edge_kernel=None),
+    "matchings, attributes": SubgraphMatchingKernel(4, attribute_kernel=Bridge(1.5)),
+    "hashes": HashGraphKernel(3, bin_width=2.0, random_state=0),
+    "hashes, paths": HashGraphKernel(2, base="sp", bin_width=3.0, random_state=0),
+    "invariants": GraphInvariantKernel(1, attribute_kernel=None),
+    "invariants, attributes": GraphInvariantKernel(2, n_iter=2, attribute_kernel=Gaussian(0.5)),
+    "deep": DeepGraphKernel(n_iter=1, n_components=1000, random_state=0),
+    "deep vectors": DeepGraphKernel(
+        n_iter=1, similarity="vectors", n_components=1000, random_state=0
+    ),
+    "deep paths": DeepGraphKernel("shortest-path", n_components=1000, random_state=0),
+    "deep graphlets": DeepGraphKernel("graphlet", n_components=4, random_state=0),
+}
+every_kernel = pytest.mark.parametrize("name", KERNELS)
+IS_DRAWN = ("graphlets, drawn", "deep graphlets")
+LEARNS = (DeepGraphKernel, HashGraphKernel)
+"""Kernels that fit more than a vocabulary, so that values depend on which graphs are fitted."""
+
+
+def fresh(name, **parameters):
+    return clone(KERNELS[name]).set_params(**parameters)
+
+
+def many_graphs():
+    """Enough graphs that some columns are dense, and of very different sizes."""
+    return graphs_of_kind("both", 150)
+
+
+def permuted(graphs, seed):
+    """The same graphs with their nodes in another order."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for graph in graphs:
+        order = rng.permutation(graph.n_nodes)
+        place = np.argsort(order)
+        rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+        labels = [graph.label_names[code] for code in graph.labels[order]]
+        parts.append(
+            GraphBatch.from_edges(
+                graph.n_nodes,
+                np.stack([place[rows], place[graph.indices]], axis=1),
+                labels=labels,
+                attributes=graph.attributes[order],
+            )
+        )
+    return GraphBatch.concatenate(parts)
+
+
+def test_every_kernel_obeys_the_laws():
+    assert {type(kernel) for kernel in KERNELS.values()} == set(all_kernels())
+
+
+@every_kernel
+def test_some_of_the_fitted_graphs(name):
+    graphs, kept = graphs_of_kind("both"), np.array([4, 1])
+    kernel = fresh(name).fit(graphs)
+    some, new = kernel.engine_.keep(kept), PlainGraphs(graphs[:3])
+    assert some.n_graphs == 2
+    np.testing.assert_array_equal(
+        some.inner_products(), kernel.engine_.inner_products()[np.ix_(kept, kept)]
+    )
+    np.testing.assert_array_equal(some.squared_norms(), kernel.diagonal()[kept])
+    np.testing.assert_array_equal(
+        some.compare(new).products(), kernel.transform(graphs[:3])[:, kept]
+    )
+
+
+@every_kernel
+@pytest.mark.parametrize("normalize", [True, False])
+def test_positive_semidefinite_and_symmetric(name, normalize):
+    kernel = fresh(name, normalize=normalize)
+    found = kernel.fit_transform(many_graphs())
+    np.testing.assert_array_equal(found, found.T)
+    assert np.linalg.eigvalsh(found).min() > -1e-12 * np.abs(found).max() * len(found)
+    np.testing.assert_array_equal(found.diagonal(), kernel.diagonal())
+    assert kernel.get_feature_names_out()[-1] == f"graph{len(found) - 1}"
+
+
+@every_kernel
+def test_normalized_values_are_cosines(name):
+    graphs = many_graphs()[:40]
+    plain = fresh(name, normalize=False).fit_transform(graphs)
+    norms = np.sqrt(plain.diagonal())
+    expected = plain / norms[:, None] / norms
+    np.testing.assert_allclose(fresh(name).fit_transform(graphs), expected, atol=1e-14)
+
+
+@every_kernel
+def test_threads_change_no_bit(name, monkeypatch):
+    """Of many small tasks: as they come, all these graphs would be one."""
+    for module in (graphlets, subgraph_types, path_counter, attribute_paths):
+        monkeypatch.setattr(module, "_TASK_COST", 1)
+    monkeypatch.setattr(graphlets, "_PAIR_GRAPHS", 5)
+    monkeypatch.setattr(node_invariants, "_TASK_NODES", 100)
+    for module in (label_refinement, graph_counts):
+        monkeypatch.setattr(module, "BLOCK_ENTRIES", 100)
+    graphs = many_graphs()
+    one, two = (fresh(name, n_jobs=n_jobs) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.fit_transform(graphs), two.fit_transform(graphs))
+    np.testing.assert_array_equal(one.transform(graphs[:70]), two.transform(graphs[:70]))
+
+
+@every_kernel
+def test_new_graphs_have_the_rows_of_fitted_ones(name):
+    graphs = many_graphs()
+    kernel = fresh(name, normalize=False)
+    found = kernel.fit_transform(graphs[:90])
+    is_pairwise = isinstance(kernel.engine_, PairEngine)
+    rounding = 1e-13 if is_pairwise else 0  # sums over the nodes of the other graph first
+    np.testing.assert_allclose(kernel.transform(graphs[:90]), found, rtol=rounding)
+    if isinstance(kernel, LEARNS):
+        return
+    whole = fresh(name, normalize=False).fit_transform(graphs)
+    np.testing.assert_allclose(kernel.transform(graphs[90:]), whole[90:, :90], rtol=1e-12)
+    np.testing.assert_allclose(kernel.diagonal(graphs[90:]), whole.diagonal()[90:], rtol=1e-12)
+
+
+@every_kernel
+def test_a_new_graph_stands_alone(name):
+    graphs = many_graphs()
+    kernel = fresh(name).fit(graphs[:90])
+    together = kernel.transform(graphs[90:])
+    for place in (0, 31, 59):
+        alone = kernel.transform(graphs[90 + place])
+        np.testing.assert_array_equal(alone, together[place : place + 1])
+
+
+@every_kernel
+def test_order_of_graphs(name):
+    graphs, order = many_graphs(), np.random.default_rng(1).permutation(150)
+    found = fresh(name).fit_transform(graphs)
+    np.testing.assert_allclose(
+        fresh(name).fit_transform(graphs[order]), found[np.ix_(order, order)], atol=1e-14
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in KERNELS if name not in IS_DRAWN])
+def test_order_of_nodes(name):
+    graphs = many_graphs()[:40]
+    kernel = fresh(name, normalize=False)
+    found = kernel.fit_transform(graphs)
+    np.testing.assert_allclose(kernel.transform(permuted(graphs, 0)), found, rtol=1e-12)
+
+
+@every_kernel
+def test_what_no_fitted_graph_has(name):
+    """It meets nothing, and counts in the norm of its graph."""
+    graphs = graphs_of_kind("both", 12)
+    kernel = fresh(name).fit(graphs)
+    parameters = kernel.get_params()
+    uses_labels = parameters.get("start") == "labels" and parameters.get("base") != "graphlet"
+    names = [graphs.label_names[code] for code in graphs.labels]
+    strange = graphs.with_labels([*names[: graphs.node_ptr[6]], *["?"] * len(names)][: len(names)])
+    found, usual = kernel.transform(strange), kernel.transform(graphs)
+    np.testing.assert_array_equal(found[:6], usual[:6])
+    if uses_labels:
+        assert not found[6:].any()
+        has_norm = not isinstance(kernel, DeepGraphKernel)  # where what is new has no vector
+        own = [1.0] * 6 + [float(has_norm)] * 6
+        np.testing.assert_array_equal(kernel.diagonal(strange), own)
+        with pytest.warns(UserWarning, match="no node label of the graphs is known"):
+            kernel.transform(graphs.with_labels(["?"] * graphs.n_nodes))
+    else:
+        np.testing.assert_array_equal(found, usual)
+
+
+@pytest.mark.parametrize("name", [name for name in KERNELS if name not in ("assignment",)])
+def test_features_give_the_kernel(name):
+    graphs = many_graphs()
+    kernel = fresh(name, normalize=False).fit(graphs[:90])
+    if isinstance(kernel.engine_, PairEngine):
+        with pytest.raises(InvalidInputError, match="no vectors of finite length"):
+            kernel.features(graphs)
+        return
+    fitted, new = (csr_array(kernel.features(own)) for own in (graphs[:90], graphs[90:]))
+    np.testing.assert_allclose(
+        (new @ fitted.T).toarray(), kernel.transform(graphs[90:]), rtol=1e-12, atol=1e-14
+    )
+
+
+@every_kernel
+def test_files(name, tmp_path):
+    graphs = many_graphs()
+    kernel = fresh(name).fit(graphs[:90])
+    save_model(kernel, tmp_path / "kernel.retgk")
+    loaded = load_model(tmp_path / "kernel.retgk")
+    np.testing.assert_array_equal(loaded.transform(graphs), kernel.transform(graphs))
+    np.testing.assert_array_equal(loaded.diagonal(), kernel.diagonal())
+
+
+@every_kernel
+def test_parameters_after_fit_change_nothing(name, tmp_path):
+    others = {"normalize": False, "n_iter": 1, "base": "optimal-assignment", "k": 3}
+    others |= {"start": "degrees", "connected": True, "n_samples": 9, "random_state": 7}
+    others |= {"attribute_kernel": Laplacian(2.0), "edge_kernel": None, "size_weights": [1, 2, 3]}
+    others |= {"n_hashes": 1, "bin_width": 0.1, "standardize": False, "radius": 0}
+    others |= {"scope": "global", "n_components": 1, "n_negatives": 2.0, "min_graphs": 9}
+    others |= {"similarity": "vectors"}
+    graphs = many_graphs()[:40]
+    kernel = fresh(name).fit(graphs)
+    expected = kernel.transform(graphs)
+    choices = {HashGraphKernel: {"base": "sp"}, DeepGraphKernel: {"base": "graphlet"}}
+    others |= choices.get(type(kernel), {})
+    kernel.set_params(**{k: v for k, v in others.items() if k in kernel.get_params()})
+    np.testing.assert_array_equal(kernel.transform(graphs), expected)
+    save_model(kernel, tmp_path / "kernel.retgk")
+    loaded = load_model(tmp_path / "kernel.retgk")
+    np.testing.assert_array_equal(loaded.transform(graphs), expected)
+
+
+@every_kernel
+def test_fit_that_fails_leaves_the_kernel_as_it_was(name):
+    graphs = graphs_of_kind("both", 12)
+    kernel = fresh(name).fit(graphs)
+    expected = kernel.transform(graphs)
+    with pytest.raises(InvalidInputError, match="normalize must be True or False, got 'yes'"):
+        kernel.set_params(normalize="yes").fit(graphs[:5])
+    with pytest.raises(InvalidInputError, match="n_jobs must be"):
+        kernel.set_params(normalize=True, n_jobs=0).fit(graphs[:5])
+    with pytest.raises(InvalidInputError, match=r"fit\(\) .*label|label.*as_batch"):
+        kernel.set_params(n_jobs=None).fit(graphs[:5], label="element")
+    np.testing.assert_array_equal(kernel.transform(graphs), expected)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (WeisfeilerLehmanKernel(-1), "n_iter must be a whole number between 0 and 64, got -1"),
+        (WeisfeilerLehmanKernel(True), "n_iter must be a whole number between 0 and 64, got True"),
+        (WeisfeilerLehmanKernel(base="trees"), "base must be one of .*, got 'trees'"),
+        (WeisfeilerLehmanKernel(start="names"), "start must be one of 'labels', 'degrees', 'none'"),
+        (ShortestPathKernel(start="names"), "start must be one of 'labels', 'degrees', 'none'"),
+        (ShortestPathKernel(attribute_kernel="rbf"), "attribute_kernel must be a Laplacian"),
+        (GraphletKernel(8), "k must be a whole number between 3 and 7, got 8"),
+        (GraphletKernel(n_samples=0), "n_samples must be None or a whole number between 1 and"),
+        (GraphletKernel(connected=1), "connected must be True or False, got 1"),
+        (SubgraphMatchingKernel(6), "k must be a whole number between 1 and 5, got 6"),
+        (SubgraphMatchingKernel(connected=1), "connected must be True or False, got 1"),
+        (SubgraphMatchingKernel(edge_kernel="rbf"), "edge_kernel must be 'labels', a Bridge or"),
+        (SubgraphMatchingKernel(attribute_kernel="rbf"), "attribute_kernel must be a Bridge, Lap"),
+        (SubgraphMatchingKernel(3, size_weights=[1, 2]), "size_weights must be k=3 numbers"),
+        (SubgraphMatchingKernel(2, size_weights=[1, -2]), "size_weights must be k=2 numbers"),
+        (HashGraphKernel(0), "n_hashes must be a whole number between 1 and 4096, got 0"),
+        (HashGraphKernel(base="gk"), "base must be one of .*, got 'gk'"),
+        (HashGraphKernel(bin_width=0), "bin_width must be positive and finite, got 0"),
+        (HashGraphKernel(standardize="z"), "standardize must be True or False, got 'z'"),
+        (GraphInvariantKernel(-1), "radius must be a whole number between 0 and 64, got -1"),
+        (GraphInvariantKernel(scope="all"), "scope must be one of .*, got 'all'"),
+        (GraphInvariantKernel(attribute_kernel=Bridge()), "attribute_kernel must be a Laplacian"),
+        (DeepGraphKernel("sp"), "base must be one of .*, got 'sp'"),
+        (DeepGraphKernel(similarity="x"), "similarity must be one of .*, got 'x'"),
+        (DeepGraphKernel(n_components=0), "n_components must be a whole number between 1 and"),
+        (DeepGraphKernel(n_negatives=0), "n_negatives must be positive and finite, got 0"),
+        (DeepGraphKernel(min_graphs=0), "min_graphs must be a whole number between 1 and"),
+    ],
+)
+def test_errors_of_parameters(kernel, message):
+    with pytest.raises(InvalidInputError, match=message):
+        kernel.fit(graphs_of_kind("structure"))
+
+
+def test_errors_of_graphs():
+    labelled, plain = graphs_of_kind("labels"), graphs_of_kind("structure")
+    kernels = (WeisfeilerLehmanKernel(), ShortestPathKernel(), SubgraphMatchingKernel(3))
+    kernels += (GraphInvariantKernel(1, attribute_kernel=None), DeepGraphKernel(n_iter=1))
+    for kernel in kernels:
+        with pytest.raises(InvalidInputError, match="the graphs have no labels, the fitted ones"):
+            kernel.fit(labelled).transform(plain)
+        with pytest.raises(InvalidInputError, match="the graphs have labels, the fitted ones have"):
+            kernel.fit(plain).transform(labelled)
+    paths = ShortestPathKernel(attribute_kernel=Gaussian(1.0))
+    with pytest.raises(InvalidInputError, match="but nodes have no attributes"):
+        paths.fit(plain)
+    with pytest.raises(InvalidInputError, match="the graphs have 0 attributes a node, the fitted"):
+        paths.fit(graphs_of_kind("attributes")).transform(plain)
+    missing = np.zeros((plain.n_nodes, 1))
+    missing[3] = np.nan
+    with pytest.raises(InvalidInputError, match="attribute 0 of node 3 is nan"):
+        paths.fit(plain.with_attributes(missing, missing="nan"))
+
+
+def test_new_graphs_are_read_as_the_fitted_ones():
+    graphs = [nx.path_graph(4), nx.star_graph(3)]
+    for graph in graphs:
+        nx.set_node_attributes(graph, dict(enumerate("CCNO")), "element")
+    kernel = WeisfeilerLehmanKernel(2).fit(as_batch(graphs, label="element"))
+    np.testing.assert_array_equal(kernel.transform(graphs).diagonal(), 1.0)
+
+
+def test_graphs_without_anything_to_compare():
+    graphs = as_batch([nx.empty_graph(2), nx.path_graph(5)])
+    for kernel in (ShortestPathKernel(), GraphletKernel(3, connected=True)):
+        np.testing.assert_array_equal(kernel.fit_transform(graphs), [[0, 0], [0, 1]])
+        np.testing.assert_array_equal(kernel.diagonal(graphs), [0, 1])
+        np.testing.assert_array_equal(kernel.transform(graphs), [[0, 0], [0, 1]])
+
+
+def test_in_a_pipeline():
+    graphs = graphs_of_kind("labels", 30)
+    steps = [("k", WeisfeilerLehmanKernel()), ("svc", SVC(kernel="precomputed"))]
+    grid = {"k__n_iter": [0, 2], "k__base": ["subtree", "optimal-assignment"]}
+    search = GridSearchCV(Pipeline(steps), grid, cv=3).fit(graphs, np.arange(30) % 2)
+    assert len(search.cv_results_["params"]) == 4
+
+
+# Kernels of other authors against slow and obvious versions, and against GraKeL
+
+needs_grakel = pytest.mark.skipif(find_spec("grakel") is None, reason="needs GraKeL")
+
+SETS = ("MUTAG", "PTC_MR", "ENZYMES", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "NCI1", "DHFR")
+
+
+@pytest.fixture(params=["sparse", "dense"])
+def columns(request, monkeypatch):
+    """All columns looked up, or all of them multiplied as a whole, three at a time."""
+    if request.param == "sparse":
+        monkeypatch.setattr(count_products, "_LEAST_DENSE_ROWS", 10**9)
+    else:
+        monkeypatch.setattr(count_products, "_LEAST_DENSE_ROWS", 0)
+        monkeypatch.setattr(count_products, "_DENSE_SHARE", 0.0)
+        monkeypatch.setattr(count_products, "_DENSE_BYTES", 8)
+
+
+# Weisfeiler and Lehman ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("base", ["subtree", "optimal-assignment"])
+@pytest.mark.parametrize("n_iter", [0, 1, 4])
+@pytest.mark.usefixtures("columns")
+def test_weisfeiler_lehman(base, n_iter):
+    for seed in range(8):
+        graphs = random_graphs(seed, labelled=seed % 2 == 0)
+        expected = naive.weisfeiler_lehman_gram(graphs, n_iter, base != "subtree")
+        kernel = WeisfeilerLehmanKernel(n_iter, base=base, normalize=False)
+        np.testing.assert_array_equal(kernel.fit_transform(graphs), expected)
+        np.testing.assert_array_equal(kernel.transform(graphs), expected)
+        np.testing.assert_array_equal(kernel.diagonal(graphs), expected.diagonal())
+
+
+def test_first_colours():
+    graphs = graphs_of_kind("labels")
+    degrees = np.diff(graphs.indptr).tolist()
+    by_hand = WeisfeilerLehmanKernel(2).fit_transform(graphs.with_labels(degrees))
+    found = WeisfeilerLehmanKernel(2, start="degrees").fit_transform(graphs)
+    np.testing.assert_array_equal(found, by_hand)
+    plain = WeisfeilerLehmanKernel(2).fit_transform(graphs.without_labels())
+    np.testing.assert_array_equal(
+        WeisfeilerLehmanKernel(2, start="none").fit_transform(graphs), plain
+    )
+
+
+# shortest paths ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.usefixtures("columns")
+def test_shortest_paths(labelled, weighted):
+    for seed in range(8):
+        graphs = random_graphs(seed, labelled=labelled, weighted=weighted)
+        expected = naive.shortest_path_gram(
+            graphs, lambda u, v, codes=graphs.labels: codes[u] == codes[v]
+        )
+        kernel = ShortestPathKernel(normalize=False)
+        np.testing.assert_array_equal(kernel.fit_transform(graphs), expected)
+        np.testing.assert_array_equal(kernel.transform(graphs), expected)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("attribute_kernel", [None, Laplacian(0.7)], ids=["counts", "attributes"])
+def test_lengths_of_several_tasks_and_of_new_graphs(weighted, attribute_kernel, monkeypatch):
+    """Every task numbers lengths as it finds them, and new graphs have others."""
+    monkeypatch.setattr(path_counter, "_TASK_COST", 1)
+    monkeypatch.setattr(attribute_paths, "_TASK_COST", 1)
+    parts = [random_graphs(seed, weighted=weighted, n_attributes=2) for seed in range(6)]
+    graphs = GraphBatch.concatenate(parts)
+    values = (graphs.labels[:, None] == graphs.labels).astype(float)
+    if attribute_kernel is not None:
+        values *= attribute_kernel(graphs.attributes, graphs.attributes)
+    expected = naive.shortest_path_gram(graphs, lambda u, v: values[u, v])
+    kernel = ShortestPathKernel(attribute_kernel=attribute_kernel, normalize=False)
+    np.testing.assert_allclose(kernel.fit_transform(graphs), expected, rtol=1e-12)
+    half = len(graphs) // 2
+    found = kernel.fit(graphs[half:]).transform(graphs)
+    np.testing.assert_allclose(found, expected[:, half:], rtol=1e-12)
+    np.testing.assert_allclose(kernel.diagonal(graphs), expected.diagonal(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("kernel", [Laplacian(0.7), Gaussian(0.2), Polynomial(0.5)], ids=repr)
+def test_shortest_paths_with_attributes(labelled, weighted, kernel):
+    for seed in range(4):
+        graphs = random_graphs(seed, labelled=labelled, weighted=weighted, n_attributes=2)
+        values = kernel(graphs.attributes, graphs.attributes)
+        values *= graphs.labels[:, None] == graphs.labels
+        expected = naive.shortest_path_gram(graphs, lambda u, v, values=values: values[u, v])
+        model = ShortestPathKernel(attribute_kernel=kernel, normalize=False)
+        np.testing.assert_allclose(model.fit_transform(graphs), expected, rtol=1e-12)
+        np.testing.assert_allclose(model.transform(graphs), expected, rtol=1e-12)
+        np.testing.assert_allclose(model.diagonal(graphs), expected.diagonal(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", [ShortestPathKernel, None])
+@pytest.mark.parametrize("unit", [1.0, 1e-290, 1e-300, 1e-306, 1e300])
+def test_sums_in_another_order_are_the_same_length(model, unit):
+    """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in binary."""
+    edges = [[0, 1], [1, 2], [2, 3]]
+    graphs = GraphBatch.from_edges(
+        [4, 4],
+        edges + [[i + 4, j + 4] for i, j in edges],
+        unit * np.array([0.1, 0.2, 0.3, 0.3, 0.2, 0.1]),
+        attributes=np.zeros((8, 1)),
+        symmetrize=True,
+    )
+    kernel = ShortestPathKernel() if model else ShortestPathKernel(attribute_kernel=Laplacian(1.0))
+    np.testing.assert_array_equal(kernel.fit_transform(graphs), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("model", [ShortestPathKernel, None])
+def test_lengths_next_to_powers_of_ten(model):
+    """What is a little less than a power of ten has another number of digits before the point."""
+    kernel = ShortestPathKernel() if model else ShortestPathKernel(attribute_kernel=Laplacian(1.0))
+    powers = 10.0 ** np.arange(-304.0, 300.0, 4.0)
+    n_graphs = 2 * len(powers)
+    graphs = GraphBatch.from_edges(
+        [2] * n_graphs,
+        np.arange(2 * n_graphs).reshape(-1, 2),
+        np.concatenate([powers, powers * (1 - 1e-13)]),
+        attributes=np.zeros((2 * n_graphs, 1)),
+        symmetrize=True,
+    )
+    found = kernel.fit_transform(graphs)
+    np.testing.assert_array_equal(found, np.tile(np.eye(len(powers)), (2, 2)))
+
+
+def test_median_of_attributes_needs_a_seed():
+    graphs = graphs_of_kind("attributes", 20)
+    kernel = ShortestPathKernel(attribute_kernel=Laplacian(), random_state=3)
+    gamma = kernel.fit(graphs).engine_.fitted_kernel.gamma
+    expected = Laplacian().fitted(graphs.attributes, graphs.node_ptr, 3).gamma
+    assert gamma == expected
+
+
+def test_many_new_labels():
+    """More labels than the fitted graphs have take more bits of a key."""
+    graphs = graphs_of_kind("structure", 10)
+    names = np.arange(graphs.n_nodes) % 2
+    kernel = ShortestPathKernel(normalize=False).fit(graphs.with_labels(names))
+    first = graphs.node_ptr[5]
+    others = names.copy()
+    others[first:] = np.arange(first, graphs.n_nodes)
+    found = kernel.transform(graphs.with_labels(others))
+    usual = kernel.transform(graphs.with_labels(names))
+    np.testing.assert_array_equal(found[:5], usual[:5])
+    assert not found[5:].any()
+
+
+# graphlets ---------------------------------------------------------------------------------------
+
+
+def random_matrices(n_graphs, seed=0):
+    """Graphs of all densities, with self-loops."""
+    rng = np.random.default_rng(seed)
+    matrices = []
+    for _ in range(n_graphs):
+        n_nodes, density = rng.integers(1, 12), rng.random()
+        half = np.triu(rng.random((n_nodes, n_nodes)) < density)
+        matrices.append((half | half.T).astype(float))
+    return matrices
+
+
+@cache
+def type_of(bits, k, graphlets):
+    """Place of the graph with these entries among graphlets, which are given in the same way."""
+    own, *types = (
+        nx.from_numpy_array(np.frombuffer(part, bool).reshape(k, k)) for part in (bits, *graphlets)
+    )
+    return [nx.is_isomorphic(own, graphlet) for graphlet in types]
+
+
+def counted_by_hand(matrix, graphlets):
+    """Number of sets of nodes that induce each graphlet."""
+    k, texts = graphlets.shape[1], tuple((own > 0).tobytes() for own in graphlets)
+    simple = (matrix > 0) & ~np.eye(len(matrix), dtype=bool)
+    sets = [list(nodes) for nodes in combinations(range(len(matrix)), k)]
+    found = [type_of(simple[np.ix_(nodes, nodes)].tobytes(), k, texts) for nodes in sets]
+    return np.array(found, int).reshape(-1, len(graphlets)).sum(axis=0)
+
+
+@pytest.mark.parametrize("k", [3, 4])
+@pytest.mark.parametrize("connected", [False, True])
+def test_counts_of_graphlets(k, connected):
+    matrices = random_matrices(25)
+    graphlets = GraphletKernel(k, connected=connected).fit(matrices).graphlets_
+    assert len(graphlets) == {3: (4, 2), 4: (11, 6)}[k][connected]
+    expected = [counted_by_hand(matrix, graphlets) for matrix in matrices]
+    np.testing.assert_array_equal(graphlet_counts(matrices, k, connected=connected), expected)
+
+
+def test_cliques_of_large_graphs():
+    """More neighbours than fit into one word."""
+    counts = graphlet_counts(nx.complete_graph(150))
+    assert counts.tolist() == [[*[0] * 10, 150 * 149 * 148 * 147 // 24]]
+    graph = nx.gnp_random_graph(140, 0.4, seed=1)
+    small = takewhile(lambda clique: len(clique) <= 4, nx.enumerate_all_cliques(graph))
+    assert graphlet_counts(graph)[0, -1] == sum(len(clique) == 4 for clique in small)
+
+
+@pytest.mark.parametrize("k", [3, 4, 5])
+def test_few_sets_are_all_looked_at(k):
+    matrices = random_matrices(12, seed=k)
+    kernel = GraphletKernel(k, n_samples=462, normalize=False, random_state=0).fit(matrices)
+    assert len(kernel.graphlets_) == {3: 4, 4: 11, 5: 34}[k]
+    counts = np.array([counted_by_hand(matrix, kernel.graphlets_) for matrix in matrices])
+    expected = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    np.testing.assert_allclose(kernel.features(matrices).toarray(), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("k", [5, 6, 7])
+def test_every_small_graph_has_its_own_graphlet(k):
+    """networkx has an atlas of all graphs of up to seven nodes, found by others."""
+    atlas = [graph for graph in nx.graph_atlas_g() if len(graph) == k]
+    kernel = GraphletKernel(k, random_state=0).fit(atlas)
+    rows, columns = kernel.features(atlas).nonzero()
+    assert rows.tolist() == list(range(len(atlas)))
+    assert sorted(columns) == list(range(len(atlas))) == list(range(len(kernel.graphlets_)))
+    for graph, place in zip(atlas, columns, strict=True):
+        assert nx.is_isomorphic(graph, nx.from_numpy_array(kernel.graphlets_[place]))
+    connected = GraphletKernel(k, connected=True, random_state=0).fit(atlas)
+    assert len(connected.graphlets_) == sum(map(nx.is_connected, atlas))
+
+
+def test_stars_cost_no_more_than_their_edges():
+    """With the square of the largest degree, the first of these would take hours."""
+    for n_leaves, k, place in ((1_000_000, 3, 2), (65_000, 4, 5)):
+        leaves = np.arange(1, n_leaves + 1)
+        edges = np.stack([np.zeros_like(leaves), leaves], axis=1)
+        found = graphlet_counts(GraphBatch.from_edges(n_leaves + 1, edges, symmetrize=True), k)[0]
+        assert found[0] == comb(n_leaves, k)
+        assert found[place] == comb(n_leaves, k - 1)
+        assert np.count_nonzero(found) == 2
+
+
+@pytest.mark.parametrize("n_nodes", [60, 2100])
+def test_drawn_shares_are_unbiased(n_nodes):
+    """Over many graphs of the same counts; the larger one has its edges looked up in rows."""
+    graph = as_batch(nx.fast_gnp_random_graph(n_nodes, 20 / n_nodes, seed=2))
+    exact = GraphletKernel(3).fit(graph).features(graph).toarray()[0]
+    n_samples = 500
+    shares = [
+        GraphletKernel(3, n_samples=n_samples, random_state=seed).fit(graph).features(graph)
+        for seed in range(60)
+    ]
+    means = np.mean([share.toarray()[0] for share in shares], axis=0)
+    deviations = np.sqrt(exact * (1 - exact) / (n_samples * len(shares)))
+    assert (np.abs(means - exact) < 4 * deviations).all()
+    assert len({share.toarray().tobytes() for share in shares}) > 10
+
+
+def test_large_graphs_ask_for_samples():
+    large = GraphBatch.from_edges(65_537, np.array([[0, 1]]), symmetrize=True)
+    with pytest.raises(InvalidInputError, match=r"graph 0 has 65537 nodes; .* give n_samples"):
+        GraphletKernel(4).fit(large)
+    assert GraphletKernel(4, n_samples=10, random_state=0).fit_transform(large) == [[1.0]]
+
+
+# GraKeL ------------------------------------------------------------------------------------------
+
+
+def grakel_matrix(kernel, graphs):
+    from benchmarks.grakel_graphs import grakel_graphs
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # GraKeL's own
+        return kernel.fit_transform(grakel_graphs(graphs))
+
+
+@pytest.mark.real_data
+@needs_grakel
+@pytest.mark.parametrize("name", SETS)
+def test_equal_to_grakel(name, data_folder):
+    import grakel
+
+    graphs = load_tudataset(name, data_home=data_folder, download=False).graphs
+    graphs = graphs.without_attributes().without_edge_labels()
+    graphs = graphs[np.random.default_rng(0).choice(len(graphs), 25, replace=False)]
+    start = "labels" if graphs.has_labels else "degrees"
+    pairs = [
+        (WeisfeilerLehmanKernel(start=start), grakel.WeisfeilerLehman(normalize=True)),
+        (
+            WeisfeilerLehmanKernel(base="optimal-assignment", start=start),
+            grakel.WeisfeilerLehmanOptimalAssignment(normalize=True),
+        ),
+        (ShortestPathKernel(start=start), grakel.ShortestPath(normalize=True)),
+        (
+            ShortestPathKernel(start="none"),
+            grakel.ShortestPath(normalize=True, with_labels=False),
+        ),
+    ]
+    for ours, theirs in pairs:
+        expected = np.nan_to_num(grakel_matrix(theirs, graphs))
+        np.testing.assert_allclose(ours.fit_transform(graphs), expected, atol=1e-9)
+
+
+# Kernels of other authors where numbers are very large or very small, or graphs are none
+
+GRAPHS = graphs_of_kind("both", 12)
+
+
+def with_scale(scale):
+    """The graphs with attributes that are so many times as large."""
+    return GRAPHS.with_attributes(scale * GRAPHS.attributes)
+
+
+@every_kernel
+def test_no_graphs(name):
+    kernel = fresh(name).fit(GRAPHS)
+    assert kernel.transform(GRAPHS[:0]).shape == (0, len(GRAPHS))
+    assert kernel.diagonal(GRAPHS[:0]).shape == (0,)
+    if "attributes" not in name:
+        assert kernel.features(GRAPHS[:0]).shape == (0, kernel.features(GRAPHS).shape[1])
+    with pytest.raises(InvalidInputError, match="there are no graphs to fit"):
+        kernel.fit(GRAPHS[:0])
+
+
+@pytest.mark.parametrize("feature_map", ["phases", "joint", "tensor"])
+@pytest.mark.parametrize("options", [{}, {"method": "monte-carlo", "n_walks": 20}, {"nodes": 3}])
+def test_no_graphs_have_no_errors(feature_map, options):
+    model = RetGKEmbedding(8, n_components=8, feature_map=feature_map, random_state=0, **options)
+    shape = model.fit(GRAPHS).transform(GRAPHS[:0]).shape
+    assert [part.shape for part in model.transform_with_error(GRAPHS[:0])] == [shape, shape]
+
+
+def assert_same_kernel(kernel, other, graphs, others):
+    """Values of two kernels, of fitted graphs and of new ones, where both are normalized."""
+    expected = other.fit_transform(others)
+    found = kernel.fit_transform(graphs)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    np.testing.assert_array_equal(found.diagonal(), 1.0)
+    np.testing.assert_allclose(kernel.fit(graphs[4:]).transform(graphs), expected[:, 4:], rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-280, 1e-200, 1e200, 1e300])
+@pytest.mark.parametrize("attribute_kernel", [None, Bridge(3.0)])
+def test_unit_of_size_weights(scale, attribute_kernel):
+    weights = np.array([1.0, 2.0, 0.5])
+    kernels = [
+        SubgraphMatchingKernel(3, size_weights=own, attribute_kernel=attribute_kernel)
+        for own in (scale * weights, weights)
+    ]
+    assert_same_kernel(*kernels, GRAPHS, GRAPHS)
+
+
+@pytest.mark.parametrize(
+    ("model", "degree"),
+    # of one size alone: the larger the unit, the less smaller ones count
+    [(ShortestPathKernel(), 8), (SubgraphMatchingKernel(5, size_weights=[0, 0, 0, 0, 1]), 3)],
+)
+def test_large_polynomials(model, degree):
+    """Without a constant, the unit of attributes changes nothing once norms are divided by."""
+    kernel = clone(model).set_params(attribute_kernel=Polynomial(degree=degree, coef0=0.0))
+    assert_same_kernel(kernel, clone(kernel), with_scale(1e6), GRAPHS)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("attribute_kernel", [None, Bridge(3.0)])
+def test_kernels_that_are_no_numbers(normalize, attribute_kernel):
+    how = {"attribute_kernel": attribute_kernel, "normalize": normalize}
+    kernel = SubgraphMatchingKernel(3, size_weights=[1e308, 1e308, 1.7e308], **how)
+    with pytest.raises(InvalidInputError, match=r"graph 0: .* too large .*; scale .*size_weights"):
+        kernel.fit(GRAPHS)
+    kernel = SubgraphMatchingKernel(3, size_weights=[1e-310] * 3, **how)
+    if not normalize:
+        assert (kernel.fit_transform(GRAPHS).diagonal() > 0).all()
+        return
+    with pytest.raises(InvalidInputError, match=r"graph 0: .* too small .*; scale .*size_weights"):
+        kernel.fit(GRAPHS)
+
+
+def assert_refuses(kernel, graphs, message):
+    """Both as graphs to fit and as new ones."""
+    with pytest.raises(InvalidInputError, match=message):
+        kernel.fit(graphs)
+    kernel.fit(GRAPHS)
+    with pytest.raises(InvalidInputError, match=message):
+        kernel.transform(graphs)
+
+
+@pytest.mark.parametrize("model", [ShortestPathKernel, SubgraphMatchingKernel])
+def test_polynomials_that_are_no_numbers(model):
+    kernel = model(attribute_kernel=Polynomial())
+    message = r"graph \d+: attribute \d of node \d+ is .*e\+60, at which Polynomial\(.*is too large"
+    assert_refuses(kernel, with_scale(1e60), message)
+
+
+def test_products_of_polynomials_that_are_no_numbers():
+    """The kernel of two nodes is a number, the product of five such kernels is none."""
+    kernel = SubgraphMatchingKernel(5, attribute_kernel=Polynomial(degree=4))
+    message = r"graph \d+: its kernel with itself is too large .*; scale the attributes"
+    assert_refuses(kernel, with_scale(1e10), message)
+
+
+def test_kernels_without_walks_take_any_weights():
+    """Walks refuse weights that are too far apart for them; these kernels do not walk."""
+    graphs = GraphBatch.from_edges(
+        3, [[0, 1], [1, 2]], weights=[1e-200, 1.0], symmetrize=True
+    ).with_attributes([[0.0], [1.0], [2.0]])
+    for kernel in (
+        HashGraphKernel(random_state=0),
+        GraphInvariantKernel(),
+        SubgraphMatchingKernel(attribute_kernel=Bridge(3.0)),
+        ShortestPathKernel(attribute_kernel=Laplacian(1.0)),
+    ):
+        np.testing.assert_allclose(kernel.fit_transform(graphs), [[1.0]])
