@@ -53,8 +53,23 @@ explorer: ## Build the page of retgk explore from explorer/src (needs Node.js; t
 	cd explorer && npm ci --ignore-scripts --no-audit --no-fund && npm run build
 
 .PHONY: test
-test: lint types browser ## Set up, and run lint, types and all tests
-	$(BIN)/python -m pytest --numprocesses auto
+test: lint types ## Set up, and run lint, types and the first tier of tests
+	$(BIN)/python -m pytest --numprocesses auto -m "not slow"
+
+.PHONY: test-slow
+test-slow: $(READY) browser ## Run the second tier: what starts processes, browsers or clusters, and the documentation
+	$(BIN)/python -m pytest --numprocesses auto -m slow
+
+.PHONY: test-all
+test-all: test test-slow ## Run both tiers
+
+# Tests that changed since the last commit, and those that import a module that did.
+CHANGED = $(shell git diff --name-only HEAD; git ls-files --others --exclude-standard)
+MODULES = $(subst /,.,$(patsubst src/%.py,%,$(filter src/%.py,$(CHANGED))))
+TOUCHED = $(filter $(wildcard tests/test_*.py),$(CHANGED)) $(if $(MODULES),$(shell grep -lwF $(addprefix -e ,$(MODULES)) tests/test_*.py))
+.PHONY: check
+check: lint types ## In a minute: lint, types, architecture, and the first tier of what changed
+	$(BIN)/python -m pytest --numprocesses auto -m "not slow" $(sort tests/test_architecture.py $(TOUCHED))
 
 # The lowest versions that pyproject.toml allows, in an environment of their own (Python 3.11).
 LOWEST := .venv-lowest

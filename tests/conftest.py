@@ -84,6 +84,13 @@ def page(browser: Any, shown: Any) -> Iterator[Any]:
         yield own
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Pages are looked at in the second tier."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many tests ran on real data, and in a browser."""
     stats = terminalreporter.stats
