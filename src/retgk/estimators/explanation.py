@@ -121,8 +121,6 @@ def explanation(model: Any, X: GraphsLike, target: Any, n_training: int) -> Expl
 
 
 class _Baseline(NamedTuple):
-    """Inner products of the support graphs with their mean, and their squared norms."""
-
     products: Floats
     norms: Floats
 
@@ -138,7 +136,6 @@ class _Outputs(NamedTuple):
     """Whether values of the machine are those of pairs of classes."""
 
     def scores(self, values: Floats) -> Floats:
-        """Values of the machine in the form in which the outcomes take them."""
         return one_vs_rest_from_pairs(values, len(self.names)) if self.is_paired else values
 
     def codes_of(self, target: Any, n_graphs: int) -> Ints | None:
@@ -201,7 +198,6 @@ def _explained(
     codes: Ints | None,
     n_training: int,
 ) -> Explanation:
-    """Explain some graphs, all at once."""
     features = NodeFeatures(batch, model.walks_, model.n_jobs)
     _ = features.probabilities  # once, for graphs and for nodes
     new = model.engine_.compare(features)
@@ -234,7 +230,6 @@ def _explained(
 
 
 def _largest(values: Floats, count: int) -> Ints:
-    """Places of the largest values of every row, the largest first."""
     count = min(count, values.shape[1])
     places = np.argpartition(-values, max(0, count - 1), axis=1)[:, :count]
     order = np.argsort(-np.take_along_axis(values, places, axis=1), axis=1, kind="stable")
@@ -242,12 +237,8 @@ def _largest(values: Floats, count: int) -> Ints:
 
 
 def _node_shares(values: Floats, batch: GraphBatch, rises: Floats) -> Floats:
-    """
-    Shares of nodes, from their inner products with the mean gradient of their graph.
-
-    ``<phi(v) - m_0, u>`` is ``<phi(v) - m_G, u>`` and the rise, ``<m_G - m_0, u>``: the mean over
-    the nodes is taken off and the rise added, so that rounding cannot make shares incomplete.
-    """
+    """Shares of nodes, from their inner products with the mean gradient of their graph."""
+    # the mean over the nodes is taken off and the rise added: rounding cannot make them incomplete
     sizes = batch.node_counts
     graphs = np.repeat(np.arange(len(batch)), sizes)
     means = np.bincount(graphs, values, len(batch)) / sizes
@@ -272,7 +263,6 @@ def _contrast(model: Any, ends: LineEnds, codes: Ints, is_positive: Flags) -> di
 
 
 def _joined(parts: list[Explanation], batch: GraphBatch) -> Explanation:
-    """One explanation of all graphs, from those of some of them after the other."""
 
     def join(name: str) -> Any:
         found = [getattr(part, name) for part in parts]

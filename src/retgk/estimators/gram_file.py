@@ -43,7 +43,6 @@ _KINDS = {"fingerprint": str, "rows": int, "seed": int, "sha256": str}
 
 
 def partial_path(target: Path) -> Path:
-    """Path of the unfinished matrix."""
     return target.with_name(target.name + ".partial")
 
 
@@ -55,7 +54,6 @@ def begun_seed(target: Path) -> int | None:
 
 
 def check_not_growing(target: Path) -> None:
-    """Raise if another run is writing this matrix now."""
     partial = partial_path(target)
     if has_own_file(partial):
         with open(open_own_file(partial, os.O_RDWR), "r+b", buffering=0) as file:
@@ -63,7 +61,7 @@ def check_not_growing(target: Path) -> None:
 
 
 def remove_old_journal(target: Path) -> None:
-    """Remove the journal of a finished matrix, which a kill may have left."""
+    """A kill may leave the journal of a finished matrix."""
     if not partial_path(target).exists():
         _journal(partial_path(target)).unlink(missing_ok=True)
 
@@ -72,12 +70,7 @@ def remove_old_journal(target: Path) -> None:
 def growing_matrix(
     target: Path, n_rows: int, fingerprint: str, seed: int
 ) -> Iterator["GrowingMatrix"]:
-    """
-    Open an unfinished matrix, or a new one; it moves to `target` when the block ends well.
-
-    Room on disk is reserved first. One process at a time may do this; finished rows are checked
-    against the journal, which has to have the same fingerprint.
-    """
+    """Continue a matrix or begin it; it gets its name when the block ends."""
     partial = partial_path(target)
     is_new = not has_own_file(partial)
     descriptor = open_own_file(partial, os.O_RDWR | os.O_CREAT)
@@ -107,12 +100,7 @@ def _closing(file: io.FileIO) -> Iterator[io.FileIO]:
 
 
 class GrowingMatrix:
-    """
-    Rows that are whole, in a ``.npy`` file that is larger than they are.
-
-    They are written rather than mapped into memory, where a full disk would end the process. The
-    journal has a running hash of them, so that what is continued is what was written.
-    """
+    """Rows that are whole, in a ``.npy`` file that is larger, and a journal with a hash of them."""
 
     def __init__(
         self, file: io.FileIO, partial: Path, n_rows: int, seed: int, fingerprint: str
@@ -226,7 +214,7 @@ def _allocate(descriptor: int, n_bytes: int) -> None:
 
 
 def _lock(file: io.FileIO, target: Path) -> None:
-    """Raise if another run has the file, or had it when it was opened and has moved it since."""
+    """Raise if another run has the file, or has moved it since it was opened."""
     partial = partial_path(target)
     is_free = lock_at_once(file.fileno()) is not False
     opened = os.fstat(file.fileno())
@@ -241,7 +229,6 @@ def _journal(partial: Path) -> Path:
 
 
 def _read_journal(partial: Path) -> dict[str, Any] | None:
-    """What is known of an unfinished matrix; None if nothing is."""
     journal = _journal(partial)
     if not has_own_file(journal):
         return None
@@ -334,11 +321,7 @@ def write_mean_embedding_gram(
 def write_gram(
     path: str | os.PathLike[str], engine: Engine, seed: int, client: Any = None
 ) -> Floats:
-    """
-    Write the inner products of a fitted engine, or go on with a file that was begun.
-
-    The seed is noted beside an unfinished file, so that a later call can fit the same engine.
-    """
+    """Write the inner products of a fitted engine, or go on with a file that was begun."""
     target = check_new_gram(path, engine.n_graphs)
     with growing_matrix(target, engine.n_graphs, engine.digest(), seed) as matrix:
         _fill(matrix, engine, client)
@@ -347,7 +330,6 @@ def write_gram(
 
 
 def check_new_gram(path: str | os.PathLike[str], n_graphs: int) -> Path:
-    """Raise if a matrix for that many graphs cannot be written, before any work; give its file."""
     target = Path(path)
     if target.exists():
         remove_old_journal(target)
@@ -367,7 +349,6 @@ def _seed(random_state: Any, target: Path) -> int:
 
 
 def _check_disk(partial: Path, n_bytes: int) -> None:
-    """Raise if the matrix does not fit the disk: writing to it would end the process."""
     folder = partial.parent
     if not folder.is_dir():
         raise InvalidInputError(f"{folder} is not a folder; make it first")
@@ -386,7 +367,6 @@ Tile = tuple[int, int, int, int]
 
 
 def _fill(matrix: GrowingMatrix, engine: Engine, client: Any) -> None:
-    """Append the blocks of rows that are not there yet."""
     n_graphs, first = engine.n_graphs, matrix.n_finished
     tiles = list(_tiles(engine, first))
     with (
@@ -416,7 +396,6 @@ def _tiles(engine: Engine, first: int) -> Iterator[Tile]:
 
 
 def _tile_products(engine: Engine, start: int, stop: int, first: int, last: int) -> Floats:
-    """Inner products of a tile, on this machine or on a worker."""
     return engine.inner_products(slice(start, stop), slice(first, last))
 
 

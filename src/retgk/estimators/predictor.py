@@ -58,12 +58,7 @@ AnyEngine = TypeVar("AnyEngine", ExactEngine, EmbeddedEngine)
 
 
 class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
-    """
-    Base of `RetGKClassifier` and `RetGKRegressor`; their docstrings describe the parameters.
-
-    A fitted predictor is an engine that keeps the support graphs (`engine_`), a kernel of graphs
-    (`graph_kernel_`) and a linear function of it (`dual_coef_`, `intercept_`).
-    """
+    """Base of `RetGKClassifier` and `RetGKRegressor`; their docstrings describe the parameters."""
 
     _parameter_constraints = PREDICTORS
     fitted_fields: ClassVar[tuple[str, ...]] = (
@@ -87,7 +82,6 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
     n_splits_: int
 
     def _check_machine(self, n_outputs: int | None) -> None:
-        """Raise unless what a file said of a fitted model fits together."""
         self.engine_.check_restored(self.walks_.n_steps)
         self.engine_.n_jobs = self.n_jobs
         self.intake_.check(self.engine_.n_attributes)
@@ -209,7 +203,6 @@ def unchanged_on_failure(model: GraphPredictor) -> Iterator[None]:
 
 
 def uses_embeddings(model: GraphPredictor, batch: GraphBatch) -> bool:
-    """Apply the rule for approximate="auto"."""
     if model.approximate != "auto":
         return bool(model.approximate)
     # the work of the exact kernel is the square of the nodes, for each candidate
@@ -228,11 +221,7 @@ def fit_machine(
     score: Score,
     seed: int,
 ) -> list[Floats]:
-    """
-    Choose among the candidates of a model, train it, and keep what predictions need.
-
-    Out-of-fold decision values of every fold are given, for a calibration.
-    """
+    """Choose among candidates, train, and give out-of-fold decision values for a calibration."""
     log = FitLog(model.verbose)
     model.intake_, batch = fit_intake(model, data.batch)
     candidates = _candidates(model, batch, seed)
@@ -301,7 +290,6 @@ def _candidates(model: GraphPredictor, batch: GraphBatch, seed: int) -> list[_Ca
 
 
 def _make_engine(model: GraphPredictor, nodes: NodeCandidate, seed: int) -> Engine:
-    """Unfitted engine of one candidate: exact or embedded."""
     kind = EmbeddedEngine if model.approximate_ else ExactEngine
     return kind(**{**shared_parameters(kind, model, nodes), "random_state": seed})
 
@@ -375,15 +363,12 @@ class FitLog:
         self.verbose = int(verbose)
 
     def info(self, message: str, *values: Any) -> None:
-        """Say something of the whole: sizes, choices, seconds."""
         self._say(1, message, values)
 
     def debug(self, message: str, *values: Any) -> None:
-        """Say something of one candidate."""
         self._say(2, message, values)
 
     def candidate(self, params: dict[str, Any], scores: Floats) -> None:
-        """Say how a candidate did."""
         self.debug("%s: %.4f", params, fold_mean(scores))
 
     def _say(self, detail: int, message: str, values: tuple[Any, ...]) -> None:
@@ -393,7 +378,6 @@ class FitLog:
 
     @contextmanager
     def seconds(self, message: str, *values: Any) -> Iterator[None]:
-        """Say how long a block took."""
         start = time.perf_counter()
         yield
         self.info(f"{message}: %.1f s", *values, time.perf_counter() - start)
@@ -436,8 +420,6 @@ _REMEDIES = {
 
 
 class FitSize(NamedTuple):
-    """What is asked of `fit`, in numbers."""
-
     is_embedded: bool
     n_columns: int
     """Graphs whose kernel columns are needed: all, or landmarks."""
@@ -460,14 +442,12 @@ class Estimate(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """All steps together."""
         return self.walks + self.kernel + self.choosing
 
 
 def estimate(
     model: Any, batch: GraphBatch, nodes: Sequence[NodeCandidate], size: FitSize
 ) -> Estimate:
-    """Seconds and bytes that fitting takes."""
     cores = min(n_threads(model.n_jobs), n_threads(-1))
     n_steps = max(one.n_steps for one in nodes)
     kernel, n_bytes = (_embedded if size.is_embedded else _exact)(model, batch, n_steps, size)
@@ -555,11 +535,7 @@ def _ridge(n_graphs: int, size: FitSize) -> float:
 def announce(
     model: Any, batch: GraphBatch, nodes: Sequence[NodeCandidate], size: FitSize, log: FitLog
 ) -> Estimate:
-    """
-    Log what fitting takes, and warn where it is long or more than the memory that is free.
-
-    Exact return probabilities that are long by themselves have a warning of their own.
-    """
+    """Log what fitting takes, and warn where it is long or more than the memory that is free."""
     found = estimate(model, batch, nodes, size)
     kind = "embedded" if size.is_embedded else "exact"
     log.info(

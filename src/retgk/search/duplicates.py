@@ -144,7 +144,6 @@ def _moments(batch: GraphBatch, members: Ints, n_steps: int, n_jobs: int | None)
 def _verified(
     batch: GraphBatch, members: Ints, decimals: int, max_nodes: int
 ) -> list[DuplicateGroup]:
-    """Split a group into those that are isomorphic to each other."""
     if batch.node_counts[members[0]] > max_nodes:
         return [DuplicateGroup(members, False)]
     try:

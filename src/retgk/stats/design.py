@@ -49,7 +49,6 @@ class Grouping:
 
 
 def grouping_of(populations: tuple[Any, ...], by: Any) -> Grouping:
-    """Put populations together; or split one collection by a vector of groups."""
     if by is None:
         found = _joined(populations)
     else:
@@ -97,7 +96,6 @@ def _joined(populations: tuple[GraphsLike, ...]) -> Grouping:
 
 
 def _one_each(values: Any, n_graphs: int, name: str) -> NDArray[Any]:
-    """One value for each graph, none of them missing."""
     found = target_array(values)
     if found.ndim != 1 or len(found) != n_graphs:
         got = f"{len(found)} values" if found.ndim == 1 else f"shape {found.shape}"
@@ -144,7 +142,6 @@ def blocks_of(groups: Any, pairs: Any, codes: Ints) -> Blocks:
 
 
 def check_comparable(codes: Ints, blocks: Blocks) -> None:
-    """Raise if blocks leave too few graphs side by side for a statistic of groups."""
     if not can_compare(codes, blocks.codes):
         raise InvalidInputError(
             "blocks have too few graphs of different labels to see how much they vary; two labels "
@@ -185,11 +182,7 @@ def _pairs(pairs: Any, codes: Ints) -> Ints:
 
 
 def value_columns(y: Any, n_graphs: int, kind: Any, seed: int) -> tuple[Floats, Ints]:
-    """
-    Columns V of the kernel ``V V^T`` of values, and the number of each among the distinct.
-
-    Of many numbers, the seed draws those whose median is the bandwidth.
-    """
+    """Columns V of the kernel ``V V^T`` of values, and the number of each among the distinct."""
     if kind not in ("auto", "number", "category"):
         raise InvalidInputError(f"kind must be one of auto, number, category, got {kind!r}")
     if n_graphs < _LEAST_FOR_HSIC:
@@ -248,22 +241,7 @@ _N_COMPONENTS = 500
 
 @dataclass(frozen=True)
 class KernelFamily:
-    """
-    Which kernels a test combines.
-
-    Attributes
-    ----------
-    compare : {"both", "graphs", "nodes"}
-        K_2 of mean embeddings, their inner products, or both kernels.
-    bandwidths : tuple of float
-        Of the kernel of return probabilities, in median distances of nodes.
-    depths : tuple of int
-        Rounds by which labels are refined.
-    engine : {"auto", "exact", "embedded"}
-        How inner products are found.
-    options : dict
-        Parameters of `RetGKKernel` for nodes.
-    """
+    """Which kernels a test combines; its fields are parameters of `two_sample_test`."""
 
     compare: Compare = "both"
     bandwidths: tuple[float, ...] = (1.0,)
@@ -275,7 +253,6 @@ class KernelFamily:
     def checked(
         cls, compare: Any, bandwidths: Any, depths: Any, engine: Any, options: dict[str, Any]
     ) -> "KernelFamily":
-        """Make a family of what a user gives; anything that is no such family is an error."""
         _check_choice("compare", compare, get_args(Compare))
         _check_choice("engine", engine, get_args(EngineChoice))
         check_keywords(options, _node_parameters(), "a test of populations", CONVERT_FIRST)
@@ -292,16 +269,13 @@ class KernelFamily:
 
     @property
     def compared(self) -> list[str]:
-        """Give "graphs", "nodes" or both: what is compared in turn."""
         return ["graphs", "nodes"] if self.compare == "both" else [self.compare]
 
     @property
     def n_kernels(self) -> int:
-        """Number of kernel matrices."""
         return len(self.bandwidths) * len(self.depths) * len(self.compared)
 
     def chosen_engine(self, batch: GraphBatch) -> str:
-        """Give "exact" or "embedded", by the number of nodes where the user does not say."""
         if self.engine != "auto":
             return self.engine
         return "exact" if batch.n_nodes <= _EXACT_NODES else "embedded"
@@ -313,7 +287,6 @@ def _check_choice(name: str, value: Any, words: Sequence[str]) -> None:
 
 
 def _listed(name: str, values: Any) -> list[Any]:
-    """One or several values as a list."""
     found = list(values) if np.ndim(values) == 1 else [values]
     if not found:
         raise InvalidInputError(f"{name} is empty; give at least one")
@@ -333,8 +306,6 @@ def _node_parameters() -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class GraphKernelMatrix:
-    """Kernel between all graphs of a test: what it compares, its bandwidth and its depth."""
-
     values: Floats
     compare: str
     bandwidth: float
@@ -344,12 +315,7 @@ class GraphKernelMatrix:
 def kernel_matrices(
     batch: GraphBatch, family: KernelFamily, n_jobs: int | None, seed: int
 ) -> tuple[list[GraphKernelMatrix], NodeFeatures, Laplacian]:
-    """
-    Kernel matrices of a family, the features they are made of, and the kernel of median bandwidth.
-
-    The median is one of all nodes, or of 1,000 at even distances in the order of their features:
-    it depends neither on who comes first nor on the groups.
-    """
+    """Kernel matrices of a family, their features, and the kernel of median bandwidth."""
     remedy = "give fewer graphs, or fewer bandwidths and depths"
     check_room(8 * len(batch) ** 2 * (2 * family.n_kernels + 2), "the kernel matrices", remedy)
     model = RetGKKernel(**family.options, n_jobs=n_jobs, random_state=seed)

@@ -59,8 +59,6 @@ _MOST_PERMUTATIONS = 10**7
 
 @dataclass(frozen=True)
 class Settings:
-    """What tests have in common beside their kernels."""
-
     n_permutations: int
     confidence: float | None
     n_jobs: int | None
@@ -70,7 +68,6 @@ class Settings:
     def checked(
         cls, n_permutations: Any, confidence: Any, n_jobs: Any, random_state: RandomState
     ) -> "Settings":
-        """Make settings of what a user gives; anything else is an error."""
         is_whole = isinstance(n_permutations, int | np.integer) and n_permutations is not True
         if not is_whole or not 1 <= n_permutations <= _MOST_PERMUTATIONS:
             raise InvalidInputError(
@@ -88,8 +85,6 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """Kernel matrices and relabellings of one test."""
-
     matrices: list[GraphKernelMatrix]
     features: NodeFeatures
     median: Laplacian
@@ -107,7 +102,6 @@ class Work:
         blocks: Blocks,
         settings: Settings,
     ) -> "Work":
-        """Compute the kernel matrices of graphs whose labels are `codes`."""
         within = np.zeros(len(codes), np.int64) if blocks.codes is None else blocks.codes
         relabellings = Relabellings(codes, within, settings.n_permutations, settings.seed)
         check_room_for(family.n_kernels, relabellings)
@@ -116,7 +110,6 @@ class Work:
 
     @property
     def values(self) -> list[Floats]:
-        """The matrices alone."""
         return [matrix.values for matrix in self.matrices]
 
     @property
@@ -127,7 +120,6 @@ class Work:
         return np.asarray(sum(found[1:], found[0]) / len(found))
 
     def evidence(self) -> NodeEvidence:
-        """What the witness of nodes is made of when somebody asks for it."""
         options = self.family.options
         engine = ExactEngine(
             self.median,
@@ -145,7 +137,6 @@ class Work:
         form: Callable[[Floats], QuadraticForm],
         **found: Any,
     ) -> PopulationTest:
-        """Permute the form of every kernel, and put together what was found."""
         forms = [form(kernel) for kernel in self.values]
         statistics = permuted_statistics(forms, self.relabellings, self.settings.n_jobs)
         test = max_test(statistics, np.array([form.rounding for form in forms]))
@@ -416,7 +407,6 @@ def association_test(
 
 
 def _targets_by(A: Any, B: Any, by: Any) -> Any:
-    """Groups that a user gives, or the targets of a data set that stands alone."""
     return by if B is not None else targets_of(A, by)
 
 
@@ -427,7 +417,6 @@ def _group_test(
     settings: Settings,
     nodes_correspond: bool,
 ) -> PopulationTest:
-    """Test groups of graphs; what can be wrong with them was checked."""
     if nodes_correspond:
         check_same_nodes(found.batch)
     check_comparable(found.codes, blocks)
