@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.parallel import progress_bar
+from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
@@ -101,15 +102,12 @@ _GRAPHS_AT_A_TIME = 1024
 def explanation(model: Any, X: GraphsLike, target: Any, n_training: int) -> Explanation:
     """Explain the decision values of a fitted predictor; see `GraphPredictor.explain`."""
     check_is_fitted(model, "dual_coef_")
-    if isinstance(n_training, bool) or not isinstance(n_training, int | np.integer):
-        raise InvalidInputError(f"n_training must be a whole number, got {n_training!r}")
-    if n_training < 0:
-        raise InvalidInputError(f"n_training must be at least 0, got {n_training}")
+    check_parameters({"n_training": (Whole(0),)}, {"n_training": n_training})
     outputs = _outputs_of(model)
     batch = model.intake_.new_batch(X)
     wanted = outputs.codes_of(target, len(batch))
     warn_of_unknown_labels(batch.label_names, model.engine_.label_names)
-    baseline = _Baseline(model.engine_.mean_products(), model.engine_.squared_norms())
+    baseline = model.engine_.mean_products(), model.engine_.squared_norms()
     parts = []
     with progress_bar("explaining", len(batch)) as advance:
         for start in range(0, max(1, len(batch)), _GRAPHS_AT_A_TIME):
@@ -118,11 +116,6 @@ def explanation(model: Any, X: GraphsLike, target: Any, n_training: int) -> Expl
             parts.append(_explained(model, batch[rows], baseline, outputs, some, int(n_training)))
             advance(len(parts[-1]))
     return parts[0] if len(parts) == 1 else _joined(parts, batch)
-
-
-class _Baseline(NamedTuple):
-    products: Floats
-    norms: Floats
 
 
 class _Outputs(NamedTuple):
@@ -193,7 +186,7 @@ def _outputs_of(model: Any) -> _Outputs:
 def _explained(
     model: Any,
     batch: GraphBatch,
-    baseline: _Baseline,
+    baseline: tuple[Floats, Floats],
     outputs: _Outputs,
     codes: Ints | None,
     n_training: int,

@@ -236,8 +236,6 @@ def _read_journal(partial: Path) -> dict[str, Any] | None:
         found = json.loads(journal.read_text())
     except (ValueError, RecursionError):
         found = None
-    if isinstance(found, dict) and "rows" in found and "format" not in found and "seed" in found:
-        raise _not_usable(partial, "was begun by an earlier version of retgk")
     if not isinstance(found, dict) or not _is_journal(found):
         raise InvalidInputError(
             f"{journal} does not tell how far {partial} is; remove both to begin anew"

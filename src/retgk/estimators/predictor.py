@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.fields import check_codes, check_shape
@@ -28,6 +29,7 @@ from retgk.kernels.engine import Engine, NodeFeatures, TakesGraphs, fit_intake
 from retgk.kernels.exact import ExactEngine
 from retgk.kernels.graph import GraphKernel, check_fitted_graph_kernel
 from retgk.learning.folds import Fold
+from retgk.learning.metrics import Scoring
 from retgk.learning.ridge import LandmarkRidge
 from retgk.learning.selection import (
     NodeCandidate,
@@ -40,24 +42,19 @@ from retgk.learning.selection import (
     node_candidates,
 )
 from retgk.learning.svm import GraphProducts, Machine, Solver, fit_products
-from retgk.learning.targets import TrainingSet
+from retgk.learning.targets import TrainingSet, targets_of
 from retgk.walks.exact import Costs, published_cost
-from retgk.walks.probabilities import Walks
+from retgk.walks.probabilities import Method, SelfLoop, Walks
 
 MAX_EXACT_GRAPHS = 5_000
 MAX_EXACT_NODES = 1_000_000
 
 GRAPHS_AT_A_TIME = 4096
 
-_SMALLER = {
-    False: "use approximate=True",
-    True: "give fewer graphs",
-}
-
 AnyEngine = TypeVar("AnyEngine", ExactEngine, EmbeddedEngine)
 
 
-class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
+class GraphPredictor(TakesGraphs):
     """Base of `RetGKClassifier` and `RetGKRegressor`; their docstrings describe the parameters."""
 
     _parameter_constraints = PREDICTORS
@@ -66,6 +63,15 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
         *("dual_coef_", "intercept_", "best_params_", "best_score_", "best_index_", "cv_results_"),
         "n_splits_",
     )
+
+    approximate: bool | Literal["auto"]
+    C: Any
+    scoring: Scoring
+    method: Method
+    n_walks: int
+    self_loop: SelfLoop
+    n_jobs: int | None
+    verbose: int
 
     approximate_: bool
     engine_: ExactEngine | EmbeddedEngine
@@ -183,8 +189,30 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
         """
         return explanation(self, X, target, n_training)
 
+    def score(
+        self, X: GraphsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """
+        Accuracy of a classifier, with all labels right where there are several; R^2 of a regressor.
+
+        Parameters
+        ----------
+        X : GraphBatch, GraphDataset or anything that `as_batch` takes
+            Graphs.
+        y : array-like, shape (n_graphs,) or (n_graphs, n_outputs), optional
+            Their classes, labels or values; may be left out for a data set.
+        sample_weight : array-like, shape (n_graphs,), optional
+            Weights of the graphs.
+
+        Returns
+        -------
+        float
+            At most one, which is perfect.
+        """
+        return float(super().score(X, targets_of(X, y), sample_weight))  # type: ignore[misc]
+
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.target_tags.required = True
         return tags
@@ -302,7 +330,7 @@ def _check_memory(
     if not model.approximate_:
         n_copies += max(one.nodes.depth for one in candidates)
     n_bytes = int(8 * n_copies * n_graphs * n_columns)
-    check_room(n_bytes, "the kernel matrix", _SMALLER[model.approximate_])
+    check_room(n_bytes, "the kernel matrix", _REMEDIES["graphs" if model.approximate_ else "exact"])
 
 
 def _runs(candidates: Sequence[_Candidate], shares_levels: bool) -> list[list[_Candidate]]:
@@ -353,7 +381,7 @@ def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:
 _LOGGER = logging.getLogger("retgk")
 _LOGGER.addHandler(logging.NullHandler())
 
-_LEVELS = {1: logging.INFO, 2: logging.DEBUG}
+_DETAILS = {logging.INFO: 1, logging.DEBUG: 2}
 
 
 class FitLog:
@@ -362,19 +390,13 @@ class FitLog:
     def __init__(self, verbose: Any = 0) -> None:
         self.verbose = int(verbose)
 
-    def info(self, message: str, *values: Any) -> None:
-        self._say(1, message, values)
-
-    def debug(self, message: str, *values: Any) -> None:
-        self._say(2, message, values)
+    def info(self, message: str, *values: Any, level: int = logging.INFO) -> None:
+        _LOGGER.log(level, message, *values)
+        if self.verbose >= _DETAILS[level]:
+            print(f"[retgk] {message % values}", flush=True)  # where scikit-learn prints, too
 
     def candidate(self, params: dict[str, Any], scores: Floats) -> None:
-        self.debug("%s: %.4f", params, fold_mean(scores))
-
-    def _say(self, detail: int, message: str, values: tuple[Any, ...]) -> None:
-        _LOGGER.log(_LEVELS[detail], message, *values)
-        if self.verbose >= detail:
-            print(f"[retgk] {message % values}", flush=True)  # where scikit-learn prints, too
+        self.info("%s: %.4f", params, fold_mean(scores), level=logging.DEBUG)
 
     @contextmanager
     def seconds(self, message: str, *values: Any) -> Iterator[None]:

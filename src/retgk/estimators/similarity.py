@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retgk._runtime.names import check_keywords
+from retgk._runtime.parameters import Whole, check_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
@@ -194,8 +195,7 @@ def most_similar(graph: GraphsLike, graphs: GraphsLike, k: int = 5, **options: A
     >>> most_similar(triangle, [edge, triangle], k=1).indices
     array([1])
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InvalidInputError(f"k must be a whole number of at least 1, got {k!r}")
+    check_parameters({"k": (Whole(1),)}, {"k": k})
     settings = _options(options, tol=_TOL)
     collection = _batch(graphs, _reading(graph))
     query = _one(graph, "graph", collection.reading)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from retgk._runtime.parallel import n_threads
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, typical_squared_mmd
+from retgk.kernels.graph import GraphKernel, fit_graph_kernel
 
 PAPER_PENALTIES = (1, 10, 100, 1000)
 """Values of C that the authors' protocol chooses from."""
@@ -63,12 +63,6 @@ class Outcome:
             "n_test": [fold.n_test for fold in self.folds],
             "n_unfinished": sum(fold.n_unfinished for fold in self.folds),
         }
-
-
-def fit_graph_kernel(kernel: GraphKernel, products: Floats) -> GraphKernel:
-    if isinstance(kernel, ExponentialGraphKernel) and kernel.gamma == "median":
-        return kernel.fitted(typical_squared_mmd(products))
-    return kernel
 
 
 def kernel_matrix(products: Floats, kernel: GraphKernel) -> Floats:

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk._runtime.parameters import OneOf, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
@@ -221,8 +222,7 @@ _SAY_WHICH = (
 
 def is_regression(task: TaskKind, targets: NDArray[Any]) -> bool:
     """Whether targets are values rather than classes: numbers with fractions are, texts are not."""
-    if task not in get_args(TaskKind):
-        raise InvalidInputError(f"task must be one of {get_args(TaskKind)}, got {task!r}")
+    check_parameters({"task": (OneOf(get_args(TaskKind)),)}, {"task": task})
     if task == "regression" and targets.dtype.kind not in "iuf":
         raise InvalidInputError(
             f"targets such as {targets[0]!r} are no values to regress on; leave the task out"
@@ -244,8 +244,6 @@ def is_regression(task: TaskKind, targets: NDArray[Any]) -> bool:
 
 def _ask_if_classes(targets: NDArray[Any]) -> None:
     """Refuse whole numbers of which few graphs have the same; warn of many different ones."""
-    import numpy as np
-
     n_distinct = len(np.unique(targets))
     problem = f"targets are {n_distinct} different whole numbers for {len(targets)} graphs"
     if n_distinct > max(_FEW_CLASSES, len(targets) / 3):

@@ -1,6 +1,7 @@
 """`duplicate_groups`: graphs of a collection that are equal, and how sure that is."""
 
 import hashlib
+from operator import eq
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,17 +155,12 @@ def _verified(
     for member in members:
         graph = _plain_graph(batch[int(member)], decimals)
         for first, others in classes:
-            matcher = GraphMatcher(first, graph, _are_equal, _are_equal)
-            if matcher.is_isomorphic():
+            if GraphMatcher(first, graph, eq, eq).is_isomorphic():
                 others.append(int(member))
                 break
         else:
             classes.append((graph, [int(member)]))
     return [DuplicateGroup(np.array(others), True) for _, others in classes if len(others) > 1]
-
-
-def _are_equal(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    return first == second
 
 
 def _plain_graph(graph: GraphBatch, decimals: int) -> Any:

@@ -87,14 +87,6 @@ def coded_vectors(
     return coded
 
 
-def check_method(method: str, has_graphs: bool) -> None:
-    if method == "approximate" and not has_graphs:
-        raise InvalidInputError(
-            'the index has too few graphs for graphs of neighbours; use method="auto", or make '
-            "it with a smaller scan_below"
-        )
-
-
 def check_rerank(embedding: RetGKEmbedding, k: int, rerank: Any, keep_graphs: bool) -> None:
     check_parameters({"rerank": (Whole(int(k)),)}, {"rerank": rerank})
     if not keep_graphs:
@@ -376,7 +368,11 @@ class GraphIndex:
         """
         rows = self._fitted_rows()
         check_parameters(_PARAMETERS, {"k": k, "expansion": expansion, "method": method})
-        check_method(method, bool(rows.graphs))
+        if method == "approximate" and not rows.graphs:
+            raise InvalidInputError(
+                'the index has too few graphs for graphs of neighbours; use method="auto", or make '
+                "it with a smaller scan_below"
+            )
         if rerank is not None:
             check_rerank(self.embedding_, k, rerank, self.keep_graphs)
         batch = self.embedding_.intake_.new_batch(graphs)

@@ -305,28 +305,29 @@ class RowStore:
     def vectors_of(self, rows: Ints) -> Vectors:
         """Stored vectors of rows; those of row -1 are zeros."""
         taken = np.zeros((*rows.shape, self.codec.n_columns), self.codec.storage)
-        for first, piece in self.numbered_pieces():
-            here = (rows >= first) & (rows < first + len(piece))
-            if here.any():
-                taken[here] = piece.vectors[rows[here] - first]
+        for here, piece, places in self._places_of(rows):
+            taken[here] = piece.vectors[places]
         return taken
 
     def ids_of(self, rows: Ints) -> NDArray[Any]:
         taken = np.empty(rows.shape, np.int64 if self.id_kind == "int" else object)
+        for here, piece, places in self._places_of(rows):
+            taken[here] = piece.ids.taken(places)
+        return taken
+
+    def _places_of(self, rows: Ints) -> Iterator[tuple[Flags, Piece, Ints]]:
+        """For each piece, which rows are in it, and their places there."""
         for first, piece in self.numbered_pieces():
             here = (rows >= first) & (rows < first + len(piece))
             if here.any():
-                taken[here] = piece.ids.taken(rows[here] - first)
-        return taken
+                yield here, piece, rows[here] - first
 
     def graphs_of(self, rows: Ints, reading: Reading | None) -> GraphBatch:
         order = np.argsort(rows, kind="stable")
         parts = []
-        for first, piece in self.numbered_pieces():
-            here = rows[order][(rows[order] >= first) & (rows[order] < first + len(piece))]
-            if len(here):
-                assert piece.graphs is not None
-                parts.append(with_reading(piece.graphs[here - first], reading))
+        for _, piece, places in self._places_of(rows[order]):
+            assert piece.graphs is not None
+            parts.append(with_reading(piece.graphs[places], reading))
         return GraphBatch.concatenate(parts)[np.argsort(order, kind="stable")]
 
     # Search
@@ -427,32 +428,15 @@ _Task = tuple[int, int, Path]
 
 def _written_graphs(store: RowStore, tasks: Sequence[_Task], n_jobs: int) -> Iterator[_Task]:
     """Write graphs and give the tasks that are done; processes where there are several."""
-    calls = [
-        (store.run_vectors(run, n_rows), store.codec, path, _begun(store, run))
-        for run, n_rows, path in tasks
-    ]
-    if n_jobs == 1 or len(tasks) < 2:
-        for task, call in zip(tasks, calls, strict=True):
-            _write_graph(*call)
-            yield task
-        return
     from joblib import Parallel, delayed
 
-    def numbered(number: int) -> Any:
-        return delayed(_write_numbered_graph)(number, *calls[number])
+    def call(run: int, n_rows: int, path: Path) -> Any:
+        begun = store.graphs[run].path if run in store.graphs else None
+        return delayed(_write_graph)(store.run_vectors(run, n_rows), store.codec, path, begun)
 
-    workers = Parallel(n_jobs=min(n_jobs, len(tasks)), return_as="generator_unordered")
-    for number in workers(numbered(number) for number in range(len(tasks))):
-        yield tasks[number]
-
-
-def _begun(store: RowStore, run: int) -> Path | None:
-    return store.graphs[run].path if run in store.graphs else None
-
-
-def _write_numbered_graph(number: int, *call: Any) -> int:
-    _write_graph(*call)
-    return number
+    workers = Parallel(n_jobs=max(1, min(n_jobs, len(tasks))), return_as="generator")
+    for task, _ in zip(tasks, workers(call(*task) for task in tasks), strict=True):
+        yield task
 
 
 def _write_graph(parts: list[Vectors], codec: VectorCodec, path: Path, begun: Path | None) -> None:

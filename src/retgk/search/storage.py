@@ -248,8 +248,12 @@ def _write_locked(
     files: dict[str, Any] = dict(state.files) if is_same else {"path": own}
     rows = state.rows
     if not is_same:
-        files["embedding"] = _write_embedding(state.embedding, folder)
-        files["codec"] = _write_codec(rows.codec, folder)
+        path = folder.new_path("embedding", ".retgk")
+        save_model(state.embedding, path)
+        files["embedding"] = folder.entry(path)
+        arrays: Arrays = {}
+        codec = flatten(rows.codec, "codec", arrays)
+        files["codec"] = folder.write("codec", {"codec": codec}, arrays)
         for piece in rows.pieces:
             piece.files = None
     for piece in rows.pieces:
@@ -277,17 +281,6 @@ def _write_locked(
     folder.remove_unnamed()
     files["key"] = folder.key()
     return files
-
-
-def _write_embedding(embedding: RetGKEmbedding, folder: Folder) -> StoredFile:
-    path = folder.new_path("embedding", ".retgk")
-    save_model(embedding, path)
-    return folder.entry(path)
-
-
-def _write_codec(codec: VectorCodec, folder: Folder) -> StoredFile:
-    arrays: Arrays = {}
-    return folder.write("codec", {"codec": flatten(codec, "codec", arrays)}, arrays)
 
 
 def _write_piece(piece: Piece, folder: Folder) -> None:

@@ -1,6 +1,5 @@
 """Graphs of a test with their groups, values and blocks, checked before any work is done."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal, get_args
@@ -10,6 +9,14 @@ from numpy.typing import NDArray
 
 from retgk._runtime.names import check_keywords
 from retgk._runtime.parallel import progress_bar
+from retgk._runtime.parameters import (
+    DEPTH,
+    Constraints,
+    Number,
+    OneOf,
+    check_parameters,
+    several,
+)
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
@@ -29,7 +36,6 @@ from retgk.kernels.graph import (
     squared_mmd_within,
 )
 from retgk.kernels.node import Delta, Gaussian, Laplacian, median_distance
-from retgk.kernels.refinement import check_depth
 from retgk.stats.statistics import can_compare, factor
 
 ValueKind = Literal["auto", "number", "category"]
@@ -183,8 +189,7 @@ def _pairs(pairs: Any, codes: Ints) -> Ints:
 
 def value_columns(y: Any, n_graphs: int, kind: Any, seed: int) -> tuple[Floats, Ints]:
     """Columns V of the kernel ``V V^T`` of values, and the number of each among the distinct."""
-    if kind not in ("auto", "number", "category"):
-        raise InvalidInputError(f"kind must be one of auto, number, category, got {kind!r}")
+    check_parameters({"kind": (OneOf(get_args(ValueKind)),)}, {"kind": kind})
     if n_graphs < _LEAST_FOR_HSIC:
         raise InvalidInputError(
             f"there are {n_graphs} graphs; an association needs {_LEAST_FOR_HSIC} or more"
@@ -237,6 +242,12 @@ EngineChoice = Literal["auto", "exact", "embedded"]
 _MEDIAN_NODES = 1000
 _EXACT_NODES = 100_000  # above, all pairs of nodes take minutes for each bandwidth
 _N_COMPONENTS = 500
+_CONSTRAINTS: Constraints = {
+    "compare": (OneOf(get_args(Compare)),),
+    "engine": (OneOf(get_args(EngineChoice)),),
+    "bandwidths": several(Number("()", 0)),
+    "depths": several(DEPTH["depth"][0]),
+}
 
 
 @dataclass(frozen=True)
@@ -253,19 +264,12 @@ class KernelFamily:
     def checked(
         cls, compare: Any, bandwidths: Any, depths: Any, engine: Any, options: dict[str, Any]
     ) -> "KernelFamily":
-        _check_choice("compare", compare, get_args(Compare))
-        _check_choice("engine", engine, get_args(EngineChoice))
         check_keywords(options, _node_parameters(), "a test of populations", CONVERT_FIRST)
-        widths = _listed("bandwidths", bandwidths)
-        if not all(_is_number(width) and 0 < width < np.inf for width in widths):
-            raise InvalidInputError(
-                f"bandwidths must be positive numbers, in median distances, got {bandwidths!r}"
-            )
-        rounds = _listed("depths", depths)
-        for depth in rounds:
-            check_depth(depth, None)
-        given = dict.fromkeys(int(depth) for depth in rounds)
-        return cls(compare, tuple(map(float, widths)), tuple(given), engine, options)
+        widths, rounds = _listed("bandwidths", bandwidths), _listed("depths", depths)
+        given = {"compare": compare, "engine": engine, "bandwidths": widths, "depths": rounds}
+        check_parameters(_CONSTRAINTS, given)
+        each_depth = dict.fromkeys(int(depth) for depth in rounds)
+        return cls(compare, tuple(map(float, widths)), tuple(each_depth), engine, options)
 
     @property
     def compared(self) -> list[str]:
@@ -281,20 +285,11 @@ class KernelFamily:
         return "exact" if batch.n_nodes <= _EXACT_NODES else "embedded"
 
 
-def _check_choice(name: str, value: Any, words: Sequence[str]) -> None:
-    if value not in words:
-        raise InvalidInputError(f"{name} must be one of {', '.join(words)}, got {value!r}")
-
-
 def _listed(name: str, values: Any) -> list[Any]:
     found = list(values) if np.ndim(values) == 1 else [values]
     if not found:
         raise InvalidInputError(f"{name} is empty; give at least one")
     return found
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 @cache

@@ -8,7 +8,14 @@ from typing import Any, Literal
 import numpy as np
 
 from retgk._runtime.names import RandomState, whole_seed
-from retgk._runtime.parallel import n_threads
+from retgk._runtime.parameters import (
+    EVERYWHERE,
+    NONE,
+    Constraints,
+    Number,
+    Whole,
+    check_parameters,
+)
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -54,7 +61,11 @@ from retgk.stats.statistics import (
 
 # One test from its kernel matrices to its result: what all tests of populations share.
 
-_MOST_PERMUTATIONS = 10**7
+_CONSTRAINTS: Constraints = {
+    "n_permutations": (Whole(1, 10**7),),
+    "confidence": (NONE, Number("()", 0, 1)),
+    "n_jobs": EVERYWHERE["n_jobs"],
+}
 
 
 @dataclass(frozen=True)
@@ -68,18 +79,8 @@ class Settings:
     def checked(
         cls, n_permutations: Any, confidence: Any, n_jobs: Any, random_state: RandomState
     ) -> "Settings":
-        is_whole = isinstance(n_permutations, int | np.integer) and n_permutations is not True
-        if not is_whole or not 1 <= n_permutations <= _MOST_PERMUTATIONS:
-            raise InvalidInputError(
-                f"n_permutations must be a whole number from 1 to {_MOST_PERMUTATIONS}, got "
-                f"{n_permutations!r}"
-            )
-        is_share = isinstance(confidence, float | np.floating) and 0 < confidence < 1
-        if confidence is not None and not is_share:
-            raise InvalidInputError(
-                f"confidence must be between 0 and 1, or None for no interval, got {confidence!r}"
-            )
-        n_threads(n_jobs)
+        given = {"n_permutations": n_permutations, "confidence": confidence, "n_jobs": n_jobs}
+        check_parameters(_CONSTRAINTS, given)
         return cls(int(n_permutations), confidence, n_jobs, whole_seed(random_state))
 
 
