@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from errno import ENOSPC
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from retgk.estimators import gram_file
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
 from retgk.walks.probabilities import Walks
+from tests.errors import fails
 from tests.example_graphs import assert_close, graphs_of_kind
 
 
@@ -57,14 +59,6 @@ def write_until_killed(path, graphs, n_blocks, monkeypatch, **options):
             write_mean_embedding_gram(path, graphs, **options)
 
 
-@pytest.mark.usefixtures("small_blocks")
-def test_gram_file_of_other_graphs_is_not_continued(tmp_path, monkeypatch):
-    graphs, path = graphs_of_kind("both", 30), tmp_path / "gram.npy"
-    write_until_killed(path, graphs, 1, monkeypatch, kernel=RetGKKernel(random_state=0))
-    with pytest.raises(InvalidInputError, match="was begun with other graphs or parameters"):
-        write_mean_embedding_gram(path, graphs[::-1], kernel=RetGKKernel(random_state=0))
-
-
 KILLED = """
 import sys, time
 from retgk import RetGKKernel, make_graph_classification, write_mean_embedding_gram
@@ -78,6 +72,7 @@ write_mean_embedding_gram(sys.argv[1], graphs, kernel=RetGKKernel(random_state=0
 """
 
 
+@pytest.mark.slow
 def test_killed_gram_file_resumes_to_the_same_matrix(tmp_path):
     undisturbed, killed = tmp_path / "undisturbed.npy", tmp_path / "killed.npy"
     subprocess.run([sys.executable, "-c", KILLED, undisturbed, "0"], check=True)
@@ -126,15 +121,6 @@ def test_journal_of_another_matrix_is_not_believed(tmp_path, monkeypatch):
     np.testing.assert_array_equal(matrix, whole)
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"rows": 3}', "null"])
-def test_journal_that_cannot_be_read(tmp_path, text):
-    path = tmp_path / "gram.npy"
-    (tmp_path / "gram.npy.partial").write_bytes(b"")
-    (tmp_path / "gram.npy.partial.json").write_text(text)
-    with pytest.raises(InvalidInputError, match=r"partial.json does not tell how far"):
-        write_mean_embedding_gram(path, graphs_of_kind("both", 3))
-
-
 def test_digest_knows_everything_that_matters():
     graphs = graphs_of_kind("attributes", 6)
 
@@ -157,19 +143,11 @@ def test_digest_knows_everything_that_matters():
 
 
 def test_disk_that_is_full(tmp_path, monkeypatch):
-    usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(
-        gram_file.shutil, "disk_usage", lambda _: usage._replace(free=8 * 30**2 - 1)
-    )
-
-    def work(*_args, **_options):
-        raise AssertionError("return probabilities were computed")
-
-    monkeypatch.setattr(Walks, "probabilities", work)
-    with pytest.raises(InvalidInputError, match=r"the matrix takes 0.0 GiB, but only 0.0 GiB are"):
-        write_mean_embedding_gram(tmp_path / "gram.npy", graphs_of_kind("both", 30))
-    with pytest.raises(InvalidInputError, match="is not a folder; make it first"):
-        write_mean_embedding_gram(tmp_path / "no" / "gram.npy", graphs_of_kind("both", 30))
+    usage = shutil.disk_usage(tmp_path)._replace(free=8 * 30**2 - 1)
+    monkeypatch.setattr(gram_file.shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr(Walks, "probabilities", lambda *_, **__: pytest.fail("works"))
+    for name, about in (("gram.npy", "GiB"), ("no/gram.npy", "folder")):
+        fails(lambda name=name: write_mean_embedding_gram(tmp_path / name, GRAPHS), about)
 
 
 def test_kernel_is_left_as_it_is(tmp_path):
@@ -241,64 +219,70 @@ def damaged(begun: Begun) -> Any:
     return np.load(begun.partial).copy()
 
 
-DAMAGE = {
-    "truncated": (lambda b: os.truncate(b.partial, 128 + 8 * N_GRAPHS * 9), "is too short for the"),
-    "truncated and grown": (
-        lambda b: (os.truncate(b.partial, 1000), os.truncate(b.partial, 128 + 8 * N_GRAPHS**2)),
-        "its rows are not those that were written",
-    ),
-    "empty": (lambda b: os.truncate(b.partial, 0), "is too short for the 14 rows it had"),
-    "zeros": (lambda b: b.save(np.zeros((N_GRAPHS, N_GRAPHS))), "its rows are not those"),
-    "float32": (lambda b: b.save(damaged(b).astype(np.float32)), "rows of float64"),
-    "integers": (lambda b: b.save(np.ones((N_GRAPHS, N_GRAPHS), int)), "rows of float64"),
-    "Fortran": (lambda b: b.save(np.asfortranarray(damaged(b))), "rows of float64"),
-    "other shape": (lambda b: b.save(np.zeros((N_GRAPHS // 2, 2 * N_GRAPHS))), "rows of float64"),
-    "larger": (lambda b: b.save(np.zeros((40, 40))), "has more than the 30 rows of the matrix"),
-    "one bit": (lambda b: b.change_bytes(128 + 8 * N_GRAPHS * 13, b"\x01"), "its rows are not"),
-    "too many rows": (lambda b: b.change_journal(rows=N_GRAPHS + 1), "has more than the 30 rows"),
-    "all rows": (lambda b: b.change_journal(rows=N_GRAPHS), "its rows are not those"),
-    "fewer rows": (lambda b: b.change_journal(rows=7), "its rows are not those"),
-    "rows below 0": (lambda b: b.change_journal(rows=-1), "does not tell how far"),
-    "no whole rows": (lambda b: b.change_journal(rows=7.5), "does not tell how far"),
-    "no digest": (lambda b: b.change_journal(sha256=None), "does not tell how far"),
-    "other format": (lambda b: b.change_journal(format=3), "does not tell how far"),
-    "no journal": (lambda b: b.journal.unlink(), "has no journal beside it; remove it and"),
-    "not text": (lambda b: b.journal.write_bytes(b"\xff\xfe"), "does not tell how far"),
+def sparse(begun: Begun) -> None:
+    os.truncate(begun.partial, 1000)
+    os.truncate(begun.partial, 128 + 8 * N_GRAPHS**2)
+
+
+def journal(**facts: Any) -> Callable[[Begun], None]:
+    return lambda begun: begun.change_journal(**facts)
+
+
+def matrix(change: Callable[[Any], Any]) -> Callable[[Begun], None]:
+    return lambda begun: begun.save(change(damaged(begun)))
+
+
+DAMAGE: dict[str, tuple[Callable[[Begun], Any], Any]] = {
+    "truncated": (lambda b: os.truncate(b.partial, 128 + 8 * N_GRAPHS * 9), "short"),
+    "truncated and grown": (sparse, "rows"),
+    "empty": (lambda b: os.truncate(b.partial, 0), ("short", "14 rows")),
+    "zeros": (matrix(np.zeros_like), "rows"),
+    "float32": (matrix(np.float32), "float64"),
+    "integers": (matrix(np.int64), "float64"),
+    "Fortran": (matrix(np.asfortranarray), "float64"),
+    "other shape": (matrix(lambda values: values.reshape(15, 60)), "float64"),
+    "larger": (matrix(lambda _: np.zeros((40, 40))), "30 rows"),
+    "one bit": (lambda b: b.change_bytes(128 + 8 * N_GRAPHS * 13, b"\x01"), "rows"),
+    "too many rows": (journal(rows=N_GRAPHS + 1), "30 rows"),
+    "all rows": (journal(rows=N_GRAPHS), "rows"),
+    "fewer rows": (journal(rows=7), "rows"),
+    "other graphs": (journal(fingerprint="of others"), "other graphs or parameters"),
+    "no journal": (lambda b: b.journal.unlink(), "journal"),
+    **{
+        f"journal {number}": (lambda b, text=text: b.journal.write_bytes(text), "partial.json")
+        for number, text in enumerate((b"", b"[]", b"null", b'{"rows": 3}', b"\xff\xfe"))
+    },
+    **{
+        f"journal of {facts}": (journal(**facts), "partial.json")
+        for facts in ({"rows": -1}, {"rows": 7.5}, {"sha256": None}, {"format": 3})
+    },
 }
 
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damaged_matrix_is_not_continued(name: str, begun: Begun) -> None:
-    change, message = DAMAGE[name]
+    change, about = DAMAGE[name]
     change(begun)
     before = begun.partial.read_bytes()
-    with pytest.raises(InvalidInputError, match=message):
-        write(begun)
+    message = fails(lambda: write(begun))
+    assert [
+        fact for fact in ([about] if isinstance(about, str) else about) if fact not in message
+    ] == []
     assert not begun.target.exists()
     assert begun.partial.read_bytes() == before
 
 
-def test_matrix_of_an_earlier_version_is_not_continued(begun: Begun) -> None:
-    state = json.loads(begun.journal.read_text())
-    old = {name: state[name] for name in ("fingerprint", "rows", "seed")}
-    begun.journal.write_text(json.dumps(old))
-    with pytest.raises(InvalidInputError, match="begun by an earlier version of retgk; remove it"):
-        write(begun)
-
-
-def test_undamaged_matrix_is_continued_to_the_same_bits(begun: Begun, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_being_written", [False, True])
+def test_undamaged_matrix_is_continued_to_the_same_bits(
+    begun: Begun, tmp_path: Path, is_being_written: bool
+) -> None:
+    if is_being_written:
+        begun.change_bytes(128 + 8 * N_GRAPHS * 14, b"half a block" * 99)
     write(begun)
     whole = write_mean_embedding_gram(tmp_path / "whole.npy", GRAPHS, kernel=KERNEL)
     assert begun.target.read_bytes() == (tmp_path / "whole.npy").read_bytes()
     assert whole.flags.c_contiguous
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gram.npy", "whole.npy"]
-
-
-def test_rows_that_were_being_written_are_made_again(begun: Begun, tmp_path: Path) -> None:
-    begun.change_bytes(128 + 8 * N_GRAPHS * 14, b"half a block" * 99)
-    write(begun)
-    write_mean_embedding_gram(tmp_path / "whole.npy", GRAPHS, kernel=KERNEL)
-    assert begun.target.read_bytes() == (tmp_path / "whole.npy").read_bytes()
 
 
 def test_kill_after_the_last_step_but_one(begun: Begun, tmp_path: Path) -> None:
@@ -331,6 +315,7 @@ write_mean_embedding_gram(sys.argv[1], graphs_of_kind("both", 30), kernel=kernel
 """
 
 
+@pytest.mark.slow
 def test_second_writer_is_refused_and_a_dead_one_is_not_waited_for(tmp_path: Path) -> None:
     begun = Begun(tmp_path)
     command = [sys.executable, "-c", WRITER, str(begun.target), "600"]
@@ -347,6 +332,7 @@ def test_second_writer_is_refused_and_a_dead_one_is_not_waited_for(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["gram.npy"]
 
 
+@pytest.mark.slow
 def test_two_writers_at_once_give_one_right_matrix(tmp_path: Path) -> None:
     begun = Begun(tmp_path)
     command = [sys.executable, "-c", WRITER, str(begun.target), "0.05"]

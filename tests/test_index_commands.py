@@ -79,6 +79,7 @@ def answers(folder: Path) -> Any:
     return found.ids.tolist(), found.distances.tolist()
 
 
+@pytest.mark.slow
 def test_killed_builds_and_adds_go_on(files: Path) -> None:
     finish(start(files, *BUILD[:3], "whole", *BUILD[4:]))
     finish(start(files, "add", "whole", "more.smi", "-j", "1"))
@@ -146,6 +147,7 @@ def test_commands(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "an index is asked with --query or --smiles" in wrong.output
 
 
+@pytest.mark.slow
 def test_an_index_in_the_making_belongs_to_its_source(
     files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
