@@ -7,7 +7,6 @@ that they take something else. `tests.example_graphs` makes every row a graph, s
 
 from itertools import cycle
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,7 +60,6 @@ from retgk import (
     RetGKEmbedding,
     RetGKKernel,
     RetGKRegressor,
-    as_batch,
     load_model,
     save_model,
     to_networkx,
@@ -206,16 +204,6 @@ def test_folds_of_large_seeds(regression):
         assert [[fold.test.tolist() for fold in folds] for folds in again] == tests[2:]
 
 
-def test_weight_zero_leaves_its_group():
-    groups = np.array([f"group {group}" for group in GROUPS])
-    weights = np.where(GROUPS == 0, 0.0, 1.0)
-    kept = weights > 0
-    model = RetGKClassifier(**OPTIONS)
-    found = model.fit(GRAPHS, CLASSES, weights, groups).decision_function(GRAPHS)
-    expected = model.fit(GRAPHS[kept], CLASSES[kept], groups=groups[kept])
-    np.testing.assert_array_equal(found, expected.decision_function(GRAPHS))
-
-
 @pytest.mark.parametrize(
     ("options", "groups", "about"),
     [
@@ -268,21 +256,6 @@ def test_metadata_routing(make, y):
         assert pipeline.score(GRAPHS, y, sample_weight=WEIGHTS) == pipeline["model"].score(
             GRAPHS, y, sample_weight=WEIGHTS
         )
-
-
-def test_pipelines_without_routing():
-    SEEN.clear()
-    Pipeline([("model", SpyClassifier(**OPTIONS))]).fit(
-        GRAPHS, CLASSES, model__sample_weight=WEIGHTS, model__groups=GROUPS
-    )
-    assert SEEN[0][0] is WEIGHTS
-
-
-def test_model_files_know_group_splitters(tmp_path):
-    for cv in (GroupKFold(3), StratifiedGroupKFold(3, shuffle=True, random_state=1)):
-        model = RetGKClassifier(**{**OPTIONS, "cv": cv}).fit(GRAPHS, CLASSES, groups=GROUPS)
-        save_model(model, tmp_path / "model.retgk")
-        assert repr(load_model(tmp_path / "model.retgk").cv) == repr(cv)
 
 
 # Tools of scikit-learn that slice X take all kinds of graphs; those that want tables get one
@@ -388,20 +361,6 @@ def test_tables_keep_the_index_of_graphs(transformer, form):
     for found in (model.fit_transform(graphs), model.transform(graphs)):
         assert found.index.tolist() == [7, 3, 9]
         assert found.columns.tolist() == model.get_feature_names_out().tolist()
-
-
-def test_a_column_is_the_same_graphs():
-    column = np.empty((3, 1), object)
-    column[:, 0] = [nx.path_graph(n) for n in (2, 3, 4)]
-    assert as_batch(column).node_counts.tolist() == [2, 3, 4]
-    assert as_batch(np.asarray(PLAIN)[:, None]) == PLAIN
-
-
-def test_a_data_set_beside_its_targets_is_its_graphs() -> None:
-    data = GraphDataset(PLAIN, IS_ONE, "d")
-    given = cross_val_score(CLASSIFIER, data, IS_ONE, scoring="roc_auc", cv=2)
-    alone = cross_val_score(CLASSIFIER, PLAIN, IS_ONE, scoring="roc_auc", cv=2)
-    np.testing.assert_array_equal(given, alone)
 
 
 def test_a_data_set_brings_its_targets_where_no_scorer_is_given() -> None:
@@ -587,6 +546,7 @@ OTHER_VALUES = {
 }
 
 
+@pytest.mark.slow  # the zoo of test_model_files is in the first tier
 @pytest.mark.parametrize("name", FITTED)
 def test_parameters_changed_after_fit(name, tmp_path):
     """They change no answer, and a file holds those that were fitted."""

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+)
 from sklearn.pipeline import make_pipeline
 
 from retgk import (
@@ -219,7 +226,13 @@ def test_arrays_come_back(array):
 
 
 @pytest.mark.parametrize(
-    "value", [float("nan"), StratifiedKFold(4, shuffle=True, random_state=3)], ids=repr
+    "value",
+    [
+        float("nan"),
+        *(kind(4) for kind in (KFold, StratifiedKFold, GroupKFold)),
+        StratifiedGroupKFold(4, shuffle=True, random_state=3),
+    ],
+    ids=repr,
 )
 def test_what_is_not_equal_to_itself_comes_back(value):
     assert repr(unflatten(flatten(value, "value"))) == repr(value)

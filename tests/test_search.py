@@ -123,7 +123,7 @@ def test_ids_stay_with_their_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(map(len, pieces)) <= 64
     assert len(pieces) < 20
     whole = new_index(scan_below=1000)
-    whole.fit_vectors(GRAPHS[:200]).add(GRAPHS, NAMES)
+    whole._fit_vectors(GRAPHS[:200]).add(GRAPHS, NAMES)
     assert_same_answers(index, whole)
     assert all(name in index for name in NAMES)
     assert "graph" not in index
@@ -271,7 +271,6 @@ BAD: list[tuple[Callable[[GraphIndex], Any], Any]] = [
     (lambda _: small().query(OTHERS, method="approximate"), 'method="auto"'),
     (lambda _: GraphIndex.load("/nowhere"), "/nowhere"),
     (lambda _: GraphIndex(RetGKEmbedding(n_components=20000)).fit(GRAPHS), "20000 columns"),
-    (lambda _: duplicate_groups(GRAPHS, decimals=0), ("decimals", "0")),
 ]
 
 

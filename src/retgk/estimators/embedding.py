@@ -434,7 +434,7 @@ def write_vectors(
     check_streamable(embedding)
     parts: list[tuple[int, Names]] = []
     with path.open("r+b") as stream:
-        stream.write(_npy_header((0, 0), embedding.dtype))
+        stream.write(npy_header((0, 0), embedding.dtype))
         for batch in batches:
             embedding.partial_fit(batch)
             vectors = embedding.transform(batch)
@@ -445,13 +445,13 @@ def write_vectors(
             raise InvalidInputError("there are no graphs to embed")
         _order_labels(embedding)
         shape = (sum(n_rows for n_rows, _ in parts), embedding.n_features_out_)
-        _lay_out_again(stream, parts, embedding, len(_npy_header(shape, embedding.dtype)))
+        _lay_out_again(stream, parts, embedding, len(npy_header(shape, embedding.dtype)))
         stream.seek(0)
-        stream.write(_npy_header(shape, embedding.dtype))
+        stream.write(npy_header(shape, embedding.dtype))
     return shape
 
 
-def _npy_header(shape: tuple[int, int], dtype: Any) -> bytes:
+def npy_header(shape: tuple[int, int], dtype: Any) -> bytes:
     """Start of an .npy file; NumPy leaves room in it, so that its length is that of any shape."""
     text = io.BytesIO()
     described = np.lib.format.dtype_to_descr(np.dtype(dtype))

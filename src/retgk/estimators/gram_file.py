@@ -30,6 +30,7 @@ from retgk._runtime.names import seed_from
 from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
+from retgk.estimators.embedding import npy_header
 from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.engine import Engine, fit_intake
@@ -46,24 +47,11 @@ def partial_path(target: Path) -> Path:
     return target.with_name(target.name + ".partial")
 
 
-def begun_seed(target: Path) -> int | None:
-    """Seed of an unfinished matrix; None if there is none that can be continued."""
-    partial = partial_path(target)
-    journal = _read_journal(partial) if has_own_file(partial) else None
-    return None if journal is None else int(journal["seed"])
-
-
 def check_not_growing(target: Path) -> None:
     partial = partial_path(target)
     if has_own_file(partial):
         with open(open_own_file(partial, os.O_RDWR), "r+b", buffering=0) as file:
             _lock(file, target)
-
-
-def remove_old_journal(target: Path) -> None:
-    """A kill may leave the journal of a finished matrix."""
-    if not partial_path(target).exists():
-        _journal(partial_path(target)).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -107,7 +95,7 @@ class GrowingMatrix:
     ) -> None:
         self.n_finished = 0
         self._file, self._partial, self._n_rows = file, partial, n_rows
-        self._header = _npy_header(n_rows)
+        self._header = npy_header((n_rows, n_rows), _DTYPE)
         self._sum = hashlib.sha256()
         self._facts = {"format": _FORMAT, "fingerprint": fingerprint, "seed": seed}
 
@@ -198,13 +186,6 @@ class GrowingMatrix:
             left = left[self._file.write(left) :]
 
 
-def _npy_header(n_rows: int) -> bytes:
-    header = io.BytesIO()
-    facts = {"descr": _DTYPE.str, "fortran_order": False, "shape": (n_rows, n_rows)}
-    np.lib.format.write_array_header_1_0(header, facts)
-    return header.getvalue()
-
-
 def _allocate(descriptor: int, n_bytes: int) -> None:
     try:
         os.posix_fallocate(descriptor, 0, n_bytes)
@@ -236,16 +217,13 @@ def _read_journal(partial: Path) -> dict[str, Any] | None:
         found = json.loads(journal.read_text())
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict) or not _is_journal(found):
+    is_journal = isinstance(found, dict) and found.get("format") == _FORMAT
+    is_journal = is_journal and all(type(found.get(name)) is kind for name, kind in _KINDS.items())
+    if not is_journal or found["rows"] < 0:
         raise InvalidInputError(
             f"{journal} does not tell how far {partial} is; remove both to begin anew"
         )
-    return found
-
-
-def _is_journal(found: dict[str, Any]) -> bool:
-    kinds = all(type(found.get(name)) is kind for name, kind in _KINDS.items())
-    return kinds and found.get("format") == _FORMAT and found["rows"] >= 0
+    return dict(found)
 
 
 def _not_usable(partial: Path, problem: str) -> InvalidInputError:
@@ -330,7 +308,8 @@ def write_gram(
 def check_new_gram(path: str | os.PathLike[str], n_graphs: int) -> Path:
     target = Path(path)
     if target.exists():
-        remove_old_journal(target)
+        if not partial_path(target).exists():  # a kill may leave the journal of a finished matrix
+            _journal(partial_path(target)).unlink(missing_ok=True)
         raise InvalidInputError(f"{target} exists; remove it or choose another name")
     target = file_to_write(target)
     _check_disk(partial_path(target), 8 * n_graphs**2)
@@ -342,8 +321,9 @@ def _seed(random_state: Any, target: Path) -> int:
     """The seed that was given, or that of the unfinished matrix, or a new one."""
     if isinstance(random_state, Integral):
         return int(random_state)
-    begun = begun_seed(target)
-    return int(seed_from(random_state)) if begun is None else begun
+    partial = partial_path(target)
+    journal = _read_journal(partial) if has_own_file(partial) else None
+    return int(journal["seed"] if journal else seed_from(random_state))
 
 
 def _check_disk(partial: Path, n_bytes: int) -> None:

@@ -168,16 +168,6 @@ class GraphPredictor(TakesGraphs):
             Shares of nodes, decision values, the training graphs that pushed most, and the
             nearest graph of another class.
 
-        Notes
-        -----
-        Two other ways were tried on the same models (``python -m benchmarks.bench_explanations``,
-        part "alternatives"; 20 compounds each of MUTAG and BBBP, tables in docs/benchmarks.md).
-        *Leaving out one node at a time* is not complete: its shares add up to little more than
-        half of the rise over the baseline on MUTAG, and to 40 % of it on BBBP; ranks of nodes
-        correlate by 0.93 and 0.88 with those given here. *Shapley values by sampling* are
-        complete, and with 1,000 orders of the nodes ranks correlate by 0.99; they take about a
-        thousand times as long.
-
         Examples
         --------
         >>> from retgk import RetGKRegressor, make_graph_classification

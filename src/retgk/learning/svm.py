@@ -152,12 +152,23 @@ class SupportVectors:
         self._has_warned, self._lock = False, Lock()
 
     def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
+        from sklearn.svm import SVC
+
         if (self.codes == self.codes[0]).all():  # a label that all training graphs have, or none
             sign = 1.0 if self.codes[0] else -1.0
             return Machine(np.empty(0, np.int64), np.empty((1, 0)), np.array([sign]))
         everything = np.arange(len(self.codes))
-        gram = products.kernel(kernel, everything, everything)
-        return self._machine(self._solve(gram, penalty))
+        gram, weights = (
+            products.kernel(kernel, everything, everything),
+            enumerate(self.class_weights),
+        )
+        machine = SVC(
+            C=penalty, kernel="precomputed", class_weight=dict(weights), cache_size=_CACHE_MB
+        )
+        solved = machine.fit(gram, self.codes, sample_weight=self.weights)
+        coefficients = pair_coefficients(solved.dual_coef_, solved.n_support_)
+        support = solved.support_.astype(np.int64)
+        return Machine(support, coefficients, solved.intercept_.astype(np.float64))
 
     def out_of_fold(
         self,
@@ -181,7 +192,8 @@ class SupportVectors:
 
     def _path(self, whole: Floats, fold: Fold, penalties: Sequence[float]) -> Floats:
         train, test = fold
-        codes, factors = self.codes[train], self._factors(train)
+        codes, factors = self.codes[train], self.class_weights[self.codes[train]]
+        factors = factors if self.weights is None else factors * self.weights[train]
         gram, rows = whole[np.ix_(train, train)], whole[np.ix_(test, train)]
         rising = np.unique(penalties)
         pairs = list(combinations(range(len(self.class_weights)), 2))
@@ -230,24 +242,6 @@ class SupportVectors:
             "decision values are not exact. Try smaller values of C, or normalise the kernel"
         )
         warn(message, ConvergenceWarning, stacklevel=2)
-
-    def _factors(self, graphs: Ints) -> Floats:
-        factors = self.class_weights[self.codes[graphs]]
-        return factors if self.weights is None else factors * self.weights[graphs]
-
-    def _solve(self, gram: Floats, penalty: float) -> Any:
-        from sklearn.svm import SVC
-
-        weights = dict(enumerate(self.class_weights))
-        machine = SVC(C=penalty, kernel="precomputed", class_weight=weights, cache_size=_CACHE_MB)
-        return machine.fit(gram, self.codes, sample_weight=self.weights)
-
-    def _machine(self, solved: Any) -> Machine:
-        return Machine(
-            solved.support_.astype(np.int64),
-            pair_coefficients(solved.dual_coef_, solved.n_support_),
-            np.array(solved.intercept_, np.float64),
-        )
 
     def scores(self, decisions: Floats) -> Floats:
         """One value a class, or one alone for two classes, from those of pairs."""

@@ -17,11 +17,6 @@ from retgk.learning.folds import Grouping
 # Graphs with their targets, checked before any work is done.
 
 
-class ClassTargets(NamedTuple):
-    classes: NDArray[Any]
-    codes: NDArray[np.int64]
-
-
 def targets_of(X: Any, y: Any) -> Any:
     return X.targets if y is None and isinstance(X, GraphDataset) else y
 
@@ -65,7 +60,8 @@ def _check_known(targets: NDArray[Any]) -> None:
         )
 
 
-def class_targets(targets: NDArray[Any]) -> ClassTargets:
+def class_targets(targets: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    """Classes in order, and the place of the class of every graph among them."""
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d
 
@@ -83,7 +79,7 @@ def class_targets(targets: NDArray[Any]) -> ClassTargets:
             f"all {len(flat)} graphs are of one class, {classes.tolist()[0]!r}; a classifier needs "
             "graphs of two classes or more"
         )
-    return ClassTargets(classes, codes.astype(np.int64))
+    return classes, codes.astype(np.int64)
 
 
 def has_several_labels(targets: NDArray[Any]) -> bool:

@@ -247,22 +247,10 @@ class GraphIndex:
         """
         batch = as_batch(graphs)
         checked_ids(ids, len(batch), 0, None)
-        return self.fit_vectors(batch).add(batch, ids)
+        return self._fit_vectors(batch).add(batch, ids)
 
-    def fit_vectors(self, graphs: GraphsLike) -> Self:
-        """
-        Fit the embedding and the axes on a sample, and leave the index empty.
-
-        Parameters
-        ----------
-        graphs : GraphBatch or anything that `as_batch` takes
-            Some thousands of graphs such as those to be added.
-
-        Returns
-        -------
-        GraphIndex
-            The index itself.
-        """
+    def _fit_vectors(self, graphs: GraphsLike) -> Self:
+        """Fit the embedding and the axes on a sample, and leave the index empty."""
         batch = as_batch(graphs)
         embedding = fitted_embedding(self.embedding, batch, self.n_jobs, self.random_state)
         sample = dense_vectors(embedding, batch[:_MOST_FITTED])
@@ -515,7 +503,7 @@ def build_index(path: Path, source: Any, index: GraphIndex) -> GraphIndex:
     with folder.writing():
         begun = _begun(folder, source.fingerprint, "")
         if begun is None:
-            begun = index.fit_vectors(source.sample(FIT_GRAPHS)), 0
+            begun = index._fit_vectors(source.sample(FIT_GRAPHS)), 0
         return _grown(folder, source, *begun, base="")
 
 

@@ -88,27 +88,12 @@ def nodes_as_graphs(batch: GraphBatch, nodes: Ints) -> GraphBatch:
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """
-    Nodes that all graphs have in common, one row for each.
+    """Nodes that all graphs have in common, one row for each."""
 
-    Attributes
-    ----------
-    effect : ndarray
-        Distance of the means of the groups at that node, in deviations within groups; infinite
-        where groups differ and are each all alike.
-    p_value : ndarray
-        Of each node alone.
-    corrected_p_value : ndarray
-        For all nodes together: the chance that any of the nodes without a difference is below 5 %
-        is at most that.
-    mean_strengths : ndarray, shape (n_nodes, n_groups)
-        Mean sum of the weights of the edges of the node, in every group.
-    """
-
-    effect: Floats
-    p_value: Floats
-    corrected_p_value: Floats
-    mean_strengths: Floats
+    effect: Floats  # distance of means in deviations within groups; infinite if these are alike
+    p_value: Floats  # of each node alone
+    corrected_p_value: Floats  # for all nodes together
+    mean_strengths: Floats  # (n_nodes, n_groups): mean sum of the weights of the edges of a node
 
     def __len__(self) -> int:
         return len(self.effect)
@@ -219,68 +204,30 @@ class PopulationTest:
     """
     Result of `two_sample_test`, `k_sample_test` or `association_test`; print it for a report.
 
-    Attributes
-    ----------
-    kind : {"two-sample", "k-sample", "association"}
-        Which test it is.
-    p_value : float
-        Of all kernels together; never 0.
-    statistic : float
-        The largest of the standardised statistics of the kernels.
-    kernels : tuple of KernelResult
-        What each kernel found.
-    effect : EffectSize
-        Groups: distance of their means by the deviation of graphs within them, infinite if those
-        are all alike. Association: correlation of the kernels. With the mean of all kernels of
-        graphs (of nodes, where only those are compared), which is not chosen by the data.
-    confidence : float or None
-        Of the interval of the effect.
-    compare : {"both", "graphs", "nodes"}
-        Whether K_2 of graphs, means of all nodes, or both were compared.
-    engine : {"exact", "embedded"}
-        How inner products were found.
-    design : {"free", "blocks", "pairs"}
-        Within what labels were permuted.
-    n_permutations : int
-        Relabellings that were used, beside the labels as they are.
-    are_all : bool
-        Whether those are all that there are.
-    n_tied : int
-        How many of all relabellings, the labels as they are among them, have the same statistic
-        whatever the graphs: groups of one size that swap their names, and mirrored values.
-    permuted : ndarray, shape (n_permutations,)
-        The statistic under each of them.
-    group_names : tuple
-        Names of the groups; empty for an association.
-    codes : ndarray of int64, shape (n_graphs,)
-        Group of every graph; for an association, its distinct value.
-    are_apart : bool
-        Whether populations were given apart; reports then number the graphs of each from 0.
-    affinities : ndarray, shape (n_graphs, n_groups), or None
-        Mean kernel of every graph with each group, itself left out.
-    nodes : NodeTable or None
-        Table of nodes, where nodes correspond.
+    `effect` is the distance of the means of groups by the deviation of graphs within them, or, of
+    an association, the correlation of the kernels; with the mean of all kernels of graphs (of
+    nodes, where only those are compared), which is not chosen by the data.
     """
 
     kind: Literal["two-sample", "k-sample", "association"]
-    p_value: float
-    statistic: float
+    p_value: float  # of all kernels together; never 0
+    statistic: float  # the largest of the standardised ones of the kernels
     kernels: tuple[KernelResult, ...]
     effect: EffectSize
-    confidence: float | None
-    compare: str
-    engine: str
-    design: str
-    n_permutations: int
-    are_all: bool
-    permuted: Floats
-    group_names: tuple[Any, ...]
-    codes: Ints
-    are_apart: bool = False
-    affinities: Floats | None = None
-    nodes: NodeTable | None = None
+    confidence: float | None  # of the interval of the effect
+    compare: str  # "both", "graphs" or "nodes"
+    engine: str  # "exact" or "embedded"
+    design: str  # within what labels were permuted: "free", "blocks" or "pairs"
+    n_permutations: int  # relabellings that were used, beside the labels as they are
+    are_all: bool  # whether those are all that there are
+    permuted: Floats  # (n_permutations,): the statistic under each
+    group_names: tuple[Any, ...]  # empty for an association
+    codes: Ints  # group of every graph; for an association, its distinct value
+    are_apart: bool = False  # given apart: reports number the graphs of each population from 0
+    affinities: Floats | None = None  # (n_graphs, n_groups): mean kernel with each group
+    nodes: NodeTable | None = None  # where nodes correspond
     evidence: NodeEvidence | None = None
-    n_tied: int = 1
+    n_tied: int = 1  # relabellings that no kernel tells from the labels as they are
 
     @property
     def smallest_p_value(self) -> float:
@@ -383,8 +330,10 @@ class PopulationTest:
 
     def __str__(self) -> str:
         lines = [self._what(), self._verdict(), self._effect_line(), self._kernel_line()]
-        lines += self._typical_lines() + self._node_lines()
-        return "\n".join(lines)
+        for group, name in enumerate(self.group_names if self.affinities is not None else ()):
+            numbers = ", ".join(map(str, self._typical_numbers(group)))
+            lines.append(f"Most typical of {name}: graphs {numbers}.")
+        return "\n".join(lines + self._node_lines())
 
     def __repr__(self) -> str:
         return f"PopulationTest({self.kind}, p_value={self.p_value:.4g})"
@@ -435,14 +384,6 @@ class PopulationTest:
             f"{len(self.kernels)} kernels combined by the largest standardised statistic; clearest "
             f"with {where} (adjusted p = {best.adjusted_p_value:.4g})."
         )
-
-    def _typical_lines(self) -> list[str]:
-        if self.affinities is None:
-            return []
-        return [
-            f"Most typical of {name}: graphs {', '.join(map(str, self._typical_numbers(group)))}."
-            for group, name in enumerate(self.group_names)
-        ]
 
     def _typical_numbers(self, group: int) -> list[int]:
         first = int(np.argmax(self.codes == group)) if self.are_apart else 0

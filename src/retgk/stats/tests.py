@@ -110,10 +110,6 @@ class Work:
         return cls(*made, relabellings, family, blocks.design, settings)
 
     @property
-    def values(self) -> list[Floats]:
-        return [matrix.values for matrix in self.matrices]
-
-    @property
     def mean_kernel(self) -> Floats:
         """Mean of all kernels of one kind, K_2 where it is there; the data do not choose it."""
         kind = self.family.compared[0]
@@ -138,7 +134,7 @@ class Work:
         form: Callable[[Floats], QuadraticForm],
         **found: Any,
     ) -> PopulationTest:
-        forms = [form(kernel) for kernel in self.values]
+        forms = [form(matrix.values) for matrix in self.matrices]
         statistics = permuted_statistics(forms, self.relabellings, self.settings.n_jobs)
         test = max_test(statistics, np.array([form.rounding for form in forms]))
         kernels = tuple(
