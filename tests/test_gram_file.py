@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from retgk import InvalidInputError, Laplacian, RetGKKernel, save_model, write_mean_embedding_gram
+from retgk import Laplacian, RetGKKernel, save_model, write_mean_embedding_gram
 from retgk.estimators import gram_file
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
@@ -33,8 +32,7 @@ def test_gram_file_equals_the_matrix_in_memory(tmp_path, monkeypatch):
     assert np.array_equal(matrix, matrix.T)
     assert_close(np.asarray(matrix), kernel.fit(graphs).inner_products_, 1e-13)
     assert [path.name for path in tmp_path.iterdir()] == ["gram.npy"]
-    with pytest.raises(InvalidInputError, match="exists; remove it"):
-        write_mean_embedding_gram(tmp_path / "gram.npy", graphs, kernel=kernel)
+    fails(lambda: write_mean_embedding_gram(tmp_path / "gram.npy", graphs, kernel=kernel), "exists")
 
 
 @pytest.fixture
@@ -59,33 +57,26 @@ def write_until_killed(path, graphs, n_blocks, monkeypatch, **options):
             write_mean_embedding_gram(path, graphs, **options)
 
 
-KILLED = """
-import sys, time
-from retgk import RetGKKernel, make_graph_classification, write_mean_embedding_gram
-from retgk.kernels.exact import ExactEngine
-from retgk.estimators import gram_file
-gram_file.BLOCK_BYTES = 8 * 40 * 4
-products, slow = ExactEngine.inner_products, float(sys.argv[2])
-ExactEngine.inner_products = lambda *arguments: (time.sleep(slow), products(*arguments))[1]
-graphs = make_graph_classification(n_graphs=40, n_labels=3, random_state=0).graphs
-write_mean_embedding_gram(sys.argv[1], graphs, kernel=RetGKKernel(random_state=0))
-"""
+def started(path: Path, seconds: float) -> subprocess.Popen[str]:
+    """A process that writes the matrix, and sleeps before every tile."""
+    command = [sys.executable, "-c", WRITER, str(path), str(seconds)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.slow
 def test_killed_gram_file_resumes_to_the_same_matrix(tmp_path):
     undisturbed, killed = tmp_path / "undisturbed.npy", tmp_path / "killed.npy"
-    subprocess.run([sys.executable, "-c", KILLED, undisturbed, "0"], check=True)
-    process = subprocess.Popen([sys.executable, "-c", KILLED, killed, "0.1"])
+    started(undisturbed, 0).communicate()
+    process = started(killed, 0.1)
     journal = tmp_path / "killed.npy.partial.json"
     deadline = time.monotonic() + 60
     while not journal.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.communicate()
     assert journal.exists()
     assert not killed.exists()
-    subprocess.run([sys.executable, "-c", KILLED, killed, "0"], check=True)
+    started(killed, 0).communicate()
     assert killed.read_bytes() == undisturbed.read_bytes()
 
 
@@ -198,19 +189,8 @@ def write(begun: Begun) -> Any:
 @pytest.fixture
 def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begun:
     monkeypatch.setattr(gram_file, "BLOCK_BYTES", 8 * N_GRAPHS * 7)
-    products, rows_done = ExactEngine.inner_products, set()
-
-    def products_or_death(engine: Any, rows: Any = None, columns: Any = None) -> Any:
-        rows_done.add(rows.start)
-        if len(rows_done) > 2:
-            raise KeyboardInterrupt
-        return products(engine, rows, columns)
-
     found = Begun(tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr(ExactEngine, "inner_products", products_or_death)
-        with pytest.raises(KeyboardInterrupt):
-            write(found)
+    write_until_killed(found.target, GRAPHS, 2, monkeypatch, kernel=KERNEL)
     assert json.loads(found.journal.read_text())["rows"] == 14
     return found
 
@@ -290,8 +270,7 @@ def test_kill_after_the_last_step_but_one(begun: Begun, tmp_path: Path) -> None:
     text = begun.journal.read_text()
     write(begun)
     begun.journal.write_text(text)
-    with pytest.raises(InvalidInputError, match="exists; remove it"):
-        write(begun)
+    fails(lambda: write(begun), "exists")
     assert [path.name for path in tmp_path.iterdir()] == ["gram.npy"]
 
 
@@ -318,13 +297,11 @@ write_mean_embedding_gram(sys.argv[1], graphs_of_kind("both", 30), kernel=kernel
 @pytest.mark.slow
 def test_second_writer_is_refused_and_a_dead_one_is_not_waited_for(tmp_path: Path) -> None:
     begun = Begun(tmp_path)
-    command = [sys.executable, "-c", WRITER, str(begun.target), "600"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = started(begun.target, 600)
     assert process.stdout is not None
     assert process.stdout.readline() == "writing\n"
     before = begun.partial.read_bytes(), begun.journal.read_bytes()
-    with pytest.raises(InvalidInputError, match=r"another run is writing to .*gram.npy; wait for"):
-        write(begun)
+    assert "gram.npy" in fails(lambda: write(begun), "another run")
     assert (begun.partial.read_bytes(), begun.journal.read_bytes()) == before
     process.kill()
     process.communicate()
@@ -335,12 +312,8 @@ def test_second_writer_is_refused_and_a_dead_one_is_not_waited_for(tmp_path: Pat
 @pytest.mark.slow
 def test_two_writers_at_once_give_one_right_matrix(tmp_path: Path) -> None:
     begun = Begun(tmp_path)
-    command = [sys.executable, "-c", WRITER, str(begun.target), "0.05"]
-    processes = [
-        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        for _ in range(3)
-    ]
-    errors = [process.communicate()[1].decode() for process in processes]
+    processes = [started(begun.target, 0.05) for _ in range(3)]
+    errors = [process.communicate()[1] for process in processes]
     assert [process.returncode for process in processes].count(0) >= 1, errors
     for error in filter(None, errors):
         assert "another run is writing to" in error or "exists; remove it" in error, error

@@ -131,6 +131,7 @@ def test_scaffolds_of_molecules():
     fails(lambda: scaffold_folds(["C", "C(C", "CC"], 2), "graph 1")
 
 
+@pytest.mark.slow
 def test_large_molecules_have_no_scaffold(monkeypatch):
     murcko = pytest.importorskip("rdkit.Chem.Scaffolds.MurckoScaffold")
     assert molecule_scaffolds(["C" * 600, "C1CC1" + "C" * 497]) == ["", "C1CC1"]
