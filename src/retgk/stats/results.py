@@ -88,12 +88,27 @@ def nodes_as_graphs(batch: GraphBatch, nodes: Ints) -> GraphBatch:
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """Nodes that all graphs have in common, one row for each."""
+    """
+    Nodes that all graphs have in common, one row for each.
 
-    effect: Floats  # distance of means in deviations within groups; infinite if these are alike
-    p_value: Floats  # of each node alone
-    corrected_p_value: Floats  # for all nodes together
-    mean_strengths: Floats  # (n_nodes, n_groups): mean sum of the weights of the edges of a node
+    Attributes
+    ----------
+    effect : ndarray
+        Distance of the means of the groups at that node, in deviations within groups; infinite
+        where groups differ and are each all alike.
+    p_value : ndarray
+        Of each node alone.
+    corrected_p_value : ndarray
+        For all nodes together: the chance that any of the nodes without a difference is below 5 %
+        is at most that.
+    mean_strengths : ndarray, shape (n_nodes, n_groups)
+        Mean sum of the weights of the edges of the node, in every group.
+    """
+
+    effect: Floats
+    p_value: Floats
+    corrected_p_value: Floats
+    mean_strengths: Floats
 
     def __len__(self) -> int:
         return len(self.effect)
@@ -204,30 +219,68 @@ class PopulationTest:
     """
     Result of `two_sample_test`, `k_sample_test` or `association_test`; print it for a report.
 
-    `effect` is the distance of the means of groups by the deviation of graphs within them, or, of
-    an association, the correlation of the kernels; with the mean of all kernels of graphs (of
-    nodes, where only those are compared), which is not chosen by the data.
+    Attributes
+    ----------
+    kind : {"two-sample", "k-sample", "association"}
+        Which test it is.
+    p_value : float
+        Of all kernels together; never 0.
+    statistic : float
+        The largest of the standardised statistics of the kernels.
+    kernels : tuple of KernelResult
+        What each kernel found.
+    effect : EffectSize
+        Groups: distance of their means by the deviation of graphs within them, infinite if those
+        are all alike. Association: correlation of the kernels. With the mean of all kernels of
+        graphs (of nodes, where only those are compared), which is not chosen by the data.
+    confidence : float or None
+        Of the interval of the effect.
+    compare : {"both", "graphs", "nodes"}
+        Whether K_2 of graphs, means of all nodes, or both were compared.
+    engine : {"exact", "embedded"}
+        How inner products were found.
+    design : {"free", "blocks", "pairs"}
+        Within what labels were permuted.
+    n_permutations : int
+        Relabellings that were used, beside the labels as they are.
+    are_all : bool
+        Whether those are all that there are.
+    n_tied : int
+        How many of all relabellings, the labels as they are among them, have the same statistic
+        whatever the graphs: groups of one size that swap their names, and mirrored values.
+    permuted : ndarray, shape (n_permutations,)
+        The statistic under each of them.
+    group_names : tuple
+        Names of the groups; empty for an association.
+    codes : ndarray of int64, shape (n_graphs,)
+        Group of every graph; for an association, its distinct value.
+    are_apart : bool
+        Whether populations were given apart; reports then number the graphs of each from 0.
+    affinities : ndarray, shape (n_graphs, n_groups), or None
+        Mean kernel of every graph with each group, itself left out.
+    nodes : NodeTable or None
+        Table of nodes, where nodes correspond.
     """
 
     kind: Literal["two-sample", "k-sample", "association"]
-    p_value: float  # of all kernels together; never 0
-    statistic: float  # the largest of the standardised ones of the kernels
+    p_value: float
+    statistic: float
     kernels: tuple[KernelResult, ...]
     effect: EffectSize
-    confidence: float | None  # of the interval of the effect
-    compare: str  # "both", "graphs" or "nodes"
-    engine: str  # "exact" or "embedded"
-    design: str  # within what labels were permuted: "free", "blocks" or "pairs"
-    n_permutations: int  # relabellings that were used, beside the labels as they are
-    are_all: bool  # whether those are all that there are
-    permuted: Floats  # (n_permutations,): the statistic under each
-    group_names: tuple[Any, ...]  # empty for an association
-    codes: Ints  # group of every graph; for an association, its distinct value
-    are_apart: bool = False  # given apart: reports number the graphs of each population from 0
-    affinities: Floats | None = None  # (n_graphs, n_groups): mean kernel with each group
-    nodes: NodeTable | None = None  # where nodes correspond
+    confidence: float | None
+    compare: str
+    engine: str
+    design: str
+    n_permutations: int
+    are_all: bool
+    permuted: Floats
+    group_names: tuple[Any, ...]
+    codes: Ints
+    are_apart: bool = False
+    affinities: Floats | None = None
+    nodes: NodeTable | None = None
     evidence: NodeEvidence | None = None
-    n_tied: int = 1  # relabellings that no kernel tells from the labels as they are
+    n_tied: int = 1
 
     @property
     def smallest_p_value(self) -> float:
