@@ -110,9 +110,6 @@ class LandmarkRidge:
         intercepts = np.stack([intercept for _, intercept in solutions])
         out[place] = np.ascontiguousarray((values + intercepts).swapaxes(0, 1))
 
-    def scores(self, decisions: Floats) -> Floats:
-        return decisions
-
 
 def _parts_of(folds: Sequence[Fold], n_graphs: int) -> tuple[list[Ints], list[Ints]]:
     """Parts of graphs that are in the same training sets, and the parts of each of these."""

@@ -258,9 +258,6 @@ class OneForEach:
             for by_output in zip(*found, strict=True)
         ]
 
-    def scores(self, decisions: Floats) -> Floats:
-        return decisions
-
 
 class ClassificationTask(NamedTuple):
     """Targets of a classifier with their weights and folds."""

@@ -103,9 +103,6 @@ class Solver(Protocol):
     ) -> list[list[Floats]]:
         """Decision values by kernel and fold, of shape (n_penalties, n_test, n_outputs)."""
 
-    def scores(self, decisions: Floats) -> Floats:
-        """Decision values in the form in which they are compared."""
-
 
 # Support vector machines as plain arrays.
 #
@@ -202,7 +199,9 @@ class SupportVectors:
             own = np.flatnonzero(np.isin(codes, pair))
             decisions[:, :, p] = self._pair_path(gram, rows, codes, own, pair, rising, factors)
         places = np.searchsorted(rising, penalties)
-        return np.stack([self.scores(decisions[place]) for place in places])
+        return np.stack(
+            [one_vs_rest_from_pairs(decisions[place], len(self.class_weights)) for place in places]
+        )
 
     def _pair_path(
         self,
@@ -242,10 +241,6 @@ class SupportVectors:
             "decision values are not exact. Try smaller values of C, or normalise the kernel"
         )
         warn(message, ConvergenceWarning, stacklevel=2)
-
-    def scores(self, decisions: Floats) -> Floats:
-        """One value a class, or one alone for two classes, from those of pairs."""
-        return one_vs_rest_from_pairs(decisions, len(self.class_weights))
 
 
 def pair_coefficients(dual_coef: Floats, n_support: NDArray[Any]) -> Floats:
