@@ -95,8 +95,8 @@ RETURNED = {
         "search.duplicates.DuplicateGroup",
     ],
     "Test groups of graphs": [
-        "populations.population_result.PopulationTest",
-        "populations.differences.NodeTable",
+        "stats.results.PopulationTest",
+        "stats.results.NodeTable",
     ],
 }
 

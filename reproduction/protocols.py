@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retgk.array_types import Floats, Ints
-from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel
+from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, fit_graph_kernel
 from retgk.learning.folds import stratified_folds
 from retgk.learning.paper_protocol import (
     FoldResult,
@@ -23,7 +23,6 @@ from retgk.learning.paper_protocol import (
     Targets,
     accuracies_over_c,
     accuracy_at_c,
-    fit_graph_kernel,
     kernel_matrix,
     kernel_part,
     run_folds,

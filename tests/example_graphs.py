@@ -11,21 +11,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import retgk
 from retgk import (
-    DeepGraphKernel,
     GraphBatch,
-    GraphInvariantKernel,
-    GraphletKernel,
-    HashGraphKernel,
     RetGKClassifier,
     RetGKEmbedding,
     RetGKKernel,
     RetGKRegressor,
-    ShortestPathKernel,
-    SubgraphMatchingKernel,
-    WeisfeilerLehmanKernel,
     make_graph_classification,
     return_probabilities,
 )
+from retgk.kernels.others import all_kernels
 from tests import naive
 
 LABELS = st.one_of(st.integers(-3, 3), st.sampled_from(["C", "N", ("C", 1), None, 2.5]))
@@ -456,32 +450,12 @@ class RowsKernel(RowsTransformer, RetGKKernel):
     """`RetGKKernel` of rows."""
 
 
-class RowsSubtrees(RowsTransformer, WeisfeilerLehmanKernel):
-    """`WeisfeilerLehmanKernel` of rows."""
-
-
-class RowsPaths(RowsTransformer, ShortestPathKernel):
-    """`ShortestPathKernel` of rows."""
-
-
-class RowsGraphlets(RowsTransformer, GraphletKernel):
-    """`GraphletKernel` of rows."""
-
-
-class RowsMatchings(RowsTransformer, SubgraphMatchingKernel):
-    """`SubgraphMatchingKernel` of rows."""
-
-
-class RowsHashes(RowsTransformer, HashGraphKernel):
-    """`HashGraphKernel` of rows."""
-
-
-class RowsInvariants(RowsTransformer, GraphInvariantKernel):
-    """`GraphInvariantKernel` of rows."""
-
-
-class RowsDeep(RowsTransformer, DeepGraphKernel):
-    """`DeepGraphKernel` of rows."""
+# Kernels of others, by name; they can be pickled because they are names of this module.
+ROWS_KERNELS = {
+    kind.__name__: type(f"Rows{kind.__name__}", (RowsTransformer, kind), {"__module__": __name__})
+    for kind in all_kernels()
+}
+globals().update({made.__name__: made for made in ROWS_KERNELS.values()})
 
 
 class RowsEmbedding(RowsTransformer, RetGKEmbedding):

@@ -5,7 +5,8 @@ They feed two-dimensional arrays, and leave out nearly all of themselves for est
 that they take something else. `tests.example_graphs` makes every row a graph, so that they run.
 """
 
-import networkx as nx
+from itertools import cycle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,14 +54,12 @@ from retgk import (
     ExponentialGraphKernel,
     Gaussian,
     GraphDataset,
-    InvalidInputError,
     Laplacian,
     PolynomialGraphKernel,
     RetGKClassifier,
     RetGKEmbedding,
     RetGKKernel,
     RetGKRegressor,
-    as_batch,
     load_model,
     save_model,
     to_networkx,
@@ -73,18 +72,13 @@ from retgk.kernels.others import all_kernels
 from retgk.learning.folds import Grouping, inner_folds, repeated_folds
 from retgk.learning.ridge import LandmarkRidge
 from retgk.walks.probabilities import Walks
+from tests.errors import fails
 from tests.example_graphs import (
+    ROWS_KERNELS,
     RowsClassifier,
-    RowsDeep,
     RowsEmbedding,
-    RowsGraphlets,
-    RowsHashes,
-    RowsInvariants,
     RowsKernel,
-    RowsMatchings,
-    RowsPaths,
     RowsRegressor,
-    RowsSubtrees,
     graphs_of_kind,
     three_classes,
 )
@@ -93,17 +87,19 @@ from tests.example_graphs import (
 FIXED = {"structure_kernel": Laplacian(1.0), "n_steps": 4, "random_state": 0, "n_jobs": 1}
 # Means and deviations of attributes count graphs once, whatever their weights.
 QUICK = {"C": (1, 100), "p": 1, "scale": 1, "cv": 3, "depth": (0, 1), "scale_attributes": "raw"}
+QUICK_KERNEL = {"n_jobs": 1}
+OWN = {  # what a kernel of others needs on graphs of one node, or to be quick
+    "DeepGraphKernel": {"n_iter": 1, "random_state": 0},
+    "GraphletKernel": {"k": 3},
+    "GraphInvariantKernel": {"radius": 1},
+    "HashGraphKernel": {"n_hashes": 2, "random_state": 0},
+    "ShortestPathKernel": {"attribute_kernel": Laplacian(1.0)},
+    "SubgraphMatchingKernel": {"k": 2, "attribute_kernel": Bridge(1.0)},
+}
 ESTIMATORS = [
     RowsKernel(**FIXED),
     RowsEmbedding(**FIXED, n_components=20),
-    RowsSubtrees(n_jobs=1),
-    RowsPaths(n_jobs=1, attribute_kernel=Laplacian(1.0)),
-    RowsGraphlets(3, n_jobs=1),
-    RowsMatchings(3, n_jobs=1),
-    RowsMatchings(2, n_jobs=1, attribute_kernel=Bridge(1.0)),
-    RowsHashes(2, n_jobs=1, random_state=0),
-    RowsInvariants(1, n_jobs=1),
-    RowsDeep(n_jobs=1, n_iter=1, random_state=0),
+    *(kind(**{**QUICK_KERNEL, **OWN.get(name, {})}) for name, kind in ROWS_KERNELS.items()),
     RowsClassifier(**FIXED, **QUICK),
     RowsClassifier(**FIXED, **QUICK, approximate=True, n_components=400),
     RowsRegressor(**FIXED, **QUICK),
@@ -117,7 +113,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "RowsClassifier": {
         "check_sample_weight_equivalence_on_dense_data": "LIBSVM stops within 1e-3 of the optimum, "
         "in other places for repeated graphs; SVC has the same exception in scikit-learn. What "
-        "holds is tested in test_sample_weights.py"
+        "holds is tested below"
     }
 }
 
@@ -159,46 +155,40 @@ OPTIONS = {"n_steps": 6, "C": (1, 10), "p": 1, "scale": 1, "cv": 3, "random_stat
 SEEN = []
 
 
-class SpyClassifier(RetGKClassifier):
+def spy(kind):
+    """The class, whose `fit` notes the weights and groups that reach it."""
+
     def fit(self, X, y=None, sample_weight=None, groups=None):
         SEEN.append((sample_weight, groups))
-        return super().fit(X, y, sample_weight, groups)
+        return kind.fit(self, X, y, sample_weight, groups)
+
+    return type(f"Spy{kind.__name__}", (kind,), {"fit": fit, "__module__": __name__})
 
 
-class SpyRegressor(RetGKRegressor):
-    def fit(self, X, y=None, sample_weight=None, groups=None):
-        SEEN.append((sample_weight, groups))
-        return super().fit(X, y, sample_weight, groups)
+SpyClassifier, SpyRegressor = spy(RetGKClassifier), spy(RetGKRegressor)
 
 
 @pytest.mark.parametrize("cv", [3, GroupKFold(3), StratifiedGroupKFold(3), LeaveOneGroupOut()])
 @pytest.mark.parametrize("kind", ["classes", "labels", "values"])
 def test_no_group_is_on_both_sides(cv, kind):
-    labels = np.stack([CLASSES == 0, CLASSES == 1], axis=1).astype(int)
     if kind == "labels" and isinstance(cv, StratifiedGroupKFold):
-        pytest.skip("scikit-learn has no strata of several labels")
-    grouping = Grouping(GROUPS)
-    found = {
-        "classes": lambda: inner_folds(cv, CLASSES, 0, grouping),
-        "labels": lambda: inner_folds(cv, labels, 0, grouping),
-        "values": lambda: inner_folds(cv, np.zeros(60), 0, grouping),
-    }[kind]()
+        return  # scikit-learn has no strata of several labels
+    labels = np.stack([CLASSES == 0, CLASSES == 1], axis=1).astype(int)
+    truth = {"classes": CLASSES, "labels": labels, "values": np.zeros(60)}[kind]
+    found = inner_folds(cv, truth, 0, Grouping(GROUPS))
     assert sorted(np.concatenate([test for _, test in found])) == list(range(60))
     for train, test in found:
         assert not set(GROUPS[train]) & set(GROUPS[test])
 
 
-def test_fit_hands_groups_on():
+@pytest.mark.parametrize(
+    ("cv", "groups", "n_splits"),
+    [(3, GROUPS, 3), (LeaveOneGroupOut(), GROUPS // 3, 5), (9, GROUPS // 5, 3)],
+)
+def test_fit_hands_groups_on(cv, groups, n_splits):
     for make, y in ((RetGKClassifier, CLASSES), (RetGKRegressor, GRAPHS.node_counts)):
-        model = make(**OPTIONS).fit(GRAPHS, y, groups=GROUPS)
-        assert model.n_splits_ == 3
-        assert make(**{**OPTIONS, "cv": LeaveOneGroupOut()}).fit(
-            GRAPHS, y, groups=GROUPS // 3
-        ).n_splits_ == len(np.unique(GROUPS // 3))
-    assert (
-        RetGKClassifier(**{**OPTIONS, "cv": 9}).fit(GRAPHS, CLASSES, groups=GROUPS // 5).n_splits_
-        == 3
-    )
+        model = make(**{**OPTIONS, "cv": cv, "random_state": 2**33})
+        assert model.fit(GRAPHS, y, groups=groups).n_splits_ == n_splits
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -214,36 +204,36 @@ def test_folds_of_large_seeds(regression):
         assert [[fold.test.tolist() for fold in folds] for folds in again] == tests[2:]
 
 
-def test_large_seeds_of_models_with_groups():
-    model = RetGKClassifier(**{**OPTIONS, "random_state": 2**33})
-    assert model.fit(GRAPHS, CLASSES, groups=GROUPS).n_splits_ == 3
-
-
-def test_weight_zero_leaves_its_group():
-    groups = np.array([f"group {group}" for group in GROUPS])
-    weights = np.where(GROUPS == 0, 0.0, 1.0)
-    kept = weights > 0
-    model = RetGKClassifier(**OPTIONS)
-    found = model.fit(GRAPHS, CLASSES, weights, groups).decision_function(GRAPHS)
-    expected = model.fit(GRAPHS[kept], CLASSES[kept], groups=groups[kept])
-    np.testing.assert_array_equal(found, expected.decision_function(GRAPHS))
-
-
 @pytest.mark.parametrize(
-    ("options", "groups", "message"),
+    ("options", "groups", "about"),
     [
-        ({}, np.zeros(60), "all graphs are of one group, so that none is left to test on"),
-        ({}, GROUPS[:9], r"groups has shape \(9,\), but there are 60 graphs; give one group"),
-        ({}, [None] * 60, "the group of graph 0 is missing; give every graph a group"),
-        ({}, CLASSES, "without graphs of some class; a class must have graphs in several groups"),
-        ({"cv": [([0], [1])]}, GROUPS, "there are groups, but cv is a list of folds, which takes"),
-        ({"cv": GroupKFold(3)}, None, r"cv=GroupKFold.* cannot be used: .*; give fit the groups"),
+        ({}, np.zeros(60), "one group"),
+        ({}, GROUPS[:9], ("groups", "(9,)", "60 graphs")),
+        ({}, [None] * 60, ("group", "graph 0")),
+        ({}, CLASSES, ("class", "several groups")),
+        ({"cv": [([0], [1])]}, GROUPS, ("groups", "cv", "list of folds")),
+        ({"cv": GroupKFold(3)}, None, ("cv", "GroupKFold", "groups")),
     ],
 )
 @pytest.mark.filterwarnings("ignore:The least populated class")
-def test_bad_groups(options, groups, message):
-    with pytest.raises(InvalidInputError, match=message):
-        RetGKClassifier(**{**OPTIONS, **options}).fit(GRAPHS, CLASSES, groups=groups)
+def test_bad_groups(options, groups, about):
+    model = RetGKClassifier(**{**OPTIONS, **options})
+    fails(lambda: model.fit(GRAPHS, CLASSES, groups=groups), about)
+
+
+@pytest.mark.parametrize(
+    ("weights", "about"),
+    [
+        (-np.ones(60), ("sample_weight", "graph 0", "-1")),
+        (np.full(60, np.nan), ("sample_weight", "graph 0", "nan")),
+        (np.ones(59), ("sample_weight", "(59,)", "60 graphs")),
+        (np.zeros(60), ("sample_weight", "zero")),
+        (["heavy"] * 60, ("sample_weight", "numbers")),
+        (CLASSES == 0, ("one class", "0")),
+    ],
+)
+def test_bad_weights(weights, about):
+    fails(lambda: RetGKClassifier(**OPTIONS).fit(GRAPHS, CLASSES, weights), about)
 
 
 @pytest.mark.parametrize(
@@ -268,36 +258,18 @@ def test_metadata_routing(make, y):
         )
 
 
-def test_pipelines_without_routing():
-    SEEN.clear()
-    Pipeline([("model", SpyClassifier(**OPTIONS))]).fit(
-        GRAPHS, CLASSES, model__sample_weight=WEIGHTS, model__groups=GROUPS
-    )
-    assert SEEN[0][0] is WEIGHTS
-
-
-def test_model_files_know_group_splitters(tmp_path):
-    for cv in (GroupKFold(3), StratifiedGroupKFold(3, shuffle=True, random_state=1)):
-        model = RetGKClassifier(**{**OPTIONS, "cv": cv}).fit(GRAPHS, CLASSES, groups=GROUPS)
-        save_model(model, tmp_path / "model.retgk")
-        assert repr(load_model(tmp_path / "model.retgk").cv) == repr(cv)
-
-
 # Tools of scikit-learn that slice X take all kinds of graphs; those that want tables get one
 
-DATA_META_ESTIMATORS = three_classes()
-GRAPHS_META_ESTIMATORS = DATA_META_ESTIMATORS.graphs[:36].without_labels()
-CLASSES_META_ESTIMATORS = DATA_META_ESTIMATORS.targets[:36] == 1
-LABELS = np.stack([CLASSES_META_ESTIMATORS, GRAPHS_META_ESTIMATORS.node_counts > 9], axis=1).astype(
-    int
-)
-SIZES = GRAPHS_META_ESTIMATORS.node_counts.astype(float)
-OPTIONS_META_ESTIMATORS = {"n_steps": 5, "cv": 2, "C": 10, "p": 1, "scale": 1, "random_state": 0}
+PLAIN = DATA.graphs[:36].without_labels()
+IS_ONE = DATA.targets[:36] == 1
+LABELS = np.stack([IS_ONE, PLAIN.node_counts > 9], axis=1).astype(int)
+PLAIN_SIZES = PLAIN.node_counts.astype(float)
+SMALL = {"n_steps": 5, "cv": 2, "C": 10, "p": 1, "scale": 1, "random_state": 0}
 CLASSIFIER, REGRESSOR = (
-    RetGKClassifier(**OPTIONS_META_ESTIMATORS),
-    RetGKRegressor(**OPTIONS_META_ESTIMATORS),
+    RetGKClassifier(**SMALL),
+    RetGKRegressor(**SMALL),
 )
-SMILES = ["C" * (1 + i % 6) + "O" * int(y) for i, y in enumerate(CLASSES_META_ESTIMATORS)]
+SMILES = ["C" * (1 + i % 6) + "O" * int(y) for i, y in enumerate(IS_ONE)]
 KINDS = ["batch", "dataset", "networkx", "smiles"]
 
 PUBLIC = [getattr(retgk, name) for name in retgk.__all__]
@@ -306,86 +278,69 @@ TRANSFORMERS = [
 ]
 
 SLICING = {
-    "voting": (
-        VotingClassifier([("a", CLASSIFIER), ("b", CLASSIFIER)], voting="soft"),
-        CLASSES_META_ESTIMATORS,
-    ),
-    "voting regressor": (VotingRegressor([("a", REGRESSOR), ("b", REGRESSOR)]), SIZES),
-    "stacking": (StackingClassifier([("a", CLASSIFIER)], cv=2), CLASSES_META_ESTIMATORS),
-    "stacking regressor": (StackingRegressor([("a", REGRESSOR)], cv=2), SIZES),
-    "calibrated": (CalibratedClassifierCV(CLASSIFIER, cv=2), CLASSES_META_ESTIMATORS),
-    "one against the rest": (OneVsRestClassifier(CLASSIFIER), DATA_META_ESTIMATORS.targets[:36]),
+    "voting": (VotingClassifier([("a", CLASSIFIER), ("b", CLASSIFIER)], voting="soft"), IS_ONE),
+    "voting regressor": (VotingRegressor([("a", REGRESSOR), ("b", REGRESSOR)]), PLAIN_SIZES),
+    "stacking": (StackingClassifier([("a", CLASSIFIER)], cv=2), IS_ONE),
+    "stacking regressor": (StackingRegressor([("a", REGRESSOR)], cv=2), PLAIN_SIZES),
+    "calibrated": (CalibratedClassifierCV(CLASSIFIER, cv=2), IS_ONE),
+    "one against the rest": (OneVsRestClassifier(CLASSIFIER), DATA.targets[:36]),
     "several labels": (OneVsRestClassifier(CLASSIFIER), LABELS),
     "several outputs": (MultiOutputClassifier(CLASSIFIER), LABELS),
-    "several values": (MultiOutputRegressor(REGRESSOR), np.stack([SIZES, -SIZES], axis=1)),
-    "tuned threshold": (TunedThresholdClassifierCV(CLASSIFIER, cv=2), CLASSES_META_ESTIMATORS),
-    "fixed threshold": (FixedThresholdClassifier(CLASSIFIER), CLASSES_META_ESTIMATORS),
+    "several values": (
+        MultiOutputRegressor(REGRESSOR),
+        np.stack([PLAIN_SIZES, -PLAIN_SIZES], axis=1),
+    ),
+    "tuned threshold": (TunedThresholdClassifierCV(CLASSIFIER, cv=2), IS_ONE),
+    "fixed threshold": (FixedThresholdClassifier(CLASSIFIER), IS_ONE),
     "transformed targets": (
         TransformedTargetRegressor(REGRESSOR, func=np.log, inverse_func=np.exp),
-        SIZES,
+        PLAIN_SIZES,
     ),
-    "search": (
-        GridSearchCV(CLASSIFIER, {"C": [1, 10]}, cv=2, scoring="roc_auc"),
-        CLASSES_META_ESTIMATORS,
+    "search": (GridSearchCV(CLASSIFIER, {"C": [1, 10]}, cv=2, scoring="roc_auc"), IS_ONE),
+    # these check X as a table of two dimensions: a column of graphs is one
+    "bagging, column": (BaggingClassifier(CLASSIFIER, 2, random_state=0), IS_ONE),
+    "bagging regressor, column": (BaggingRegressor(REGRESSOR, 2, random_state=0), PLAIN_SIZES),
+    "boosting, column": (AdaBoostClassifier(CLASSIFIER, n_estimators=2, random_state=0), IS_ONE),
+    "boosting regressor, column": (
+        AdaBoostRegressor(REGRESSOR, n_estimators=2, random_state=0),
+        PLAIN_SIZES,
     ),
+    "output code, column": (OutputCodeClassifier(CLASSIFIER, random_state=0), DATA.targets[:36]),
 }
 # These check X as a table of two dimensions: a column of graphs is one.
-TABLES = {
-    "bagging": (BaggingClassifier(CLASSIFIER, 2, random_state=0), CLASSES_META_ESTIMATORS),
-    "bagging regressor": (BaggingRegressor(REGRESSOR, 2, random_state=0), SIZES),
-    "boosting": (
-        AdaBoostClassifier(CLASSIFIER, n_estimators=2, random_state=0),
-        CLASSES_META_ESTIMATORS,
-    ),
-    "boosting regressor": (AdaBoostRegressor(REGRESSOR, n_estimators=2, random_state=0), SIZES),
-    "output code": (
-        OutputCodeClassifier(CLASSIFIER, random_state=0),
-        DATA_META_ESTIMATORS.targets[:36],
-    ),
-}
 
 
-def graphs_of(kind):
+def graphs_of(kind, as_column=False):
+    """The same graphs as objects of a kind; as an array of shape (n, 1), or a table, of them."""
     if kind == "smiles":
         pytest.importorskip("rdkit")
-    return {
-        "batch": GRAPHS_META_ESTIMATORS,
-        "dataset": GraphDataset(GRAPHS_META_ESTIMATORS, CLASSES_META_ESTIMATORS, "small"),
-        "networkx": to_networkx(GRAPHS_META_ESTIMATORS),
+    graphs = {
+        "batch": PLAIN,
+        "dataset": GraphDataset(PLAIN, IS_ONE, "small"),
+        "networkx": to_networkx(PLAIN),
         "smiles": SMILES,
     }[kind]
+    if not as_column:
+        return graphs
+    is_array = kind in ("batch", "dataset")
+    return np.asarray(graphs)[:, None] if is_array else pd.DataFrame({"graph": graphs})
 
 
-def column_of(kind):
-    """Graphs as an array of shape (n, 1), or as a table of one column."""
-    graphs = graphs_of(kind)
-    if kind in ("batch", "dataset"):
-        return np.asarray(graphs)[:, None]
-    return pd.DataFrame({"graph": graphs})
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", SLICING)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [*zip(SLICING, cycle(KINDS)), *(("calibrated", kind) for kind in KINDS)],
+)
 def test_slicing(name, kind):
     model, y = SLICING[name]
-    graphs = graphs_of(kind)
+    graphs = graphs_of(kind, as_column=name.endswith("column"))
     found = model.fit(graphs, y).predict(graphs[:5])
     assert found.shape == y[:5].shape
     assert np.isfinite(model.score(graphs, y))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", TABLES)
-def test_columns_of_graphs(name, kind):
-    model, y = TABLES[name]
-    column = column_of(kind)
-    assert model.fit(column, y).predict(column[:5]).shape == (5,)
-    assert np.isfinite(model.score(column, y))
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_functions(kind):
-    graphs, y = graphs_of(kind), CLASSES_META_ESTIMATORS
+    graphs, y = graphs_of(kind), IS_ONE
     assert permutation_test_score(CLASSIFIER, graphs, y, cv=2, n_permutations=2)[1].shape == (2,)
     assert learning_curve(CLASSIFIER, graphs, y, cv=2, train_sizes=[0.5, 1.0])[1].shape == (2, 2)
     curve = validation_curve(CLASSIFIER, graphs, y, param_name="p", param_range=[1, 2], cv=2)
@@ -399,9 +354,7 @@ def test_functions(kind):
 def test_tables_keep_the_index_of_graphs(transformer, form):
     if form == "series" and parse_version(sklearn.__version__) < parse_version("1.7.2"):
         pytest.skip("this scikit-learn keeps the index of data frames alone")
-    batch = GRAPHS_META_ESTIMATORS[:3].with_attributes(
-        np.arange(GRAPHS_META_ESTIMATORS[:3].n_nodes)[:, None]
-    )
+    batch = PLAIN[:3].with_attributes(np.arange(PLAIN[:3].n_nodes)[:, None])
     graphs = pd.Series(list(batch), index=[7, 3, 9])
     graphs = graphs if form == "series" else pd.DataFrame({"graph": graphs})
     model = clone(transformer).set_output(transform="pandas")
@@ -410,154 +363,104 @@ def test_tables_keep_the_index_of_graphs(transformer, form):
         assert found.columns.tolist() == model.get_feature_names_out().tolist()
 
 
-def test_a_column_is_the_same_graphs():
-    column = np.empty((3, 1), object)
-    column[:, 0] = [nx.path_graph(n) for n in (2, 3, 4)]
-    assert as_batch(column).node_counts.tolist() == [2, 3, 4]
-    assert as_batch(np.asarray(GRAPHS_META_ESTIMATORS)[:, None]) == GRAPHS_META_ESTIMATORS
-
-
-def test_a_data_set_beside_its_targets_is_its_graphs() -> None:
-    data = GraphDataset(GRAPHS_META_ESTIMATORS, CLASSES_META_ESTIMATORS, "d")
-    given = cross_val_score(CLASSIFIER, data, CLASSES_META_ESTIMATORS, scoring="roc_auc", cv=2)
-    alone = cross_val_score(
-        CLASSIFIER, GRAPHS_META_ESTIMATORS, CLASSES_META_ESTIMATORS, scoring="roc_auc", cv=2
-    )
-    np.testing.assert_array_equal(given, alone)
-
-
 def test_a_data_set_brings_its_targets_where_no_scorer_is_given() -> None:
-    data = GraphDataset(GRAPHS_META_ESTIMATORS, CLASSES_META_ESTIMATORS, "d")
+    data = GraphDataset(PLAIN, IS_ONE, "d")
     own = cross_val_score(CLASSIFIER, data, cv=KFold(3))
     np.testing.assert_array_equal(
         own,
-        cross_val_score(CLASSIFIER, GRAPHS_META_ESTIMATORS, CLASSES_META_ESTIMATORS, cv=KFold(3)),
+        cross_val_score(CLASSIFIER, PLAIN, IS_ONE, cv=KFold(3)),
     )
 
 
 # Weights of graphs: ones change no bit, whole numbers stand for repeated graphs
 
-DATA_SAMPLE_WEIGHTS = three_classes()
-GRAPHS_SAMPLE_WEIGHTS, CLASSES_SAMPLE_WEIGHTS = (
-    DATA_SAMPLE_WEIGHTS.graphs[:60],
-    DATA_SAMPLE_WEIGHTS.targets[:60],
-)
-SIZES_SAMPLE_WEIGHTS = GRAPHS_SAMPLE_WEIGHTS.node_counts.astype(float)
+SIZES = GRAPHS.node_counts.astype(float)
 # A bandwidth from nodes drawn at random is another one where graphs are repeated.
-OPTIONS_SAMPLE_WEIGHTS = {
+WEIGHED = {
     "n_steps": 6,
     "structure_kernel": Laplacian(1.0),
     "random_state": 0,
     "scale": 1,
 }
-WEIGHTS_SAMPLE_WEIGHTS = np.random.default_rng(0).integers(0, 4, 60)
-REPEATED = np.repeat(np.arange(60), WEIGHTS_SAMPLE_WEIGHTS)
+COUNTS = np.random.default_rng(0).integers(0, 4, 60)
+REPEATED = np.repeat(np.arange(60), COUNTS)
 FOLD = np.arange(60) % 3
 
 
-def folds(fold):
+def answers(model, graphs=GRAPHS):
+    """All that a model says of graphs, by method."""
+    names = ("transform", "distances", "diagonal", "predict", "decision_function", "predict_proba")
+    return {name: getattr(model, name)(graphs) for name in names if hasattr(model, name)}
+
+
+def assert_same(found, expected, message=""):
+    assert found.keys() == expected.keys()
+    for name, values in found.items():
+        assert_array_equal(values, expected[name], f"{name} {message}")
+
+
+def three_folds(fold):
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
 
 
-def answers(model):
-    names = ("predict", "decision_function", "predict_proba")
-    return [getattr(model, name)(GRAPHS_SAMPLE_WEIGHTS) for name in names if hasattr(model, name)]
-
-
 MODELS = [
-    (RetGKClassifier, CLASSES_SAMPLE_WEIGHTS),
-    (RetGKClassifier, np.stack([CLASSES_SAMPLE_WEIGHTS == 0, CLASSES_SAMPLE_WEIGHTS == 1], axis=1)),
-    (RetGKRegressor, SIZES_SAMPLE_WEIGHTS),
+    (RetGKClassifier, CLASSES),
+    (RetGKClassifier, np.stack([CLASSES == 0, CLASSES == 1], axis=1)),
+    (RetGKRegressor, SIZES),
 ]
 
 
 @pytest.mark.parametrize("approximate", [False, True])
-@pytest.mark.parametrize("weights", [np.ones(60), [1] * 60, 1.0])
+@pytest.mark.parametrize("weights", [np.ones(60), 1.0])
 @pytest.mark.parametrize(("make", "y"), MODELS)
 def test_ones_change_no_bit(make, y, weights, approximate):
-    model = make(**OPTIONS_SAMPLE_WEIGHTS, cv=3, approximate=approximate)
-    expected = answers(model.fit(GRAPHS_SAMPLE_WEIGHTS, y))
-    for a, b in zip(
-        expected, answers(model.fit(GRAPHS_SAMPLE_WEIGHTS, y, sample_weight=weights)), strict=True
-    ):
-        assert_array_equal(a, b)
+    model = make(**WEIGHED, cv=3, approximate=approximate)
+    expected = answers(model.fit(GRAPHS, y))
+    assert_same(answers(model.fit(GRAPHS, y, sample_weight=weights)), expected)
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
-@pytest.mark.parametrize("scoring", [None, "f1_macro"])
+@pytest.mark.parametrize(
+    ("approximate", "class_weight", "scoring"),
+    [(False, None, None), (False, "balanced", "f1_macro"), (True, "balanced", None)],
+)
 def test_repeated_graphs_of_classes(approximate, class_weight, scoring):
     model = RetGKClassifier(
-        **OPTIONS_SAMPLE_WEIGHTS,
-        approximate=approximate,
-        class_weight=class_weight,
-        scoring=scoring,
+        **WEIGHED, approximate=approximate, class_weight=class_weight, scoring=scoring
     )
-    weighted = model.set_params(cv=folds(FOLD)).fit(
-        GRAPHS_SAMPLE_WEIGHTS, CLASSES_SAMPLE_WEIGHTS, sample_weight=WEIGHTS_SAMPLE_WEIGHTS
-    )
-    first = answers(weighted), weighted.best_params_, weighted.best_score_
-    assert set(weighted.support_) <= set(np.flatnonzero(WEIGHTS_SAMPLE_WEIGHTS))
-    again = model.set_params(cv=folds(FOLD[REPEATED])).fit(
-        GRAPHS_SAMPLE_WEIGHTS[REPEATED], CLASSES_SAMPLE_WEIGHTS[REPEATED]
-    )
-    assert again.best_params_ == first[1]
-    assert again.best_score_ == pytest.approx(first[2], abs=1e-9)
-    for a, b in zip(first[0], answers(again), strict=True):
-        assert_allclose(a, b, atol=2e-3)  # LIBSVM stops within 1e-3
+    weighted = clone(model).set_params(cv=three_folds(FOLD)).fit(GRAPHS, CLASSES, COUNTS)
+    assert set(weighted.support_) <= set(np.flatnonzero(COUNTS))
+    again = model.set_params(cv=three_folds(FOLD[REPEATED]))
+    again.fit(GRAPHS[REPEATED], CLASSES[REPEATED])
+    assert again.best_params_ == weighted.best_params_
+    assert again.best_score_ == pytest.approx(weighted.best_score_, abs=1e-9)
+    for name, values in answers(weighted).items():
+        assert_allclose(values, answers(again)[name], atol=2e-3)  # LIBSVM stops within 1e-3
 
 
 @pytest.mark.parametrize("approximate", [False, True])
-@pytest.mark.parametrize(
-    "y",
-    [
-        SIZES_SAMPLE_WEIGHTS,
-        np.stack([SIZES_SAMPLE_WEIGHTS, GRAPHS_SAMPLE_WEIGHTS.edge_counts], axis=1),
-    ],
-)
+@pytest.mark.parametrize("y", [SIZES, np.stack([SIZES, GRAPHS.edge_counts], axis=1)])
 def test_repeated_graphs_of_values(approximate, y):
-    model = RetGKRegressor(**OPTIONS_SAMPLE_WEIGHTS, approximate=approximate, tol=1e-10)
-    weighted = model.set_params(cv=folds(FOLD)).fit(
-        GRAPHS_SAMPLE_WEIGHTS, y, sample_weight=WEIGHTS_SAMPLE_WEIGHTS
-    )
-    expected = weighted.predict(GRAPHS_SAMPLE_WEIGHTS), weighted.best_score_
-    again = model.set_params(cv=folds(FOLD[REPEATED])).fit(
-        GRAPHS_SAMPLE_WEIGHTS[REPEATED], y[REPEATED]
-    )
-    assert_allclose(again.predict(GRAPHS_SAMPLE_WEIGHTS), expected[0], rtol=1e-7)
-    assert again.best_score_ == pytest.approx(expected[1], rel=1e-9)
+    model = RetGKRegressor(**WEIGHED, approximate=approximate, tol=1e-10)
+    weighted = clone(model).set_params(cv=three_folds(FOLD)).fit(GRAPHS, y, COUNTS)
+    again = model.set_params(cv=three_folds(FOLD[REPEATED])).fit(GRAPHS[REPEATED], y[REPEATED])
+    assert_allclose(again.predict(GRAPHS), weighted.predict(GRAPHS), rtol=1e-7)
+    assert again.best_score_ == pytest.approx(weighted.best_score_, rel=1e-9)
 
 
 def test_weight_zero_is_not_there():
-    kept = np.flatnonzero(WEIGHTS_SAMPLE_WEIGHTS)
-    model = RetGKClassifier(**OPTIONS_SAMPLE_WEIGHTS, cv=3)
-    weighted = answers(
-        model.fit(
-            GRAPHS_SAMPLE_WEIGHTS, CLASSES_SAMPLE_WEIGHTS, sample_weight=WEIGHTS_SAMPLE_WEIGHTS > 0
-        )
-    )
-    support = model.support_
-    for a, b in zip(
-        weighted,
-        answers(model.fit(GRAPHS_SAMPLE_WEIGHTS[kept], CLASSES_SAMPLE_WEIGHTS[kept])),
-        strict=True,
-    ):
-        assert_array_equal(a, b)
-    assert_array_equal(support, kept[model.support_])
+    kept = np.flatnonzero(COUNTS)
+    model = RetGKClassifier(**WEIGHED, cv=3)
+    weighted = clone(model).fit(GRAPHS, CLASSES, sample_weight=COUNTS > 0)
+    model.fit(GRAPHS[kept], CLASSES[kept])
+    assert_same(answers(weighted), answers(model))
+    assert_array_equal(weighted.support_, kept[model.support_])
 
 
 def test_equal_weights_are_a_factor_of_c():
-    kwargs = {**OPTIONS_SAMPLE_WEIGHTS, "cv": 3, "p": 1, "approximate": True}
-    double = RetGKRegressor(**kwargs, C=1).fit(
-        GRAPHS_SAMPLE_WEIGHTS, SIZES_SAMPLE_WEIGHTS, sample_weight=np.full(60, 2)
-    )
-    assert_allclose(
-        double.predict(GRAPHS_SAMPLE_WEIGHTS),
-        RetGKRegressor(**kwargs, C=2)
-        .fit(GRAPHS_SAMPLE_WEIGHTS, SIZES_SAMPLE_WEIGHTS)
-        .predict(GRAPHS_SAMPLE_WEIGHTS),
-        rtol=1e-9,
-    )
+    options = {**WEIGHED, "cv": 3, "p": 1, "approximate": True}
+    double = RetGKRegressor(**options, C=1).fit(GRAPHS, SIZES, np.full(60, 2))
+    expected = RetGKRegressor(**options, C=2).fit(GRAPHS, SIZES)
+    assert_allclose(double.predict(GRAPHS), expected.predict(GRAPHS), rtol=1e-9)
 
 
 def test_the_ridge_of_many_graphs(monkeypatch):
@@ -567,48 +470,17 @@ def test_the_ridge_of_many_graphs(monkeypatch):
     monkeypatch.setattr(
         LandmarkRidge, "__init__", lambda self, t, w: (seen.append(w), init(self, t, w))[1]
     )
-    model = RetGKClassifier(
-        **OPTIONS_SAMPLE_WEIGHTS, cv=3, approximate=True, class_weight={0: 2, 1: 1, 2: 1}
-    )
-    model.fit(
-        GRAPHS_SAMPLE_WEIGHTS, CLASSES_SAMPLE_WEIGHTS, sample_weight=WEIGHTS_SAMPLE_WEIGHTS + 1
-    )
+    model = RetGKClassifier(**WEIGHED, cv=3, approximate=True, class_weight={0: 2, 1: 1, 2: 1})
+    model.fit(GRAPHS, CLASSES, sample_weight=COUNTS + 1)
     assert model.solver_ == "ridge"
-    assert_array_equal(
-        seen[0], (WEIGHTS_SAMPLE_WEIGHTS + 1) * np.where(CLASSES_SAMPLE_WEIGHTS == 0, 2, 1)
-    )
+    assert_array_equal(seen[0], (COUNTS + 1) * np.where(CLASSES == 0, 2, 1))
 
 
 def test_scores_have_weights():
-    model = RetGKClassifier(**OPTIONS_SAMPLE_WEIGHTS, cv=3, C=1).fit(
-        GRAPHS_SAMPLE_WEIGHTS, CLASSES_SAMPLE_WEIGHTS
-    )
-    is_right = model.predict(DATA_SAMPLE_WEIGHTS.graphs) == DATA_SAMPLE_WEIGHTS.targets
+    model = RetGKClassifier(**WEIGHED, cv=3, C=1).fit(GRAPHS, CLASSES)
+    is_right = model.predict(DATA.graphs) == DATA.targets
     weights = np.arange(90)
-    assert model.score(
-        DATA_SAMPLE_WEIGHTS.graphs, DATA_SAMPLE_WEIGHTS.targets, weights
-    ) == np.average(is_right, weights=weights)
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        (-np.ones(60), "sample_weight of graph 0 is -1; weights must be finite and at least zero"),
-        (np.full(60, np.nan), "sample_weight of graph 0 is nan"),
-        (np.ones(59), r"sample_weight has shape \(59,\), but there are 60 graphs; give one"),
-        (np.zeros(60), "sample_weight is zero for all graphs"),
-        (["heavy"] * 60, "sample_weight must be numbers, one for each graph"),
-        (
-            CLASSES_SAMPLE_WEIGHTS == 0,
-            "are of one class, 0; a classifier needs graphs of two classes",
-        ),
-    ],
-)
-def test_bad_weights(weights, message):
-    with pytest.raises(InvalidInputError, match=message):
-        RetGKClassifier(**OPTIONS_SAMPLE_WEIGHTS).fit(
-            GRAPHS_SAMPLE_WEIGHTS, CLASSES_SAMPLE_WEIGHTS, sample_weight=weights
-        )
+    assert model.score(DATA.graphs, DATA.targets, weights) == np.average(is_right, weights=weights)
 
 
 @pytest.mark.parametrize("n_alike", [0, 7])
@@ -629,7 +501,7 @@ def test_weighted_medians_are_those_of_repeated_graphs(n_alike):
 
 # Parameters that are changed after `fit` change nothing before the next `fit`
 
-MODELS_PARAMETERS_AFTER_FIT = {
+FITTED = {
     "kernel": RetGKKernel(9, random_state=0),
     "kernel, walks": RetGKKernel(9, method="monte-carlo", n_walks=9, random_state=0),
     "embedding": RetGKEmbedding(9, n_components=8, random_state=0),
@@ -674,52 +546,32 @@ OTHER_VALUES = {
 }
 
 
-def answers_parameters_after_fit(model, graphs):
-    names = ("transform", "distances", "diagonal", "predict", "decision_function", "predict_proba")
-    return {name: getattr(model, name)(graphs) for name in names if hasattr(model, name)}
-
-
-@pytest.mark.parametrize("name", MODELS_PARAMETERS_AFTER_FIT)
-def test_every_parameter(name):
+@pytest.mark.slow  # the zoo of test_model_files is in the first tier
+@pytest.mark.parametrize("name", FITTED)
+def test_parameters_changed_after_fit(name, tmp_path):
+    """They change no answer, and a file holds those that were fitted."""
     graphs = graphs_of_kind("both", 24)
-    model = MODELS_PARAMETERS_AFTER_FIT[name].fit(graphs[:18], np.arange(18) % 2)
-    expected, given = answers_parameters_after_fit(model, graphs), model.get_params(deep=False)
+    model = FITTED[name].fit(graphs[:18], np.arange(18) % 2)
+    expected, given = answers(model, graphs), model.get_params(deep=False)
     assert given.keys() - OTHER_VALUES.keys() <= {"sparse_output"}
     for parameter in given.keys() & OTHER_VALUES.keys():
         for value in OTHER_VALUES[parameter]:
             model.set_params(**{parameter: value})
-            for method, found in answers_parameters_after_fit(model, graphs).items():
-                np.testing.assert_array_equal(found, expected[method], f"{parameter}={value}")
-        model.set_params(**{parameter: given[parameter]})
-
-
-@pytest.mark.parametrize("name", MODELS_PARAMETERS_AFTER_FIT)
-def test_model_files_hold_what_was_fitted(name, tmp_path):
-    graphs = graphs_of_kind("both", 24)
-    model = clone(MODELS_PARAMETERS_AFTER_FIT[name]).fit(graphs[:18], np.arange(18) % 2)
-    ask = model.predict if hasattr(model, "predict") else model.transform
-    expected, given = ask(graphs), model.get_params(deep=False)
-    for parameter in given.keys() & OTHER_VALUES.keys():
-        for value in OTHER_VALUES[parameter]:
-            model.set_params(**{parameter: value})
+            assert_same(answers(model, graphs), expected, f"{parameter}={value}")
             save_model(model, tmp_path / "model.retgk")
             loaded = load_model(tmp_path / "model.retgk")
-            answer = getattr(loaded, ask.__name__)(graphs)
-            np.testing.assert_array_equal(answer, expected, f"{parameter}={value}")
+            method = "predict" if "predict" in expected else "transform"
+            found = getattr(loaded, method)(graphs)
+            assert_array_equal(found, expected[method], f"{parameter}={value}")
         model.set_params(**{parameter: given[parameter]})
 
 
 @pytest.mark.parametrize("make_engine", [ExactEngine, EmbeddedEngine])
-@pytest.mark.parametrize("n_steps", [500, 10, 8])
+@pytest.mark.parametrize("n_steps", [500, 8])
 def test_engines_refuse_other_numbers_of_steps(make_engine, n_steps):
     graphs = graphs_of_kind("both", 12)
     engine = make_engine(random_state=0).fit(NodeFeatures(graphs, Walks(9)))
-    with pytest.raises(InvalidInputError, match=f"have {n_steps} return probabilities, those of"):
-        engine.compare(NodeFeatures(graphs, Walks(n_steps))).products()
-
-
-def test_known_probabilities_must_fit_the_graphs():
-    graphs = graphs_of_kind("both", 12)
-    features = NodeFeatures(graphs, Walks(9))
-    with pytest.raises(InvalidInputError, match=r"probabilities have shape \(3, 9\), but there"):
-        features.with_batch(graphs, np.zeros((3, 9)))
+    other = NodeFeatures(graphs, Walks(n_steps))
+    fails(lambda: engine.compare(other).products(), (str(n_steps), "return probabilities"))
+    wrong = np.zeros((3, 9))
+    fails(lambda: other.with_batch(graphs, wrong), ("(3, 9)", "probabilities"))

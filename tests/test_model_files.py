@@ -11,8 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+)
 from sklearn.pipeline import make_pipeline
 
 from retgk import (
@@ -20,7 +26,6 @@ from retgk import (
     ExponentialGraphKernel,
     Gaussian,
     GraphBatch,
-    InvalidInputError,
     Laplacian,
     Polynomial,
     PolynomialGraphKernel,
@@ -32,6 +37,7 @@ from retgk import (
     save_model,
 )
 from retgk._runtime.fields import flatten, unflatten
+from tests.errors import fails
 from tests.example_graphs import complete, star
 from tests.model_file_mutations import (
     DAMAGED,
@@ -79,14 +85,6 @@ def test_labels_of_all_types(tmp_path):
         np.testing.assert_array_equal(loaded.transform(graphs), model.transform(graphs))
 
 
-def test_monte_carlo_walks_the_same_walks(tmp_path):
-    graphs, targets = decorated_graphs()
-    model = RetGKClassifier(n_steps=4, method="monte-carlo", n_walks=20, random_state=3, cv=2)
-    save_model(model.fit(graphs[:40], targets[:40]), tmp_path / "model.retgk")
-    loaded = load_model(tmp_path / "model.retgk")
-    np.testing.assert_array_equal(loaded.decision_function(graphs), model.decision_function(graphs))
-
-
 @pytest.mark.parametrize("name", ["classifier", "approximate classifier"])
 def test_loaded_classifier_is_an_ordinary_one(name, tmp_path):
     model = fitted_model(name)
@@ -116,12 +114,6 @@ def test_loaded_kernel_finds_inner_products_again(tmp_path):
     np.testing.assert_array_equal(loaded.distances(), model.distances())
     np.testing.assert_array_equal(loaded.diagonal(), model.diagonal())
     np.testing.assert_array_equal(loaded.inner_products_, model.inner_products_)
-
-
-def test_missing_attributes_are_missing():
-    assert not hasattr(RetGKKernel(), "inner_products_")
-    with pytest.raises(AttributeError, match="'RetGKKernel' object has no attribute 'nothing'"):
-        _ = fitted_model("kernel").nothing
 
 
 @pytest.mark.real_data
@@ -155,6 +147,7 @@ for name in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 def test_another_process_answers_to_the_bit(tmp_path):
     for name, model in fitted_models().items():
         save_model(model, tmp_path / f"{name}.retgk")
@@ -214,10 +207,6 @@ def test_values_come_back(value):
     assert type(found) is type(value)
 
 
-def test_not_a_number_comes_back():
-    assert np.isnan(unflatten(flatten(float("nan"), "score")))
-
-
 @pytest.mark.parametrize(
     "array",
     [
@@ -235,62 +224,56 @@ def test_arrays_come_back(array):
     assert repr(found.tolist()) == repr(array.tolist())
 
 
-def test_splitters_come_back():
-    found = unflatten(flatten(StratifiedKFold(4, shuffle=True, random_state=3), "cv"))
-    assert repr(found) == "StratifiedKFold(n_splits=4, random_state=3, shuffle=True)"
-
-
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    "value",
     [
-        ({"random_state": np.random.default_rng(0)}, "random_state is Generator.*set_params"),
-        ({"cv": ShuffleSplit()}, "cv is ShuffleSplit.*which a model file cannot hold"),
+        float("nan"),
+        *(kind(4) for kind in (KFold, StratifiedKFold, GroupKFold)),
+        StratifiedGroupKFold(4, shuffle=True, random_state=3),
     ],
+    ids=repr,
 )
-def test_parameters_that_no_file_can_hold(parameters, message, tmp_path):
-    graphs, targets = decorated_graphs()
-    model = RetGKClassifier(n_steps=3, C=1, p=1, scale=1).fit(graphs, targets)
-    model.set_params(**parameters)
-    with pytest.raises(InvalidInputError, match=message):
-        save_model(model, tmp_path / "model.retgk")
-    assert list(tmp_path.iterdir()) == []
+def test_what_is_not_equal_to_itself_comes_back(value):
+    assert repr(unflatten(flatten(value, "value"))) == repr(value)
 
 
-def test_labels_that_no_file_can_hold(tmp_path):
-    graphs = decorated_graphs()[0][:5]
-    odd = graphs.with_labels([frozenset([1])] * graphs.n_nodes)
-    with pytest.raises(InvalidInputError, match="is frozenset"):
-        save_model(RetGKEmbedding(3, random_state=0).fit(odd), tmp_path / "model.retgk")
+def labelled(graphs):
+    return RetGKEmbedding(3, random_state=0).fit(
+        graphs.with_labels([frozenset([1])] * graphs.n_nodes)
+    )
 
 
-def test_parameters_changed_after_fit(tmp_path):
-    model = RetGKKernel(8, random_state=0).fit(decorated_graphs()[0][:5])
-    save_model(model.set_params(n_steps=9), tmp_path / "model.retgk")
-    assert load_model(tmp_path / "model.retgk").n_steps == 8
-    with pytest.raises(
-        InvalidInputError, match=r"cannot be saved.* n_jobs must be .*, got 0; fit it again"
-    ):
-        save_model(model.set_params(n_jobs=0), tmp_path / "model.retgk")
-
-
-@pytest.mark.parametrize(
-    "model", [make_pipeline(RetGKEmbedding()), type("Mine", (RetGKKernel,), {})(), 3]
-)
-def test_other_models(model, tmp_path):
-    with pytest.raises(InvalidInputError, match="a model file holds one of RetGKClassifier, RetG"):
-        save_model(model, tmp_path / "model.retgk")
-
-
-def test_a_search_names_what_can_be_saved(tmp_path):
+def searched(_):
     search = GridSearchCV(RetGKClassifier(), {"n_steps": [5]})
     search.best_estimator_ = RetGKClassifier()  # as fit sets it
-    with pytest.raises(InvalidInputError, match="got GridSearchCV; save its best_estimator_"):
-        save_model(search, tmp_path / "model.retgk")
+    return search
 
 
-def test_not_fitted(tmp_path):
-    with pytest.raises(NotFittedError):
-        save_model(RetGKClassifier(), tmp_path / "model.retgk")
+def with_parameters(**parameters):
+    return lambda graphs: RetGKKernel(3, random_state=0).fit(graphs).set_params(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("make", "about"),
+    [
+        (with_parameters(random_state=np.random.default_rng(0)), ("random_state", "set_params")),
+        (with_parameters(n_jobs=0), ("n_jobs", "0")),
+        (
+            lambda _: RetGKClassifier(n_steps=3, C=1, cv=ShuffleSplit()).fit(*decorated_graphs()),
+            "cv",
+        ),
+        (labelled, "frozenset"),
+        (lambda _: make_pipeline(RetGKEmbedding()), ("RetGKClassifier", "Pipeline")),
+        (lambda _: type("Mine", (RetGKKernel,), {})(), "Mine"),
+        (lambda _: 3, "int"),
+        (searched, ("GridSearchCV", "best_estimator_")),
+        (lambda _: RetGKClassifier(), "fitted"),
+    ],
+)
+def test_models_that_no_file_can_hold(make, about, tmp_path):
+    model = make(decorated_graphs()[0][:5])
+    fails(lambda: save_model(model, tmp_path / "model.retgk"), about, ValueError)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_output_container_is_kept(tmp_path):
@@ -319,6 +302,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 # Damaged or hostile model files: a clear error or the same predictions, and nothing is run
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory as Linux does")
 def test_mutated_files(tmp_path):
     """500 damaged files, and 400 by somebody who makes the digests fit."""
@@ -348,12 +332,14 @@ def saved(tmp_path_factory):
     return path.read_bytes()
 
 
-def assert_refused(data, message, tmp_path, **options):
+def assert_refused(data, about, tmp_path, **options):
+    """The error names the file and all facts, parts of words among them."""
     path = tmp_path / "stranger.retgk"
     path.write_bytes(data)
-    with pytest.raises(InvalidInputError, match=message) as caught:
-        load_model(path, **options)
-    assert str(path) in str(caught.value)
+    message = fails(lambda: load_model(path, **options), str(path))
+    assert [
+        fact for fact in ([about] if isinstance(about, str) else about) if fact not in message
+    ] == []
 
 
 def with_about(saved, **changes):
@@ -361,148 +347,140 @@ def with_about(saved, **changes):
     return packed(about | changes, arrays)
 
 
-def test_newer_version(saved, tmp_path):
-    message = "written by a newer retgk, in version 4 .* upgrade retgk"
-    assert_refused(with_about(saved, version=4), message, tmp_path)
-
-
-@pytest.mark.parametrize("version", [0, "1", None, True, 1.5])
-def test_wrong_version(version, saved, tmp_path):
-    assert_refused(with_about(saved, version=version), "damaged: its version is", tmp_path)
+@pytest.mark.parametrize(
+    ("version", "about"),
+    [(4, ("version 4", "upgrade")), *((odd, "version") for odd in (0, "1", None, True, 1.5))],
+)
+def test_wrong_version(version, about, saved, tmp_path):
+    assert_refused(with_about(saved, version=version), about, tmp_path)
 
 
 def test_other_formats(saved, tmp_path):
-    assert_refused(with_about(saved, format="retgk data set"), "says that it is", tmp_path)
+    assert_refused(with_about(saved, format="retgk data set"), "retgk data set", tmp_path)
     pickled = b"cposix\nsystem\n(S'touch /tmp/x'\ntR."
     for content in (b"", b"x" * 1000, pickled, bytes(8), b"\2" + bytes(7) + b"{}", saved[:-1]):
-        assert_refused(content, "no model of retgk, or is damaged.*copy it again", tmp_path)
+        assert_refused(content, "damaged", tmp_path)
+    assert_refused(saved, ("1000", "max_bytes"), tmp_path, max_bytes=1000)
+
+
+def test_contents_that_do_not_fit_together(saved, tmp_path):
+    changed = saved.replace(b'\\"n_steps\\": 4', b'\\"n_steps\\": 5')
+    assert changed != saved
+    assert_refused(changed, ("document", "checksum"), tmp_path)
+    about, arrays = parts_of(saved)
+    more = arrays | {"more": np.zeros(2)}
+    assert_refused(signed(about, more), "'more'", tmp_path)
+    assert_refused(packed(about, more), "document", tmp_path)
+    arrays["engine_._norms"][0] += 1
+    assert_refused(packed(about, arrays), ("'engine_._norms'", "checksum"), tmp_path)
+    end = 8 + int.from_bytes(saved[:8], "little")
+    name = b'"engine_._norms":'
+    header = saved[8:end].replace(name, name + b"1," + name, 1)
+    twice = len(header).to_bytes(8, "little") + header + saved[end:]
+    assert_refused(twice, "twice", tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
 def test_missing_file_folder_and_pipe(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "nothing.retgk")
-    with pytest.raises(InvalidInputError, match="is not a file; pass"):
-        load_model(tmp_path)
+    fails(lambda: load_model(tmp_path), "file")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InvalidInputError, match="is not a file"):
-        load_model(tmp_path / "pipe")
+    fails(lambda: load_model(tmp_path / "pipe"), "file")
 
 
-def test_changed_document(saved, tmp_path):
-    changed = saved.replace(b'\\"n_steps\\": 4', b'\\"n_steps\\": 5')
-    assert changed != saved
-    assert_refused(changed, "document does not match its checksum", tmp_path)
+POINTS = "_graphs.points"
+FORGED_ARRAYS = [
+    ("_norms", lambda a: a * np.nan, "_norms"),
+    ("_norms", lambda a: a[:-1], "norms"),
+    ("_norms", lambda a: a.astype("f4"), ("_norms", "float32")),
+    ("_graphs.frame.factors.0.mean", lambda a: a[:-1], "mean"),
+    (f"{POINTS}.coordinates", lambda a: a[:, :-1], "coordinates"),
+    (f"{POINTS}.coordinates", lambda a: a[:-1], "coordinates"),
+    (f"{POINTS}.entry_points", lambda a: a[::-1], "entry_points"),
+    (f"{POINTS}.entry_points", lambda a: a * 2**40, "entry_points"),
+    (f"{POINTS}.entry_points", lambda a: a[:0], "entry_graphs"),
+    (f"{POINTS}.entry_graphs", lambda a: a - 1, "entry_graphs"),
+    (f"{POINTS}.entry_graphs", lambda a: a * 0, "entry_weights"),
+    (f"{POINTS}.entry_weights", lambda a: -a, "entry_weights"),
+    (f"{POINTS}.entry_weights", lambda a: 2 * a, "entry_weights"),
+    (f"{POINTS}.labels", lambda a: a + 1, "labels"),
+    (f"{POINTS}.labels", lambda a: a[::-1], "labels"),
+    (f"{POINTS}.labels", lambda a: a.astype("?"), ("labels", "bool")),
+]
+FORGED_SHARED = [
+    (f"{POINTS}.entry_graphs", lambda a: a * 0, "entry_graphs"),
+    ("_graphs.frame.factors.0.basis", lambda a: a[:, :0], "0 directions of 8"),
+    ("_graphs.frame.factors.0.basis", lambda a: np.hstack([a] * 8), "directions of 8"),
+]
 
 
-def test_changed_array(saved, tmp_path):
-    about, arrays = parts_of(saved)
-    arrays["engine_._norms"][0] += 1
-    assert_refused(packed(about, arrays), "'engine_._norms' does not match its checksum", tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "message"),
-    [
-        ("_norms", lambda a: a * np.nan, "_norms of ExactEngine is float64.*not all finite"),
-        ("_norms", lambda a: a[:-1], "norms is of shape"),
-        ("_norms", lambda a: a.astype("f4"), "_norms of ExactEngine is float32 of shape"),
-        ("_graphs.frame.factors.0.mean", lambda a: a[:-1], "mean is of shape"),
-        ("_graphs.points.coordinates", lambda a: a[:, :-1], "coordinates is of shape"),
-        ("_graphs.points.coordinates", lambda a: a[:-1], "coordinates is of shape"),
-        ("_graphs.points.entry_points", lambda a: a[::-1], "entry_points does not rise"),
-        ("_graphs.points.entry_points", lambda a: a * 2**40, "entry_points does not rise"),
-        ("_graphs.points.entry_points", lambda a: a[:0], "entry_graphs is of shape"),
-        ("_graphs.points.entry_graphs", lambda a: a - 1, "entry_graphs has numbers that stand"),
-        ("_graphs.points.entry_graphs", lambda a: a * 0, "entry_weights are not shares"),
-        ("_graphs.points.entry_weights", lambda a: -a, "entry_weights are not shares"),
-        ("_graphs.points.entry_weights", lambda a: 2 * a, "entry_weights are not shares"),
-        ("_graphs.points.labels", lambda a: a + 1, "labels has numbers that stand for nothing"),
-        ("_graphs.points.labels", lambda a: a[::-1], "labels are not rising codes"),
-        ("_graphs.points.labels", lambda a: a.astype("?"), "labels of DistinctPoints is bool"),
-    ],
-)
-def test_forged_arrays(name, change, message, saved, tmp_path):
-    assert_refused(with_array(saved, f"engine_.{name}", change), message, tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "message"),
-    [
-        ("points.entry_graphs", lambda a: a * 0, "entry_graphs does not rise within each point"),
-        ("frame.factors.0.basis", lambda a: a[:, :0], "0 directions of 8"),
-        ("frame.factors.0.basis", lambda a: np.hstack([a] * 8), "directions of 8"),
-    ],
-)
-def test_forged_arrays_of_shared_points(name, change, message, tmp_path):
+@pytest.fixture(scope="module")
+def saved_shared(tmp_path_factory):
+    """A model of graphs that share points."""
     graphs = GraphBatch.concatenate([kind(n) for n in (5, 5, 9, 14) for kind in (complete, star)])
-    kernel = RetGKKernel(8, structure_kernel=Laplacian(1.0), tol=1e-2).fit(graphs)
-    save_model(kernel, tmp_path / "model.retgk")
-    good = (tmp_path / "model.retgk").read_bytes()
-    assert_refused(with_array(good, f"engine_._graphs.{name}", change), message, tmp_path)
+    path = tmp_path_factory.mktemp("models") / "model.retgk"
+    save_model(RetGKKernel(8, structure_kernel=Laplacian(1.0), tol=1e-2).fit(graphs), path)
+    return path.read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("fixture", "name", "change", "about"),
     [
-        (lambda d: d.pop("model"), "is damaged"),
-        (lambda d: d["model"].update({"class": "os.system"}), "there is no model 'os.system'"),
-        (lambda d: d["model"]["parameters"].update(new=1), "RetGKKernel lacks 'new', or should"),
-        (lambda d: d["model"]["parameters"].update(n_jobs=10**6), "n_jobs must be .* got 1000000"),
-        (lambda d: d["model"]["fitted"].pop("graph_kernel_"), "lacks 'graph_kernel_'"),
-        (lambda d: d["model"]["fitted"].update(more=1), "lacks 'more', or should not have it"),
-        (lambda d: engine_of(d).update(n_attributes=10**9), "n_attributes"),
-        (lambda d: engine_of(d).update({"class": "Laplacian"}), "Laplacian lacks the field"),
-        (lambda d: engine_of(d).update(more=1), "ExactEngine lacks the field 'more', or should"),
-        (lambda d: d["model"].update(output="evil"), "there is no output 'evil'"),
+        *(("saved", *case) for case in FORGED_ARRAYS),
+        *(("saved_shared", *case) for case in FORGED_SHARED),
     ],
 )
-def test_forged_documents(change, message, saved, tmp_path):
-    assert_refused(with_document(saved, change), message, tmp_path)
+def test_forged_arrays(fixture, name, change, about, request, tmp_path):
+    data = request.getfixturevalue(fixture)
+    assert_refused(with_array(data, f"engine_.{name}", change), about, tmp_path)
+
+
+def kernel_in(document, **kernel):
+    engine_of(document)["kernels"][0] = kernel
+
+
+def loop_in(document):
+    document["model"]["fitted"]["walks_"]["self_loop"] = 10**300
+
+
+@pytest.mark.parametrize(
+    ("change", "about"),
+    [
+        (lambda d: d.pop("model"), "damaged"),
+        (lambda d: d["model"].update({"class": "os.system"}), "'os.system'"),
+        (lambda d: d["model"]["parameters"].update(new=1), "'new'"),
+        (lambda d: d["model"]["parameters"].update(n_jobs=10**6), ("n_jobs", "1000000")),
+        (lambda d: d["model"]["fitted"].pop("graph_kernel_"), "'graph_kernel_'"),
+        (lambda d: d["model"]["fitted"].update(more=1), "'more'"),
+        (lambda d: engine_of(d).update(n_attributes=10**9), "n_attributes"),
+        (lambda d: engine_of(d).update({"class": "Laplacian"}), "Laplacian"),
+        (lambda d: engine_of(d).update(more=1), ("ExactEngine", "'more'")),
+        (lambda d: d["model"].update(output="evil"), "'evil'"),
+        (lambda d: kernel_in(d, **{"class": "Laplacian", "gamma": "median"}), "gamma"),
+        (lambda d: kernel_in(d, **{"class": "Laplacian", "gamma": -1.0}), "gamma"),
+        (
+            lambda d: kernel_in(
+                d, **{"class": "Polynomial", "gamma": 1.0, "degree": 10**9, "coef0": 1.0}
+            ),
+            "degree",
+        ),
+        (lambda d: kernel_in(d, **{"class": "Delta"}), "kernels"),
+        (loop_in, "self_loop"),
+    ],
+)
+def test_forged_documents(change, about, saved, tmp_path):
+    assert_refused(with_document(saved, change), about, tmp_path)
 
 
 def engine_of(document):
     return document["model"]["fitted"]["engine_"]
 
 
-@pytest.mark.parametrize(
-    ("kernel", "message"),
-    [
-        ({"class": "Laplacian", "gamma": "median"}, "a number for gamma"),
-        ({"class": "Laplacian", "gamma": -1.0}, "gamma must be positive"),
-        ({"class": "Polynomial", "gamma": 1.0, "degree": 10**9, "coef0": 1.0}, "degree must be"),
-        ({"class": "Delta"}, "kernels of ExactEngine is"),
-    ],
-)
-def test_kernels_in_a_document_are_checked(kernel, message, saved, tmp_path):
-    change = lambda document: engine_of(document)["kernels"].__setitem__(0, kernel)  # noqa: E731
-    assert_refused(with_document(saved, change), message, tmp_path)
-
-
-def test_arrays_that_belong_to_nothing(saved, tmp_path):
-    about, arrays = parts_of(saved)
-    data = signed(about, arrays | {"more": np.zeros(2)})
-    assert_refused(data, "the array 'more' belongs to nothing", tmp_path)
-
-
-def test_arrays_that_are_not_listed(saved, tmp_path):
-    about, arrays = parts_of(saved)
-    data = packed(about, arrays | {"more": np.zeros(2)})
-    assert_refused(data, "not those that the document lists", tmp_path)
-
-
-def test_names_that_stand_twice_in_json(saved, tmp_path):
-    end = 8 + int.from_bytes(saved[:8], "little")
-    name = b'"engine_._norms":'
-    header = saved[8:end].replace(name, name + b"1," + name, 1)
-    data = len(header).to_bytes(8, "little") + header + saved[end:]
-    assert_refused(data, "the same name twice", tmp_path)
-
-
 def test_huge_and_deep_json(saved, tmp_path):
     for header in (b"[" * (1 << 24) + b" ", b'{"a":' * 100_000):
         data = len(header).to_bytes(8, "little") + header + saved
-        assert_refused(data, "no model of retgk, or is damaged", tmp_path)
+        assert_refused(data, "damaged", tmp_path)
 
 
 @pytest.mark.parametrize("entry", [{"shape": [2**40]}, {"data_offsets": [0, 8]}, {"dtype": "F999"}])
@@ -513,19 +491,14 @@ def test_places_that_arrays_cannot_have(entry, saved, tmp_path):
     header["engine_._norms"] |= entry
     text = json.dumps(header).encode()
     data = len(text).to_bytes(8, "little") + text + saved[end:]
-    assert_refused(data, "no model of retgk, or is damaged", tmp_path)
-
-
-def test_large_files_are_read_on_demand_only(saved, tmp_path):
-    message = "bytes, more than the 1000 allowed; pass a larger max_bytes if you trust it"
-    assert_refused(saved, message, tmp_path, max_bytes=1000)
+    assert_refused(data, "damaged", tmp_path)
 
 
 def test_embedding_of_other_width(tmp_path):
     path = tmp_path / "model.retgk"
     save_model(RetGKEmbedding(4, n_components=6, random_state=0).fit(decorated_graphs()[0]), path)
     data = with_document(path.read_bytes(), lambda d: engine_of(d).update(n_components=7))
-    assert_refused(data, r"frequencies is of shape \(7, 3\), not \(7, 4\)", tmp_path)
+    assert_refused(data, "frequencies is of shape (7, 3), not (7, 4)", tmp_path)
 
 
 def reading_with(**changes):
@@ -542,24 +515,21 @@ def with_reading(saved, value):
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("value", "about"),
     [
-        ("molecules", "reading of GraphIntake is 'molecules'"),
-        ({"class": "Reading"}, "Reading lacks the field"),
-        (reading_with(kind="pickles"), "there is no kind of graphs 'pickles'"),
-        (reading_with(kind={"class": "Laplacian", "gamma": 1.0}), "kind of Reading is"),
-        (reading_with(options={"dict": [["label", "x"]]}), "options of reading molecules are"),
-        (
-            reading_with(options={"dict": [["attributes", ["mass"] * 9]]}),
-            "names more attributes than the 3 there are",
-        ),
+        ("molecules", "reading"),
+        ({"class": "Reading"}, "Reading"),
+        (reading_with(kind="pickles"), "'pickles'"),
+        (reading_with(kind={"class": "Laplacian", "gamma": 1.0}), "kind"),
+        (reading_with(options={"dict": [["label", "x"]]}), "options"),
+        (reading_with(options={"dict": [["attributes", ["mass"] * 9]]}), "attributes"),
     ],
 )
-def test_forged_reading(value, message, saved, tmp_path):
+def test_forged_reading(value, about, saved, tmp_path):
     path = tmp_path / "good.retgk"
     path.write_bytes(with_reading(saved, reading_with()))
     assert load_model(path).reading_.options == {"bond_orders": True}
-    assert_refused(with_reading(saved, value), message, tmp_path)
+    assert_refused(with_reading(saved, value), about, tmp_path)
 
 
 def test_forged_imputation(tmp_path):
@@ -570,16 +540,9 @@ def test_forged_imputation(tmp_path):
     for values in (np.zeros(2), np.zeros((3, 1)), np.array([1.0, np.nan, 2.0])):
         name = "intake_.imputation.values"
         data = with_array(saved, name, lambda _, forged=values: forged)
-        assert_refused(data, "imputation is of shape|values of AttributeImputation is", tmp_path)
+        assert_refused(data, "mputation", tmp_path)
 
     def change(document):
         document["model"]["fitted"]["intake_"]["is_weighted"] = 3
 
-    assert_refused(with_document(saved, change), "is_weighted of GraphIntake is 3", tmp_path)
-
-
-def test_a_self_loop_that_compiled_code_cannot_hold(saved, tmp_path):
-    def change(document):
-        document["model"]["fitted"]["walks_"]["self_loop"] = 10**300
-
-    assert_refused(with_document(saved, change), "self_loop must be .* got 1000", tmp_path)
+    assert_refused(with_document(saved, change), "is_weighted", tmp_path)

@@ -38,12 +38,12 @@ from retgk import (
     load_tudataset,
     save_tudataset,
 )
+from retgk.kernels.graph import fit_graph_kernel
 from retgk.learning.folds import stratified_folds
 from retgk.learning.paper_protocol import (
     PAPER_PENALTIES,
     accuracies_over_c,
     accuracy_at_c,
-    fit_graph_kernel,
     paper_folds,
     paper_outcome,
 )

@@ -10,14 +10,12 @@ import pytest
 import retgk
 from retgk import (
     Gaussian,
-    InvalidInputError,
     Laplacian,
     association_test,
     k_sample_test,
     two_sample_test,
 )
 from retgk.stats.statistics import (
-    QuadraticForm,
     Relabellings,
     association_form,
     factor,
@@ -27,6 +25,7 @@ from retgk.stats.statistics import (
     step_down_p_values,
     within_variance,
 )
+from tests.errors import fails
 from tests.example_graphs import QUICK, population_graphs, random_graph, random_kernel
 
 # the level, and power
@@ -39,26 +38,18 @@ def rejections(p_value_of, n_repetitions=300):
 BAND = (0.02, 0.085)  # of 300 tests at 5 %: 4.2 deviations of either side at most
 
 
-def test_level_of_two_samples():
-    graphs = population_graphs(0, 400)
-    rng = np.random.default_rng(1)
-
-    def p_value(seed):
-        some = graphs[rng.choice(400, 20, replace=False)]
-        return two_sample_test(some[:10], some[10:], random_state=seed, **QUICK).p_value
-
-    assert BAND[0] <= rejections(p_value, 150) <= 0.1
-
-
 def reordered(rng, matrix):
     order = rng.permutation(len(matrix))
     return matrix[np.ix_(order, order)]
 
 
-@pytest.mark.parametrize("method", ["monte-carlo", "monte-carlo-returns"])
-@pytest.mark.parametrize("n_graphs", [1, 3])
-def test_level_of_monte_carlo_walks(n_graphs, method):
-    """Both sides draw from the same few graphs; the second has nodes in orders of its own."""
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_graphs", "method"),
+    [(100, "exact"), *itertools.product([1, 3], ["monte-carlo", "monte-carlo-returns"])],
+)
+def test_level(n_graphs, method):
+    """Both sides draw from the same graphs; the second has nodes in orders of its own."""
     rng = np.random.default_rng(0)
 
     def p_value(seed):
@@ -186,21 +177,6 @@ def test_the_same_seed_gives_the_same_result_where_medians_are_drawn(monkeypatch
     assert one.to_dict() == two.to_dict()
 
 
-def test_labels_attributes_weights_and_sizes():
-    rng = np.random.default_rng(0)
-    graphs = []
-    for n_nodes in rng.integers(4, 9, 12):
-        matrix = random_graph(rng, 0.5, n_nodes) * rng.random((n_nodes, n_nodes))
-        labels, attributes = rng.integers(3, size=n_nodes), rng.normal(size=(n_nodes, 2))
-        graphs.append(
-            retgk.from_numpy(matrix, labels=labels.tolist(), attributes=attributes, symmetrize=True)
-        )
-    both = retgk.GraphBatch.concatenate(graphs)
-    found = two_sample_test(both[:6], both[6:], n_permutations=99, random_state=0)
-    assert 0 < found.p_value <= 1
-    assert found.node_witness().shape == (both.n_nodes,)
-
-
 def test_embedded_engine_agrees_with_the_exact_one():
     sides = population_graphs(0, 10, 0.3), population_graphs(1, 10, 0.36)
     settings = {**QUICK, "n_permutations": 999, "random_state": 0}
@@ -320,46 +296,43 @@ def test_result_in_words_and_as_plain_values():
     assert found.are_all
     assert found.n_permutations == 19
     assert found.p_value >= 1 / 20
-    assert "population 1 (3 graphs) against population 2 (3 graphs), by K_2" in str(found)
-    assert "from all 20 relabellings" in str(found)
+    for fact in ("population 1 (3 graphs)", "population 2 (3 graphs)", "20 relabellings"):
+        assert fact in str(found)
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["groups"][1]["n_graphs"] == 3
     assert max(plain["groups"][1]["most_typical"]) < 3
     few = two_sample_test(population_graphs(0, 2), population_graphs(1, 2), random_state=0)
-    assert "With so few graphs no p-value is below 0.33" in str(few)
-    assert "too few graphs for an interval" in str(few)
+    assert "0.33" in str(few)
+    assert few.effect[1:] == (None, None)
 
 
-SMALLEST = {  # labels that no kernel tells apart, by all there are
-    "3 v 3": (lambda **how: two_sample_test(DISTINCT[:3], DISTINCT[3:6], **how), 2 / 20),
-    "3 v 4": (lambda **how: two_sample_test(DISTINCT[:3], DISTINCT[3:7], **how), 1 / 35),
-    "three": (
-        lambda **how: k_sample_test(*(DISTINCT[i : i + 2] for i in (0, 2, 4)), **how),
-        6 / 90,
-    ),
-    "one larger": (
-        lambda **how: k_sample_test(DISTINCT[:2], DISTINCT[2:4], DISTINCT[4:7], **how),
-        2 / 210,
-    ),
-    "pairs": (
-        lambda **how: two_sample_test(DISTINCT[:4], DISTINCT[4:8], pairs=True, **how),
-        2 / 16,
-    ),
-    "even blocks": (
-        lambda **how: two_sample_test(DISTINCT, by=[0, 0, 1, 1] * 2, groups=[0, 1] * 4, **how),
-        2 / 36,
-    ),
-    "uneven blocks": (
-        lambda **how: two_sample_test(
-            DISTINCT, by=[0, 0, 0, 1, 1, 1, 1, 0], groups=[0] * 4 + [1] * 4, **how
-        ),
-        1 / 16,
-    ),
-    "mirrored values": (lambda **how: association_test(DISTINCT[:5], range(5), **how), 2 / 120),
-    "values": (lambda **how: association_test(DISTINCT[:5], [1, 2, 4, 8, 16], **how), 1 / 120),
-    "categories": (lambda **how: association_test(DISTINCT[:6], [*"aabbcc"], **how), 6 / 90),
-}
+def of_two(*sides, **how):
+    return lambda **more: two_sample_test(*sides, **how, **more)
+
+
+def of_many(*sides, **how):
+    return lambda **more: k_sample_test(*sides, **how, **more)
+
+
+def of_values(n, values):
+    return lambda **more: association_test(DISTINCT[:n], values, **more)
+
+
 DISTINCT = population_graphs(5, 8, 0.5)
+D = DISTINCT
+UNEVEN = {"by": [0, 0, 0, 1, 1, 1, 1, 0], "groups": [0] * 4 + [1] * 4}
+SMALLEST = {  # labels that no kernel tells apart, by all there are
+    "3 v 3": (of_two(D[:3], D[3:6]), 2 / 20),
+    "3 v 4": (of_two(D[:3], D[3:7]), 1 / 35),
+    "three": (of_many(D[:2], D[2:4], D[4:6]), 6 / 90),
+    "one larger": (of_many(D[:2], D[2:4], D[4:7]), 2 / 210),
+    "pairs": (of_two(D[:4], D[4:8], pairs=True), 2 / 16),
+    "even blocks": (of_two(D, by=[0, 0, 1, 1] * 2, groups=[0, 1] * 4), 2 / 36),
+    "uneven blocks": (of_two(D, **UNEVEN), 1 / 16),
+    "mirrored values": (of_values(5, range(5)), 2 / 120),
+    "values": (of_values(5, [1, 2, 4, 8, 16]), 1 / 120),
+    "categories": (of_values(6, [*"aabbcc"]), 6 / 90),
+}
 
 
 @pytest.mark.parametrize("case", SMALLEST)
@@ -389,69 +362,50 @@ def test_interval_holds_the_effect_of_many():
 
 A = population_graphs(0, 4)
 LABELLED = A.with_labels(["a"] * A.n_nodes)
-BAD = {
-    "one graph": (lambda: two_sample_test(A[:1], A), "population 1 has 1 graph; a test needs 2"),
-    "one population": (lambda: two_sample_test(A), "give a second one, or say with by="),
-    "no population": (k_sample_test, "there are no graphs to test"),
-    "by too short": (lambda: two_sample_test(A, by=[0, 1]), "by must have one value for each of 4"),
-    "by missing": (lambda: two_sample_test(A, by=[0, 1, None, 1]), "no value for graph 2"),
-    "by three": (lambda: two_sample_test(A[[0, 1, 2, 3, 0, 1]], by=[0, 0, 1, 1, 2, 2]), "k_sample"),
-    "by one": (lambda: k_sample_test(A, by=[0, 0, 0, 0]), "there is one group of 4 graphs"),
-    "by and two": (lambda: k_sample_test(A, A, by=[0, 1]), "by splits one collection"),
-    "labels": (lambda: two_sample_test(A, LABELLED), "population 2 has"),
-    "pairs uneven": (lambda: two_sample_test(A, A[:3], pairs=True), "4 and 3 graphs"),
-    "pairs twice": (
-        lambda: two_sample_test(A, A, pairs=[0, 0, 1, 2, 0, 1, 1, 2]),
-        "pair 0 has 2 graphs of the first group and 1 of the second",
+TEST = two_sample_test
+BAD = [
+    (lambda: TEST(A[:1], A), ("population 1", "1 graph")),
+    (lambda: TEST(A), "by="),
+    (k_sample_test, "no graphs"),
+    (lambda: TEST(A, by=[0, 1]), ("by", "4 graphs")),
+    (lambda: TEST(A, by=[0, 1, None, 1]), ("by", "graph 2")),
+    (lambda: TEST(A[[0, 1, 2, 3, 0, 1]], by=[0, 0, 1, 1, 2, 2]), ("by", "k_sample_test")),
+    (lambda: k_sample_test(A, by=[0, 0, 0, 0]), "one group"),
+    (lambda: k_sample_test(A, A, by=[0, 1]), "by"),
+    (lambda: TEST(A, LABELLED), "population 2"),
+    (lambda: TEST(A, A[:3], pairs=True), "4 and 3 graphs"),
+    (lambda: TEST(A, A, pairs=[0, 0, 1, 2, 0, 1, 1, 2]), ("pair 0", "2 graphs")),
+    (lambda: TEST(A, A, pairs=True, groups=[0] * 8), ("groups", "pairs")),
+    (lambda: TEST(A, A, groups=[0]), ("groups", "8 graphs")),
+    (lambda: TEST(A, A, groups=[0] * 4 + [1] * 4), "groups"),
+    (lambda: TEST(A[:2], A[2:], groups=[0, 1, 0, 2]), "blocks"),
+    (lambda: TEST(A, A, n_permutations=0), ("n_permutations", "0")),
+    (lambda: TEST(A, A, confidence=95), ("confidence", "95")),
+    (lambda: TEST(A, A, compare="edges"), ("compare", "edges")),
+    (lambda: TEST(A, A, engine="fast"), ("engine", "fast")),
+    (lambda: TEST(A, A, bandwidths=-1), ("bandwidths", "-1")),
+    (lambda: TEST(A, A, bandwidths=[]), "bandwidths"),
+    (lambda: TEST(A, A, depths=[0.5]), ("depths", "0.5")),
+    (lambda: TEST(A, A, n_stepz=3), ("n_stepz", "n_steps")),
+    (lambda: TEST(A, A, random_state=-1), "random_state"),
+    (
+        lambda: TEST(A, population_graphs(0, 4, n_nodes=9), nodes_correspond=True),
+        ("graph 0", "8 nodes", "graph 4"),
     ),
-    "pairs and groups": (
-        lambda: two_sample_test(A, A, pairs=True, groups=[0] * 8),
-        "groups and pairs both say",
-    ),
-    "groups short": (lambda: two_sample_test(A, A, groups=[0]), "groups must have one value"),
-    "groups apart": (
-        lambda: two_sample_test(A, A, groups=[0] * 4 + [1] * 4),
-        "nothing can be permuted within groups",
-    ),
-    "groups of one pair": (
-        lambda: two_sample_test(A[:2], A[2:], groups=[0, 1, 0, 2]),
-        "too few graphs of different labels",
-    ),
-    "permutations": (lambda: two_sample_test(A, A, n_permutations=0), "n_permutations must be"),
-    "confidence": (lambda: two_sample_test(A, A, confidence=95), "confidence must be between"),
-    "compare": (lambda: two_sample_test(A, A, compare="edges"), "compare must be one of both"),
-    "engine": (lambda: two_sample_test(A, A, engine="fast"), "engine must be one of auto"),
-    "bandwidth": (lambda: two_sample_test(A, A, bandwidths=-1), "bandwidths must be positive"),
-    "no bandwidth": (lambda: two_sample_test(A, A, bandwidths=[]), "bandwidths is empty"),
-    "depth": (lambda: two_sample_test(A, A, depths=[0.5]), "depth must be a whole number"),
-    "option": (lambda: two_sample_test(A, A, n_stepz=3), "did you mean n_steps"),
-    "sizes": (
-        lambda: two_sample_test(A, population_graphs(0, 4, n_nodes=9), nodes_correspond=True),
-        "graph 0 has 8 nodes, graph 4 has 9",
-    ),
-    "y missing": (lambda: association_test(A), "y is missing"),
-    "y short": (lambda: association_test(A, [1.0]), "y must have one value for each of 4 graphs"),
-    "y constant": (lambda: association_test(A, [1, 1, 1, 1]), "y is the same for all graphs"),
-    "y infinite": (lambda: association_test(A, [1, 2, np.inf, 3]), "graph 2"),
-    "y too large": (
-        lambda: association_test(A, [1, 2, 3, 10**400], kind="number"),
-        "y must be numbers where kind='number'",
-    ),
-    "random state": (lambda: two_sample_test(A, A, random_state=-1), "random_state must be"),
-    "y kind": (lambda: association_test(A, [1, 2, 3, 4], kind="ordinal"), "kind must be one of"),
-    "few for y": (lambda: association_test(A[:3], [1, 2, 3]), "needs 4 or more"),
-    "witness": (
-        lambda: k_sample_test(A[:2], A[:2], A[2:], n_permutations=9).witness,
-        "a witness function is one of two groups",
-    ),
-}
+    (lambda: association_test(A), "y"),
+    (lambda: association_test(A, [1.0]), ("y", "4 graphs")),
+    (lambda: association_test(A, [1, 1, 1, 1]), "y"),
+    (lambda: association_test(A, [1, 2, np.inf, 3]), "graph 2"),
+    (lambda: association_test(A, [1, 2, 3, 10**400], kind="number"), ("y", "kind='number'")),
+    (lambda: association_test(A, [1, 2, 3, 4], kind="ordinal"), ("kind", "ordinal")),
+    (lambda: association_test(A[:3], [1, 2, 3]), "4"),
+    (lambda: k_sample_test(A[:2], A[:2], A[2:], n_permutations=9).witness, "two groups"),
+]
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_says_what_to_do(case):
-    run, message = BAD[case]
-    with pytest.raises(InvalidInputError, match=message):
-        run()
+@pytest.mark.parametrize(("run", "about"), BAD)
+def test_bad_input(run, about):
+    fails(run, about)
 
 
 # Statistics of populations, relabellings and combined kernels, by slow and obvious versions
@@ -461,10 +415,9 @@ def test_bad_input_says_what_to_do(case):
 
 def naive_mmd(kernel, first, second):
     """Unbiased squared MMD by its three sums (Gretton et al., 2012, equation 3)."""
-    within = [
-        np.mean([kernel[i, j] for i in side for j in side if i != j]) for side in (first, second)
-    ]
-    return sum(within) - 2 * np.mean([kernel[i, j] for i in first for j in second])
+    sides = list(first), list(second)
+    within = [np.mean([kernel[i, j] for i in side for j in side if i != j]) for side in sides]
+    return sum(within) - 2 * np.mean(kernel[np.ix_(*sides)])
 
 
 def naive_k_sample(kernel, codes):
@@ -476,28 +429,15 @@ def naive_k_sample(kernel, codes):
 
 def naive_paired(kernel, n_pairs):
     """Mean of h over pairs of pairs; pair i is i and n + i."""
-    return np.mean(
-        [
-            kernel[i, j]
-            + kernel[n_pairs + i, n_pairs + j]
-            - kernel[i, n_pairs + j]
-            - kernel[j, n_pairs + i]
-            for i in range(n_pairs)
-            for j in range(n_pairs)
-            if i != j
-        ]
-    )
+    own, cross = slice(None, n_pairs), slice(n_pairs, None)
+    h = kernel[own, own] + kernel[cross, cross] - kernel[own, cross] - kernel[own, cross].T
+    return h[~np.eye(n_pairs, dtype=bool)].mean()
 
 
 def naive_hsic(kernel, other):
     """Unbiased HSIC over all quadruples (Song et al., 2012, equation 4)."""
-    quadruples = itertools.permutations(range(len(kernel)), 4)
-    return np.mean(
-        [
-            kernel[i, j] * (other[i, j] + other[q, r] - other[i, q] - other[j, r])
-            for i, j, q, r in quadruples
-        ]
-    )
+    i, j, q, r = np.array(list(itertools.permutations(range(len(kernel)), 4))).T
+    return np.mean(kernel[i, j] * (other[i, j] + other[q, r] - other[i, q] - other[j, r]))
 
 
 # statistics
@@ -565,49 +505,52 @@ def test_labels_stay_in_their_blocks():
 
 
 def test_random_relabellings_are_uniform():
-    relabellings = Relabellings(np.arange(4), np.zeros(4, int), 10_000, 0)
-    assert relabellings.are_all  # 4! of them
     many = Relabellings(np.arange(8), np.zeros(8, int), 8000, 0)
     drawn = np.concatenate([many.chunk(number) for number in range(len(many.borders) - 1)])
     shares = [(drawn[:, place] == label).mean() for place in range(8) for label in range(8)]
     assert np.abs(np.array(shares) - 1 / 8).max() < 0.02
 
 
-def test_p_value_by_enumeration_is_that_of_a_naive_test():
+def splits():
+    """Two groups: form and relabellings, and the naive statistic of every relabelling."""
     kernel, codes = random_kernel(7, 8), np.repeat([0, 1], [3, 5])
-    relabellings = Relabellings(codes, np.zeros(8, int), 1000, 0)
-    found = max_test(permuted_statistics([group_form(kernel, codes, None)], relabellings, 1))
-    own = naive_mmd(kernel, range(3), range(3, 8))
     values = [
         naive_mmd(kernel, first, [i for i in range(8) if i not in first])
         for first in itertools.combinations(range(8), 3)
     ]
-    assert found.p_value == pytest.approx(np.mean(np.array(values) >= own - 1e-12))
+    return group_form(kernel, codes, None), codes, np.zeros(8, int), values
 
 
-def test_paired_p_value_by_enumeration_is_that_of_a_naive_test():
+def swaps():
     kernel, n_pairs = random_kernel(8, 10), 5
     codes, pairs = np.repeat([0, 1], n_pairs), np.tile(np.arange(n_pairs), 2)
-    form = group_form(kernel, codes, pairs)
-    found = max_test(permuted_statistics([form], Relabellings(codes, pairs, 1000, 0), 1))
     values = []
-    for swaps in itertools.product([False, True], repeat=n_pairs):
+    for is_swapped in itertools.product([False, True], repeat=n_pairs):
         order = np.arange(2 * n_pairs)
-        for pair in np.flatnonzero(swaps):
+        for pair in np.flatnonzero(is_swapped):
             order[[pair, n_pairs + pair]] = order[[n_pairs + pair, pair]]
         values.append(naive_paired(kernel[np.ix_(order, order)], n_pairs))
-    assert found.p_value == pytest.approx(np.mean(np.array(values) >= values[0] - 1e-12))
+    return group_form(kernel, codes, pairs), codes, pairs, values
 
 
-def test_association_p_value_by_enumeration_is_that_of_a_naive_test():
+def orders():
     kernel, other = random_kernel(9, 5), random_kernel(10, 5)
-    relabellings = Relabellings(np.arange(5), np.zeros(5, int), 1000, 0)
-    form = association_form(kernel, factor(other), None)
-    found = max_test(permuted_statistics([form], relabellings, 1))
     values = [
         naive_hsic(kernel, other[np.ix_(order, order)])
         for order in map(list, itertools.permutations(range(5)))
     ]
+    return (
+        association_form(kernel, factor(other), None),
+        np.arange(5),
+        np.zeros(5, int),
+        values,
+    )
+
+
+@pytest.mark.parametrize("case", [splits, swaps, orders])
+def test_p_value_is_that_of_a_naive_test(case):
+    form, codes, blocks, values = case()
+    found = max_test(permuted_statistics([form], Relabellings(codes, blocks, 1000, 0), 1))
     assert found.p_value == pytest.approx(np.mean(np.array(values) >= values[0] - 1e-12))
 
 
@@ -622,11 +565,6 @@ def test_threads_change_no_bit():
 # combined kernels
 
 
-def test_constant_statistics_decide_nothing():
-    found = max_test(np.ones((50, 3)))
-    assert found.p_value == 1.0
-
-
 def test_differences_up_to_rounding_are_ties():
     statistics = np.array([[1 + 1e-9, 5.0], [1.0, 4.0], [1.0, 4.0], [2.0, 3.0]])
     assert max_test(statistics).single.tolist() == [0.5, 0.25]
@@ -636,13 +574,6 @@ def test_differences_up_to_rounding_are_ties():
     assert max_test(statistics, 1.0).p_value == 1.0
 
 
-def test_adjusted_p_values_are_not_below_single_ones():
-    statistics = np.random.default_rng(0).normal(size=(200, 5))
-    found = max_test(statistics)
-    assert (found.adjusted >= found.single).all()
-    assert found.p_value == found.adjusted.min()
-
-
 def test_combined_test_keeps_the_level_for_kernels_of_different_scales():
     rng = np.random.default_rng(0)
     scales = np.array([1.0, 1e-6, 1e4])
@@ -650,17 +581,6 @@ def test_combined_test_keeps_the_level_for_kernels_of_different_scales():
         max_test(rng.normal(size=(100, 3)) ** 3 * scales + scales).p_value for _ in range(2000)
     ]
     assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.05, abs=0.012)
-
-
-def test_step_down_p_values_of_one_strong_statistic():
-    rng = np.random.default_rng(0)
-    statistics = rng.normal(size=(500, 6))
-    statistics[0] = [0, 9, 0, 0, 8, -9]
-    found = step_down_p_values(statistics)
-    assert found[1] == found[4] == 1 / 500
-    assert found[[0, 2, 3]].min() > 0.05
-    single = np.mean(statistics >= statistics[0], axis=0)
-    assert (found >= single).all()
 
 
 def test_step_down_p_values_are_the_naive_ones():
@@ -673,13 +593,6 @@ def test_step_down_p_values_are_the_naive_ones():
         largest_so_far = max(largest_so_far, np.mean(rest >= statistics[0, column]))
         expected[column] = largest_so_far
     assert np.allclose(step_down_p_values(statistics), expected)
-
-
-def test_a_form_is_worth_its_value_under_the_labels_as_they_are():
-    form = QuadraticForm(random_kernel(0, 5), np.eye(5)[:, :2], 2.0, -1.0)
-    codes = np.array([0, 1, 2, 2, 2])
-    every = permuted_statistics([form], Relabellings(codes, np.zeros(5, int), 50, 0), 1)
-    assert every[0, 0] == pytest.approx(form.value())
 
 
 # Tests of populations where numbers end: equal graphs, few graphs, values of any size
@@ -727,8 +640,7 @@ def test_rounding_is_no_difference(case, engine):
 
 def test_rounding_is_no_difference_of_nodes():
     found = two_sample_test([G] * 12, [G] * 12, nodes_correspond=True, **SETTINGS).nodes
-    assert (found.p_value == 1.0).all()
-    assert (found.corrected_p_value == 1.0).all()
+    assert (np.array([found.p_value, found.corrected_p_value]) == 1.0).all()
     assert (found.effect == 0.0).all()
 
 
@@ -765,15 +677,6 @@ def test_halves_that_are_alike_within_groups_leave_the_interval_open():
     assert found.effect.low < found.effect.value < found.effect.high == np.inf
     assert found.to_dict()["effect_interval"] == [found.effect.low, None]
     assert "to inf, from halves" in str(found)
-
-
-def test_effects_of_nodes_that_are_alike_within_groups_are_infinite():
-    paths = [np.eye(5, k=1) + np.eye(5, k=-1) for _ in range(2)]
-    paths[1][0, 1] = paths[1][1, 0] = 9.0
-    sides = [[path] * 4 for path in paths]
-    found = two_sample_test(*sides, nodes_correspond=True, n_permutations=99, random_state=0)
-    assert np.isinf(found.nodes.effect[1])
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["nodes"]["effect"][1] is None
 
 
 @pytest.mark.parametrize("groups", [None, "blocks"])
@@ -816,11 +719,3 @@ def test_the_unit_of_a_value_does_not_matter(unit):
     assert one.p_value < 0.01
     assert other.p_value == one.p_value
     assert other.effect.value == pytest.approx(one.effect.value)
-
-
-def test_whole_numbers_of_any_size_are_numbers():
-    values = [2**70 * i for i in range(20)]
-    found, expected = (
-        association_test(PEOPLE, y, kind="number", **SETTINGS).p_value for y in (values, range(20))
-    )
-    assert found == expected

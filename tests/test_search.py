@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -23,11 +24,13 @@ from retgk import (
     duplicate_groups,
     from_networkx,
     pairwise_distances,
+    save_model,
 )
 from retgk.datasets import make_graph_classification
 from retgk.io.molecules import from_smiles
 from retgk.search import rows as row_store
 from retgk.search.vectors import CONNECTIVITY, check_neighbour_file, fit_codec, scan, write_graph
+from tests.errors import fails
 from tests.model_file_mutations import with_array
 
 GRAPHS = make_graph_classification(600, n_labels=3, n_nodes=(6, 14), random_state=0).graphs
@@ -120,21 +123,11 @@ def test_ids_stay_with_their_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(map(len, pieces)) <= 64
     assert len(pieces) < 20
     whole = new_index(scan_below=1000)
-    whole.fit_vectors(GRAPHS[:200]).add(GRAPHS, NAMES)
+    whole._fit_vectors(GRAPHS[:200]).add(GRAPHS, NAMES)
     assert_same_answers(index, whole)
     assert all(name in index for name in NAMES)
     assert "graph" not in index
     assert 3 not in index
-
-
-def test_numbers_go_on_by_default() -> None:
-    index = new_index().fit(GRAPHS[:50]).add(GRAPHS[50:80])
-    index.remove([79])
-    index.add(GRAPHS[80:81])
-    assert 80 in index
-    assert 79 not in index
-    assert len(index) == 80
-    assert index.query(GRAPHS[80], 1).ids.dtype == np.int64
 
 
 def test_removed_graphs_are_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,8 +198,7 @@ def test_two_who_write_one_folder_lose_nothing(tmp_path: Path) -> None:
     new_index().fit(GRAPHS[:20]).save(tmp_path)
     first, second = GraphIndex.load(tmp_path), GraphIndex.load(tmp_path)
     first.add(GRAPHS[20:30]).save(tmp_path)
-    with pytest.raises(InvalidInputError, match="has changed since it was opened"):
-        second.add(GRAPHS[30:40]).save(tmp_path)
+    fails(lambda: second.add(GRAPHS[30:40]).save(tmp_path), "changed")
     assert len(GraphIndex.load(tmp_path)) == 30
     second.save(tmp_path / "other")
     assert len(GraphIndex.load(tmp_path / "other")) == 30
@@ -222,22 +214,6 @@ def test_a_graph_of_neighbours_is_extended(tmp_path: Path) -> None:
     loaded.save(tmp_path)
     assert len(list(tmp_path.glob("graph-*"))) == 1
     assert_same_answers(loaded, GraphIndex.load(tmp_path))
-
-
-def test_a_fitted_embedding_is_left_alone() -> None:
-    before = EMBEDDING.maps_
-    index = new_index().fit(GRAPHS[:50])
-    assert EMBEDDING.maps_ is before
-    np.testing.assert_array_equal(index.embedding_.transform(OTHERS), EMBEDDING.transform(OTHERS))
-    unfitted = RetGKEmbedding(n_components=8, random_state=0)
-    index = GraphIndex(unfitted).fit(GRAPHS[:50])
-    assert not hasattr(unfitted, "maps_")
-    assert index.query(GRAPHS[3], 1).distances[0, 0] == 0
-
-
-def test_new_graphs_are_read_as_the_fitted_ones() -> None:
-    index = GraphIndex(random_state=0).fit(from_smiles(["CCO", "CCN", "CC=O"], bond_orders=True))
-    assert index.query(["CC=O"], 1).ids[0, 0] == 2
 
 
 def test_few_vectors_are_not_turned() -> None:
@@ -259,63 +235,65 @@ def test_ties_are_broken_by_row() -> None:
     assert not squared.any()
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda index: index.add(GRAPHS[:2], ["a"]), "there are 2 graphs but 1 ids"),
-        (lambda index: index.add(GRAPHS[:2], ["a", "a"]), "the id 'a' is given twice"),
-        (lambda index: index.add(GRAPHS[:1], NAMES[:1]), "'graph 0' is in the index already"),
-        (lambda index: index.add(GRAPHS[:1], [1]), "ids of this index are texts, not whole num"),
-        (lambda index: index.add(GRAPHS[:1]), "ids of this index are texts; give ids="),
-        (lambda index: index.add(GRAPHS[:1], [1.5]), "id 0 is 1.5; ids are all whole numbers"),
-        (lambda index: index.remove(["x", NAMES[0]]), "there is no graph 'x' in the index"),
-        (lambda index: index.query(OTHERS, 0), "k must be a whole number of at least 1"),
-        (lambda index: index.query(OTHERS, method="fast"), "method must be one of 'auto', 'scan'"),
-        (
-            lambda index: index.query(OTHERS, rerank=3),
-            "rerank must be a whole number of at least 10",
-        ),
-        (lambda index: index.query(OTHERS.without_labels()), "label"),
-        (lambda _: GraphIndex().query(OTHERS), "the index is not fitted"),
-        (lambda _: GraphIndex(storage="int4"), "storage must be one of None, 'int8', 'float16'"),
-        (lambda _: GraphIndex(n_columns=0), "n_columns must be a whole number"),
-        (lambda _: new_index().fit(GRAPHS[:9]).query(OTHERS, rerank=10), "keep_graphs=True"),
-        (lambda _: new_index().fit(GRAPHS[:9]).query(OTHERS, method="approximate"), "too few"),
-        (lambda _: GraphIndex.load("/nowhere"), "there is no index folder"),
-        (
-            lambda _: GraphIndex(RetGKEmbedding(n_components=20000)).fit(GRAPHS),
-            "columns, more than",
-        ),
-    ],
-)
-def test_errors_say_what_to_do(index: GraphIndex, call: object, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        call(index)  # type: ignore[operator]
+def small(**options: Any) -> GraphIndex:
+    return new_index(**options).fit(GRAPHS[:9])
+
+
+BAD: list[tuple[Callable[[GraphIndex], Any], Any]] = [
+    (lambda index: index.add(GRAPHS[:2], ["a"]), ("2 graphs", "1 ids")),
+    (lambda index: index.add(GRAPHS[:2], ["a", "a"]), "'a'"),
+    (lambda index: index.add(GRAPHS[:1], NAMES[:1]), "'graph 0'"),
+    (lambda index: index.add(GRAPHS[:1], [1]), ("ids", "texts", "whole numbers")),
+    (lambda index: index.add(GRAPHS[:1]), ("texts", "ids=")),
+    (lambda index: index.add(GRAPHS[:1], [1.5]), ("id 0", "1.5")),
+    (lambda index: index.remove(["x", NAMES[0]]), "'x'"),
+    (lambda index: index.remove(np.array([[1, 2]])), "ids"),
+    *(
+        (lambda index, ids=ids: index.remove(ids), "whole numbers")
+        for ids in (True, [1.0], [[1]], [b"x"])
+    ),
+    *((lambda index, ids=ids: index.remove(ids), "texts") for ids in (b"x", None, 2.0)),
+    (lambda index: index.query(OTHERS, 0), ("k", "0")),
+    (lambda index: index.query(OTHERS, method="fast"), ("method", "fast")),
+    (lambda index: index.query(OTHERS, rerank=3), ("rerank", "10", "3")),
+    (lambda index: index.query(OTHERS.without_labels()), "no labels"),
+    (lambda _: new_index().fit(GRAPHS[:3], "abc"), ("3 graphs", "1 ids")),
+    (lambda _: new_index().fit(GRAPHS[:3], b"abc"), ("ids", "list")),
+    (lambda _: GraphIndex().query(OTHERS), "fitted"),
+    (lambda _: GraphIndex(storage="int4"), ("storage", "int4")),
+    (lambda _: GraphIndex(n_columns=0), ("n_columns", "0")),
+    *(
+        (lambda _, it=it: GraphIndex(it), "RetGKEmbedding")
+        for it in (RetGKKernel(), RetGKEmbedding)
+    ),
+    (lambda _: small().query(OTHERS, rerank=10), "keep_graphs=True"),
+    (lambda _: small().query(OTHERS, method="approximate"), 'method="auto"'),
+    (lambda _: GraphIndex.load("/nowhere"), "/nowhere"),
+    (lambda _: GraphIndex(RetGKEmbedding(n_components=20000)).fit(GRAPHS), "20000 columns"),
+]
+
+
+@pytest.mark.parametrize(("call", "about"), BAD)
+def test_bad_input(index: GraphIndex, call: Callable[[GraphIndex], Any], about: Any) -> None:
+    fails(lambda: call(index), about)
     assert len(index) == 600
     assert NAMES[0] in index
 
 
-def test_one_id_is_enough_to_remove_a_graph() -> None:
-    numbered, named = new_index().fit(GRAPHS[:30]), new_index().fit(GRAPHS[:30], NAMES[:30])
-    found = numbered.query(GRAPHS[7], 1).ids[0, 0]
-    assert type(found) is np.int64
-    numbered.remove(found)
-    numbered.remove(8)
-    numbered.remove(np.array([9, 10]))
-    numbered.remove([])
-    assert [number in numbered for number in (6, 7, 8, 9, 10, 11)] == [True, *[False] * 4, True]
+def test_ids_are_numbers_by_default_and_may_be_one() -> None:
+    index = new_index().fit(GRAPHS[:50]).add(GRAPHS[50:80])
+    found = index.query(GRAPHS[79], 1).ids
+    assert found.dtype == np.int64
+    for ids in (found[0, 0], 8, np.array([9, 10]), []):
+        index.remove(ids)
+    index.add(GRAPHS[80:81])  # numbers go on
+    assert [number in index for number in (7, 8, 9, 10, 11, 79, 80)] == [
+        *(True, False, False, False, True, False, True)
+    ]
+    assert len(index) == 77
+    named = new_index().fit(GRAPHS[:30], NAMES[:30])
     named.remove(named.query(GRAPHS[7], 1).ids[0, 0])
     assert (NAMES[7] in named, len(named)) == (False, 29)
-
-
-@pytest.mark.parametrize("ids", [b"x", bytearray(b"x"), None, 2.0, True, [1.0], [[1]], [b"x"]])
-def test_what_is_no_id_removes_nothing(ids: object) -> None:
-    index = new_index().fit(GRAPHS[:200])
-    with pytest.raises(InvalidInputError, match=r"whole numbers or (all|of) text"):
-        index.remove(ids)
-    with pytest.raises(InvalidInputError, match="whole numbers or of texts"):
-        index.remove(np.array([[1, 2]]))
-    assert len(index) == 200
 
 
 def test_what_cannot_be_an_id_is_in_no_index(index: GraphIndex) -> None:
@@ -326,43 +304,37 @@ def test_what_cannot_be_an_id_is_in_no_index(index: GraphIndex) -> None:
         assert name not in index
 
 
-@pytest.mark.parametrize("ids", [5, "abc", b"abc"])
-def test_ids_that_are_no_list(ids: object) -> None:
-    with pytest.raises(InvalidInputError, match=r"3 graphs but 1 ids|a list of whole numbers"):
-        new_index().fit(GRAPHS[:3], ids)
-
-
-@pytest.mark.parametrize("embedding", [RetGKKernel(), 5, "phases", RetGKEmbedding])
-def test_an_embedding_is_one(embedding: object) -> None:
-    with pytest.raises(InvalidInputError, match="must be a RetGKEmbedding or None, got a "):
-        GraphIndex(embedding)  # type: ignore[arg-type]
-
-
 def test_a_folder_has_one_writer(tmp_path: Path) -> None:
     from retgk.search.storage import Folder
 
     index = new_index().fit(GRAPHS[:20])
-    with Folder(tmp_path).writing(), pytest.raises(InvalidInputError, match="another run is writ"):
-        index.save(tmp_path)
+    with Folder(tmp_path).writing():
+        fails(lambda: index.save(tmp_path), "another run")
     (tmp_path / "file").touch()
-    with pytest.raises(InvalidInputError, match="is a file"):
-        index.save(tmp_path / "file")
+    fails(lambda: index.save(tmp_path / "file"), "file")
     assert os.listdir(tmp_path).count("manifest.json") == 0
 
 
-def test_the_given_embedding_may_be_used_for_other_things() -> None:
+def test_the_given_embedding_is_left_alone() -> None:
     embedding = RetGKEmbedding(8, n_components=64, random_state=0).fit(GRAPHS[:60])
+    before, maps = embedding.transform(OTHERS), embedding.maps_
     index = GraphIndex(embedding, keep_graphs=True).fit(GRAPHS[:60])
+    assert embedding.maps_ is maps
+    np.testing.assert_array_equal(index.embedding_.transform(OTHERS), before)
     before = [index.query(OTHERS, 5, rerank=rerank).distances for rerank in (None, 9)]
     embedding.set_params(n_steps=2, self_loop=5.0, depth=1).fit(OTHERS)
     index.embedding_.set_params(n_steps=2, self_loop=5.0, depth=1)
     after = [index.query(OTHERS, 5, rerank=rerank).distances for rerank in (None, 9)]
     np.testing.assert_array_equal(after, before)
+    unfitted = RetGKEmbedding(n_components=8, random_state=0)
+    smiles = from_smiles(["CCO", "CCN", "CC=O"], bond_orders=True)  # new ones are read alike
+    assert GraphIndex(unfitted).fit(smiles).query(["CC=O"], 1).ids[0, 0] == 2
+    assert not hasattr(unfitted, "maps_")
 
 
 # Equal graphs are found whatever the order of their nodes, and others are not taken for equal
 
-GRAPHS_DUPLICATES = make_graph_classification(30, n_labels=3, n_nodes=(5, 9), random_state=0).graphs
+UNIQUE = make_graph_classification(30, n_labels=3, n_nodes=(5, 9), random_state=0).graphs
 
 
 def shuffled(graph: GraphBatch, rng: np.random.Generator) -> GraphBatch:
@@ -381,9 +353,9 @@ def shuffled(graph: GraphBatch, rng: np.random.Generator) -> GraphBatch:
 @given(st.integers(0, 10**6))
 def test_shuffled_copies_are_found(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    chosen = rng.choice(len(GRAPHS_DUPLICATES), 5, replace=False)
-    copies = [shuffled(GRAPHS_DUPLICATES[int(graph)], rng) for graph in chosen]
-    found = duplicate_groups(GraphBatch.concatenate([GRAPHS_DUPLICATES, *copies]))
+    chosen = rng.choice(len(UNIQUE), 5, replace=False)
+    copies = [shuffled(UNIQUE[int(graph)], rng) for graph in chosen]
+    found = duplicate_groups(GraphBatch.concatenate([UNIQUE, *copies]))
     groups = {frozenset(group.indices.tolist()) for group in found}
     for copy, graph in enumerate(chosen):
         assert any({30 + copy, int(graph)} <= group for group in groups)
@@ -446,41 +418,38 @@ def test_groups_of_large_graphs_are_not_verified() -> None:
 
 
 def test_values_count() -> None:
-    bonds = from_smiles(["CCO", "CC=O", "OCC"], bond_types=True)
-    assert [group.indices.tolist() for group in duplicate_groups(bonds)] == [[0, 2]]
-    weighted = from_smiles(["CCO", "CC=O", "OCC"], bond_orders=True)
-    assert [group.indices.tolist() for group in duplicate_groups(weighted)] == [[0, 2]]
-    plain = from_smiles(["CCO", "CC=O", "OCC"])
-    assert [group.indices.tolist() for group in duplicate_groups(plain)] == [[0, 1, 2]]
-    attributes = plain.with_attributes(np.array([0, 0, 1, 0, 0, 2, 1, 0, 0])[:, None])
-    assert [group.indices.tolist() for group in duplicate_groups(attributes)] == [[0, 2]]
+    def groups(graphs: GraphBatch) -> list[list[int]]:
+        return [group.indices.tolist() for group in duplicate_groups(graphs)]
 
-
-def test_errors() -> None:
-    with pytest.raises(InvalidInputError, match="decimals must be a whole number from 1 to 12"):
-        duplicate_groups(GRAPHS_DUPLICATES, decimals=0)
+    smiles = ["CCO", "CC=O", "OCC"]
+    plain = from_smiles(smiles)
+    values = np.array([0, 0, 1, 0, 0, 2, 1, 0, 0])[:, None]
+    assert groups(plain) == [[0, 1, 2]]
+    for own in (
+        from_smiles(smiles, bond_types=True),
+        from_smiles(smiles, bond_orders=True),
+        plain.with_attributes(values),
+    ):
+        assert groups(own) == [[0, 2]]
 
 
 # Hostile folders of an index are refused
 
-GRAPHS_INDEX_FOLDERS = make_graph_classification(
-    300, n_labels=3, n_nodes=(6, 12), random_state=0
-).graphs
-EMBEDDING_INDEX_FOLDERS = RetGKEmbedding(
-    feature_map="phases", n_components=64, dtype=np.float32, random_state=0
-).fit(GRAPHS_INDEX_FOLDERS)
+
+FEW = GRAPHS[:300]
 
 
-# Hostile folders
+@pytest.fixture(scope="module")
+def good_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("good") / "index"
+    index = GraphIndex(EMBEDDING, n_columns=16, scan_below=100, keep_graphs=True)
+    index.fit(FEW, NAMES[:300]).save(path)
+    return path
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    index = GraphIndex(EMBEDDING_INDEX_FOLDERS, n_columns=16, scan_below=100, keep_graphs=True)
-    index.fit(GRAPHS_INDEX_FOLDERS, [f"g{number}" for number in range(300)]).save(
-        tmp_path / "index"
-    )
-    return tmp_path / "index"
+def folder(good_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(good_folder, tmp_path / "index"))
 
 
 def manifest_of(folder: Path) -> dict[str, Any]:
@@ -518,7 +487,7 @@ def replace_array(
 
 def change_manifest(folder: Path, keys: tuple[Any, ...], value: Any) -> None:
     document = manifest_of(folder)
-    entry_at(document, *keys[:-1])[keys[-1]] = value
+    entry_at(document, *keys[:-1])[keys[-1]] = value(document) if callable(value) else value
     write_manifest(folder, document)
 
 
@@ -532,7 +501,7 @@ ARRAYS: list[tuple[str, tuple[Any, ...], str, Callable[[Any], Any]]] = [
     ("ids", PIECE, "ids.offsets", lambda array: array[:-1]),
     ("ids", PIECE, "ids.offsets", lambda array: array[::-1]),
     ("ids", PIECE, "ids.offsets", lambda array: array + 10**12),
-    ("valid text", PIECE, "ids.text", lambda array: np.full_like(array, 255)),
+    ("ids", PIECE, "ids.text", lambda array: np.full_like(array, 255)),
     ("removed", REMOVED, "rows", lambda _: np.array([300])),
     ("removed", REMOVED, "rows", lambda _: np.array([-1])),
     ("axes", CODEC, "codec.axes", lambda array: array[:, :8]),
@@ -542,101 +511,82 @@ ARRAYS: list[tuple[str, tuple[Any, ...], str, Callable[[Any], Any]]] = [
     ("damaged", PIECE, "graphs.node_ptr", lambda array: array + 1),
     ("damaged", PIECE, "graphs.indptr", lambda array: array[::-1]),
     ("damaged", PIECE, "graphs.labels", lambda array: array[:-1]),
+    ("label", PIECE, "graphs.labels", lambda array: array + 1000),
     ("damaged", PIECE, "graphs.indices", lambda array: array.astype(np.int64)),
+    ("neighbour", PIECE, "graphs.indices", lambda array: array + 1000),
 ]
 
 
-@pytest.mark.parametrize(("message", "keys", "name", "change"), ARRAYS)
+@pytest.mark.parametrize(("about", "keys", "name", "change"), ARRAYS)
 def test_wrong_arrays_are_refused(
-    folder: Path, message: str, keys: tuple[Any, ...], name: str, change: Callable[[Any], Any]
+    folder: Path, about: str, keys: tuple[Any, ...], name: str, change: Callable[[Any], Any]
 ) -> None:
     replace_array(folder, keys, name, change)
-    with pytest.raises(InvalidInputError, match=message):
-        GraphIndex.load(folder)
+    fails(lambda: GraphIndex.load(folder), about)
+
+
+def twice(document: dict[str, Any], **changes: Any) -> list[dict[str, Any]]:
+    return [document["pieces"][0], {**document["pieces"][0], **changes}]
 
 
 @pytest.mark.parametrize(
-    ("message", "keys", "value"),
+    ("about", "keys", "value"),
     [
-        ("format", ("format",), "other"),
+        ("manifest.json", ("format",), "other"),
         ("version", ("version",), 99),
         ("version", ("version",), True),
-        ("names a file", (*PIECE, "name"), "../secret.safetensors"),
-        ("names a file", (*PIECE, "name"), "/etc/passwd"),
-        ("names a file", (*PIECE, "name"), ["vectors"]),
-        ("lacks the file", (*PIECE, "name"), "piece-0000000000000000.safetensors"),
+        ("../secret.safetensors", (*PIECE, "name"), "../secret.safetensors"),
+        ("/etc/passwd", (*PIECE, "name"), "/etc/passwd"),
+        ("file", (*PIECE, "name"), ["vectors"]),
+        (
+            "piece-0000000000000000.safetensors",
+            (*PIECE, "name"),
+            "piece-0000000000000000.safetensors",
+        ),
         ("bytes", (*PIECE, "bytes"), 3),
         ("checksum", ("graphs", 0, "sha256"), "0" * 64),
-        ("rows of a piece", ("pieces", 0, "rows"), 10**15),
-        ("rows of a piece", ("pieces", 0, "rows"), -1),
+        ("rows", ("pieces", 0, "rows"), 10**15),
+        ("rows", ("pieces", 0, "rows"), -1),
         ("ids", ("pieces", 0, "rows"), 299),
         ("ids", ("pieces", 0, "ids"), "int"),
         ("damaged", ("pieces",), {"0": 1}),
         ("damaged", ("pieces", 0), None),
+        ("twice", ("pieces",), twice),
+        ("twice", ("pieces",), lambda document: twice(document, rows=300)),
         ("run_rows", ("run_rows",), 1.5),
-        ("runs of rows are empty", ("run_rows",), 0),
-        ("run 0 has rows that are none", ("graphs", 0, "rows"), 301),
-        ("run 7 has rows that are none", ("graphs", 0, "run"), 7),
-        ("too short|does not begin", ("graphs", 0, "rows"), 299),
+        ("runs", ("run_rows",), 0),
+        ("run 0", ("graphs", 0, "rows"), 301),
+        ("run 7", ("graphs", 0, "run"), 7),
+        ("graph", ("graphs", 0, "rows"), 299),
         ("options", ("options",), {"keep_graphs": 1, "scan_below": 1}),
         ("options", ("options", "n_jobs"), 10**9),
-        ("some pieces have graphs", ("options", "keep_graphs"), False),
+        ("pieces", ("options", "keep_graphs"), False),
     ],
 )
 def test_wrong_manifests_are_refused(
-    folder: Path, message: str, keys: tuple[Any, ...], value: Any
+    folder: Path, about: str, keys: tuple[Any, ...], value: Any
 ) -> None:
-    message = {"format": "no manifest of an index"}.get(message, message)
     change_manifest(folder, keys, value)
-    with pytest.raises(InvalidInputError, match=message):
-        GraphIndex.load(folder)
+    fails(lambda: GraphIndex.load(folder), about)
 
 
-@pytest.mark.parametrize("take", [lambda piece: piece, lambda piece: {**piece, "rows": 300}])
-def test_a_piece_counts_once(folder: Path, take: Callable[[Any], Any]) -> None:
-    document = manifest_of(folder)
-    document["pieces"].append(take(document["pieces"][0]))
-    write_manifest(folder, document)
-    with pytest.raises(InvalidInputError, match=r"names piece-\w+\.safetensors twice"):
-        GraphIndex.load(folder)
-
-
-def test_links_out_of_the_folder_are_refused(folder: Path, tmp_path: Path) -> None:
-    path = folder / entry_at(manifest_of(folder), *PIECE)["name"]
-    path.rename(tmp_path / "elsewhere.safetensors")
-    path.symlink_to(tmp_path / "elsewhere.safetensors")
-    with pytest.raises(InvalidInputError, match="is a link"):
-        GraphIndex.load(folder)
+def test_links_and_other_models_are_refused(folder: Path, tmp_path: Path) -> None:
+    save_model(RetGKKernel().fit(FEW[:5]), tmp_path / "kernel.retgk")
+    replace_file(folder, ("embedding",), (tmp_path / "kernel.retgk").read_bytes())
+    fails(lambda: GraphIndex.load(folder), "RetGKEmbedding")
+    path = folder / entry_at(manifest_of(folder), "embedding")["name"]
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    fails(lambda: GraphIndex.load(folder), "link")
     os.unlink(path)
     os.mkfifo(path)
-    with pytest.raises(InvalidInputError, match="is a link or no file"):
-        GraphIndex.load(folder)
+    fails(lambda: GraphIndex.load(folder), ("link", "no file"))
 
 
 @pytest.mark.parametrize("text", ["", "[", "[" * 100_000, "NaN", '{"format": NaN}', "\udcff"])
 def test_files_that_are_no_manifest_are_refused(folder: Path, text: str) -> None:
     (folder / "manifest.json").write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(InvalidInputError, match="no manifest of an index"):
-        GraphIndex.load(folder)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [("indices", "a neighbour is out of range"), ("labels", "a label has no name")],
-)
-def test_kept_graphs_are_checked(folder: Path, name: str, message: str) -> None:
-    replace_array(folder, PIECE, f"graphs.{name}", lambda array: array + 1000)
-    with pytest.raises(InvalidInputError, match=message):
-        GraphIndex.load(folder)
-
-
-def test_another_model_is_refused(folder: Path, tmp_path: Path) -> None:
-    from retgk import RetGKKernel, save_model
-
-    save_model(RetGKKernel().fit(GRAPHS_INDEX_FOLDERS[:5]), tmp_path / "kernel.retgk")
-    replace_file(folder, ("embedding",), (tmp_path / "kernel.retgk").read_bytes())
-    with pytest.raises(InvalidInputError, match="no RetGKEmbedding"):
-        GraphIndex.load(folder)
+    fails(lambda: GraphIndex.load(folder), ("manifest.json", "manifest"))
 
 
 def test_a_hostile_graph_is_refused_by_load(folder: Path) -> None:
@@ -648,8 +598,7 @@ def test_a_hostile_graph_is_refused_by_load(folder: Path) -> None:
     content = bytearray((folder / entry["name"]).read_bytes())
     content[start + 10 : start + 18] = b"\x01\x00\x00\x00\xff\xff\xff\xff"
     replace_file(folder, GRAPH, bytes(content))
-    with pytest.raises(InvalidInputError, match="neighbours that cannot be"):
-        GraphIndex.load(folder)
+    fails(lambda: GraphIndex.load(folder), "neighbours")
 
 
 # Files of usearch are checked before they are read: the library itself would crash on some
@@ -674,8 +623,10 @@ def test_files_of_the_library_pass(neighbour_file: Path) -> None:
     for shape, kind in wrong:
         with pytest.raises(InvalidInputError, match="not the graph of neighbours"):
             check_neighbour_file(neighbour_file, shape, kind, CONNECTIVITY)
-    with pytest.raises(InvalidInputError, match="number of nodes or neighbours"):
-        check_neighbour_file(neighbour_file, (500, 16), "int8", 8)
+    fails(
+        lambda: check_neighbour_file(neighbour_file, (500, 16), "int8", 8),
+        "number of nodes or neighbours",
+    )
 
 
 HEAD = 8 + 500 * 16
@@ -711,17 +662,14 @@ def test_numbers_that_cannot_be_are_seen(
 ) -> None:
     content = bytearray(neighbour_file.read_bytes())
     content[at : at + len(value)] = value
-    with pytest.raises(InvalidInputError, match="not the graph of neighbours"):
-        checked(bytes(content), tmp_path / "bad.usearch")
+    fails(lambda: checked(bytes(content), tmp_path / "bad.usearch"), "graph of neighbours")
 
 
 @pytest.mark.parametrize("size", [0, 7, HEAD, HEAD + 80, NODES, NODES + 1000, -1])
 def test_files_that_are_cut_off_are_seen(neighbour_file: Path, tmp_path: Path, size: int) -> None:
     content = neighbour_file.read_bytes()
-    with pytest.raises(InvalidInputError, match="not the graph of neighbours"):
-        checked(content[:size], tmp_path / "bad.usearch")
-    with pytest.raises(InvalidInputError, match="not the graph of neighbours"):
-        checked(content + b"x", tmp_path / "bad.usearch")
+    fails(lambda: checked(content[:size], tmp_path / "bad.usearch"), "graph of neighbours")
+    fails(lambda: checked(content + b"x", tmp_path / "bad.usearch"), "graph of neighbours")
 
 
 def test_a_neighbour_on_a_level_it_does_not_have_is_seen(
@@ -733,5 +681,4 @@ def test_a_neighbour_on_a_level_it_does_not_have_is_seen(
     sizes = 10 + 132 + levels * 68
     at = NODES + int(sizes[:high].sum()) + 10 + 132
     content[at : at + 8] = struct.pack("<2I", 1, low)
-    with pytest.raises(InvalidInputError, match=f"node {high} has neighbours"):
-        checked(bytes(content), tmp_path / "bad.usearch")
+    fails(lambda: checked(bytes(content), tmp_path / "bad.usearch"), f"node {high} has neighbours")

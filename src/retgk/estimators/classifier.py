@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.fields import check_codes, check_shape
@@ -32,11 +32,11 @@ from retgk.learning.outcomes import ClassOutcomes, Discrete, LabelOutcomes, Tria
 from retgk.learning.ridge import landmarks_of
 from retgk.learning.selection import Score, classification_task
 from retgk.learning.svm import SupportVectors, one_vs_rest_from_pairs
-from retgk.learning.targets import targets_of, training_set
+from retgk.learning.targets import training_set
 from retgk.walks.probabilities import Method, SelfLoop
 
 
-class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
+class RetGKClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     r"""
     Classify graphs by a support vector machine on the RetGK kernel (section 6 of the paper).
 
@@ -375,28 +375,6 @@ class RetGKClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
             )
         calibration = (self.calibration_coef_, self.calibration_intercept_)
         return self._outcomes.probabilities(scores, calibration)
-
-    def score(
-        self, X: GraphsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """
-        Accuracy of the predictions; of several labels, a graph is right if all are.
-
-        Parameters
-        ----------
-        X : GraphBatch, GraphDataset or anything that `as_batch` takes
-            Graphs.
-        y : array-like, shape (n_graphs,) or (n_graphs, n_labels), optional
-            Their classes; may be left out for a data set.
-        sample_weight : array-like, shape (n_graphs,), optional
-            Weights of the graphs.
-
-        Returns
-        -------
-        float
-            Share of right predictions.
-        """
-        return float(super().score(X, targets_of(X, y), sample_weight))
 
     def _scores(self, X: GraphsLike) -> Floats:
         """Decision values with one column for each class, or one alone for two."""

@@ -354,7 +354,6 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
 
     @property
     def n_features_out_(self) -> int:
-        """Width of the result."""
         check_is_fitted(self, "maps_")
         return self.engine_.n_features
 
@@ -364,7 +363,6 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         return tags
 
     def take_engine(self, engine: EmbeddedEngine, walks: Walks, intake: GraphIntake) -> Self:
-        """Set the fitted attributes from a fitted engine, for `fit` and for model files."""
         self.engine_, self.walks_, self.intake_ = engine, walks, intake
         self.structure_kernel_ = engine.structure_kernel_
         self.attribute_kernel_ = engine.attribute_kernel_
@@ -397,14 +395,12 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
 def set_fitted_embedding(
     embedding: RetGKEmbedding, engine: EmbeddedEngine, walks: Walks, intake: GraphIntake
 ) -> RetGKEmbedding:
-    """Set the fitted attributes of an estimator from a fitted engine."""
     return embedding.take_engine(engine.keep(np.empty(0, np.int64)), walks, intake)
 
 
 def embedding_of_engine(
     engine: EmbeddedEngine, walks: Walks, intake: GraphIntake
 ) -> RetGKEmbedding:
-    """Fitted embedding with the parameters and the feature map of an engine."""
     own = shared_parameters(RetGKEmbedding, engine, walks)
     embedding = RetGKEmbedding(**own, sparse_output=True)
     return set_fitted_embedding(embedding, engine, walks, intake)
@@ -434,17 +430,11 @@ def write_vectors(
     batches: Iterable[GraphBatch],
     advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[int, int]:
-    """
-    Fit an embedding on a stream of graphs and write their vectors, with little memory.
-
-    The file is the one that ``numpy.save`` would write of ``fit_transform`` of all graphs at once,
-    to the last bit. Vectors are written as graphs come. A label that is first seen late gives all
-    graphs before it columns of zeros: the file is then gone through once more.
-    """
+    """Fit an embedding on a stream of graphs, and write the file of `numpy.save`, bit for bit."""
     check_streamable(embedding)
     parts: list[tuple[int, Names]] = []
     with path.open("r+b") as stream:
-        stream.write(_npy_header((0, 0), embedding.dtype))
+        stream.write(npy_header((0, 0), embedding.dtype))
         for batch in batches:
             embedding.partial_fit(batch)
             vectors = embedding.transform(batch)
@@ -455,13 +445,13 @@ def write_vectors(
             raise InvalidInputError("there are no graphs to embed")
         _order_labels(embedding)
         shape = (sum(n_rows for n_rows, _ in parts), embedding.n_features_out_)
-        _lay_out_again(stream, parts, embedding, len(_npy_header(shape, embedding.dtype)))
+        _lay_out_again(stream, parts, embedding, len(npy_header(shape, embedding.dtype)))
         stream.seek(0)
-        stream.write(_npy_header(shape, embedding.dtype))
+        stream.write(npy_header(shape, embedding.dtype))
     return shape
 
 
-def _npy_header(shape: tuple[int, int], dtype: Any) -> bytes:
+def npy_header(shape: tuple[int, int], dtype: Any) -> bytes:
     """Start of an .npy file; NumPy leaves room in it, so that its length is that of any shape."""
     text = io.BytesIO()
     described = np.lib.format.dtype_to_descr(np.dtype(dtype))
@@ -485,18 +475,14 @@ def _order_labels(embedding: RetGKEmbedding) -> None:
 def _lay_out_again(
     stream: IO[bytes], parts: list[tuple[int, Names]], embedding: RetGKEmbedding, start: int
 ) -> None:
-    """
-    Give the rows of all parts the columns of all labels, in their place in the file.
-
-    Rows only get longer, so none is written over before it is read if the last come first.
-    """
+    """Give the rows of all parts the columns of all labels, in their place in the file."""
     names, width = _block_names(embedding), embedding.engine_.block_width
     if names is None or all(own == names for _, own in parts):
         return
     n_columns, size = embedding.n_features_out_, np.dtype(embedding.dtype).itemsize
     first_row = sum(n_rows for n_rows, _ in parts)
     end = start + sum(n_rows * len(own or ()) for n_rows, own in parts) * width * size
-    for n_rows, own in reversed(parts):
+    for n_rows, own in reversed(parts):  # rows only get longer: none is overwritten unread
         blocks = np.array([names.index(name) for name in own or ()])
         row_bytes = len(blocks) * width * size
         for n_moved in _runs(n_rows):
@@ -509,7 +495,6 @@ def _lay_out_again(
 
 
 def _runs(n_rows: int) -> list[int]:
-    """Numbers of rows to move, one after the other."""
     return [_ROWS] * (n_rows // _ROWS) + [n_rows % _ROWS] * (n_rows % _ROWS > 0)
 
 

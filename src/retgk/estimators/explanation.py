@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.parallel import progress_bar
+from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
@@ -101,15 +102,12 @@ _GRAPHS_AT_A_TIME = 1024
 def explanation(model: Any, X: GraphsLike, target: Any, n_training: int) -> Explanation:
     """Explain the decision values of a fitted predictor; see `GraphPredictor.explain`."""
     check_is_fitted(model, "dual_coef_")
-    if isinstance(n_training, bool) or not isinstance(n_training, int | np.integer):
-        raise InvalidInputError(f"n_training must be a whole number, got {n_training!r}")
-    if n_training < 0:
-        raise InvalidInputError(f"n_training must be at least 0, got {n_training}")
+    check_parameters({"n_training": (Whole(0),)}, {"n_training": n_training})
     outputs = _outputs_of(model)
     batch = model.intake_.new_batch(X)
     wanted = outputs.codes_of(target, len(batch))
     warn_of_unknown_labels(batch.label_names, model.engine_.label_names)
-    baseline = _Baseline(model.engine_.mean_products(), model.engine_.squared_norms())
+    baseline = model.engine_.mean_products(), model.engine_.squared_norms()
     parts = []
     with progress_bar("explaining", len(batch)) as advance:
         for start in range(0, max(1, len(batch)), _GRAPHS_AT_A_TIME):
@@ -118,13 +116,6 @@ def explanation(model: Any, X: GraphsLike, target: Any, n_training: int) -> Expl
             parts.append(_explained(model, batch[rows], baseline, outputs, some, int(n_training)))
             advance(len(parts[-1]))
     return parts[0] if len(parts) == 1 else _joined(parts, batch)
-
-
-class _Baseline(NamedTuple):
-    """Inner products of the support graphs with their mean, and their squared norms."""
-
-    products: Floats
-    norms: Floats
 
 
 class _Outputs(NamedTuple):
@@ -138,7 +129,6 @@ class _Outputs(NamedTuple):
     """Whether values of the machine are those of pairs of classes."""
 
     def scores(self, values: Floats) -> Floats:
-        """Values of the machine in the form in which the outcomes take them."""
         return one_vs_rest_from_pairs(values, len(self.names)) if self.is_paired else values
 
     def codes_of(self, target: Any, n_graphs: int) -> Ints | None:
@@ -196,12 +186,11 @@ def _outputs_of(model: Any) -> _Outputs:
 def _explained(
     model: Any,
     batch: GraphBatch,
-    baseline: _Baseline,
+    baseline: tuple[Floats, Floats],
     outputs: _Outputs,
     codes: Ints | None,
     n_training: int,
 ) -> Explanation:
-    """Explain some graphs, all at once."""
     features = NodeFeatures(batch, model.walks_, model.n_jobs)
     _ = features.probabilities  # once, for graphs and for nodes
     new = model.engine_.compare(features)
@@ -234,7 +223,6 @@ def _explained(
 
 
 def _largest(values: Floats, count: int) -> Ints:
-    """Places of the largest values of every row, the largest first."""
     count = min(count, values.shape[1])
     places = np.argpartition(-values, max(0, count - 1), axis=1)[:, :count]
     order = np.argsort(-np.take_along_axis(values, places, axis=1), axis=1, kind="stable")
@@ -242,12 +230,8 @@ def _largest(values: Floats, count: int) -> Ints:
 
 
 def _node_shares(values: Floats, batch: GraphBatch, rises: Floats) -> Floats:
-    """
-    Shares of nodes, from their inner products with the mean gradient of their graph.
-
-    ``<phi(v) - m_0, u>`` is ``<phi(v) - m_G, u>`` and the rise, ``<m_G - m_0, u>``: the mean over
-    the nodes is taken off and the rise added, so that rounding cannot make shares incomplete.
-    """
+    """Shares of nodes, from their inner products with the mean gradient of their graph."""
+    # the mean over the nodes is taken off and the rise added: rounding cannot make them incomplete
     sizes = batch.node_counts
     graphs = np.repeat(np.arange(len(batch)), sizes)
     means = np.bincount(graphs, values, len(batch)) / sizes
@@ -272,7 +256,6 @@ def _contrast(model: Any, ends: LineEnds, codes: Ints, is_positive: Flags) -> di
 
 
 def _joined(parts: list[Explanation], batch: GraphBatch) -> Explanation:
-    """One explanation of all graphs, from those of some of them after the other."""
 
     def join(name: str) -> Any:
         found = [getattr(part, name) for part in parts]

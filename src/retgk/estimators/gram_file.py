@@ -30,6 +30,7 @@ from retgk._runtime.names import seed_from
 from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
+from retgk.estimators.embedding import npy_header
 from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.engine import Engine, fit_intake
@@ -43,41 +44,21 @@ _KINDS = {"fingerprint": str, "rows": int, "seed": int, "sha256": str}
 
 
 def partial_path(target: Path) -> Path:
-    """Path of the unfinished matrix."""
     return target.with_name(target.name + ".partial")
 
 
-def begun_seed(target: Path) -> int | None:
-    """Seed of an unfinished matrix; None if there is none that can be continued."""
-    partial = partial_path(target)
-    journal = _read_journal(partial) if has_own_file(partial) else None
-    return None if journal is None else int(journal["seed"])
-
-
 def check_not_growing(target: Path) -> None:
-    """Raise if another run is writing this matrix now."""
     partial = partial_path(target)
     if has_own_file(partial):
         with open(open_own_file(partial, os.O_RDWR), "r+b", buffering=0) as file:
             _lock(file, target)
 
 
-def remove_old_journal(target: Path) -> None:
-    """Remove the journal of a finished matrix, which a kill may have left."""
-    if not partial_path(target).exists():
-        _journal(partial_path(target)).unlink(missing_ok=True)
-
-
 @contextmanager
 def growing_matrix(
     target: Path, n_rows: int, fingerprint: str, seed: int
 ) -> Iterator["GrowingMatrix"]:
-    """
-    Open an unfinished matrix, or a new one; it moves to `target` when the block ends well.
-
-    Room on disk is reserved first. One process at a time may do this; finished rows are checked
-    against the journal, which has to have the same fingerprint.
-    """
+    """Continue a matrix or begin it; it gets its name when the block ends."""
     partial = partial_path(target)
     is_new = not has_own_file(partial)
     descriptor = open_own_file(partial, os.O_RDWR | os.O_CREAT)
@@ -107,19 +88,14 @@ def _closing(file: io.FileIO) -> Iterator[io.FileIO]:
 
 
 class GrowingMatrix:
-    """
-    Rows that are whole, in a ``.npy`` file that is larger than they are.
-
-    They are written rather than mapped into memory, where a full disk would end the process. The
-    journal has a running hash of them, so that what is continued is what was written.
-    """
+    """Rows that are whole, in a ``.npy`` file that is larger, and a journal with a hash of them."""
 
     def __init__(
         self, file: io.FileIO, partial: Path, n_rows: int, seed: int, fingerprint: str
     ) -> None:
         self.n_finished = 0
         self._file, self._partial, self._n_rows = file, partial, n_rows
-        self._header = _npy_header(n_rows)
+        self._header = npy_header((n_rows, n_rows), _DTYPE)
         self._sum = hashlib.sha256()
         self._facts = {"format": _FORMAT, "fingerprint": fingerprint, "seed": seed}
 
@@ -210,13 +186,6 @@ class GrowingMatrix:
             left = left[self._file.write(left) :]
 
 
-def _npy_header(n_rows: int) -> bytes:
-    header = io.BytesIO()
-    facts = {"descr": _DTYPE.str, "fortran_order": False, "shape": (n_rows, n_rows)}
-    np.lib.format.write_array_header_1_0(header, facts)
-    return header.getvalue()
-
-
 def _allocate(descriptor: int, n_bytes: int) -> None:
     try:
         os.posix_fallocate(descriptor, 0, n_bytes)
@@ -226,7 +195,7 @@ def _allocate(descriptor: int, n_bytes: int) -> None:
 
 
 def _lock(file: io.FileIO, target: Path) -> None:
-    """Raise if another run has the file, or had it when it was opened and has moved it since."""
+    """Raise if another run has the file, or has moved it since it was opened."""
     partial = partial_path(target)
     is_free = lock_at_once(file.fileno()) is not False
     opened = os.fstat(file.fileno())
@@ -241,7 +210,6 @@ def _journal(partial: Path) -> Path:
 
 
 def _read_journal(partial: Path) -> dict[str, Any] | None:
-    """What is known of an unfinished matrix; None if nothing is."""
     journal = _journal(partial)
     if not has_own_file(journal):
         return None
@@ -249,18 +217,13 @@ def _read_journal(partial: Path) -> dict[str, Any] | None:
         found = json.loads(journal.read_text())
     except (ValueError, RecursionError):
         found = None
-    if isinstance(found, dict) and "rows" in found and "format" not in found and "seed" in found:
-        raise _not_usable(partial, "was begun by an earlier version of retgk")
-    if not isinstance(found, dict) or not _is_journal(found):
+    is_journal = isinstance(found, dict) and found.get("format") == _FORMAT
+    is_journal = is_journal and all(type(found.get(name)) is kind for name, kind in _KINDS.items())
+    if not is_journal or found["rows"] < 0:
         raise InvalidInputError(
             f"{journal} does not tell how far {partial} is; remove both to begin anew"
         )
-    return found
-
-
-def _is_journal(found: dict[str, Any]) -> bool:
-    kinds = all(type(found.get(name)) is kind for name, kind in _KINDS.items())
-    return kinds and found.get("format") == _FORMAT and found["rows"] >= 0
+    return dict(found)
 
 
 def _not_usable(partial: Path, problem: str) -> InvalidInputError:
@@ -334,11 +297,7 @@ def write_mean_embedding_gram(
 def write_gram(
     path: str | os.PathLike[str], engine: Engine, seed: int, client: Any = None
 ) -> Floats:
-    """
-    Write the inner products of a fitted engine, or go on with a file that was begun.
-
-    The seed is noted beside an unfinished file, so that a later call can fit the same engine.
-    """
+    """Write the inner products of a fitted engine, or go on with a file that was begun."""
     target = check_new_gram(path, engine.n_graphs)
     with growing_matrix(target, engine.n_graphs, engine.digest(), seed) as matrix:
         _fill(matrix, engine, client)
@@ -347,10 +306,10 @@ def write_gram(
 
 
 def check_new_gram(path: str | os.PathLike[str], n_graphs: int) -> Path:
-    """Raise if a matrix for that many graphs cannot be written, before any work; give its file."""
     target = Path(path)
     if target.exists():
-        remove_old_journal(target)
+        if not partial_path(target).exists():  # a kill may leave the journal of a finished matrix
+            _journal(partial_path(target)).unlink(missing_ok=True)
         raise InvalidInputError(f"{target} exists; remove it or choose another name")
     target = file_to_write(target)
     _check_disk(partial_path(target), 8 * n_graphs**2)
@@ -362,12 +321,12 @@ def _seed(random_state: Any, target: Path) -> int:
     """The seed that was given, or that of the unfinished matrix, or a new one."""
     if isinstance(random_state, Integral):
         return int(random_state)
-    begun = begun_seed(target)
-    return int(seed_from(random_state)) if begun is None else begun
+    partial = partial_path(target)
+    journal = _read_journal(partial) if has_own_file(partial) else None
+    return int(journal["seed"] if journal else seed_from(random_state))
 
 
 def _check_disk(partial: Path, n_bytes: int) -> None:
-    """Raise if the matrix does not fit the disk: writing to it would end the process."""
     folder = partial.parent
     if not folder.is_dir():
         raise InvalidInputError(f"{folder} is not a folder; make it first")
@@ -386,7 +345,6 @@ Tile = tuple[int, int, int, int]
 
 
 def _fill(matrix: GrowingMatrix, engine: Engine, client: Any) -> None:
-    """Append the blocks of rows that are not there yet."""
     n_graphs, first = engine.n_graphs, matrix.n_finished
     tiles = list(_tiles(engine, first))
     with (
@@ -416,7 +374,6 @@ def _tiles(engine: Engine, first: int) -> Iterator[Tile]:
 
 
 def _tile_products(engine: Engine, start: int, stop: int, first: int, last: int) -> Floats:
-    """Inner products of a tile, on this machine or on a worker."""
     return engine.inner_products(slice(start, stop), slice(first, last))
 
 

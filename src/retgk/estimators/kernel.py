@@ -46,12 +46,10 @@ from retgk.walks.probabilities import MONTE_CARLO, Method, SelfLoop, Walks
 
 
 def kernel_engine(kernel: Any) -> ExactEngine:
-    """Unfitted engine with the parameters of an estimator for nodes."""
     return ExactEngine(**shared_parameters(ExactEngine, kernel))
 
 
 def kernel_features(kernel: Any, batch: GraphBatch) -> NodeFeatures:
-    """Features of graphs to be fitted, by the parameters of an estimator for walks."""
     is_drawn = kernel.method in MONTE_CARLO or isinstance(kernel.random_state, Integral)
     seed = whole_seed(kernel.random_state) if is_drawn else 0
     walks = Walks(kernel.n_steps, kernel.method, kernel.n_walks, kernel.self_loop, seed)
@@ -59,12 +57,10 @@ def kernel_features(kernel: Any, batch: GraphBatch) -> NodeFeatures:
 
 
 def embedding_engine(embedding: Any) -> EmbeddedEngine:
-    """Unfitted engine with the parameters of an estimator for nodes."""
     return EmbeddedEngine(**shared_parameters(EmbeddedEngine, embedding))
 
 
 def embedding_features(embedding: Any, engine: EmbeddedEngine, batch: GraphBatch) -> NodeFeatures:
-    """Features of graphs to be fitted, by the parameters of an embedding for walks."""
     walks = Walks(
         embedding.n_steps,
         embedding.method,
@@ -399,7 +395,6 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
         return tags
 
     def _compare(self, X: GraphsLike) -> Comparison:
-        """Put new graphs beside the fitted ones."""
         check_is_fitted(self)
         batch = self.intake_.new_batch(X)
         warn_of_unknown_labels(batch.label_names, self.label_names_)
@@ -414,11 +409,6 @@ def set_fitted_kernel(
     intake: GraphIntake,
     products: Floats | None = None,
 ) -> RetGKKernel:
-    """
-    Set the fitted attributes of an estimator from a fitted engine.
-
-    Inner products are computed when they are first asked for, if they are not given.
-    """
     kernel.engine_ = engine
     kernel.walks_ = walks
     kernel.intake_ = intake
@@ -434,7 +424,6 @@ def set_fitted_kernel(
 def kernel_of_engine(
     engine: ExactEngine, walks: Walks, graph_kernel: GraphKernel, intake: GraphIntake
 ) -> RetGKKernel:
-    """Fitted estimator with the parameters and the graphs of an engine."""
     own = shared_parameters(RetGKKernel, engine, walks)
     kernel = RetGKKernel(**own, graph_kernel=graph_kernel)
     return set_fitted_kernel(kernel, engine, walks, graph_kernel, intake)

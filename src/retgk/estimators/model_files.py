@@ -148,7 +148,6 @@ def fitted_parameters(model: Any) -> dict[str, Any]:
 
 
 def describe_model(model: Any, arrays: Arrays) -> dict[str, Any]:
-    """JSON of a fitted model, whose arrays are put into `arrays`."""
     _check_class(model)
     check_is_fitted(model)
     parameters = fitted_parameters(model)
@@ -192,7 +191,6 @@ def _check_storable(parameters: dict[str, Any]) -> None:
 
 
 def _restored(description: Any, arrays: Arrays, max_steps: int | None) -> Any:
-    """The model; every array belongs to it."""
     known = _models().get(description["class"])
     if known is None or not is_stored(known):
         raise InvalidInputError(
@@ -244,7 +242,6 @@ def _check_walks(description: Any, max_steps: int) -> None:
 
 @contextmanager
 def _context(problem: str, advice: str) -> Iterator[None]:
-    """Say which file is meant, whatever is wrong with its content."""
     try:
         yield
     except (

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.fields import check_codes, check_shape
@@ -28,6 +29,7 @@ from retgk.kernels.engine import Engine, NodeFeatures, TakesGraphs, fit_intake
 from retgk.kernels.exact import ExactEngine
 from retgk.kernels.graph import GraphKernel, check_fitted_graph_kernel
 from retgk.learning.folds import Fold
+from retgk.learning.metrics import Scoring
 from retgk.learning.ridge import LandmarkRidge
 from retgk.learning.selection import (
     NodeCandidate,
@@ -40,30 +42,20 @@ from retgk.learning.selection import (
     node_candidates,
 )
 from retgk.learning.svm import GraphProducts, Machine, Solver, fit_products
-from retgk.learning.targets import TrainingSet
+from retgk.learning.targets import TrainingSet, targets_of
 from retgk.walks.exact import Costs, published_cost
-from retgk.walks.probabilities import Walks
+from retgk.walks.probabilities import Method, SelfLoop, Walks
 
 MAX_EXACT_GRAPHS = 5_000
 MAX_EXACT_NODES = 1_000_000
 
 GRAPHS_AT_A_TIME = 4096
 
-_SMALLER = {
-    False: "use approximate=True",
-    True: "give fewer graphs",
-}
-
 AnyEngine = TypeVar("AnyEngine", ExactEngine, EmbeddedEngine)
 
 
-class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
-    """
-    Base of `RetGKClassifier` and `RetGKRegressor`; their docstrings describe the parameters.
-
-    A fitted predictor is an engine that keeps the support graphs (`engine_`), a kernel of graphs
-    (`graph_kernel_`) and a linear function of it (`dual_coef_`, `intercept_`).
-    """
+class GraphPredictor(TakesGraphs):
+    """Base of `RetGKClassifier` and `RetGKRegressor`; their docstrings describe the parameters."""
 
     _parameter_constraints = PREDICTORS
     fitted_fields: ClassVar[tuple[str, ...]] = (
@@ -71,6 +63,15 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
         *("dual_coef_", "intercept_", "best_params_", "best_score_", "best_index_", "cv_results_"),
         "n_splits_",
     )
+
+    approximate: bool | Literal["auto"]
+    C: Any
+    scoring: Scoring
+    method: Method
+    n_walks: int
+    self_loop: SelfLoop
+    n_jobs: int | None
+    verbose: int
 
     approximate_: bool
     engine_: ExactEngine | EmbeddedEngine
@@ -87,7 +88,6 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
     n_splits_: int
 
     def _check_machine(self, n_outputs: int | None) -> None:
-        """Raise unless what a file said of a fitted model fits together."""
         self.engine_.check_restored(self.walks_.n_steps)
         self.engine_.n_jobs = self.n_jobs
         self.intake_.check(self.engine_.n_attributes)
@@ -168,16 +168,6 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
             Shares of nodes, decision values, the training graphs that pushed most, and the
             nearest graph of another class.
 
-        Notes
-        -----
-        Two other ways were tried on the same models (``python -m benchmarks.bench_explanations``,
-        part "alternatives"; 20 compounds each of MUTAG and BBBP, tables in docs/benchmarks.md).
-        *Leaving out one node at a time* is not complete: its shares add up to little more than
-        half of the rise over the baseline on MUTAG, and to 40 % of it on BBBP; ranks of nodes
-        correlate by 0.93 and 0.88 with those given here. *Shapley values by sampling* are
-        complete, and with 1,000 orders of the nodes ranks correlate by 0.99; they take about a
-        thousand times as long.
-
         Examples
         --------
         >>> from retgk import RetGKRegressor, make_graph_classification
@@ -189,8 +179,30 @@ class GraphPredictor(TakesGraphs, BaseEstimator):  # type: ignore[misc]
         """
         return explanation(self, X, target, n_training)
 
+    def score(
+        self, X: GraphsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """
+        Accuracy of a classifier, with all labels right where there are several; R^2 of a regressor.
+
+        Parameters
+        ----------
+        X : GraphBatch, GraphDataset or anything that `as_batch` takes
+            Graphs.
+        y : array-like, shape (n_graphs,) or (n_graphs, n_outputs), optional
+            Their classes, labels or values; may be left out for a data set.
+        sample_weight : array-like, shape (n_graphs,), optional
+            Weights of the graphs.
+
+        Returns
+        -------
+        float
+            At most one, which is perfect.
+        """
+        return float(super().score(X, targets_of(X, y), sample_weight))  # type: ignore[misc]
+
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.target_tags.required = True
         return tags
@@ -209,7 +221,6 @@ def unchanged_on_failure(model: GraphPredictor) -> Iterator[None]:
 
 
 def uses_embeddings(model: GraphPredictor, batch: GraphBatch) -> bool:
-    """Apply the rule for approximate="auto"."""
     if model.approximate != "auto":
         return bool(model.approximate)
     # the work of the exact kernel is the square of the nodes, for each candidate
@@ -228,11 +239,7 @@ def fit_machine(
     score: Score,
     seed: int,
 ) -> list[Floats]:
-    """
-    Choose among the candidates of a model, train it, and keep what predictions need.
-
-    Out-of-fold decision values of every fold are given, for a calibration.
-    """
+    """Choose among candidates, train, and give out-of-fold decision values for a calibration."""
     log = FitLog(model.verbose)
     model.intake_, batch = fit_intake(model, data.batch)
     candidates = _candidates(model, batch, seed)
@@ -301,7 +308,6 @@ def _candidates(model: GraphPredictor, batch: GraphBatch, seed: int) -> list[_Ca
 
 
 def _make_engine(model: GraphPredictor, nodes: NodeCandidate, seed: int) -> Engine:
-    """Unfitted engine of one candidate: exact or embedded."""
     kind = EmbeddedEngine if model.approximate_ else ExactEngine
     return kind(**{**shared_parameters(kind, model, nodes), "random_state": seed})
 
@@ -314,7 +320,7 @@ def _check_memory(
     if not model.approximate_:
         n_copies += max(one.nodes.depth for one in candidates)
     n_bytes = int(8 * n_copies * n_graphs * n_columns)
-    check_room(n_bytes, "the kernel matrix", _SMALLER[model.approximate_])
+    check_room(n_bytes, "the kernel matrix", _REMEDIES["graphs" if model.approximate_ else "exact"])
 
 
 def _runs(candidates: Sequence[_Candidate], shares_levels: bool) -> list[list[_Candidate]]:
@@ -365,7 +371,7 @@ def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:
 _LOGGER = logging.getLogger("retgk")
 _LOGGER.addHandler(logging.NullHandler())
 
-_LEVELS = {1: logging.INFO, 2: logging.DEBUG}
+_DETAILS = {logging.INFO: 1, logging.DEBUG: 2}
 
 
 class FitLog:
@@ -374,26 +380,16 @@ class FitLog:
     def __init__(self, verbose: Any = 0) -> None:
         self.verbose = int(verbose)
 
-    def info(self, message: str, *values: Any) -> None:
-        """Say something of the whole: sizes, choices, seconds."""
-        self._say(1, message, values)
-
-    def debug(self, message: str, *values: Any) -> None:
-        """Say something of one candidate."""
-        self._say(2, message, values)
+    def info(self, message: str, *values: Any, level: int = logging.INFO) -> None:
+        _LOGGER.log(level, message, *values)
+        if self.verbose >= _DETAILS[level]:
+            print(f"[retgk] {message % values}", flush=True)  # where scikit-learn prints, too
 
     def candidate(self, params: dict[str, Any], scores: Floats) -> None:
-        """Say how a candidate did."""
-        self.debug("%s: %.4f", params, fold_mean(scores))
-
-    def _say(self, detail: int, message: str, values: tuple[Any, ...]) -> None:
-        _LOGGER.log(_LEVELS[detail], message, *values)
-        if self.verbose >= detail:
-            print(f"[retgk] {message % values}", flush=True)  # where scikit-learn prints, too
+        self.info("%s: %.4f", params, fold_mean(scores), level=logging.DEBUG)
 
     @contextmanager
     def seconds(self, message: str, *values: Any) -> Iterator[None]:
-        """Say how long a block took."""
         start = time.perf_counter()
         yield
         self.info(f"{message}: %.1f s", *values, time.perf_counter() - start)
@@ -436,8 +432,6 @@ _REMEDIES = {
 
 
 class FitSize(NamedTuple):
-    """What is asked of `fit`, in numbers."""
-
     is_embedded: bool
     n_columns: int
     """Graphs whose kernel columns are needed: all, or landmarks."""
@@ -460,14 +454,12 @@ class Estimate(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """All steps together."""
         return self.walks + self.kernel + self.choosing
 
 
 def estimate(
     model: Any, batch: GraphBatch, nodes: Sequence[NodeCandidate], size: FitSize
 ) -> Estimate:
-    """Seconds and bytes that fitting takes."""
     cores = min(n_threads(model.n_jobs), n_threads(-1))
     n_steps = max(one.n_steps for one in nodes)
     kernel, n_bytes = (_embedded if size.is_embedded else _exact)(model, batch, n_steps, size)
@@ -555,11 +547,7 @@ def _ridge(n_graphs: int, size: FitSize) -> float:
 def announce(
     model: Any, batch: GraphBatch, nodes: Sequence[NodeCandidate], size: FitSize, log: FitLog
 ) -> Estimate:
-    """
-    Log what fitting takes, and warn where it is long or more than the memory that is free.
-
-    Exact return probabilities that are long by themselves have a warning of their own.
-    """
+    """Log what fitting takes, and warn where it is long or more than the memory that is free."""
     found = estimate(model, batch, nodes, size)
     kind = "embedded" if size.is_embedded else "exact"
     log.info(

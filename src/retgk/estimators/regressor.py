@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from retgk._runtime.names import RandomState, whole_seed
 from retgk.array_types import Floats
@@ -28,11 +28,11 @@ from retgk.learning.metrics import Scoring, fold_scorer
 from retgk.learning.outcomes import Trial, ValueOutcomes, mean_r2
 from retgk.learning.ridge import LandmarkRidge, landmarks_of
 from retgk.learning.selection import Score
-from retgk.learning.targets import real_targets, targets_of, training_set
+from retgk.learning.targets import real_targets, training_set
 from retgk.walks.probabilities import Method, SelfLoop
 
 
-class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
+class RetGKRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""
     Predict values of graphs by kernel ridge regression on the RetGK kernel.
 
@@ -45,36 +45,8 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
 
     Parameters
     ----------
-    approximate : {"auto", True, False}, default="auto"
-        False is the exact kernel (RetGK_I), True are explicit embeddings (RetGK_II). "auto" is
-        exact up to 5,000 graphs and 1,000,000 nodes (nodes times the root of the number
-        of candidates for nodes).
-    n_steps : int (candidates), default=50
-        Number of return probabilities. Candidates share one computation.
     C : float (candidates), default=(0.1, 1, 10, 100, 1000)
         Weight of errors against smoothness.
-    p : float (candidates), default=(1, 2)
-        Power of the distance of graphs, in (0, 2].
-    scale : float (candidates), default=(1, 8)
-        Factor of the median distance of graphs.
-    structure_kernel : node kernel or None (candidates), default=None
-        Kernel of return probabilities. None is the default of `RetGKKernel` or `RetGKEmbedding`.
-    attribute_kernel : node kernel, dict or None (candidates), default=None
-        Kernel of attributes, in the same way.
-    scale_attributes : {"raw", "standard", "drop"} (candidates), default=("standard", "raw", "drop")
-        How attributes enter: with mean 0 and deviation 1 over the nodes of the training graphs, as
-        they are, or not at all. Graphs without attributes have no such choice.
-    depth : int or None (candidates), default=None
-        Rounds by which labels are refined, as in `RetGKKernel`. With None, cross-validation
-        chooses from 2, 0, 1 and 3 for the exact kernel, which computes them together, and from 0
-        and 2 for embeddings.
-    feature_map : {"joint", "tensor", "phases"}, default="phases"
-        Of the embedding, as in `RetGKEmbedding`.
-    n_components : int, default=1024
-        Features of the embedding (a label, for the other maps than "phases").
-    n_landmarks : int, optional
-        Graphs that the regularised least squares are expressed in; more are more accurate, at a
-        cost that grows with their square. By default 1,000 of up to 5,000 graphs, 2,000 of more.
     cv : int, splitter, iterable or None, default=5
         Folds: a number, which makes shuffled ones of two graphs or more, a splitter of
         scikit-learn, or (train, test) pairs; None is 5. With `groups` in `fit`, a number makes
@@ -83,59 +55,33 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         By what candidates are chosen: any scorer of scikit-learn, such as
         ``"neg_mean_absolute_error"``, or a callable with (estimator, X, y); None is R^2. See
         `RetGKClassifier`.
-    method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
-        How return probabilities are found; see `return_probabilities`.
-    n_walks : int, default=200
-        Walks per node, for Monte Carlo.
-    self_loop : "mean" or float, default="mean"
-        Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
-        graph, 1 if it is unweighted: results do not depend on the unit of the weights.
-    impute_attributes : {"mean", "median"} or None, default=None
-        What fills in missing attributes (NaN), over nodes of fitted graphs; None is an error.
-    tol : float, default=1e-4
-        Largest error of an inner product of the exact kernel.
-    n_jobs : int, optional
-        Threads; None for all cores, but for one inside workers of joblib.
-    verbose : int, default=0
-        1 prints what fitting will cost, took and chose; 2 the score of every candidate too. The
-        logger "retgk" gets the same.
+    approximate, n_steps, p, scale, structure_kernel, attribute_kernel, scale_attributes, depth
+        As in `RetGKClassifier`; but for the first, one value or candidates.
+    feature_map, n_components, n_landmarks, method, n_walks, self_loop, impute_attributes, tol
+        As in `RetGKClassifier`.
+    n_jobs, verbose
+        As in `RetGKClassifier`.
     random_state : int, Generator, RandomState or None
         Seed of folds, landmarks, nodes drawn for a median, frequencies and Monte Carlo. With
         None, results differ a little from call to call.
 
     Attributes
     ----------
-    approximate_ : bool
-        What "auto" chose.
     best_params_ : dict
         Chosen values of C, p, scale, n_steps, structure_kernel and attribute_kernel.
     best_score_ : float
         Their mean score over the folds: R^2 (the mean over several outputs), or what `scoring`
         names; NaN if there were no folds.
-    best_index_ : int
-        Their place in `cv_results_`.
-    cv_results_ : dict
-        Scores of all candidates, as in `GridSearchCV`.
     n_splits_ : int
         Number of folds. With none (fewer than four graphs) the first candidates are taken.
     solver_ : "ridge"
         What found the coefficients.
     target_ndim_ : int
         1 if `fit` got one value for each graph, 2 if it got rows of them.
-    engine_ : ExactEngine or EmbeddedEngine
-        Mean embeddings of the support graphs.
-    reading_ : Reading or None
-        How the fitted graphs were read; new ones are read alike.
-    walks_ : Walks
-        How return probabilities are found.
-    kernel_ : RetGKKernel
-        Kernel with the support graphs; only if exact.
-    embedding_ : RetGKEmbedding
-        Only if approximate.
-    support_vectors_ : bsr_array, shape (n_support, n_features)
-        Embedded support graphs; only if approximate.
-    graph_kernel_ : ExponentialGraphKernel
-        Kernel of graphs with its bandwidth.
+    approximate_, best_index_, cv_results_, engine_, reading_, walks_, graph_kernel_
+        As in `RetGKClassifier`.
+    kernel_, embedding_, support_vectors_
+        As in `RetGKClassifier`.
     support_ : ndarray of int64, shape (n_support,)
         Training graphs that predictions need.
     dual_coef_ : ndarray of float64, shape (n_outputs, n_support)
@@ -232,17 +178,10 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : GraphBatch, GraphDataset or anything that `as_batch` takes
-            Training graphs.
         y : array-like, shape (n_graphs,) or (n_graphs, n_outputs), optional
-            Values; may be left out for a data set, which has its own.
-        sample_weight : array-like, shape (n_graphs,), optional
-            Weights of the graphs: one of weight 2 counts as two, one of weight 0 is left out.
-            Bandwidths and scales of nodes count each graph once.
-        groups : array-like, shape (n_graphs,), optional
-            Groups of the graphs, which `cv` keeps together.
-        **options : error
-            Options of converters belong to `as_batch`; an error says so.
+            Values of every graph; may be left out for a data set, which has its own.
+        X, sample_weight, groups, **options
+            As in `RetGKClassifier.fit`.
 
         Returns
         -------
@@ -292,25 +231,3 @@ class RetGKRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
             In the shape of the targets of `fit`.
         """
         return ValueOutcomes(self.target_ndim_).predict(decision_values(self, X))
-
-    def score(
-        self, X: GraphsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """
-        Coefficient of determination R^2 of the predictions.
-
-        Parameters
-        ----------
-        X : GraphBatch, GraphDataset or anything that `as_batch` takes
-            Graphs.
-        y : array-like, shape (n_graphs,) or (n_graphs, n_outputs), optional
-            Their values; may be left out for a data set.
-        sample_weight : array-like, shape (n_graphs,), optional
-            Weights of the graphs.
-
-        Returns
-        -------
-        float
-            At most one, which is perfect.
-        """
-        return float(super().score(X, targets_of(X, y), sample_weight))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retgk._runtime.names import check_keywords
+from retgk._runtime.parameters import Whole, check_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
@@ -194,8 +195,7 @@ def most_similar(graph: GraphsLike, graphs: GraphsLike, k: int = 5, **options: A
     >>> most_similar(triangle, [edge, triangle], k=1).indices
     array([1])
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InvalidInputError(f"k must be a whole number of at least 1, got {k!r}")
+    check_parameters({"k": (Whole(1),)}, {"k": k})
     settings = _options(options, tol=_TOL)
     collection = _batch(graphs, _reading(graph))
     query = _one(graph, "graph", collection.reading)
@@ -252,13 +252,11 @@ def pairwise_distances(X: GraphsLike, Y: GraphsLike | None = None, **options: An
 
 
 def _options(options: dict[str, Any], tol: float) -> dict[str, Any]:
-    """Parameters that the caller gives, beside the defaults of all comparisons."""
     _check_options(options)
     return {"structure_kernel": COMPARISON_KERNEL, "tol": tol, **options}
 
 
 def _check_options(options: dict[str, Any]) -> None:
-    """Raise for options that are not those of `RetGKKernel` for nodes, before any work."""
     if options:
         check_keywords(options, _node_parameters(), "a comparison of graphs", CONVERT_FIRST)
 
@@ -300,7 +298,6 @@ def _pair(g: GraphsLike, h: GraphsLike) -> GraphBatch:
 
 
 def _cosines(products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:
-    """Inner products of unit vectors; rounding is not to lead above one."""
     return np.minimum(products / norms_x[:, None] / norms_y, 1.0)
 
 
@@ -313,7 +310,6 @@ def _products_among(graphs: GraphsLike, options: dict[str, Any]) -> Floats:
 def _fit_engine(
     graphs: GraphsLike, options: dict[str, Any], keep: Ints | None = None
 ) -> tuple[ExactEngine, NodeFeatures]:
-    """Engine fitted on graphs with parameters of `RetGKKernel`, and the features it has seen."""
     _check_options(options)
     kernel = RetGKKernel(**options, graph_kernel=PolynomialGraphKernel())  # which is not used
     features = kernel_features(kernel, as_batch(graphs))

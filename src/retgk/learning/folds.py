@@ -19,10 +19,7 @@ Fold = tuple[Ints, Ints]
 
 
 class Splitter(Protocol):
-    """A splitter of scikit-learn."""
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
-        """Give pairs of training and test positions."""
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]: ...
 
 
 FoldMaker = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]]
@@ -51,15 +48,7 @@ _NO_GROUPS = Grouping()
 def inner_folds(
     cv: FoldMaker | None, truth: NDArray[Any], seed: int, grouping: Grouping = _NO_GROUPS
 ) -> list[Fold]:
-    """
-    Folds of a user's `cv`; a number of folds (None is 5) gives shuffled ones.
-
-    `truth` has codes of classes, rows of zeros and ones for several labels, or values (floats).
-    Classes and labels have about the same share in all folds. Every class is in every training
-    part: one of a single graph is never tested, and there are no more folds than the largest class
-    has graphs. Without classes every test part has two graphs or more. Where that leaves one fold,
-    there is none.
-    """
+    """Folds of a user's `cv`; a number gives shuffled ones with all classes in training."""
     is_values = truth.dtype.kind == "f"
     is_classes = truth.ndim == 1 and not is_values
     codes: Ints = np.zeros(len(truth), np.int64) if is_values else truth
@@ -92,7 +81,6 @@ def _label_sets(labels: Ints) -> Ints:
 
 
 def _check_training_parts(folds: list[Fold], codes: Ints, groups: NDArray[Any] | None) -> None:
-    """Raise if a class is in no training part."""
     for number, (train, _) in enumerate(folds):
         if len(np.unique(codes[train])) < len(np.unique(codes)):
             advice = "use stratified folds"
@@ -126,11 +114,7 @@ def _group_splitter(name: str, cv: Integral, groups: NDArray[Any], seed: int) ->
 
 
 def _deal(codes: Ints, n_folds: int, rng: np.random.Generator) -> Ints:
-    """
-    Fold of every graph: shuffled, sorted by class and dealt like cards.
-
-    Dealing on from class to class keeps the sizes of folds within one of each other.
-    """
+    """Fold of every graph: shuffled, sorted by class and dealt like cards."""
     order = rng.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
     fold = np.empty(len(codes), np.int64)
@@ -193,7 +177,6 @@ def _checked_fold(fold: Any, number: int, n_graphs: int) -> Fold:
 
 
 def _positions(part: NDArray[Any], name: str, number: int, n_graphs: int) -> Ints:
-    """Positions of graphs, also from a mask."""
     found = np.flatnonzero(part) if part.dtype == np.bool_ and len(part) == n_graphs else part
     if found.ndim != 1 or found.dtype.kind not in "iu" or len(found) == 0:
         raise InvalidInputError(
@@ -237,7 +220,6 @@ class OuterFold(NamedTuple):
 
 
 def with_groups(folds: Sequence[Fold], groups: NDArray[Any] | None) -> list[OuterFold]:
-    """Outer folds that hand the groups of their training graphs on."""
     return [
         OuterFold(train, test, None, None if groups is None else groups[train])
         for train, test in folds
@@ -253,17 +235,12 @@ def repeated_folds(
     groups: NDArray[Any] | None = None,
     scaffolds: bool = False,
 ) -> list[list[OuterFold]]:
-    """
-    Folds of one repetition for every seed; classes have about the same share in all.
-
-    Graphs of one group are never in two folds. Where groups are scaffolds, the first repetition is
-    the one of `scaffold_folds` without a seed, as others have it too.
-    """
+    """Folds of one repetition for every seed; graphs of a group are never in two folds."""
     check_enough_graphs(targets, n_folds)
     if seeds[MOST_REPETITIONS:]:  # len of a range has a limit of its own
         raise InvalidInputError(f"there are at most {MOST_REPETITIONS:,} repetitions; give fewer")
     found: list[list[Fold]]
-    if scaffolds and groups is not None:
+    if scaffolds and groups is not None:  # the first repetition is that of `scaffold_folds`
         found = [group_folds(groups, n_folds, seed, "scaffolds") for seed in [None, *seeds[1:]]]
     else:
         found = [_folds(targets, n_folds, seed, regression, groups) for seed in seeds]
@@ -290,7 +267,6 @@ def _folds(
 
 
 def stratified_folds(targets: NDArray[Any], seed: int, n_folds: int) -> list[Fold]:
-    """Shuffled folds with about the same share of every class."""
     from sklearn.model_selection import StratifiedKFold
 
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=short_seed(seed))
@@ -303,7 +279,6 @@ def _check_enough_groups(n_groups: int, n_folds: int, what: str) -> None:
 
 
 def check_enough_graphs(targets: NDArray[Any], n_folds: int) -> None:
-    """Raise if there are fewer graphs than folds."""
     _check_enough_groups(len(targets), n_folds, "graphs")
 
 
@@ -367,19 +342,14 @@ def scaffold_folds(
 def group_folds(
     groups: ArrayLike, n_splits: int, random_state: RandomState = None, what: str = "groups"
 ) -> list[Fold]:
-    """
-    Folds of about the same size, with every group in the test part of one of them.
-
-    Groups are dealt from the largest to the smallest, each to the smallest fold so far; a seed
-    shuffles those of the same size, which are in the order of their first members otherwise.
-    """
+    """Folds of about the same size, with every group in the test part of one of them."""
     _, first, codes = np.unique(np.asarray(groups), return_index=True, return_inverse=True)
     codes = codes.reshape(-1)
     if n_splits < 2:
         raise InvalidInputError(f"n_splits={n_splits} must be at least 2 folds")
     _check_enough_groups(len(first), n_splits, what)
     sizes, ties = np.bincount(codes), first
-    if random_state is not None:
+    if random_state is not None:  # shuffles groups of the same size
         ties = np.random.default_rng(whole_seed(random_state)).permutation(len(sizes))
     fold, filled = np.empty(len(sizes), np.int64), np.zeros(n_splits, np.int64)
     for group in np.lexsort([ties, -sizes]):

@@ -29,12 +29,7 @@ Scoring = str | Callable[..., float] | None
 
 
 class Outcome(NamedTuple):
-    """
-    What is known of test graphs: targets, predictions and, for classes, how sure they are.
-
-    Targets and predictions of classes are places in the order of all classes. Decision values are
-    one column for two classes, else one for each; probabilities one for each class.
-    """
+    """Test graphs: targets and predictions, of classes as places in the order of all classes."""
 
     targets: NDArray[Any]
     predictions: NDArray[Any]
@@ -44,12 +39,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Metric:
-    """
-    A metric: its name here, those of scikit-learn's scorers, and how it is found.
-
-    `several` is the scorer for more than two classes, where it is another one. `sign` is -1 where
-    the scorer has the negative of the value, so that more is better.
-    """
+    """A metric: its names, and how it is found; `sign` is -1 where the scorer has its negative."""
 
     name: str
     scorer: str
@@ -60,11 +50,9 @@ class Metric:
     aliases: tuple[str, ...] = ()
 
     def scorer_for(self, n_classes: int) -> str:
-        """Name of the scorer by which a model chooses its parameters."""
         return self.several if self.several and n_classes > 2 else self.scorer
 
     def text(self, value: float) -> str:
-        """Give a value for people; accuracy in per cent."""
         return f"{100 * value:.1f}" if self.is_share else f"{value:.4f}"
 
 
@@ -76,7 +64,6 @@ def _accuracy(found: Outcome) -> float:
 
 
 def _of_predictions(name: str, **options: Any) -> Callable[[Outcome], float]:
-    """Metric of scikit-learn that compares predictions with targets."""
 
     def value(found: Outcome) -> float:
         from sklearn import metrics
@@ -182,7 +169,6 @@ _BY_DEFAULT = {False: ("accuracy",), True: ("r2", "rmse", "mae")}
 
 
 def check_metric_names(names: Sequence[str] | None) -> None:
-    """Raise at a name that no metric has, before anything is read."""
     every = (*_CLASS_METRICS, *_VALUE_METRICS)
     known = _known_names(every)
     for name in names or ():
@@ -193,12 +179,10 @@ def check_metric_names(names: Sequence[str] | None) -> None:
 
 
 def metrics_of(regression: bool) -> tuple[Metric, ...]:
-    """Give all metrics of classes, or all of values."""
     return _VALUE_METRICS if regression else _CLASS_METRICS
 
 
 def chosen_metrics(names: Sequence[str] | None, regression: bool) -> list[Metric]:
-    """Metrics of some names, or those that are shown by default; others are an error."""
     own = metrics_of(regression)
     known = _known_names(own)
     wanted = [_plain(name) for name in names or _BY_DEFAULT[regression]]
@@ -216,7 +200,6 @@ def chosen_metrics(names: Sequence[str] | None, regression: bool) -> list[Metric
 
 
 def _known_names(metrics: Sequence[Metric]) -> dict[str, Metric]:
-    """Metrics by the names of scikit-learn, by what users type for short, and by their own."""
     known = {metric.scorer: metric for metric in metrics}
     known |= {alias: metric for metric in metrics for alias in metric.aliases}
     return known | {metric.name: metric for metric in metrics}
@@ -249,7 +232,6 @@ def selection_metric(model: Any) -> Metric:
 
 
 def checked_scorer(scoring: Any, model: Any) -> Callable[..., Any]:
-    """Scorer of a name, or the callable itself, if it can be one."""
     from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 
     if isinstance(scoring, str):
@@ -283,7 +265,6 @@ class FoldScorer:
         self.takes_weights = trial.data.weights is not None
 
     def __call__(self, decisions: Sequence[Floats]) -> Floats:
-        """Scores of the folds; NaN where the scorer is not defined."""
         from sklearn.exceptions import UndefinedMetricWarning
 
         with warnings.catch_warnings():
@@ -321,7 +302,6 @@ class FoldScorer:
         return float(found)
 
     def _lacks_classes(self, fold: int) -> bool:
-        """Whether the test part of a fold has too few classes for some scorers."""
         truth, test = self.trial.truth, self.trial.folds[fold][1]
         if truth.dtype.kind == "f":
             return False
@@ -362,13 +342,7 @@ def fold_scorer(scoring: Any, model: Any, trial: Trial) -> FoldScorer:
 
 
 class FoldAnswer(NamedTuple):
-    """
-    Test graphs of a fold, what was predicted for them, and the parameters chosen.
-
-    Decision values have one column for two classes, else one for each of all classes;
-    probabilities have one for each. Values have neither, and the paper's machines no probabilities.
-    Seconds are those of training and predicting, None where they were not measured.
-    """
+    """Test graphs of a fold, predictions, parameters chosen, and seconds where measured."""
 
     test: NDArray[Any]
     predictions: NDArray[Any]
@@ -378,7 +352,6 @@ class FoldAnswer(NamedTuple):
     seconds: float | None = None
 
     def outcome(self, targets: NDArray[Any], classes: NDArray[Any] | None) -> Outcome:
-        """What metrics are found from; classes as their places in the order of all of them."""
         found = targets[self.test], self.predictions
         if classes is not None:
             other = ~np.isin(self.predictions, classes)
@@ -459,11 +432,7 @@ def _class_values(
 
 
 def _known_values(model: Any, graphs: GraphBatch, columns: NDArray[Any] | None) -> _Values:
-    """
-    Decision values in columns, and probabilities, of the classes that a model knows.
-
-    Models of others are asked; probabilities stand for decision values that they have not.
-    """
+    """Decision values in columns, and probabilities, of the classes that a model knows."""
     if columns is not None:
         from retgk.learning.outcomes import class_probabilities
 
@@ -479,7 +448,6 @@ def _known_values(model: Any, graphs: GraphBatch, columns: NDArray[Any] | None) 
 
 
 def _in_columns(values: NDArray[Any], own: NDArray[Any], n_columns: int, other: float) -> Any:
-    """Spread columns over more of them; the others hold one value."""
     spread = np.full((len(values), n_columns), other)
     spread[:, own] = values
     return spread

@@ -20,17 +20,12 @@ from retgk.learning.targets import TrainingSet
 def fit_calibration(
     scores: Floats, codes: NDArray[np.int64], weights: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """
-    Logistic regression of classes on out-of-fold decision values (Platt's idea, multinomial).
-
-    On few graphs it can come out with larger decision values for less likely classes, the reverse
-    of predictions; probabilities are then the shares of the classes, whatever the decision values.
-    """
+    """Logistic regression of classes on out-of-fold decision values (Platt, multinomial)."""
     from sklearn.linear_model import LogisticRegression
 
     with single_threaded_blas():
         model = LogisticRegression(max_iter=1000).fit(scores, codes, sample_weight=weights)
-    if model.coef_.trace() < 0:  # of the values of classes for themselves; of two, the slope
+    if model.coef_.trace() < 0:  # reversed, as it can be on few graphs: shares of the classes
         counts = np.bincount(codes, weights)
         shares = np.log(counts / counts.sum())
         intercept = shares[1:] - shares[:1] if len(shares) == 2 else shares
@@ -40,7 +35,6 @@ def fit_calibration(
 
 
 def class_probabilities(scores: Floats, coef: Floats, intercept: Floats) -> Floats:
-    """Probabilities of all classes."""
     from scipy.special import softmax
 
     logits = np.einsum("no,co->nc", scores, coef) + intercept
@@ -62,17 +56,14 @@ class ClassOutcomes:
     classes: NDArray[Any]
 
     def predict(self, scores: Floats) -> NDArray[Any]:
-        """Class with the largest decision value."""
         return np.asarray(self.classes[self.codes(scores)])
 
     def codes(self, scores: Floats) -> Ints:
-        """Place of the class with the largest decision value."""
         if scores.shape[1] == 1:
             return (scores[:, 0] > 0).astype(np.int64)
         return np.asarray(scores.argmax(axis=1))
 
     def decision_function(self, scores: Floats) -> Floats:
-        """One value for two classes, else one for each."""
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def calibrate(
@@ -84,15 +75,12 @@ class ClassOutcomes:
         return fit_calibration(scores, truth, weights)
 
     def probabilities(self, scores: Floats, calibration: Calibration) -> Floats:
-        """Probabilities of all classes, which add up to one."""
         return class_probabilities(scores, *calibration)
 
     def targets(self, truth: Ints) -> NDArray[Any]:
-        """Classes from codes."""
         return np.asarray(self.classes[truth])
 
     def perfect_scores(self, truth: Ints) -> Floats:
-        """One for the class of a graph, else minus one."""
         signs = np.where(truth[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
         return signs[:, 1:] if len(self.classes) == 2 else signs
 
@@ -105,26 +93,18 @@ class LabelOutcomes:
 
     @property
     def classes(self) -> NDArray[Any]:
-        """Numbers of the labels."""
         return np.arange(self.n_labels)
 
     def predict(self, scores: Floats) -> Ints:
-        """One where the decision value is positive, else zero."""
         return (scores > 0).astype(np.int64)
 
     def decision_function(self, scores: Floats) -> Floats:
-        """One value for each label."""
         return scores
 
     def calibrate(
         self, scores: Floats, truth: Ints, weights: Floats | None = None
     ) -> Calibration | None:
-        """
-        One logistic regression for each label; None if there are no graphs.
-
-        A label that all graphs have, or none, gets its share, as if one graph more had it and one
-        not.
-        """
+        """One logistic regression for each label; None if there are no graphs."""
         if len(truth) == 0:
             return None
         coef, intercept = np.zeros((self.n_labels, 1)), np.empty(self.n_labels)
@@ -132,24 +112,21 @@ class LabelOutcomes:
             if own.min() < own.max():
                 found = fit_calibration(scores[:, label : label + 1], own, weights)
                 coef[label], intercept[label] = found[0][0], found[1][0]
-            else:
+            else:  # its share, as if one graph more had it and one not
                 counts = np.bincount(own, weights, minlength=2) + 1.0
                 intercept[label] = np.log(counts[1] / counts[0])
         return coef, intercept
 
     def probabilities(self, scores: Floats, calibration: Calibration) -> Floats:
-        """Probabilities of all labels, which do not exclude each other."""
         from scipy.special import expit
 
         coef, intercept = calibration
         return np.asarray(expit(scores * coef[:, 0] + intercept))
 
     def targets(self, truth: Ints) -> NDArray[Any]:
-        """Give the labels themselves."""
         return truth
 
     def perfect_scores(self, truth: Ints) -> Floats:
-        """One for a label that a graph has, else minus one."""
         return np.where(truth == 1, 1.0, -1.0)
 
 
@@ -160,15 +137,12 @@ class ValueOutcomes:
     ndim: int
 
     def predict(self, values: Floats) -> Floats:
-        """Values in the shape of the targets."""
         return values[:, 0] if self.ndim == 1 else values
 
     def targets(self, truth: Floats) -> Floats:
-        """Values in the shape in which the user gave them."""
         return self.predict(truth)
 
     def perfect_scores(self, truth: Floats) -> Floats:
-        """Give the values themselves."""
         return truth
 
 
@@ -177,8 +151,6 @@ Discrete = ClassOutcomes | LabelOutcomes
 
 
 class Trial(NamedTuple):
-    """What candidates are scored on."""
-
     data: TrainingSet
     outcomes: Discrete | ValueOutcomes
     truth: NDArray[Any]
@@ -204,7 +176,6 @@ def mean_hits(trial: Trial, weights: Floats) -> Callable[[Sequence[Floats]], Flo
 
 
 def mean_r2(trial: Trial) -> Callable[[Sequence[Floats]], Floats]:
-    """Coefficient of determination of values, with the weights of graphs."""
     data, _, columns, folds = trial
 
     def score(decisions: Sequence[Floats]) -> Floats:
@@ -229,7 +200,6 @@ class ValueCandidate(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.values = values
 
     def predict(self, X: Any) -> Floats:
-        """Predictions for the test part."""
         return _for_test_part(X, self.values)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -237,31 +207,23 @@ class ValueCandidate(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class ClassCandidate(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    What a scorer sees of a classifier: its answers for the graphs of a test part.
-
-    Probabilities are calibrated on the decision values of the other test parts.
-    """
+    """What a scorer sees of a classifier; probabilities are calibrated on the other folds."""
 
     def __init__(self, trial: Trial, decisions: Sequence[Floats], fold: int) -> None:
         self.trial, self.decisions, self.fold = trial, decisions, fold
 
     @property
     def classes_(self) -> Any:
-        """Classes; of labels, in the way by which scorers know that there are several."""
         truth = self.trial.truth
         return [np.arange(2)] * truth.shape[1] if truth.ndim == 2 else self._outcomes.classes
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predictions for the test part."""
         return _for_test_part(X, self._outcomes.predict(self.decisions[self.fold]))
 
     def decision_function(self, X: Any) -> Floats:
-        """Decision values of the test part."""
         return _for_test_part(X, self._outcomes.decision_function(self.decisions[self.fold]))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities for the test part."""
         data, _, truth, folds = self.trial
         others = [number for number in range(len(folds)) if number != self.fold]
         calibration = None
@@ -288,7 +250,6 @@ class ClassCandidate(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _for_test_part(X: Any, values: NDArray[Any]) -> NDArray[Any]:
-    """Give the values, if they are asked for the graphs that they belong to."""
     if len(X) != len(values):
         raise InvalidInputError(
             f"a scorer asked for predictions of {len(X)} graphs, but in choosing among candidates "

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from retgk._runtime.parallel import n_threads
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, typical_squared_mmd
+from retgk.kernels.graph import GraphKernel, fit_graph_kernel
 
 PAPER_PENALTIES = (1, 10, 100, 1000)
 """Values of C that the authors' protocol chooses from."""
@@ -56,7 +56,6 @@ class Outcome:
     seconds: dict[str, float]
 
     def as_record(self) -> dict[str, Any]:
-        """Columns over the folds, for a record."""
         return {
             "accuracies": [round(fold.accuracy, 6) for fold in self.folds],
             "chosen_c": [fold.c for fold in self.folds if fold.c is not None],
@@ -66,39 +65,24 @@ class Outcome:
         }
 
 
-def fit_graph_kernel(kernel: GraphKernel, products: Floats) -> GraphKernel:
-    """Kernel of graphs with the bandwidth that these graphs give it."""
-    if isinstance(kernel, ExponentialGraphKernel) and kernel.gamma == "median":
-        return kernel.fitted(typical_squared_mmd(products))
-    return kernel
-
-
 def kernel_matrix(products: Floats, kernel: GraphKernel) -> Floats:
-    """Kernel values of all graphs; a median is over all of them."""
     products = np.asarray(products)
     norms = products.diagonal().copy()
     return fit_graph_kernel(kernel, products)(products, norms, norms)
 
 
 class PaperFold(NamedTuple):
-    """Graphs for training, for the choice of C, and for the test."""
-
     train: Ints
     validation: Ints
     test: Ints
 
 
 def paper_folds(n_graphs: int, seed: int, n_folds: int = 10) -> list[PaperFold]:
-    """
-    Folds of the authors' implementation.
-
-    A random order of the graphs is turned by one fold after the other. Its first
-    ceil(0.8 n) graphs train, those up to ceil(0.9 n) validate, the others test; where ten does
-    not divide n, some graphs are never tested.
-    """
+    """Folds of the authors: one random order, turned by one fold after the other."""
     if n_graphs < n_folds:
         raise InvalidInputError(f"{n_graphs} graphs do not fill {n_folds} folds; give more")
     order = np.random.default_rng(seed).permutation(n_graphs)
+    # ceilings: where ten does not divide n, some graphs are never tested
     n_train = -(-(n_folds - 2) * n_graphs // n_folds)
     n_known = -(-(n_folds - 1) * n_graphs // n_folds)
     turned = (np.roll(order, -fold * (n_graphs - n_known)) for fold in range(n_folds))
@@ -113,12 +97,7 @@ def paper_outcome(
     settings: Rules,
     n_jobs: int | None = None,
 ) -> Outcome:
-    """
-    One repetition of the authors' protocol, from the inner products of all graphs.
-
-    A median in the kernel is taken over all graphs, test graphs included, as the authors did. The
-    seed gives the order of the graphs.
-    """
+    """One repetition of the authors' protocol; a median in the kernel is over all graphs."""
     start = time.perf_counter()
     matrix = kernel_matrix(products, kernel)
     middle = time.perf_counter()
@@ -152,7 +131,7 @@ def _paper_fold_result(
 
 
 def kernel_part(matrix: Floats, targets: Targets, rows: Ints, columns: Ints) -> KernelPart:
-    """Kernel between some graphs and others, and the targets of the first."""
+    """Kernel between graphs, and the targets of the first."""
     return matrix[np.ix_(rows, columns)], targets[rows]
 
 
@@ -170,7 +149,6 @@ def run_folds(
 
 @contextmanager
 def _ignore_iteration_warnings() -> Iterator[None]:
-    """Machines that were stopped are counted in the record instead."""
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
@@ -189,12 +167,7 @@ class Scores(NamedTuple):
 
 
 def accuracies_over_c(train: KernelPart, test: KernelPart, grid: Sequence[float]) -> Scores:
-    """
-    Accuracy on test graphs for every C of a rising grid.
-
-    Where no multiplier of a solution stands at its bound C, the solution for every larger C is
-    the same one, and is not computed again.
-    """
+    """Accuracy on test graphs for every C of a rising grid."""
     accuracies: list[float] = []
     n_unfinished, is_free = 0, False
     for c in grid:
@@ -204,12 +177,12 @@ def accuracies_over_c(train: KernelPart, test: KernelPart, grid: Sequence[float]
         machine = _fit_svc(*train, c)
         accuracies.append(float(np.mean(machine.predict(test[0]) == test[1])))
         n_unfinished += int(machine.fit_status_ != 0)
+        # no multiplier at its bound: the solution for every larger C is the same
         is_free = bool(np.abs(machine.dual_coef_).max(initial=0.0) < _BOUND * c)
     return Scores(accuracies, n_unfinished)
 
 
 def accuracy_at_c(train: KernelPart, test: KernelPart, c: float) -> Scores:
-    """Accuracy on test graphs for one C."""
     return accuracies_over_c(train, test, [c])
 
 

@@ -27,12 +27,7 @@ _BLOCK_ROWS = 2048  # graphs whose features are in memory at a time, for each th
 
 
 def landmarks_of(n_graphs: int, seed: int, n_landmarks: int | None = None) -> Ints:
-    """
-    Graphs drawn at random, in order.
-
-    By default 1,000 of up to 5,000 graphs, 2,000 of more, and less where inner products with so
-    many would take more than 2 GiB.
-    """
+    """Graphs drawn at random, in order; by default as many as 2 GiB of inner products allow."""
     if n_landmarks is None:
         most = 1000 if n_graphs <= _FEW_GRAPHS else 2000
         n_landmarks = max(1, min(most, _MAX_PRODUCTS // n_graphs))
@@ -50,7 +45,6 @@ class LandmarkRidge:
         self.weights = weights
 
     def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
-        """Train on all graphs, with a number for gamma of the kernel and C as penalty."""
         with single_threaded_blas():
             source = _Features(products, kernel, _basis(products, kernel))
             moments = self._moments(source, np.arange(len(products.norms)))
@@ -66,11 +60,7 @@ class LandmarkRidge:
         penalties: Sequence[float],
         n_jobs: int | None,
     ) -> list[list[Floats]]:
-        """
-        Values of the test parts of folds, for every kernel and fold.
-
-        Each is an array of shape (n_penalties, n_test, n_outputs).
-        """
+        """Values of test parts by kernel and fold, of shape (n_penalties, n_test, n_outputs)."""
         found: list[list[Any]] = [[None] * len(folds) for _ in kernels]
         parts, of_fold = _parts_of(folds, len(products.norms))
         n_tasks = len(parts) + len(folds)
@@ -91,7 +81,6 @@ class LandmarkRidge:
         return found
 
     def _moments(self, source: "_Features", graphs: Ints) -> "_Moments":
-        """Moments of some graphs, block by block."""
         moments = _Moments.zero(source.basis.shape[1], self.targets.shape[1])
         for start in range(0, len(graphs), _BLOCK_ROWS):
             block = graphs[start : start + _BLOCK_ROWS]
@@ -99,7 +88,6 @@ class LandmarkRidge:
         return moments
 
     def _fill_moments(self, out: list[Any], place: int, source: "_Features", graphs: Ints) -> None:
-        """Write the moments of one part to their place."""
         out[place] = self._moments(source, graphs)
 
     def _fill_values(
@@ -112,7 +100,6 @@ class LandmarkRidge:
         test: Ints,
         penalties: Sequence[float],
     ) -> None:
-        """Write the values of the test part of one fold to their place."""
         solutions = _sum([parts[part] for part in used]).solve(penalties)
         slopes = np.hstack([source.basis @ c for c, _ in solutions])
         values = np.empty((len(test), len(penalties), self.targets.shape[1]))
@@ -123,18 +110,9 @@ class LandmarkRidge:
         intercepts = np.stack([intercept for _, intercept in solutions])
         out[place] = np.ascontiguousarray((values + intercepts).swapaxes(0, 1))
 
-    def scores(self, decisions: Floats) -> Floats:
-        """Give the values themselves: there is one for each output already."""
-        return decisions
-
 
 def _parts_of(folds: Sequence[Fold], n_graphs: int) -> tuple[list[Ints], list[Ints]]:
-    """
-    Parts of the graphs whose moments are found, and the parts that make up each training set.
-
-    Graphs that are in the same training sets are one part, as many as folds for the usual ones. If
-    that would make many parts, each training set is a part of its own.
-    """
+    """Parts of graphs that are in the same training sets, and the parts of each of these."""
     is_trained = np.zeros((n_graphs, len(folds)), bool)
     for fold, (train, _) in enumerate(folds):
         is_trained[train, fold] = True
@@ -158,18 +136,14 @@ def _basis(products: GraphProducts, kernel: GraphKernel) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Features:
-    """Explicit features of graphs, found when they are asked for."""
-
     products: GraphProducts
     kernel: GraphKernel
     basis: Floats
 
     def kernel_rows(self, graphs: Ints) -> Floats:
-        """Kernel of some graphs with all landmarks."""
         return self.products.kernel(self.kernel, graphs, np.arange(len(self.products.columns)))
 
     def rows(self, graphs: Ints) -> Floats:
-        """Features of some graphs."""
         return np.asarray(self.kernel_rows(graphs) @ self.basis)
 
 
@@ -189,7 +163,6 @@ class _Moments:
 
     @classmethod
     def zero(cls, n_features: int, n_outputs: int) -> "_Moments":
-        """Moments of no graphs."""
         return cls(
             0.0,
             np.zeros(n_features),
@@ -199,7 +172,6 @@ class _Moments:
         )
 
     def add(self, x: Floats, y: Floats, weights: Floats) -> None:
-        """Add graphs with these features, targets and weights."""
         weighted = x * weights[:, None]
         self.weight += float(weights.sum())
         self.first += weighted.sum(axis=0)
@@ -208,7 +180,6 @@ class _Moments:
         self.cross += weighted.T @ y
 
     def solve(self, penalties: Sequence[float]) -> list[tuple[Floats, Floats]]:
-        """Coefficients and intercepts for every penalty."""
         from scipy.linalg import cho_factor, cho_solve
 
         mean_x, mean_y = self.first / self.weight, self.targets / self.weight
@@ -223,7 +194,6 @@ class _Moments:
 
 
 def _sum(moments: Sequence[_Moments]) -> _Moments:
-    """Moments of the graphs of several parts together."""
     total = _Moments.zero(*moments[0].cross.shape)
     for part in moments:
         total.weight += part.weight

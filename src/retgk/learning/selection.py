@@ -66,11 +66,7 @@ def candidates_of(value: Any, name: str) -> tuple[Any, ...]:
 def node_candidates(
     parameters: Mapping[str, Any], n_attributes: int, is_embedded: bool
 ) -> list[NodeCandidate]:
-    """
-    All combinations of what describes nodes, the first candidates first.
-
-    Where attributes are left out, or there are none, what their kernel is makes no difference.
-    """
+    """All combinations of what describes nodes that make a difference, the first ones first."""
     values = {name: candidates_of(parameters[name], name) for name in NodeCandidate._fields}
     if values["depth"] == (None,):
         values["depth"] = _DEPTH_OF_EMBEDDINGS if is_embedded else _DEPTHS
@@ -80,7 +76,7 @@ def node_candidates(
     found: list[NodeCandidate] = []
     for candidate in starmap(NodeCandidate, product(*values.values())):
         is_dropped = may_drop and candidate.scale_attributes == "drop"
-        own = candidate._replace(attribute_kernel=None) if is_dropped else candidate
+        own = candidate._replace(attribute_kernel=None) if is_dropped else candidate  # not used
         if own not in found:
             found.append(own)
     return found
@@ -89,7 +85,6 @@ def node_candidates(
 def graph_kernel_candidates(
     parameters: Mapping[str, Any],
 ) -> list[tuple[dict[str, Any], GraphKernel]]:
-    """All combinations of p and scale with their kernels, the first candidates first."""
     return [
         ({"p": p, "scale": scale}, ExponentialGraphKernel(p=p, scale=scale))
         for p in candidates_of(parameters["p"], "p")
@@ -98,7 +93,6 @@ def graph_kernel_candidates(
 
 
 def checked_penalties(values: Sequence[Any] | Any) -> tuple[float, ...]:
-    """Candidates of C, which are positive and finite."""
     found = candidates_of(values, "C")
     for c in found:
         check_parameters({"C": PREDICTORS["C"]}, {"C": c})
@@ -123,12 +117,7 @@ class Choice(NamedTuple):
 
 @dataclass
 class Selection:
-    """
-    The choice of a kernel, a graph kernel on top of it and C, by the mean score over folds.
-
-    Kernels are considered one after the other, so that inner products of the first and of the best
-    so far are all that is kept. Each gets the C with the best mean, of equal ones the first.
-    """
+    """The choice of a kernel, a graph kernel on top of it and C, by the mean score over folds."""
 
     solver: Solver
     graph_kernels: Sequence[tuple[dict[str, Any], GraphKernel]]
@@ -146,7 +135,6 @@ class Selection:
     _best: Choice | None = None
 
     def consider(self, params: Mapping[str, Any], kernel: Any, products: GraphProducts) -> None:
-        """Find the scores of a fitted kernel with these parameters, for all C."""
         fitted = products.fit_kernels([own for _, own in self.graph_kernels])
         found = self.solver.out_of_fold(products, fitted, self.folds, self.penalties, self.n_jobs)
         for (own, _), graph_kernel, by_fold in zip(self.graph_kernels, fitted, found, strict=True):
@@ -164,17 +152,11 @@ class Selection:
                 self._best = choice
 
     def best(self) -> Choice:
-        """Give the candidate with the best mean, of equal ones the first."""
         assert self._best is not None
         return self._best
 
     def clearly_best(self, smallest_gain: float) -> Choice:
-        """
-        Give the first kernel, unless another one is clearly better.
-
-        The best must beat it by more than a standard error of the gain over the folds, and by more
-        than `smallest_gain`.
-        """
+        """The first kernel, unless another beats it by more than the gain's standard error."""
         if self.folds and np.isnan(self.scores).all():
             raise InvalidInputError(
                 "the score of every candidate is NaN in every fold; use another scoring, or other "
@@ -193,7 +175,6 @@ def fold_mean(scores: Floats) -> float:
 
 
 def _first_best(scores: Sequence[Floats]) -> int:
-    """Place of the first among the best; without folds, the first."""
     means = np.array([_mean(own) for own in scores])
     return int(np.argmax(means >= means.max() - _TIE))
 
@@ -205,13 +186,9 @@ def _mean(scores: Floats) -> float:
 
 
 def _is_clearly_better(best: Choice, first: Choice, smallest_gain: float) -> bool:
-    """
-    Whether the mean gain exceeds its standard error over the folds, and the smallest gain.
-
-    Of many candidates the best one is partly the luckiest: on small collections, taking it
-    whatever the margin cost up to a point of accuracy against staying with the first. If only one
-    fold differs, the mean gain *is* its standard error: such a gain is never enough.
-    """
+    """Whether the mean gain exceeds its standard error over the folds, and the smallest gain."""
+    # the best of many is partly the luckiest: taking it whatever the margin cost up to a point of
+    # accuracy on small collections
     if np.isneginf(_mean(first.scores)):
         return True
     gains = best.scores - first.scores
@@ -223,13 +200,7 @@ def _is_clearly_better(best: Choice, first: Choice, smallest_gain: float) -> boo
 
 
 def cross_validation_table(rows: Sequence[dict[str, Any]], scores: Floats) -> dict[str, Any]:
-    """
-    Scores of candidates, shape (n_candidates, n_folds), in the form of ``GridSearchCV``.
-
-    >>> table = cross_validation_table([{"C": 1}, {"C": 10}], np.array([[0.5, 0.7], [0.9, 0.7]]))
-    >>> table["rank_test_score"]
-    array([2, 1], dtype=int32)
-    """
+    """Scores of candidates, shape (n_candidates, n_folds), in the form of `GridSearchCV`."""
     from scipy.stats import rankdata
 
     table: dict[str, Any] = {
@@ -249,7 +220,6 @@ def cross_validation_table(rows: Sequence[dict[str, Any]], scores: Floats) -> di
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:
-    """One-dimensional array of any objects."""
     found = np.empty(len(values), object)
     found[:] = values
     return found
@@ -264,7 +234,6 @@ class OneForEach:
         self.n_machines = len(solvers)
 
     def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
-        """Train on all graphs; the support is that of any output."""
         found = [solver.train(products, kernel, penalty) for solver in self.solvers]
         support = np.unique(np.concatenate([machine.support for machine in found]))
         dual_coef = np.zeros((len(found), len(support)))
@@ -280,7 +249,6 @@ class OneForEach:
         penalties: Sequence[float],
         n_jobs: int | None,
     ) -> list[list[Floats]]:
-        """Decision values of test parts, by kernel, fold and penalty."""
         found = [
             solver.out_of_fold(products, kernels, folds, penalties, n_jobs)
             for solver in self.solvers
@@ -289,10 +257,6 @@ class OneForEach:
             [np.concatenate(parts, axis=-1) for parts in zip(*by_output, strict=True)]
             for by_output in zip(*found, strict=True)
         ]
-
-    def scores(self, decisions: Floats) -> Floats:
-        """Give the values themselves: there is one for each output already."""
-        return decisions
 
 
 class ClassificationTask(NamedTuple):
@@ -307,11 +271,9 @@ class ClassificationTask(NamedTuple):
 
     @property
     def is_multilabel(self) -> bool:
-        """Whether graphs have several labels."""
         return self.truth.ndim == 2
 
     def support_vectors(self) -> Solver:
-        """Support vector machines: one, or one for each label."""
         own = self.trial.data.weights
         if not self.is_multilabel:
             return SupportVectors(self.truth, self.weights, own)
@@ -338,7 +300,6 @@ class ClassificationTask(NamedTuple):
 def classification_task(
     data: TrainingSet, class_weight: Any, cv: FoldMaker | None, seed: int
 ) -> ClassificationTask:
-    """Classes or labels, their weights and folds, all checked."""
     outcomes: Discrete
     if has_several_labels(data.targets):
         truth = label_targets(data.targets)

@@ -55,12 +55,7 @@ class GraphProducts:
 
 
 def fit_products(engine: Engine, features: NodeFeatures, columns: Ints) -> GraphProducts:
-    """
-    Fit an engine, which keeps the graphs of the columns, and compare all graphs with these.
-
-    Bandwidths come from all graphs. Between graphs of the columns, products are symmetric to the
-    bit, and the diagonal equals the norms.
-    """
+    """Fit an engine, which keeps the graphs of the columns, and compare all graphs with these."""
     if len(columns) == len(features.batch):
         products = engine.fit(features).inner_products()
         return GraphProducts(products, products.diagonal().copy(), columns)
@@ -96,8 +91,7 @@ class Solver(Protocol):
 
     name: str
 
-    def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
-        """Train on all graphs."""
+    def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine: ...
 
     def out_of_fold(
         self,
@@ -107,10 +101,7 @@ class Solver(Protocol):
         penalties: Sequence[float],
         n_jobs: int | None,
     ) -> list[list[Floats]]:
-        """Decision values of test parts, by kernel, fold and penalty."""
-
-    def scores(self, decisions: Floats) -> Floats:
-        """Give decision values in the form in which they are compared."""
+        """Decision values by kernel and fold, of shape (n_penalties, n_test, n_outputs)."""
 
 
 # Support vector machines as plain arrays.
@@ -158,13 +149,23 @@ class SupportVectors:
         self._has_warned, self._lock = False, Lock()
 
     def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
-        """Train on all graphs, with a number for gamma of the kernel and C as penalty."""
+        from sklearn.svm import SVC
+
         if (self.codes == self.codes[0]).all():  # a label that all training graphs have, or none
             sign = 1.0 if self.codes[0] else -1.0
             return Machine(np.empty(0, np.int64), np.empty((1, 0)), np.array([sign]))
         everything = np.arange(len(self.codes))
-        gram = products.kernel(kernel, everything, everything)
-        return self._machine(self._solve(gram, penalty))
+        gram, weights = (
+            products.kernel(kernel, everything, everything),
+            enumerate(self.class_weights),
+        )
+        machine = SVC(
+            C=penalty, kernel="precomputed", class_weight=dict(weights), cache_size=_CACHE_MB
+        )
+        solved = machine.fit(gram, self.codes, sample_weight=self.weights)
+        coefficients = pair_coefficients(solved.dual_coef_, solved.n_support_)
+        support = solved.support_.astype(np.int64)
+        return Machine(support, coefficients, solved.intercept_.astype(np.float64))
 
     def out_of_fold(
         self,
@@ -174,11 +175,6 @@ class SupportVectors:
         penalties: Sequence[float],
         n_jobs: int | None,
     ) -> list[list[Floats]]:
-        """
-        Decision values of the test parts of folds, for every kernel and fold.
-
-        Each is an array of shape (n_penalties, n_test, n_outputs).
-        """
         found: list[list[Any]] = [[None] * len(folds) for _ in kernels]
         grams = [_SharedGram(products, kernel, len(folds)) for kernel in kernels]
 
@@ -192,9 +188,9 @@ class SupportVectors:
         return found
 
     def _path(self, whole: Floats, fold: Fold, penalties: Sequence[float]) -> Floats:
-        """Decision values of a fold for all penalties."""
         train, test = fold
-        codes, factors = self.codes[train], self._factors(train)
+        codes, factors = self.codes[train], self.class_weights[self.codes[train]]
+        factors = factors if self.weights is None else factors * self.weights[train]
         gram, rows = whole[np.ix_(train, train)], whole[np.ix_(test, train)]
         rising = np.unique(penalties)
         pairs = list(combinations(range(len(self.class_weights)), 2))
@@ -203,7 +199,9 @@ class SupportVectors:
             own = np.flatnonzero(np.isin(codes, pair))
             decisions[:, :, p] = self._pair_path(gram, rows, codes, own, pair, rising, factors)
         places = np.searchsorted(rising, penalties)
-        return np.stack([self.scores(decisions[place]) for place in places])
+        return np.stack(
+            [one_vs_rest_from_pairs(decisions[place], len(self.class_weights)) for place in places]
+        )
 
     def _pair_path(
         self,
@@ -230,7 +228,6 @@ class SupportVectors:
         return np.asarray(coefficients @ rows.T + intercepts[:, None])
 
     def _warn_once(self, penalty: float, n_steps: int) -> None:
-        """Warn of a penalty that was given up, but not again for every fold and kernel."""
         from warnings import warn
 
         from sklearn.exceptions import ConvergenceWarning
@@ -245,37 +242,9 @@ class SupportVectors:
         )
         warn(message, ConvergenceWarning, stacklevel=2)
 
-    def _factors(self, graphs: Ints) -> Floats:
-        """Factor of C of some graphs: that of their class, times their own."""
-        factors = self.class_weights[self.codes[graphs]]
-        return factors if self.weights is None else factors * self.weights[graphs]
-
-    def _solve(self, gram: Floats, penalty: float) -> Any:
-        from sklearn.svm import SVC
-
-        weights = dict(enumerate(self.class_weights))
-        machine = SVC(C=penalty, kernel="precomputed", class_weight=weights, cache_size=_CACHE_MB)
-        return machine.fit(gram, self.codes, sample_weight=self.weights)
-
-    def _machine(self, solved: Any) -> Machine:
-        return Machine(
-            solved.support_.astype(np.int64),
-            pair_coefficients(solved.dual_coef_, solved.n_support_),
-            np.array(solved.intercept_, np.float64),
-        )
-
-    def scores(self, decisions: Floats) -> Floats:
-        """One value a class, or one alone for two classes, from those of pairs."""
-        return one_vs_rest_from_pairs(decisions, len(self.class_weights))
-
 
 def pair_coefficients(dual_coef: Floats, n_support: NDArray[Any]) -> Floats:
-    """
-    One row of coefficients for each pair of classes, from the layout of LIBSVM.
-
-    There, graphs are sorted by class; those of class i have their coefficients against class j in
-    row j - 1 if j > i, else in row j. Here rows are in the order (0, 1), (0, 2), .., (1, 2), ..
-    """
+    """Coefficients of all pairs of classes, in a row each, from those of LIBSVM."""
     n_classes = len(n_support)
     if n_classes == 2:
         return np.array(dual_coef, np.float64)
@@ -290,12 +259,7 @@ def pair_coefficients(dual_coef: Floats, n_support: NDArray[Any]) -> Floats:
 
 
 def one_vs_rest_from_pairs(decisions: Floats, n_classes: int) -> Floats:
-    """
-    Votes of the pairs, ties broken by the sum of decision values, as `SVC` gives them.
-
-    A class gets one vote for each pair that it wins, and :math:`c / (3 (|c| + 1))` for the sum c
-    of its decision values, which is less than a vote.
-    """
+    """Votes of the pairs of classes, ties broken by the sum of decision values, as in `SVC`."""
     if n_classes == 2:
         return decisions
     votes = np.zeros((len(decisions), n_classes))
@@ -306,6 +270,7 @@ def one_vs_rest_from_pairs(decisions: Floats, n_classes: int) -> Floats:
         votes[:, j] += value < 0
         sums[:, i] += value
         sums[:, j] -= value
+    # sums break ties: what they add is less than a vote
     return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)))
 
 

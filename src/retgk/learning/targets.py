@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from retgk._runtime.parameters import OneOf, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
@@ -16,20 +17,11 @@ from retgk.learning.folds import Grouping
 # Graphs with their targets, checked before any work is done.
 
 
-class ClassTargets(NamedTuple):
-    """Classes in order, and the place of the class of every graph among them."""
-
-    classes: NDArray[Any]
-    codes: NDArray[np.int64]
-
-
 def targets_of(X: Any, y: Any) -> Any:
-    """Give y, or the targets of a data set where there is no y."""
     return X.targets if y is None and isinstance(X, GraphDataset) else y
 
 
 def graphs_and_targets(X: Any, y: Any) -> tuple[GraphBatch, NDArray[Any]]:
-    """Graphs as a batch, and one target for each."""
     found = targets_of(X, y)
     if found is None:
         raise InvalidInputError(
@@ -51,7 +43,6 @@ def graphs_and_targets(X: Any, y: Any) -> tuple[GraphBatch, NDArray[Any]]:
 
 
 def _check_known(targets: NDArray[Any]) -> None:
-    """Raise at the first target that is missing."""
     missing = missing_targets(targets)
     if missing.any():
         graph, *column = (int(place) for place in np.argwhere(missing)[0])
@@ -69,8 +60,8 @@ def _check_known(targets: NDArray[Any]) -> None:
         )
 
 
-def class_targets(targets: NDArray[Any]) -> ClassTargets:
-    """Classes from targets."""
+def class_targets(targets: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    """Classes in order, and the place of the class of every graph among them."""
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d
 
@@ -88,16 +79,14 @@ def class_targets(targets: NDArray[Any]) -> ClassTargets:
             f"all {len(flat)} graphs are of one class, {classes.tolist()[0]!r}; a classifier needs "
             "graphs of two classes or more"
         )
-    return ClassTargets(classes, codes.astype(np.int64))
+    return classes, codes.astype(np.int64)
 
 
 def has_several_labels(targets: NDArray[Any]) -> bool:
-    """Whether every graph has a row of targets, and not one target."""
     return targets.ndim > 1 and targets.shape[1:] != (1,)
 
 
 def label_targets(targets: NDArray[Any]) -> NDArray[np.int64]:
-    """Labels from rows of targets: one where a graph has a label, zero where it has not."""
     is_plain = targets.ndim == 2 and targets.dtype.kind in "biufO"
     if not is_plain or not np.isin(targets, (0, 1)).all():
         raise InvalidInputError(
@@ -121,7 +110,6 @@ def label_targets(targets: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def real_targets(targets: NDArray[Any]) -> NDArray[np.float64]:
-    """Values from targets."""
     if targets.dtype.kind == "c" or targets.ndim > 2:
         raise InvalidInputError(
             f"targets must be real numbers, one or one row for each graph; got {targets.dtype} of "
@@ -151,17 +139,14 @@ class TrainingSet(NamedTuple):
 
     @property
     def grouping(self) -> Grouping:
-        """What folds depend on beside targets."""
         is_whole = len(self.positions) == self.n_given
         return Grouping(self.groups, None if is_whole else self.positions, self.n_given)
 
     def weights_of(self, graphs: Ints) -> Floats | None:
-        """Weights of some graphs; None if all are one."""
         return None if self.weights is None else self.weights[graphs]
 
 
 def training_set(X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingSet:
-    """Check what `fit` got."""
     batch, targets = graphs_and_targets(X, y)
     everything = np.arange(len(batch))
     weights = None if sample_weight is None else _checked_weights(sample_weight, len(batch))
@@ -182,7 +167,6 @@ def training_set(X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingSet
 
 
 def _checked_weights(given: Any, n_graphs: int) -> Floats:
-    """One number for each graph, not negative and finite."""
     try:
         weights = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
@@ -207,7 +191,6 @@ def _checked_weights(given: Any, n_graphs: int) -> Floats:
 
 
 def _checked_groups(given: Any, n_graphs: int) -> NDArray[Any]:
-    """One group for each graph."""
     groups = np.asarray(given)
     if groups.shape != (n_graphs,):
         raise InvalidInputError(
@@ -234,14 +217,8 @@ _SAY_WHICH = (
 
 
 def is_regression(task: TaskKind, targets: NDArray[Any]) -> bool:
-    """
-    Whether targets are values to predict rather than classes.
-
-    Numbers with fractions are values, and texts are classes. Whole numbers are classes, but where
-    many are different it is asked.
-    """
-    if task not in get_args(TaskKind):
-        raise InvalidInputError(f"task must be one of {get_args(TaskKind)}, got {task!r}")
+    """Whether targets are values rather than classes: numbers with fractions are, texts are not."""
+    check_parameters({"task": (OneOf(get_args(TaskKind)),)}, {"task": task})
     if task == "regression" and targets.dtype.kind not in "iuf":
         raise InvalidInputError(
             f"targets such as {targets[0]!r} are no values to regress on; leave the task out"
@@ -263,8 +240,6 @@ def is_regression(task: TaskKind, targets: NDArray[Any]) -> bool:
 
 def _ask_if_classes(targets: NDArray[Any]) -> None:
     """Refuse whole numbers of which few graphs have the same; warn of many different ones."""
-    import numpy as np
-
     n_distinct = len(np.unique(targets))
     problem = f"targets are {n_distinct} different whole numbers for {len(targets)} graphs"
     if n_distinct > max(_FEW_CLASSES, len(targets) / 3):
@@ -279,7 +254,6 @@ def _ask_if_classes(targets: NDArray[Any]) -> None:
 def class_weights(
     given: Any, classes: NDArray[Any], codes: Ints, weights: Floats | None = None
 ) -> Floats:
-    """Weight of every class."""
     from sklearn.utils.class_weight import compute_class_weight
 
     if isinstance(given, str) and given == "balanced" and weights is not None:

@@ -1,6 +1,7 @@
 """`duplicate_groups`: graphs of a collection that are equal, and how sure that is."""
 
 import hashlib
+from operator import eq
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,12 +9,12 @@ from numpy.typing import NDArray
 
 from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Floats, Ints
-from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch, to_networkx
 from retgk.kernels.refinement import colour_keys, keys_of_names
 from retgk.walks.probabilities import return_probabilities
 
+_DECIMALS = 9  # to which moments, weights and attributes have to agree
 _MAX_NODES = 200  # beyond that, an isomorphism test may take forever
 _SEED = 0
 _DEPTH = 4
@@ -37,7 +38,6 @@ def duplicate_groups(
     graphs: GraphsLike,
     *,
     n_steps: int = 50,
-    decimals: int = 9,
     max_nodes: int = _MAX_NODES,
     n_jobs: int | None = None,
 ) -> list[DuplicateGroup]:
@@ -56,8 +56,6 @@ def duplicate_groups(
         The collection.
     n_steps : int, default=50
         Number of return probabilities.
-    decimals : int, default=9
-        To how many decimals moments, weights and attributes have to agree.
     max_nodes : int, default=200
         Largest graphs that are tested; groups of larger ones are given as they are, with
         ``verified=False``.
@@ -76,10 +74,8 @@ def duplicate_groups(
     >>> duplicate_groups(from_smiles(["CCO", "CCN", "OCC"]))
     [DuplicateGroup(indices=array([0, 2]), verified=True)]
     """
-    if isinstance(decimals, bool) or not isinstance(decimals, int) or not 1 <= decimals <= 12:
-        raise InvalidInputError(f"decimals must be a whole number from 1 to 12, got {decimals!r}")
     batch = as_batch(graphs)
-    keys = _graph_keys(batch, decimals, n_jobs)
+    keys = _graph_keys(batch, n_jobs)
     _, group_of, counts = np.unique(keys, return_inverse=True, return_counts=True)
     order = np.argsort(group_of, kind="stable")
     starts = np.concatenate([[0], np.cumsum(counts)])
@@ -90,23 +86,23 @@ def duplicate_groups(
     found: list[DuplicateGroup] = []
     with progress_bar("equal graphs", sum(map(len, candidates))) as advance:
         for members in candidates:
-            for group in _kernel_groups(members, moments, decimals):
-                found += _verified(batch, group, decimals, max_nodes)
+            for group in _kernel_groups(members, moments):
+                found += _verified(batch, group, max_nodes)
             advance(len(members))
     return sorted(found, key=lambda group: int(group.indices[0]))
 
 
-def _graph_keys(batch: GraphBatch, decimals: int, n_jobs: int | None) -> NDArray[np.bytes_]:
+def _graph_keys(batch: GraphBatch, n_jobs: int | None) -> NDArray[np.bytes_]:
     """Digest of labels, neighbourhoods, attributes and weights, in no order of nodes."""
     named = keys_of_names(batch.label_names, _SEED) if batch.has_labels else None
     labels = np.zeros(batch.n_nodes, np.uint64) if named is None else named[batch.labels]
     colours = colour_keys(batch, labels, _DEPTH, _SEED, n_jobs)[-1].astype(np.uint64)
     if batch.n_attributes:
-        values = np.round(batch.attributes, decimals) + 0.0  # no -0.0
+        values = np.round(batch.attributes, _DECIMALS) + 0.0  # no -0.0
         _, codes = np.unique(values, axis=0, return_inverse=True)
         colours = colours * np.uint64(_ODD) + codes.reshape(-1).astype(np.uint64)
     colours = colours[np.lexsort((colours, np.repeat(np.arange(len(batch)), batch.node_counts)))]
-    weights = np.round(batch.weights, decimals) if batch.is_weighted else np.empty(0)
+    weights = np.round(batch.weights, _DECIMALS) if batch.is_weighted else np.empty(0)
     nodes, entries = batch.node_ptr, batch.indptr[batch.node_ptr]
     keys = []
     for graph in range(len(batch)):
@@ -116,12 +112,12 @@ def _graph_keys(batch: GraphBatch, decimals: int, n_jobs: int | None) -> NDArray
     return np.array(keys)
 
 
-def _kernel_groups(members: Ints, moments: Floats, decimals: int) -> list[Ints]:
+def _kernel_groups(members: Ints, moments: Floats) -> list[Ints]:
     """Split graphs by moments of their return probabilities, which agree up to rounding."""
     groups: list[list[int]] = []
     for member in members.tolist():
         for group in groups:
-            if np.abs(moments[member] - moments[group[0]]).max() <= 10.0**-decimals:
+            if np.abs(moments[member] - moments[group[0]]).max() <= 10.0**-_DECIMALS:
                 group.append(member)
                 break
         else:
@@ -141,10 +137,7 @@ def _moments(batch: GraphBatch, members: Ints, n_steps: int, n_jobs: int | None)
     return found
 
 
-def _verified(
-    batch: GraphBatch, members: Ints, decimals: int, max_nodes: int
-) -> list[DuplicateGroup]:
-    """Split a group into those that are isomorphic to each other."""
+def _verified(batch: GraphBatch, members: Ints, max_nodes: int) -> list[DuplicateGroup]:
     if batch.node_counts[members[0]] > max_nodes:
         return [DuplicateGroup(members, False)]
     try:
@@ -153,10 +146,9 @@ def _verified(
         return [DuplicateGroup(members, False)]
     classes: list[tuple[Any, list[int]]] = []
     for member in members:
-        graph = _plain_graph(batch[int(member)], decimals)
+        graph = _plain_graph(batch[int(member)])
         for first, others in classes:
-            matcher = GraphMatcher(first, graph, _are_equal, _are_equal)
-            if matcher.is_isomorphic():
+            if GraphMatcher(first, graph, eq, eq).is_isomorphic():
                 others.append(int(member))
                 break
         else:
@@ -164,23 +156,19 @@ def _verified(
     return [DuplicateGroup(np.array(others), True) for _, others in classes if len(others) > 1]
 
 
-def _are_equal(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    return first == second
-
-
-def _plain_graph(graph: GraphBatch, decimals: int) -> Any:
+def _plain_graph(graph: GraphBatch) -> Any:
     """Graph of networkx whose values are rounded, so that they can be compared."""
     (made,) = to_networkx(graph)
     for _, values in made.nodes(data=True):
-        _round_all(values, decimals)
+        _round_all(values)
     for _, _, values in made.edges(data=True):
-        _round_all(values, decimals)
+        _round_all(values)
     return made
 
 
-def _round_all(values: dict[str, Any], decimals: int) -> None:
+def _round_all(values: dict[str, Any]) -> None:
     for name, value in values.items():
         if isinstance(value, float):
-            values[name] = round(value, decimals)
+            values[name] = round(value, _DECIMALS)
         elif name == "attributes":
-            values[name] = [round(float(number), decimals) for number in value]
+            values[name] = [round(float(number), _DECIMALS) for number in value]

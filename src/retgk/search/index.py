@@ -52,11 +52,7 @@ _PARAMETERS: Constraints = {
 def fitted_embedding(
     given: RetGKEmbedding | None, batch: GraphBatch, n_jobs: int | None, random_state: Any
 ) -> RetGKEmbedding:
-    """
-    Embedding of an index: that which was given, fitted if it is not yet; else the default one.
-
-    It is a copy: what is done with the given one later changes no index.
-    """
+    """A fitted copy of the given embedding, or the default one."""
     if given is None:
         given = RetGKEmbedding(
             feature_map="phases",
@@ -75,7 +71,6 @@ def fitted_embedding(
 
 
 def dense_vectors(embedding: RetGKEmbedding, batch: GraphBatch) -> NDArray[Any]:
-    """Vectors of graphs as a plain array."""
     found = embedding.transform(batch)
     return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
 
@@ -83,7 +78,6 @@ def dense_vectors(embedding: RetGKEmbedding, batch: GraphBatch) -> NDArray[Any]:
 def coded_vectors(
     embedding: RetGKEmbedding, codec: VectorCodec, batch: GraphBatch, n_jobs: int | None
 ) -> NDArray[Any]:
-    """Vectors of graphs as an index stores them, some graphs at a time."""
     coded = np.empty((len(batch), codec.n_columns), codec.storage)
     with progress_bar("vectors of graphs", len(batch)) as advance:
         for start in range(0, len(batch), _BLOCK_GRAPHS):
@@ -93,17 +87,7 @@ def coded_vectors(
     return coded
 
 
-def check_method(method: str, has_graphs: bool) -> None:
-    """Raise if an index cannot be searched in this way."""
-    if method == "approximate" and not has_graphs:
-        raise InvalidInputError(
-            'the index has too few graphs for graphs of neighbours; use method="auto", or make '
-            "it with a smaller scan_below"
-        )
-
-
 def check_rerank(embedding: RetGKEmbedding, k: int, rerank: Any, keep_graphs: bool) -> None:
-    """Raise if candidates cannot be compared by the exact kernel."""
     check_parameters({"rerank": (Whole(int(k)),)}, {"rerank": rerank})
     if not keep_graphs:
         raise InvalidInputError(
@@ -124,7 +108,6 @@ def reranked(
     found: Ints,
     n_jobs: int | None,
 ) -> tuple[Floats, Ints]:
-    """Exact distances of candidates, and the candidates, the nearest first."""
     names = ("n_steps", "method", "n_walks", "self_loop", "scale_attributes", "depth")
     fitted = fitted_parameters(embedding)
     options = {name: fitted[name] for name in (*names, "level_weights")}
@@ -264,22 +247,10 @@ class GraphIndex:
         """
         batch = as_batch(graphs)
         checked_ids(ids, len(batch), 0, None)
-        return self.fit_vectors(batch).add(batch, ids)
+        return self._fit_vectors(batch).add(batch, ids)
 
-    def fit_vectors(self, graphs: GraphsLike) -> Self:
-        """
-        Fit the embedding and the axes on a sample, and leave the index empty.
-
-        Parameters
-        ----------
-        graphs : GraphBatch or anything that `as_batch` takes
-            Some thousands of graphs such as those to be added.
-
-        Returns
-        -------
-        GraphIndex
-            The index itself.
-        """
+    def _fit_vectors(self, graphs: GraphsLike) -> Self:
+        """Fit the embedding and the axes on a sample, and leave the index empty."""
         batch = as_batch(graphs)
         embedding = fitted_embedding(self.embedding, batch, self.n_jobs, self.random_state)
         sample = dense_vectors(embedding, batch[:_MOST_FITTED])
@@ -385,7 +356,11 @@ class GraphIndex:
         """
         rows = self._fitted_rows()
         check_parameters(_PARAMETERS, {"k": k, "expansion": expansion, "method": method})
-        check_method(method, bool(rows.graphs))
+        if method == "approximate" and not rows.graphs:
+            raise InvalidInputError(
+                'the index has too few graphs for graphs of neighbours; use method="auto", or make '
+                "it with a smaller scan_below"
+            )
         if rerank is not None:
             check_rerank(self.embedding_, k, rerank, self.keep_graphs)
         batch = self.embedding_.intake_.new_batch(graphs)
@@ -473,14 +448,12 @@ class GraphIndex:
         self._files = files
 
     def state(self) -> IndexState:
-        """Give what files hold of the index."""
         rows = self._fitted_rows()
         options = {"keep_graphs": self.keep_graphs, "scan_below": self.scan_below}
         return IndexState(self.embedding_, rows, options, self._files)
 
     @classmethod
     def of_state(cls, state: IndexState, n_jobs: int | None = None) -> "GraphIndex":
-        """Make an index of what files hold."""
         codec = state.rows.codec
         index = cls(
             state.embedding,
@@ -512,8 +485,6 @@ FIT_GRAPHS = 20_000
 
 
 class SourcePiece(NamedTuple):
-    """Some graphs of a source."""
-
     graphs: GraphBatch
     ids: Any
     stop: int
@@ -521,12 +492,7 @@ class SourcePiece(NamedTuple):
 
 
 def build_index(path: Path, source: Any, index: GraphIndex) -> GraphIndex:
-    """
-    Make an index in a folder; the same call goes on where a killed one was.
-
-    A source has `n_graphs`, the `fingerprint` of them and of how they are read, ``sample(n)`` from
-    all over it, and ``pieces(first)``, an iterator of `SourcePiece` from any graph on.
-    """
+    """Make an index in a folder; the same call goes on where a killed one was."""
     folder = Folder(path)
     if path.exists() and not path.is_dir():
         raise InvalidInputError(f"{path} is a file; give the name of a new folder")
@@ -537,16 +503,12 @@ def build_index(path: Path, source: Any, index: GraphIndex) -> GraphIndex:
     with folder.writing():
         begun = _begun(folder, source.fingerprint, "")
         if begun is None:
-            begun = index.fit_vectors(source.sample(FIT_GRAPHS)), 0
+            begun = index._fit_vectors(source.sample(FIT_GRAPHS)), 0
         return _grown(folder, source, *begun, base="")
 
 
 def extend_index(path: Path, source: Any, n_jobs: int | None = None) -> GraphIndex:
-    """
-    Add graphs to the index in a folder: all of them, or none if the run is killed.
-
-    The same call goes on where a killed one was, unless the index has changed since.
-    """
+    """Add all graphs to the index in a folder or none; a killed call can be repeated."""
     folder = Folder(path)
     folder.manifest()  # raises if there is none
     with folder.writing():

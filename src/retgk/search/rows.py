@@ -37,7 +37,6 @@ class Ids:
 
     @property
     def kind(self) -> IdKind:
-        """What they are."""
         return "int" if "values" in self.arrays else "str"
 
     def __len__(self) -> int:
@@ -59,7 +58,6 @@ class Ids:
             return np.asarray(sums[offsets[1:]] - sums[starts])
 
     def taken(self, positions: Ints) -> NDArray[Any]:
-        """Ids at some positions: int64, or objects that are text."""
         if self.kind == "int":
             return np.asarray(self.arrays["values"][positions])
         text, offsets = self.arrays["text"], self.arrays["offsets"]
@@ -69,7 +67,6 @@ class Ids:
         return found
 
     def part(self, start: int, stop: int) -> "Ids":
-        """Ids of some of the rows."""
         if self.kind == "int":
             return Ids({"values": self.arrays["values"][start:stop]})
         offsets = self.arrays["offsets"][start : stop + 1]
@@ -78,7 +75,6 @@ class Ids:
 
     @classmethod
     def joined(cls, parts: Sequence["Ids"]) -> "Ids":
-        """Ids of several parts, one after the other."""
         if parts[0].kind == "int":
             return cls({"values": np.concatenate([part.arrays["values"] for part in parts])})
         lengths = [np.diff(part.arrays["offsets"]) for part in parts]
@@ -89,11 +85,7 @@ class Ids:
 
 
 def checked_ids(ids: Any, n_graphs: int, first: int, kind: IdKind | None) -> Ids:
-    """
-    Ids that a caller gives for new graphs; by default numbers of rows from `first` on.
-
-    They are checked as in `given_ids`, and there must be one for each graph.
-    """
+    """Ids for new graphs, one each; by default numbers of rows from `first` on."""
     if ids is None:
         if kind == "str":
             raise InvalidInputError("the ids of this index are texts; give ids= for new graphs too")
@@ -105,11 +97,7 @@ def checked_ids(ids: Any, n_graphs: int, first: int, kind: IdKind | None) -> Ids
 
 
 def given_ids(ids: Any, kind: IdKind | None) -> Ids:
-    """
-    Ids that a caller gives, one or several.
-
-    All must be of the `kind` that the index has, if it has any yet, and each may come once.
-    """
+    """One or several ids of a caller: all of the `kind` of the index, each once."""
     found = _ids_of([ids] if is_id(ids) else ids)
     if len(found) and kind not in (None, found.kind):
         words = {"int": "whole numbers", "str": "texts"}
@@ -139,7 +127,6 @@ def _ids_of(ids: Any) -> Ids:
 
 
 def is_id(value: object) -> bool:
-    """Whether this is one id: a whole number or a text."""
     return isinstance(value, str | int | np.integer) and not isinstance(value, bool)
 
 
@@ -163,7 +150,6 @@ def _texts(values: list[str]) -> Ids:
 
 
 def first_repeated(ids: Ids) -> int | None:
-    """Position of the first id that stood before; None if all differ."""
     if len(np.unique(ids.keys)) == len(ids):
         return None
     seen: set[Any] = set()
@@ -238,11 +224,7 @@ class Piece:
 
 @dataclass
 class RowStore:
-    """
-    All rows, in the order in which they were added; rows that were removed keep their numbers.
-
-    Pieces and runs begin at multiples of `PIECE_ROWS` and of `run_rows`.
-    """
+    """All rows in the order of adding; those that were removed keep their numbers."""
 
     codec: VectorCodec
     run_rows: int = field(default_factory=lambda: RUN_ROWS)
@@ -252,21 +234,17 @@ class RowStore:
 
     @property
     def n_rows(self) -> int:
-        """Rows that were ever added."""
         return len(self.removed)
 
     @property
     def n_live(self) -> int:
-        """Rows that were not removed."""
         return self.n_rows - int(np.count_nonzero(self.removed))
 
     @property
     def id_kind(self) -> IdKind | None:
-        """What ids are; None as long as there are none."""
         return self.pieces[0].ids.kind if self.pieces else None
 
     def facts(self) -> dict[str, Any]:
-        """Numbers of graphs, removed ones, and rows in graphs of neighbours; form of vectors."""
         return {
             "graphs": self.n_live,
             "removed": self.n_rows - self.n_live,
@@ -286,14 +264,12 @@ class RowStore:
         return rows
 
     def numbered_pieces(self) -> Iterator[tuple[int, Piece]]:
-        """Pieces with the numbers of their first rows."""
         first = 0
         for piece in self.pieces:
             yield first, piece
             first += len(piece)
 
     def append(self, vectors: Vectors, ids: Ids, graphs: GraphBatch | None) -> None:
-        """Add rows; small pieces are joined, each row a few times at most."""
         start = 0
         while start < len(vectors):
             room = PIECE_ROWS - self.n_rows % PIECE_ROWS
@@ -329,30 +305,29 @@ class RowStore:
     def vectors_of(self, rows: Ints) -> Vectors:
         """Stored vectors of rows; those of row -1 are zeros."""
         taken = np.zeros((*rows.shape, self.codec.n_columns), self.codec.storage)
-        for first, piece in self.numbered_pieces():
-            here = (rows >= first) & (rows < first + len(piece))
-            if here.any():
-                taken[here] = piece.vectors[rows[here] - first]
+        for here, piece, places in self._places_of(rows):
+            taken[here] = piece.vectors[places]
         return taken
 
     def ids_of(self, rows: Ints) -> NDArray[Any]:
-        """Ids of rows, of which none is -1."""
         taken = np.empty(rows.shape, np.int64 if self.id_kind == "int" else object)
+        for here, piece, places in self._places_of(rows):
+            taken[here] = piece.ids.taken(places)
+        return taken
+
+    def _places_of(self, rows: Ints) -> Iterator[tuple[Flags, Piece, Ints]]:
+        """For each piece, which rows are in it, and their places there."""
         for first, piece in self.numbered_pieces():
             here = (rows >= first) & (rows < first + len(piece))
             if here.any():
-                taken[here] = piece.ids.taken(rows[here] - first)
-        return taken
+                yield here, piece, rows[here] - first
 
     def graphs_of(self, rows: Ints, reading: Reading | None) -> GraphBatch:
-        """Kept graphs of rows, in their order."""
         order = np.argsort(rows, kind="stable")
         parts = []
-        for first, piece in self.numbered_pieces():
-            here = rows[order][(rows[order] >= first) & (rows[order] < first + len(piece))]
-            if len(here):
-                assert piece.graphs is not None
-                parts.append(with_reading(piece.graphs[here - first], reading))
+        for _, piece, places in self._places_of(rows[order]):
+            assert piece.graphs is not None
+            parts.append(with_reading(piece.graphs[places], reading))
         return GraphBatch.concatenate(parts)[np.argsort(order, kind="stable")]
 
     # Search
@@ -413,7 +388,6 @@ class RowStore:
     # Graphs of neighbours
 
     def runs_to_link(self, scan_below: int) -> dict[int, int]:
-        """Runs that are to get a graph, or a larger one, with their numbers of rows."""
         runs = {}
         for run in range(-(-self.n_rows // self.run_rows)):
             n_rows = min(self.n_rows - run * self.run_rows, self.run_rows)
@@ -430,7 +404,6 @@ class RowStore:
         n_jobs: int | None,
         on_graph: Callable[[], None] = lambda: None,
     ) -> None:
-        """Give runs of rows their graphs of neighbours, several at a time in processes."""
         runs = self.runs_to_link(scan_below)
         tasks = [(run, n_rows, new_path()) for run, n_rows in runs.items()]
         with progress_bar("graphs of neighbours", sum(runs.values())) as advance:
@@ -441,7 +414,6 @@ class RowStore:
                 advance(n_rows)
 
     def run_vectors(self, run: int, n_rows: int) -> list[Vectors]:
-        """Stored vectors of the first rows of a run, in parts."""
         first = run * self.run_rows
         parts = []
         for start, piece in self.numbered_pieces():
@@ -456,32 +428,15 @@ _Task = tuple[int, int, Path]
 
 def _written_graphs(store: RowStore, tasks: Sequence[_Task], n_jobs: int) -> Iterator[_Task]:
     """Write graphs and give the tasks that are done; processes where there are several."""
-    calls = [
-        (store.run_vectors(run, n_rows), store.codec, path, _begun(store, run))
-        for run, n_rows, path in tasks
-    ]
-    if n_jobs == 1 or len(tasks) < 2:
-        for task, call in zip(tasks, calls, strict=True):
-            _write_graph(*call)
-            yield task
-        return
     from joblib import Parallel, delayed
 
-    def numbered(number: int) -> Any:
-        return delayed(_write_numbered_graph)(number, *calls[number])
+    def call(run: int, n_rows: int, path: Path) -> Any:
+        begun = store.graphs[run].path if run in store.graphs else None
+        return delayed(_write_graph)(store.run_vectors(run, n_rows), store.codec, path, begun)
 
-    workers = Parallel(n_jobs=min(n_jobs, len(tasks)), return_as="generator_unordered")
-    for number in workers(numbered(number) for number in range(len(tasks))):
-        yield tasks[number]
-
-
-def _begun(store: RowStore, run: int) -> Path | None:
-    return store.graphs[run].path if run in store.graphs else None
-
-
-def _write_numbered_graph(number: int, *call: Any) -> int:
-    _write_graph(*call)
-    return number
+    workers = Parallel(n_jobs=max(1, min(n_jobs, len(tasks))), return_as="generator")
+    for task, _ in zip(tasks, workers(call(*task) for task in tasks), strict=True):
+        yield task
 
 
 def _write_graph(parts: list[Vectors], codec: VectorCodec, path: Path, begun: Path | None) -> None:

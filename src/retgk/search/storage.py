@@ -56,12 +56,10 @@ StoredFile = dict[str, Any]
 
 
 def is_index_folder(path: Path) -> bool:
-    """Whether a folder holds an index, or one in the making."""
     return any((path / name).is_file() for name in (MANIFEST, UNFINISHED))
 
 
 def stored_count(value: Any, what: str, most: int = 1 << 40) -> int:
-    """Give a number of a manifest that says how many there are of something."""
     if type(value) is not int or not 0 <= value <= most:
         raise InvalidInputError(f"{what} is {value!r:.80}")
     return value
@@ -76,7 +74,6 @@ class Folder:
     # Reading
 
     def manifest(self, name: str = MANIFEST) -> dict[str, Any]:
-        """Read a manifest, with its format and version checked."""
         path = self.path / name
         text = self._small_text(path)
         try:
@@ -97,7 +94,6 @@ class Folder:
         return document
 
     def key(self) -> str | None:
-        """Digest of the state that counts, by which it is known again; None if there is none."""
         return _digest(self.path / MANIFEST) if self.has(MANIFEST) else None
 
     def has(self, name: str) -> bool:
@@ -139,14 +135,12 @@ class Folder:
         return path
 
     def arrays(self, entry: Any) -> tuple[dict[str, Any], Arrays]:
-        """Document and arrays of a file, mapped into memory."""
         return read_arrays(self.file(entry), _KIND, mapped=True)
 
     # Writing
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Be the only writer for a while; another one is refused."""
         self.path.mkdir(parents=True, exist_ok=True)
         for name in (MANIFEST, UNFINISHED):
             self.has(name)  # before any work, not when it is to be written
@@ -161,21 +155,17 @@ class Folder:
             os.close(lock)
 
     def new_path(self, stem: str, ending: str) -> Path:
-        """Path of a new file, with a name that no other file has."""
         return self.path / f"{stem}-{os.urandom(8).hex()}{ending}"
 
     def entry(self, path: Path) -> StoredFile:
-        """Give what a manifest says of a file that was just written."""
         return {"name": path.name, "bytes": path.stat().st_size}
 
     def write(self, stem: str, document: Mapping[str, Any], arrays: Arrays) -> StoredFile:
-        """Write arrays to a new file."""
         path = self.new_path(stem, ".safetensors")
         write_arrays(path, _KIND, document, arrays)
         return self.entry(path)
 
     def write_manifest(self, document: Mapping[str, Any], name: str = MANIFEST) -> None:
-        """Make a state the one that counts."""
         text = json.dumps({"format": _FORMAT, "version": _VERSION, **document}, allow_nan=False)
         with atomic_path(self.path / name, follow_links=False) as part:
             part.write_text(text, "utf-8")
@@ -193,7 +183,6 @@ class Folder:
 
 
 def _names_in(value: Any) -> Iterator[str]:
-    """Names of all files in a manifest."""
     if isinstance(value, dict):
         if isinstance(value.get("name"), str) and "bytes" in value:
             yield value["name"]
@@ -215,12 +204,7 @@ def _refuse(name: str) -> None:
 
 @dataclass
 class IndexState:
-    """
-    An index without its methods.
-
-    `files` has what is known of the folder that it was read from or written to: its path, the
-    entries of the manifest for the embedding, the codec and graphs, and the key of its state.
-    """
+    """An index without its methods; `files` is what is known of its folder."""
 
     embedding: RetGKEmbedding
     rows: RowStore
@@ -236,12 +220,7 @@ def write_index(
     *,
     is_locked: bool = False,
 ) -> dict[str, Any]:
-    """
-    Write an index, without the files of it that are in the folder already; give its new `files`.
-
-    Rows are mapped from the new files afterwards. `progress` is what a command that is not done yet
-    notes beside it; `is_locked` says that the caller is the folder's writer already.
-    """
+    """Write what is new of an index, map its rows from there, and give its new `files`."""
     if path.exists() and not path.is_dir():
         raise InvalidInputError(f"{path} is a file; give the name of a folder")
     folder = Folder(path)
@@ -253,7 +232,6 @@ def write_index(
 
 
 def _check_unchanged(state: IndexState, folder: Folder) -> None:
-    """Raise if another process has written the folder since: its files may be gone."""
     is_same = state.files.get("path") == folder.path.resolve()
     if is_same and state.files.get("key") != folder.key():
         raise InvalidInputError(
@@ -270,8 +248,12 @@ def _write_locked(
     files: dict[str, Any] = dict(state.files) if is_same else {"path": own}
     rows = state.rows
     if not is_same:
-        files["embedding"] = _write_embedding(state.embedding, folder)
-        files["codec"] = _write_codec(rows.codec, folder)
+        path = folder.new_path("embedding", ".retgk")
+        save_model(state.embedding, path)
+        files["embedding"] = folder.entry(path)
+        arrays: Arrays = {}
+        codec = flatten(rows.codec, "codec", arrays)
+        files["codec"] = folder.write("codec", {"codec": codec}, arrays)
         for piece in rows.pieces:
             piece.files = None
     for piece in rows.pieces:
@@ -301,17 +283,6 @@ def _write_locked(
     return files
 
 
-def _write_embedding(embedding: RetGKEmbedding, folder: Folder) -> StoredFile:
-    path = folder.new_path("embedding", ".retgk")
-    save_model(embedding, path)
-    return folder.entry(path)
-
-
-def _write_codec(codec: VectorCodec, folder: Folder) -> StoredFile:
-    arrays: Arrays = {}
-    return folder.write("codec", {"codec": flatten(codec, "codec", arrays)}, arrays)
-
-
 def _write_piece(piece: Piece, folder: Folder) -> None:
     """Write the arrays of a piece, and have it use them from there, mapped into memory."""
     arrays = {"vectors": piece.vectors}
@@ -327,7 +298,6 @@ def _write_piece(piece: Piece, folder: Folder) -> None:
 
 
 def _write_graph_file(rows: RowStore, run: int, folder: Folder) -> dict[str, Any]:
-    """Take a graph of neighbours into the folder, and use it from there."""
     graph = rows.graphs[run]
     path = graph.path
     if path.parent.resolve() != folder.path.resolve():
@@ -340,7 +310,6 @@ def _write_graph_file(rows: RowStore, run: int, folder: Folder) -> dict[str, Any
 
 
 def read_index(path: Path, name: str = MANIFEST) -> IndexState:
-    """Read an index, all of it checked; `name` says which manifest."""
     folder = Folder(path)
     if not path.is_dir():
         raise InvalidInputError(f"there is no index folder {path}")

@@ -35,8 +35,6 @@ _MARGIN = 1.1  # room beyond the largest value that was seen
 @stored
 @dataclass(frozen=True, eq=False)
 class VectorCodec:
-    """Mean, axes and units of stored vectors."""
-
     mean: Singles
     axes: Singles | None
     units: Singles
@@ -52,12 +50,10 @@ class VectorCodec:
 
     @property
     def n_columns(self) -> int:
-        """Width of stored vectors."""
         return len(self.units)
 
     @property
     def n_features(self) -> int:
-        """Width of the vectors of the embedding."""
         return len(self.mean)
 
     @property
@@ -79,7 +75,6 @@ class VectorCodec:
         return coded
 
     def decode(self, coded: Vectors) -> Singles:
-        """Vectors that stored ones stand for, in float32."""
         values = np.array(coded, np.float32)
         if self.storage == "int8":
             values *= self.units
@@ -111,18 +106,14 @@ class VectorCodec:
 
 
 def fit_codec(vectors: Vectors, n_columns: int, storage: Storage | None) -> VectorCodec:
-    """
-    Find axes and units for vectors such as these.
-
-    Few vectors, or vectors that are narrow already, are not turned. `storage` is by default int8
-    for vectors that are turned and float16 for others, of which there are few.
-    """
+    """Axes and units for vectors such as these; few vectors, or narrow ones, are not turned."""
     sample = np.asarray(vectors, np.float32)
     n_features = sample.shape[1]
     if n_features <= n_columns or len(sample) < _GRAPHS_PER_COLUMN * n_columns:
         mean, axes = np.zeros(n_features, np.float32), None
     else:
         mean, axes = _principal_axes(sample, n_columns)
+    # float16 for vectors that are not turned, of which there are few
     kind: Storage = storage or ("float16" if axes is None else "int8")
     width = n_features if axes is None else n_columns
     codec = VectorCodec(mean, axes, np.ones(width, np.float32), "float16")
@@ -137,7 +128,6 @@ def fit_codec(vectors: Vectors, n_columns: int, storage: Storage | None) -> Vect
 
 
 def _principal_axes(sample: Singles, n_columns: int) -> tuple[Singles, Singles]:
-    """Mean and leading principal components, the largest first, with signs of one rule."""
     mean = sample.mean(axis=0, dtype=np.float64)
     products = np.zeros((sample.shape[1], sample.shape[1]))
     with single_threaded_blas():
@@ -187,7 +177,6 @@ def scan(
     k: int,
     codec: VectorCodec,
 ) -> tuple[Floats, Ints]:
-    """Find the nearest k of all rows."""
     squared = np.full((len(queries), k), np.inf)
     rows = np.full((len(queries), k), -1, np.int64)
     own = codec.decode(queries)
@@ -322,8 +311,6 @@ _EXPANSION_ADD = 128
 
 
 class NeighbourGraph:
-    """A graph over rows 0 to n of a run, in a file that is mapped into memory."""
-
     def __init__(self, path: Path, shape: tuple[int, int], kind: str) -> None:
         self.path = path
         self.n_rows = shape[0]
@@ -333,7 +320,6 @@ class NeighbourGraph:
     def search(
         self, queries: Vectors, k: int, expansion: int, n_jobs: int | None
     ) -> tuple[Floats, Ints]:
-        """Find about the nearest k rows of every query."""
         count = min(k, self.n_rows)
         self._index.expansion_search = max(expansion, count)
         n_workers = min(n_threads(n_jobs), len(queries))

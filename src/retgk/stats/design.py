@@ -1,6 +1,5 @@
 """Graphs of a test with their groups, values and blocks, checked before any work is done."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal, get_args
@@ -10,6 +9,14 @@ from numpy.typing import NDArray
 
 from retgk._runtime.names import check_keywords
 from retgk._runtime.parallel import progress_bar
+from retgk._runtime.parameters import (
+    DEPTH,
+    Constraints,
+    Number,
+    OneOf,
+    check_parameters,
+    several,
+)
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
@@ -29,7 +36,6 @@ from retgk.kernels.graph import (
     squared_mmd_within,
 )
 from retgk.kernels.node import Delta, Gaussian, Laplacian, median_distance
-from retgk.kernels.refinement import check_depth
 from retgk.stats.statistics import can_compare, factor
 
 ValueKind = Literal["auto", "number", "category"]
@@ -49,7 +55,6 @@ class Grouping:
 
 
 def grouping_of(populations: tuple[Any, ...], by: Any) -> Grouping:
-    """Put populations together; or split one collection by a vector of groups."""
     if by is None:
         found = _joined(populations)
     else:
@@ -97,7 +102,6 @@ def _joined(populations: tuple[GraphsLike, ...]) -> Grouping:
 
 
 def _one_each(values: Any, n_graphs: int, name: str) -> NDArray[Any]:
-    """One value for each graph, none of them missing."""
     found = target_array(values)
     if found.ndim != 1 or len(found) != n_graphs:
         got = f"{len(found)} values" if found.ndim == 1 else f"shape {found.shape}"
@@ -144,7 +148,6 @@ def blocks_of(groups: Any, pairs: Any, codes: Ints) -> Blocks:
 
 
 def check_comparable(codes: Ints, blocks: Blocks) -> None:
-    """Raise if blocks leave too few graphs side by side for a statistic of groups."""
     if not can_compare(codes, blocks.codes):
         raise InvalidInputError(
             "blocks have too few graphs of different labels to see how much they vary; two labels "
@@ -185,13 +188,8 @@ def _pairs(pairs: Any, codes: Ints) -> Ints:
 
 
 def value_columns(y: Any, n_graphs: int, kind: Any, seed: int) -> tuple[Floats, Ints]:
-    """
-    Columns V of the kernel ``V V^T`` of values, and the number of each among the distinct.
-
-    Of many numbers, the seed draws those whose median is the bandwidth.
-    """
-    if kind not in ("auto", "number", "category"):
-        raise InvalidInputError(f"kind must be one of auto, number, category, got {kind!r}")
+    """Columns V of the kernel ``V V^T`` of values, and the number of each among the distinct."""
+    check_parameters({"kind": (OneOf(get_args(ValueKind)),)}, {"kind": kind})
     if n_graphs < _LEAST_FOR_HSIC:
         raise InvalidInputError(
             f"there are {n_graphs} graphs; an association needs {_LEAST_FOR_HSIC} or more"
@@ -244,26 +242,17 @@ EngineChoice = Literal["auto", "exact", "embedded"]
 _MEDIAN_NODES = 1000
 _EXACT_NODES = 100_000  # above, all pairs of nodes take minutes for each bandwidth
 _N_COMPONENTS = 500
+_CONSTRAINTS: Constraints = {
+    "compare": (OneOf(get_args(Compare)),),
+    "engine": (OneOf(get_args(EngineChoice)),),
+    "bandwidths": several(Number("()", 0)),
+    "depths": several(DEPTH["depth"][0]),
+}
 
 
 @dataclass(frozen=True)
 class KernelFamily:
-    """
-    Which kernels a test combines.
-
-    Attributes
-    ----------
-    compare : {"both", "graphs", "nodes"}
-        K_2 of mean embeddings, their inner products, or both kernels.
-    bandwidths : tuple of float
-        Of the kernel of return probabilities, in median distances of nodes.
-    depths : tuple of int
-        Rounds by which labels are refined.
-    engine : {"auto", "exact", "embedded"}
-        How inner products are found.
-    options : dict
-        Parameters of `RetGKKernel` for nodes.
-    """
+    """Which kernels a test combines; its fields are parameters of `two_sample_test`."""
 
     compare: Compare = "both"
     bandwidths: tuple[float, ...] = (1.0,)
@@ -275,53 +264,32 @@ class KernelFamily:
     def checked(
         cls, compare: Any, bandwidths: Any, depths: Any, engine: Any, options: dict[str, Any]
     ) -> "KernelFamily":
-        """Make a family of what a user gives; anything that is no such family is an error."""
-        _check_choice("compare", compare, get_args(Compare))
-        _check_choice("engine", engine, get_args(EngineChoice))
         check_keywords(options, _node_parameters(), "a test of populations", CONVERT_FIRST)
-        widths = _listed("bandwidths", bandwidths)
-        if not all(_is_number(width) and 0 < width < np.inf for width in widths):
-            raise InvalidInputError(
-                f"bandwidths must be positive numbers, in median distances, got {bandwidths!r}"
-            )
-        rounds = _listed("depths", depths)
-        for depth in rounds:
-            check_depth(depth, None)
-        given = dict.fromkeys(int(depth) for depth in rounds)
-        return cls(compare, tuple(map(float, widths)), tuple(given), engine, options)
+        widths, rounds = _listed("bandwidths", bandwidths), _listed("depths", depths)
+        given = {"compare": compare, "engine": engine, "bandwidths": widths, "depths": rounds}
+        check_parameters(_CONSTRAINTS, given)
+        each_depth = dict.fromkeys(int(depth) for depth in rounds)
+        return cls(compare, tuple(map(float, widths)), tuple(each_depth), engine, options)
 
     @property
     def compared(self) -> list[str]:
-        """Give "graphs", "nodes" or both: what is compared in turn."""
         return ["graphs", "nodes"] if self.compare == "both" else [self.compare]
 
     @property
     def n_kernels(self) -> int:
-        """Number of kernel matrices."""
         return len(self.bandwidths) * len(self.depths) * len(self.compared)
 
     def chosen_engine(self, batch: GraphBatch) -> str:
-        """Give "exact" or "embedded", by the number of nodes where the user does not say."""
         if self.engine != "auto":
             return self.engine
         return "exact" if batch.n_nodes <= _EXACT_NODES else "embedded"
 
 
-def _check_choice(name: str, value: Any, words: Sequence[str]) -> None:
-    if value not in words:
-        raise InvalidInputError(f"{name} must be one of {', '.join(words)}, got {value!r}")
-
-
 def _listed(name: str, values: Any) -> list[Any]:
-    """One or several values as a list."""
     found = list(values) if np.ndim(values) == 1 else [values]
     if not found:
         raise InvalidInputError(f"{name} is empty; give at least one")
     return found
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 @cache
@@ -333,8 +301,6 @@ def _node_parameters() -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class GraphKernelMatrix:
-    """Kernel between all graphs of a test: what it compares, its bandwidth and its depth."""
-
     values: Floats
     compare: str
     bandwidth: float
@@ -344,12 +310,7 @@ class GraphKernelMatrix:
 def kernel_matrices(
     batch: GraphBatch, family: KernelFamily, n_jobs: int | None, seed: int
 ) -> tuple[list[GraphKernelMatrix], NodeFeatures, Laplacian]:
-    """
-    Kernel matrices of a family, the features they are made of, and the kernel of median bandwidth.
-
-    The median is one of all nodes, or of 1,000 at even distances in the order of their features:
-    it depends neither on who comes first nor on the groups.
-    """
+    """Kernel matrices of a family, their features, and the kernel of median bandwidth."""
     remedy = "give fewer graphs, or fewer bandwidths and depths"
     check_room(8 * len(batch) ** 2 * (2 * family.n_kernels + 2), "the kernel matrices", remedy)
     model = RetGKKernel(**family.options, n_jobs=n_jobs, random_state=seed)

@@ -34,11 +34,7 @@ _NODE_BYTES = 1 << 28  # of kernel matrices of nodes that are in memory at a tim
 
 
 def affinities(kernel: Floats, codes: Ints) -> Floats:
-    """
-    Mean kernel of every graph with the graphs of each group, itself left out, shape (n, n_groups).
-
-    The difference of two columns is the witness function of the two groups.
-    """
+    """Mean kernel of every graph with the graphs of each group, itself left out."""
     columns = group_columns(codes)
     sums = kernel @ columns - kernel.diagonal()[:, None] * columns
     return np.asarray(sums / (columns.sum(axis=0) - columns))
@@ -46,30 +42,14 @@ def affinities(kernel: Floats, codes: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class NodeEvidence:
-    """
-    What is needed to say, node by node, what speaks for which of two populations.
-
-    Attributes
-    ----------
-    features : NodeFeatures
-        Graphs and return probabilities.
-    engine : ExactEngine
-        With the kernel of the median bandwidth, not yet fitted.
-    codes : ndarray of int64
-        Group of every graph.
-    """
+    """Features and groups of graphs, and an unfitted engine with the median bandwidth."""
 
     features: NodeFeatures
     engine: ExactEngine
     codes: Ints
 
     def witness(self) -> Floats:
-        r"""
-        Witness of every node v, :math:`\langle \phi_v, \mu_A - \mu_B \rangle`.
-
-        The mean over the nodes of a graph is that of the graph. A node's own graph is left out of
-        the mean of its group, else every node would speak for its own side.
-        """
+        """Witness of every node, without its own graph, for which it would always speak."""
         batch = self.features.batch
         columns = group_columns(self.codes)
         counts = columns.sum(axis=0)
@@ -145,7 +125,6 @@ class NodeTable:
 
 
 def check_same_nodes(batch: GraphBatch) -> None:
-    """Raise unless all graphs have the same number of nodes."""
     counts = batch.node_counts
     if (counts != counts[0]).any():
         graph = int(np.argmax(counts != counts[0]))
@@ -159,7 +138,6 @@ def check_same_nodes(batch: GraphBatch) -> None:
 def node_table(
     evidence: NodeEvidence, relabellings: Relabellings, blocks: Ints | None, n_jobs: int | None
 ) -> NodeTable:
-    """Test every node by itself, with the relabellings of the whole test."""
     features = evidence.features
     batch, codes = features.batch, relabellings.codes
     attributes = evidence.engine.attribute_points(features)
@@ -222,8 +200,6 @@ _COMPARED = {
 
 
 class KernelResult(NamedTuple):
-    """One of the kernels of a test."""
-
     compare: str
     """What it compares: "graphs" by K_2, or "nodes", the means of all nodes."""
     bandwidth: float
@@ -407,8 +383,10 @@ class PopulationTest:
 
     def __str__(self) -> str:
         lines = [self._what(), self._verdict(), self._effect_line(), self._kernel_line()]
-        lines += self._typical_lines() + self._node_lines()
-        return "\n".join(lines)
+        for group, name in enumerate(self.group_names if self.affinities is not None else ()):
+            numbers = ", ".join(map(str, self._typical_numbers(group)))
+            lines.append(f"Most typical of {name}: graphs {numbers}.")
+        return "\n".join(lines + self._node_lines())
 
     def __repr__(self) -> str:
         return f"PopulationTest({self.kind}, p_value={self.p_value:.4g})"
@@ -460,16 +438,7 @@ class PopulationTest:
             f"with {where} (adjusted p = {best.adjusted_p_value:.4g})."
         )
 
-    def _typical_lines(self) -> list[str]:
-        if self.affinities is None:
-            return []
-        return [
-            f"Most typical of {name}: graphs {', '.join(map(str, self._typical_numbers(group)))}."
-            for group, name in enumerate(self.group_names)
-        ]
-
     def _typical_numbers(self, group: int) -> list[int]:
-        """Numbers of typical graphs as their user counts them."""
         first = int(np.argmax(self.codes == group)) if self.are_apart else 0
         return [int(graph) - first for graph in self.most_typical(group)]
 

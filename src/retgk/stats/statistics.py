@@ -25,21 +25,7 @@ _NEGLIGIBLE = 1e-10  # of the largest eigenvalue
 
 @dataclass(frozen=True, eq=False)
 class QuadraticForm:
-    """
-    ``scale * sum_r v_r^T matrix v_r + offset`` for the columns v_r.
-
-    Attributes
-    ----------
-    matrix : ndarray, shape (n_graphs, n_graphs)
-        Symmetric.
-    columns : ndarray, shape (n_graphs, n_columns)
-        What is relabelled.
-    scale, offset : float
-        Of the statistic.
-    rounding : float
-        How far off the statistic may be because the entries of the kernel are rounded; what does
-        not differ by more is equal.
-    """
+    """``scale * sum_r v_r^T matrix v_r + offset`` for the columns v_r."""
 
     matrix: Floats
     columns: Floats
@@ -48,13 +34,11 @@ class QuadraticForm:
     rounding: float = 0.0
 
     def value(self) -> float:
-        """Statistic of the labels as they are."""
         products = self.matrix @ self.columns
         return self.scale * float((products * self.columns).sum()) + self.offset
 
 
 def group_columns(codes: Ints) -> Floats:
-    """One column of zeros and ones for each group."""
     member: Flags = codes[:, None] == np.arange(codes.max() + 1)
     return member.astype(np.float64)
 
@@ -98,12 +82,10 @@ def group_form(kernel: Floats, codes: Ints, blocks: Ints | None) -> QuadraticFor
 
 
 def _rounding(kernel: Floats) -> float:
-    """Error of entries of a kernel, and of means of them."""
     return ALIKE * float(max(kernel.max(), -kernel.min()))
 
 
 def can_compare(codes: Ints, blocks: Ints | None) -> bool:
-    """Whether there are graphs enough for the unbiased statistic of groups."""
     columns = group_columns(codes)
     if columns.sum(axis=0).min() < 2:
         return False
@@ -111,12 +93,8 @@ def can_compare(codes: Ints, blocks: Ints | None) -> bool:
 
 
 def _weight_of_blocks(columns: Floats, blocks: Ints) -> float:
-    """
-    Weight that the squared difference of means has in a blocked form, so that it is unbiased.
-
-    With w = mn / (m + n) it is the square of the sum of w, less what goes with the mean over
-    relabellings: the sum of w^2 / (m + n - 1).
-    """
+    # w = mn / (m + n): the square of the sum of w, less the sum of w^2 / (m + n - 1), which goes
+    # with the mean over relabellings
     member = group_columns(blocks)
     weights = member.T @ (_centred_columns(columns, blocks) * columns)
     lost = (weights**2).sum(axis=1) / np.maximum(member.sum(axis=0) - 1, 1)
@@ -153,7 +131,6 @@ def _blocked_form(
 
 
 def _centred_columns(values: Floats, blocks: Ints) -> Floats:
-    """Columns less their mean in every block."""
     member = group_columns(blocks)
     means = (member.T @ values) / member.sum(axis=0)[:, None]
     return np.asarray(values - member @ means)
@@ -188,11 +165,7 @@ def within_variance(kernel: Floats, codes: Ints) -> float:
 
 
 def kernel_correlation(kernel: Floats, columns: Floats, blocks: Ints | None) -> float:
-    """
-    HSIC by the root of the HSIC of each side with itself; about 0 without an association.
-
-    It is 0 if either side is constant but for rounding.
-    """
+    """HSIC by the root of the HSIC of each side with itself; 0 if either side is constant."""
     form = association_form(kernel, columns, blocks)
     other = columns @ columns.T
     if blocks is None:
@@ -217,23 +190,7 @@ _TIE = 1e-9  # of a standardised statistic: sums in another order
 
 @dataclass(frozen=True, eq=False)
 class Relabellings:
-    """
-    Ways to deal what graphs are labelled with to the graphs again, within blocks.
-
-    All of them where they are no more than asked for, else random ones. They depend on the seed
-    alone, so that statistics that are computed apart are those of the same relabellings.
-
-    Attributes
-    ----------
-    codes : ndarray of int64, shape (n_graphs,)
-        What is dealt, from 0 on: groups, or distinct values.
-    blocks : ndarray of int64, shape (n_graphs,)
-        Block of every graph, from 0 on.
-    n_wanted : int
-        Most relabellings, beside the labels as they are.
-    seed : int
-        Of random ones.
-    """
+    """Ways to deal labels to graphs again, within blocks: all if few enough, else random ones."""
 
     codes: Ints
     blocks: Ints
@@ -242,7 +199,6 @@ class Relabellings:
 
     @cached_property
     def n_distinct(self) -> int:
-        """Number of all relabellings that differ, the labels as they are among them."""
         ways = 1
         for members in self._members:
             left = len(members)
@@ -253,17 +209,14 @@ class Relabellings:
 
     @property
     def are_all(self) -> bool:
-        """Whether every possible relabelling is used."""
         return self.n_distinct - 1 <= self.n_wanted
 
     @property
     def n_drawn(self) -> int:
-        """Number of relabellings, the labels as they are left out."""
         return self.n_distinct - 1 if self.are_all else self.n_wanted
 
     @property
     def borders(self) -> list[int]:
-        """First relabelling of every chunk, and their number."""
         rows = max(1, min(_CHUNK_ROWS, _CHUNK_ENTRIES // len(self.codes)))
         return [*range(0, self.n_drawn, rows), self.n_drawn]
 
@@ -282,13 +235,11 @@ class Relabellings:
 
     @cached_property
     def _members(self) -> list[Ints]:
-        """Graphs of every block."""
         order = np.argsort(self.blocks, kind="stable")
         return np.split(order, np.cumsum(np.bincount(self.blocks))[:-1])
 
     @cached_property
     def _listed(self) -> Ints:
-        """All relabellings but the labels as they are."""
         first = np.unique(self.codes, return_index=True)[1]
         found = np.zeros((1, 0), np.int64)
         for members in self._members:
@@ -314,7 +265,6 @@ def _arrangements(counts: list[int]) -> Iterator[list[int]]:
 
 
 def check_room_for(n_statistics: int, relabellings: Relabellings) -> None:
-    """Raise if the statistics of all relabellings do not fit into memory."""
     n_bytes = 8 * 4 * (1 + relabellings.n_drawn) * n_statistics  # as they are, and standardised
     remedy = "give a smaller n_permutations"
     check_room(n_bytes, f"statistics of {relabellings.n_drawn:,} permutations", remedy)
@@ -323,12 +273,7 @@ def check_room_for(n_statistics: int, relabellings: Relabellings) -> None:
 def permuted_statistics(
     forms: Sequence[QuadraticForm], relabellings: Relabellings, n_jobs: int | None
 ) -> Floats:
-    """
-    Statistics of all forms, shape (1 + n_drawn, n_forms); the first row is that of the data.
-
-    Every chunk of relabellings is one product of matrices for each form, on one thread, so that
-    the number of threads changes no bit.
-    """
+    """Statistics of all forms, shape (1 + n_drawn, n_forms); row 0 is that of the data."""
     own = np.arange(len(relabellings.codes))[None, :]
     found = np.empty((1 + relabellings.n_drawn, len(forms)))
     borders = relabellings.borders
@@ -357,20 +302,7 @@ def _fill(out: Floats, forms: Sequence[QuadraticForm], relabelled: Ints) -> None
 
 @dataclass(frozen=True, eq=False)
 class MaxTest:
-    """
-    Several statistics combined: the largest of the standardised ones is the statistic.
-
-    Attributes
-    ----------
-    standardised : ndarray, shape (1 + n_drawn, n_statistics)
-        Statistics less their mean over all relabellings, by their deviation.
-    largest : ndarray, shape (1 + n_drawn,)
-        The largest of every row.
-    p_value : float
-        Share of relabellings, the labels as they are among them, whose largest is as large.
-    single, adjusted : ndarray, shape (n_statistics,)
-        P-values of each statistic alone, and with regard to all of them.
-    """
+    """Several statistics combined: the largest of the standardised ones is the statistic."""
 
     standardised: Floats
     largest: Floats
@@ -380,14 +312,8 @@ class MaxTest:
 
 
 def max_test(statistics: Floats, rounding: Floats | float = 0.0) -> MaxTest:
-    """
-    Combine the columns of statistics, of which the first row is that of the data.
-
-    Statistics of a column that differ by no more than `rounding` are equal.
-
-    Mean and deviation are those over all rows, the first among them, so that under exchangeable
-    labels all rows are treated alike and the level of the combined test is kept.
-    """
+    """Combine columns of statistics, of which row 0 is that of the data; `rounding` makes ties."""
+    # over all rows, the first among them: all are treated alike, which keeps the level
     spread = statistics.std(axis=0)
     sizes = np.abs(statistics).max(axis=0, initial=0.0)
     is_constant = spread <= np.maximum(rounding, _TIE * sizes)
@@ -408,13 +334,8 @@ def max_test(statistics: Floats, rounding: Floats | float = 0.0) -> MaxTest:
 def n_tied(
     form: Callable[[Floats], QuadraticForm], relabellings: Relabellings, n_jobs: int | None
 ) -> int:
-    """
-    Relabellings that no kernel tells from the labels as they are, those among them.
-
-    So it is with groups of one size that swap their names, and with values that are mirrored. Where
-    relabellings are a random sample, the others may be missing from it: 1.
-    """
-    if not relabellings.are_all:
+    """Relabellings that no kernel tells from the labels as they are, those among them."""
+    if not relabellings.are_all:  # a sample may lack the others
         return 1
     n_graphs = len(relabellings.codes)
     kernel = np.random.default_rng(0).random((n_graphs, n_graphs))  # has no ties of its own
@@ -424,12 +345,7 @@ def n_tied(
 
 
 def step_down_p_values(standardised: Floats) -> Floats:
-    """
-    P-values of several statistics that hold for all of them together (Westfall and Young, 1993).
-
-    The largest is compared with the largest of all under each relabelling, the next with the
-    largest of the others, and so on; none is below one that stands before it.
-    """
+    """P-values that hold for all statistics together (Westfall and Young, 1993)."""
     order = np.argsort(-standardised[0], kind="stable")
     largest = np.full(len(standardised), -np.inf)
     adjusted = np.empty(len(order))
@@ -503,12 +419,10 @@ def association_effect(
 
 
 def finite_or_none(size: float | None) -> float | None:
-    """Size for JSON, which has no infinite numbers."""
     return None if size is None or np.isinf(size) else size
 
 
 def _root(squared: float) -> float:
-    """Size of a squared one, which is below zero by chance where there is no difference."""
     return float(max(squared, 0.0) ** 0.5)
 
 
@@ -524,12 +438,7 @@ def _with_interval(
     seed: int,
     least: int = _LEAST,
 ) -> EffectSize:
-    """
-    Size of all graphs, and the quantiles of that of halves.
-
-    There is no interval if a stratum has fewer than `least` units, or if `size` is None for a half,
-    because that has too few graphs of a group, or no block with graphs of two.
-    """
+    """Size of all graphs, and quantiles of that of halves; none where a half has no size."""
     units = _units_to_halve(codes, blocks)
     with single_threaded_blas():
         value = size(np.arange(len(codes)))
@@ -562,7 +471,6 @@ def _units_to_halve(codes: Ints, blocks: Ints | None) -> list[list[Ints]]:
 
 
 def _half(units: list[list[Ints]], rng: np.random.Generator) -> Ints:
-    """Graphs of a random half of every stratum, in order."""
     parts = []
     for stratum in units:
         drawn = rng.choice(len(stratum), len(stratum) // 2, replace=False)

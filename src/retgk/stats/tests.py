@@ -8,7 +8,14 @@ from typing import Any, Literal
 import numpy as np
 
 from retgk._runtime.names import RandomState, whole_seed
-from retgk._runtime.parallel import n_threads
+from retgk._runtime.parameters import (
+    EVERYWHERE,
+    NONE,
+    Constraints,
+    Number,
+    Whole,
+    check_parameters,
+)
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -54,13 +61,15 @@ from retgk.stats.statistics import (
 
 # One test from its kernel matrices to its result: what all tests of populations share.
 
-_MOST_PERMUTATIONS = 10**7
+_CONSTRAINTS: Constraints = {
+    "n_permutations": (Whole(1, 10**7),),
+    "confidence": (NONE, Number("()", 0, 1)),
+    "n_jobs": EVERYWHERE["n_jobs"],
+}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What tests have in common beside their kernels."""
-
     n_permutations: int
     confidence: float | None
     n_jobs: int | None
@@ -70,26 +79,13 @@ class Settings:
     def checked(
         cls, n_permutations: Any, confidence: Any, n_jobs: Any, random_state: RandomState
     ) -> "Settings":
-        """Make settings of what a user gives; anything else is an error."""
-        is_whole = isinstance(n_permutations, int | np.integer) and n_permutations is not True
-        if not is_whole or not 1 <= n_permutations <= _MOST_PERMUTATIONS:
-            raise InvalidInputError(
-                f"n_permutations must be a whole number from 1 to {_MOST_PERMUTATIONS}, got "
-                f"{n_permutations!r}"
-            )
-        is_share = isinstance(confidence, float | np.floating) and 0 < confidence < 1
-        if confidence is not None and not is_share:
-            raise InvalidInputError(
-                f"confidence must be between 0 and 1, or None for no interval, got {confidence!r}"
-            )
-        n_threads(n_jobs)
+        given = {"n_permutations": n_permutations, "confidence": confidence, "n_jobs": n_jobs}
+        check_parameters(_CONSTRAINTS, given)
         return cls(int(n_permutations), confidence, n_jobs, whole_seed(random_state))
 
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """Kernel matrices and relabellings of one test."""
-
     matrices: list[GraphKernelMatrix]
     features: NodeFeatures
     median: Laplacian
@@ -107,17 +103,11 @@ class Work:
         blocks: Blocks,
         settings: Settings,
     ) -> "Work":
-        """Compute the kernel matrices of graphs whose labels are `codes`."""
         within = np.zeros(len(codes), np.int64) if blocks.codes is None else blocks.codes
         relabellings = Relabellings(codes, within, settings.n_permutations, settings.seed)
         check_room_for(family.n_kernels, relabellings)
         made = kernel_matrices(batch, family, settings.n_jobs, settings.seed)
         return cls(*made, relabellings, family, blocks.design, settings)
-
-    @property
-    def values(self) -> list[Floats]:
-        """The matrices alone."""
-        return [matrix.values for matrix in self.matrices]
 
     @property
     def mean_kernel(self) -> Floats:
@@ -127,7 +117,6 @@ class Work:
         return np.asarray(sum(found[1:], found[0]) / len(found))
 
     def evidence(self) -> NodeEvidence:
-        """What the witness of nodes is made of when somebody asks for it."""
         options = self.family.options
         engine = ExactEngine(
             self.median,
@@ -145,8 +134,7 @@ class Work:
         form: Callable[[Floats], QuadraticForm],
         **found: Any,
     ) -> PopulationTest:
-        """Permute the form of every kernel, and put together what was found."""
-        forms = [form(kernel) for kernel in self.values]
+        forms = [form(matrix.values) for matrix in self.matrices]
         statistics = permuted_statistics(forms, self.relabellings, self.settings.n_jobs)
         test = max_test(statistics, np.array([form.rounding for form in forms]))
         kernels = tuple(
@@ -416,7 +404,6 @@ def association_test(
 
 
 def _targets_by(A: Any, B: Any, by: Any) -> Any:
-    """Groups that a user gives, or the targets of a data set that stands alone."""
     return by if B is not None else targets_of(A, by)
 
 
@@ -427,7 +414,6 @@ def _group_test(
     settings: Settings,
     nodes_correspond: bool,
 ) -> PopulationTest:
-    """Test groups of graphs; what can be wrong with them was checked."""
     if nodes_correspond:
         check_same_nodes(found.batch)
     check_comparable(found.codes, blocks)
