@@ -186,7 +186,6 @@ def save_tudataset(dataset: GraphDataset, data_home: str | os.PathLike[str] | No
 
 
 def _source(name: str, home: Path, download: bool) -> Path:
-    """Find the archive or folder of a data set; fetch it if need be."""
     archive, inner = home / f"{name}.zip", home / name
     if archive.is_file():
         return archive
@@ -365,19 +364,13 @@ def uniform_edges(n_nodes: int, n_edges: int, rng: np.random.Generator) -> Edges
 
 
 def erdos_renyi(n_nodes: int, degree: float, rng: np.random.Generator) -> Edges:
-    """Graph G(n, p) of a given mean degree (Gilbert 1959)."""
     probability = min(1.0, degree / max(1, n_nodes - 1))
     n_edges = rng.binomial(n_nodes * (n_nodes - 1) // 2, probability)
     return uniform_edges(n_nodes, int(n_edges), rng)
 
 
 def barabasi_albert(n_nodes: int, degree: float, rng: np.random.Generator) -> Edges:
-    """
-    Preferential attachment, by the algorithm of Batagelj and Brandes (2005).
-
-    The k-th edge starts at node k // m; its end is the entry of the list of all ends so far
-    at a random place. An odd place is the end of an earlier edge: follow it back.
-    """
+    """Preferential attachment: edge k ends at a random end so far (Batagelj and Brandes 2005)."""
     per_node = max(1, round(degree / 2))
     place = rng.integers(0, 2 * np.arange(n_nodes * per_node) + 1)
     while (place % 2).any():

@@ -74,12 +74,7 @@ def write_arrays(
 def read_arrays(
     path: Path, kind: str, *, max_bytes: int | None = None, mapped: bool = False
 ) -> tuple[Any, Arrays]:
-    """
-    Read the document and the arrays of a file of some kind, every checksum compared.
-
-    Arrays are copies, or with `mapped` views of the file; then the file is one of retgk's own, to
-    which no link may lead.
-    """
+    """Document and arrays of a file, every checksum compared; `mapped` gives views, not copies."""
     with _opened(path, mapped) as descriptor, _naming_damage(path, kind):
         n_bytes = os.fstat(descriptor).st_size
         if max_bytes is not None and n_bytes > max_bytes:

@@ -62,17 +62,11 @@ def stored(known: _Class) -> _Class:
 
 
 def is_stored(known: type) -> bool:
-    """Whether files can hold objects of a class."""
     return _STORED.get(known.__name__) is known
 
 
 def flatten(value: Any, name: str, arrays: Arrays | None = None) -> Any:
-    """
-    What JSON can hold of a value; arrays of numbers go to `arrays`, by the names of their fields.
-
-    >>> flatten((1, "C"), "label")
-    {'tuple': [1, 'C']}
-    """
+    """What JSON can hold of a value; arrays of numbers go to `arrays`, by the names of fields."""
     value = value.item() if isinstance(value, np.generic) else value
     if (
         value is None
@@ -109,7 +103,6 @@ def _flat_array(value: NDArray[Any], name: str, arrays: Arrays | None) -> Any:
 
 
 def flatten_fields(values: Mapping[str, Any], name: str, arrays: Arrays | None) -> dict[str, Any]:
-    """Flatten several fields of what is called `name`."""
     prefix = f"{name}." if name else ""
     return {field: flatten(value, prefix + field, arrays) for field, value in values.items()}
 
@@ -209,7 +202,6 @@ _GENERIC: dict[Any, Callable[[Any, tuple[Any, ...]], bool]] = {
 
 
 def check_shape(name: str, array: NDArray[Any], *shape: int | None) -> None:
-    """Raise unless an array has a shape; None stands for any length."""
     fits = array.ndim == len(shape) and all(
         n in (None, length) for n, length in zip(shape, array.shape, strict=True)
     )
@@ -218,20 +210,17 @@ def check_shape(name: str, array: NDArray[Any], *shape: int | None) -> None:
 
 
 def check_offsets(name: str, ptr: NDArray[Any], n_runs: int, total: int, least: int = 0) -> None:
-    """Raise unless offsets of so many runs rise from 0 to a total, each by the least step."""
     check_shape(name, ptr, n_runs + 1)
     if ptr.dtype.kind != "i" or ptr[0] != 0 or ptr[-1] != total or (np.diff(ptr) < least).any():
         raise InvalidInputError(f"{name} does not rise from 0 to {total}")
 
 
 def check_codes(name: str, codes: NDArray[Any], n_codes: Any) -> None:
-    """Raise unless whole numbers are at least 0 and below a number, or one for each."""
     if codes.dtype.kind != "i" or ((codes < 0) | (codes >= n_codes)).any():
         raise InvalidInputError(f"{name} has numbers that stand for nothing")
 
 
 def check_names(name: str, names: Sequence[Hashable]) -> None:
-    """Raise unless names of labels differ."""
     if len(set(names)) < len(names):
         raise InvalidInputError(f"{name} has a label twice")
 

@@ -181,13 +181,7 @@ def _platform_folder() -> Path:
 
 @contextmanager
 def atomic_path(path: Path, *, synced: bool = True, follow_links: bool = True) -> Iterator[Path]:
-    """
-    Give a path to write to; the file moves to `path` when the block ends well.
-
-    A link stays, and what it leads to is replaced; mode and owner stay too. What is no regular
-    file is refused. The file is on disk before it gets its name, unless `synced` is False.
-    Without `follow_links`, for names that retgk chooses, links are refused as in `has_own_file`.
-    """
+    """Give a path to write to; the file moves to `path` or its link's target if all goes well."""
     if not follow_links:
         has_own_file(path)
     target = file_to_write(path) if follow_links else path
@@ -233,11 +227,7 @@ def file_to_write(path: Path) -> Path:
 
 
 def has_own_file(path: Path) -> bool:
-    """
-    Whether a file of retgk's own is there; anything else of its name is refused.
-
-    The user has not named it, so it was not the user who had a link lead elsewhere, or a pipe wait.
-    """
+    """Whether a file of retgk's own is there; a link or pipe, which no user named, is refused."""
     try:
         found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -336,11 +326,7 @@ def key_of(what: Mapping[str, Any]) -> str:
 
 
 def modules_digest(package: Path, left_out: Sequence[str] = ()) -> str:
-    """
-    Digest of the C++ sources, and of names and texts of the modules of a package.
-
-    Modules with names of some patterns are left out, and what only the build of `_core` runs.
-    """
+    """Digest of the C++ sources and of the modules of a package, but for some patterns of names."""
     from retgk import _core
 
     left_out = (*left_out, "_core/*")
@@ -353,11 +339,7 @@ def modules_digest(package: Path, left_out: Sequence[str] = ()) -> str:
 
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:
-    """
-    Read all records of a file, which may be packed as ``.gz``; there are none if it does not exist.
-
-    A last line that a kill cut short is left out.
-    """
+    """Read all records of a file, which may be packed; a line that a kill cut short is left out."""
     path = Path(path)
     if not path.exists():
         return []
@@ -393,11 +375,7 @@ def _refuse(name: str) -> None:
 
 @contextmanager
 def record_writer(path: str | os.PathLike[str]) -> Iterator["RecordWriter"]:
-    """
-    Open a file for appending records, and lock it; make it if it does not exist.
-
-    A line that a kill cut short is removed first.
-    """
+    """Open a file for appending records, and lock it; a line that a kill cut short is removed."""
     path = Path(path)
     if path.suffix == ".gz":
         raise InvalidInputError(f"{path} is packed; unpack it with gunzip to add records")
@@ -416,8 +394,6 @@ def record_writer(path: str | os.PathLike[str]) -> Iterator["RecordWriter"]:
 
 
 class RecordWriter:
-    """Appends records to an open file."""
-
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
@@ -471,12 +447,7 @@ _PER_BYTE = 64  # plain GraphML takes 50
 
 
 def memory_limit(n_bytes: int, max_bytes: int | None = None) -> int:
-    """
-    Bytes of memory that reading files of this size on disk may take.
-
-    By default 256 MiB or, for larger files, 512 times the size up to 4 GiB, and 64 times the size
-    in any case: more than honest files take, far less than those made to fill the memory.
-    """
+    """Bytes that reading may take: more than honest files need, less than fills the memory."""
     if max_bytes is None:
         by_size = min(_PER_PACKED_BYTE * n_bytes, _LARGE_FILES)
         return max(_SMALL_FILES, by_size, _PER_BYTE * n_bytes)
@@ -512,7 +483,6 @@ def check_size(
     max_bytes: int | None = None,
     size_of: Callable[[Path, int], int] = unpacked_size,
 ) -> None:
-    """Raise if files take too much memory: `memory_factor` bytes for each of them, unpacked."""
     on_disk = sum(file.stat().st_size for file in files)
     limit = memory_limit(on_disk, max_bytes)
     total = 0
@@ -534,7 +504,6 @@ def check_size(
 
 
 def check_regular(path: Path) -> None:
-    """Raise if a path is a pipe or a device: readers look at files more than once."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise InvalidInputError(
             f"{path} is no regular file, and would be read more than once; write it to a file "
@@ -568,7 +537,6 @@ def naming_damage(path: Path) -> Iterator[None]:
 
 
 def unpacked_bytes(path: Path) -> bytes:
-    """Read a whole file."""
     with naming_damage(path), open_unpacked(path) as stream:
         return stream.read()
 
@@ -642,12 +610,7 @@ _MOST_DEFLATED = 1032  # bytes that one byte can stand for
 
 
 def member_problem(info: zipfile.ZipInfo, compressions: Sequence[int]) -> str | None:
-    """
-    Say what is wrong with a member, as the end of a sentence; None if nothing is.
-
-    Names that lead elsewhere, links and special files are refused even where nothing is unpacked to
-    disk: neither data sets nor models hold such.
-    """
+    """What is wrong with a member of a zip file, as the end of a sentence; None if nothing is."""
     name = info.orig_filename
     is_packed = info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size
     problems = {

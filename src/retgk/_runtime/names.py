@@ -18,11 +18,7 @@ _FEW = 12  # names that are all listed
 
 
 def near_names(wanted: str, known: Iterable[str]) -> list[str]:
-    """
-    Known names that are probably meant, the nearest first; none if nothing is near.
-
-    Letter case does not count, and a name that holds what was typed is near too.
-    """
+    """Known names that are probably meant, the nearest first; letter case does not count."""
     import difflib
 
     by_lower = {name.lower(): name for name in known}
@@ -34,11 +30,7 @@ def near_names(wanted: str, known: Iterable[str]) -> list[str]:
 
 
 def name_advice(wanted: str, known: Iterable[str], verb: str = "name one of") -> str:
-    """
-    Say what to do about an unknown name: "did you mean x? name one of x, y".
-
-    Of more than a dozen names, only those that are near are listed, or the first few.
-    """
+    """Say what to do about an unknown name: "did you mean x? name one of x, y"."""
     names = list(dict.fromkeys(known))
     near = near_names(wanted, names)
     question = f"did you mean {' or '.join(near)}? " if near else ""
@@ -108,11 +100,7 @@ def seed_from(random_state: RandomState) -> np.uint64:
 
 
 def whole_seed(random_state: RandomState, n_bits: int = 63) -> int:
-    """
-    Whole number that stands for `random_state` wherever it is needed again.
-
-    A whole number stands for itself; from anything else one of so many bits is drawn.
-    """
+    """Whole number that stands for `random_state`; a whole number stands for itself."""
     if isinstance(random_state, Integral) and 0 <= int(random_state) <= MAX_SEED:
         return int(random_state)
     return int(seed_from(random_state)) >> (63 - n_bits)
@@ -142,12 +130,7 @@ def keywords_of(*functions: Callable[..., Any]) -> tuple[str, ...]:
 def check_keywords(
     given: Mapping[str, Any], known: Collection[str], owner: str, elsewhere: Mapping[str, str]
 ) -> None:
-    """
-    Raise at the first keyword that is not known.
-
-    The message has the nearest name; `elsewhere` says by name where a keyword of others belongs,
-    as a form in which "{option}" stands for the option as it was given.
-    """
+    """Raise at the first unknown keyword; `elsewhere` says where keywords of others belong."""
     for name, value in given.items():
         if name in known:
             continue

@@ -29,7 +29,6 @@ class Whole(NamedTuple):
     most: int | None = None
 
     def holds(self, value: Any) -> bool:
-        """Whether a value is such a number."""
         is_whole = isinstance(value, Integral) and not isinstance(value, bool)
         return is_whole and self.least <= value <= (math.inf if self.most is None else self.most)
 
@@ -47,7 +46,6 @@ class Number(NamedTuple):
     most: float = math.inf
 
     def holds(self, value: Any) -> bool:
-        """Whether a value is such a number."""
         if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
             return False
         number = float(value)
@@ -84,7 +82,6 @@ class Each(NamedTuple):
     item: Constraint
 
     def holds(self, value: Any) -> bool:
-        """Whether all items are."""
         return isinstance(value, tuple | list) and all(map(self.item.holds, value))
 
 
@@ -151,7 +148,6 @@ PREDICTORS: Constraints = {
 
 
 def check_parameters(constraints: Constraints, values: Mapping[str, Any]) -> None:
-    """Raise at the first value that is none of the things that its parameter may be."""
     for name, allowed in constraints.items():
         if name not in values or any(one.holds(values[name]) for one in allowed):
             continue

@@ -44,7 +44,6 @@ _ROUNDING = 1e-10
 
 
 def check_symmetrize(symmetrize: object) -> None:
-    """Raise for a word that says nothing of the two directions of an edge."""
     if isinstance(symmetrize, str) and symmetrize not in DIRECTIONS:
         raise InvalidInputError(
             f"symmetrize must be True, False or one of {', '.join(DIRECTIONS)}, got {symmetrize!r}"
@@ -208,12 +207,7 @@ class Adjacency(NamedTuple):
 def adjacency_from_edges(
     node_ptr: Ints, edges: NDArray[Any], weights: Floats | None, symmetrize: Symmetrize
 ) -> Adjacency:
-    """
-    Build the canonical adjacency of a batch: sorted rows without duplicates or zeros.
-
-    `edges` has shape (2, n_edges); nodes are numbered over the batch. It is quickest when the
-    edges come graph after graph. With `symmetrize`, an edge stands for both of its directions.
-    """
+    """Canonical adjacency of edges of shape (2, n_edges): sorted rows, no duplicates or zeros."""
     check_symmetrize(symmetrize)
     edge_counts, grouped = edges_per_graph(node_ptr, edges)
     check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr)
@@ -436,12 +430,7 @@ def edge_labels_of_edges(
     symmetrize: Symmetrize,
     missing: Missing = "error",
 ) -> EdgeLabels | None:
-    """
-    Labels given for edges of shape (2, n_edges) in the order of the adjacency made of them.
-
-    Parallel edges, and both directions of an edge, must have the same label. Labels that are
-    `EdgeLabels` already are taken as they are.
-    """
+    """Labels of edges, shape (2, n_edges), in the order of the adjacency that was made of them."""
     if labels is None:
         return None
     codes, names = _encoded(node_ptr, edges, labels, missing)

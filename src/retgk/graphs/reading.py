@@ -53,15 +53,7 @@ _LISTED = ("attributes", "edge_label")  # None is the empty list, with which not
 @stored
 @dataclass(frozen=True)
 class Reading:
-    """
-    How graphs were read: from which kind of source, with which options.
-
-    `options` are what was read, such as ``bond_orders`` or ``label``, by the names of converters;
-    ``categorical`` has the values of every name, in the order of their columns. Graphs that were
-    read with other values are other graphs. `form` is how it was laid out, such as
-    ``symmetrize`` or ``smiles_column``: new graphs may come in another form. `labels`, `attributes`
-    and `edge_labels` are False where they were taken away afterwards.
-    """
+    """How graphs were read: `options` change the graphs, `form` may differ between sources."""
 
     kind: str
     options: dict[str, Any] = field(default_factory=dict)
@@ -85,7 +77,6 @@ class Reading:
         return replace(self, form={**self.form, **form})
 
     def after_loading(self) -> None:
-        """Raise for anything but plain values of known names."""
         names = _KINDS.get(self.kind)
         if names is None:
             raise InvalidInputError(f"there is no kind of graphs {self.kind!r:.80}")

@@ -51,11 +51,7 @@ def check_negative(negative: object) -> None:
 
 
 def warn_of_unit_diagonals(rows: SignedRows) -> None:
-    """
-    Warn where matrices look like correlations with their ones left on the diagonal.
-
-    These would be self-loops as strong as the strongest edge, which hide what the others say.
-    """
+    """Warn of correlations with ones on the diagonal, which would be strong self-loops."""
     if len(rows.weights) == 0 or np.abs(rows.weights).max() > 1 + _ROUNDING:
         return
     within = np.concatenate([np.arange(size) for size in rows.sizes])
@@ -355,7 +351,6 @@ def from_edge_lists(
 
 
 def _one_each(values: Any, single: bool) -> Any:
-    """Wrap the values of a single graph, which may be given on their own."""
     return [values] if single and values is not None else values
 
 

@@ -114,11 +114,7 @@ def batch_of_parts(names: Any, arrays: Arrays) -> GraphBatch:
 
 
 def _check_bounds(graphs: FlatGraphs) -> None:
-    """
-    Raise ValueError where arrays lead outside each other: compiled code looks at no bound again.
-
-    Digests find accidents; who changes a copy on purpose can make them fit.
-    """
+    """Raise where arrays lead outside each other: compiled code checks no bound again."""
     node_ptr, (indptr, indices, weights), labels, names, attributes, _, edges = graphs
     n_nodes = _check_rising(node_ptr, np.int64, strictly=True)
     n_entries = _check_rising(indptr, np.int64, strictly=False)

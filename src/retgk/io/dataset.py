@@ -130,7 +130,6 @@ class GraphDataset:
 
 
 def graph_numbers(dataset: GraphDataset) -> Ints:
-    """Number of every graph in its source, from 0."""
     return np.arange(len(dataset)) if dataset.rows is None else dataset.rows
 
 

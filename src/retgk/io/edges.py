@@ -207,11 +207,7 @@ _INT32_MAX = 2**31 - 1
 
 
 def numbered_graph(path: Path) -> GraphBatch | None:
-    """
-    Read a file of two plain numbers a line, with comments before the first; None if it has others.
-
-    The graph is the one that the reader of any names makes, in less time.
-    """
+    """Read a file of two plain numbers a line quickly; None if anything else is in it."""
     pieces: list[NDArray[Any]] = []
     for block in line_blocks(path):
         start = 0 if pieces else _end_of(_COMMENTS, block, 0)
@@ -257,11 +253,7 @@ def is_edge(line: str) -> bool:
 
 
 def are_matrix_rows(sample: Sample) -> bool:
-    """
-    Whether a table has as many lines of numbers as columns, three or more, or no edge on top.
-
-    Three lines of three columns are a matrix if they are symmetric, and weighted edges otherwise.
-    """
+    """Whether a table has as many lines of numbers as columns, three or more, or no edge on top."""
     lines = sample.all_lines()
     first = next(lines, "")
     cells = _numbers_of(first)

@@ -38,11 +38,7 @@ _LONGEST_LINE = 1 << 20
 
 
 class Sample:
-    """
-    Beginning of a file, by which formats know theirs.
-
-    `names_columns` says that the caller has named columns: the file is a table with a heading.
-    """
+    """Beginning of a file, by which formats know theirs; `names_columns` says it is a table."""
 
     def __init__(self, path: Path, names_columns: bool = False) -> None:
         self.path, self.names_columns = path, names_columns
@@ -65,7 +61,6 @@ class Sample:
 
     @cached_property
     def lines(self) -> list[str]:
-        """First lines that are neither blank nor comments."""
         lines = map(str.strip, self.text.splitlines())
         return [line for line in lines if line and not line.startswith("#")]
 
@@ -152,11 +147,7 @@ class Format:
         max_bytes: int | None = None,
         besides: Path | None = None,
     ) -> list[Path]:
-        """
-        List a file, or those of a folder but for one, by name; check their size.
-
-        This is the one place where it is checked what reading takes.
-        """
+        """List a file, or those of a folder, by name, and check what reading them takes."""
         files = self._listed(path, besides)
         for file in files:
             check_regular(file)
@@ -207,8 +198,6 @@ def reading_options() -> tuple[str, ...]:
 
 
 def formats_table() -> str:
-    """Table of all formats in Markdown, for the docs."""
-
     def listed(names: Iterable[str]) -> str:
         return ", ".join(f"`{name}`" for name in names)
 
@@ -324,7 +313,6 @@ def write_series(
 
 
 def _check_no_longer_series(paths: list[Path], folder: Path, stem: str, suffix: str) -> None:
-    """Raise if files of an earlier, longer series would be read together with the new ones."""
     there = set(folder.iterdir()) if folder.is_dir() else set()
     numbered = re.compile(rf"{re.escape(stem)}-\d+{re.escape(suffix)}", re.ASCII)
     for path in sorted(there - set(paths)):

@@ -401,7 +401,6 @@ class PlainGraphs(GraphReader):
         return LocalEdges(pairs, values, labels), size
 
     def _joined(self) -> GraphBatch:
-        """Make one batch; an edge stands for both directions."""
         for kind, found in (("labels", self._labels), ("attributes", self._attributes)):
             _check_all_or_none(kind, found, self.places)
         has_labels, has_attributes = self._labels[0] is not None, self._attributes[0] is not None
@@ -420,8 +419,6 @@ class PlainGraphs(GraphReader):
 
 
 class NodeLinks(GraphReader):
-    """Graphs as networkx and D3 write them."""
-
     def __init__(self, *options: Any) -> None:
         super().__init__(*options)
         self._values: list[list[Any]] = [[] for _ in self.columns.names]
@@ -490,7 +487,6 @@ class NodeLinks(GraphReader):
             raise InvalidInputError(f"{place} has a weight that is too large") from None
 
     def _joined(self) -> GraphBatch:
-        """Make one batch, with the labels and attributes that were asked for."""
         node_ptr = offsets(self.sizes)
 
         def node_name(node: int) -> str:

@@ -151,7 +151,6 @@ def _checked_sparse(matrix: Any, path: Path) -> Any:
 
 
 def _size_of(path: Path, most: int) -> int:
-    """Bytes of a file, with the compressed variables of a MATLAB file unpacked."""
     with path.open("rb") as stream:
         header = stream.read(_MAT_HEADER_BYTES)
         if not header.startswith(_MATLAB):
@@ -231,11 +230,7 @@ def _graphs(found: _Matrices, negative: Negative, symmetrize: Symmetrize) -> Gra
 
 
 def text_matrix(path: Path) -> NDArray[np.float64]:
-    """
-    Read one row of numbers per line, between commas, semicolons, tabs or white space.
-
-    A first line and a first column of names, as pandas and R write them, are left out.
-    """
+    """Read rows of numbers; a first line and a first column of names are left out."""
     rows, delimiter, is_first = _Rows(path), None, True
     for number, line in text_lines(path):
         text = line.strip(" \r\n")
@@ -323,12 +318,7 @@ _R_PREFIX = re.compile(r"^x(?=[0-9])")  # R puts it before names that start with
 
 
 def is_heading(cells: list[str]) -> bool:
-    """
-    Whether a line has names of columns, and cannot be a row of a matrix.
-
-    All of its cells are names, the first perhaps that of the rows. Numbers that count columns are
-    names only behind an empty cell, as pandas writes them above an index.
-    """
+    """Whether all cells are names, or numbers that count columns behind an empty cell."""
     texts = [cell.strip() for cell in cells]
     has_empty_corner = texts[:1] == [""]
     names = texts[has_empty_corner:]

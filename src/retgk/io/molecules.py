@@ -138,15 +138,10 @@ class MoleculeReader:
         return cls(_checked_names(attributes), add_hydrogens, bond_orders, bond_types)
 
     def reading(self) -> Reading:
-        """Say how the graphs of this reader were read, for what is to be read alike."""
         return reading_of("molecules", {**vars(self), "attributes": list(self.attributes)})
 
     def batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
-        """
-        Convert molecules, given with the numbers that errors know them by; none make no graphs.
-
-        RDKit logs nothing, as its reasons are in the errors.
-        """
+        """Convert molecules, given with the numbers that errors know them by."""
         with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
             batch = self._batch(numbered)
         batch.reading = self.reading()
@@ -180,7 +175,6 @@ class MoleculeReader:
         return GraphBatch(offsets(sizes), *_rows_of_entries(sizes, edges), **values)
 
     def _bonds(self, molecule: Any, position: int) -> LocalEdges:
-        """Every bond once, with its order and its type where they are read."""
         bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
         orders, types = None, None
         if self.bond_orders:
@@ -377,11 +371,7 @@ def iter_smiles(
 
 
 def molecule_scaffolds(smiles: Iterable[str]) -> list[str]:
-    """
-    Bemis-Murcko scaffold of every molecule, as SMILES without chirality; empty without rings.
-
-    A molecule of more than 500 atoms with rings among them is an error.
-    """
+    """Bemis-Murcko scaffolds as SMILES without chirality; empty without rings."""
     parse = rdkit_chem().MolFromSmiles
     scaffold = optional_module("rdkit.Chem.Scaffolds.MurckoScaffold", "rdkit")
     found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
@@ -405,8 +395,6 @@ def molecule_scaffolds(smiles: Iterable[str]) -> list[str]:
 
 
 class ParsedPiece(NamedTuple):
-    """Graphs of some strings, and the positions of those that RDKit cannot read."""
-
     graphs: GraphBatch
     unreadable: list[int]
 
@@ -431,12 +419,7 @@ def parsed_pieces(
     skip_invalid: bool = False,
     first: int = 0,
 ) -> Iterator[ParsedPiece]:
-    """
-    Convert strings piece by piece, in order, in several processes.
-
-    Strings that cannot be read are an error, or left out with `skip_invalid`. A piece of which
-    nothing is left holds no graphs. Strings are counted from `first` on.
-    """
+    """Convert strings piece by piece, in order, in several processes; counted from `first` on."""
     chunks = ((reader, texts, start, skip_invalid) for texts, start in _chunks(smiles, first))
     return ordered_results(_parsed_piece, chunks, n_jobs)
 
@@ -484,14 +467,7 @@ def _chunks(smiles: Iterable[str], first: int = 0) -> Iterator[tuple[list[str], 
 
 
 def _molecule(text: str) -> Any:
-    """
-    Molecule as ``MolFromSmiles`` reads it, or None, but without stereochemistry.
-
-    RDKit checks and cleans a molecule by the same function in both ways. What it does beyond that
-    is to take hydrogens away and to name stereocentres, and no graph depends on the latter: it is
-    left out, which saves time. Where there may be hydrogens, or text behind the
-    SMILES that says more of the atoms, it does all.
-    """
+    """Molecule as ``MolFromSmiles`` reads it, but in less time, without stereochemistry."""
     chem = rdkit_chem()
     if _BLANK.search(text) is None:
         molecule = chem.MolFromSmiles(text, sanitize=False)
@@ -611,8 +587,6 @@ def _read(
 
 
 class StreamPiece(NamedTuple):
-    """Some molecules of a stream that stand one after the other."""
-
     stop: int
     """Number of the molecule after the last of them."""
     numbers: list[int]
@@ -622,13 +596,7 @@ class StreamPiece(NamedTuple):
 
 
 class MoleculeStream:
-    """
-    Molecules of a file, some of them at a time: for more than fit into memory.
-
-    The whole file is gone through once when the stream is made, so that what is wrong with its
-    lines is said before any work; RDKit reads the molecules when their turn comes. `n_molecules`
-    counts those that are left out, too.
-    """
+    """Molecules of a file, some at a time; its lines are checked when the stream is made."""
 
     def __init__(
         self, path: Path, reading: SmilesReading, max_bytes: int | None, n_jobs: int | None
@@ -683,7 +651,6 @@ class MoleculeStream:
 
 
 def smiles_texts(path: Path, reading: SmilesReading, max_bytes: int | None = None) -> list[str]:
-    """SMILES of every molecule of a file, also of those that RDKit cannot read."""
     check_size([path], MEMORY_FACTOR, max_bytes)
     return [molecule.smiles for molecule in _molecules(path, reading)]
 

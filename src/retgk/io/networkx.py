@@ -209,7 +209,6 @@ def _node_positions(nodes: list[Any], neighbours: Iterable[Any]) -> Iterable[Any
 
 
 def _row_weights(rows: list[Any], is_multi: bool, weight: Hashable | None) -> list[Any] | None:
-    """Weights in the order of the rows; None where no edge can have one."""
     if weight is None:
         return None
     data = [row.values() for row in rows]

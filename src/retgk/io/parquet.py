@@ -204,7 +204,6 @@ def row_group_sizes(path: Path) -> list[tuple[int, int]]:
 
 @contextmanager
 def _damage_in_errors(path: Path, problem: str) -> Iterator[None]:
-    """Say which file is meant, whatever its bytes make the library raise."""
     try:
         yield
     except (InvalidInputError, FileNotFoundError, IsADirectoryError, PermissionError, ImportError):
@@ -397,7 +396,6 @@ class _Columns:
             ) from error
 
     def column(self, name: str) -> Any:
-        """Give a column, or None; rows without a value are an error."""
         index = self.rows.schema.get_field_index(name)
         if index < 0:
             return None
@@ -408,7 +406,6 @@ class _Columns:
         return column
 
     def list_values(self, name: str) -> tuple[Ints, Any]:
-        """Give the offsets and values of a list column."""
         pa = _arrow()
         column = self.column(name)
         if column is None:
@@ -516,7 +513,6 @@ class _Columns:
         return plain.reshape(self.rows.num_rows, width) if width else plain
 
     def check_lengths(self, name: str, ptr: Ints, expected: Ints, reason: str) -> None:
-        """Raise unless the lists of a column have the lengths that another one asks for."""
         found = np.diff(ptr)
         if np.array_equal(found, expected):
             return
@@ -527,7 +523,6 @@ class _Columns:
         )
 
     def _distinct_labels(self, name: str, values: Any) -> tuple[NDArray[Any], list[Any]]:
-        """Give the position of every label among the distinct ones, and these."""
         pa = _arrow()
         if pa.types.is_nested(values.type):
             raise InvalidInputError(

@@ -81,12 +81,7 @@ class _Files(NamedTuple):
 def read_tudataset(
     source: Path, name: str | None, options: ReadOptions
 ) -> tuple[GraphDataset, list[str]]:
-    """
-    Read a zip archive or folder; without a name, that of its one file ``NAME_A.txt``.
-
-    Files that it holds beside those of a collection may be misspelt ones: there is a warning for
-    each, which is also returned.
-    """
+    """Read a zip archive or folder, and give the warnings about files that were not read."""
     with open_members(source) as members:
         files = _Files(name or _only_name(members, source), source, members)
         node_ptr = _node_ptr(files.require("graph_indicator"))
@@ -104,7 +99,6 @@ def read_tudataset(
 
 
 def _notes_of_unread(files: _Files) -> list[str]:
-    """Say which files were not read, and what they may have been meant as."""
     others = [name.removesuffix("_A.txt") for name in files.members if name.endswith("_A.txt")]
     known = {f"{name}_{kind}.txt" for name in {files.name, *others} for kind in _KINDS}
     own = {f"{files.name}_{kind}.txt".lower(): f"{files.name}_{kind}.txt" for kind in _KINDS}
@@ -128,7 +122,6 @@ def _only_name(members: dict[str, Member], source: Path) -> str:
 
 
 def _node_ptr(member: Member) -> Ints:
-    """Find the first node of every graph from the graph of every node."""
     graph_of_node = _one_column(read_integers(member), member)
     steps = np.diff(graph_of_node, prepend=0)
     if len(steps) == 0 or steps[0] < 1:
@@ -389,13 +382,7 @@ class EdgeFile(NamedTuple):
 def adjacency_of_blocks(
     blocks: Iterable[Codes], node_ptr: Ints, file: EdgeFile, symmetrize: bool
 ) -> Adjacency:
-    """
-    Build the adjacency of a collection from its edges, in order of the graphs.
-
-    Blocks have shape (2, n); nodes count from 1 over the collection. An edge that is listed more
-    than once counts once. Only the edges of incomplete graphs are held beside the result; `file` is
-    for messages and for the number of lines to expect at most.
-    """
+    """Adjacency of blocks of shape (2, n), nodes counted from 1; a repeated edge counts once."""
     # Memory that is never written costs nothing; the shortest line has four bytes.
     most_lines = (file.member.size + 1) // 4
     columns = np.empty(most_lines * (1 + symmetrize), np.int32)
@@ -498,7 +485,6 @@ def write_folder(dataset: GraphDataset, folder: Path) -> None:
 
 
 def _files(dataset: GraphDataset) -> Iterator[tuple[str, Iterable[NDArray[Any]]]]:
-    """List the files: end of the name, and rows in blocks."""
     graphs = dataset.graphs
     yield "A", _edges(graphs)
     yield "graph_indicator", [np.repeat(np.arange(1, len(graphs) + 1), graphs.node_counts)]
@@ -602,7 +588,6 @@ def forget_checksum(archive: Path) -> None:
 
 
 def verify_checksum(archive: Path) -> None:
-    """Raise unless an archive has the checksum of its first download, where there is one."""
     beside = _checksum_file(archive)
     if not beside.is_file():
         return
