@@ -34,8 +34,18 @@ Arrays = dict[str, NDArray[Any]]
 _Class = TypeVar("_Class", bound=type)
 
 _STORED: dict[str, type] = {}
-FILE_DTYPES = ("<f8", "<f4", "<f2", "<i8", "<i4", "|i1", "<u8", "|u1", "|b1")
-"""Types of arrays that files hold."""
+FILE_DTYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I8": "|i1",
+    "U64": "<u8",
+    "U8": "|u1",
+    "BOOL": "|b1",
+}
+"""Types of arrays that files hold, by their names in safetensors."""
 _DTYPES = {"float64": np.float64, "float32": np.float32}
 _MAX_TEXT_BYTES = 1 << 26
 
@@ -94,7 +104,7 @@ def flatten(value: Any, name: str, arrays: Arrays | None = None) -> Any:
 
 def _flat_array(value: NDArray[Any], name: str, arrays: Arrays | None) -> Any:
     """Numbers as an array of the file; texts and objects, as names of classes are, as JSON."""
-    if value.dtype.newbyteorder("<").str in FILE_DTYPES and arrays is not None:
+    if value.dtype.newbyteorder("<").str in FILE_DTYPES.values() and arrays is not None:
         arrays[name] = np.asarray(value)
         return {"array": name}
     if value.ndim != 1:

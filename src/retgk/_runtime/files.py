@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from errno import ENOSPC
 from fnmatch import fnmatch
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -188,7 +188,11 @@ def atomic_path(path: Path, *, synced: bool = True, follow_links: bool = True) -
     target.parent.mkdir(parents=True, exist_ok=True)
     # what is to be replaced may be secret: until the new file has its mode, it is too
     mode = 0o600 if target.exists() else 0o666
-    with naming_errors(path), unfinished_path(target, partial(_make_file, mode=mode)) as part:
+
+    def make(part: Path) -> None:
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+
+    with naming_errors(path), unfinished_path(target, make) as part:
         yield part
         if synced:
             _sync(part)
@@ -278,10 +282,6 @@ def naming_errors(path: Path) -> Iterator[None]:
         raise
 
 
-def _make_file(part: Path, mode: int) -> None:
-    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
-
-
 def _sync(part: Path) -> None:
     """Return when a file is on disk: some systems tell only then that there is no room."""
     descriptor = os.open(part, os.O_RDWR)
@@ -319,6 +319,11 @@ _LINE_START = b'{"format": '
 _DIGEST = "digest"
 
 
+def file_digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def key_of(what: Mapping[str, Any]) -> str:
     """Short name of a mapping that depends on its content, not on its order."""
     text = json.dumps(what, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -351,7 +356,7 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
 
 def _parse_record(line: bytes, path: Path, number: int) -> Record:
     try:
-        record: Record = json.loads(line, parse_constant=_refuse)
+        record: Record = json.loads(line, parse_constant=refuse_constant)
         form = record["format"]
         digest = record.pop(_DIGEST, None)
         is_changed = digest is not None and digest != key_of(record)
@@ -369,7 +374,7 @@ def _parse_record(line: bytes, path: Path, number: int) -> Record:
     return record
 
 
-def _refuse(name: str) -> None:
+def refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
@@ -399,7 +404,8 @@ class RecordWriter:
 
     def append(self, record: Record) -> None:
         """Write a record in one go, and return when it is on disk; all of it is there, or none."""
-        line = _line_of(record)
+        as_read = json.loads(json.dumps({"format": FORMAT, **record}, allow_nan=False))
+        line = json.dumps({**as_read, _DIGEST: key_of(as_read)}).encode() + b"\n"
         before = os.fstat(self._descriptor).st_size
         try:
             if os.write(self._descriptor, line) != len(line):
@@ -409,11 +415,6 @@ class RecordWriter:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, before)
             raise
-
-
-def _line_of(record: Record) -> bytes:
-    as_read = json.loads(json.dumps({"format": FORMAT, **record}, allow_nan=False))
-    return json.dumps({**as_read, _DIGEST: key_of(as_read)}).encode() + b"\n"
 
 
 def _remove_torn_line(descriptor: int, path: Path) -> None:

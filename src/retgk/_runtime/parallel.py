@@ -31,11 +31,6 @@ _QUIET_SECONDS = 2.0
 _PROGRESS: ContextVar[Literal["on", "off", "shown"]] = ContextVar("_PROGRESS", default="on")
 
 
-def is_progress_wanted() -> bool:
-    """Whether somebody sits at a terminal who did not switch progress off."""
-    return _PROGRESS.get() != "off" and sys.stderr.isatty()
-
-
 @contextmanager
 def no_progress() -> Iterator[None]:
     before = _PROGRESS.set("shown" if _PROGRESS.get() == "shown" else "off")

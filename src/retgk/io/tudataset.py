@@ -1,7 +1,6 @@
 """Collections in the text form of the TUDataset benchmarks: read, written, fetched by name."""
 
 import difflib
-import hashlib
 import re
 import zipfile
 from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from retgk._runtime.files import (
     DEFLATED,
     ZIP_DAMAGE,
     atomic_path,
+    file_digest,
     member_problem,
     unpacked_size,
 )
@@ -36,10 +36,7 @@ from retgk.graphs.batch import (
 )
 from retgk.graphs.edges import Adjacency, EdgeLabels, Symmetrize
 from retgk.graphs.flat import encode_labels, first_of_run, graph_of, offsets
-from retgk.io.cache import (
-    ReadOptions,
-    with_options,
-)
+from retgk.io.cache import ReadOptions, with_options
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import Format, Sample, label_remedy
 from retgk.io.tables import Member, integer_blocks, read_floats, read_integers
@@ -580,7 +577,7 @@ def check_name(name: str) -> None:
 def keep_checksum(archive: Path, content: Path) -> None:
     """Write the checksum of an archive beside it; `content` is the file that will become it."""
     with atomic_path(_checksum_file(archive), follow_links=False) as part:
-        part.write_text(f"{_sha256(content)}  {archive.name}\n", encoding="utf-8")
+        part.write_text(f"{file_digest(content)}  {archive.name}\n", encoding="utf-8")
 
 
 def forget_checksum(archive: Path) -> None:
@@ -592,7 +589,7 @@ def verify_checksum(archive: Path) -> None:
     if not beside.is_file():
         return
     expected = beside.read_text(encoding="utf-8", errors="replace").split()[:1]
-    found = _sha256(archive)
+    found = file_digest(archive)
     if expected != [found]:
         raise InvalidInputError(
             f"{archive} has the checksum {found}, but {beside.name} says "
@@ -603,11 +600,6 @@ def verify_checksum(archive: Path) -> None:
 
 def _checksum_file(archive: Path) -> Path:
     return archive.with_name(archive.name + ".sha256")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _read_files(files: list[Path], *, symmetrize: Symmetrize = False) -> GraphDataset:
