@@ -29,11 +29,11 @@ from retgk.cli.inputs import read_collection
 from retgk.cli.options import Common, Reading
 from retgk.errors import InputWarning
 from retgk.io.formats import format_of, formats
+from tests.errors import fails
 from tests.example_files import HOSTILE, TOY, write_folder, write_zip
 from tests.fuzz.__main__ import is_good, reports_of_batch
 from tests.fuzz.seed_files import data_set
 from tests.fuzz.targets import TARGETS
-from tests.fuzz.worker import SECONDS
 from tests.model_file_mutations import with_document
 from tests.model_zoo import tiny_graphs
 
@@ -61,8 +61,7 @@ def test_several_graphs_in_a_graphml_file(tmp_path, body):
     path = tmp_path / "two.graphml"
     name = "http://graphml.graphdrawing.org/xmlns"
     path.write_text(f'<graphml xmlns="{name}" xmlns:y="{name}">{body}</graphml>')
-    with pytest.raises(InvalidInputError, match="holds 2 graphs; a GraphML file has one"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="2 graphs")
 
 
 def test_graphs_in_entities_and_other_encodings_count(tmp_path):
@@ -72,11 +71,9 @@ def test_graphs_in_entities_and_other_encodings_count(tmp_path):
     path.write_text(
         f'<!DOCTYPE graphml [<!ENTITY x "{hidden}">]><graphml xmlns="{name}">{GRAPH}&x;</graphml>'
     )
-    with pytest.raises(InvalidInputError, match="holds 2 graphs"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="2 graphs")
     path.write_text(f'<graphml xmlns="{name}">{GRAPH * 2}</graphml>', encoding="utf-16")
-    with pytest.raises(InvalidInputError, match="holds 2 graphs"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="2 graphs")
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -96,8 +93,7 @@ def test_line_ends(tmp_path, end, last):
 def test_lines_keep_their_numbers_whatever_ends_them(tmp_path):
     path = tmp_path / "x.edges"
     path.write_bytes(b"1 2\r\n\r\n2 3\r3\n")
-    with pytest.raises(InvalidInputError, match=r"line 4, .*: expected two nodes"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="line 4")
 
 
 @pytest.mark.parametrize(
@@ -219,13 +215,6 @@ def test_written_pages_have_checksums(tmp_path):
     assert_refused(path, "is damaged: .*CRC checksum verification failed")
 
 
-def test_parquet_of_others_has_none(tmp_path):
-    path = tmp_path / "x.parquet"
-    table = pa.table({"degrees": [[1, 1]], "neighbours": [[1, 0]], "id": ["x"]})
-    parquet.write_table(table, path)
-    assert read_graphs(path).graphs.n_nodes == 2
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -281,15 +270,13 @@ def test_absurd_work_is_refused(tmp_path):
         load_model(path)
     assert str(path) in str(error.value)
     path = forged_model(tmp_path / "m.retgk", n_walks=1 << 20, n_steps=4096)
-    with pytest.raises(InvalidInputError, match="asks for 1048576 walks of 4096 steps from every"):
-        load_model(path)
+    fails(lambda: load_model(path), about=("1048576 walks", "4096 steps"))
 
 
 def test_the_bound_on_work_can_be_raised(tmp_path):
     path = forged_model(tmp_path / "m.retgk", n_walks=100_000)
     assert load_model(path).walks_.n_walks == 100_000
-    with pytest.raises(InvalidInputError, match="more than the 16384 steps allowed"):
-        load_model(path, max_steps=4)
+    fails(lambda: load_model(path, max_steps=4), about="16384 steps")
     assert load_model(path, max_steps=1000).walks_.n_walks == 100_000
 
 
@@ -352,29 +339,33 @@ def test_archives_parquet_and_targets_have_the_option(tmp_path):
     for read in (read_graphs, lambda path, **limit: list(iter_parquet(path, **limit))):
         with pytest.raises(InvalidInputError, match=r"would take .*; pass a larger max_bytes"):
             read(path, max_bytes=300)
-    with pytest.raises(InvalidInputError, match="more than the 1000 allowed"):
-        read_graphs(write_zip(tmp_path, node_attributes="1,2\n" * 60), max_bytes=1000)
+    fails(
+        lambda: read_graphs(write_zip(tmp_path, node_attributes="1,2\n" * 60), max_bytes=1000),
+        about="1000 allowed",
+    )
     graphs, targets = tmp_path / "x.smi", tmp_path / "targets.txt"
     graphs.write_text("CCO\n")
     targets.write_text("1" * 3000)
-    with pytest.raises(InvalidInputError, match=r"targets.txt: .*max_bytes"):
-        read_collection(str(graphs), Reading(targets=targets, max_bytes=50_000), Common(quiet=True))
+    fails(
+        lambda: read_collection(
+            str(graphs), Reading(targets=targets, max_bytes=50_000), Common(quiet=True)
+        ),
+        about="targets.txt",
+    )
 
 
 def test_one_target_of_many_letters_for_many_graphs(tmp_path):
     graphs, targets = tmp_path / "x.smi", tmp_path / "targets.txt"
     graphs.write_text("C\n" * 2000)
     targets.write_text("a\n" * 1999 + "b" * 100_000)
-    with pytest.raises(InvalidInputError, match="a target has 100000 letters"):
-        read_graphs(graphs, targets=targets)
+    fails(lambda: read_graphs(graphs, targets=targets), about="100000 letters")
 
 
 def test_the_limit_grows_with_the_file():
     allowed = [memory_limit(size) for size in (0, 10**6, 10**7, 10**8, 10**9)]
     assert allowed == [256 << 20, 512 * 10**6, 4 << 30, 64 * 10**8, 64 * 10**9]
     assert memory_limit(10**9, 7) == 7
-    with pytest.raises(InvalidInputError, match="max_bytes must be a positive number, got 0"):
-        memory_limit(1, 0)
+    fails(lambda: memory_limit(1, 0), about="max_bytes must be a")
 
 
 @pytest.mark.real_data
@@ -426,12 +417,3 @@ def test_every_format_is_fuzzed():
     names = {target.name.partition("-")[0] for target in TARGETS}
     assert set(formats()) - {"matrices"} <= names
     assert {"npy", "npz", "mat", "matrix"} <= names
-
-
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_every_target_can_fail(target):
-    """Every format with checksums has damages that must not be read as other data."""
-    has_checksums = target.name in {"model", "cache", "gram"}
-    assert bool(target.damages) == has_checksums
-    assert target.changes or target.damages
-    assert SECONDS > 0

@@ -24,6 +24,7 @@ from retgk.io.tables import (
     whole_number,
     with_targets,
 )
+from tests.errors import fails
 from tests.explorer_pages import unpacked
 from tests.programs import DATA, N_GRAPHS, assert_fails, invoke, printed, rows_of
 
@@ -99,10 +100,8 @@ def test_variables(tmp_path):
     assert read_graphs(tmp_path / "all.npz", variable="y").graphs == from_numpy(WEIGHTED)
     savemat(tmp_path / "some.mat", {"W": TRIANGLE, "age": 3.0, "who": "me", "cells": [{}]})
     assert read_graphs(tmp_path / "some.mat", variable="W").graphs == from_numpy(TRIANGLE)
-    with pytest.raises(InvalidInputError, match=r"no variable 'Z'; choose one of 'x' \(3, 3\), "):
-        read_graphs(tmp_path / "all.npz", variable="Z")
-    with pytest.raises(InvalidInputError, match="'who' is a char, not a matrix of numbers"):
-        read_graphs(tmp_path / "some.mat")
+    fails(lambda: read_graphs(tmp_path / "all.npz", variable="Z"), about=("'Z'", "'x'", "(3, 3)"))
+    fails(lambda: read_graphs(tmp_path / "some.mat"), about="'who'")
 
 
 def test_a_folder_and_its_targets(tmp_path):
@@ -114,8 +113,10 @@ def test_a_folder_and_its_targets(tmp_path):
     assert data.graph_names[:4] == ["sub.0", "sub.1", "sub.10", "sub.11"]
     assert data.targets.tolist() == [int(name[4:]) % 2 for name in data.graph_names]
     assert data.graphs[3] == from_numpy(TRIANGLE * 12)
-    with pytest.raises(InvalidInputError, match="may hold the targets; name one of sick, score"):
-        read_graphs(tmp_path, targets=tmp_path / "targets.csv")
+    fails(
+        lambda: read_graphs(tmp_path, targets=tmp_path / "targets.csv"),
+        about="may hold the targets",
+    )
 
 
 def test_tables_are_matrices_where_there_is_nothing_else(tmp_path):
@@ -124,8 +125,7 @@ def test_tables_are_matrices_where_there_is_nothing_else(tmp_path):
     (tmp_path / "y.csv").write_text("b.csv,1.5\na.csv,2.5\n")
     data = read_graphs(tmp_path, targets=tmp_path / "y.csv")
     assert data.targets.tolist() == [2.5, 1.5]
-    with pytest.raises(InvalidInputError, match=r"y.csv, line 1, column 1: 'b.csv' is not a num"):
-        read_graphs(tmp_path)
+    fails(lambda: read_graphs(tmp_path), about=("y.csv", "line 1", "column 1", "'b.csv'"))
 
 
 @pytest.mark.parametrize(
@@ -175,29 +175,27 @@ def changed(row, column, value):
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        (np.ones((2, 3)), r"m.npy: an adjacency matrix is square, got shape \(2, 3\)"),
-        (np.ones(3), "an adjacency matrix is square"),
-        (np.ones((2, 2), complex), "weights must be numbers, got complex128"),
+        (np.ones((2, 3)), ("m.npy", "(2, 3)")),
+        (np.ones(3), "an adjacency matrix is"),
+        (np.ones((2, 2), complex), "weights must be numbers"),
         (
             changed(1, 3, -1),
-            r"m.npy: .*node 1 to node 3 has weight -1.0; weights",
+            ("m.npy", "node 1", "node 3"),
         ),
-        (changed(2, 0, np.nan), "node 2 to node 0 has weight nan; weights must be finite"),
+        (changed(2, 0, np.nan), ("node 2", "node 0")),
         (
             changed(0, 1, 3),
-            "m.npy: graph 0 is not symmetric: the edge from node 0 to node 1 has weight 3, the one "
-            "back has weight 0.5; .*symmetrize=True",
+            ("m.npy", "graph 0", "node 0", "node 1"),
         ),
         (
             np.stack([WEIGHTED, changed(0, 1, np.inf)]),
-            r"m.npy: graph 1: .* weight inf",
+            ("m.npy", "graph 1"),
         ),
     ],
 )
 def test_bad_entries(matrix, message, tmp_path):
     np.save(tmp_path / "m.npy", matrix)
-    with pytest.raises(InvalidInputError, match=message):
-        read_graphs(tmp_path / "m.npy")
+    fails(lambda: read_graphs(tmp_path / "m.npy"), about=message)
 
 
 def test_symmetrize(tmp_path):
@@ -231,22 +229,21 @@ def test_tables_by_their_content(text, form, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0,1,x\n", "line 1, column 3: 'x' is not a number; a file of a matrix has numbers, and"),
-        ("0,1\n1\n", "line 2 has 1 columns, the first one has 2"),
-        ("0,1_0\n", "column 2: '1_0' is not a number"),
+        ("0,1,x\n", ("line 1", "column 3", "'x'")),
+        ("0,1\n1\n", ("line 2", "1 columns")),
+        ("0,1_0\n", ("column 2", "'1_0'")),
         ("# nothing\n", "holds no numbers"),
         (
             "0 1 2\n1 0 2\n",
-            "has 2 rows of 3 numbers, and an adjacency matrix is square; if one row",
+            ("2 rows", "3 numbers"),
         ),
-        ("0,1,2\n0,3,5\n3,0,4\n5,4,0\n", "has 4 rows of 3 numbers, and an adjacency"),
-        ("0 1 2 3 4\n", r"square, got shape \(1, 5\)"),
+        ("0,1,2\n0,3,5\n3,0,4\n5,4,0\n", ("4 rows", "3 numbers")),
+        ("0 1 2 3 4\n", "(1, 5)"),
     ],
 )
 def test_bad_tables(text, message, tmp_path):
     (tmp_path / "t.csv").write_text(text)
-    with pytest.raises(InvalidInputError, match=message):
-        read_graphs(tmp_path / "t.csv", format="matrices")
+    fails(lambda: read_graphs(tmp_path / "t.csv", format="matrices"), about=message)
 
 
 def npy_header(shape, descr="<f8"):
@@ -271,8 +268,7 @@ def npy_header(shape, descr="<f8"):
 def test_arrays_that_are_no_numbers_or_cut_off(data, tmp_path):
     """NumPy reads them, without pickles; whatever it raises is an error of the file."""
     (tmp_path / "x.npy").write_bytes(data)
-    with pytest.raises(InvalidInputError, match=r"x\.npy"):
-        read_graphs(tmp_path / "x.npy")
+    fails(lambda: read_graphs(tmp_path / "x.npy"), about="x.npy")
 
 
 def test_archives_that_unpack_to_much(tmp_path):
@@ -280,12 +276,10 @@ def test_archives_that_unpack_to_much(tmp_path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", npy_header((4200, 4200)) + bytes(8 * 4200 * 4200))
     assert path.stat().st_size < 10**6
-    with pytest.raises(InvalidInputError, match=r"would take .* bytes of memory"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about=("would take", "bytes of memory"))
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("code.py", "import os")
-    with pytest.raises(InvalidInputError, match=r"'code.py' is not an array"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="'code.py'")
 
 
 def test_sparse_matrices_that_lead_outside(tmp_path):
@@ -297,8 +291,7 @@ def test_sparse_matrices_that_lead_outside(tmp_path):
             read_graphs(path)
     huge = {"format": b"coo", "shape": [2**40, 2**40], "data": [1.0], "row": [0], "col": [0]}
     np.savez(path, **huge)
-    with pytest.raises(InvalidInputError, match=r"a sparse matrix of shape \(1099511627776, "):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="a sparse matrix of")
 
 
 def test_matlab_files_that_are_not_read(tmp_path):
@@ -307,17 +300,13 @@ def test_matlab_files_that_are_not_read(tmp_path):
     header = path.read_bytes()[:128]
     bomb = zlib.compress(bytes(2 * 10**8))
     path.write_bytes(header + struct.pack("<2I", 15, len(bomb)) + bomb)
-    with pytest.raises(InvalidInputError, match=r"would take .* bytes of memory"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about=("would take", "bytes of memory"))
     path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + bytes(500))
-    with pytest.raises(InvalidInputError, match=r"of version 7.3, which is not read"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="7.3")
     path.write_bytes(header + b"nothing that is a variable")
-    with pytest.raises(InvalidInputError, match=r"x.mat"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="x.mat")
     savemat(path, {"cells": np.array([TRIANGLE, WEIGHTED], dtype=object)})
-    with pytest.raises(InvalidInputError, match="'cells' is a cell, not a matrix of numbers"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="'cells'")
 
 
 def test_commands_read_matrices(tmp_path):
@@ -354,8 +343,7 @@ def test_numbers_of_any_machine(tmp_path, dtype):
     assert read_graphs(tmp_path / "good.npy").graphs == from_numpy(matrix.astype(float))
     matrix[0, 1] = 3
     np.save(tmp_path / "bad.npy", matrix)
-    with pytest.raises(InvalidInputError, match="node 0 to node 1 has weight 3, the one back"):
-        read_graphs(tmp_path / "bad.npy")
+    fails(lambda: read_graphs(tmp_path / "bad.npy"), about=("node 0", "node 1"))
 
 
 # Tables of a matrix as pandas and R write them, with names of rows and columns
@@ -375,6 +363,7 @@ def lines(rows: list[list[str]], mark: str) -> str:
 
 EXPORTED = {
     "pandas": NAMED.to_csv(),
+    "names of rows alone": NAMED.to_csv(header=False),
     "pandas, counted": COUNTED.to_csv(),
     "pandas, name of the index": NAMED.rename_axis("region").to_csv(),
     "pandas, no index": NAMED.to_csv(index=False),
@@ -393,36 +382,29 @@ EXPORTED = {
 def test_names_are_left_out(name: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(EXPORTED[name])
-    assert format_of(path).name == "matrices"
-    assert read_graphs(path).graphs == from_numpy(MATRIX)
-
-
-def test_names_of_rows_alone(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(NAMED.to_csv(header=False))
+    assert name == "names of rows alone" or format_of(path).name == "matrices"
     assert read_graphs(path, format="matrices").graphs == from_numpy(MATRIX)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (NAMED.loc[NAMES[::-1]].to_csv(), "row 1 is named 'region 3' and column 1 'region 0': "),
-        (COUNTED.loc[[0, 2, 1, 3]].to_csv(), "row 2 is named '2' and column 2 '1'"),
-        (COUNTED.to_csv(index=False), "has 5 rows of 4 numbers, and an adjacency matrix is square"),
-        (COUNTED.to_csv(header=False), "has 4 rows of 5 numbers, and an adjacency matrix is squ"),
-        (NAMED.iloc[:3].to_csv(), "has 3 rows of 4 numbers"),
-        ("a,b\n0,1\n1,x\n", "line 3, column 2: 'x' is not a number"),
-        ("NA,NA\n0,1\n", "line 1, column 1: 'NA' is not a number"),
-        (",a,b,c\na,0,1\nb,1,0\n", "names 3 columns, but rows have 2 numbers"),
-        ("a,0,1\nb,1,0\n2,1,0\n", "has 3 rows of 2 numbers"),
-        ('a,b\n0,"1\n1,0\n', "line 2, column 2: "),
+        (NAMED.loc[NAMES[::-1]].to_csv(), ("row 1", "column 1")),
+        (COUNTED.loc[[0, 2, 1, 3]].to_csv(), ("row 2", "'2'", "column 2", "'1'")),
+        (COUNTED.to_csv(index=False), ("5 rows", "4 numbers")),
+        (COUNTED.to_csv(header=False), ("4 rows", "5 numbers")),
+        (NAMED.iloc[:3].to_csv(), ("3 rows", "4 numbers")),
+        ("a,b\n0,1\n1,x\n", ("line 3", "column 2", "'x'")),
+        ("NA,NA\n0,1\n", ("line 1", "column 1", "'NA'")),
+        (",a,b,c\na,0,1\nb,1,0\n", ("3 columns", "2 numbers")),
+        ("a,0,1\nb,1,0\n2,1,0\n", ("3 rows", "2 numbers")),
+        ('a,b\n0,"1\n1,0\n', ("line 2", "column 2")),
     ],
 )
 def test_rows_are_never_shifted_in_silence(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(text)
-    with pytest.raises(InvalidInputError, match=message):
-        read_graphs(path, format="matrices")
+    fails(lambda: read_graphs(path, format="matrices"), about=message)
 
 
 @pytest.mark.parametrize(
@@ -570,6 +552,11 @@ def test_a_heading_is_not_a_target(text: str, found: str | list, tmp_path: Path)
 @pytest.mark.parametrize(
     ("texts", "values"),
     [
+        (["1", "-2"], [1, -2]),
+        (["1", "2.5"], [1.0, 2.5]),
+        (["1", "b"], ["1", "b"]),
+        (["inf", "b"], ["inf", "b"]),
+        (["1" * 30, "2"], ["1" * 30, "2"]),
         (["1_0", "10"], ["1_0", "10"]),
         (["01", "1"], ["01", "1"]),
         (["01", "02", "01"], [1, 2, 1]),
@@ -579,6 +566,7 @@ def test_a_heading_is_not_a_target(text: str, found: str | list, tmp_path: Path)
 )
 def test_different_names_stay_different(texts: list[str], values: list) -> None:
     assert typed_targets(texts).tolist() == values
+    fails(lambda: typed_targets(["1", "nan"]), about=("'nan'", "graph 1"))
 
 
 def test_what_is_a_number() -> None:
@@ -593,8 +581,7 @@ def test_what_is_a_number() -> None:
 def test_tables_that_unpack_to_much_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" * 100_000))
-    with pytest.raises(InvalidInputError, match="bytes of memory, more than the 900000 allow"):
-        with_targets(WITH_GAPS, path, None, 900_000)
+    fails(lambda: with_targets(WITH_GAPS, path, None, 900_000), about="900000 allow")
 
 
 def test_many_columns_are_not_listed(tmp_path: Path) -> None:
@@ -669,12 +656,3 @@ def test_tables_of_folds_are_checked_alike(
     path = tmp_path / "split.csv"
     path.write_text(text)
     assert_fails(invoke("cv", graphs_file, "--split", path), message)
-
-
-def test_words_of_the_command_line(tmp_path: Path) -> None:
-    pytest.importorskip("rdkit")
-    path = tmp_path / "m.csv"
-    path.write_text("smiles,name,site\nCCO,a,1\nCC,b,2\n")
-    for option in ("--column", "--predicted", "--name-column"):
-        result = invoke("explore", path, option, "nope", "-o", tmp_path / "p.html")
-        assert_fails(result, f"name one of smiles, name, site with {option}")

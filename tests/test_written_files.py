@@ -289,15 +289,6 @@ def test_text_tables_are_written_through_to_devices_and_pipes(
     assert len(rows_of(plain)) == 40
 
 
-def test_commands_follow_links(graphs_file: Path, tmp_path: Path) -> None:
-    (tmp_path / "far").mkdir()
-    link = tmp_path / "vectors.csv"
-    link.symlink_to(tmp_path / "far" / "target.csv")
-    assert invoke("embed", graphs_file, "-D", 2, "-o", link).exit_code == 0
-    assert link.is_symlink()
-    assert len(rows_of(tmp_path / "far" / "target.csv")) == 40
-
-
 # Every step of every output fails in turn: nothing is half-written, and the old file is intact
 
 N_GRAPHS = 12

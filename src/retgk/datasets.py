@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from retgk._runtime.files import HOME_VARIABLE, atomic_path, cache_folder, data_home_folder
 from retgk._runtime.names import RandomState, generator_from
 from retgk._runtime.parallel import progress_bar
+from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -478,9 +479,7 @@ def make_graph_classification(
 
 
 def _check_counts(n_nodes: tuple[int, int], **counts: int) -> None:
-    for name, count in counts.items():
-        if not isinstance(count, int | np.integer) or count < 0:
-            raise InvalidInputError(f"{name} must be a whole number from 0 on, got {count!r}")
+    check_parameters(dict.fromkeys(counts, (Whole(0),)), counts)
     is_pair = isinstance(n_nodes, Sequence | np.ndarray) and len(n_nodes) == 2
     if not is_pair or not 5 <= n_nodes[0] <= n_nodes[1]:
         raise InvalidInputError(

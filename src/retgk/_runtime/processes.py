@@ -225,12 +225,8 @@ def _code_of(name: str) -> int | None:
 # In the process that starts others
 
 
-def _ignore(_line: str) -> None:
-    pass
-
-
 def run_to_end(
-    command: Sequence[str], patience: float, on_line: Callable[[str], None] = _ignore
+    command: Sequence[str], patience: float, on_line: Callable[[str], None] = lambda _: None
 ) -> ProcessEnd:
     """Run a command, which calls `end_with_parent`, to its end; `patience` is between two lines."""
     read_end, write_end = os.pipe()  # nothing is written: its end tells the process we are gone

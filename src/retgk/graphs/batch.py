@@ -262,14 +262,6 @@ def _floats(values: ArrayLike, rule: str, copy: bool) -> Floats:
         raise InvalidInputError(f"{rule}: {error}") from error
 
 
-def checked_sizes(n_nodes: ArrayLike) -> NDArray[Any]:
-    """Convert the numbers of nodes of graphs; a plain number is that of one graph."""
-    sizes = np.atleast_1d(integers(n_nodes, "n_nodes"))
-    if sizes.ndim != 1:
-        raise InvalidInputError(f"n_nodes must be one-dimensional, got shape {sizes.shape}")
-    return sizes
-
-
 def checked_edges(edges: Any, name: str = "edges") -> NDArray[Any]:
     pairs = integers(edges, name)
     if pairs.size == 0:
@@ -501,7 +493,10 @@ class GraphBatch(Sequence["GraphBatch"]):
         GraphBatch
             The checked batch.
         """
-        nodes = checked_node_ptr(offsets(checked_sizes(n_nodes)))
+        sizes = np.atleast_1d(integers(n_nodes, "n_nodes"))
+        if sizes.ndim != 1:
+            raise InvalidInputError(f"n_nodes must be one-dimensional, got shape {sizes.shape}")
+        nodes = checked_node_ptr(offsets(sizes))
         ends = checked_edges(edges).T
         adjacency = adjacency_from_edges(nodes, ends, weight_array(weights), symmetrize)
         codes, names = checked_labels(labels, nodes, missing)

@@ -10,40 +10,33 @@ from retgk._runtime.fields import stored
 from retgk.errors import InvalidInputError
 
 
-class _Names(NamedTuple):
+class _Kind(NamedTuple):
+    """What graphs were before they were read, and the names of options and of forms of a reader."""
+
+    words: str
     options: tuple[str, ...]
-    form: tuple[str, ...]
+    form: tuple[str, ...] = ("symmetrize", "missing")
 
 
-_NAMED_FORM = ("symmetrize", "missing")
-_NAMED_VALUES = _Names(("label", "attributes", "categorical", "weight", "edge_label"), _NAMED_FORM)
+_NAMED = ("label", "attributes", "categorical", "weight", "edge_label")
+_OF_MOLECULES = ("attributes", "add_hydrogens", "bond_orders", "bond_types")
 
 # A new converter or reader is added here; a new option of one has its name in one of the two lists.
 _KINDS = {
-    "molecules": _Names(
-        ("attributes", "add_hydrogens", "bond_orders", "bond_types"), ("smiles_column",)
+    "molecules": _Kind("molecules or SMILES strings", _OF_MOLECULES, ("smiles_column",)),
+    "networkx": _Kind("networkx graphs", _NAMED),
+    "igraph": _Kind("igraph graphs", _NAMED),
+    "pyg": _Kind("PyTorch Geometric Data", ("label", "attributes", "weight", "edge_label")),
+    "dataframe": _Kind("tables of edges", _NAMED),
+    "grakel": _Kind("GraKeL graphs", ("as_attributes",)),
+    "arrays": _Kind(
+        "adjacency matrices or arrays of edges",
+        ("negative",),
+        ("symmetrize", "missing", "variable"),
     ),
-    "networkx": _NAMED_VALUES,
-    "igraph": _NAMED_VALUES,
-    "pyg": _Names(("label", "attributes", "weight", "edge_label"), _NAMED_FORM),
-    "dataframe": _NAMED_VALUES,
-    "grakel": _Names(("as_attributes",), ("symmetrize", "missing")),
-    "arrays": _Names(("negative",), ("symmetrize", "missing", "variable")),
-    "json": _Names(("weighted",), ("missing",)),
-    "edges": _Names(("weighted",), ("delimiter",)),
-    "tu": _Names(("weight_column",), ("symmetrize",)),
-}
-_IN_WORDS = {
-    "molecules": "molecules or SMILES strings",
-    "networkx": "networkx graphs",
-    "igraph": "igraph graphs",
-    "pyg": "PyTorch Geometric Data",
-    "dataframe": "tables of edges",
-    "grakel": "GraKeL graphs",
-    "arrays": "adjacency matrices or arrays of edges",
-    "json": "graphs of JSON files",
-    "edges": "graphs of files of edges",
-    "tu": "graphs of a TU data set",
+    "json": _Kind("graphs of JSON files", ("weighted",), ("missing",)),
+    "edges": _Kind("graphs of files of edges", ("weighted",), ("delimiter",)),
+    "tu": _Kind("graphs of a TU data set", ("weight_column",), ("symmetrize",)),
 }
 _SURE_WEIGHTS = ("molecules", "edges", "tu")
 _FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "weighted")
@@ -93,7 +86,7 @@ class Reading:
     @property
     def in_words(self) -> str:
         """What the graphs were before they were read, for messages."""
-        return _IN_WORDS[self.kind]
+        return _KINDS[self.kind].words
 
     @property
     def tells_weights(self) -> bool:

@@ -327,9 +327,7 @@ def from_edge_lists(
     """
     check_negative(negative)
     single = isinstance(edges, np.ndarray) and edges.ndim == 2
-    if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
-        raise InvalidInputError(f"expected arrays of edges, got {type(edges).__name__}")
-    found = [edges] if single else list(edges)
+    found = [edges] if single else list_per_graph(edges, "arrays of edges")
     if not found:
         raise InvalidInputError("there are no graphs to convert")
     pairs = [checked_edges(part, f"graph {position}: edges") for position, part in enumerate(found)]

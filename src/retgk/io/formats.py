@@ -236,12 +236,8 @@ def _format_remedy() -> str:
 
 def _format_of_folder(path: Path) -> Format:
     names = [file.name for file in path.iterdir()]
-    found: list[Format] = []
-    for rank in range(max(len(form.folder_ranks) for form in formats().values())):
-        for form in formats().values():
-            endings = form.folder_ranks[rank] if rank < len(form.folder_ranks) else ()
-            if any(name.endswith(endings) for name in names):
-                found.append(form)
+    for rank in _endings_by_rank():
+        found = [form for form, own in rank if any(name.endswith(own) for name in names)]
         if found:
             break
     if len(found) != 1:
@@ -258,13 +254,21 @@ def _format_of_folder(path: Path) -> Format:
     return found[0]
 
 
+def _endings_by_rank() -> list[list[tuple[Format, tuple[str, ...]]]]:
+    known = formats().values()
+    most = max(len(form.folder_ranks) for form in known)
+    return [
+        [(form, form.folder_ranks[rank]) for form in known if rank < len(form.folder_ranks)]
+        for rank in range(most)
+    ]
+
+
 def graph_files_in(folder: Path, *, any_format: bool) -> list[Path]:
     """List what may be read where a folder is named; `any_format` if one was asked for."""
     listed, found = sorted(folder.iterdir()), list[Path]()
-    for rank in range(max(len(form.folder_ranks) for form in formats().values())):
-        ranks = [form.folder_ranks[rank:] for form in formats().values()]
-        endings = tuple(chain.from_iterable(each[0] for each in ranks if each))
-        endings += (".txt",) * (rank == 0)  # other files of a TU collection
+    for number, rank in enumerate(_endings_by_rank()):
+        endings = tuple(chain.from_iterable(own for _, own in rank))
+        endings += (".txt",) * (number == 0)  # other files of a TU collection
         if any_format or not found:
             found += [file for file in listed if file.name.endswith(endings)]
     return found

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from retgk._runtime.fields import flatten, unflatten
 from retgk._runtime.files import atomic_path, check_size
 from retgk._runtime.names import optional_module
+from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, warn_of
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch, with_reading
@@ -29,6 +30,7 @@ from retgk.graphs.flat import (
 from retgk.graphs.reading import Reading
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import Format
+from retgk.io.json import tuples_of_lists
 
 COLUMNS = ("degrees", "neighbours", "weights", "labels", "attributes", "edge_labels", "target")
 """Columns of graphs."""
@@ -80,7 +82,7 @@ def write_parquet(
     True
     """
     parquet = _arrow("pyarrow.parquet")
-    _check_batch_size(batch_size)
+    check_parameters({"batch_size": (Whole(1),)}, {"batch_size": batch_size})
     target = Path(path)
     pieces = enumerate(_rows_of_pieces(data, batch_size, target.stem))
     with atomic_path(target) as part:
@@ -145,7 +147,7 @@ def iter_parquet(
     ...     [len(part) for part in iter_parquet(path, batch_size=20)]
     [20, 20, 10]
     """
-    _check_batch_size(batch_size)
+    check_parameters({"batch_size": (Whole(1),)}, {"batch_size": batch_size})
     check_size(
         [Path(path)],
         PARQUET.memory_factor,
@@ -222,11 +224,6 @@ def _read(files: list[Path]) -> GraphDataset:
         parts[0].name,
         parts[0].description,
     )
-
-
-def _check_batch_size(batch_size: int) -> None:
-    if not isinstance(batch_size, int | np.integer) or batch_size < 1:
-        raise InvalidInputError(f"batch_size must be a whole number from 1 on, got {batch_size!r}")
 
 
 def _rows_of_pieces(data: Any, batch_size: int, name: str) -> Iterator[tuple[Any, Any]]:
@@ -538,7 +535,7 @@ class _Columns:
             names = distinct.dictionary.to_pylist()
         if JSON_FIELD.items() <= (self.rows.schema.field(name).metadata or {}).items():
             try:
-                names = [_hashable(json.loads(text)) for text in names]
+                names = [tuples_of_lists(json.loads(text)) for text in names]
             except (RecursionError, TypeError, ValueError) as error:
                 raise InvalidInputError(
                     f"{self.file}: a label is not the JSON it should be: {error}"
@@ -569,11 +566,6 @@ def _with_label_column(graphs: GraphBatch, reader: _Columns) -> GraphBatch:
         # None was written as a label of its own
         check_no_missing_label(codes, [name or "" for name in ordered], graphs.node_ptr)
     return trusted_batch(flat_arrays(graphs)._replace(labels=codes, label_names=ordered))
-
-
-def _hashable(value: Any) -> Any:
-    """Make tuples of the lists that JSON made of them."""
-    return tuple(_hashable(item) for item in value) if isinstance(value, list) else value
 
 
 PARQUET = Format(
