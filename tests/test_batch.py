@@ -327,7 +327,7 @@ BAD_BATCHES: list[tuple[Callable[[], Any], Any]] = [
     (lambda: house().with_labels("abcabc"), ("labels must be a", "got str")),
     (lambda: house().with_labels(set(range(6))), ("labels must be a", "got set")),
     (lambda: house().with_labels(dict.fromkeys(range(6))), ("labels must be a", "got dict")),
-    (lambda: house().with_labels(iter(range(6))), ("labels must be a", "got range_iter")),
+    (lambda: house().with_labels(iter(range(6))), ("labels must be a", "range_iterator")),
     (lambda: house().with_labels(np.array(3)), ("labels must be a", "got ndarray")),
     (lambda: house().with_labels([[1]] * 6), "labels must be hashable"),
     (lambda: house().with_labels(np.ones((6, 2))), "labels must be hashable"),
@@ -438,6 +438,7 @@ def test_cross_validation(graphs: GraphBatch, targets: NDArray[np.int64]) -> Non
     assert learning_curve(model(), *mixed, cv=3, train_sizes=[0.5, 1.0])[0].tolist() == [20, 40]
 
 
+@pytest.mark.slow
 def test_joblib_with_memory_mapped_arrays(graphs: GraphBatch) -> None:
     jobs = (delayed(len)(graphs[start : start + 20]) for start in (0, 20, 40))
     assert Parallel(n_jobs=2, max_nbytes=100)(jobs) == [20, 20, 20]

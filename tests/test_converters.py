@@ -169,6 +169,7 @@ def test_rows_of_a_table_are_graphs_not_its_columns() -> None:
 OPTIONAL = ["networkx", "igraph", "rdkit", "torch", "torch_geometric", "grakel", "pandas", "rich"]
 
 
+@pytest.mark.slow
 def test_no_optional_package_is_imported() -> None:
     code = (
         "import sys, numpy as np; from retgk.io.convert import as_batch;"

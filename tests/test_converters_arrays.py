@@ -224,7 +224,7 @@ ERRORS = {
     ),
     "matrix in a list": (
         lambda: from_numpy([PAIR, PAIR.view(np.matrix)]),
-        ("graph 1", "numpy.mat"),
+        ("graph 1", "numpy.matrix"),
     ),
     "masked": (
         lambda: from_numpy(np.ma.masked_equal(PAIR, 0)),

@@ -301,6 +301,7 @@ print("cost", round(peak_megabytes() - before), round(time.perf_counter() - star
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_small_files_take_little_memory(name, tmp_path):
     path = HOSTILE[name](tmp_path)
@@ -391,6 +392,7 @@ def reports_of(names, folder):
     return [report for report in reports if "verdict" in report], shown
 
 
+@pytest.mark.slow
 def test_mutated_files_are_read_or_refused(tmp_path):
     names = ",".join(target.name for target in TARGETS if not target.by_library)
     reports, shown = reports_of(names, tmp_path)
@@ -401,6 +403,7 @@ def test_mutated_files_are_read_or_refused(tmp_path):
     assert counts == dict.fromkeys(names.split(","), INPUTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [target.name for target in TARGETS if target.by_library])
 def test_what_libraries_raise_is_an_error_of_the_file(name, tmp_path):
     """A crash is contained where the file is read in a process of its own."""

@@ -282,9 +282,7 @@ def test_numbers_of_more_digits_than_python_writes() -> None:
 
 
 def test_labels_of_other_classes_have_no_key() -> None:
-    fails(
-        lambda: keys_of_names([(1, object())], 0), about=("of type object, of", "use numbers, te")
-    )
+    fails(lambda: keys_of_names([(1, object())], 0), about="of type object")
 
 
 @pytest.mark.parametrize("label", [("C", np.nan), (1, ("C", np.float32("nan"))), (Decimal("NaN"),)])

@@ -581,7 +581,7 @@ def test_what_is_a_number() -> None:
 def test_tables_that_unpack_to_much_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" * 100_000))
-    fails(lambda: with_targets(WITH_GAPS, path, None, 900_000), about="900000 allow")
+    fails(lambda: with_targets(WITH_GAPS, path, None, 900_000), about="900000 allowed")
 
 
 def test_many_columns_are_not_listed(tmp_path: Path) -> None:

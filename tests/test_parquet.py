@@ -275,7 +275,7 @@ def test_damaged_file(tmp_path):
         (random_dataset(0, labels=[frozenset("a"), 1, 2]), "cannot be written"),
         (
             random_dataset(4, target=lambda _, n: np.array([1] * (n - 1) + [None])),
-            "+ has no target",
+            "has no target",
         ),
         (
             random_dataset(4, target=lambda _, n: np.array([1] + ["a"] * (n - 1), object)),
@@ -318,6 +318,7 @@ def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_core_needs_no_pyarrow(home: Path, tmp_path: Path) -> None:
     model, table = tmp_path / "model.retgk", tmp_path / "predictions.csv"
     (tmp_path / "y.csv").write_text("graph,target\n" + "".join(f"{n},{n % 2}\n" for n in range(24)))
@@ -336,6 +337,7 @@ def test_the_core_needs_no_pyarrow(home: Path, tmp_path: Path) -> None:
     assert table.read_text().count("\n") == 25
 
 
+@pytest.mark.slow
 def test_parquet_says_which_extra_it_needs(home: Path, tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(b"PAR1")
     for arguments in (

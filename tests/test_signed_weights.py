@@ -478,7 +478,7 @@ def test_values_of_grakel() -> None:
 def test_labels_and_attributes_that_were_left_out() -> None:
     for batch in (BONDS.without_labels(), BONDS.without_attributes()):
         assert_reads_alike(RetGKKernel(**FAST).fit(batch), SMILES[:3], batch[:3])
-    message = ("the graphs have labels", "), the fitted ones")
+    message = ("the graphs have labels", "the fitted ones")
     fails(lambda: RetGKKernel(**FAST).fit(BONDS.without_labels()).transform(BONDS), about=message)
 
 

@@ -171,7 +171,7 @@ def test_weight_column_reads_weights(tmp_path):
             ("TOY_graph_indicator.txt", "line 3", "graph 1"),
         ),
         ({"graph_indicator": "0\n0\n0\n1\n1\n2\n"}, "graph 0"),
-        ({"graph_indicator": ""}, "graph_indicator.txt"),
+        ({"graph_indicator": ""}, "TOY_graph_indicator.txt"),
         ({"graph_indicator": "1\n1\n1\n3\n3\n4\n"}, ("line 4", "graph 2")),
         ({"graph_indicator": "2\n2\n2\n3\n3\n4\n"}, ("line 1", "graph 1")),
         ({"graph_indicator": "1,1\n" * 6}, ("line 1", "1 integer", "2 columns")),
@@ -181,7 +181,7 @@ def test_weight_column_reads_weights(tmp_path):
         ({"edge_labels": "1\n" * 8}, ("TOY_edge_labels.txt", "8 lines", "9 edges")),
         (
             {"node_attributes": "1,2\n" * 3 + "1,a\n" * 3},
-            ("node_attributes.txt", "line 4", "2 numbers", "'1,a'"),
+            ("TOY_node_attributes.txt", "line 4", "2 numbers", "'1,a'"),
         ),
         ({"node_attributes": "1,2\n" * 3 + "1\n" * 3}, ("line 4", "2 numbers")),
         ({"node_attributes": "1\n\n" + "1\n" * 4}, ("line 2", "1 number")),
@@ -194,8 +194,8 @@ def test_weight_column_reads_weights(tmp_path):
             {"A": "4, 5\n5, 4\n4, 5\n4, 5\n", "edge_labels": "1\n1\n2\n1\n"},
             ("line 3", "node 4", "node 5", "line 1"),
         ),
-        ({"edge_labels": "1,1\n" * 9}, ("edge_labels.txt", "line 1", "2 columns")),
-        ({"graph_labels": "1,1\n" * 3}, ("graph_labels.txt", "line 1", "2 columns")),
+        ({"edge_labels": "1,1\n" * 9}, ("TOY_edge_labels.txt", "line 1", "2 columns")),
+        ({"graph_labels": "1,1\n" * 3}, ("TOY_graph_labels.txt", "line 1", "2 columns")),
         ({"node_attributes": "1\n2\n1_0\n4\n5\n6\n"}, ("line 3", "1 number", "'1_0'")),
         ({"node_attributes": "\n" + "1\n" * 5}, ("line 1", "1 number")),
         ({"A": None}, ("TOY_A.txt", "TOY_graph_indicator.txt")),
@@ -463,13 +463,13 @@ def test_link(home):
 def test_link_in_a_folder(home):
     write_folder(home)
     os.symlink("/etc/hostname", home / "TOY" / "TOY_node_labels.txt")
-    assert_refused(home, "TOY_node_labels.txt")
+    assert_refused(home, ("TOY_node_labels.txt", "link"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
 def test_two_members_of_one_name(home):
     add_member(write_zip(home), zipfile.ZipInfo("other/TOY_A.txt"), b"1, 1\n")
-    assert_refused(home, "TOY_A.txt")
+    assert_refused(home, ("TOY/TOY_A.txt", "other/TOY_A.txt"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -505,7 +505,7 @@ def test_bomb_that_lies_about_its_size(home):
     true, false = struct.pack("<I", size), struct.pack("<I", 55)
     assert content.count(true) == 2
     path.write_bytes(content.replace(true, false))
-    assert_refused(home, "is damaged: Bad")
+    assert_refused(home, "TOY_A.txt")
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -523,7 +523,7 @@ def test_truncated_archive(home, share):
     path = write_zip(home)
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
-    assert_refused(home, "TOY.zip")
+    assert_refused(home, ("TOY.zip", "whole zip archive"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -533,7 +533,7 @@ def test_damaged_content_fails_its_checksum(home):
         for kind, text in TOY.items():
             archive.writestr(f"TOY/TOY_{kind}.txt", text)
     path.write_bytes(path.read_bytes().replace(b"1\n-1\n1\n", b"1\n-1\n2\n"))
-    assert_refused(home, "TOY_graph_labels.txt")
+    assert_refused(home, ("TOY_graph_labels.txt", "CRC-32"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -545,7 +545,7 @@ def test_damaged_deflate_stream(home):
     middle = content.index(b"TOY/TOY_A.txt") + 2000
     content[middle : middle + 64] = rng.bytes(64)
     path.write_bytes(bytes(content))
-    assert_refused(home, "is cut off)")
+    assert_refused(home, "TOY_A.txt")
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -553,7 +553,7 @@ def test_damaged_deflate_stream(home):
 @pytest.mark.parametrize("size", [100, 3_000_000])
 def test_binary_noise_in_a_member(home, kind, size):
     write_zip(home, **{kind: np.random.default_rng(1).bytes(size)})
-    assert_refused(home, rf"TOY_{kind}.txt, line 1: expected \d+ integer")
+    assert_refused(home, (f"TOY_{kind}.txt", "line 1"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -571,7 +571,7 @@ def test_one_endless_line(home):
 @pytest.mark.usefixtures("nothing_left_behind")
 def test_binary_noise_for_an_archive(home):
     (home / "TOY.zip").write_bytes(np.random.default_rng(2).bytes(10_000))
-    assert_refused(home, "TOY.zip")
+    assert_refused(home, ("TOY.zip", "whole zip archive"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -588,4 +588,4 @@ def test_archive_inside_an_archive_is_not_opened(home):
     with zipfile.ZipFile(inner, "w") as archive:
         archive.writestr("TOY/TOY_A.txt", TOY["A"])
     add_member(write_zip(home, A=None), zipfile.ZipInfo("TOY/TOY.zip"), inner.getvalue())
-    assert_refused(home, "TOY_A.txt")
+    assert_refused(home, "has no TOY_A.txt")

@@ -195,6 +195,7 @@ def write_in_a_new_process(path: Path) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_what_kills_left_is_gone_after_the_next_run(tmp_path: Path) -> None:
     killed = start_writer(tmp_path / "killed", "wait")
     assert killed.stdout is not None
@@ -209,6 +210,7 @@ def test_what_kills_left_is_gone_after_the_next_run(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
 
+@pytest.mark.slow
 def test_parts_of_living_writers_and_of_others_stay(tmp_path: Path) -> None:
     alive = start_writer(tmp_path / "slow", "wait")
     assert alive.stdout is not None
@@ -226,6 +228,7 @@ def test_parts_of_living_writers_and_of_others_stay(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
+@pytest.mark.slow
 def test_parts_of_another_user_stay(tmp_path: Path) -> None:
     part = tmp_path / OLD_PART
     part.write_text("x")
@@ -237,6 +240,7 @@ def test_parts_of_another_user_stay(tmp_path: Path) -> None:
     assert part.exists()
 
 
+@pytest.mark.slow
 def test_many_writers_and_cleaners_at_once(tmp_path: Path) -> None:
     """Every process cleans while others begin; none loses its file."""
     writers = [start_writer(tmp_path / f"file-{number % 3}") for number in range(12)]
@@ -271,6 +275,7 @@ def test_commands_refuse_devices_before_any_work(graphs_file: Path, device: Path
     assert stat.S_ISCHR(device.lstat().st_mode)
 
 
+@pytest.mark.slow
 def test_text_tables_are_written_through_to_devices_and_pipes(
     graphs_file: Path, device: Path, tmp_path: Path
 ) -> None:
@@ -402,6 +407,7 @@ def all_faults(n_steps: int, most: int) -> Iterator[tuple[int, int, bool]]:
 
 
 # NumPy 1.26 leaves an archive that it cannot write to the garbage collector
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_write_whole_files_or_none(name: str, out: Path) -> None:
@@ -469,6 +475,7 @@ FUNCTIONS: dict[str, Callable[[Path], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_write_whole_files_or_none(name: str, out: Path) -> None:
     def run() -> Any:
@@ -490,6 +497,7 @@ def test_functions_write_whole_files_or_none(name: str, out: Path) -> None:
             assert str(out) in str(failure.filename), "the file is not named"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 def test_archive_and_checksum_never_disagree(error: int, out: Path) -> None:
     old = GraphDataset(GRAPHS[:3], TARGETS[:3], "SMALL")
@@ -503,6 +511,7 @@ def test_archive_and_checksum_never_disagree(error: int, out: Path) -> None:
         assert len(load_tudataset("SMALL", out, cache=False, download=False)) in (3, N_GRAPHS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 def test_gram_file_goes_on_after_any_failure(error: int, out: Path) -> None:
     """What a failure leaves is continued to the same bits, or begun anew."""
@@ -577,6 +586,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_every_writer_says_that_the_disk_is_full(reports: list[dict[str, object]]) -> None:
     assert len(reports) == 17
     for report in reports:
@@ -585,6 +595,7 @@ def test_every_writer_says_that_the_disk_is_full(reports: list[dict[str, object]
         assert "small" in error, report
 
 
+@pytest.mark.slow
 def test_nothing_half_written_stays(reports: list[dict[str, object]]) -> None:
     """Of a series of files, whole ones may stay; the one that did not fit is gone."""
     left = {str(report["name"]): report["found"] for report in reports if report["found"]}
@@ -596,6 +607,7 @@ def test_nothing_half_written_stays(reports: list[dict[str, object]]) -> None:
 # Some kills of the campaign in `benchmarks/kill_campaign.py`
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["embed", "convert graphml", "gram"])
 def test_kills_leave_whole_files_or_none(name: str) -> None:
     """In a process of its own, which forks before it has threads."""
@@ -669,6 +681,7 @@ def test_input_is_kept(line: str, folder: Path) -> None:
     assert contents_kept_inputs(folder) == before
 
 
+@pytest.mark.slow
 def test_standard_input_is_kept(folder: Path) -> None:
     before = contents_kept_inputs(folder)
     for name in ("mol.csv", "hard-mol.csv"):
@@ -726,6 +739,7 @@ def test_what_holds_no_records_gets_none(name: str, folder: Path) -> None:
     assert contents_kept_inputs(folder) == {**before, str(folder / "one"): b"one line"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "output",
     ["index/manifest.json", "index/new.csv", "index/deep/new.csv", "link", "link-index/new.csv"],

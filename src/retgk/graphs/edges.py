@@ -212,9 +212,14 @@ def adjacency_from_edges(
     edge_counts, grouped = edges_per_graph(node_ptr, edges)
     check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr)
     if not grouped:
-        graphs = np.searchsorted(node_ptr, edges[0], side="right")
-        order = np.argsort(graphs, kind="stable")
-        edges, weights = edges[:, order], None if weights is None else weights[order]
+        rows = _unsorted_rows(node_ptr, edges, weights)
+        return _join_blocks(
+            node_ptr,
+            rows.indptr[node_ptr],
+            _csr_blocks(node_ptr, rows),
+            symmetrize,
+            None if symmetrize else rows,
+        )
     entry_ptr = offsets(edge_counts)
     from scipy.sparse import coo_array
 
@@ -286,17 +291,48 @@ def _column_shift(node_ptr: Ints, indptr: NDArray[Any]) -> NDArray[Any]:
     return np.repeat(first_nodes.astype(narrow), np.diff(indptr[node_ptr - node_ptr[0]]))
 
 
+def _unsorted_rows(node_ptr: Ints, edges: NDArray[Any], weights: Floats | None) -> Adjacency:
+    """Sort edges into CSR rows by counting, which needs little memory beside the result."""
+    pieces = [slice(at, at + BLOCK_ENTRIES) for at in range(0, edges.shape[1], BLOCK_ENTRIES)]
+    next_entry = np.zeros(int(node_ptr[-1]), np.int64)
+    for piece in pieces:
+        np.add.at(next_entry, edges[0, piece], 1)
+    indptr, first_nodes = offsets(next_entry), first_of_run(node_ptr)
+    next_entry[:] = indptr[:-1]
+    indices = np.empty(edges.shape[1], np.int32)
+    data = None if weights is None else np.empty(edges.shape[1])
+    for piece in pieces:
+        order, positions = _csr_positions(edges[0, piece], next_entry)
+        sources, targets = edges[:, piece][:, order]
+        indices[positions] = targets - first_nodes[sources]
+        if data is not None and weights is not None:
+            data[positions] = weights[piece][order]
+    return Adjacency(indptr, indices, data)
+
+
+def _csr_positions(rows: NDArray[Any], next_entry: Ints) -> tuple[Ints, Ints]:
+    """Order that sorts edges by row, and their CSR positions; `next_entry` is moved on."""
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    rank = np.arange(len(rows)) - np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
+    positions = next_entry[ordered] + rank
+    np.add.at(next_entry, rows, 1)
+    return order, positions
+
+
 def _join_blocks(
     node_ptr: Ints,
     entry_ptr: Ints,
     block_of: Callable[[int, int], Any],
     symmetrize: Symmetrize,
+    reuse: Adjacency | None = None,
 ) -> Adjacency:
-    """Sort rows, add up duplicates, drop zeros, check symmetry; block by block."""
+    """Sort rows, add up duplicates, drop zeros, check symmetry; block by block, into `reuse`."""
     n_nodes, n_entries, end = int(node_ptr[-1]), int(entry_ptr[-1]), 0
     indptr = np.zeros(n_nodes + 1, np.int64)
-    indices = np.empty(n_entries, np.int32)
-    weights: Floats | None = None
+    indices = np.empty(n_entries, np.int32) if reuse is None else reuse.indices
+    weights = None if reuse is None else reuse.weights
     for first, last in chunks(entry_ptr, BLOCK_ENTRIES):
         nodes = node_ptr[first : last + 1]
         block = _canonical_block(block_of(first, last), nodes, symmetrize, first)
