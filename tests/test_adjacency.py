@@ -131,38 +131,20 @@ def test_self_loops_count_once() -> None:
 
 
 BAD_EDGES: list[tuple[Callable[[], Any], Any]] = [
-    (
-        lambda: from_edges([1, 3], [[1, 2]]),
-        ("graph 1", "node 0", "node 1"),
-    ),
+    (lambda: from_edges([1, 3], [[1, 2]]), ("graph 1", "node 0", "node 1")),
     (
         lambda: from_edges([2, 3], [[2, 3], [3, 2], [3, 4], [4, 3]], [2, 2, 1, 1.001]),
         ("graph 1", "node 1", "node 2"),
     ),
-    (
-        lambda: GraphBatch([0, 2, 4], [0, 1, 2, 3, 3], [1, 0, 1]),
-        ("graph 1", "node 0", "node 1"),
-    ),
-    (
-        lambda: from_edges([2, 3], [[2, 3], [0, 5]]),
-        ("edge 1", "node 5", "5 nodes"),
-    ),
-    (
-        lambda: from_edges([2, 3], [[-1, 3]]),
-        ("edge 0", "node -1", "5 nodes"),
-    ),
+    (lambda: GraphBatch([0, 2, 4], [0, 1, 2, 3, 3], [1, 0, 1]), ("graph 1", "node 0", "node 1")),
+    (lambda: from_edges([2, 3], [[2, 3], [0, 5]]), ("edge 1", "node 5", "5 nodes")),
+    (lambda: from_edges([2, 3], [[-1, 3]]), ("edge 0", "node -1", "5 nodes")),
     (
         lambda: from_edges([2, 3], [[0, 1], [1, 2]], symmetrize=True),
         ("edge 1", "node 1", "graph 0"),
     ),
-    (
-        lambda: GraphBatch([0, 1, 3], [0, 0, 1, 2], [1, 2]),
-        ("graph 1", "node 1", "2 nodes"),
-    ),
-    (
-        lambda: GraphBatch([0, 2], [0, 1, 2], [-1, 0]),
-        ("graph 0", "node 0"),
-    ),
+    (lambda: GraphBatch([0, 1, 3], [0, 0, 1, 2], [1, 2]), ("graph 1", "node 1", "2 nodes")),
+    (lambda: GraphBatch([0, 2], [0, 1, 2], [-1, 0]), ("graph 0", "node 0")),
     (
         lambda: from_edges([1, 3], [[1, 3]], [np.nan], symmetrize=True),
         ("graph 1", "node 0", "node 2"),
@@ -183,10 +165,7 @@ BAD_EDGES: list[tuple[Callable[[], Any], Any]] = [
         lambda: from_edges([1, 3], [[2, 1], [2, 3]], [1.7e308] * 2, symmetrize=True),
         ("graph 1", "node 1", "1 add"),
     ),
-    (
-        lambda: from_edges(3, [[0, 1]], [1, 2]),
-        ("(1,)", "(2,)"),
-    ),
+    (lambda: from_edges(3, [[0, 1]], [1, 2]), ("(1,)", "(2,)")),
     (lambda: from_edges(3, [[0, 1]], 2.0), "(1,)"),
     (lambda: from_edges(3, [[0, 1]], [10**400]), "weights must be real"),
     (lambda: from_edges(3, [[0, 1]], np.ma.array([1.0], mask=True)), "weights are a masked"),
@@ -200,21 +179,12 @@ BAD_EDGES: list[tuple[Callable[[], Any], Any]] = [
         lambda: from_edges(3, np.array([[0, 2**64 - 1]], np.uint64)),
         "edges holds 18446744073709551615; the",
     ),
-    (
-        lambda: from_edges(4, [[0, 1, 2], [1, 2, 3]]),
-        "(2, 3)",
-    ),
+    (lambda: from_edges(4, [[0, 1, 2], [1, 2, 3]]), "(2, 3)"),
     (lambda: from_edges(4, [0, 1]), "(2,)"),
-    (
-        lambda: GraphBatch([0, 2], [0, 1], [1]),
-        ("3 entries", "2 entries"),
-    ),
+    (lambda: GraphBatch([0, 2], [0, 1], [1]), ("3 entries", "2 entries")),
     (lambda: GraphBatch([0, 2], [], []), ("3 entries", "0 entries")),
     (lambda: GraphBatch([0, 3], [0, 2, 1, 2], [1, 0]), "indptr falls after entry"),
-    (
-        lambda: GraphBatch([0, 2], [0, 1, 2], [[1], [0]]),
-        ("(3,)", "(2, 1)"),
-    ),
+    (lambda: GraphBatch([0, 2], [0, 1, 2], [[1], [0]]), ("(3,)", "(2, 1)")),
 ]
 
 

@@ -331,14 +331,8 @@ BAD_BATCHES: list[tuple[Callable[[], Any], Any]] = [
     (lambda: house().with_labels(np.array(3)), ("labels must be a", "got ndarray")),
     (lambda: house().with_labels([[1]] * 6), "labels must be hashable"),
     (lambda: house().with_labels(np.ones((6, 2))), "labels must be hashable"),
-    (
-        lambda: house().with_labels([1.0, 1.0, 1.0, 1.0, float("nan"), 1.0]),
-        ("graph 1", "node 1"),
-    ),
-    (
-        lambda: house().with_labels(np.array([1, 1, 1, np.nan, 1, 1])),
-        ("graph 1", "node 0"),
-    ),
+    (lambda: house().with_labels([1.0, 1.0, 1.0, 1.0, float("nan"), 1.0]), ("graph 1", "node 1")),
+    (lambda: house().with_labels(np.array([1, 1, 1, np.nan, 1, 1])), ("graph 1", "node 0")),
     (
         lambda: house().with_attributes([[1], [2], [3], [4], [np.nan], [5]]),
         ("graph 1", "attribute 0", "node 1"),
@@ -347,26 +341,14 @@ BAD_BATCHES: list[tuple[Callable[[], Any], Any]] = [
         lambda: house().with_attributes(np.full((6, 2), [0, -np.inf])),
         ("graph 0", "attribute 1", "node 0"),
     ),
-    (
-        lambda: house().with_attributes([1, 2, 3, 4, 5, 6]),
-        "(6,)",
-    ),
+    (lambda: house().with_attributes([1, 2, 3, 4, 5, 6]), "(6,)"),
     (lambda: house().with_attributes([[1]]), "(1, 1)"),
-    (
-        lambda: house().with_attributes([[1], [1, 2], [1], [1], [1], [1]]),
-        "attributes must be real",
-    ),
+    (lambda: house().with_attributes([[1], [1, 2], [1], [1], [1], [1]]), "attributes must be real"),
     (lambda: house().with_attributes([["a"]] * 6), "attributes must be real"),
     (lambda: house().with_attributes(np.ones((6, 1), complex)), ("real numbers", "got complex128")),
     (lambda: GraphBatch.concatenate([]), "there is no batch"),
-    (
-        lambda: GraphBatch.concatenate([house(), house().without_labels()]),
-        ("batch 1", "batch 0"),
-    ),
-    (
-        lambda: GraphBatch.concatenate([house().without_labels(), house()]),
-        ("batch 1", "batch 0"),
-    ),
+    (lambda: GraphBatch.concatenate([house(), house().without_labels()]), ("batch 1", "batch 0")),
+    (lambda: GraphBatch.concatenate([house().without_labels(), house()]), ("batch 1", "batch 0")),
     (
         lambda: GraphBatch.concatenate([house(), house().without_attributes()]),
         ("batch 1", "0 attributes", "batch 0"),
@@ -528,10 +510,7 @@ def test_errors():
         ),
         about=message,
     )
-    fails(
-        lambda: GraphBatch.concatenate([batch(), batch().without_edge_labels()]),
-        about="batch 1",
-    )
+    fails(lambda: GraphBatch.concatenate([batch(), batch().without_edge_labels()]), about="batch 1")
     fails(
         lambda: refined_labels(batch().without_edge_labels(), 1, like=batch()),
         about="edges of the graphs",

@@ -146,10 +146,7 @@ def test_the_list_as_a_whole_tells_matrices_from_edges() -> None:
         (np.array(3), "cannot read graphs from"),
         ([], "there are no graphs"),
         (np.ones(3), "graph 0"),
-        (
-            np.array([nx.path_graph(3)] * 2, object),
-            "(2, 3)",
-        ),
+        (np.array([nx.path_graph(3)] * 2, object), "(2, 3)"),
     ],
 )
 def test_errors(graphs: Any, message: str) -> None:
@@ -359,10 +356,7 @@ def test_missing_attribute_and_label() -> None:
     message = ("graph 1", "'z'", "'x'", "'y'")
     fails(lambda: from_networkx([with_values(1), bad], attributes=["x"]), about=message)
     fails(lambda: from_networkx([with_values(1), bad], label="x"), about=message)
-    fails(
-        lambda: from_networkx(nx.path_graph(2), label="q"),
-        about=("graph 0", "node 0", "'q'"),
-    )
+    fails(lambda: from_networkx(nx.path_graph(2), label="q"), about=("graph 0", "node 0", "'q'"))
 
 
 def test_directed_graph() -> None:
@@ -485,74 +479,29 @@ def changed(frame: dict[str, list[Any]], column: str, row: int, value: Any) -> p
 @pytest.mark.parametrize(
     ("edges", "nodes", "options", "message"),
     [
-        (
-            EDGES_DATA_FRAMES,
-            None,
-            {"graph_id": "q"},
-            ("'q'", "'graph_id'", "'source'"),
-        ),
-        (
-            EDGES_DATA_FRAMES,
-            None,
-            {"label": "kind"},
-            "'kind'",
-        ),
+        (EDGES_DATA_FRAMES, None, {"graph_id": "q"}, ("'q'", "'graph_id'", "'source'")),
+        (EDGES_DATA_FRAMES, None, {"label": "kind"}, "'kind'"),
         (EDGES_DATA_FRAMES, NODES, {"label": "q"}, "'q'"),
         (changed(EDGES_DATA_FRAMES, "source", 2, None), None, {}, ("row 2", "'source'")),
-        (
-            changed(EDGES_DATA_FRAMES, "graph_id", 1, np.nan),
-            None,
-            {},
-            ("row 1", "'graph_id'"),
-        ),
-        (
-            changed(EDGES_DATA_FRAMES, "w", 3, -1),
-            None,
-            {"weight": "w"},
-            ("row 3", "'w'", "-1.0"),
-        ),
-        (
-            changed(EDGES_DATA_FRAMES, "w", 0, "2"),
-            None,
-            {"weight": "w"},
-            ("row 0", "'w'", "'2'"),
-        ),
-        (
-            changed(EDGES_DATA_FRAMES, "w", 1, None),
-            None,
-            {"weight": "w"},
-            ("row 1", "'w'"),
-        ),
-        (
-            changed(EDGES_DATA_FRAMES, "target", 0, 9),
-            NODES,
-            {},
-            ("row 0", "node 9"),
-        ),
+        (changed(EDGES_DATA_FRAMES, "graph_id", 1, np.nan), None, {}, ("row 1", "'graph_id'")),
+        (changed(EDGES_DATA_FRAMES, "w", 3, -1), None, {"weight": "w"}, ("row 3", "'w'", "-1.0")),
+        (changed(EDGES_DATA_FRAMES, "w", 0, "2"), None, {"weight": "w"}, ("row 0", "'w'", "'2'")),
+        (changed(EDGES_DATA_FRAMES, "w", 1, None), None, {"weight": "w"}, ("row 1", "'w'")),
+        (changed(EDGES_DATA_FRAMES, "target", 0, 9), NODES, {}, ("row 0", "node 9")),
         (
             EDGES_DATA_FRAMES,
             changed(NODES, "node", 2, 1),
             {},
             ("row 2", "node 1", "row 1", "1 already"),
         ),
-        (
-            EDGES_DATA_FRAMES,
-            NODES,
-            {"attributes": "kind"},
-            ("row 0", "'kind'", "'u'"),
-        ),
+        (EDGES_DATA_FRAMES, NODES, {"attributes": "kind"}, ("row 0", "'kind'", "'u'")),
         (
             EDGES_DATA_FRAMES,
             changed(NODES, "age", 4, np.inf),
             {"attributes": "age"},
             ("graph 0", "attribute 0", "node 1"),
         ),
-        (
-            {**EDGES_DATA_FRAMES, "w": [1.0]},
-            None,
-            {"weight": "w"},
-            ("'w'", "1 rows"),
-        ),
+        ({**EDGES_DATA_FRAMES, "w": [1.0]}, None, {"weight": "w"}, ("'w'", "1 rows")),
         ([1, 2], None, {}, "'source'"),
     ],
 )

@@ -125,10 +125,7 @@ def test_n_nodes_gives_isolated_nodes() -> None:
 
 PAIR = np.ones((2, 2))
 ERRORS = {
-    "not square": (
-        lambda: from_numpy([PAIR, np.ones((2, 3))]),
-        ("graph 1", "(2, 3)"),
-    ),
+    "not square": (lambda: from_numpy([PAIR, np.ones((2, 3))]), ("graph 1", "(2, 3)")),
     "sparse, not square": (
         lambda: from_scipy([sp.csr_array(PAIR), sp.csr_array((2, 3))]),
         ("graph 1", "(2, 3)"),
@@ -161,38 +158,17 @@ ERRORS = {
         lambda: from_numpy([PAIR, PAIR], attributes=[np.ones((2, 1)), np.ones((2, 3))]),
         ("graph 1", "3 attributes", "graph 0"),
     ),
-    "ragged attributes": (
-        lambda: from_numpy([PAIR], attributes=[[[1], [1, 2]]]),
-        "graph 0",
-    ),
-    "text attributes": (
-        lambda: from_numpy([PAIR], attributes=[["1", "2"]]),
-        "graph 0",
-    ),
+    "ragged attributes": (lambda: from_numpy([PAIR], attributes=[[[1], [1, 2]]]), "graph 0"),
+    "text attributes": (lambda: from_numpy([PAIR], attributes=[["1", "2"]]), "graph 0"),
     "edge out of range": (
         lambda: from_edge_lists([[[0, 1], [1, 0]], [[0, 1], [1, 2]]], [2, 2]),
         ("graph 1", "edge 1", "2 nodes"),
     ),
-    "negative node": (
-        lambda: from_edge_lists([[[0, -1]]]),
-        ("graph 0", "edge 0"),
-    ),
-    "edge shape": (
-        lambda: from_edge_lists([[[0, 1]], [[0, 1, 2]]]),
-        ("graph 1", "(1, 3)"),
-    ),
-    "edges of floats": (
-        lambda: from_edge_lists([[[0.5, 1.0]]]),
-        "graph 0",
-    ),
-    "nothing to count": (
-        lambda: from_edge_lists([[[0, 1]], []]),
-        ("graph 1"),
-    ),
-    "n_nodes count": (
-        lambda: from_edge_lists([[[0, 1]]], [2, 3]),
-        ("1 graphs", "2 numbers"),
-    ),
+    "negative node": (lambda: from_edge_lists([[[0, -1]]]), ("graph 0", "edge 0")),
+    "edge shape": (lambda: from_edge_lists([[[0, 1]], [[0, 1, 2]]]), ("graph 1", "(1, 3)")),
+    "edges of floats": (lambda: from_edge_lists([[[0.5, 1.0]]]), "graph 0"),
+    "nothing to count": (lambda: from_edge_lists([[[0, 1]], []]), ("graph 1")),
+    "n_nodes count": (lambda: from_edge_lists([[[0, 1]]], [2, 3]), ("1 graphs", "2 numbers")),
     "n_nodes of one graph": (
         lambda: from_edge_lists([[0, 1], [1, 0]], n_nodes=2),
         ("graph 0", "(2,)"),
@@ -206,38 +182,20 @@ ERRORS = {
         "n_nodes must be integers",
     ),
     "no edges at all": (lambda: from_edge_lists(5), "expected arrays of edges"),
-    "one weight": (
-        lambda: from_edge_lists([[[0, 1]]], weights=1.0),
-        "weights must be a",
-    ),
-    "one label": (
-        lambda: from_numpy([PAIR], labels=5),
-        "labels must be a",
-    ),
-    "one label a graph": (
-        lambda: from_numpy([PAIR], labels=[5]),
-        "graph 0",
-    ),
-    "matrix": (
-        lambda: from_numpy(PAIR.view(np.matrix)),
-        "graph 0",
-    ),
+    "one weight": (lambda: from_edge_lists([[[0, 1]]], weights=1.0), "weights must be a"),
+    "one label": (lambda: from_numpy([PAIR], labels=5), "labels must be a"),
+    "one label a graph": (lambda: from_numpy([PAIR], labels=[5]), "graph 0"),
+    "matrix": (lambda: from_numpy(PAIR.view(np.matrix)), "graph 0"),
     "matrix in a list": (
         lambda: from_numpy([PAIR, PAIR.view(np.matrix)]),
         ("graph 1", "numpy.matrix"),
     ),
-    "masked": (
-        lambda: from_numpy(np.ma.masked_equal(PAIR, 0)),
-        "graph 0",
-    ),
+    "masked": (lambda: from_numpy(np.ma.masked_equal(PAIR, 0)), "graph 0"),
     "masked stack": (
         lambda: from_numpy(np.ma.masked_equal([PAIR, PAIR], 0)),
         "adjacency matrices are a",
     ),
-    "masked labels": (
-        lambda: from_numpy(PAIR, labels=np.ma.masked_equal([0, 1], 0)),
-        "graph 0",
-    ),
+    "masked labels": (lambda: from_numpy(PAIR, labels=np.ma.masked_equal([0, 1], 0)), "graph 0"),
     "masked attributes": (
         lambda: from_numpy(PAIR, attributes=np.ma.masked_equal([[0.0], [1.0]], 0)),
         "graph 0",
@@ -255,10 +213,7 @@ ERRORS = {
         lambda: from_edge_lists([[[0, 1]]], weights=[]),
         ("0 graphs", "1 graphs"),
     ),
-    "text weights": (
-        lambda: from_edge_lists([[[0, 1]]], weights=[["a"]]),
-        "graph 0",
-    ),
+    "text weights": (lambda: from_edge_lists([[[0, 1]]], weights=[["a"]]), "graph 0"),
     "one direction": (lambda: from_edge_lists([[[0, 1]]]), "graph 0"),
 }
 

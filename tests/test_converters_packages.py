@@ -161,16 +161,8 @@ def test_pyg_nodes_are_counted_by_x() -> None:
 
 PYG_ERRORS = {
     "one direction": ({"edge_index": np.array([[0], [1]])}, {}, "graph 1"),
-    "shape": (
-        {"edge_index": np.zeros((3, 2), int)},
-        {},
-        ("graph 1", "(3, 2)"),
-    ),
-    "range": (
-        {"edge_index": np.array([[0, 5], [5, 0]])},
-        {},
-        ("graph 1", "edge 0", "2 nodes"),
-    ),
+    "shape": ({"edge_index": np.zeros((3, 2), int)}, {}, ("graph 1", "(3, 2)")),
+    "range": ({"edge_index": np.array([[0, 5], [5, 0]])}, {}, ("graph 1", "edge 0", "2 nodes")),
     "no field": ({}, {"attributes": "x"}, ("graph 1", "'x'")),
     "no label": ({}, {"label": "x"}, ("graph 1", "'x'")),
     "no nodes": ({"num_nodes": None}, {}, ("graph 1")),
@@ -179,16 +171,8 @@ PYG_ERRORS = {
         {"label": "x"},
         ("graph 1", "'x'", "(2, 2)", "attributes='x'"),
     ),
-    "rows": (
-        {"x": np.ones((3, 1))},
-        {"attributes": "x"},
-        ("graph 1", "3 rows", "2 nodes"),
-    ),
-    "weights": (
-        {"edge_weight": np.ones((2, 2))},
-        {},
-        ("graph 1", "(2,)", "(2, 2)"),
-    ),
+    "rows": ({"x": np.ones((3, 1))}, {"attributes": "x"}, ("graph 1", "3 rows", "2 nodes")),
+    "weights": ({"edge_weight": np.ones((2, 2))}, {}, ("graph 1", "(2,)", "(2, 2)")),
 }
 
 
@@ -306,10 +290,7 @@ GRAKEL_ERRORS = {
     "values": ([{0: 1}, {}], "graph 1"),
     "weight": ([[(0, 1, "a")], {}], ("graph 1")),
     "large weight": ([[(0, 1, 10**400)], {}], ("graph 1")),
-    "label array": (
-        [np.ones((2, 2)), np.array(["a", "b"])],
-        "graph 1",
-    ),
+    "label array": ([np.ones((2, 2)), np.array(["a", "b"])], "graph 1"),
     "label list": ([np.ones((2, 2)), ["a", "b"]], "graph 1"),
     "item": ([1, 2, 3, 4], "graph 1"),
     "no nodes": ([{}, {}], ("graph 1")),
@@ -440,10 +421,7 @@ def test_all_unreadable_smiles_of_a_chunk_are_named(monkeypatch: pytest.MonkeyPa
     message = "'C1CC'"
     fails(lambda: from_smiles([*"CCCCC", "C", "C1CC", "C", "C(", "C", "C("]), about=message)
     monkeypatch.setattr(smiles_strings, "MOST_SHOWN", 1)
-    fails(
-        lambda: from_smiles([*"CCCCC", "C", "C1CC", "C", "C(", "C"]),
-        about=("1 more", "'C1CC'"),
-    )
+    fails(lambda: from_smiles([*"CCCCC", "C", "C1CC", "C", "C(", "C"]), about=("1 more", "'C1CC'"))
 
 
 def test_molecule_without_atoms() -> None:

@@ -347,8 +347,7 @@ def test_edges_without_a_label():
     assert from_grakel([item], missing="label") == found
     edges = {"source": [0, 1], "target": [1, 2], "bond": ["-", float("nan")]}
     fails(
-        lambda: from_dataframe(edges, graph_id=None, edge_label="bond"),
-        about=("row 1", "'bond'"),
+        lambda: from_dataframe(edges, graph_id=None, edge_label="bond"), about=("row 1", "'bond'")
     )
     tables = {"graph_id": None, "missing": "label"}
     assert from_dataframe(edges, edge_label="bond", **tables) == found
@@ -474,18 +473,10 @@ PLAIN = '{"n_nodes": 3, "edges": [[0, 1], [1, 2]], "edge_labels": ["-", ["=", 1]
     ("text", "options", "message"),
     [
         (PLAIN.replace('"-", ', ""), {}, ("line 1", "2 edges")),
-        (
-            PLAIN.replace('"-"', "null"),
-            {},
-            ("line 1", "node 0", "node 1"),
-        ),
+        (PLAIN.replace('"-"', "null"), {}, ("line 1", "node 0", "node 1")),
         (PLAIN.replace('"-"', "{}"), {}, "labels must be"),
         (PLAIN.replace("[1, 2]", "[1, 0]"), {}, ("node 0", "node 1")),
-        (
-            PLAIN.replace("[1, 2]", "[0, 1]"),
-            {"weight": None},
-            ("line 1", "node 0"),
-        ),
+        (PLAIN.replace("[1, 2]", "[0, 1]"), {"weight": None}, ("line 1", "node 0")),
         (PLAIN + '\n{"edges": [[0, 1]]}', {}, ("line 2")),
         (PLAIN, {"edge_label": "bond"}, "'bond'"),
         (
@@ -560,10 +551,7 @@ def test_names_of_labels_of_edges_by_option(tmp_path):
         assert record("info", path, "--edge-label", "bond")["edge_labels"] == ["x", "y"]
     result = invoke("info", packed)
     assert "edges have 'bond', which is not used; --edge-label" in result.stderr
-    assert_fails(
-        invoke("info", packed, "--edge-label", "x"),
-        "--missing label",
-    )
+    assert_fails(invoke("info", packed, "--edge-label", "x"), "--missing label")
 
 
 # Edge lists of plain numbers are read in another way, and give the same graphs and errors

@@ -178,19 +178,10 @@ def changed(row, column, value):
         (np.ones((2, 3)), ("m.npy", "(2, 3)")),
         (np.ones(3), "an adjacency matrix is"),
         (np.ones((2, 2), complex), "weights must be numbers"),
-        (
-            changed(1, 3, -1),
-            ("m.npy", "node 1", "node 3"),
-        ),
+        (changed(1, 3, -1), ("m.npy", "node 1", "node 3")),
         (changed(2, 0, np.nan), ("node 2", "node 0")),
-        (
-            changed(0, 1, 3),
-            ("m.npy", "graph 0", "node 0", "node 1"),
-        ),
-        (
-            np.stack([WEIGHTED, changed(0, 1, np.inf)]),
-            ("m.npy", "graph 1"),
-        ),
+        (changed(0, 1, 3), ("m.npy", "graph 0", "node 0", "node 1")),
+        (np.stack([WEIGHTED, changed(0, 1, np.inf)]), ("m.npy", "graph 1")),
     ],
 )
 def test_bad_entries(matrix, message, tmp_path):
@@ -233,10 +224,7 @@ def test_tables_by_their_content(text, form, tmp_path):
         ("0,1\n1\n", ("line 2", "1 columns")),
         ("0,1_0\n", ("column 2", "'1_0'")),
         ("# nothing\n", "holds no numbers"),
-        (
-            "0 1 2\n1 0 2\n",
-            ("2 rows", "3 numbers"),
-        ),
+        ("0 1 2\n1 0 2\n", ("2 rows", "3 numbers")),
         ("0,1,2\n0,3,5\n3,0,4\n5,4,0\n", ("4 rows", "3 numbers")),
         ("0 1 2 3 4\n", "(1, 5)"),
     ],

@@ -210,17 +210,11 @@ def test_batch_sizes_that_make_no_sense(tmp_path, batch_size):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (
-            {"neighbours": [[1, 0], [0]]},
-            ("row 1", "1 values"),
-        ),
+        ({"neighbours": [[1, 0], [0]]}, ("row 1", "1 values")),
         ({"weights": [[1.0], []]}, ("row 0", "1 values")),
         ({"labels": [["a", "b"], []]}, ("row 1", "0 values")),
         ({"attributes": [[[1.0]], [[1.0]]]}, ("row 0", "1 values")),
-        (
-            {"attributes": [[[1.0], [1.0]], [[1.0, 2.0]]]},
-            "2 values",
-        ),
+        ({"attributes": [[[1.0], [1.0]], [[1.0, 2.0]]]}, "2 values"),
         ({"neighbours": [[1, 7], []]}, ("node 1")),
         ({"degrees": [[1, 1], []]}, ("graph 1")),
         ({"degrees": [[1, 1], None]}, "row 1"),
@@ -237,10 +231,7 @@ def test_batch_sizes_that_make_no_sense(tmp_path, batch_size):
         ({"target": [{"a": 1}, {"a": 2}]}, "'target'"),
         ({"target": [[[1]], [[2]]]}, "'target'"),
         ({"target": [1, None]}, "row 1"),
-        (
-            {"edge_labels": [[1, 2], []]},
-            ("graph 0", "node 0", "node 1"),
-        ),
+        ({"edge_labels": [[1, 2], []]}, ("graph 0", "node 0", "node 1")),
         ({"edge_labels": [[1], []]}, ("row 0", "1 values")),
         ({"edge_labels": [[1.5, float("nan")], []]}, "from 0 on: a"),
         ({"edge_labels": [[1, None], []]}, "a list in edge_labels"),
@@ -273,10 +264,7 @@ def test_damaged_file(tmp_path):
             "piece 1",
         ),
         (random_dataset(0, labels=[frozenset("a"), 1, 2]), "cannot be written"),
-        (
-            random_dataset(4, target=lambda _, n: np.array([1] * (n - 1) + [None])),
-            "has no target",
-        ),
+        (random_dataset(4, target=lambda _, n: np.array([1] * (n - 1) + [None])), "has no target"),
         (
             random_dataset(4, target=lambda _, n: np.array([1] + ["a"] * (n - 1), object)),
             "the targets cannot be",

@@ -284,40 +284,24 @@ def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (
-            "1 2\n2\n3 4\n",
-            {},
-            ("bad.edges", "line 2", "'2'"),
-        ),
+        ("1 2\n2\n3 4\n", {}, ("bad.edges", "line 2", "'2'")),
         ("1 2\n# no\n1,2\n", {}, ("line 3", "'1,2'", "delimiter=','")),
         ("1, 2\n", {}, ("line 1", "delimiter=','")),
         ("1;2\n", {}, ("line 1", "delimiter=';'")),
         ("1,2\n1\n", {"delimiter": ","}, ("line 2", "'1'", "','")),
         ("1,,2\n", {"delimiter": ","}, ("line 1", "','")),
-        (
-            "1 2 1\n1 2 x\n",
-            {"weighted": True},
-            "line 2",
-        ),
+        ("1 2 1\n1 2 x\n", {"weighted": True}, "line 2"),
         ("1 2 1_0\n", {"weighted": True}, "line 1"),
         ("1 2 nan\n", {"weighted": True}, "line 1"),
         ("1 2 inf\n", {"weighted": True}, "line 1"),
         ("1 2 1\n1 2 -1\n", {"weighted": True}, "line 2"),
-        (
-            "0 1\n",
-            {"weighted": True},
-            ("line 1", "2 columns"),
-        ),
+        ("0 1\n", {"weighted": True}, ("line 1", "2 columns")),
         ("0 1 2 3\n", {"weighted": True}, ("line 1", "4 columns")),
         ("", {}, "bad.edges"),
         ("# only\n\n", {}, "bad.edges"),
         (b"1 2\n\xff\xfe 1\n", {}, ("bad.edges", "line 2")),
         ("1 2\n3 4\n", {"max_bytes": 7}, "7 allowed"),
-        (
-            "source,target\n1,2\n2,3\n",
-            {"delimiter": ","},
-            ("bad.edges", "'source'", "'target'"),
-        ),
+        ("source,target\n1,2\n2,3\n", {"delimiter": ","}, ("bad.edges", "'source'", "'target'")),
         ("1 2\n", {"delimiter": ""}, "delimiter must be text"),
     ],
 )
@@ -538,14 +522,8 @@ def test_labels_that_json_cannot_hold(tmp_path):
         ({"edges": [[0, 1]], "weights": [1, 2]}, "(1,)"),
         ({"edges": [[0, 1, "a"]]}, "weights must be"),
         ({"edges": [[0, 1], [1, 2]], "weights": [1, [2]]}, "weights must be"),
-        (
-            {"edges": [[0, 1]], "weights": [10**400]},
-            "weights must be numbers",
-        ),
-        (
-            {"edges": [[0, 1]], "weights": [-1]},
-            ("x.json", "node 0", "node 1"),
-        ),
+        ({"edges": [[0, 1]], "weights": [10**400]}, "weights must be numbers"),
+        ({"edges": [[0, 1]], "weights": [-1]}, ("x.json", "node 0", "node 1")),
         ({"edges": [[0, 1]], "attributes": [[1], ["a"]]}, "attributes must be"),
         ({"edges": [[0, 1]], "directed": True}, ("x.json", "symmetrize=True")),
         ({"nodes": 3, "links": []}, "nodes must be a"),
@@ -556,10 +534,7 @@ def test_labels_that_json_cannot_hold(tmp_path):
             {"nodes": [{"id": 1}], "links": [{"source": 1, "target": 1, "weight": "a"}]},
             ("link 0", "'weight'", "'a'"),
         ),
-        (
-            [{"edges": [[0, 1]]}, {"nodes": [{"id": 1}], "links": []}],
-            "graph 1",
-        ),
+        ([{"edges": [[0, 1]]}, {"nodes": [{"id": 1}], "links": []}], "graph 1"),
         ([{"edges": [[0, 1]], "labels": [0, 1]}, {"edges": [[0, 1]]}], ("graph 1")),
         ("[" * 100_000, "nested too deeply"),
         (

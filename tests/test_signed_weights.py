@@ -163,10 +163,7 @@ def test_signs_come_before_directions():
     ("options", "message"),
     [
         ({}, "negative='absolute'"),
-        (
-            {"negative": "abs"},
-            "negative must be one",
-        ),
+        ({"negative": "abs"}, "negative must be one"),
         ({"symmetrize": "median"}, "symmetrize must be True"),
     ],
 )

@@ -157,14 +157,8 @@ def test_weight_column_reads_weights(tmp_path):
         ({"A": TOY["A"] + "0, 4\n"}, ("TOY_A.txt", "line 10", "node 0", "6 nodes")),
         ({"A": TOY["A"] + "-4, 4\n"}, ("line 10", "node -4", "6 nodes")),
         ({"A": "4, 5\n5, 4\n1, 2\n3, 9\n"}, ("TOY_A.txt", "line 4", "node 9")),
-        (
-            {"A": TOY["A"] + "4, 1\n"},
-            ("line 10", "node 4", "graph 2"),
-        ),
-        (
-            {"A": "1, 2\n2, 1\n4, 5\n"},
-            ("TOY_A.txt", "line 3", "node 4", "node 5"),
-        ),
+        ({"A": TOY["A"] + "4, 1\n"}, ("line 10", "node 4", "graph 2")),
+        ({"A": "1, 2\n2, 1\n4, 5\n"}, ("TOY_A.txt", "line 3", "node 4", "node 5")),
         ({"A": "5, 4\n2, 1\n1, 2\n"}, ("line 1", "node 5", "node 4")),
         (
             {"graph_indicator": "1\n2\n1\n2\n2\n3\n"},
@@ -298,14 +292,8 @@ def test_cuts_between_chunks_and_blocks_do_not_matter(tmp_path_factory, dataset,
             GraphDataset(toy_graphs().with_edge_labels([-(10**18)] + [1] * 8), [1, 2, 3], "T"),
             "the edge labels hold",
         ),
-        (
-            GraphDataset(toy_graphs().with_edge_labels(["a"] * 9), [1, 2, 3], "T"),
-            "'a'",
-        ),
-        (
-            GraphDataset(toy_graphs().with_edge_labels([(1, 2)] * 9), [1, 2, 3], "T"),
-            "(1, 2)",
-        ),
+        (GraphDataset(toy_graphs().with_edge_labels(["a"] * 9), [1, 2, 3], "T"), "'a'"),
+        (GraphDataset(toy_graphs().with_edge_labels([(1, 2)] * 9), [1, 2, 3], "T"), "(1, 2)"),
     ],
 )
 def test_what_the_form_cannot_hold_is_not_written(tmp_path, dataset, message):
