@@ -181,7 +181,7 @@ ERRORS = {
         lambda: from_edge_lists([[[0, 1]]], n_nodes=[2.5]),
         "n_nodes must be integers",
     ),
-    "no edges at all": (lambda: from_edge_lists(5), "expected arrays of edges"),
+    "no edges at all": (lambda: from_edge_lists(5), ("arrays of edges", "int")),
     "one weight": (lambda: from_edge_lists([[[0, 1]]], weights=1.0), "weights must be a"),
     "one label": (lambda: from_numpy([PAIR], labels=5), "labels must be a"),
     "one label a graph": (lambda: from_numpy([PAIR], labels=[5]), "graph 0"),

@@ -24,12 +24,10 @@ from retgk import (
     RetGKClassifier,
     as_batch,
     load_tudataset,
-    save_tudataset,
 )
 from retgk import datasets as download
 from retgk.datasets import FAMILIES, load_digit_graphs, make_graph_classification, uniform_edges
 from retgk.errors import InputWarning
-from retgk.io import tudataset
 from retgk.io.cache import ReadOptions, fingerprint, load_cached, store_cached
 from retgk.io.dataset import GraphDataset, missing_targets
 from tests.errors import fails
@@ -543,25 +541,6 @@ def test_a_changed_archive_is_noticed(tmp_path, server, monkeypatch):
     fails(lambda: load_tudataset("TOY", home), about="TOY.zip")
     (home / "TOY.zip.sha256").unlink()
     assert load_tudataset("TOY", home).targets.tolist() == [4, 5, 6]
-
-
-@pytest.mark.parametrize("function", ["forget_checksum", "keep_checksum"])
-def test_replacing_an_archive_is_all_or_nothing(tmp_path, monkeypatch, function):
-    """Stopped before or after the checksum of the old archive is gone, one of both is there."""
-    old, new = (GraphDataset(toy_graphs(), targets, "TOY") for targets in ([1, 2, 3], [4, 5, 6]))
-    save_tudataset(old, tmp_path)
-    with monkeypatch.context() as patched:
-        patched.setattr(tudataset, function, stopped)
-        with pytest.raises(KeyboardInterrupt):
-            save_tudataset(new, tmp_path)
-    found = load_tudataset("TOY", tmp_path).targets.tolist()
-    assert found == (old if function == "forget_checksum" else new).targets.tolist()
-    save_tudataset(new, tmp_path)
-    assert load_tudataset("TOY", tmp_path).targets.tolist() == [4, 5, 6]
-
-
-def stopped(*_):
-    raise KeyboardInterrupt
 
 
 # test_digits

@@ -209,7 +209,7 @@ def pairs_of_labels(draw: st.DrawFn) -> tuple[Any, Any]:
     return first, second
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(pairs_of_labels())
 def test_keys_are_equal_where_labels_are(pair: tuple[Any, Any]) -> None:
     codes, names = encode_labels(list(pair))

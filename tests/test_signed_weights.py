@@ -238,17 +238,6 @@ def test_models_read_new_graphs_with_the_same_choice(choice, tmp_path):
     assert_fails(contradiction, "--negative contradicts the model")
 
 
-def test_models_remember_directions(tmp_path):
-    rng = np.random.default_rng(0)
-    stack = rng.random((8, 5, 5)) * (rng.random((8, 5, 5)) < 0.6)
-    graphs = from_numpy(stack, symmetrize="sum")
-    kernel = retgk.RetGKKernel(5, random_state=0).fit(graphs)
-    save_model(kernel, tmp_path / "model.retgk")
-    again = load_model(tmp_path / "model.retgk")
-    assert again.reading_.form["symmetrize"] == "sum"
-    assert np.array_equal(again.transform(stack), kernel.transform(graphs))
-
-
 def test_ones_on_the_diagonal_are_a_warning():
     """Correlations as NumPy gives them have self-loops that nobody means."""
     correlations = np.corrcoef(np.random.default_rng(0).normal(size=(4, 30)))

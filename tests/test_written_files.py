@@ -26,11 +26,8 @@ from retgk import (
     InvalidInputError,
     RetGKKernel,
     load_tudataset,
-    save_model,
     save_tudataset,
-    write_edge_list,
     write_graphml,
-    write_json,
     write_mean_embedding_gram,
     write_parquet,
 )
@@ -460,41 +457,6 @@ def restored(out: Path, before: dict[str, Any]) -> None:
     for name, old in before.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_bytes(old)
-
-
-FUNCTIONS: dict[str, Callable[[Path], Any]] = {
-    "save_model": lambda out: save_model(KERNEL.fit(GRAPHS), out / "model.retgk"),
-    "write_parquet": lambda out: write_parquet(small_dataset(), out / "graphs.parquet"),
-    "save_tudataset": lambda out: save_tudataset(small_dataset("SMALL"), out),
-    "write_json": lambda out: write_json(small_dataset(), out / "graphs.jsonl"),
-    "write_graphml": lambda out: write_graphml(RINGS, out),
-    "write_edge_list": lambda out: write_edge_list(RINGS, out),
-    "write_mean_embedding_gram": lambda out: write_mean_embedding_gram(
-        out / "gram.npy", GRAPHS, kernel=KERNEL
-    ),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_write_whole_files_or_none(name: str, out: Path) -> None:
-    def run() -> Any:
-        return FUNCTIONS[name](out)
-
-    keeps_old = name != "write_mean_embedding_gram"
-    n_steps, before, after = rehearsed(run, out, keeps_old)
-    for step, error, lasting in all_faults(n_steps, MOST_STEPS):
-        restored(out, before)
-        failure = None
-        with faults(out, step, error, lasting=lasting):
-            try:
-                run()
-            except OSError as found:
-                failure = found
-        assert_whole(out, before, after)
-        if failure is not None:
-            assert failure.errno == error
-            assert str(out) in str(failure.filename), "the file is not named"
 
 
 @pytest.mark.slow

@@ -348,7 +348,6 @@ _WITHIN_BLOCK = 0.9
 
 
 def distinct_edges(n_nodes: int, edges: Edges) -> Edges:
-    """Drop loops and edges that are listed twice, in either direction."""
     low, high = edges.min(axis=1), edges.max(axis=1)
     codes = np.unique((low * n_nodes + high)[low < high])
     return np.stack(np.divmod(codes, n_nodes), axis=1)
@@ -506,7 +505,6 @@ def _check_classes(
 
 
 def _labels(classes: Ints, n_classes: int, n_labels: int, rng: np.random.Generator) -> Ints:
-    """Draw labels by inverting the cumulative distribution of each class."""
     distributions = rng.dirichlet(np.ones(n_labels), n_classes)
     cumulative = np.cumsum(distributions, axis=1)[:, :-1]  # rounding may leave the last below 1
     drawn = rng.random(len(classes))

@@ -70,7 +70,6 @@ class _ClusterRun:
         self._running: deque[tuple[Task, Any]] = deque()
 
     def results(self) -> Iterator[Any]:
-        """Give results in order, with a few tasks more under way."""
         waiting = deque(self._tasks)
         try:
             self._wait_for_workers()
@@ -87,7 +86,6 @@ class _ClusterRun:
             self._sent = None
 
     def _threads(self) -> list[int]:
-        """Threads of each of the workers there are now, as the scheduler says."""
         try:
             return list(self._client.nthreads().values())
         except (OSError, CancelledError, RuntimeError) as error:
@@ -99,14 +97,10 @@ class _ClusterRun:
         threads = self._threads() or [1]
         per_task = max(1, min(*threads, sum(threads) // len(self._tasks)))
         what = (_own_version(), self._function, self._sent, task, per_task)
-        return self._client.submit(_run, *what, pure=False, key=self._key())
-
-    def _key(self) -> str:
-        """Name of a task on the dashboard."""
-        return f"retgk-{self._function.__name__.strip('_')}-{os.urandom(8).hex()}"
+        key = f"retgk-{self._function.__name__.strip('_')}-{os.urandom(8).hex()}"
+        return self._client.submit(_run, *what, pure=False, key=key)
 
     def _send(self) -> None:
-        """Send the shared argument to all workers; some may be lost on the way."""
         for _ in range(_ATTEMPTS):
             self._wait_for_workers()
             try:
@@ -213,9 +207,7 @@ def _own_version() -> str:
     return f"{__version__} (code {modules_digest(Path(__file__).parents[1])})"
 
 
-# -------------------------------------------------------------------------------------------------
 # A client of the cluster that a command line names: a scheduler's address, or workers here.
-# -------------------------------------------------------------------------------------------------
 
 _LOCAL_SETTINGS = {
     # on a busy machine a killed worker may take long to start again

@@ -66,7 +66,6 @@ class Stored(Protocol):
 
 
 def stored(known: _Class) -> _Class:
-    """Register a class whose objects files can hold."""
     _STORED[known.__name__] = known
     return known
 
@@ -285,7 +284,6 @@ def _shown(value: Any) -> str:
 
 
 def _texts(items: list[Any], dtype: str) -> NDArray[Any]:
-    """Array of texts or objects, as names of classes are."""
     known = np.dtype(dtype if isinstance(dtype, str) else "V1")
     if known.kind not in "biufUO" or known.itemsize * len(items) > _MAX_TEXT_BYTES:
         raise ValueError(f"no array of {len(items)} values has the type {dtype!r:.20}")

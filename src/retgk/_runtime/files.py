@@ -21,9 +21,7 @@ from typing import IO, Any
 
 from retgk.errors import InvalidInputError
 
-# -------------------------------------------------------------------------------------------------
 # Locks on open files, which the system lifts when the process that holds them ends.
-# -------------------------------------------------------------------------------------------------
 
 try:
     import fcntl
@@ -44,16 +42,13 @@ def lock_at_once(descriptor: int) -> bool | None:
     return True
 
 
-# -------------------------------------------------------------------------------------------------
 # Files and folders in the making: known by their names, locked while their writer lives.
-# -------------------------------------------------------------------------------------------------
 
 _NAME = re.compile(r"\..*-[0-9a-f]{16}\.retgk\.part", re.DOTALL)
 _MOST_NAME_BYTES = 200  # of the 255 that a name may have
 
 
 def is_unfinished(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is in the making, or in a folder that is."""
     return any(map(_NAME.fullmatch, Path(path).parts))
 
 
@@ -95,7 +90,6 @@ class _Part:
             self.make(make)
 
     def remove(self) -> None:
-        """Remove it, if it was not moved; errors would hide the one that led here."""
         with suppress(OSError):
             if self._lock is not None:
                 os.close(self._lock)
@@ -303,12 +297,10 @@ def _keep_mode(target: Path, part: Path) -> None:
         part.chmod(stat.S_IMODE(before.st_mode))
 
 
-# -------------------------------------------------------------------------------------------------
 # Files of records: one JSON line each, only ever appended, and whole after any kill.
 #
 # A run that was killed reads what it had finished, and goes on. A line ends with a digest, by
 # which it is known that nobody has changed it; lines of earlier versions have none.
-# -------------------------------------------------------------------------------------------------
 
 FORMAT = 1
 """Version of the form of a record; readers refuse what they do not know."""
@@ -325,7 +317,6 @@ def file_digest(path: Path) -> str:
 
 
 def key_of(what: Mapping[str, Any]) -> str:
-    """Short name of a mapping that depends on its content, not on its order."""
     text = json.dumps(what, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
@@ -432,9 +423,7 @@ def _remove_torn_line(descriptor: int, path: Path) -> None:
     os.ftruncate(descriptor, whole)
 
 
-# -------------------------------------------------------------------------------------------------
 # The size gate: what reading files would take is checked once, before anything is parsed.
-# -------------------------------------------------------------------------------------------------
 
 MAX_BYTES_REMEDY = "pass a larger max_bytes if you trust it"
 GZIP_DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError)
@@ -499,9 +488,7 @@ def check_size(
             )
 
 
-# -------------------------------------------------------------------------------------------------
 # Text files, plain or packed by gzip, whatever ends their lines.
-# -------------------------------------------------------------------------------------------------
 
 
 def check_regular(path: Path) -> None:
@@ -513,14 +500,12 @@ def check_regular(path: Path) -> None:
 
 
 def is_gzip(path: Path) -> bool:
-    """Whether a file is packed by gzip, whatever its name."""
     check_regular(path)
     with path.open("rb") as stream:
         return stream.read(2) == b"\x1f\x8b"
 
 
 def open_unpacked(path: Path) -> IO[bytes]:
-    """Open a file, unpacked on the way where its first bytes are those of gzip."""
     if is_gzip(path):
         return gzip.open(path)  # type: ignore[return-value]
     if path.suffix.lower() == ".gz":
@@ -530,7 +515,6 @@ def open_unpacked(path: Path) -> IO[bytes]:
 
 @contextmanager
 def naming_damage(path: Path) -> Iterator[None]:
-    """Name the file where gzip finds damage."""
     try:
         yield
     except GZIP_DAMAGE as error:
@@ -580,9 +564,7 @@ def _decoded(block: bytes, path: Path, n_before: int) -> str:
         raise InvalidInputError(f"{path}, line {line} is not text: {error}") from error
 
 
-# -------------------------------------------------------------------------------------------------
 # The one check of the members of zip files that may come from strangers.
-# -------------------------------------------------------------------------------------------------
 
 STORED = (zipfile.ZIP_STORED,)
 """Members as they are, so that none is larger than the file."""

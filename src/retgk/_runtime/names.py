@@ -51,9 +51,7 @@ def names_there(wanted: str, known: Iterable[str]) -> str:
     return f"{shown or 'none'}{more}{question}"
 
 
-# -------------------------------------------------------------------------------------------------
 # Optional packages: imported when first needed; the error for a missing one names its extra.
-# -------------------------------------------------------------------------------------------------
 
 
 def optional_module(name: str, extra: str) -> Any:
@@ -68,9 +66,7 @@ def optional_module(name: str, extra: str) -> Any:
         ) from error
 
 
-# -------------------------------------------------------------------------------------------------
 # Seeds from whatever a user passes as random_state.
-# -------------------------------------------------------------------------------------------------
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 """What users pass as random_state."""
@@ -80,7 +76,6 @@ MAX_SEED = 2**63 - 1
 
 
 def generator_from(random_state: RandomState) -> np.random.Generator:
-    """Generator of a seed or generator of any kind; anything else is an error."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(seed_from(random_state))
     try:
@@ -93,7 +88,6 @@ def generator_from(random_state: RandomState) -> np.random.Generator:
 
 
 def seed_from(random_state: RandomState) -> np.uint64:
-    """Sixty-three random bits from a seed or generator of any kind."""
     if isinstance(random_state, np.random.RandomState):
         return np.uint64(random_state.randint(0, 2**63, dtype=np.int64))
     return np.uint64(generator_from(random_state).integers(2**63))
@@ -113,9 +107,7 @@ def short_seed(seed: int) -> int:
     return int(np.random.SeedSequence(seed).generate_state(1, np.uint32)[0])
 
 
-# -------------------------------------------------------------------------------------------------
 # Keywords that a function does not have: what was probably meant, and where it belongs.
-# -------------------------------------------------------------------------------------------------
 
 _MOST_SHOWN = 60
 

@@ -21,9 +21,7 @@ from typing import Any, Literal
 
 from retgk.errors import InvalidInputError
 
-# -------------------------------------------------------------------------------------------------
 # What people see of long work: a progress bar on terminals, nothing in pipelines.
-# -------------------------------------------------------------------------------------------------
 
 _QUIET_SECONDS = 2.0
 
@@ -236,7 +234,6 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Keep BLAS and LAPACK to one thread each while our own threads call them."""
     _BLAS_LIMIT.enter()
     try:
         yield

@@ -102,7 +102,6 @@ FLAG = OneOf((True, False))
 
 
 def several(constraint: Constraint) -> tuple[Constraint, ...]:
-    """One such thing, or several to choose from."""
     return constraint, Each(constraint)
 
 
@@ -161,7 +160,6 @@ def check_parameters(constraints: Constraints, values: Mapping[str, Any]) -> Non
 
 
 def check_model_parameters(model: Any) -> None:
-    """Check the parameters of an estimator by the table of its class."""
     check_parameters(model._parameter_constraints, vars(model))  # get_params takes 0.1 ms
 
 

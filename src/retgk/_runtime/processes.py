@@ -109,13 +109,11 @@ def _with_warnings(
     return result, [found.message for found in caught if isinstance(found.message, Warning)]
 
 
-# -------------------------------------------------------------------------------------------------
 # Processes with limits of time and memory, which end with the process that started them.
 #
 # That process calls `run_to_end`. In the other, `end_with_parent`, `limit_memory` and
 # `time_limit` set the limits: the system keeps them, whatever compiled code is doing at that
 # moment.
-# -------------------------------------------------------------------------------------------------
 
 _STANDARD_INPUT = 0
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
@@ -179,7 +177,6 @@ class ProcessEnd(NamedTuple):
 
     @property
     def is_out_of_memory(self) -> bool:
-        """Whether it has the signs of a process that was given no more memory."""
         if self.is_out_of_time or self.code == _code_of("SIGKILL"):
             return False
         last_errors = "\n".join(self.errors.splitlines()[-_LAST_ERRORS:])
@@ -377,13 +374,10 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-# -------------------------------------------------------------------------------------------------
 # Memory of the machine and of this process: too little is an error before the work starts.
-# -------------------------------------------------------------------------------------------------
 
 
 def available_bytes() -> int | None:
-    """Bytes of memory that are free without swapping; None where the system does not tell."""
     kilobytes = _kilobytes(Path("/proc/meminfo"), "MemAvailable:")
     if kilobytes is not None:
         return 1024 * kilobytes

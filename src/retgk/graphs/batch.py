@@ -79,7 +79,6 @@ def are_equal(own: FlatGraphs, its: FlatGraphs) -> bool:
 
 
 def _edge_codes(graphs: FlatGraphs, like: FlatGraphs) -> Codes | None:
-    """Labels of edges in the vocabulary of other graphs, where both have some."""
     own, other = graphs.edge_labels, like.edge_labels
     if own is None or other is None:
         return None if own is None else own.codes
@@ -244,7 +243,6 @@ def integers(values: Any, name: str) -> NDArray[Any]:
 
 
 def weight_array(weights: ArrayLike | None) -> Floats | None:
-    """Convert weights to float64; `check_weights` checks their values later."""
     if weights is None:
         return None
     check_not_masked(weights, "weights")

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.array_types import Codes, Flags, Floats, Ints
+from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.flat import (
     BLOCK_ENTRIES,
@@ -285,7 +285,6 @@ def _csr_blocks(node_ptr: Ints, rows: Adjacency) -> Callable[[int, int], Any]:
 
 
 def _column_shift(node_ptr: Ints, indptr: NDArray[Any]) -> NDArray[Any]:
-    """What to add to columns within a graph to make them columns within a block."""
     first_nodes = node_ptr[:-1] - node_ptr[0]
     narrow = np.int32 if node_ptr[-1] - node_ptr[0] <= _INT32_MAX else np.int64
     return np.repeat(first_nodes.astype(narrow), np.diff(indptr[node_ptr - node_ptr[0]]))
@@ -442,7 +441,9 @@ def edge_labels_of_edges(
     order = np.argsort(keys, kind="stable")
     keys, codes = keys[order], codes[order]
     is_other = (keys[1:] == keys[:-1]) & (codes[1:] != codes[:-1])
-    _raise_if_any(is_other, node_ptr, keys, codes, names)
+    if is_other.any():
+        place = int(np.argmax(is_other))
+        _raise_of(node_ptr, int(keys[place]), names[codes[place]], names[codes[place + 1]])
     found = codes[np.searchsorted(keys, _keys(node_ptr, adjacency))]
     _check_symmetric(node_ptr, adjacency, found, names)
     return EdgeLabels(found, names)
@@ -488,14 +489,6 @@ def _check_symmetric(
     if is_other.any():
         entry = int(np.argmax(is_other))
         _raise_of(node_ptr, int(keys[entry]), names[codes[entry]], names[codes[back[entry]]])
-
-
-def _raise_if_any(
-    is_other: Flags, node_ptr: Ints, keys: Ints, codes: Codes, names: Sequence[Hashable]
-) -> None:
-    if is_other.any():
-        place = int(np.argmax(is_other))
-        _raise_of(node_ptr, int(keys[place]), names[codes[place]], names[codes[place + 1]])
 
 
 def _raise_of(node_ptr: Ints, key: int, first: Hashable, second: Hashable) -> None:

@@ -111,7 +111,6 @@ def _sorted_names(names: list[Hashable]) -> tuple[Hashable, ...]:
 
 
 def recode(codes: Codes, names: Sequence[Hashable], new_names: Sequence[Hashable]) -> Codes:
-    """Express label codes in another vocabulary; labels that it lacks become -1."""
     position = {name: code for code, name in enumerate(new_names)}
     table = [position.get(name, -1) for name in names]
     return np.array([*table, -1], dtype=np.int32)[codes]  # the last is for codes of -1
@@ -151,7 +150,6 @@ def graph_of(node_ptr: Ints, node: int) -> int:
 
 
 def first_of_run(ptr: Ints) -> Ints:
-    """Give, for every position, the first position of its run."""
     return np.repeat(ptr[:-1], np.diff(ptr))
 
 

@@ -85,7 +85,6 @@ class Reading:
 
     @property
     def in_words(self) -> str:
-        """What the graphs were before they were read, for messages."""
         return _KINDS[self.kind].words
 
     @property
@@ -114,17 +113,15 @@ def _plain(name: str, value: Any) -> Any:
     if name in _FLAGS or (name == "symmetrize" and not isinstance(value, str)):
         return bool(value)
     if name == "categorical":
-        return {each: _plain_values(values) for each, values in (value or {}).items()}
+        return {  # Python's own values for NumPy's, which no file holds
+            each: [one.item() if isinstance(one, np.generic) else one for one in values]
+            for each, values in (value or {}).items()
+        }
     if name in _LISTED and value is None:
         return []
     if name != "attributes":
         return list(value) if isinstance(value, list) else value
     return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _plain_values(values: Any) -> list[Any]:
-    """Give Python's own values for NumPy's, which no file holds."""
-    return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
 def check_same_reading(
@@ -136,18 +133,14 @@ def check_same_reading(
     if own is None or its is None or own.kind != its.kind:
         return
     for name in own.options:
-        if _differ(own.options[name], its.options.get(name, own.options[name])):
-            wanted = f"{name}={its.options[name]!r}"
+        mine, theirs = own.options[name], its.options.get(name, own.options[name])
+        # categories make columns in the order of their names
+        if mine != theirs or (isinstance(mine, dict) and list(mine) != list(theirs)):
+            wanted = f"{name}={theirs!r}"
             raise InvalidInputError(
-                f"{batch_was} read with {name}={own.options[name]!r}, {others_were} with "
+                f"{batch_was} read with {name}={mine!r}, {others_were} with "
                 f"{wanted}; read all in one way, such as with {wanted}"
             )
-
-
-def _differ(own: Any, its: Any) -> bool:
-    """Whether options differ; categories make columns in the order of their names."""
-    is_same_order = not isinstance(own, dict) or list(own) == list(its)
-    return own != its or not is_same_order
 
 
 def _is_plain(value: Any) -> bool:

@@ -69,7 +69,6 @@ def warn_of_unit_diagonals(rows: SignedRows) -> None:
 
 
 def unsigned_weights(weights: Any, negative: Negative) -> Any:
-    """Weights by a choice that changes weights alone; zeros are no edges."""
     if negative == "absolute":
         return np.abs(weights)
     if negative == "positive":
@@ -128,7 +127,6 @@ def signed_labels(labels: Any, sizes: list[int]) -> list[Any]:
 
 
 def doubled_attributes(attributes: Any, sizes: list[int]) -> Any:
-    """Attributes of the nodes of both parts, which are the same."""
     if attributes is None:
         return None
     ptr = offsets(sizes)
@@ -362,7 +360,6 @@ def _check_matrix(position: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -
 
 
 def _dense_parts(matrices: Any) -> list[NDArray[Any]]:
-    """List matrices; a stack is cut into blocks, to hold little beside it."""
     if isinstance(matrices, np.ndarray) and matrices.ndim == 3 and len(matrices):
         check_not_masked(matrices, "adjacency matrices")
         _check_matrix(0, matrices.shape[1:], matrices.dtype)
@@ -377,7 +374,6 @@ def _dense_parts(matrices: Any) -> list[NDArray[Any]]:
 
 
 def _plain_array(matrix: Any, position: int) -> NDArray[Any]:
-    """Convert to an array; subclasses that compute in other ways are errors."""
     check_not_masked(matrix, f"graph {position}: the entries of the matrix")
     if isinstance(matrix, np.matrix):
         raise InvalidInputError(

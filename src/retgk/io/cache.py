@@ -44,7 +44,6 @@ def with_options(dataset: GraphDataset, options: ReadOptions) -> GraphDataset:
 
 
 def cache_path(folder: Path, name: str, source: Path, options: ReadOptions) -> Path:
-    """Name the file of a parsed copy: one for each source and way to read it."""
     key = json.dumps([str(source.resolve()), list(options)])
     return folder / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.safetensors"
 

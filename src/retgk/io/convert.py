@@ -228,7 +228,6 @@ def _kind_of(graph: Any) -> _Kind | None:
 
 
 def _list_any(graphs: Any) -> list[Any]:
-    """List graphs in order; what has no order, or cannot be iterated, is an error."""
     unordered = isinstance(graphs, str | bytes | Mapping | Set)
     try:
         found = None if unordered else list(iterable_graphs(graphs))

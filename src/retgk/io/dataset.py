@@ -147,7 +147,6 @@ def joined_datasets(parts: Sequence[GraphDataset], name: str) -> GraphDataset:
 
 
 def target_array(targets: Any) -> NDArray[Any]:
-    """Make an array of targets; NumPy alone would use what a mask hides."""
     if isinstance(targets, np.ma.MaskedArray) and np.ma.getmaskarray(targets).any():
         graph = int(np.argwhere(np.ma.getmaskarray(targets))[0, 0])
         raise InvalidInputError(
@@ -172,7 +171,6 @@ def missing_targets(targets: NDArray[Any]) -> Flags:
 
 
 def without_empty_targets(dataset: GraphDataset) -> GraphDataset:
-    """Give a data set whose targets are None if all of them are NaN, as in a Parquet file."""
     targets = dataset.targets
     if targets is None or targets.dtype.kind != "f" or not np.isnan(targets).all():
         return dataset
@@ -180,7 +178,6 @@ def without_empty_targets(dataset: GraphDataset) -> GraphDataset:
 
 
 def _positions(key: Any, n_graphs: int) -> Ints:
-    """Positions that a key selects; a GraphBatch has made sure that it can be used."""
     if isinstance(key, slice):
         return np.arange(n_graphs)[key]
     if isinstance(key, int | np.integer):

@@ -80,7 +80,6 @@ def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph"
 
 
 def _edge_lines(graph: GraphBatch, weighted: bool) -> str:
-    """Every edge once; weights are as short as they can be without loss."""
     pairs, weights, *_ = plain_graph(graph)
     edges = [(*ends, w) for ends, w in zip(pairs, weights, strict=True)] if weighted else pairs
     return "".join(" ".join(map(repr, edge)) + "\n" for edge in edges)
@@ -99,13 +98,11 @@ class _Edges:
         self.ends.append(self.numbers.setdefault(target, len(self.numbers)))
 
     def graph(self) -> GraphBatch:
-        """Build a batch of one; nodes that are all called by numbers are in that order."""
         edges = self._rank()[np.array(self.ends, np.int64).reshape(-1, 2)]
         weights = np.array(self.weights) if self.weights else None
         return GraphBatch.from_edges(len(self.numbers), edges, weights, symmetrize=True)
 
     def starts_with_header(self) -> bool:
-        """Whether words stand on the first line alone, and numbers on all others."""
         first, others = list(self.numbers)[:2], list(self.numbers)[2:]
         return bool(others) and not any(map(_is_int, first)) and all(map(_is_int, others))
 
@@ -230,7 +227,6 @@ def _end_of(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
 
 
 def _ranks(ends: NDArray[Any]) -> tuple[int, NDArray[Any]]:
-    """Number of nodes, and the places of these among all in rising order."""
     largest = int(ends.max())
     if largest > _TABLE_PER_END * len(ends):
         names, ranks = np.unique(ends, return_inverse=True)

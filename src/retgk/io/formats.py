@@ -51,7 +51,6 @@ class Sample:
 
     @cached_property
     def text(self) -> str:
-        """First bytes as text; empty where they are none."""
         errors = "strict" if len(self.head) < _HEAD_BYTES else "ignore"
         try:
             text = self.head.decode("utf-8-sig", errors)
@@ -184,7 +183,6 @@ def formats() -> dict[str, Format]:
 
 
 def endings() -> tuple[str, ...]:
-    """Endings of all files that can be read, without those that gzip adds."""
     return tuple(dict.fromkeys(chain.from_iterable(form.endings for form in formats().values())))
 
 
@@ -278,7 +276,6 @@ def graph_files_in(folder: Path, *, any_format: bool) -> list[Path]:
 
 
 def ending_of(path: Path) -> str:
-    """Last ending of a name in small letters, that of gzip left out."""
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != _GZIP]
     return suffixes[-1] if suffixes else ""
 
@@ -302,7 +299,6 @@ def write_series(
     stem: str,
     suffix: str,
 ) -> list[Path]:
-    """Write one file per graph, with names that sort in the order of the graphs."""
     width = len(str(max(len(graphs) - 1, 0)))
     paths = [
         Path(folder) / f"{stem}-{str(position).zfill(width)}{suffix}"
@@ -331,7 +327,6 @@ def _check_no_longer_series(paths: list[Path], folder: Path, stem: str, suffix: 
 
 
 def label_remedy(of_edges: bool, or_else: str = ", or write Parquet") -> str:
-    """Advise to number the labels that a format cannot hold."""
     if of_edges:
         advice = "number the labels (with_edge_labels(graphs.edge_labels)), leave them out "
         return f"{advice}(--no-edge-labels){or_else}"

@@ -171,7 +171,6 @@ def _graph_texts(dataset: GraphDataset) -> Iterator[str]:
 
 
 def _check_label(label: Any, whole: Any = None, of_edges: bool = False) -> None:
-    """Refuse labels that would come back as something else."""
     whole = label if whole is None else whole
     if type(label) is tuple:
         for part in label:
@@ -192,7 +191,6 @@ def _kind(value: Any) -> str:
 
 
 def _values(path: Path) -> Iterator[Value]:
-    """Read one value per line, or one value, whose parts are graphs if it is a list."""
     if ".jsonl" in path.name.lower():
         for number, line in text_lines(path):
             if line.strip():

@@ -63,7 +63,6 @@ def _read(
 
 
 def _matrices_of(path: Path, variable: str | None) -> Iterator[_Matrices]:
-    """Read the matrices of a file, by its first bytes or else its ending."""
     with path.open("rb") as stream:
         head = stream.read(_MAT_HEADER_BYTES)
     stem = bare_name(path)
@@ -100,7 +99,6 @@ def _library_values(path: Path, read: Any, **options: Any) -> Any:
 
 
 def _npz_variables(path: Path) -> dict[str, Any]:
-    """Arrays by name, or one sparse matrix as `scipy.sparse.save_npz` writes it."""
     with np.load(path, allow_pickle=False) as arrays:
         if {"format", "shape", "data"} <= set(arrays.files):
             return {"": _checked_sparse(load_npz(path), path)}
@@ -114,7 +112,6 @@ def _npz_variables(path: Path) -> dict[str, Any]:
 
 
 def _mat_variables(path: Path, variable: str | None) -> dict[str, Any]:
-    """One variable of a MATLAB file, or all: arrays of numbers and sparse matrices."""
     from scipy.io import loadmat, whosmat
 
     facts = whosmat(path)
@@ -328,7 +325,6 @@ def is_heading(cells: list[str]) -> bool:
 
 
 def has_row_name(heading: list[str] | None, cells: list[str]) -> bool:
-    """Whether the first row of numbers, below a heading or alone, begins with a name."""
     if heading is not None and (len(cells) == len(heading) + 1 or heading[0].strip() == ""):
         return True  # R leaves out the cell above names of rows, pandas leaves it empty
     names_itself = not is_number(cells[0]) and cells[0].strip().lower() not in _MISSING
@@ -355,7 +351,6 @@ def check_same_names(rows: list[str], columns: list[str]) -> None:
 
 
 def _are_counted(names: list[str]) -> bool:
-    """Whether names are whole numbers in order, from 0 or 1."""
     return bool(names) and any(
         names == [str(first + at) for at in range(len(names))] for first in (0, 1)
     )

@@ -153,7 +153,12 @@ class MoleculeReader:
         sizes, elements, of_atoms = [], array("b"), []
         has_bonds = self.bond_orders or self.bond_types
         for number, molecule in numbered:
-            complete = _add_hydrogens(molecule, number) if self.add_hydrogens else molecule
+            complete = molecule
+            if self.add_hydrogens:
+                try:
+                    complete = rdkit_chem().AddHs(molecule)
+                except RuntimeError as error:
+                    raise _unsanitized_error("hydrogens", number) from error
             n_atoms = complete.GetNumAtoms()
             if n_atoms == 0:
                 raise InvalidInputError(f"graph {number} has no atoms; drop it and its target")
@@ -182,13 +187,6 @@ class MoleculeReader:
         if self.bond_types:
             types = [bond.GetBondType().name for bond in bonds]
         return LocalEdges(_bond_ends(molecule), orders, types)
-
-
-def _add_hydrogens(molecule: Any, position: int) -> Any:
-    try:
-        return rdkit_chem().AddHs(molecule)
-    except RuntimeError as error:
-        raise _unsanitized_error("hydrogens", position) from error
 
 
 def _entries(molecule: Any) -> NDArray[np.int64]:
@@ -242,7 +240,6 @@ def _atom_values(molecule: Any, name: str, position: int) -> NDArray[np.float64]
 
 
 def _atoms(molecule: Any) -> Iterable[Any]:
-    """All atoms, in half the time of ``molecule.GetAtoms()``."""
     return map(molecule.GetAtomWithIdx, range(molecule.GetNumAtoms()))
 
 
@@ -255,7 +252,6 @@ def _unsanitized_error(name: str, position: int) -> InvalidInputError:
 
 @cache
 def rdkit_chem() -> Any:
-    """The module ``rdkit.Chem``, or an error that says how to get it."""
     return optional_module("rdkit.Chem", "rdkit")
 
 
@@ -704,14 +700,12 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _with_column(graphs: GraphBatch, reading: SmilesReading) -> GraphBatch:
-    """Give the same graphs, said to come from a column of another name."""
     if graphs.reading is None or reading.smiles_column is None:
         return graphs
     return with_reading(graphs, graphs.reading.with_form(smiles_column=reading.smiles_column))
 
 
 def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
-    """Read a table with a header line; a column "name" has the names of molecules."""
     rows = table_rows(path)
     names = [name.strip() for name in next(rows, (0, []))[1]]
     smiles_at = column_position(names, reading.smiles_column or "smiles", path, "smiles_column")

@@ -102,7 +102,6 @@ def _with_nan(values: Sequence[Any]) -> list[Any]:
 
 
 def _rows_with_nan(part: Any) -> Any:
-    """Rows of one graph; arrays of numbers have NaN already."""
     if isinstance(part, np.ndarray) and part.dtype.kind == "O":
         part = part.tolist()
     return _with_nan(part) if isinstance(part, list | tuple) else part
@@ -299,7 +298,6 @@ class NodeColumns:
 
     @property
     def label(self) -> Any:
-        """The label as a converter takes it: a name, a list of several, or None."""
         return self.label_parts if self.is_tuple else next(iter(self.label_parts), None)
 
     def warn_if_unused(self, names: Any, attributes: Any) -> None:
@@ -571,7 +569,6 @@ def batch_from_local_edges(
 
 
 def checked_edge_weights(weights: Any, n_edges: int, position: int) -> Floats:
-    """Convert the weights of one graph to floats; the batch checks their values."""
     check_not_masked(weights, f"graph {position}: weights")
     values = np.asarray(weights)
     if values.dtype.kind not in "biuf" and values.size:
@@ -600,7 +597,6 @@ def _check_ends(edges: Ints, edge_ptr: Ints, sizes: Ints) -> None:
 
 
 def _joined_labels(graphs: list[LocalEdges]) -> Any:
-    """Labels of all edges; all graphs that have edges have labels, or none has."""
     with_edges = [graph for graph in graphs if len(graph.edges)] or graphs
     if all(graph.labels is None for graph in with_edges):
         return None
@@ -630,7 +626,6 @@ class PlainGraph(NamedTuple):
 
 
 def plain_graph(graph: GraphBatch) -> PlainGraph:
-    """Take apart a batch of one."""
     rows = graph.edge_rows
     once = rows <= graph.indices
     return PlainGraph(
@@ -739,7 +734,6 @@ def missing_graph_error(graph: Any, position: int) -> InvalidInputError | None:
 
 
 def is_from_package(graph: Any, package: str) -> bool:
-    """Whether the class of an object, or one of its bases, belongs to a package."""
     kind: Any = type(graph)
     return package in _packages(kind)
 

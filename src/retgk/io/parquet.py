@@ -309,7 +309,6 @@ def _name_column(names: tuple[Hashable, ...]) -> tuple[Any, dict[bytes, bytes] |
 
 
 def _target_column(targets: NDArray[Any]) -> Any:
-    """Column of plain values, or of lists where each graph has several."""
     pa = _arrow()
     try:
         values = pa.array(targets.reshape(-1))
@@ -376,15 +375,12 @@ class RowPlace(NamedTuple):
 
 
 class _Columns:
-    """Columns of a record batch as flat arrays, checked."""
-
     def __init__(self, rows: Any, place: RowPlace) -> None:
         self.rows = rows
         self.file, self.first_row, self.names = place
 
     @contextmanager
     def rows_in_errors(self) -> Iterator[None]:
-        """Put file and rows before the messages of errors in this block."""
         try:
             yield
         except InvalidInputError as error:
@@ -429,7 +425,6 @@ class _Columns:
         return ptr, self.numbers(name, values, kind)
 
     def numbers(self, name: str, values: Any, kind: Any) -> NDArray[Any]:
-        """Convert values, which must fit into a type without loss."""
         pa = _arrow()
         try:
             return np.asarray(values.cast(pa.from_numpy_dtype(kind)))
@@ -470,7 +465,6 @@ class _Columns:
         return self.numbers("attributes", values, np.float64).reshape(len(rows), width)
 
     def _flatten_lists(self, name: str, rows: Any) -> tuple[Any, int]:
-        """Give the values of lists that all have one length, and that length."""
         pa = _arrow()
         if pa.types.is_fixed_size_list(rows.type):
             widths = np.array([rows.type.list_size])
@@ -490,7 +484,6 @@ class _Columns:
         return values, int(widths[0]) if len(widths) else 0
 
     def targets(self) -> NDArray[Any]:
-        """Targets of all graphs; NaN where the file has none."""
         column = self.column("target")
         if column is None:
             return np.full(self.rows.num_rows, np.nan)

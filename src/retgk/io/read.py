@@ -165,7 +165,6 @@ def _read_isolated(path: Path, options: dict[str, Any]) -> GraphDataset:
 
 
 def answer_request() -> None:
-    """Read what a parent process asks for, within its limit of memory."""
     end_with_parent()
     folder = Path(sys.argv[1])
     path, options, megabytes = pickle.loads((folder / _REQUEST).read_bytes())

@@ -48,7 +48,6 @@ class GraphTable(NamedTuple):
     rows: list[tuple[int, list[str]]]
 
     def cells(self, column: int) -> list[str]:
-        """Texts of one column; those of short rows are empty."""
         return [row[column].strip() if column < len(row) else "" for _, row in self.rows]
 
     @property
@@ -56,7 +55,6 @@ class GraphTable(NamedTuple):
         return len(self.columns if self.columns is not None else self.rows[0][1])
 
     def heading(self, column: int) -> str:
-        """Name of a column in small letters; empty where there are no names."""
         return "" if self.columns is None else self.columns[column].lower()
 
     def headed(self, *names: str) -> list[int]:
@@ -79,7 +77,6 @@ def is_table(path: Path) -> bool:
 
 
 def read_table(path: Path, dataset: GraphDataset, *, has_header: bool = False) -> GraphTable:
-    """Read all rows; the first has the names of columns, unless it names a graph."""
     rows = [(line, row) for line, row in table_rows(path) if any(map(str.strip, row))]
     names = set(dataset.graph_names or ())
     starts = has_header or not (rows and any(name_in(cell, names) for cell in rows[0][1]))
@@ -169,7 +166,6 @@ def _check_same_names(table: GraphTable, rows: list[int], dataset: GraphDataset)
 
 
 def name_in(cell: str, names: Set[str]) -> str | None:
-    """Name of a graph that a cell has; None if it has none."""
     return next((name for name in _names_in(cell) if name in names), None)
 
 
@@ -279,7 +275,6 @@ def _has_columns(path: Path) -> bool:
 
 
 def _listed_texts(dataset: GraphDataset, path: Path, what: What) -> list[str]:
-    """One text per line; the first of a table of one column may be its name."""
     texts: list[str] = []
     for line, text in text_lines(path):
         texts.append(text.strip())
@@ -455,7 +450,6 @@ def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def delimiter_in(line: str) -> str | None:
-    """Find what separates cells: a tab, a comma or a semicolon; None if there is neither."""
     return next((mark for mark in "\t,;" if mark in line), None)
 
 
@@ -617,7 +611,6 @@ def read_integers(member: Member) -> NDArray[np.int64]:
 def integer_blocks(
     member: Member, n_columns: int, dtype: type[Any]
 ) -> Generator[NDArray[Any], None, None]:
-    """Read the columns of a file of integers in pieces of shape (n_columns, n_lines)."""
     expected = f"{n_columns} integer{'s' * (n_columns > 1)} of at most {np.iinfo(dtype).max}"
 
     def parse(lines: NDArray[np.uint8]) -> tuple[NDArray[Any], int]:
@@ -656,7 +649,6 @@ def n_columns_of(member: Member) -> int:
 def _blocks(
     member: Member, parse: Callable[[Any], tuple[NDArray[Any], int]], expected: str
 ) -> Generator[NDArray[Any], None, None]:
-    """Rows of numbers, in pieces; large files are unpacked in another thread meanwhile."""
     # Closed in this order, so that the file is too when a reader stops early.
     with closing(member.chunks()) as chunks:
         if member.size < PREFETCH_BYTES:  # not worth a thread
@@ -677,7 +669,6 @@ def _bad_line(member: Member, number: int, line: bytes, expected: str) -> Invali
 def _parse_chunks(
     member: Member, chunks: Iterable[bytes], parse: Any, expected: str
 ) -> Iterator[NDArray[Any]]:
-    """Parse chunks as they come; lines that cross their borders are parsed on their own."""
     n_lines, ended = 0, False
     for lines in _whole_lines(member, chunks):
         rows, bad = parse(np.frombuffer(lines, np.uint8))
@@ -693,7 +684,6 @@ def _parse_chunks(
 
 
 def _whole_lines(member: Member, chunks: Iterable[bytes]) -> Iterator[bytes | memoryview]:
-    """Cut chunks at newlines without copying them; add one at the end where it is missing."""
     rest = b""
     for chunk in chunks:
         first, last = chunk.find(b"\n") + 1, chunk.rfind(b"\n") + 1

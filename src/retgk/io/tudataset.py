@@ -38,7 +38,7 @@ from retgk.graphs.edges import Adjacency, EdgeLabels, Symmetrize
 from retgk.graphs.flat import encode_labels, first_of_run, graph_of, offsets
 from retgk.io.cache import ReadOptions, with_options
 from retgk.io.dataset import GraphDataset
-from retgk.io.formats import Format, Sample, label_remedy
+from retgk.io.formats import Format, label_remedy
 from retgk.io.tables import Member, integer_blocks, read_floats, read_integers
 
 _KINDS = (
@@ -407,7 +407,6 @@ def adjacency_of_blocks(
 
 
 def entries_of_edges(edges: Codes, node_ptr: Ints, adjacency: Adjacency) -> Ints:
-    """Find the position of every edge, counted from 1, in ``adjacency.indices``."""
     entries = np.empty(edges.shape[1], np.int64)
     arrays = (first_of_run(node_ptr), adjacency.indptr, adjacency.indices, entries)
     _core.entries_of_edges(edges[0], edges[1], *arrays)
@@ -460,7 +459,6 @@ _LARGEST = 10**18 - 1
 
 
 def write_archive(dataset: GraphDataset, path: Path) -> None:
-    """Write all files of a collection; columns are written in blocks of some graphs."""
     files = dict(_files(dataset))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for kind, blocks in files.items():
@@ -529,7 +527,6 @@ def _integer_names(vocabulary: Sequence[Hashable], what: str) -> Ints:
 
 
 def _checked_integers(values: NDArray[Any], what: str) -> Ints:
-    """Convert to int64; raise for more than 18 digits, which the reader refuses."""
     largest = max(-int(values.min()), int(values.max())) if values.size else 0
     if largest > _LARGEST:
         raise InvalidInputError(
@@ -540,7 +537,6 @@ def _checked_integers(values: NDArray[Any], what: str) -> Ints:
 
 
 def _edges(graphs: GraphBatch) -> Iterator[Ints]:
-    """Both directions of every edge, in the order of the entries; nodes count from 1."""
     for first in range(0, len(graphs), _BLOCK_GRAPHS):
         part = graphs[first : first + _BLOCK_GRAPHS]
         rows = part.edge_rows
@@ -603,21 +599,15 @@ def _checksum_file(archive: Path) -> Path:
 
 
 def _read_files(files: list[Path], *, symmetrize: Symmetrize = False) -> GraphDataset:
-    """Read an archive, or the folder that holds files ``NAME_A.txt``."""
     source = files[0].parent if files[0].name.endswith(_EDGE_FILE) else files[0]
     options = ReadOptions(symmetrize=symmetrize)
     return with_options(read_tudataset(source, None, options)[0], options)
 
 
 def _size_of(path: Path, most: int) -> int:
-    """Bytes of an archive, unpacked, or of all text files in the folder of one."""
     if path.is_file() and not path.name.endswith(_EDGE_FILE):
         return unpacked_size(path, most)
     return sum(file.stat().st_size for file in _folder_files(path.parent))
-
-
-def _is_archive(sample: Sample) -> bool:
-    return sample.head.startswith(b"PK") and b".npy" not in sample.head[:_ZIP_NAME_BYTES]
 
 
 def _write(dataset: GraphDataset, path: Path) -> None:
@@ -631,7 +621,9 @@ TU = Format(
     endings=(".zip",),
     read=_read_files,
     options=("symmetrize",),
-    sniff=_is_archive,
+    sniff=lambda sample: (
+        sample.head.startswith(b"PK") and b".npy" not in sample.head[:_ZIP_NAME_BYTES]
+    ),
     write=_write,
     memory_factor=8,
     binary=(".zip", _EDGE_FILE),
