@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -110,9 +111,7 @@ def test_options_reach_the_converter() -> None:
     assert as_batch([two], n_nodes=[3], symmetrize=True) == BATCH
     fails(lambda: as_batch(nx.path_graph(3), colour="red"), about="'colour'")
     for batches in (BATCH, [BATCH, BATCH]):
-        message = "a GraphBatch takes no options, got symmetrize: its graphs are undirected"
-        with pytest.raises(InvalidInputError, match=message):
-            as_batch(batches, symmetrize=True)
+        fails(partial(as_batch, batches, symmetrize=True), about=("no options", "symmetrize"))
 
 
 def test_the_list_as_a_whole_tells_matrices_from_edges() -> None:
@@ -121,8 +120,7 @@ def test_the_list_as_a_whole_tells_matrices_from_edges() -> None:
     assert as_batch([two, PATH]) == from_numpy([two, PATH])
     assert as_batch(two.astype(float)) == from_numpy(two)
     for ambiguous in (two, [two], [two, two]):
-        with pytest.raises(InvalidInputError, match=r"arrays of shape \(2, 2\) may be adjacency"):
-            as_batch(ambiguous)
+        fails(partial(as_batch, ambiguous), about=("(2, 2)", "from_edge_lists"))
 
 
 @pytest.mark.parametrize(
@@ -155,12 +153,10 @@ def test_errors(graphs: Any, message: str) -> None:
 
 def test_rows_of_a_table_are_graphs_not_its_columns() -> None:
     table = pd.DataFrame({"C": ["CCO", "CC"], "N": [1, 2]})
-    message = r"the table has 2 columns \('C', 'N'\); give one column, such as df\['smiles'\]"
     for convert in (as_batch, from_smiles):
         assert convert(table[["C"]]) == from_smiles(["CCO", "CC"])
         assert convert(table["C"]) == from_smiles(["CCO", "CC"])
-        with pytest.raises(InvalidInputError, match=message):
-            convert(table)
+        fails(partial(convert, table), about=("2 columns", "'C', 'N'", "from_dataframe"))
 
 
 OPTIONAL = ["networkx", "igraph", "rdkit", "torch", "torch_geometric", "grakel", "pandas", "rich"]
@@ -371,10 +367,8 @@ def test_directed_graph() -> None:
 def test_weight_that_is_no_number(kind: type, weight: Any) -> None:
     bad = kind()
     bad.add_edge("a", "b", weight=weight)
-    message = f"graph 1: the edge from 'a' to 'b' has the 'weight' {weight!r}, which is not a numb"
-    message += r"er; convert with as_batch\(graphs, weight=None\)"
-    with pytest.raises(InvalidInputError, match=message):
-        from_networkx([nx.path_graph(2), bad])
+    about = ("graph 1", "'a' to 'b'", f"'weight' {weight!r}", "weight=None")
+    fails(lambda: from_networkx([nx.path_graph(2), bad]), about)
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])
@@ -569,8 +563,7 @@ def test_categories_become_columns(convert: Callable[..., GraphBatch]) -> None:
     np.testing.assert_array_equal(found.attributes, [[1, 0, 0], [0, 1, 0], [1, 0, 0]])
     fails(lambda: convert(graph, categorical={"colour": ["red"]}), about=("'blue'", "'colour'"))
     for values in ("red", [], ["a", "a"]):
-        with pytest.raises(InvalidInputError, match=r"categorical: "):
-            convert(graph, categorical={"colour": values})
+        fails(partial(convert, graph, categorical={"colour": values}), about="categorical")
 
 
 def test_text_in_attributes_says_what_to_do() -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from retgk import GraphBatch, InvalidInputError
+from retgk import GraphBatch
 from retgk.errors import InputWarning
 from retgk.io import molecules as rdkit_molecules
 from retgk.io import molecules as smiles_strings
@@ -399,20 +399,17 @@ def test_molecules_are_not_changed() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("C1CC", r"\(it is not well formed\)"),
-        ("hello", r"\(it is not well formed\)"),
-        ("C(C)(C)(C)(C)C", r"\(Explicit valence for atom # 0 C, 5, is greater than permitted\)"),
-        ("c1cccc1", r"\(Can't kekulize mol"),
+        ("C1CC", "not well formed"),
+        ("hello", "not well formed"),
+        ("C(C)(C)(C)(C)C", "Explicit valence for atom # 0 C, 5"),
+        ("c1cccc1", "Can't kekulize mol"),
     ],
 )
 def test_unreadable_smiles(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], text: str, reason: str
 ) -> None:
     monkeypatch.setattr(smiles_strings, "CHUNK", 2)
-    shown = text.replace("(", r"\(").replace(")", r"\)")
-    message = f"(?s)graph 3: RDKit cannot read the SMILES '{shown}' {reason}.*; correct it, or drop"
-    with pytest.raises(InvalidInputError, match=message):
-        from_smiles(["C", "C", "C", text])
+    fails(lambda: from_smiles(["C", "C", "C", text]), about=("graph 3", repr(text), reason))
     assert capfd.readouterr().err == ""
 
 
@@ -452,9 +449,7 @@ def test_bond_without_order(kind: str, capfd: pytest.CaptureFixture[str]) -> Non
     editable.AddBond(0, 1, Chem.BondType.names[kind])
     molecule = editable.GetMol()
     np.testing.assert_array_equal(dense(from_rdkit(molecule)), [[0, 1], [1, 0]])
-    message = f"graph 0: the bond between atoms 0 and 1 is {kind}, which has no order"
-    with pytest.raises(InvalidInputError, match=message):
-        from_rdkit(molecule, bond_orders=True)
+    fails(lambda: from_rdkit(molecule, bond_orders=True), about=("graph 0", "atoms 0 and 1", kind))
     assert capfd.readouterr().err == ""
 
 

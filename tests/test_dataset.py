@@ -20,7 +20,6 @@ from sklearn.preprocessing import StandardScaler
 
 from retgk import (
     GraphBatch,
-    InvalidInputError,
     RetGKClassifier,
     as_batch,
     load_tudataset,
@@ -576,5 +575,4 @@ def test_threshold_out_of_range(threshold: float) -> None:
 
 def test_threshold_that_leaves_an_image_dark() -> None:
     dark = int(np.argmin((load_digits().images >= 16).any(axis=(1, 2))))
-    with pytest.raises(InvalidInputError, match=f"image {dark} has no pixel of intensity 1 or mor"):
-        load_digit_graphs(1.0)
+    fails(lambda: load_digit_graphs(1.0), about=(f"image {dark}", "intensity 1"))

@@ -9,6 +9,7 @@ import time
 import zipfile
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -41,9 +42,8 @@ GRAPH = '<graph edgedefault="undirected"><node id="1"/><node id="2"/></graph>'
 
 
 def assert_refused(path, message, **options):
-    with pytest.raises(InvalidInputError, match=message) as error:
-        read_graphs(path, **options)
-    assert str(path) in str(error.value)
+    about = (message,) if isinstance(message, str) else message
+    fails(lambda: read_graphs(path, **options), about=(str(path), *about))
 
 
 # nothing is lost in silence ----------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_a_size_that_no_packing_reaches(tmp_path):
     path = write_zip(tmp_path)
     size = len(TOY["A"]).to_bytes(4, "little")
     path.write_bytes(path.read_bytes().replace(size, (4 << 29).to_bytes(4, "little")))
-    assert_refused(path, "would take .* bytes of memory")
+    assert_refused(path, ("would take", "bytes of memory"))
     assert_refused(path, "declares more bytes than it can hold", max_bytes=1 << 40)
 
 
@@ -212,7 +212,7 @@ def test_written_pages_have_checksums(tmp_path):
     content, chunk = path.read_bytes(), parquet.ParquetFile(path).metadata.row_group(0).column(0)
     at = chunk.data_page_offset + chunk.total_compressed_size - 2
     path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-    assert_refused(path, "is damaged: .*CRC checksum verification failed")
+    assert_refused(path, ("is damaged", "CRC checksum verification failed"))
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_written_pages_have_checksums(tmp_path):
 def test_no_graphs_at_all(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
-    assert_refused(path, None)
+    assert_refused(path, ())
 
 
 def test_parquet_without_rows(tmp_path):
@@ -265,10 +265,8 @@ def forged_model(path, **parameters):
 
 def test_absurd_work_is_refused(tmp_path):
     path = forged_model(tmp_path / "m.retgk", n_walks=1 << 20, n_steps=1 << 20)
-    message = "asks for n_steps=1048576, more than the 4096 allowed; pass a larger max_steps if"
-    with pytest.raises(InvalidInputError, match=re.escape(message)) as error:
-        load_model(path)
-    assert str(path) in str(error.value)
+    about = (str(path), "n_steps=1048576", "4096 allowed", "max_steps")
+    fails(lambda: load_model(path), about)
     path = forged_model(tmp_path / "m.retgk", n_walks=1 << 20, n_steps=4096)
     fails(lambda: load_model(path), about=("1048576 walks", "4096 steps"))
 
@@ -330,16 +328,13 @@ def test_small_files_take_little_memory(name, tmp_path):
 def test_every_reader_has_the_option(name, text, tmp_path):
     path = tmp_path / name
     path.write_text(text)
-    with pytest.raises(InvalidInputError, match=r"allowed.*; pass a larger max_bytes") as error:
-        read_graphs(path, max_bytes=300)
-    assert str(path) in str(error.value)
+    assert_refused(path, ("allowed", "max_bytes"), max_bytes=300)
 
 
 def test_archives_parquet_and_targets_have_the_option(tmp_path):
     path = write_parquet(data_set(), tmp_path / "x.parquet")
     for read in (read_graphs, lambda path, **limit: list(iter_parquet(path, **limit))):
-        with pytest.raises(InvalidInputError, match=r"would take .*; pass a larger max_bytes"):
-            read(path, max_bytes=300)
+        fails(partial(read, path, max_bytes=300), about=("would take", "max_bytes"))
     fails(
         lambda: read_graphs(write_zip(tmp_path, node_attributes="1,2\n" * 60), max_bytes=1000),
         about="1000 allowed",
