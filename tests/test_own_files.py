@@ -244,6 +244,7 @@ def test_nothing_printed_holds_control_codes(line: list[str]) -> None:
     assert not HIDDEN.findall(result.output), ascii(result.output)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", [f"--{ATTACK}", f"--format={ATTACK}"])
 def test_options_that_are_not_understood(folder: Path, option: str) -> None:
     done = run_program("info", "mol.smi", option, folder=folder)
@@ -271,6 +272,7 @@ def test_files_and_pipes_get_names_as_they_are(folder: Path) -> None:
     assert name in found
 
 
+@pytest.mark.slow
 def test_a_table_on_a_terminal_has_no_control_codes(folder: Path) -> None:
     """The program on a terminal of its own, which adds carriage returns at ends of lines."""
     main_end, program_end = pty.openpty()

@@ -148,15 +148,6 @@ def test_files_that_others_wrote(tmp_path):
     assert found.targets.tolist() == [0.5, 1.5]
 
 
-def test_edge_labels_follow_neighbours_that_are_not_sorted(tmp_path):
-    path = tmp_path / "star.parquet"
-    columns = {"degrees": [[2, 1, 1]], "neighbours": [[2, 1, 0, 0]], "edge_labels": [[7, 8, 8, 7]]}
-    parquet.write_table(pa.table(columns), path)
-    found = read_graphs(path)
-    assert found.graphs.indices.tolist() == [1, 2, 0, 0]
-    assert edge_label_values(found.graphs) == [8, 7, 8, 7]
-
-
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_order_within_rows_does_not_matter(tmp_path_factory, seed):

@@ -43,7 +43,6 @@ from retgk import (
     save_model,
     similarity,
     squared_mmd,
-    write_graphml,
     write_json,
     write_parquet,
 )
@@ -339,40 +338,13 @@ def named() -> Any:
     return graph
 
 
-READINGS = [
-    {"label": "kind", "attributes": "size", "weight": "strength"},
-    {"label": "role", "attributes": [], "weight": None},
-    {"attributes": ["size", "size"], "edge_label": []},
-]
-
-
-@pytest.mark.parametrize("options", READINGS)
-def test_names_of_networkx_and_igraph(options: dict[str, Any], named: Any) -> None:
-    for graph, convert in (
-        (named, from_networkx),
-        (igraph.Graph.from_networkx(named), from_igraph),
-    ):
-        batch = convert([graph] * 3, **options)
-        model = RetGKKernel(**FAST, graph_kernel=None).fit(
-            GraphBatch.concatenate([batch, convert([graph], **options)])
-        )
-        assert model.reading_ == batch.reading
-        assert_reads_alike(model, [graph] * 2, batch[:2])
-
-
-def test_graphml_is_read_as_networkx_is(named: Any, tmp_path: Path) -> None:
-    batch = from_networkx([named] * 3, label="kind", weight="strength")
-    write_graphml(batch, tmp_path)
-    found = read_graphs(tmp_path, label="label").graphs
-    message = ("label='label'", "label='kind'")
-    fails(lambda: RetGKKernel(**FAST).fit(batch).transform(found), about=message)
-
-
 @pytest.mark.filterwarnings("ignore:'(kind|role)' became")
 @pytest.mark.parametrize(
     "options",
     [
         {"label": ["kind", "role"], "weight": None},
+        {"label": "kind", "attributes": "size", "weight": "strength"},
+        {"attributes": ["size", "size"], "edge_label": []},
         {"categorical": "kind", "edge_label": []},
         {
             "label": "kind",

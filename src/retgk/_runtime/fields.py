@@ -4,7 +4,9 @@ Objects as JSON and arrays, field by field, and back through their constructors.
 `flatten` takes a registered object apart: what its constructor takes, then the attributes that its
 class lists as `fitted_fields`. `unflatten` checks every field against its annotation, calls the
 constructor, which checks ranges, and then `after_loading`, where a class has one, to check that
-arrays fit each other. So a file names no code: only classes registered here, and plain values.
+arrays fit each other. Fields in `unsaved_fields` are left to their defaults, and `for_saving` gives
+the object that is stored in place of another. So a file names no code: only classes that are
+registered here, and plain values.
 """
 
 import math
@@ -15,9 +17,7 @@ from functools import cache
 from inspect import signature
 from typing import (
     Any,
-    ClassVar,
     Literal,
-    Protocol,
     TypeVar,
     Union,
     get_args,
@@ -48,21 +48,6 @@ FILE_DTYPES = {
 """Types of arrays that files hold, by their names in safetensors."""
 _DTYPES = {"float64": np.float64, "float32": np.float32}
 _MAX_TEXT_BYTES = 1 << 26
-
-
-class Stored(Protocol):
-    """What a class may say of how its objects are stored; all of it may be left out."""
-
-    fitted_fields: ClassVar[tuple[str, ...]]
-    """Fields that are set after the constructor, where the class is no dataclass."""
-    unsaved_fields: ClassVar[tuple[str, ...]]
-    """Fields that are left to their defaults."""
-
-    def for_saving(self) -> Any:
-        """Give the object that is stored in place of this one."""
-
-    def after_loading(self) -> None:
-        """Check that the fields fit each other, and set what follows from them."""
 
 
 def stored(known: _Class) -> _Class:

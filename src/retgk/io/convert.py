@@ -322,14 +322,15 @@ def to_igraph(graphs: GraphsLike) -> "list[igraph.Graph]":
     for graph in batch:
         plain = plain_graph(graph)
         made = igraph_package.Graph(n=graph.n_nodes, edges=plain.pairs)
-        if plain.labels is not None:
-            made.vs["label"] = plain.labels
-        if plain.attributes is not None:
-            made.vs["attributes"] = plain.attributes
-        if batch.is_weighted:
-            made.es["weight"] = plain.weights
-        if plain.edge_labels is not None:
-            made.es["label"] = plain.edge_labels
+        weights = plain.weights if batch.is_weighted else None
+        for where, name, values in (
+            (made.vs, "label", plain.labels),
+            (made.vs, "attributes", plain.attributes),
+            (made.es, "weight", weights),
+            (made.es, "label", plain.edge_labels),
+        ):
+            if values is not None:
+                where[name] = values
         found.append(made)
     return found
 

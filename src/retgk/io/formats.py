@@ -74,50 +74,23 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """
-    A file format.
+    """A file format, registered by being made."""
 
-    Attributes
-    ----------
-    name : str
-        What `format=` calls it.
-    endings : tuple of str
-        Of its files. Where formats share an ending, the content tells.
-    read : callable
-        Gives the `GraphDataset` of a list of files; `read_graphs` fills in an empty name.
-    options : tuple of str
-        Keyword arguments of `read`, which are options of `read_graphs`.
-    sniff : callable, optional
-        Whether a `Sample` is the beginning of such a file. Formats are asked in the order of their
-        names, the one of tables of anything, SMILES, after the others.
-    write : callable, optional
-        Writes a `GraphDataset` to a file or, if `writes_folder`, graphs into a folder.
-    memory_factor : int
-        Bytes of memory that reading takes for each byte of a file, unpacked.
-    binary : tuple of str
-        Endings of files that gzip does not pack; all others may have ``.gz`` after their ending.
-    in_folder : tuple of tuples of str, optional
-        Endings in a folder that holds one collection, by rank: a later rank counts where there is
-        nothing of an earlier one, of any format, as it may stand beside graphs. By default all
-        endings have the first rank.
-    size_of : callable
-        Bytes of a file, unpacked, as `unpacked_size` gives them.
-    example : bytes
-        A small file for tests, where nothing writes the format.
-    """
-
-    name: str
-    endings: tuple[str, ...]
-    read: Callable[..., Any]
-    options: tuple[str, ...] = ()
+    name: str  # what `format=` calls it
+    endings: tuple[str, ...]  # of its files; where formats share one, the content tells
+    read: Callable[..., Any]  # from a list of files to a `GraphDataset`, whose name may be empty
+    options: tuple[str, ...] = ()  # keyword arguments of `read`, which are options of `read_graphs`
+    # whether a sample is the beginning of such a file: asked by name, SMILES, of any table, last
     sniff: Callable[[Sample], bool] = lambda _: False
-    write: Callable[[Any, Path], Any] | None = None
+    write: Callable[[Any, Path], Any] | None = None  # a `GraphDataset` to a file or into a folder
     writes_folder: bool = False
-    memory_factor: int = 64
-    binary: tuple[str, ...] = ()
+    memory_factor: int = 64  # bytes of memory that reading takes for each byte, unpacked
+    binary: tuple[str, ...] = ()  # endings that no `.gz` may follow
+    # Endings in a folder that holds one collection, by rank: a later rank counts where there is
+    # nothing of an earlier one, of any format. By default all endings have the first rank.
     in_folder: tuple[tuple[str, ...], ...] | None = None
-    size_of: Callable[[Path, int], int] = unpacked_size
-    example: bytes = b""
+    size_of: Callable[[Path, int], int] = unpacked_size  # bytes of a file, unpacked
+    example: bytes = b""  # a small file for tests, where nothing writes the format
 
     registered: ClassVar[dict[str, "Format"]] = {}
 
