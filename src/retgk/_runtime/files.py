@@ -425,7 +425,6 @@ def _remove_torn_line(descriptor: int, path: Path) -> None:
 
 # The size gate: what reading files would take is checked once, before anything is parsed.
 
-MAX_BYTES_REMEDY = "pass a larger max_bytes if you trust it"
 GZIP_DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError)
 """What gzip raises on damaged bytes."""
 
@@ -484,7 +483,7 @@ def check_size(
             raise InvalidInputError(
                 f"{file}: {total} bytes or more, unpacked, would take {memory_factor * total} "
                 f"bytes of memory, more than the {limit} allowed for reading {on_disk} bytes; "
-                f"{MAX_BYTES_REMEDY}"
+                "pass a larger max_bytes if you trust it"
             )
 
 
@@ -530,7 +529,12 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Read lines with their numbers, without what ends them: LF, CR or both."""
     number = 0
     for block in line_blocks(path):
-        for line in _decoded(block, path, number).split("\n")[:-1]:
+        try:
+            text = block.decode("utf-8" if number else "utf-8-sig")
+        except UnicodeDecodeError as error:
+            line_number = number + 1 + block[: error.start].count(b"\n")
+            raise InvalidInputError(f"{path}, line {line_number} is not text: {error}") from error
+        for line in text.split("\n")[:-1]:
             number += 1
             yield number, line
 
@@ -556,20 +560,9 @@ def _with_newlines(text: bytes) -> bytes:
     return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
 
 
-def _decoded(block: bytes, path: Path, n_before: int) -> str:
-    try:
-        return block.decode("utf-8" if n_before else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = n_before + 1 + block[: error.start].count(b"\n")
-        raise InvalidInputError(f"{path}, line {line} is not text: {error}") from error
-
-
 # The one check of the members of zip files that may come from strangers.
 
-STORED = (zipfile.ZIP_STORED,)
-"""Members as they are, so that none is larger than the file."""
-
-DEFLATED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_DEFLATED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Compressions that unpack with a bound on memory; others do not."""
 
 ZIP_DAMAGE = (
@@ -592,10 +585,9 @@ _PATCHES = 0x20
 _MOST_DEFLATED = 1032  # bytes that one byte can stand for
 
 
-def member_problem(info: zipfile.ZipInfo, compressions: Sequence[int]) -> str | None:
+def member_problem(info: zipfile.ZipInfo) -> str | None:
     """What is wrong with a member of a zip file, as the end of a sentence; None if nothing is."""
     name = info.orig_filename
-    is_packed = info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size
     problems = {
         "has an absolute path, or one for another system": name.startswith("/")
         or re.match("[A-Za-z]:", name)
@@ -604,11 +596,10 @@ def member_problem(info: zipfile.ZipInfo, compressions: Sequence[int]) -> str | 
         "leads out of the archive": ".." in name.split("/"),
         "is a link or a special file": stat.S_IFMT(info.external_attr >> 16)
         not in (0, stat.S_IFREG, stat.S_IFDIR),
-        "is compressed": compressions == STORED and is_packed,
         "is encrypted": info.flag_bits & _ENCRYPTED,
         "holds patches of another file": info.flag_bits & _PATCHES,
         "declares more bytes than it can hold": info.file_size
         > _MOST_DEFLATED * max(info.compress_size, 1),
-        "is compressed in another way than deflate": info.compress_type not in compressions,
+        "is compressed in another way than deflate": info.compress_type not in _DEFLATED,
     }
     return next((text for text, is_so in problems.items() if is_so), None)

@@ -58,21 +58,19 @@ class GraphDataset:
 
     def __post_init__(self) -> None:
         if self.targets is not None:
-            self._check_targets(target_array(self.targets))
+            targets = target_array(self.targets)
+            object.__setattr__(self, "targets", targets)
+            if targets.ndim not in (1, 2) or 0 in targets.shape[1:]:
+                raise InvalidInputError(
+                    f"{self.name}: targets must be one value, or one row of values, for each "
+                    f"graph; got shape {targets.shape}"
+                )
+            self._check_count(targets, "targets")
         if self.graph_names is not None:
             self._check_count(self.graph_names, "names")
         if self.rows is not None:
             object.__setattr__(self, "rows", np.asarray(self.rows, np.int64))
             self._check_count(self.rows, "rows")
-
-    def _check_targets(self, targets: NDArray[Any]) -> None:
-        object.__setattr__(self, "targets", targets)
-        if targets.ndim not in (1, 2) or 0 in targets.shape[1:]:
-            raise InvalidInputError(
-                f"{self.name}: targets must be one value, or one row of values, for each graph; "
-                f"got shape {targets.shape}"
-            )
-        self._check_count(targets, "targets")
 
     def _check_count(self, values: Any, what: str) -> None:
         if len(values) != len(self.graphs):

@@ -273,17 +273,13 @@ def _sniff(sample: Sample) -> bool:
     return ending_of(sample.path) not in TABLES or not are_matrix_rows(sample)
 
 
-def _write(dataset: GraphDataset, folder: Path) -> None:
-    write_edge_list(dataset.graphs, folder)
-
-
 EDGES = Format(
     name="edges",
     endings=(".edges", ".edgelist", ".el", *TABLES),
     read=_read,
     options=("delimiter", "weighted"),
     sniff=_sniff,
-    write=_write,
+    write=lambda dataset, folder: write_edge_list(dataset.graphs, folder),
     writes_folder=True,
     memory_factor=32,
     in_folder=((".edges", ".edgelist", ".el"),),

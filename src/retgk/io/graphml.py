@@ -116,17 +116,13 @@ def _check_one_graph(text: bytes, path: Path) -> None:
         )
 
 
-def _write(dataset: GraphDataset, folder: Path) -> None:
-    write_graphml(dataset.graphs, folder)
-
-
 GRAPHML = Format(
     name="graphml",
     endings=(".graphml",),
     read=_read,
     options=(*NAMED_VALUES, "n_jobs"),
     sniff=lambda sample: sample.text.lstrip().startswith("<"),
-    write=_write,
+    write=lambda dataset, folder: write_graphml(dataset.graphs, folder),
     writes_folder=True,
     memory_factor=48,
 )

@@ -82,7 +82,8 @@ def _gathered(files: list[Path], options: tuple[Any, ...]) -> "GraphReader":
     reader: GraphReader | None = None
     for place, value in chain.from_iterable(map(_values, files)):
         if not isinstance(value, dict):
-            raise InvalidInputError(f"{place} is not a graph: {_kind(value)} instead of an object")
+            kind = "a list" if isinstance(value, list) else f"the value {str(value)[:40]}"
+            raise InvalidInputError(f"{place} is not a graph: {kind} instead of an object")
         form = PlainGraphs if is_plain(value) else NodeLinks
         if reader is None:
             reader = form(*options)
@@ -181,10 +182,6 @@ def _check_label(label: Any, whole: Any = None, of_edges: bool = False) -> None:
         raise InvalidInputError(
             f"JSON cannot hold the label {whole!r}; {label_remedy(of_edges, or_else='')}"
         )
-
-
-def _kind(value: Any) -> str:
-    return "a list" if isinstance(value, list) else f"the value {str(value)[:40]}"
 
 
 # From files to values
@@ -389,7 +386,12 @@ class PlainGraphs(GraphReader):
 
     def _joined(self) -> GraphBatch:
         for kind, found in (("labels", self._labels), ("attributes", self._attributes)):
-            _check_all_or_none(kind, found, self.places)
+            lacking = [position for position, values in enumerate(found) if values is None]
+            if 0 < len(lacking) < len(found):
+                raise InvalidInputError(
+                    f"{self.places[lacking[0]]} has no {kind}, others have; give all graphs {kind} "
+                    "or none"
+                )
         has_labels, has_attributes = self._labels[0] is not None, self._attributes[0] is not None
         batch = batch_from_local_edges(
             self.sizes,
@@ -536,14 +538,6 @@ def _list_or_none(value: dict[str, Any], key: str) -> list[Any] | None:
     if found is not None and not isinstance(found, list):
         raise InvalidInputError(f"{key} must be a list, got {short_repr(found)}")
     return found
-
-
-def _check_all_or_none(kind: str, found: Sequence[Any], places: Sequence[str]) -> None:
-    missing = [position for position, values in enumerate(found) if values is None]
-    if missing and len(missing) < len(found):
-        raise InvalidInputError(
-            f"{places[missing[0]]} has no {kind}, others have; give all graphs {kind} or none"
-        )
 
 
 _START = re.compile(r"\s*(\{|\[\s*\{)")  # a molecule may start with a square bracket

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from retgk import _core
 from retgk._runtime.files import (
-    DEFLATED,
     ZIP_DAMAGE,
     atomic_path,
     file_digest,
@@ -340,7 +339,7 @@ def _folder_files(folder: Path) -> list[Path]:
 def _archive_members(archive: zipfile.ZipFile, source: Path) -> list[tuple[str, Member]]:
     members = []
     for info in archive.infolist():
-        problem = member_problem(info, DEFLATED)
+        problem = member_problem(info)
         if problem is not None:
             raise InvalidInputError(
                 f"{source}: the member {info.orig_filename!r} {problem}; a data set holds plain "
@@ -610,10 +609,6 @@ def _size_of(path: Path, most: int) -> int:
     return sum(file.stat().st_size for file in _folder_files(path.parent))
 
 
-def _write(dataset: GraphDataset, path: Path) -> None:
-    save_archive(replace(dataset, name=path.stem), path)
-
-
 _EDGE_FILE = "_A.txt"
 _ZIP_NAME_BYTES = 300
 TU = Format(
@@ -624,7 +619,7 @@ TU = Format(
     sniff=lambda sample: (
         sample.head.startswith(b"PK") and b".npy" not in sample.head[:_ZIP_NAME_BYTES]
     ),
-    write=_write,
+    write=lambda dataset, path: save_archive(replace(dataset, name=path.stem), path),
     memory_factor=8,
     binary=(".zip", _EDGE_FILE),
     in_folder=((_EDGE_FILE,),),
