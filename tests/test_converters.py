@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rdkit import Chem
 
@@ -21,10 +22,7 @@ from retgk import (
     GraphBatch,
     InvalidInputError,
     from_dataframe,
-    from_grakel,
     from_igraph,
-    from_pyg,
-    mean_embedding_gram,
     read_graphs,
     to_grakel,
     to_igraph,
@@ -32,11 +30,12 @@ from retgk import (
 )
 from retgk.errors import InputWarning
 from retgk.io.arrays import from_edge_lists, from_numpy
-from retgk.io.convert import as_batch, to_networkx
+from retgk.io.convert import as_batch
 from retgk.io.dataset import GraphDataset
 from retgk.io.molecules import from_smiles
 from retgk.io.networkx import from_networkx
-from tests.example_graphs import dense, edge_lists, names
+from tests.errors import fails
+from tests.example_graphs import dense, names
 
 PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 EDGES = np.array([[0, 1], [1, 0], [1, 2], [2, 1]])
@@ -110,12 +109,9 @@ def test_options_reach_the_converter() -> None:
     assert as_batch(nx.DiGraph([(0, 1), (1, 2)]), symmetrize=True) == BATCH
     two = np.array([[0, 1], [1, 2]])
     assert as_batch([two], n_nodes=[3], symmetrize=True) == BATCH
-    with pytest.raises(InvalidInputError, match="has no option 'colour'; it has label, attributes"):
-        as_batch(nx.path_graph(3), colour="red")
+    fails(lambda: as_batch(nx.path_graph(3), colour="red"), about="'colour'")
     for batches in (BATCH, [BATCH, BATCH]):
-        message = "a GraphBatch takes no options, got symmetrize: its graphs are undirected"
-        with pytest.raises(InvalidInputError, match=message):
-            as_batch(batches, symmetrize=True)
+        fails(partial(as_batch, batches, symmetrize=True), about=("no options", "symmetrize"))
 
 
 def test_the_list_as_a_whole_tells_matrices_from_edges() -> None:
@@ -124,55 +120,49 @@ def test_the_list_as_a_whole_tells_matrices_from_edges() -> None:
     assert as_batch([two, PATH]) == from_numpy([two, PATH])
     assert as_batch(two.astype(float)) == from_numpy(two)
     for ambiguous in (two, [two], [two, two]):
-        with pytest.raises(InvalidInputError, match=r"arrays of shape \(2, 2\) may be adjacency"):
-            as_batch(ambiguous)
+        fails(partial(as_batch, ambiguous), about=("(2, 2)", "from_edge_lists"))
 
 
 @pytest.mark.parametrize(
     ("graphs", "message"),
     [
-        ([nx.path_graph(3), PATH], "graph 1 is a two-dimensional NumPy array, graph 0 is a netwo"),
-        (["C", "C", nx.path_graph(3)], "graph 2 is a networkx graph, graph 0 is a SMILES string"),
-        ([Chem.MolFromSmiles("C"), None], r"graph 1 is missing \(None\); drop it together with i"),
-        ([PATH, None], r"graph 1 is missing \(None\); drop it together with its target"),
-        (["C", float("nan")], r"graph 1 is missing \(nan\); drop it together with its target"),
-        (["C", "CC", pd.NA], r"graph 2 is missing \(<NA>\); drop it together with its target"),
-        ([PATH, 1], "graph 1 is of type int, which is not a graph; expected one of: GraphBatch"),
-        ([PATH, np.ones(3)], r"graph 1: an adjacency matrix is square, got shape \(3,\)"),
-        (["C", 2.5], "graph 1 is of type float, which is not a graph"),
-        ([[[0, 1], [1, 0]]], "graph 0 is of type list, which is not a graph; expected one of"),
-        ({"a": nx.path_graph(3)}, "cannot read graphs from dict; give one or a list of: GraphBa"),
-        ({"C", "CC"}, "cannot read graphs from set"),
-        (b"CC", "cannot read graphs from bytes"),
-        (3, "cannot read graphs from int"),
-        (None, "cannot read graphs from NoneType"),
-        (np.array(3), "cannot read graphs from ndarray"),
-        ([], "there are no graphs to convert"),
-        (np.ones(3), "graph 0 is of type float64, which is not a graph"),
-        (
-            np.array([nx.path_graph(3)] * 2, object),
-            r"of shape \(2, 3\): NumPy has taken the graphs a",
-        ),
+        ([nx.path_graph(3), PATH], ("graph 1", "graph 0")),
+        (["C", "C", nx.path_graph(3)], ("graph 2", "graph 0")),
+        ([Chem.MolFromSmiles("C"), None], "graph 1"),
+        ([PATH, None], "graph 1"),
+        (["C", float("nan")], "graph 1"),
+        (["C", "CC", pd.NA], "graph 2"),
+        ([PATH, 1], "graph 1"),
+        ([PATH, np.ones(3)], ("graph 1", "(3,)")),
+        (["C", 2.5], "graph 1"),
+        ([[[0, 1], [1, 0]]], "graph 0"),
+        ({"a": nx.path_graph(3)}, "cannot read graphs from"),
+        ({"C", "CC"}, "cannot read graphs from"),
+        (b"CC", "cannot read graphs from"),
+        (3, "cannot read graphs from"),
+        (None, "cannot read graphs from"),
+        (np.array(3), "cannot read graphs from"),
+        ([], "there are no graphs"),
+        (np.ones(3), "graph 0"),
+        (np.array([nx.path_graph(3)] * 2, object), "(2, 3)"),
     ],
 )
 def test_errors(graphs: Any, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        as_batch(graphs)
+    fails(lambda: as_batch(graphs), about=message)
 
 
 def test_rows_of_a_table_are_graphs_not_its_columns() -> None:
     table = pd.DataFrame({"C": ["CCO", "CC"], "N": [1, 2]})
-    message = r"the table has 2 columns \('C', 'N'\); give one column, such as df\['smiles'\]"
     for convert in (as_batch, from_smiles):
         assert convert(table[["C"]]) == from_smiles(["CCO", "CC"])
         assert convert(table["C"]) == from_smiles(["CCO", "CC"])
-        with pytest.raises(InvalidInputError, match=message):
-            convert(table)
+        fails(partial(convert, table), about=("2 columns", "'C', 'N'", "from_dataframe"))
 
 
 OPTIONAL = ["networkx", "igraph", "rdkit", "torch", "torch_geometric", "grakel", "pandas", "rich"]
 
 
+@pytest.mark.slow
 def test_no_optional_package_is_imported() -> None:
     code = (
         "import sys, numpy as np; from retgk.io.convert import as_batch;"
@@ -181,20 +171,6 @@ def test_no_optional_package_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize(
-    ("package", "call"),
-    [("networkx", "to_networkx(as_batch(np.ones((1, 1))))"), ("rdkit", "from_smiles(['C'])")],
-)
-def test_missing_package_names_its_extra(package: str, call: str) -> None:
-    code = (
-        f"import sys; sys.modules[{package!r}] = None; import numpy as np;"
-        f"from retgk.io.convert import *; {call}"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert f"ImportError: this needs {package}, which cannot be imported;" in done.stderr
-    assert f"pip install {package} (it is in the extra retgk[{package}])" in done.stderr
 
 
 # networkx there and back, and every error on the way
@@ -233,26 +209,6 @@ def test_adjacency_is_that_of_networkx(found: list[nx.Graph]) -> None:
         np.testing.assert_array_equal(
             converted.attributes, [[*node["position"], node["charge"]] for node in data]
         )
-
-
-@given(st.lists(graphs(), min_size=1, max_size=3))
-def test_there_and_back(found: list[nx.Graph]) -> None:
-    batch = from_networkx(found, label="label", attributes=["charge", "position"])
-    again = to_networkx(batch)
-    for graph, back in zip(found, again, strict=True):
-        renamed = nx.convert_node_labels_to_integers(graph)
-        assert set(map(frozenset, back.edges)) == set(map(frozenset, renamed.edges))
-        assert list(back) == list(range(len(graph)))
-        for source, target, weight in renamed.edges(data="weight", default=1):
-            assert back.edges[source, target].get("weight", 1) == weight
-    assert from_networkx(again, label="label", attributes="attributes") == batch
-
-
-def test_whatever_is_a_batch_becomes_networkx() -> None:
-    path = GraphBatch.from_edges(3, [[0, 1], [1, 2]], symmetrize=True)
-    for given_graphs in (path, [path], GraphDataset(path, np.zeros(1), "one"), dense(path)):
-        (graph,) = to_networkx(given_graphs)
-        assert list(graph.edges) == [(0, 1), (1, 2)]
 
 
 @given(graphs(), st.randoms(use_true_random=False))
@@ -346,24 +302,20 @@ def with_values(*values: Any) -> nx.Graph:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("1.5", r"graph 1, node 'b': the attribute 'x' is '1.5'; it must be a number or a vector"),
-        (None, r"graph 1, node 'b': the attribute 'x' is None; it must be a number or a vector"),
-        (10**400, r"graph 1, node 'b': the attribute 'x' is an integer of 1329 bits; it must be"),
-        ({1.5}, r"graph 1, node 'b': the attribute 'x' is \{1.5\}; it must be a number"),
-        ([[1]], r"graph 1, node 'b': the attribute 'x' is \[\[1\]\]; it must be a number"),
-        ([1], r"graph 1, node 'b': the attribute 'x' has 1 values, graph 0, node 'a' has one num"),
-        (np.nan, r"graph 1: attribute 0 of node 1 is nan; fill it in or drop the graph"),
+        ("1.5", ("graph 1", "'b'", "'x'", "'1.5'")),
+        (None, ("graph 1", "'b'", "'x'")),
+        (10**400, ("graph 1", "'b'", "'x'", "1329 bits")),
+        ({1.5}, ("graph 1", "'b'", "'x'", "1.5")),
+        ([[1]], ("graph 1", "'b'", "'x'", "[1]")),
+        ([1], ("graph 1", "'b'", "'x'", "1 values")),
+        (np.nan, ("graph 1", "attribute 0", "node 1")),
     ],
 )
 def test_bad_attribute(value: Any, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        from_networkx([with_values(1, 2), with_values(1, value)], attributes="x")
-
-
-def test_vectors_of_different_lengths() -> None:
-    message = "graph 0, node 'b': the attribute 'x' has 3 values, graph 0, node 'a' has 2 values"
-    with pytest.raises(InvalidInputError, match=message):
-        from_networkx(with_values([1, 2], [1, 2, 3]), attributes="x")
+    fails(
+        lambda: from_networkx([with_values(1, 2), with_values(1, value)], attributes="x"),
+        about=message,
+    )
 
 
 @pytest.mark.parametrize("position", [1, 1023, 1024, 2999])
@@ -397,18 +349,17 @@ def test_rows_in_another_order_than_the_nodes() -> None:
 def test_missing_attribute_and_label() -> None:
     bad = with_values(1)
     bad.add_node("z", y=2)
-    message = r"graph 1, node 'z' has no attribute 'x'; it has \['y'\]; set it on all nodes first"
-    with pytest.raises(InvalidInputError, match=message):
-        from_networkx([with_values(1), bad], attributes=["x"])
-    with pytest.raises(InvalidInputError, match=message):
-        from_networkx([with_values(1), bad], label="x")
-    with pytest.raises(InvalidInputError, match="graph 0, node 0 has no attribute 'q'; it has non"):
-        from_networkx(nx.path_graph(2), label="q")
+    message = ("graph 1", "'z'", "'x'", "'y'")
+    fails(lambda: from_networkx([with_values(1), bad], attributes=["x"]), about=message)
+    fails(lambda: from_networkx([with_values(1), bad], label="x"), about=message)
+    fails(lambda: from_networkx(nx.path_graph(2), label="q"), about=("graph 0", "node 0", "'q'"))
 
 
 def test_directed_graph() -> None:
-    with pytest.raises(InvalidInputError, match=r"graph 1 is directed; pass symmetrize=True"):
-        from_networkx([nx.path_graph(2), nx.DiGraph([(0, 1)])])
+    fails(
+        lambda: from_networkx([nx.path_graph(2), nx.DiGraph([(0, 1)])]),
+        about=("graph 1", "symmetrize=True"),
+    )
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])
@@ -416,50 +367,40 @@ def test_directed_graph() -> None:
 def test_weight_that_is_no_number(kind: type, weight: Any) -> None:
     bad = kind()
     bad.add_edge("a", "b", weight=weight)
-    message = f"graph 1: the edge from 'a' to 'b' has the 'weight' {weight!r}, which is not a numb"
-    message += r"er; convert with as_batch\(graphs, weight=None\)"
-    with pytest.raises(InvalidInputError, match=message):
-        from_networkx([nx.path_graph(2), bad])
+    about = ("graph 1", "'a' to 'b'", f"'weight' {weight!r}", "weight=None")
+    fails(lambda: from_networkx([nx.path_graph(2), bad]), about)
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])
 def test_weight_that_is_too_large(kind: type) -> None:
     bad = kind()
     bad.add_edge("a", "b", weight=10**400)
-    message = "edge from 'a' to 'b' has the 'weight' an integer of 1329 bits, which is too large"
-    with pytest.raises(InvalidInputError, match=message):
-        from_networkx(bad)
+    message = ("'a'", "'b'", "'weight'", "1329 bits")
+    fails(lambda: from_networkx(bad), about=message)
 
 
 def test_parallel_weights_that_are_too_large_together() -> None:
     bad = nx.MultiGraph([("a", "b", {"weight": 10**308})] * 2)
-    with pytest.raises(InvalidInputError, match="graph 0: the weights of parallel edges add up to"):
-        from_networkx(bad)
+    fails(lambda: from_networkx(bad), about="graph 0")
 
 
 @pytest.mark.parametrize("weight", [-1, np.nan, np.inf])
 def test_weight_out_of_range(weight: float) -> None:
     bad = nx.Graph()
     bad.add_edge(0, 1, weight=weight)
-    message = "graph 1: the edge from node 0 to node 1 has weight .*drop such edges"
-    with pytest.raises(InvalidInputError, match=message):
-        from_networkx([nx.path_graph(2), bad])
+    message = ("graph 1", "node 0", "node 1")
+    fails(lambda: from_networkx([nx.path_graph(2), bad]), about=message)
 
 
 def test_graph_without_nodes() -> None:
-    with pytest.raises(InvalidInputError, match="graph 1 has no nodes; drop it together with its"):
-        from_networkx([nx.path_graph(2), nx.Graph()])
-    with pytest.raises(InvalidInputError, match="graph 0 has no nodes"):
-        from_networkx(nx.Graph(), label="x", attributes="x")
+    fails(lambda: from_networkx([nx.path_graph(2), nx.Graph()]), about="graph 1")
+    fails(lambda: from_networkx(nx.Graph(), label="x", attributes="x"), about="graph 0")
 
 
 def test_not_networkx() -> None:
-    with pytest.raises(InvalidInputError, match="graph 1 is of type int; expected networkx graphs"):
-        from_networkx([nx.path_graph(2), 3])
-    with pytest.raises(InvalidInputError, match="expected networkx graphs, got dict"):
-        from_networkx({0: nx.path_graph(2)})
-    with pytest.raises(InvalidInputError, match="there are no graphs to convert"):
-        from_networkx([])
+    fails(lambda: from_networkx([nx.path_graph(2), 3]), about="graph 1")
+    fails(lambda: from_networkx({0: nx.path_graph(2)}), about="expected networkx graphs, got")
+    fails(lambda: from_networkx([]), about="there are no graphs")
 
 
 # Graphs from tables of edges and nodes
@@ -532,140 +473,37 @@ def changed(frame: dict[str, list[Any]], column: str, row: int, value: Any) -> p
 @pytest.mark.parametrize(
     ("edges", "nodes", "options", "message"),
     [
-        (
-            EDGES_DATA_FRAMES,
-            None,
-            {"graph_id": "q"},
-            "edges has no column 'q'; it has 'graph_id', 'source', ",
-        ),
-        (
-            EDGES_DATA_FRAMES,
-            None,
-            {"label": "kind"},
-            "'kind' are read from a table of nodes; give one as nod",
-        ),
-        (EDGES_DATA_FRAMES, NODES, {"label": "q"}, "nodes has no column 'q'"),
-        (changed(EDGES_DATA_FRAMES, "source", 2, None), None, {}, "edges, row 2 has no 'source'"),
-        (
-            changed(EDGES_DATA_FRAMES, "graph_id", 1, np.nan),
-            None,
-            {},
-            "edges, row 1 has no 'graph_id'",
-        ),
-        (
-            changed(EDGES_DATA_FRAMES, "w", 3, -1),
-            None,
-            {"weight": "w"},
-            "edges, row 3: the 'w' is -1.0; weig",
-        ),
-        (
-            changed(EDGES_DATA_FRAMES, "w", 0, "2"),
-            None,
-            {"weight": "w"},
-            "edges, row 0: the 'w' is '2'",
-        ),
-        (
-            changed(EDGES_DATA_FRAMES, "w", 1, None),
-            None,
-            {"weight": "w"},
-            "edges, row 1: the 'w' is nan",
-        ),
-        (
-            changed(EDGES_DATA_FRAMES, "target", 0, 9),
-            NODES,
-            {},
-            "edges, row 0: the node 9 is not in the table",
-        ),
+        (EDGES_DATA_FRAMES, None, {"graph_id": "q"}, ("'q'", "'graph_id'", "'source'")),
+        (EDGES_DATA_FRAMES, None, {"label": "kind"}, "'kind'"),
+        (EDGES_DATA_FRAMES, NODES, {"label": "q"}, "'q'"),
+        (changed(EDGES_DATA_FRAMES, "source", 2, None), None, {}, ("row 2", "'source'")),
+        (changed(EDGES_DATA_FRAMES, "graph_id", 1, np.nan), None, {}, ("row 1", "'graph_id'")),
+        (changed(EDGES_DATA_FRAMES, "w", 3, -1), None, {"weight": "w"}, ("row 3", "'w'", "-1.0")),
+        (changed(EDGES_DATA_FRAMES, "w", 0, "2"), None, {"weight": "w"}, ("row 0", "'w'", "'2'")),
+        (changed(EDGES_DATA_FRAMES, "w", 1, None), None, {"weight": "w"}, ("row 1", "'w'")),
+        (changed(EDGES_DATA_FRAMES, "target", 0, 9), NODES, {}, ("row 0", "node 9")),
         (
             EDGES_DATA_FRAMES,
             changed(NODES, "node", 2, 1),
             {},
-            "nodes, row 2: the node 1 is in row 1 already",
+            ("row 2", "node 1", "row 1", "1 already"),
         ),
-        (
-            EDGES_DATA_FRAMES,
-            NODES,
-            {"attributes": "kind"},
-            "nodes, row 0: the attribute 'kind' is 'u'; it mu",
-        ),
+        (EDGES_DATA_FRAMES, NODES, {"attributes": "kind"}, ("row 0", "'kind'", "'u'")),
         (
             EDGES_DATA_FRAMES,
             changed(NODES, "age", 4, np.inf),
             {"attributes": "age"},
-            "graph 0: attribute 0 of node 1 is inf",
+            ("graph 0", "attribute 0", "node 1"),
         ),
-        (
-            {**EDGES_DATA_FRAMES, "w": [1.0]},
-            None,
-            {"weight": "w"},
-            "the column 'w' has 1 rows, others have 4",
-        ),
-        ([1, 2], None, {}, "edges has no column 'source'; it is a list, give a data frame"),
+        ({**EDGES_DATA_FRAMES, "w": [1.0]}, None, {"weight": "w"}, ("'w'", "1 rows")),
+        ([1, 2], None, {}, "'source'"),
     ],
 )
 def test_errors_data_frames(edges: Any, nodes: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        from_dataframe(edges, nodes, **options)
+    fails(lambda: from_dataframe(edges, nodes, **options), about=message)
 
 
-def test_as_batch_names_it() -> None:
-    with pytest.raises(
-        InvalidInputError, match=r"retgk.from_dataframe reads tables of edges and n"
-    ):
-        as_batch(pd.DataFrame(EDGES_DATA_FRAMES))
-
-
-# Graphs go to other packages and come back as they were; several labels; categories
-
-HASHABLES = st.recursive(
-    st.one_of(
-        st.integers(-3, 3), st.text(max_size=2), st.floats(allow_nan=False), st.binary(max_size=2)
-    ),
-    lambda parts: st.one_of(st.tuples(parts, parts), st.frozensets(parts, max_size=2)),
-    max_leaves=3,
-)
-
-
-@st.composite
-def any_graphs(draw: st.DrawFn) -> GraphBatch:
-    """Batches of one graph or more, with labels of any kind: loops, isolated nodes, weights."""
-    built = draw(edge_lists().filter(lambda built: len(built["n_nodes"])))
-    total = sum(built["n_nodes"])
-    width = draw(st.integers(0, 2))
-    numbers = st.lists(st.floats(-1e6, 1e6), min_size=width, max_size=width)
-    rows = [draw(numbers) for _ in range(total)] if width else None
-    labels = [draw(HASHABLES) for _ in range(total)] if draw(st.booleans()) else None
-    return GraphBatch.from_edges(**built, labels=labels, attributes=rows, symmetrize=True)
-
-
-def options(graphs: GraphBatch) -> dict[str, Any]:
-    return {
-        "label": "label" if graphs.has_labels else None,
-        "attributes": "attributes" if graphs.n_attributes else [],
-    }
-
-
-@settings(max_examples=150, deadline=None)
-@given(graphs=any_graphs())
-@pytest.mark.parametrize("there", [to_networkx, to_igraph])
-def test_there_and_back_exporters(there: Callable[..., Any], graphs: GraphBatch) -> None:
-    back = as_batch(there(graphs), **options(graphs))
-    assert back == graphs
-    assert set(back.label_names) == set(graphs.label_names)
-    np.testing.assert_array_equal(back.attributes, graphs.attributes)
-    assert back.is_weighted == graphs.is_weighted
-
-
-@settings(max_examples=100, deadline=None)
-@given(graphs=any_graphs())
-def test_grakel_and_back(graphs: GraphBatch) -> None:
-    plain = graphs.without_attributes()
-    assert from_grakel(to_grakel(plain)) == plain
-    if graphs.n_attributes:
-        with pytest.warns(InputWarning, match="attributes were left out, as GraKeL has room for"):
-            assert from_grakel(to_grakel(graphs)) == plain
-        found = to_grakel(graphs, as_attributes=True)
-        assert from_grakel(found, as_attributes=True) == graphs.without_labels()
+# Graphs for other packages; several labels; categories
 
 
 def test_grakel_itself_takes_them() -> None:
@@ -673,34 +511,12 @@ def test_grakel_itself_takes_them() -> None:
     graphs = GraphBatch.from_edges([3, 2], [[0, 1], [3, 4]], labels=list("aabab"), symmetrize=True)
     values = kernels.VertexHistogram().fit_transform(to_grakel(graphs))
     np.testing.assert_array_equal(values, [[5, 3], [3, 2]])
-    with pytest.raises(InvalidInputError, match="the graphs have no attributes"):
-        to_grakel(graphs, as_attributes=True)
+    fails(lambda: to_grakel(graphs, as_attributes=True), about="the graphs have no")
     bonds = to_grakel(graphs.with_edge_labels(["-", "-", "-", "-"]))
     np.testing.assert_array_equal(kernels.EdgeHistogram().fit_transform(bonds), [[4, 4], [4, 4]])
     only_edges = to_grakel(graphs.without_labels().with_edge_labels(["-", "-", "=", "="]))
     values = kernels.EdgeHistogram().fit_transform(only_edges)
     np.testing.assert_array_equal(values, [[4, 0], [0, 4]])
-
-
-def test_pyg_and_back() -> None:
-    torch = pytest.importorskip("torch", reason="PyTorch Geometric is not installed")
-    pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installed")
-    graphs = GraphBatch.from_edges(
-        [3, 2],
-        [[0, 1], [1, 1], [3, 4]],
-        [0.5, 2, 3],
-        labels=list("abcab"),
-        attributes=np.arange(10).reshape(5, 2),
-        edge_labels=["-", "=", "-"],
-        symmetrize=True,
-    )
-    found = to_pyg(graphs)
-    assert found[0].x.dtype == torch.get_default_dtype()
-    assert found[0].is_undirected()
-    back = from_pyg(found, label="label", attributes="x", edge_label="edge_attr")
-    names = [graphs.label_names[name] for name in np.array(back.label_names)[back.labels]]
-    bonds = [graphs.edge_label_names[code] for code in back.edge_labels]
-    assert back.with_labels(names).with_edge_labels(bonds) == graphs
 
 
 # Several labels, and categories
@@ -727,17 +543,7 @@ def test_several_labels_are_one_tuple(tmp_path: Any) -> None:
     tuple_name = nx.empty_graph(1)
     tuple_name.nodes[0]["a", "b"] = 5
     assert from_networkx(tuple_name, label=("a", "b")).label_names == (5,)
-    with pytest.raises(InvalidInputError, match="label is an empty list"):
-        from_networkx(people(), label=[])
-
-
-def test_nodes_are_alike_only_where_all_parts_are() -> None:
-    graphs = [nx.empty_graph(1) for _ in range(3)]
-    for graph, (kind, role) in zip(graphs, [("a", 1), ("a", 2), ("a", 1)], strict=True):
-        graph.nodes[0].update(kind=kind, role=role)
-    batch = from_networkx(graphs, label=["kind", "role"])
-    gram = mean_embedding_gram(batch)
-    assert (gram[0, 1], gram[0, 2]) == (0, 1)
+    fails(lambda: from_networkx(people(), label=[]), about="label is an empty")
 
 
 @pytest.mark.parametrize("convert", [from_networkx, from_igraph])
@@ -755,21 +561,14 @@ def test_categories_become_columns(convert: Callable[..., GraphBatch]) -> None:
     given = {"colour": ["red", "blue", "green"]}
     found = convert(graph, categorical=given)
     np.testing.assert_array_equal(found.attributes, [[1, 0, 0], [0, 1, 0], [1, 0, 0]])
-    with pytest.raises(InvalidInputError, match=r"1: the value 'blue' of 'colour' is none of the "):
-        convert(graph, categorical={"colour": ["red"]})
+    fails(lambda: convert(graph, categorical={"colour": ["red"]}), about=("'blue'", "'colour'"))
     for values in ("red", [], ["a", "a"]):
-        with pytest.raises(InvalidInputError, match=r"categorical: "):
-            convert(graph, categorical={"colour": values})
+        fails(partial(convert, graph, categorical={"colour": values}), about="categorical")
 
 
 def test_text_in_attributes_says_what_to_do() -> None:
-    message = (
-        "node 0: the attribute 'colour' is 'red'; it must be a number or a vector of numbers; read "
-        "it as the label with label='colour', or as columns of zeros and ones, one for each value, "
-        r"with categorical=\['colour'\]"
-    )
-    with pytest.raises(InvalidInputError, match=message):
-        from_networkx(people(), attributes=["age", "colour"])
+    message = ("node 0", "'colour'", "'red'", "label='colour'")
+    fails(lambda: from_networkx(people(), attributes=["age", "colour"]), about=message)
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from retgk import GraphBatch, InvalidInputError
+from retgk import GraphBatch
 from retgk.io.arrays import from_edge_lists, from_numpy, from_scipy
+from tests.errors import fails
 from tests.example_graphs import dense, names
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
@@ -124,149 +125,103 @@ def test_n_nodes_gives_isolated_nodes() -> None:
 
 PAIR = np.ones((2, 2))
 ERRORS = {
-    "not square": (
-        lambda: from_numpy([PAIR, np.ones((2, 3))]),
-        r"graph 1: an adjacency matrix is square, got shape \(2, 3\)",
-    ),
+    "not square": (lambda: from_numpy([PAIR, np.ones((2, 3))]), ("graph 1", "(2, 3)")),
     "sparse, not square": (
         lambda: from_scipy([sp.csr_array(PAIR), sp.csr_array((2, 3))]),
-        r"graph 1: an adjacency matrix is square, got shape \(2, 3\)",
+        ("graph 1", "(2, 3)"),
     ),
-    "one, not square": (lambda: from_numpy(np.ones((2, 3))), "graph 0: an adjacency matrix is squ"),
-    "stack, not square": (lambda: from_numpy(np.ones((2, 2, 3))), r"square, got shape \(2, 3\)"),
-    "complex": (lambda: from_numpy([PAIR * 1j]), "graph 0: weights must be numbers, got complex"),
-    "asymmetric": (lambda: from_numpy([PAIR, np.triu(PAIR)]), "graph 1 is not symmetric: the edge"),
-    "negative": (lambda: from_scipy([sp.csr_array(-PAIR)]), "graph 0: the edge .* has weight -1"),
-    "nan": (lambda: from_numpy([PAIR, PAIR * np.nan]), "graph 1: the edge .* has weight nan"),
-    "not sparse": (lambda: from_scipy([PAIR]), "graph 0 is of type ndarray; expected scipy.spar"),
-    "not an array": (lambda: from_numpy(3), "expected NumPy arrays, got int"),
-    "no arrays": (lambda: from_numpy([]), "there are no graphs to convert"),
-    "empty stack": (lambda: from_numpy(np.ones((0, 2, 2))), "there are no graphs to convert"),
-    "no edge lists": (lambda: from_edge_lists([]), "there are no graphs to convert"),
-    "no nodes": (lambda: from_numpy([PAIR, np.ones((0, 0))]), "graph 1 has no nodes; drop it"),
+    "one, not square": (lambda: from_numpy(np.ones((2, 3))), "graph 0"),
+    "stack, not square": (lambda: from_numpy(np.ones((2, 2, 3))), "(2, 3)"),
+    "complex": (lambda: from_numpy([PAIR * 1j]), "graph 0"),
+    "asymmetric": (lambda: from_numpy([PAIR, np.triu(PAIR)]), "graph 1"),
+    "negative": (lambda: from_scipy([sp.csr_array(-PAIR)]), "graph 0"),
+    "nan": (lambda: from_numpy([PAIR, PAIR * np.nan]), "graph 1"),
+    "not sparse": (lambda: from_scipy([PAIR]), "graph 0"),
+    "not an array": (lambda: from_numpy(3), "expected NumPy arrays, got"),
+    "no arrays": (lambda: from_numpy([]), "there are no graphs"),
+    "empty stack": (lambda: from_numpy(np.ones((0, 2, 2))), "there are no graphs"),
+    "no edge lists": (lambda: from_edge_lists([]), "there are no graphs"),
+    "no nodes": (lambda: from_numpy([PAIR, np.ones((0, 0))]), ("graph 1")),
     "label count": (
         lambda: from_numpy([PAIR, PAIR], labels=["ab", "abc"]),
-        "graph 1 has 3 labels for 2 nodes",
+        ("graph 1", "3 labels", "2 nodes"),
     ),
     "labels of too few graphs": (
         lambda: from_numpy([PAIR, PAIR], labels=["ab"]),
-        "got labels for 1 graphs, but 2 graphs",
+        ("1 graphs", "2 graphs"),
     ),
     "attribute rows": (
         lambda: from_numpy([PAIR], attributes=[np.ones((3, 1))]),
-        "graph 0 has 3 rows of attributes for 2 nodes",
+        ("graph 0", "3 rows", "2 nodes"),
     ),
     "attribute width": (
         lambda: from_numpy([PAIR, PAIR], attributes=[np.ones((2, 1)), np.ones((2, 3))]),
-        "graph 1 has 3 attributes a node, graph 0 has 1; give all the same",
+        ("graph 1", "3 attributes", "graph 0"),
     ),
-    "ragged attributes": (
-        lambda: from_numpy([PAIR], attributes=[[[1], [1, 2]]]),
-        r"graph 0: attributes must be numbers of shape \(n_nodes, n_attributes\)",
-    ),
-    "text attributes": (
-        lambda: from_numpy([PAIR], attributes=[["1", "2"]]),
-        "graph 0: attributes must be numbers of shape",
-    ),
+    "ragged attributes": (lambda: from_numpy([PAIR], attributes=[[[1], [1, 2]]]), "graph 0"),
+    "text attributes": (lambda: from_numpy([PAIR], attributes=[["1", "2"]]), "graph 0"),
     "edge out of range": (
         lambda: from_edge_lists([[[0, 1], [1, 0]], [[0, 1], [1, 2]]], [2, 2]),
-        "graph 1: edge 1 has the end 2, which is out of range for 2 nodes; nodes are numbered wit",
+        ("graph 1", "edge 1", "2 nodes"),
     ),
-    "negative node": (
-        lambda: from_edge_lists([[[0, -1]]]),
-        "graph 0: edge 0 has the end -1, which is out of range",
-    ),
-    "edge shape": (
-        lambda: from_edge_lists([[[0, 1]], [[0, 1, 2]]]),
-        r"graph 1: edges must have shape \(n_edges, 2\), got \(1, 3\)",
-    ),
-    "edges of floats": (
-        lambda: from_edge_lists([[[0.5, 1.0]]]),
-        "graph 0: edges must be integers, got float64",
-    ),
-    "nothing to count": (
-        lambda: from_edge_lists([[[0, 1]], []]),
-        "graph 1 has no edges, so its nodes cannot be counted; pass n_nodes",
-    ),
-    "n_nodes count": (
-        lambda: from_edge_lists([[[0, 1]]], [2, 3]),
-        "n_nodes must list one number for each of 1 graphs, got 2 numbers",
-    ),
+    "negative node": (lambda: from_edge_lists([[[0, -1]]]), ("graph 0", "edge 0")),
+    "edge shape": (lambda: from_edge_lists([[[0, 1]], [[0, 1, 2]]]), ("graph 1", "(1, 3)")),
+    "edges of floats": (lambda: from_edge_lists([[[0.5, 1.0]]]), "graph 0"),
+    "nothing to count": (lambda: from_edge_lists([[[0, 1]], []]), ("graph 1")),
+    "n_nodes count": (lambda: from_edge_lists([[[0, 1]]], [2, 3]), ("1 graphs", "2 numbers")),
     "n_nodes of one graph": (
         lambda: from_edge_lists([[0, 1], [1, 0]], n_nodes=2),
-        r"graph 0: edges must have shape \(n_edges, 2\), got \(2,\)",
+        ("graph 0", "(2,)"),
     ),
     "n_nodes of several graphs": (
         lambda: from_edge_lists([[[0, 1]], [[0, 1]]], n_nodes=2),
-        r"n_nodes must list one number for each of 2 graphs, got the number 2; a single graph is",
+        "2 graphs",
     ),
     "n_nodes that is no integer": (
         lambda: from_edge_lists([[[0, 1]]], n_nodes=[2.5]),
-        "n_nodes must be integers, got float64",
+        "n_nodes must be integers",
     ),
-    "no edges at all": (lambda: from_edge_lists(5), "expected arrays of edges, got int"),
-    "one weight": (
-        lambda: from_edge_lists([[[0, 1]]], weights=1.0),
-        "weights must be a sequence with those of one graph after the other, got float",
-    ),
-    "one label": (
-        lambda: from_numpy([PAIR], labels=5),
-        "labels must be a sequence with those of one graph after the other, got int",
-    ),
-    "one label a graph": (
-        lambda: from_numpy([PAIR], labels=[5]),
-        "graph 0: labels must be a sequence of 2, one for each node, got int",
-    ),
-    "matrix": (
-        lambda: from_numpy(PAIR.view(np.matrix)),
-        r"graph 0 is a numpy.matrix; make it an array with numpy.asarray\(matrix\)",
-    ),
+    "no edges at all": (lambda: from_edge_lists(5), ("arrays of edges", "int")),
+    "one weight": (lambda: from_edge_lists([[[0, 1]]], weights=1.0), "weights must be a"),
+    "one label": (lambda: from_numpy([PAIR], labels=5), "labels must be a"),
+    "one label a graph": (lambda: from_numpy([PAIR], labels=[5]), "graph 0"),
+    "matrix": (lambda: from_numpy(PAIR.view(np.matrix)), "graph 0"),
     "matrix in a list": (
         lambda: from_numpy([PAIR, PAIR.view(np.matrix)]),
-        "graph 1 is a numpy.mat",
+        ("graph 1", "numpy.matrix"),
     ),
-    "masked": (
-        lambda: from_numpy(np.ma.masked_equal(PAIR, 0)),
-        r"graph 0: the entries of the matrix are a masked array; fill the gaps with .filled",
-    ),
+    "masked": (lambda: from_numpy(np.ma.masked_equal(PAIR, 0)), "graph 0"),
     "masked stack": (
         lambda: from_numpy(np.ma.masked_equal([PAIR, PAIR], 0)),
-        "adjacency matrices are a masked array",
+        "adjacency matrices are a",
     ),
-    "masked labels": (
-        lambda: from_numpy(PAIR, labels=np.ma.masked_equal([0, 1], 0)),
-        "graph 0: labels are a masked array",
-    ),
+    "masked labels": (lambda: from_numpy(PAIR, labels=np.ma.masked_equal([0, 1], 0)), "graph 0"),
     "masked attributes": (
         lambda: from_numpy(PAIR, attributes=np.ma.masked_equal([[0.0], [1.0]], 0)),
-        "graph 0: attributes are a masked array",
+        "graph 0",
     ),
     "masked weights": (
         lambda: from_edge_lists([[[0, 1]]], weights=[np.ma.masked_equal([1.0], 1)]),
-        "graph 0: weights are a masked array",
+        "graph 0",
     ),
-    "ragged": (lambda: from_numpy([[[0, 1], [1]]]), "graph 0 is not a matrix: "),
+    "ragged": (lambda: from_numpy([[[0, 1], [1]]]), "graph 0"),
     "weight count": (
         lambda: from_edge_lists([[[0, 1], [1, 0]]], weights=[[1.0]]),
-        r"graph 0: weights must have shape \(2,\), one for each edge; got \(1,\)",
+        ("graph 0", "(2,)", "(1,)"),
     ),
     "weights of too few graphs": (
         lambda: from_edge_lists([[[0, 1]]], weights=[]),
-        "got weights for 0 graphs, but edges for 1 graphs",
+        ("0 graphs", "1 graphs"),
     ),
-    "text weights": (
-        lambda: from_edge_lists([[[0, 1]]], weights=[["a"]]),
-        "graph 0: weights must be numbers, got <U1",
-    ),
-    "one direction": (lambda: from_edge_lists([[[0, 1]]]), "graph 0 is not symmetric"),
+    "text weights": (lambda: from_edge_lists([[[0, 1]]], weights=[["a"]]), "graph 0"),
+    "one direction": (lambda: from_edge_lists([[[0, 1]]]), "graph 0"),
 }
 
 
 @pytest.mark.parametrize("case", ERRORS)
 def test_errors(case: str) -> None:
     convert, message = ERRORS[case]
-    with pytest.raises(InvalidInputError, match=message):
-        convert()
+    fails(convert, about=message)
 
 
 def test_generator_is_read_once() -> None:

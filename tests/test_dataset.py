@@ -20,18 +20,16 @@ from sklearn.preprocessing import StandardScaler
 
 from retgk import (
     GraphBatch,
-    InvalidInputError,
     RetGKClassifier,
     as_batch,
     load_tudataset,
-    save_tudataset,
 )
 from retgk import datasets as download
 from retgk.datasets import FAMILIES, load_digit_graphs, make_graph_classification, uniform_edges
 from retgk.errors import InputWarning
-from retgk.io import tudataset
 from retgk.io.cache import ReadOptions, fingerprint, load_cached, store_cached
 from retgk.io.dataset import GraphDataset, missing_targets
+from tests.errors import fails
 from tests.example_files import toy_graphs, write_folder, write_zip
 from tests.example_graphs import assert_well_formed, dense, edge_label_values, simple_features
 from tests.model_file_mutations import with_array
@@ -46,17 +44,21 @@ def test_targets_become_an_array():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"targets": [1, 2]}, "T has 3 graphs but 2 targets"),
-        ({"targets": 1}, r"T: targets must be one value, .* for each graph; got shape \(\)"),
-        ({"targets": np.ones((3, 1, 1))}, r"targets must be .* got shape \(3, 1, 1\)"),
-        ({"targets": np.ones((3, 0))}, r"targets must be .* got shape \(3, 0\)"),
-        ({"graph_names": ["a"]}, "T has 3 graphs but 1 names"),
-        ({"rows": [0, 2]}, "T has 3 graphs but 2 rows"),
+        ({"targets": [1, 2]}, ("3 graphs", "2 targets")),
+        ({"targets": 1}, ("T: targets must be", "for each graph; got")),
+        ({"targets": np.ones((3, 1, 1))}, "(3, 1, 1)"),
+        ({"targets": np.ones((3, 0))}, "(3, 0)"),
+        ({"graph_names": ["a"]}, ("3 graphs", "1 names")),
+        ({"rows": [0, 2]}, ("3 graphs", "2 rows")),
     ],
 )
 def test_values_that_do_not_fit_the_graphs(values, message):
-    with pytest.raises(InvalidInputError, match=message):
-        GraphDataset(**{"graphs": toy_graphs(), "targets": [1, 2, 3], "name": "T", **values})
+    fails(
+        lambda: GraphDataset(
+            **{"graphs": toy_graphs(), "targets": [1, 2, 3], "name": "T", **values}
+        ),
+        about=message,
+    )
 
 
 FIRST, SECOND = [10, 11, 12, 11, 13, 12, 13], [20, 20]
@@ -94,19 +96,13 @@ def test_selected_graphs_keep_their_targets_and_edge_labels(key, targets, labels
     assert (found.name, found.description) == ("T", "about")
 
 
-def test_selection_with_several_targets():
-    data = GraphDataset(toy_graphs(), np.arange(6).reshape(3, 2), "T")
-    assert data[[2, 0]].targets.tolist() == [[4, 5], [0, 1]]
-
-
 def test_a_selection_keeps_names_and_rows_aligned():
     data = GraphDataset(toy_graphs(), None, "T", graph_names=["x", "y", "z"], rows=[4, 7, 9])
     found = data[[2, 0]]
     assert (found.targets, found.graph_names, found.rows.tolist()) == (None, ["z", "x"], [9, 4])
     assert data[1].graph_names == ["y"]
     assert repr(found).endswith("no targets)")
-    with pytest.raises(InvalidInputError, match="fit requires y to be passed"):
-        quick().fit(data)
+    fails(lambda: quick().fit(data), about="fit requires y to")
 
 
 @pytest.mark.parametrize(
@@ -132,17 +128,16 @@ def test_a_data_set_is_its_batch():
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        (3, "graph 3 is out of range for 3 graphs"),
-        ([0, -4], "graph -4 is out of range for 3 graphs"),
-        ([True, False], "got 2 booleans to select from 3 graphs"),
-        ("a", "graphs are selected by an integer, a slice, or"),
-        (True, "graphs are selected by an integer, a slice, or"),
-        ((0, 1), "graphs are selected by an integer, a slice, or"),
+        (3, ("graph 3", "3 graphs")),
+        ([0, -4], ("graph -4", "3 graphs")),
+        ([True, False], ("2 booleans", "3 graphs")),
+        ("a", "graphs are selected by"),
+        (True, "graphs are selected by"),
+        ((0, 1), "graphs are selected by"),
     ],
 )
 def test_keys_that_select_nothing(key, message):
-    with pytest.raises(IndexError, match=message):
-        toy()[key]
+    fails(lambda: toy()[key], about=message, error=IndexError)
 
 
 def test_a_loop_gives_data_sets_of_one_graph():
@@ -161,15 +156,6 @@ def classes():
 
 def quick(**options):
     return RetGKClassifier(**({"n_steps": 8, "C": 10, "cv": 2, "random_state": 0} | options))
-
-
-def test_cross_validation_takes_a_data_set_for_its_graphs(classes):
-    expected = cross_val_score(quick(), classes.graphs, classes.targets, cv=3)
-    np.testing.assert_array_equal(
-        cross_val_score(quick(), classes, classes.targets, cv=3), expected
-    )
-    own = cross_val_score(quick(), classes, cv=3)  # y of the data set; folds are not stratified
-    assert np.isfinite(own).all()
 
 
 def test_searches_and_splits_take_a_data_set_for_its_graphs(classes):
@@ -256,11 +242,6 @@ def test_an_edit_that_keeps_size_and_time_is_noticed(tmp_path, kind):
 def test_other_options_have_their_own_copy(home, own_cache):
     load("TOY", home, symmetrize=True)
     assert len(list(own_cache.iterdir())) == 2
-
-
-def test_nothing_is_put_beside_the_files_of_the_user(home, own_cache):
-    assert [path.name for path in home.iterdir()] == ["TOY.zip"]
-    assert len(list(own_cache.iterdir())) == 1
 
 
 def test_the_same_name_in_another_folder_has_its_own_copy(home, own_cache, tmp_path):
@@ -432,12 +413,6 @@ def test_families_give_distinct_edges(family: str, n_nodes: int, seed: int) -> N
     assert len({frozenset(edge) for edge in edges.tolist()}) == len(edges)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_families_have_the_degree_asked_for(family: str) -> None:
-    edges = FAMILIES[family](3000, 4.0, np.random.default_rng(0))
-    assert 2 * len(edges) / 3000 == pytest.approx(4.0, rel=0.05)
-
-
 def test_families_have_their_shape() -> None:
     rng = np.random.default_rng(0)
     largest = {
@@ -477,12 +452,6 @@ def test_classes_can_be_told_apart(options: dict[str, Any], accuracy: float) -> 
     assert baseline_accuracy(make_graph_classification(random_state=0, **options)) > accuracy
 
 
-def test_one_family_hides_the_classes_in_the_structure() -> None:
-    data = make_graph_classification(families=["erdos_renyi"], n_labels=4, random_state=0)
-    plain = GraphDataset(data.graphs.without_labels(), data.targets, "plain")
-    assert baseline_accuracy(plain) < 0.65
-
-
 def test_sizes_labels_and_attributes_asked_for() -> None:
     graphs = make_graph_classification(
         50, 3, n_labels=5, n_attributes=7, n_nodes=(5, 8), random_state=0
@@ -498,22 +467,21 @@ def test_sizes_labels_and_attributes_asked_for() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: make_graph_classification(10, 5), "5 classes cannot be told apart by 4 families"),
-        (lambda: make_graph_classification(3, 4), "n_classes must be 1 to n_graphs = 3, got 4"),
-        (lambda: make_graph_classification(3, 0), "n_classes must be 1 to n_graphs = 3, got 0"),
-        (lambda: make_graph_classification(families=["tree"]), r"families must be .*got \['tree'"),
-        (lambda: make_graph_classification(families="erdos_renyi"), "families must be a sequence"),
-        (lambda: make_graph_classification(families=[]), r"families must be a sequence.*got \[\]"),
-        (lambda: make_graph_classification(n_nodes=(9, 8)), r"n_nodes must be two rising numbers"),
-        (lambda: make_graph_classification(n_nodes=5), r"n_nodes must be two rising .*got 5"),
-        (lambda: make_graph_classification(n_nodes=(5, 6, 7)), r"n_nodes must be two rising"),
-        (lambda: make_graph_classification(n_labels=-1), "n_labels must be a whole number from 0"),
-        (lambda: make_graph_classification(n_attributes=-1), "n_attributes must .*, got -1"),
+        (lambda: make_graph_classification(10, 5), ("5 classes", "4 families")),
+        (lambda: make_graph_classification(3, 4), "n_classes must be 1"),
+        (lambda: make_graph_classification(3, 0), "n_classes must be 1"),
+        (lambda: make_graph_classification(families=["tree"]), "'tree'"),
+        (lambda: make_graph_classification(families="erdos_renyi"), "families must be a"),
+        (lambda: make_graph_classification(families=[]), ("families must be a", "got []")),
+        (lambda: make_graph_classification(n_nodes=(9, 8)), "n_nodes must be two"),
+        (lambda: make_graph_classification(n_nodes=5), ("n_nodes must be two", "got 5")),
+        (lambda: make_graph_classification(n_nodes=(5, 6, 7)), "n_nodes must be two"),
+        (lambda: make_graph_classification(n_labels=-1), "n_labels must be a"),
+        (lambda: make_graph_classification(n_attributes=-1), ("n_attributes must", "got -1")),
     ],
 )
 def test_bad_parameters(make: Callable[[], Any], message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        make()
+    fails(make, about=message)
 
 
 # Fetching collections, from a server on loopback
@@ -558,8 +526,7 @@ def test_says_what_to_do_offline(tmp_path, server, monkeypatch):
     _, address = server
     monkeypatch.setattr(download, "MIRRORS", (f"{address}/{{name}}.zip",))
     home = tmp_path / "home"
-    with pytest.raises(InvalidInputError, match=r"place the archive by hand as .*TOY.zip"):
-        load_tudataset("TOY", home)
+    fails(lambda: load_tudataset("TOY", home), about="TOY.zip")
     assert list(home.iterdir()) == []
 
 
@@ -570,29 +537,9 @@ def test_a_changed_archive_is_noticed(tmp_path, server, monkeypatch):
     home = tmp_path / "home"
     load_tudataset("TOY", home)
     write_zip(home, graph_labels="4\n5\n6\n")
-    with pytest.raises(InvalidInputError, match=r"TOY.zip has the checksum .*sha256 says"):
-        load_tudataset("TOY", home)
+    fails(lambda: load_tudataset("TOY", home), about="TOY.zip")
     (home / "TOY.zip.sha256").unlink()
     assert load_tudataset("TOY", home).targets.tolist() == [4, 5, 6]
-
-
-@pytest.mark.parametrize("function", ["forget_checksum", "keep_checksum"])
-def test_replacing_an_archive_is_all_or_nothing(tmp_path, monkeypatch, function):
-    """Stopped before or after the checksum of the old archive is gone, one of both is there."""
-    old, new = (GraphDataset(toy_graphs(), targets, "TOY") for targets in ([1, 2, 3], [4, 5, 6]))
-    save_tudataset(old, tmp_path)
-    with monkeypatch.context() as patched:
-        patched.setattr(tudataset, function, stopped)
-        with pytest.raises(KeyboardInterrupt):
-            save_tudataset(new, tmp_path)
-    found = load_tudataset("TOY", tmp_path).targets.tolist()
-    assert found == (old if function == "forget_checksum" else new).targets.tolist()
-    save_tudataset(new, tmp_path)
-    assert load_tudataset("TOY", tmp_path).targets.tolist() == [4, 5, 6]
-
-
-def stopped(*_):
-    raise KeyboardInterrupt
 
 
 # test_digits
@@ -621,20 +568,11 @@ def test_all_images() -> None:
     assert "intensity 0.25 or more" in data.description
 
 
-def test_digits_can_be_told_apart() -> None:
-    data = load_digit_graphs()
-    features, targets = simple_features(data.graphs[:600]), data.targets[:600]
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
-    assert cross_val_score(model, features, targets, cv=3).mean() > 0.5
-
-
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 1.5, float("nan")])
 def test_threshold_out_of_range(threshold: float) -> None:
-    with pytest.raises(InvalidInputError, match="threshold must be above 0 and at most 1, got"):
-        load_digit_graphs(threshold)
+    fails(lambda: load_digit_graphs(threshold), about="0 and")
 
 
 def test_threshold_that_leaves_an_image_dark() -> None:
     dark = int(np.argmin((load_digits().images >= 16).any(axis=(1, 2))))
-    with pytest.raises(InvalidInputError, match=f"image {dark} has no pixel of intensity 1 or mor"):
-        load_digit_graphs(1.0)
+    fails(lambda: load_digit_graphs(1.0), about=(f"image {dark}", "intensity 1"))

@@ -11,11 +11,9 @@ import igraph
 import networkx as nx
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyarrow import parquet
 
 from retgk import (
     GraphBatch,
@@ -32,7 +30,6 @@ from retgk import (
     from_pyg,
     from_rdkit,
     from_smiles,
-    iter_parquet,
     load_model,
     load_tudataset,
     read_graphs,
@@ -53,21 +50,29 @@ from retgk.io import convert as exporters
 from retgk.io import edges as edge_lists
 from retgk.io import edges as numbered_edges
 from retgk.io.cache import load_cached, store_cached
-from tests.example_graphs import NAMES, edge_label_values, node_link, random_graphs, rows_of
+from tests.errors import fails
+from tests.example_graphs import (
+    NAMES,
+    edge_label_values,
+    graph_batches,
+    names,
+    node_link,
+    random_graphs,
+    rows_of,
+)
 from tests.programs import assert_fails, invoke, printed, record
 
 BONDS = ("CCO", "C=C", "c1ccccc1", "C", "N#N", "CC(=O)O")
 
 
-def labelled_graphs(**options):
+def labelled_graphs(vocabularies=NAMES):
     return st.builds(
         random_graphs,
         st.integers(0, 2**32),
-        st.sampled_from(NAMES),
+        st.sampled_from(vocabularies),
         st.booleans(),
         st.booleans(),
         st.integers(0, 2),
-        **options,
     )
 
 
@@ -76,32 +81,129 @@ def names_of(graphs):
     return {
         "label": "label" if graphs.has_labels else None,
         "attributes": "attributes" if graphs.n_attributes else [],
-        "edge_label": "label",
+        "edge_label": "label" if graphs.has_edge_labels else [],
     }
 
 
-@settings(max_examples=60, deadline=None)
-@given(graphs=labelled_graphs())
-def test_networkx_and_igraph_there_and_back(graphs):
-    options = names_of(graphs)
-    assert from_networkx(to_networkx(graphs), **options) == graphs
-    assert from_igraph(to_igraph(graphs), **options) == graphs
-    assert as_batch(to_networkx(graphs), **options)[-1] == graphs[-1]
-    again = from_networkx(to_networkx(graphs), **options, symmetrize=True)
-    assert again == graphs
+def by_networkx(graphs, _, **options):
+    return from_networkx(to_networkx(graphs), **names_of(graphs), **options)
+
+
+def by_igraph(graphs, _, **options):
+    return from_igraph(to_igraph(graphs), **names_of(graphs), **options)
+
+
+def by_grakel(graphs, _, **options):
+    """Labels and attributes one after the other, as GraKeL has room for one of them."""
+    items = to_grakel(graphs.without_attributes())
+    back = from_grakel(items, **options)
+    if graphs.has_edge_labels:  # one direction of an edge is enough
+        one_way = [[g, n, {pair: e[pair] for pair in e if pair[0] <= pair[1]}] for g, n, e in items]
+        assert from_grakel(one_way, **options) == back
+    if not graphs.n_attributes:
+        return back
+    values = from_grakel(to_grakel(graphs, as_attributes=True), as_attributes=True, **options)
+    return back.with_attributes(values.attributes)
+
+
+class _ArraysForTensors:
+    """What `to_pyg` asks of torch and PyTorch Geometric, with arrays for tensors."""
+
+    long, Data = np.int64, SimpleNamespace
+    from_numpy = staticmethod(np.asarray)
+    tensor = staticmethod(np.array)
+    get_default_dtype = staticmethod(lambda: np.float64)
+
+
+def by_pyg(graphs, _):
+    with mock.patch.object(exporters, "optional_module", return_value=_ArraysForTensors):
+        found = to_pyg(graphs)
+    options = {"edge_label": "edge_attr", "attributes": "x" if graphs.n_attributes else []}
+    back = from_pyg(found, label="label" if graphs.has_labels else None, **options)
+    bonds = [graphs.edge_label_names[code] for code in np.array(edge_label_values(back), int)]
+    back = back.with_edge_labels(bonds)
+    codes = [back.label_names[code] for code in back.labels] if graphs.has_labels else None
+    return back.with_labels(codes and [graphs.label_names[code] for code in codes])
+
+
+def by_edge_lists(graphs, _):
+    parts = list(graphs)
+    return from_edge_lists(
+        [np.stack(rows_of(part), axis=1) for part in parts],
+        graphs.node_counts,
+        weights=[part.weights for part in parts],
+        labels=[names(part) for part in parts] if graphs.has_labels else None,
+        attributes=[part.attributes for part in parts],
+        edge_labels=[edge_label_values(part) for part in parts],
+    )
+
+
+def by_graphml(graphs, folder):
+    write_graphml(graphs, folder)
+    attributes = [f"attribute_{column}" for column in range(graphs.n_attributes)]
+    found = read_graphs(folder, **{**names_of(graphs), "attributes": attributes}).graphs
+    assert found.reading.options["edge_label"] == "label"
+    return found
+
+
+def by_json(graphs, folder, **options):
+    found = [
+        read_graphs(write_json(graphs, folder / name), **options).graphs
+        for name in ("x.json", "x.jsonl", "x.json.gz", "x.jsonl.gz")
+    ]
+    assert all(each == found[0] for each in found)
+    return found[-1]
+
+
+def by_node_links(graphs, folder):
+    path = folder / "links.jsonl"
+    for kind in (nx.MultiGraph, nx.Graph):
+        made = [kind(graph) for graph in to_networkx(graphs)]
+        path.write_text("\n".join(json.dumps(node_link(graph)) for graph in made))
+        found = read_graphs(path, **names_of(graphs)).graphs
+        assert found == graphs
+        assert found.reading == from_networkx(made, **names_of(graphs)).reading
+    return found
+
+
+def by_tudataset(graphs, folder):
+    save_tudataset(GraphDataset(graphs, np.arange(len(graphs)), "RANDOM"), folder)
+    column = 0 if graphs.is_weighted else None
+    options = {"weight_column": column, "cache": folder / "copies"}
+    load_tudataset("RANDOM", folder, **options)
+    return load_tudataset("RANDOM", folder, **options).graphs  # from the parsed copy
+
+
+PLAIN_NAMES = [names for names in NAMES if not any(isinstance(name, tuple) for name in names)]
+THERE_AND_BACK = {  # with the vocabularies of edges that the form can hold
+    by_networkx: NAMES,
+    by_igraph: NAMES,
+    by_grakel: NAMES,
+    by_pyg: NAMES,
+    by_edge_lists: NAMES,
+    by_graphml: PLAIN_NAMES,
+    by_json: NAMES,
+    by_node_links: NAMES[:3],
+    by_tudataset: NAMES[1:3],
+}
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+@pytest.mark.parametrize("convert", THERE_AND_BACK)
+def test_there_and_back(convert, data, tmp_path_factory):
+    graphs = data.draw(labelled_graphs(THERE_AND_BACK[convert]))
+    assert convert(graphs, tmp_path_factory.mktemp("there")) == graphs
 
 
 @settings(max_examples=60, deadline=None)
-@given(graphs=labelled_graphs())
-def test_grakel_there_and_back(graphs):
-    nodes = graphs.without_attributes()
-    items = to_grakel(nodes)
-    assert from_grakel(items) == nodes
-    one_way = [[g, n, {pair: e[pair] for pair in e if pair[0] <= pair[1]}] for g, n, e in items]
-    assert from_grakel(one_way) == nodes  # one direction of an edge is enough
-    if graphs.n_attributes:
-        both = from_grakel(to_grakel(graphs, as_attributes=True), as_attributes=True)
-        assert both == graphs.without_labels()
+@given(graphs=graph_batches().filter(len))
+@pytest.mark.parametrize("convert", [by_networkx, by_igraph, by_grakel, by_json])
+def test_labels_of_any_kind_there_and_back(convert, graphs, tmp_path_factory):
+    back = convert(graphs, tmp_path_factory.mktemp("there"), missing="label")
+    assert back == graphs
+    assert set(back.label_names) == set(graphs.label_names)
+    assert (back.is_weighted, back.n_attributes) == (graphs.is_weighted, graphs.n_attributes)
 
 
 @settings(max_examples=60, deadline=None)
@@ -121,30 +223,6 @@ def test_pyg_integers_and_one_hot(graphs, one_hot):
     assert from_pyg(data, edge_label="edge_attr") == expected
     reading = from_pyg(data, edge_label="edge_attr").reading
     assert reading.options["edge_label"] == "edge_attr"
-
-
-class _ArraysForTensors:
-    """What `to_pyg` asks of torch and PyTorch Geometric, with arrays for tensors."""
-
-    long, Data = np.int64, SimpleNamespace
-    from_numpy = staticmethod(np.asarray)
-    tensor = staticmethod(np.array)
-    get_default_dtype = staticmethod(lambda: np.float64)
-
-
-@settings(max_examples=40, deadline=None)
-@given(graphs=labelled_graphs())
-def test_pyg_there_and_back(graphs):
-    with mock.patch.object(exporters, "optional_module", return_value=_ArraysForTensors):
-        found = to_pyg(graphs)
-    options = {"edge_label": "edge_attr", "attributes": "x" if graphs.n_attributes else []}
-    back = from_pyg(found, label="label" if graphs.has_labels else None, **options)
-    bonds = [graphs.edge_label_names[code] for code in np.array(edge_label_values(back), int)]
-    back = back.with_edge_labels(bonds)
-    if graphs.has_labels:
-        codes = [back.label_names[code] for code in back.labels]
-        back = back.with_labels([graphs.label_names[code] for code in codes])
-    assert back == graphs
 
 
 @settings(max_examples=60, deadline=None)
@@ -178,19 +256,6 @@ def test_labels_stay_with_their_edges_in_slices(graphs, seed):
     assert from_networkx(to_networkx(parts), **names_of(graphs)) == parts
 
 
-@settings(max_examples=40, deadline=None)
-@given(graphs=labelled_graphs())
-def test_lists_of_edges(graphs):
-    graphs = graphs.without_labels().without_attributes()
-    edges, labels, weights = [], [], []
-    for graph in graphs:
-        edges.append(np.stack(rows_of(graph), axis=1))
-        labels.append(edge_label_values(graph))
-        weights.append(graph.weights)
-    options = {"n_nodes": graphs.node_counts, "weights": weights, "edge_labels": labels}
-    assert from_edge_lists(edges, **options) == graphs
-
-
 # Molecules
 
 
@@ -209,16 +274,6 @@ def test_types_of_bonds():
     assert from_smiles("C", bond_types=True).has_edge_labels
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_types_of_bonds_in_chunks(monkeypatch, n_jobs):
-    from retgk.io import molecules as smiles_strings
-
-    monkeypatch.setattr(smiles_strings, "CHUNK", 2)
-    assert from_smiles(BONDS, bond_types=True, n_jobs=n_jobs) == GraphBatch.concatenate(
-        from_smiles([one], bond_types=True) for one in BONDS
-    )
-
-
 # What models remember
 
 
@@ -231,8 +286,7 @@ def test_models_read_labels_of_edges_alike(tmp_path):
         np.testing.assert_array_equal(each.transform(list(BONDS[:3])), expected)
     plain = RetGKKernel(6, depth=2, random_state=0).fit(as_batch(BONDS, bond_types=False))
     assert not np.allclose(plain.transform(list(BONDS[:3])), expected)
-    with pytest.raises(InvalidInputError, match="bond_types=True, the fitted ones with bond_types"):
-        plain.transform(as_batch(BONDS, bond_types=True))
+    fails(lambda: plain.transform(as_batch(BONDS, bond_types=True)), about="bond_types=True")
 
 
 def test_labels_that_were_taken_away_stay_away():
@@ -281,26 +335,26 @@ def path_of(*data):
 
 def test_edges_without_a_label():
     graph = path_of({"bond": "-"}, {})
-    message = "graph 1: the edge from 1 to 2 has no 'bond'; set it on all edges first, or make"
-    with pytest.raises(InvalidInputError, match=message):
-        from_networkx([path_of({"bond": "-"}), graph], edge_label="bond")
+    message = ("graph 1", "'bond'")
+    fails(lambda: from_networkx([path_of({"bond": "-"}), graph], edge_label="bond"), about=message)
     found = from_networkx(graph, edge_label="bond", missing="label")
     assert edge_label_values(found) == ["-", "-", None, None]
     other = igraph.Graph.from_networkx(graph)
-    with pytest.raises(InvalidInputError, match="graph 0: edge 1, from 1 to 2, has no 'bond'"):
-        from_igraph(other, edge_label="bond")
+    fails(lambda: from_igraph(other, edge_label="bond"), about=("graph 0", "edge 1", "'bond'"))
     assert from_igraph(other, edge_label="bond", missing="keep") == found
     item = [{0: [1], 1: [0, 2], 2: [1]}, None, {(0, 1): "-"}]
-    with pytest.raises(InvalidInputError, match="graph 0: the edge from 1 to 2 has no label; give"):
-        from_grakel([item])
+    fails(lambda: from_grakel([item]), about="graph 0")
     assert from_grakel([item], missing="label") == found
     edges = {"source": [0, 1], "target": [1, 2], "bond": ["-", float("nan")]}
-    with pytest.raises(InvalidInputError, match="edges, row 1 has no 'bond'"):
-        from_dataframe(edges, graph_id=None, edge_label="bond")
+    fails(
+        lambda: from_dataframe(edges, graph_id=None, edge_label="bond"), about=("row 1", "'bond'")
+    )
     tables = {"graph_id": None, "missing": "label"}
     assert from_dataframe(edges, edge_label="bond", **tables) == found
-    with pytest.raises(InvalidInputError, match="the edge between node 0 and node 1 has the label"):
-        GraphBatch.from_edges(2, [[0, 1]], edge_labels=[None], symmetrize=True)
+    fails(
+        lambda: GraphBatch.from_edges(2, [[0, 1]], edge_labels=[None], symmetrize=True),
+        about=("node 0", "node 1"),
+    )
 
 
 def test_several_values_make_one_label():
@@ -320,10 +374,11 @@ def test_parallel_edges_have_one_label(weight):
     assert found.is_weighted == (weight is not None)
     assert from_igraph(igraph.Graph.from_networkx(parallel), **options) == found
     parallel.edges[0, 1, 1]["bond"] = "#"
-    with pytest.raises(InvalidInputError, match="the edge from 0 to 1 has the labels '-' and '#'"):
-        from_networkx(parallel, **options)
-    with pytest.raises(InvalidInputError, match="node 0 and node 1 has the labels '-' and '#'"):
-        from_igraph(igraph.Graph.from_networkx(parallel), **options)
+    fails(lambda: from_networkx(parallel, **options), about=("'-'", "'#'"))
+    fails(
+        lambda: from_igraph(igraph.Graph.from_networkx(parallel), **options),
+        about=("node 0", "node 1"),
+    )
 
 
 def test_directions_have_one_label():
@@ -331,33 +386,28 @@ def test_directions_have_one_label():
     found = from_networkx(graph, edge_label="bond", symmetrize=True)
     assert edge_label_values(found) == ["-", "-", "=", "="]
     graph.edges[1, 0]["bond"] = "#"
-    with pytest.raises(InvalidInputError, match="graph 0: the edge between node 0 and node 1 has"):
-        from_networkx(graph, edge_label="bond", symmetrize=True)
+    fails(
+        lambda: from_networkx(graph, edge_label="bond", symmetrize=True),
+        about=("graph 0", "node 0", "node 1"),
+    )
 
 
 def test_labels_of_some_graphs_only():
     item = [{0: [1], 1: [0]}, None, {(0, 1): "-"}]
-    with pytest.raises(InvalidInputError, match="graph 1 has no labels of edges, others have"):
-        from_grakel([item, item[:1]])
+    fails(lambda: from_grakel([item, item[:1]]), about="graph 1")
     assert len(from_grakel([item, [{0: []}]])) == 2  # which has no edges
-    with pytest.raises(InvalidInputError, match="edge labels must be a dictionary from pairs"):
-        from_grakel([[item[0], None, ["-"]]])
+    fails(lambda: from_grakel([[item[0], None, ["-"]]]), about="edge labels must be")
 
 
 def test_pyg_fields_that_are_no_labels():
     data = SimpleNamespace(edge_index=[[0, 1], [1, 0]], num_nodes=2, edge_attr=[[0.5, 2], [1, 1]])
-    with pytest.raises(InvalidInputError, match=r"one value for each of 2 edges or one-hot rows"):
-        from_pyg(data, edge_label="edge_attr")
+    fails(lambda: from_pyg(data, edge_label="edge_attr"), about="2 edges")
     data.edge_attr = [1, 1, 1]
-    with pytest.raises(InvalidInputError, match=r"each of 2 edges or one-hot rows, got shape \(3,"):
-        from_pyg(data, edge_label="edge_attr")
+    fails(lambda: from_pyg(data, edge_label="edge_attr"), about="2 edges")
 
 
 def test_values_that_cannot_be_labels():
-    with pytest.raises(
-        InvalidInputError, match=r"to 1: the 'bond' is \[1\], which cannot be a lab"
-    ):
-        from_networkx(path_of({"bond": [1]}), edge_label="bond")
+    fails(lambda: from_networkx(path_of({"bond": [1]}), edge_label="bond"), about=("'bond'", "[1]"))
 
 
 def test_values_of_edges_that_are_not_used():
@@ -379,98 +429,6 @@ def test_values_of_edges_that_are_not_used():
 
 
 # Labels of edges in files of every format, there and back, and on the command line
-
-PLAIN_NAMES = [names for names in NAMES if not any(isinstance(name, tuple) for name in names)]
-SEEDS = st.integers(0, 2**32)
-
-
-def sets(names):
-    return st.builds(
-        random_graphs,
-        SEEDS,
-        st.sampled_from(names),
-        st.booleans(),
-        st.booleans(),
-        st.integers(0, 2),
-    )
-
-
-@settings(max_examples=30, deadline=None)
-@given(graphs=sets(PLAIN_NAMES))
-def test_graphml(tmp_path_factory, graphs):
-    folder = tmp_path_factory.mktemp("graphml")
-    write_graphml(graphs, folder)
-    options = {
-        "label": "label" if graphs.has_labels else None,
-        "attributes": [f"attribute_{column}" for column in range(graphs.n_attributes)],
-        "edge_label": "label",
-    }
-    found = read_graphs(folder, **options).graphs
-    assert found == graphs
-    assert found.reading.options["edge_label"] == "label"
-    assert read_graphs(folder, **options).graphs == graphs
-
-
-@settings(max_examples=30, deadline=None)
-@given(graphs=sets(NAMES), ending=st.sampled_from([".json", ".jsonl", ".json.gz"]))
-def test_json(tmp_path_factory, graphs, ending):
-    path = tmp_path_factory.mktemp("json") / f"graphs{ending}"
-    write_json(graphs, path)
-    assert read_graphs(path).graphs == graphs
-    assert read_graphs(path).graphs == graphs
-    if not graphs.is_weighted:
-        assert read_graphs(path, weight=None).graphs == graphs
-
-
-@settings(max_examples=30, deadline=None)
-@given(graphs=sets(NAMES[:3]), multigraph=st.booleans())
-def test_node_links(tmp_path_factory, graphs, multigraph):
-    path = tmp_path_factory.mktemp("links") / "graphs.jsonl"
-    found = [nx.MultiGraph(graph) if multigraph else graph for graph in to_networkx(graphs)]
-    texts = [json.dumps(node_link(graph)) for graph in found]
-    path.write_text("\n".join(texts))
-    options = {"label": "label" if graphs.has_labels else None, "edge_label": "label"}
-    options["attributes"] = "attributes" if graphs.n_attributes else []
-    batch = read_graphs(path, **options).graphs
-    assert batch == graphs
-    assert batch.reading == from_networkx(found, **options).reading
-
-
-@settings(max_examples=30, deadline=None)
-@given(graphs=sets(NAMES), batch_size=st.integers(1, 4))
-def test_parquet_in_pieces(tmp_path_factory, graphs, batch_size):
-    path = tmp_path_factory.mktemp("parquet") / "graphs.parquet"
-    write_parquet(graphs, path, batch_size=batch_size)
-    parts = [part.graphs for part in iter_parquet(path, batch_size)]
-    assert all(part.has_edge_labels for part in parts)
-    assert GraphBatch.concatenate(parts) == graphs
-    assert [len(part) for part in parts[:-1]] == [batch_size] * (len(parts) - 1)
-
-
-@settings(max_examples=30, deadline=None)
-@given(graphs=sets(NAMES[1:3]))
-def test_tudataset_and_its_parsed_copy(tmp_path_factory, graphs):
-    folder = tmp_path_factory.mktemp("tu")
-    save_tudataset(GraphDataset(graphs, np.arange(len(graphs)), "RANDOM"), folder)
-    column = 0 if graphs.is_weighted else None
-    for _ in range(2):  # parsed, then from the copy
-        found = load_tudataset("RANDOM", folder, weight_column=column, cache=folder / "copies")
-        assert found.graphs == graphs
-
-
-def test_files_with_a_column_of_integers(tmp_path):
-    """The form in which files had labels of edges before batches did, with a digest of pages."""
-    columns = {
-        "degrees": pa.array([[1, 1], [0]], pa.large_list(pa.int32())),
-        "neighbours": pa.array([[1, 0], []], pa.large_list(pa.int32())),
-        "weights": pa.array([[1.0, 1.0], []], pa.large_list(pa.float64())),
-        "edge_labels": pa.array([[7, 7], []], pa.large_list(pa.int64())),
-    }
-    path = tmp_path / "old.parquet"
-    parquet.write_table(pa.table(columns), path)
-    found = read_graphs(path).graphs
-    assert edge_label_values(found) == [7, 7]
-    assert [part.graphs.has_edge_labels for part in iter_parquet(path, 1)] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -497,15 +455,14 @@ def test_parsed_copies_that_lead_out_of_their_arrays(tmp_path, change):
 
 def test_labels_that_formats_cannot_hold(tmp_path):
     odd = GraphBatch.from_edges(2, [[0, 1]], edge_labels=[frozenset("ab")], symmetrize=True)
-    message = r"cannot hold the label frozenset.* number the labels \(with_edge_labels"
-    with pytest.raises(InvalidInputError, match=message):
-        write_graphml(odd, tmp_path)
-    with pytest.raises(InvalidInputError, match=message):
-        write_json(odd, tmp_path / "odd.json")
-    with pytest.raises(InvalidInputError, match=r"the label frozenset.* cannot be written"):
-        write_parquet(odd, tmp_path / "odd.parquet")
-    with pytest.raises(InvalidInputError, match=r"neither labels nor attributes; .*--no-labels"):
-        write_edge_list(odd, tmp_path)
+    message = ("cannot hold the label", "number the labels")
+    fails(lambda: write_graphml(odd, tmp_path), about=message)
+    fails(lambda: write_json(odd, tmp_path / "odd.json"), about=message)
+    fails(
+        lambda: write_parquet(odd, tmp_path / "odd.parquet"),
+        about=("the label frozenset", "cannot be written"),
+    )
+    fails(lambda: write_edge_list(odd, tmp_path), about="--no-labels")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -515,39 +472,30 @@ PLAIN = '{"n_nodes": 3, "edges": [[0, 1], [1, 2]], "edge_labels": ["-", ["=", 1]
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (PLAIN.replace('"-", ', ""), {}, "line 1: 1 edge_labels for 2 edges"),
-        (
-            PLAIN.replace('"-"', "null"),
-            {},
-            "line 1: the edge between node 0 and node 1 has the lab",
-        ),
-        (PLAIN.replace('"-"', "{}"), {}, "labels must be hashable"),
-        (PLAIN.replace("[1, 2]", "[1, 0]"), {}, r"node 0 and node 1 has the labels '-' and \('=',"),
-        (
-            PLAIN.replace("[1, 2]", "[0, 1]"),
-            {"weight": None},
-            "line 1: the edge between node 0 and",
-        ),
-        (PLAIN + '\n{"edges": [[0, 1]]}', {}, "line 2 has no labels of edges, others have"),
-        (PLAIN, {"edge_label": "bond"}, "so none can be read by the name 'bond'"),
+        (PLAIN.replace('"-", ', ""), {}, ("line 1", "2 edges")),
+        (PLAIN.replace('"-"', "null"), {}, ("line 1", "node 0", "node 1")),
+        (PLAIN.replace('"-"', "{}"), {}, "labels must be"),
+        (PLAIN.replace("[1, 2]", "[1, 0]"), {}, ("node 0", "node 1")),
+        (PLAIN.replace("[1, 2]", "[0, 1]"), {"weight": None}, ("line 1", "node 0")),
+        (PLAIN + '\n{"edges": [[0, 1]]}', {}, ("line 2")),
+        (PLAIN, {"edge_label": "bond"}, "'bond'"),
         (
             '{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2}]}',
             {"edge_label": "bond"},
-            "link 0 has no 'bond'; set it on all edges first, or make a label of its own",
+            ("link 0", "'bond'"),
         ),
         (
             '{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2, "bond": 1}, '
             '{"source": 2, "target": 1, "bond": 2}]}',
             {"edge_label": "bond", "weight": None},
-            "line 1: the edge between node 0 and node 1 has the labels 1 and 2; give it one",
+            ("line 1", "node 0", "node 1"),
         ),
     ],
 )
 def test_json_that_contradicts_itself(tmp_path, text, options, message):
     path = tmp_path / "graphs.jsonl"
     path.write_text(text)
-    with pytest.raises(InvalidInputError, match=message):
-        read_graphs(path, **options)
+    fails(lambda: read_graphs(path, **options), about=message)
 
 
 def test_values_of_edges_that_are_not_read(tmp_path):
@@ -603,10 +551,7 @@ def test_names_of_labels_of_edges_by_option(tmp_path):
         assert record("info", path, "--edge-label", "bond")["edge_labels"] == ["x", "y"]
     result = invoke("info", packed)
     assert "edges have 'bond', which is not used; --edge-label" in result.stderr
-    assert_fails(
-        invoke("info", packed, "--edge-label", "x"),
-        "--missing label",
-    )
+    assert_fails(invoke("info", packed, "--edge-label", "x"), "--missing label")
 
 
 # Edge lists of plain numbers are read in another way, and give the same graphs and errors

@@ -9,6 +9,7 @@ import time
 import zipfile
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,11 +30,11 @@ from retgk.cli.inputs import read_collection
 from retgk.cli.options import Common, Reading
 from retgk.errors import InputWarning
 from retgk.io.formats import format_of, formats
+from tests.errors import fails
 from tests.example_files import HOSTILE, TOY, write_folder, write_zip
 from tests.fuzz.__main__ import is_good, reports_of_batch
 from tests.fuzz.seed_files import data_set
 from tests.fuzz.targets import TARGETS
-from tests.fuzz.worker import SECONDS
 from tests.model_file_mutations import with_document
 from tests.model_zoo import tiny_graphs
 
@@ -41,9 +42,8 @@ GRAPH = '<graph edgedefault="undirected"><node id="1"/><node id="2"/></graph>'
 
 
 def assert_refused(path, message, **options):
-    with pytest.raises(InvalidInputError, match=message) as error:
-        read_graphs(path, **options)
-    assert str(path) in str(error.value)
+    about = (message,) if isinstance(message, str) else message
+    fails(lambda: read_graphs(path, **options), about=(str(path), *about))
 
 
 # nothing is lost in silence ----------------------------------------------------------------------
@@ -61,8 +61,7 @@ def test_several_graphs_in_a_graphml_file(tmp_path, body):
     path = tmp_path / "two.graphml"
     name = "http://graphml.graphdrawing.org/xmlns"
     path.write_text(f'<graphml xmlns="{name}" xmlns:y="{name}">{body}</graphml>')
-    with pytest.raises(InvalidInputError, match="holds 2 graphs; a GraphML file has one"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="2 graphs")
 
 
 def test_graphs_in_entities_and_other_encodings_count(tmp_path):
@@ -72,11 +71,9 @@ def test_graphs_in_entities_and_other_encodings_count(tmp_path):
     path.write_text(
         f'<!DOCTYPE graphml [<!ENTITY x "{hidden}">]><graphml xmlns="{name}">{GRAPH}&x;</graphml>'
     )
-    with pytest.raises(InvalidInputError, match="holds 2 graphs"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="2 graphs")
     path.write_text(f'<graphml xmlns="{name}">{GRAPH * 2}</graphml>', encoding="utf-16")
-    with pytest.raises(InvalidInputError, match="holds 2 graphs"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="2 graphs")
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -96,8 +93,7 @@ def test_line_ends(tmp_path, end, last):
 def test_lines_keep_their_numbers_whatever_ends_them(tmp_path):
     path = tmp_path / "x.edges"
     path.write_bytes(b"1 2\r\n\r\n2 3\r3\n")
-    with pytest.raises(InvalidInputError, match=r"line 4, .*: expected two nodes"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="line 4")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +160,7 @@ def test_a_size_that_no_packing_reaches(tmp_path):
     path = write_zip(tmp_path)
     size = len(TOY["A"]).to_bytes(4, "little")
     path.write_bytes(path.read_bytes().replace(size, (4 << 29).to_bytes(4, "little")))
-    assert_refused(path, "would take .* bytes of memory")
+    assert_refused(path, ("would take", "bytes of memory"))
     assert_refused(path, "declares more bytes than it can hold", max_bytes=1 << 40)
 
 
@@ -179,7 +175,7 @@ def labelled(path, label, metadata=None):
 
 @pytest.mark.parametrize("label", ["[" * 100_000, '{"a": 1}', "nope", "[1, {}]"])
 def test_labels_that_are_odd_json(tmp_path, label):
-    assert_refused(labelled(tmp_path / "x.parquet", label), "label")
+    assert_refused(labelled(tmp_path / "x.parquet", label), ())
 
 
 def test_deep_labels_are_read_or_refused(tmp_path):
@@ -216,14 +212,7 @@ def test_written_pages_have_checksums(tmp_path):
     content, chunk = path.read_bytes(), parquet.ParquetFile(path).metadata.row_group(0).column(0)
     at = chunk.data_page_offset + chunk.total_compressed_size - 2
     path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-    assert_refused(path, "is damaged: .*CRC checksum verification failed")
-
-
-def test_parquet_of_others_has_none(tmp_path):
-    path = tmp_path / "x.parquet"
-    table = pa.table({"degrees": [[1, 1]], "neighbours": [[1, 0]], "id": ["x"]})
-    parquet.write_table(table, path)
-    assert read_graphs(path).graphs.n_nodes == 2
+    assert_refused(path, ("is damaged", "CRC checksum verification failed"))
 
 
 @pytest.mark.parametrize(
@@ -244,7 +233,7 @@ def test_parquet_of_others_has_none(tmp_path):
 def test_no_graphs_at_all(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
-    assert_refused(path, None)
+    assert_refused(path, ())
 
 
 def test_parquet_without_rows(tmp_path):
@@ -276,20 +265,16 @@ def forged_model(path, **parameters):
 
 def test_absurd_work_is_refused(tmp_path):
     path = forged_model(tmp_path / "m.retgk", n_walks=1 << 20, n_steps=1 << 20)
-    message = "asks for n_steps=1048576, more than the 4096 allowed; pass a larger max_steps if"
-    with pytest.raises(InvalidInputError, match=re.escape(message)) as error:
-        load_model(path)
-    assert str(path) in str(error.value)
+    about = (str(path), "n_steps=1048576", "4096 allowed", "max_steps")
+    fails(lambda: load_model(path), about)
     path = forged_model(tmp_path / "m.retgk", n_walks=1 << 20, n_steps=4096)
-    with pytest.raises(InvalidInputError, match="asks for 1048576 walks of 4096 steps from every"):
-        load_model(path)
+    fails(lambda: load_model(path), about=("1048576 walks", "4096 steps"))
 
 
 def test_the_bound_on_work_can_be_raised(tmp_path):
     path = forged_model(tmp_path / "m.retgk", n_walks=100_000)
     assert load_model(path).walks_.n_walks == 100_000
-    with pytest.raises(InvalidInputError, match="more than the 16384 steps allowed"):
-        load_model(path, max_steps=4)
+    fails(lambda: load_model(path, max_steps=4), about="16384 steps")
     assert load_model(path, max_steps=1000).walks_.n_walks == 100_000
 
 
@@ -314,6 +299,7 @@ print("cost", round(peak_megabytes() - before), round(time.perf_counter() - star
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_small_files_take_little_memory(name, tmp_path):
     path = HOSTILE[name](tmp_path)
@@ -342,39 +328,40 @@ def test_small_files_take_little_memory(name, tmp_path):
 def test_every_reader_has_the_option(name, text, tmp_path):
     path = tmp_path / name
     path.write_text(text)
-    with pytest.raises(InvalidInputError, match=r"allowed.*; pass a larger max_bytes") as error:
-        read_graphs(path, max_bytes=300)
-    assert str(path) in str(error.value)
+    assert_refused(path, ("allowed", "max_bytes"), max_bytes=300)
 
 
 def test_archives_parquet_and_targets_have_the_option(tmp_path):
     path = write_parquet(data_set(), tmp_path / "x.parquet")
     for read in (read_graphs, lambda path, **limit: list(iter_parquet(path, **limit))):
-        with pytest.raises(InvalidInputError, match=r"would take .*; pass a larger max_bytes"):
-            read(path, max_bytes=300)
-    with pytest.raises(InvalidInputError, match="more than the 1000 allowed"):
-        read_graphs(write_zip(tmp_path, node_attributes="1,2\n" * 60), max_bytes=1000)
+        fails(partial(read, path, max_bytes=300), about=("would take", "max_bytes"))
+    fails(
+        lambda: read_graphs(write_zip(tmp_path, node_attributes="1,2\n" * 60), max_bytes=1000),
+        about="1000 allowed",
+    )
     graphs, targets = tmp_path / "x.smi", tmp_path / "targets.txt"
     graphs.write_text("CCO\n")
     targets.write_text("1" * 3000)
-    with pytest.raises(InvalidInputError, match=r"targets.txt: .*max_bytes"):
-        read_collection(str(graphs), Reading(targets=targets, max_bytes=50_000), Common(quiet=True))
+    fails(
+        lambda: read_collection(
+            str(graphs), Reading(targets=targets, max_bytes=50_000), Common(quiet=True)
+        ),
+        about="targets.txt",
+    )
 
 
 def test_one_target_of_many_letters_for_many_graphs(tmp_path):
     graphs, targets = tmp_path / "x.smi", tmp_path / "targets.txt"
     graphs.write_text("C\n" * 2000)
     targets.write_text("a\n" * 1999 + "b" * 100_000)
-    with pytest.raises(InvalidInputError, match="a target has 100000 letters"):
-        read_graphs(graphs, targets=targets)
+    fails(lambda: read_graphs(graphs, targets=targets), about="100000 letters")
 
 
 def test_the_limit_grows_with_the_file():
     allowed = [memory_limit(size) for size in (0, 10**6, 10**7, 10**8, 10**9)]
     assert allowed == [256 << 20, 512 * 10**6, 4 << 30, 64 * 10**8, 64 * 10**9]
     assert memory_limit(10**9, 7) == 7
-    with pytest.raises(InvalidInputError, match="max_bytes must be a positive number, got 0"):
-        memory_limit(1, 0)
+    fails(lambda: memory_limit(1, 0), about="max_bytes must be a")
 
 
 @pytest.mark.real_data
@@ -400,6 +387,7 @@ def reports_of(names, folder):
     return [report for report in reports if "verdict" in report], shown
 
 
+@pytest.mark.slow
 def test_mutated_files_are_read_or_refused(tmp_path):
     names = ",".join(target.name for target in TARGETS if not target.by_library)
     reports, shown = reports_of(names, tmp_path)
@@ -410,6 +398,7 @@ def test_mutated_files_are_read_or_refused(tmp_path):
     assert counts == dict.fromkeys(names.split(","), INPUTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [target.name for target in TARGETS if target.by_library])
 def test_what_libraries_raise_is_an_error_of_the_file(name, tmp_path):
     """A crash is contained where the file is read in a process of its own."""
@@ -426,12 +415,3 @@ def test_every_format_is_fuzzed():
     names = {target.name.partition("-")[0] for target in TARGETS}
     assert set(formats()) - {"matrices"} <= names
     assert {"npy", "npz", "mat", "matrix"} <= names
-
-
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_every_target_can_fail(target):
-    """Every format with checksums has damages that must not be read as other data."""
-    has_checksums = target.name in {"model", "cache", "gram"}
-    assert bool(target.damages) == has_checksums
-    assert target.changes or target.damages
-    assert SECONDS > 0

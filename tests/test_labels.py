@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -38,6 +39,7 @@ from retgk import (
 )
 from retgk.graphs.flat import encode_labels, lacks_part, plain_label, recode, union_of_names
 from retgk.kernels.refinement import keys_of_names
+from tests.errors import fails
 from tests.example_graphs import LABELS, node_link
 
 
@@ -105,8 +107,7 @@ def test_partial_order_is_not_taken_for_an_order() -> None:
 
 
 def test_unhashable_label() -> None:
-    with pytest.raises(InvalidInputError, match=r"labels must be hashable, one per node: unhash"):
-        encode_labels([[1], [2]])
+    fails(lambda: encode_labels([[1], [2]]), about="labels must be hashable")
 
 
 @given(st.lists(LABELS, min_size=1), st.lists(LABELS))
@@ -209,7 +210,7 @@ def pairs_of_labels(draw: st.DrawFn) -> tuple[Any, Any]:
     return first, second
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(pairs_of_labels())
 def test_keys_are_equal_where_labels_are(pair: tuple[Any, Any]) -> None:
     codes, names = encode_labels(list(pair))
@@ -282,21 +283,16 @@ def test_numbers_of_more_digits_than_python_writes() -> None:
 
 
 def test_labels_of_other_classes_have_no_key() -> None:
-    with pytest.raises(
-        InvalidInputError, match=r"of type object, of which no key .* use numbers, te"
-    ):
-        keys_of_names([(1, object())], 0)
+    fails(lambda: keys_of_names([(1, object())], 0), about="of type object")
 
 
 @pytest.mark.parametrize("label", [("C", np.nan), (1, ("C", np.float32("nan"))), (Decimal("NaN"),)])
 def test_nan_within_a_label(label: Any) -> None:
     """As NaN alone: an error, unless missing values are labels; then it is None."""
     edge = {"n_nodes": 2, "edges": [[0, 1]], "symmetrize": True}
-    message = r"graph 0: node 1 has the label .*nan.*, of which a part stands for none; .*missing="
-    with pytest.raises(InvalidInputError, match=f"(?i){message}"):
-        GraphBatch.from_edges(**edge, labels=["C", label])
-    with pytest.raises(InvalidInputError, match=r"of which a part stands for none; .*missing="):
-        GraphBatch.from_edges(**edge, edge_labels=[label])
+    about = ("graph 0", "node 1", "a part stands for none", "missing=")
+    fails(lambda: GraphBatch.from_edges(**edge, labels=["C", label]), about)
+    fails(lambda: GraphBatch.from_edges(**edge, edge_labels=[label]), about="missing=")
     batch = GraphBatch.from_edges(**edge, labels=[label, label], missing="label")
     assert len(batch.label_names) == 1
     assert not any(map(lacks_part, batch.label_names))
@@ -428,8 +424,7 @@ def test_a_label_of_its_own(build: Any, label: Any) -> None:
         batch = build(label, 3.0, missing=missing)
         assert batch.label_names == ("a", "b", None)
         assert batch.labels.tolist() == [0, 1, 2] * 2
-    with pytest.raises(InvalidInputError, match="node 2 has the label"):
-        build(label, 3.0, missing="nan")
+    fails(lambda: build(label, 3.0, missing="nan"), about="node 2")
 
 
 @pytest.mark.parametrize("build", BUILDERS)
@@ -445,8 +440,7 @@ def test_attributes_stay_nan(build: Any, value: Any) -> None:
 def test_plain_edges_in_json() -> None:
     assert plain_json(None, NAN, missing="keep") == networkx_batch(None, NAN, missing="keep")
     for label, value in ((None, 3.0), ("c", None), ("c", NAN)):
-        with pytest.raises(InvalidInputError, match=r"a.jsonl, line 1: .*node 2.* missing="):
-            plain_json(label, value)
+        fails(partial(plain_json, label, value), about=("a.jsonl, line 1", "node 2", "missing="))
 
 
 def test_tables_of_nodes() -> None:
@@ -455,8 +449,7 @@ def test_tables_of_nodes() -> None:
     for name, gap, where in (("k", None, "node 2 has the label None"), ("v", NAN, "node 2 is nan")):
         nodes = {"graph_id": [0] * 3, "node": [0, 1, 2], "k": ["a", "b", "c"], "v": [1.0, 2.0, 3.0]}
         nodes[name][2] = gap
-        with pytest.raises(InvalidInputError, match=f"{where}.*missing="):
-            from_dataframe(edges, nodes, **options)
+        fails(partial(from_dataframe, edges, nodes, **options), about=(where, "missing="))
         found = from_dataframe(edges, nodes, **options, missing="keep")
         gaps = {"label": None, "value": 3.0} if name == "k" else {"label": "c", "value": NAN}
         assert found == networkx_batch(**gaps, missing="keep")[0]
@@ -465,8 +458,7 @@ def test_tables_of_nodes() -> None:
 @pytest.mark.parametrize("gap", [None, NAN])
 def test_parts_of_labels(gap: Any) -> None:
     graph = networkx_graph("c", gap)
-    with pytest.raises(InvalidInputError, match=r"graph 0, node 2: the part 'v' of the label is m"):
-        as_batch([graph], label=["k", "v"])
+    fails(lambda: as_batch([graph], label=["k", "v"]), about=("graph 0", "node 2", "'v'"))
     batch = as_batch([graph], label=["k", "v"], missing="label")
     assert set(batch.label_names) == {("a", 1.0), ("b", 2.0), ("c", None)}
 
@@ -476,14 +468,13 @@ def test_parts_of_labels(gap: Any) -> None:
 def test_categories(gap: Any) -> None:
     graph = networkx_graph(gap, 3.0)
     for missing in ("error", "label"):
-        with pytest.raises(InvalidInputError, match=r"node 2: the attribute 'k' is missing; fill"):
-            as_batch([graph], categorical="k", missing=missing)
+        call = partial(as_batch, [graph], categorical="k", missing=missing)
+        fails(call, about=("node 2", "'k'"))
     batch = as_batch([graph], categorical="k", missing="nan")
     np.testing.assert_array_equal(batch.attributes, [[1, 0], [0, 1], [NAN, NAN]])
     assert batch.reading.options["categorical"] == {"k": ["a", "b"]}
     nx.set_node_attributes(graph, gap, "k")
-    with pytest.raises(InvalidInputError, match="no node has a value of 'k'; leave it out"):
-        as_batch([graph], categorical="k", missing="nan")
+    fails(lambda: as_batch([graph], categorical="k", missing="nan"), about="'k'")
     listed = as_batch([networkx_graph(None, 3.0)], categorical={"k": ["a", "b", None]})
     np.testing.assert_array_equal(listed.attributes, np.eye(3))
 
@@ -503,23 +494,19 @@ def test_vectors_with_gaps_and_without_any() -> None:
 
 def test_tensors_with_nan() -> None:
     graph = SimpleNamespace(edge_index=[[0, 1], [1, 0]], num_nodes=2, x=np.array([[1.0], [NAN]]))
-    with pytest.raises(InvalidInputError, match=r"attribute 0 of node 1 is nan; .*missing="):
-        from_pyg(graph, attributes="x")
+    fails(lambda: from_pyg(graph, attributes="x"), about=("attribute 0", "node 1", "missing="))
     assert np.isnan(from_pyg(graph, attributes="x", missing="nan").attributes[1, 0])
 
 
 def test_labels_of_grakel() -> None:
     graph = [{(0, 1): 1, (1, 0): 1}, {0: "a"}]
-    with pytest.raises(InvalidInputError, match="graph 0, node 1 has no label"):
-        from_grakel([graph])
+    fails(lambda: from_grakel([graph]), about=("graph 0", "node 1"))
     assert from_grakel([graph], missing="label").label_names == ("a", None)
 
 
 def test_other_words_and_infinity_are_errors() -> None:
-    with pytest.raises(InvalidInputError, match="missing must be one of 'error', 'label', 'nan'"):
-        plain_batch("c", 3.0, missing="mean")
-    with pytest.raises(InvalidInputError, match="attribute 0 of node 2 is inf"):
-        plain_batch("c", np.inf, missing="nan")
+    fails(lambda: plain_batch("c", 3.0, missing="mean"), about=("'error'", "'label'", "'nan'"))
+    fails(lambda: plain_batch("c", np.inf, missing="nan"), about=("attribute 0", "node 2"))
 
 
 def test_graphs_with_nan_are_equal_to_themselves() -> None:
@@ -559,15 +546,13 @@ def test_estimators_refuse_gaps_unless_told(name: str) -> None:
     graph, node, column = (
         int(i[0]) for i in np.nonzero(np.isnan(graphs.attributes.reshape(-1, 3, 2)))
     )
-    message = f"graph {graph}: attribute {column} of node {node} is nan; .*impute_attributes="
-    with pytest.raises(InvalidInputError, match=message):
-        MAKERS[name](None).fit(graphs, y)
+    about = (f"graph {graph}", f"attribute {column} of node {node} is nan", "impute_attributes=")
+    fails(lambda: MAKERS[name](None).fit(graphs, y), about)
     full = graphs.with_attributes(np.nan_to_num(graphs.attributes))
     model = MAKERS[name](None).fit(full, y)
-    with pytest.raises(InvalidInputError, match=message):
-        (model.predict if hasattr(model, "predict") else model.transform)(graphs)
-    with pytest.raises(InvalidInputError, match="impute_attributes must be"):
-        MAKERS[name]("mode").fit(graphs, y)
+    answer = model.predict if hasattr(model, "predict") else model.transform
+    fails(lambda: answer(graphs), about)
+    fails(lambda: MAKERS[name]("mode").fit(graphs, y), about="impute_attributes must be")
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -593,8 +578,10 @@ def test_gaps_are_filled_with_what_training_graphs_have(
 def test_an_attribute_that_no_node_has() -> None:
     graphs = gappy()
     nothing = np.column_stack([graphs.attributes, np.full(graphs.n_nodes, NAN)])
-    with pytest.raises(InvalidInputError, match="attribute 2 is missing on all nodes"):
-        MAKERS["kernel"]("mean").fit(graphs.with_attributes(nothing, missing="nan"))
+    fails(
+        lambda: MAKERS["kernel"]("mean").fit(graphs.with_attributes(nothing, missing="nan")),
+        about="attribute 2",
+    )
 
 
 def test_the_way_to_read_gaps_is_remembered() -> None:
@@ -611,12 +598,14 @@ def test_files(tmp_path: Path) -> None:
     graph = networkx_graph("c", 3.0)
     del graph.nodes[2]["k"], graph.nodes[2]["v"]
     nx.write_graphml(graph, tmp_path / "b.graphml")
-    with pytest.raises(
-        InvalidInputError, match=r"graph 1, node '2' has no attribute 'k'.*missing="
-    ):
-        read_graphs(tmp_path, label="k", attributes="v")
+    fails(
+        lambda: read_graphs(tmp_path, label="k", attributes="v"),
+        about=("graph 1", "'2'", "'k'", "missing="),
+    )
     found = read_graphs(tmp_path, label="k", attributes="v", missing="keep").graphs
     assert found.label_names == ("a", "b", "c", None)
     assert np.isnan(found.attributes).sum() == 1
-    with pytest.raises(InvalidInputError, match="graph 1: attribute 0 of node 2 is nan"):
-        write_parquet(found, tmp_path / "a.parquet")
+    fails(
+        lambda: write_parquet(found, tmp_path / "a.parquet"),
+        about=("graph 1", "attribute 0", "node 2"),
+    )

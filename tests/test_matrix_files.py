@@ -5,7 +5,9 @@ import struct
 import zipfile
 import zlib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +26,7 @@ from retgk.io.tables import (
     whole_number,
     with_targets,
 )
+from tests.errors import fails
 from tests.explorer_pages import unpacked
 from tests.programs import DATA, N_GRAPHS, assert_fails, invoke, printed, rows_of
 
@@ -42,6 +45,7 @@ WRITERS = {
     "a.npy": lambda path: np.save(path, WEIGHTED),
     "f.npy": lambda path: np.save(path, np.asfortranarray(WEIGHTED)),
     "s.npy": lambda path: np.save(path, WEIGHTED.astype(">f4")),
+    "h.npy": lambda path: np.save(path, WEIGHTED.astype("<f2")),
     "a.npz": lambda path: np.savez_compressed(path, WEIGHTED),
     "csr.npz": lambda path: sparse.save_npz(path, sparse.csr_matrix(WEIGHTED)),
     "csc.npz": lambda path: sparse.save_npz(path, sparse.csc_array(WEIGHTED), compressed=False),
@@ -85,24 +89,14 @@ def test_stacks(tmp_path):
         assert data.graph_names == ["k-0", "k-1"]
 
 
-def test_parallel_entries_of_a_file_add_up_in_float64(tmp_path):
-    ends = np.repeat([0, 1], 300)
-    matrix = sparse.coo_array((np.ones(600, np.uint8), (ends, ends[::-1])), shape=(2, 2))
-    sparse.save_npz(tmp_path / "parallel.npz", matrix)
-    graphs = read_graphs(tmp_path / "parallel.npz").graphs
-    assert graphs == from_numpy(np.array([[0, 300], [300, 0]]))
-
-
 def test_variables(tmp_path):
     np.savez(tmp_path / "all.npz", x=TRIANGLE, y=WEIGHTED)
     assert read_graphs(tmp_path / "all.npz").graph_names == ["all-x", "all-y"]
     assert read_graphs(tmp_path / "all.npz", variable="y").graphs == from_numpy(WEIGHTED)
     savemat(tmp_path / "some.mat", {"W": TRIANGLE, "age": 3.0, "who": "me", "cells": [{}]})
     assert read_graphs(tmp_path / "some.mat", variable="W").graphs == from_numpy(TRIANGLE)
-    with pytest.raises(InvalidInputError, match=r"no variable 'Z'; choose one of 'x' \(3, 3\), "):
-        read_graphs(tmp_path / "all.npz", variable="Z")
-    with pytest.raises(InvalidInputError, match="'who' is a char, not a matrix of numbers"):
-        read_graphs(tmp_path / "some.mat")
+    fails(lambda: read_graphs(tmp_path / "all.npz", variable="Z"), about=("'Z'", "'x'", "(3, 3)"))
+    fails(lambda: read_graphs(tmp_path / "some.mat"), about="'who'")
 
 
 def test_a_folder_and_its_targets(tmp_path):
@@ -114,8 +108,10 @@ def test_a_folder_and_its_targets(tmp_path):
     assert data.graph_names[:4] == ["sub.0", "sub.1", "sub.10", "sub.11"]
     assert data.targets.tolist() == [int(name[4:]) % 2 for name in data.graph_names]
     assert data.graphs[3] == from_numpy(TRIANGLE * 12)
-    with pytest.raises(InvalidInputError, match="may hold the targets; name one of sick, score"):
-        read_graphs(tmp_path, targets=tmp_path / "targets.csv")
+    fails(
+        lambda: read_graphs(tmp_path, targets=tmp_path / "targets.csv"),
+        about="may hold the targets",
+    )
 
 
 def test_tables_are_matrices_where_there_is_nothing_else(tmp_path):
@@ -124,8 +120,7 @@ def test_tables_are_matrices_where_there_is_nothing_else(tmp_path):
     (tmp_path / "y.csv").write_text("b.csv,1.5\na.csv,2.5\n")
     data = read_graphs(tmp_path, targets=tmp_path / "y.csv")
     assert data.targets.tolist() == [2.5, 1.5]
-    with pytest.raises(InvalidInputError, match=r"y.csv, line 1, column 1: 'b.csv' is not a num"):
-        read_graphs(tmp_path)
+    fails(lambda: read_graphs(tmp_path), about=("y.csv", "line 1", "column 1", "'b.csv'"))
 
 
 @pytest.mark.parametrize(
@@ -138,19 +133,15 @@ def test_tables_are_matrices_where_there_is_nothing_else(tmp_path):
         ("y.tsv", "name\tclass\nb\t1\na\t2\n", [2, 1]),
         ("y.csv", "class,who\n1,b\n2,a\n", [2, 1]),
         ("y.csv", "b.npy;1\na.npy;2\n", [2, 1]),
-        ("y.csv", "name,target\nb,1\nb,2\n", "line 3 names 'b' a second time"),
-        (
-            "y.csv",
-            "name,y\na,1\nc,2\n",
-            r"names without a graph \(1\): 'c' and no target for graphs \(1\): 'b'",
-        ),
-        ("y.csv", "name,y\na,1\n", r"no target for graphs \(1\): 'b'; give every graph one row"),
-        ("y.csv", "name,y\na,1\nb,\n", "line 3 has no target"),
-        ("y.csv", "u,v\n1,2\n", "may hold the targets; name one of u, v with target_column="),
-        ("y.csv", "a,1,2\nb,3,4\n", "may hold the targets; give it a first line of column names"),
-        ("y.csv", "u,target\n1,2\n", "has 1 lines for 2 graphs; give one line for each graph"),
-        ("y.txt", "1\n\n", "line 2 is empty; give a target for each graph"),
-        ("y.txt", "", "has 0 lines for 2 graphs"),
+        ("y.csv", "name,target\nb,1\nb,2\n", ("line 3", "'b'", "second time")),
+        ("y.csv", "name,y\na,1\nc,2\n", ("names without a graph (1): 'c'", "(1): 'b'")),
+        ("y.csv", "name,y\na,1\n", ("target", "(1): 'b'")),
+        ("y.csv", "name,y\na,1\nb,\n", ("line 3", "target")),
+        ("y.csv", "u,v\n1,2\n", ("u, v", "target_column=")),
+        ("y.csv", "a,1,2\nb,3,4\n", ("2 columns", "first line")),
+        ("y.csv", "u,target\n1,2\n", ("1 lines", "2 graphs")),
+        ("y.txt", "1\n\n", ("line 2", "target")),
+        ("y.txt", "", ("0 lines", "2 graphs")),
     ],
 )
 def test_targets(name, text, targets, tmp_path):
@@ -158,9 +149,8 @@ def test_targets(name, text, targets, tmp_path):
     for graph in "ab":
         np.save(tmp_path / "graphs" / f"{graph}.npy", TRIANGLE)
     (tmp_path / name).write_text(text)
-    if isinstance(targets, str):
-        with pytest.raises(InvalidInputError, match=targets):
-            read_graphs(tmp_path / "graphs", targets=tmp_path / name)
+    if isinstance(targets, tuple):
+        fails(lambda: read_graphs(tmp_path / "graphs", targets=tmp_path / name), about=targets)
     else:
         data = read_graphs(tmp_path / "graphs", targets=tmp_path / name)
         assert data.targets.tolist() == targets
@@ -175,29 +165,18 @@ def changed(row, column, value):
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        (np.ones((2, 3)), r"m.npy: an adjacency matrix is square, got shape \(2, 3\)"),
-        (np.ones(3), "an adjacency matrix is square"),
-        (np.ones((2, 2), complex), "weights must be numbers, got complex128"),
-        (
-            changed(1, 3, -1),
-            r"m.npy: .*node 1 to node 3 has weight -1.0; weights",
-        ),
-        (changed(2, 0, np.nan), "node 2 to node 0 has weight nan; weights must be finite"),
-        (
-            changed(0, 1, 3),
-            "m.npy: graph 0 is not symmetric: the edge from node 0 to node 1 has weight 3, the one "
-            "back has weight 0.5; .*symmetrize=True",
-        ),
-        (
-            np.stack([WEIGHTED, changed(0, 1, np.inf)]),
-            r"m.npy: graph 1: .* weight inf",
-        ),
+        (np.ones((2, 3)), ("m.npy", "(2, 3)")),
+        (np.ones(3), "an adjacency matrix is"),
+        (np.ones((2, 2), complex), "weights must be numbers"),
+        (changed(1, 3, -1), ("m.npy", "node 1", "node 3")),
+        (changed(2, 0, np.nan), ("node 2", "node 0")),
+        (changed(0, 1, 3), ("m.npy", "graph 0", "node 0", "node 1")),
+        (np.stack([WEIGHTED, changed(0, 1, np.inf)]), ("m.npy", "graph 1")),
     ],
 )
 def test_bad_entries(matrix, message, tmp_path):
     np.save(tmp_path / "m.npy", matrix)
-    with pytest.raises(InvalidInputError, match=message):
-        read_graphs(tmp_path / "m.npy")
+    fails(lambda: read_graphs(tmp_path / "m.npy"), about=message)
 
 
 def test_symmetrize(tmp_path):
@@ -231,22 +210,18 @@ def test_tables_by_their_content(text, form, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0,1,x\n", "line 1, column 3: 'x' is not a number; a file of a matrix has numbers, and"),
-        ("0,1\n1\n", "line 2 has 1 columns, the first one has 2"),
-        ("0,1_0\n", "column 2: '1_0' is not a number"),
+        ("0,1,x\n", ("line 1", "column 3", "'x'")),
+        ("0,1\n1\n", ("line 2", "1 columns")),
+        ("0,1_0\n", ("column 2", "'1_0'")),
         ("# nothing\n", "holds no numbers"),
-        (
-            "0 1 2\n1 0 2\n",
-            "has 2 rows of 3 numbers, and an adjacency matrix is square; if one row",
-        ),
-        ("0,1,2\n0,3,5\n3,0,4\n5,4,0\n", "has 4 rows of 3 numbers, and an adjacency"),
-        ("0 1 2 3 4\n", r"square, got shape \(1, 5\)"),
+        ("0 1 2\n1 0 2\n", ("2 rows", "3 numbers")),
+        ("0,1,2\n0,3,5\n3,0,4\n5,4,0\n", ("4 rows", "3 numbers")),
+        ("0 1 2 3 4\n", "(1, 5)"),
     ],
 )
 def test_bad_tables(text, message, tmp_path):
     (tmp_path / "t.csv").write_text(text)
-    with pytest.raises(InvalidInputError, match=message):
-        read_graphs(tmp_path / "t.csv", format="matrices")
+    fails(lambda: read_graphs(tmp_path / "t.csv", format="matrices"), about=message)
 
 
 def npy_header(shape, descr="<f8"):
@@ -271,8 +246,7 @@ def npy_header(shape, descr="<f8"):
 def test_arrays_that_are_no_numbers_or_cut_off(data, tmp_path):
     """NumPy reads them, without pickles; whatever it raises is an error of the file."""
     (tmp_path / "x.npy").write_bytes(data)
-    with pytest.raises(InvalidInputError, match=r"x\.npy"):
-        read_graphs(tmp_path / "x.npy")
+    fails(lambda: read_graphs(tmp_path / "x.npy"), about="x.npy")
 
 
 def test_archives_that_unpack_to_much(tmp_path):
@@ -280,12 +254,10 @@ def test_archives_that_unpack_to_much(tmp_path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", npy_header((4200, 4200)) + bytes(8 * 4200 * 4200))
     assert path.stat().st_size < 10**6
-    with pytest.raises(InvalidInputError, match=r"would take .* bytes of memory"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about=("would take", "bytes of memory"))
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("code.py", "import os")
-    with pytest.raises(InvalidInputError, match=r"'code.py' is not an array"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="'code.py'")
 
 
 def test_sparse_matrices_that_lead_outside(tmp_path):
@@ -293,12 +265,10 @@ def test_sparse_matrices_that_lead_outside(tmp_path):
     parts = {"format": b"csr", "shape": [3, 3], "data": [1.0, 1.0], "indptr": [0, 1, 2, 2]}
     for indices, indptr in (([1, 10**6], [0, 1, 2, 2]), ([1, 0], [0, 1, 3, 2]), ([1, 0], [0, 1])):
         np.savez(path, indices=np.array(indices), **{**parts, "indptr": np.array(indptr)})
-        with pytest.raises(InvalidInputError, match=r"x\.npz"):
-            read_graphs(path)
+        fails(partial(read_graphs, path), about="x.npz")
     huge = {"format": b"coo", "shape": [2**40, 2**40], "data": [1.0], "row": [0], "col": [0]}
     np.savez(path, **huge)
-    with pytest.raises(InvalidInputError, match=r"a sparse matrix of shape \(1099511627776, "):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="a sparse matrix of")
 
 
 def test_matlab_files_that_are_not_read(tmp_path):
@@ -307,17 +277,13 @@ def test_matlab_files_that_are_not_read(tmp_path):
     header = path.read_bytes()[:128]
     bomb = zlib.compress(bytes(2 * 10**8))
     path.write_bytes(header + struct.pack("<2I", 15, len(bomb)) + bomb)
-    with pytest.raises(InvalidInputError, match=r"would take .* bytes of memory"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about=("would take", "bytes of memory"))
     path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + bytes(500))
-    with pytest.raises(InvalidInputError, match=r"of version 7.3, which is not read"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="7.3")
     path.write_bytes(header + b"nothing that is a variable")
-    with pytest.raises(InvalidInputError, match=r"x.mat"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="x.mat")
     savemat(path, {"cells": np.array([TRIANGLE, WEIGHTED], dtype=object)})
-    with pytest.raises(InvalidInputError, match="'cells' is a cell, not a matrix of numbers"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="'cells'")
 
 
 def test_commands_read_matrices(tmp_path):
@@ -342,20 +308,7 @@ def test_tables_of_other_names_are_not_matched_by_order(tmp_path):
     table = tmp_path.parent / "names.csv"
     for rows in ("subject,target\nb_1,1\na_1,2\n", "subject,target\n24,1\n7,2\n"):
         table.write_text(rows)
-        with pytest.raises(InvalidInputError, match="no cell names a graph; those of column 'subj"):
-            read_graphs(tmp_path, targets=table)
-
-
-@pytest.mark.parametrize("dtype", [">f8", "<f2", ">i2"])
-def test_numbers_of_any_machine(tmp_path, dtype):
-    """SciPy knows neither halves of floats nor the other order of bytes."""
-    matrix = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]], dtype)
-    np.save(tmp_path / "good.npy", matrix)
-    assert read_graphs(tmp_path / "good.npy").graphs == from_numpy(matrix.astype(float))
-    matrix[0, 1] = 3
-    np.save(tmp_path / "bad.npy", matrix)
-    with pytest.raises(InvalidInputError, match="node 0 to node 1 has weight 3, the one back"):
-        read_graphs(tmp_path / "bad.npy")
+        fails(partial(read_graphs, tmp_path, targets=table), about=("names.csv", "'subject'"))
 
 
 # Tables of a matrix as pandas and R write them, with names of rows and columns
@@ -375,6 +328,7 @@ def lines(rows: list[list[str]], mark: str) -> str:
 
 EXPORTED = {
     "pandas": NAMED.to_csv(),
+    "names of rows alone": NAMED.to_csv(header=False),
     "pandas, counted": COUNTED.to_csv(),
     "pandas, name of the index": NAMED.rename_axis("region").to_csv(),
     "pandas, no index": NAMED.to_csv(index=False),
@@ -393,36 +347,29 @@ EXPORTED = {
 def test_names_are_left_out(name: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(EXPORTED[name])
-    assert format_of(path).name == "matrices"
-    assert read_graphs(path).graphs == from_numpy(MATRIX)
-
-
-def test_names_of_rows_alone(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(NAMED.to_csv(header=False))
+    assert name == "names of rows alone" or format_of(path).name == "matrices"
     assert read_graphs(path, format="matrices").graphs == from_numpy(MATRIX)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (NAMED.loc[NAMES[::-1]].to_csv(), "row 1 is named 'region 3' and column 1 'region 0': "),
-        (COUNTED.loc[[0, 2, 1, 3]].to_csv(), "row 2 is named '2' and column 2 '1'"),
-        (COUNTED.to_csv(index=False), "has 5 rows of 4 numbers, and an adjacency matrix is square"),
-        (COUNTED.to_csv(header=False), "has 4 rows of 5 numbers, and an adjacency matrix is squ"),
-        (NAMED.iloc[:3].to_csv(), "has 3 rows of 4 numbers"),
-        ("a,b\n0,1\n1,x\n", "line 3, column 2: 'x' is not a number"),
-        ("NA,NA\n0,1\n", "line 1, column 1: 'NA' is not a number"),
-        (",a,b,c\na,0,1\nb,1,0\n", "names 3 columns, but rows have 2 numbers"),
-        ("a,0,1\nb,1,0\n2,1,0\n", "has 3 rows of 2 numbers"),
-        ('a,b\n0,"1\n1,0\n', "line 2, column 2: "),
+        (NAMED.loc[NAMES[::-1]].to_csv(), ("row 1", "column 1")),
+        (COUNTED.loc[[0, 2, 1, 3]].to_csv(), ("row 2", "'2'", "column 2", "'1'")),
+        (COUNTED.to_csv(index=False), ("5 rows", "4 numbers")),
+        (COUNTED.to_csv(header=False), ("4 rows", "5 numbers")),
+        (NAMED.iloc[:3].to_csv(), ("3 rows", "4 numbers")),
+        ("a,b\n0,1\n1,x\n", ("line 3", "column 2", "'x'")),
+        ("NA,NA\n0,1\n", ("line 1", "column 1", "'NA'")),
+        (",a,b,c\na,0,1\nb,1,0\n", ("3 columns", "2 numbers")),
+        ("a,0,1\nb,1,0\n2,1,0\n", ("3 rows", "2 numbers")),
+        ('a,b\n0,"1\n1,0\n', ("line 2", "column 2")),
     ],
 )
 def test_rows_are_never_shifted_in_silence(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(text)
-    with pytest.raises(InvalidInputError, match=message):
-        read_graphs(path, format="matrices")
+    fails(lambda: read_graphs(path, format="matrices"), about=message)
 
 
 @pytest.mark.parametrize(
@@ -499,36 +446,36 @@ def test_a_column_graph_may_hold_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("dataset", "text", "message"),
     [
-        (PLAIN, "graph,y\n0,1\n0,2\n", "line 3 names '0' a second time; keep one row"),
-        (PLAIN, "graph,y\n0,1\n1,2\n", r"no target for graphs \(4\): '2', '3', '4', '5'"),
-        (PLAIN, rows("graph,y", [*range(7)], "{n},{y}"), r"names without a graph \(1\): '6'"),
-        (PLAIN, rows("graph,y", [*range(6)], "1_{n},{y}"), "must hold numbers of graphs.* '1_0'"),
-        (PLAIN, rows("graph,graph,y", SHUFFLED, "{n},{n},{y}"), "has 2 columns 'graph'"),
+        (PLAIN, "graph,y\n0,1\n0,2\n", ("line 3", "'0'")),
+        (PLAIN, "graph,y\n0,1\n1,2\n", "(4): '2', '3', '4', '5'"),
+        (PLAIN, rows("graph,y", [*range(7)], "{n},{y}"), "(1): '6'"),
+        (PLAIN, rows("graph,y", [*range(6)], "1_{n},{y}"), ("numbers of graphs", "'1_0'")),
+        (PLAIN, rows("graph,graph,y", SHUFFLED, "{n},{n},{y}"), "2 columns 'graph'"),
         (
             NAMED_TARGET_TABLES,
             rows("graph,y,name", SHUFFLED, "{n},{y},mol0"),
-            "line 5: the graph .* is 'mol1'",
+            ("line 5", "'mol1'"),
         ),
         (COUNTED_TARGET_TABLES, rows("graph,y", [10, 0, 1, 2, 3, 4], "{n},{y}"), None),
         (
             replace(PLAIN, graph_names=list("102345")),
             rows("graph,y", SHUFFLED, "{n},{y}"),
-            "may hold names of graphs or their numbers",
+            ("names of graphs", "numbers"),
         ),
-        (NAMED_TARGET_TABLES, "y,name,y\n" + "1,mol1,2\n" * 6, "has 2 columns 'y'"),
-        (NAMED_TARGET_TABLES, "name,y\n" + "mol0,1,2\n" * 6, "line 2 has 3 cells for 2 columns"),
+        (NAMED_TARGET_TABLES, "y,name,y\n" + "1,mol1,2\n" * 6, "2 columns 'y'"),
+        (NAMED_TARGET_TABLES, "name,y\n" + "mol0,1,2\n" * 6, ("line 2", "3 cells", "2 columns")),
         (
             NAMED_TARGET_TABLES,
             rows("ghost,1", SHUFFLED, "mol{n},{y}"),
-            "first line, 'ghost', '1', reads like a",
+            ("first line", "'ghost', '1'"),
         ),
         (
             NAMED_TARGET_TABLES,
             rows("ghost,a", SHUFFLED, "mol{n},a"),
-            "first line, 'ghost', 'a', reads like a",
+            ("first line", "'ghost', 'a'"),
         ),
-        (PLAIN, rows("name,y", SHUFFLED, "mol{n},{y}"), "no cell names a graph; .* have no names"),
-        (PLAIN, rows("id,y", SHUFFLED, "{n},{y}"), "no cell names a graph; .* have no names"),
+        (PLAIN, rows("name,y", SHUFFLED, "mol{n},{y}"), ("no cell", "no names")),
+        (PLAIN, rows("id,y", SHUFFLED, "{n},{y}"), ("no cell", "no names")),
         (PLAIN, rows("id,y", [*range(6)], "{n},{y}"), None),
     ],
 )
@@ -540,36 +487,39 @@ def test_rows_that_fit_no_graphs(
         found = targets_of(dataset, text, tmp_path / "y.csv", column)
         assert found == [10 * int(name) for name in dataset.graph_names or range(6)]
     else:
-        with pytest.raises(InvalidInputError, match=message):
-            targets_of(dataset, text, tmp_path / "y.csv", column)
+        fails(lambda: targets_of(dataset, text, tmp_path / "y.csv", column), about=message)
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("target\n1\n2\n1\n2\n1\n", "has 5 lines for 6 graphs"),
-        ("Targets\na\nb\nc\nd\ne\n", "has 5 lines for 6 graphs"),
-        ("y\n1\n2\n1\n2\n1\n", "has 5 lines for 6 graphs"),
+        ("target\n1\n2\n1\n2\n1\n", ("5 lines", "6 graphs")),
+        ("Targets\na\nb\nc\nd\ne\n", ("5 lines", "6 graphs")),
+        ("y\n1\n2\n1\n2\n1\n", ("5 lines", "6 graphs")),
         ("site\na\nb\na\nb\na\nb\n", list("ababab")),
-        ("site\na\nb\na\nb\nb\n", "'site' on line 1 is there once"),
+        ("site\na\nb\na\nb\nb\n", ("'site'", "line 1")),
         ("y\n1\n2\n1\n2\n1\n2\n", [1, 2, 1, 2, 1, 2]),
-        ("1\n1\n2\n1\n2\n1\n2\n", "has 7 lines for 6 graphs"),
-        ("a\na\nb\na\nb\na\nb\n", "has 7 lines for 6 graphs"),
+        ("1\n1\n2\n1\n2\n1\n2\n", ("7 lines", "6 graphs")),
+        ("a\na\nb\na\nb\na\nb\n", ("7 lines", "6 graphs")),
         ("a\nb\na\nb\na\nb\n", list("ababab")),
         ("a\nb\nc\nd\ne\nf\n", list("abcdef")),
     ],
 )
-def test_a_heading_is_not_a_target(text: str, found: str | list, tmp_path: Path) -> None:
+def test_a_heading_is_not_a_target(text: str, found: Any, tmp_path: Path) -> None:
     if isinstance(found, list):
         assert targets_of(PLAIN, text, tmp_path / "y.csv") == found
     else:
-        with pytest.raises(InvalidInputError, match=found):
-            targets_of(PLAIN, text, tmp_path / "y.csv")
+        fails(lambda: targets_of(PLAIN, text, tmp_path / "y.csv"), about=found)
 
 
 @pytest.mark.parametrize(
     ("texts", "values"),
     [
+        (["1", "-2"], [1, -2]),
+        (["1", "2.5"], [1.0, 2.5]),
+        (["1", "b"], ["1", "b"]),
+        (["inf", "b"], ["inf", "b"]),
+        (["1" * 30, "2"], ["1" * 30, "2"]),
         (["1_0", "10"], ["1_0", "10"]),
         (["01", "1"], ["01", "1"]),
         (["01", "02", "01"], [1, 2, 1]),
@@ -579,6 +529,7 @@ def test_a_heading_is_not_a_target(text: str, found: str | list, tmp_path: Path)
 )
 def test_different_names_stay_different(texts: list[str], values: list) -> None:
     assert typed_targets(texts).tolist() == values
+    fails(lambda: typed_targets(["1", "nan"]), about=("'nan'", "graph 1"))
 
 
 def test_what_is_a_number() -> None:
@@ -593,8 +544,7 @@ def test_what_is_a_number() -> None:
 def test_tables_that_unpack_to_much_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" * 100_000))
-    with pytest.raises(InvalidInputError, match="bytes of memory, more than the 900000 allow"):
-        with_targets(WITH_GAPS, path, None, 900_000)
+    fails(lambda: with_targets(WITH_GAPS, path, None, 900_000), about="900000 allowed")
 
 
 def test_many_columns_are_not_listed(tmp_path: Path) -> None:
@@ -603,9 +553,8 @@ def test_many_columns_are_not_listed(tmp_path: Path) -> None:
     for what in (What("group", "group"), What("target", "target", "target_column")):
         path = tmp_path / "wide.csv"
         path.write_text(text)
-        with pytest.raises(InvalidInputError, match=r"one of c0, c1, .* and 4988 more") as error:
-            texts_of_graphs(PLAIN, path, None, what)
-        assert len(str(error.value)) < 400
+        told = fails(partial(texts_of_graphs, PLAIN, path, None, what), about=("c0", "4988 more"))
+        assert len(told) < 400
 
 
 # Commands
@@ -669,12 +618,3 @@ def test_tables_of_folds_are_checked_alike(
     path = tmp_path / "split.csv"
     path.write_text(text)
     assert_fails(invoke("cv", graphs_file, "--split", path), message)
-
-
-def test_words_of_the_command_line(tmp_path: Path) -> None:
-    pytest.importorskip("rdkit")
-    path = tmp_path / "m.csv"
-    path.write_text("smiles,name,site\nCCO,a,1\nCC,b,2\n")
-    for option in ("--column", "--predicted", "--name-column"):
-        result = invoke("explore", path, option, "nope", "-o", tmp_path / "p.html")
-        assert_fails(result, f"name one of smiles, name, site with {option}")

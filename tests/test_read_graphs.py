@@ -5,6 +5,7 @@ import json
 import os
 import warnings
 import zipfile
+from functools import partial
 
 import networkx as nx
 import numpy as np
@@ -31,9 +32,9 @@ from retgk.errors import InputWarning
 from retgk.io import graphml
 from retgk.io.formats import endings, format_of, formats, formats_table, readable_endings
 from retgk.io.molecules import LeftOutWarning
-from retgk.io.tables import typed_targets
+from tests.errors import fails
 from tests.example_files import write_zip
-from tests.example_graphs import dense, dense_from_edges, graph_batches, node_link
+from tests.example_graphs import dense, dense_from_edges, node_link
 from tests.programs import invoke
 
 DATA = make_graph_classification(6, n_labels=2, n_attributes=1, random_state=0)
@@ -58,40 +59,17 @@ def test_two_tu_collections_in_one_archive(tmp_path):
     path = write_zip(tmp_path)
     with zipfile.ZipFile(path, "a") as opened:
         opened.writestr("TOY/OTHER_A.txt", "1, 1\n")
-    with pytest.raises(InvalidInputError, match=r"holds 2 files NAME_A.txt; a TU collection has"):
-        read_graphs(path)
-
-
-def test_parquet_without_targets(tmp_path):
-    assert read_graphs(write_parquet(DATA.graphs, tmp_path / "a.parquet")).targets is None
-    found = read_graphs(write_parquet(DATA, tmp_path / "a.parquet"))
-    np.testing.assert_array_equal(found.targets, DATA.targets)
+    fails(lambda: read_graphs(path), about=("2 files", "NAME_A.txt"))
 
 
 def test_a_data_set_without_targets_is_written_as_its_graphs_are(tmp_path):
     write_parquet(GraphDataset(DATA.graphs, None, "plain"), tmp_path / "a.parquet")
     found = read_graphs(tmp_path / "a.parquet")
     assert (found.name, found.targets, found.graphs) == ("plain", None, DATA.graphs)
-    with pytest.raises(InvalidInputError, match="plain has no targets, which TUDataset files need"):
-        save_tudataset(GraphDataset(DATA.graphs, None, "plain"), tmp_path)
-
-
-def test_graphml_and_edge_lists(tmp_path):
-    pytest.importorskip("networkx")
-    write_graphml(DATA.graphs, tmp_path / "gml", stem="g")
-    found = read_graphs(tmp_path / "gml", label="label", attributes=["attribute_0"])
-    assert found.graphs == DATA.graphs
-    assert found.graph_names == [f"g-{number}" for number in range(6)]
-    plain = read_graphs(write_parquet(DATA.graphs[:2], tmp_path / "a.parquet")).graphs
-    plain = plain.without_labels().without_attributes()
-    connected = [graph for graph in plain if np.diff(graph.indptr).all()]
-    for graph in connected:
-        (path,) = write_edge_list(graph, tmp_path / "edges")
-        assert read_graphs(path).graphs == graph
-    (tmp_path / "table.csv").write_text("1,2,0.5\n2,3,1\n")
-    assert read_graphs(tmp_path / "table.csv", weighted=True).graphs.is_weighted
-    (tmp_path / "bars.txt").write_text("1|2\n2|3\n")
-    assert read_graphs(tmp_path / "bars.txt", format="edges", delimiter="|").graphs.n_nodes == 3
+    fails(
+        lambda: save_tudataset(GraphDataset(DATA.graphs, None, "plain"), tmp_path),
+        about="plain has no targets",
+    )
 
 
 def test_packed_smiles_with_names(tmp_path):
@@ -105,8 +83,7 @@ def test_packed_smiles_with_names(tmp_path):
 def test_molecules_that_are_left_out(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("smiles,y\nCCO,1\nC(C,0\nCC,2\n")
-    with pytest.raises(InvalidInputError, match=r"skip_invalid=True leaves such out$"):
-        read_graphs(path, target_column="y")
+    fails(lambda: read_graphs(path, target_column="y"), about="skip_invalid=True")
     with pytest.warns(LeftOutWarning, match="left out 1 molecule RDKit cannot read: line 3"):
         found = read_graphs(path, target_column="y", skip_invalid=True)
     assert (found.targets.tolist(), found.rows.tolist()) == ([1, 2], [0, 2])
@@ -117,17 +94,16 @@ def test_molecules_that_are_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "options", "message"),
     [
-        ("a.csv", "x,y\nC,1\n", {}, "name one of x, y with smiles_column=$"),
-        ("a.smi", "C(\n", {}, "skip_invalid=True leaves such out$"),
-        ("a.txt", "C(\n", {}, "taken for smiles by its content; say so"),
-        ("a.txt", "C(\n", {"format": "smiles"}, "leaves such out$"),
-        ("a.edges", "1,2\n", {}, "pass delimiter=',' if they are separated by it"),
+        ("a.csv", "x,y\nC,1\n", {}, "smiles_column="),
+        ("a.smi", "C(\n", {}, "skip_invalid=True"),
+        ("a.txt", "C(\n", {}, "taken for smiles by"),
+        ("a.txt", "C(\n", {"format": "smiles"}, "leaves such out"),
+        ("a.edges", "1,2\n", {}, "delimiter=','"),
     ],
 )
 def test_errors_say_what_helps(tmp_path, name, text, options, message):
     (tmp_path / name).write_text(text)
-    with pytest.raises(InvalidInputError, match=message):
-        read_graphs(tmp_path / name, **options)
+    fails(lambda: read_graphs(tmp_path / name, **options), about=message)
 
 
 def test_every_ending_is_told(tmp_path):
@@ -158,13 +134,13 @@ def test_packed_text_is_read_in_folders_too(form, tmp_path):
     assert read_graphs(tmp_path).graphs == graphs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.smi", "a.json", "bad.smi"])
 def test_reading_in_a_process_of_its_own(name, tmp_path):
     texts = {"a.smi": "CC\nC(\n", "a.json": '{"edges": [[0, 1]]}', "bad.smi": "C(\n"}
     (tmp_path / name).write_text(texts[name])
     if name == "bad.smi":
-        with pytest.raises(InvalidInputError, match="leaves such out"):
-            read_graphs(tmp_path / name, isolated=True)
+        fails(lambda: read_graphs(tmp_path / name, isolated=True), about="leaves such out")
         return
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -173,6 +149,7 @@ def test_reading_in_a_process_of_its_own(name, tmp_path):
     assert [warning.category for warning in told] == [LeftOutWarning] * 2 * name.endswith("smi")
 
 
+@pytest.mark.slow
 def test_what_ends_the_process_is_an_error(tmp_path, monkeypatch):
     """A reader that crashes, and one that takes more memory than it may."""
     (tmp_path / "retgk_crash.py").write_text(
@@ -189,29 +166,8 @@ def test_what_ends_the_process_is_an_error(tmp_path, monkeypatch):
 
 
 def test_what_is_not_there_and_unknown_formats(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"there is no file or folder .*nowhere; load_tuda"):
-        read_graphs(tmp_path / "nowhere")
-    with pytest.raises(InvalidInputError, match=r"format must be one of edges, .*, got 'nothing'"):
-        read_graphs(tmp_path, format="nothing")
-
-
-@pytest.mark.parametrize(
-    ("texts", "values"),
-    [
-        (["1", "-2"], [1, -2]),
-        (["1", "2.5"], [1.0, 2.5]),
-        (["1", "b"], ["1", "b"]),
-        (["inf", "b"], ["inf", "b"]),
-        (["1" * 30, "2"], ["1" * 30, "2"]),
-    ],
-)
-def test_targets_get_the_narrowest_type(texts, values):
-    assert typed_targets(texts).tolist() == values
-
-
-def test_targets_that_are_no_numbers_among_numbers():
-    with pytest.raises(InvalidInputError, match="the target 'nan' of graph 1 is not finite"):
-        typed_targets(["1", "nan"])
+    fails(lambda: read_graphs(tmp_path / "nowhere"), about=("there is no file", "nowhere"))
+    fails(lambda: read_graphs(tmp_path, format="nothing"), about="'nothing'")
 
 
 @pytest.mark.parametrize(
@@ -235,19 +191,16 @@ def test_content_tells_where_the_name_does_not(tmp_path, content, form):
 def test_unknown_content(tmp_path, content):
     path = tmp_path / "unknown"
     path.write_bytes(content)
-    message = "cannot be recognised; say what it is with format=, one of edges, "
-    with pytest.raises(InvalidInputError, match=message):
-        format_of(path)
+    message = "format="
+    fails(lambda: format_of(path), about=message)
 
 
 def test_folders_without_or_with_too_many_graphs(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"holds no graphs; it should hold .*: edges"):
-        format_of(tmp_path)
+    fails(lambda: format_of(tmp_path), about=("holds no graphs; it", "edges"))
     (tmp_path / "a.edges").touch()
     (tmp_path / "a.graphml").touch()
-    message = "holds edges and graphml graphs; .*; say what it is with format="
-    with pytest.raises(InvalidInputError, match=message):
-        format_of(tmp_path)
+    message = "format="
+    fails(lambda: format_of(tmp_path), about=message)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
@@ -261,10 +214,8 @@ def test_pipes_are_refused(tmp_path, ending):
     held = os.open(pipe, os.O_RDWR)  # with somebody at the other end, opening does not wait
     os.write(held, b"1\n2\n" * 4)
     try:
-        with pytest.raises(InvalidInputError, match=r"is no regular file.*or give - for standard"):
-            read_graphs(pipe)
-        with pytest.raises(InvalidInputError, match="is no regular file"):
-            read_graphs(molecules, targets=pipe)
+        fails(lambda: read_graphs(pipe), about=("is no regular", "or give - for"))
+        fails(lambda: read_graphs(molecules, targets=pipe), about="is no regular")
     finally:
         os.close(held)
 
@@ -284,11 +235,12 @@ def written(folder, content, name="bad.edges"):
 
 
 @pytest.mark.parametrize("weights", [None, [0.1, 1e-9, 3.0, 1e9]])
-def test_there_and_back(tmp_path, weights):
+@pytest.mark.parametrize("write", [write_edge_list, write_graphml])
+def test_weights_there_and_back(tmp_path, weights, write):
     batch = graphs(weights)
-    paths = write_edge_list(batch, tmp_path / "new")
-    assert [path.name for path in paths] == ["graph-0.edges", "graph-1.edges"]
-    assert read_graphs(tmp_path / "new", weighted=weights is not None).graphs == batch
+    write(batch, tmp_path / "new")
+    options = {"weighted": weights is not None} if write is write_edge_list else {}
+    assert read_graphs(tmp_path / "new", **options).graphs == batch
 
 
 @settings(max_examples=40, deadline=None)
@@ -333,103 +285,54 @@ def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (
-            "1 2\n2\n3 4\n",
-            {},
-            r"bad.edges, line 2, '2': expected two nodes separated by white space",
-        ),
-        ("1 2\n# no\n1,2\n", {}, r"line 3, '1,2': .*; pass delimiter=',' if"),
-        ("1, 2\n", {}, r"line 1, '1, 2': .*; pass delimiter=',' if they"),
-        ("1;2\n", {}, r"line 1, .*; pass delimiter=';'"),
-        ("1,2\n1\n", {"delimiter": ","}, r"line 2, '1': expected two nodes separated by ','"),
-        ("1,,2\n", {"delimiter": ","}, r"line 1, .*: expected two nodes separated by ','"),
-        (
-            "1 2 1\n1 2 x\n",
-            {"weighted": True},
-            r"line 2, '1 2 x': the weight must be a number",
-        ),
-        ("1 2 1_0\n", {"weighted": True}, r"line 1, .*: the weight must be a number"),
-        ("1 2 nan\n", {"weighted": True}, r"line 1, .*: the weight must be .*finite"),
-        ("1 2 inf\n", {"weighted": True}, r"line 1, .*: the weight must be .*finite"),
-        ("1 2 1\n1 2 -1\n", {"weighted": True}, r"line 2, .*: the weight must be .*not negative"),
-        (
-            "0 1\n",
-            {"weighted": True},
-            r"line 1, .*: expected .* a weight, found 2 columns",
-        ),
-        ("0 1 2 3\n", {"weighted": True}, r"line 1, .*: expected .* a weight, found 4 columns"),
-        ("", {}, r"bad.edges holds a graph without nodes; leave the file out"),
-        ("# only\n\n", {}, r"bad.edges holds a graph without nodes; leave the file out"),
-        (b"1 2\n\xff\xfe 1\n", {}, r"bad.edges, line 2 is not text"),
-        ("1 2\n3 4\n", {"max_bytes": 7}, r"more than the 7 allowed .*; pass a larger"),
-        (
-            "source,target\n1,2\n2,3\n",
-            {"delimiter": ","},
-            r"bad.edges starts with 'source' and 'target', but all other .* put a # before it",
-        ),
-        ("1 2\n", {"delimiter": ""}, r"delimiter must be text, or None for white space, got ''"),
+        ("1 2\n2\n3 4\n", {}, ("bad.edges", "line 2", "'2'")),
+        ("1 2\n# no\n1,2\n", {}, ("line 3", "'1,2'", "delimiter=','")),
+        ("1, 2\n", {}, ("line 1", "delimiter=','")),
+        ("1;2\n", {}, ("line 1", "delimiter=';'")),
+        ("1,2\n1\n", {"delimiter": ","}, ("line 2", "'1'", "','")),
+        ("1,,2\n", {"delimiter": ","}, ("line 1", "','")),
+        ("1 2 1\n1 2 x\n", {"weighted": True}, "line 2"),
+        ("1 2 1_0\n", {"weighted": True}, "line 1"),
+        ("1 2 nan\n", {"weighted": True}, "line 1"),
+        ("1 2 inf\n", {"weighted": True}, "line 1"),
+        ("1 2 1\n1 2 -1\n", {"weighted": True}, "line 2"),
+        ("0 1\n", {"weighted": True}, ("line 1", "2 columns")),
+        ("0 1 2 3\n", {"weighted": True}, ("line 1", "4 columns")),
+        ("", {}, "bad.edges"),
+        ("# only\n\n", {}, "bad.edges"),
+        (b"1 2\n\xff\xfe 1\n", {}, ("bad.edges", "line 2")),
+        ("1 2\n3 4\n", {"max_bytes": 7}, "7 allowed"),
+        ("source,target\n1,2\n2,3\n", {"delimiter": ","}, ("bad.edges", "'source'", "'target'")),
+        ("1 2\n", {"delimiter": ""}, "delimiter must be text"),
     ],
 )
 def test_bad_files(tmp_path, content, options, message):
     path = written(tmp_path, content)
-    with pytest.raises(InvalidInputError, match=message):
-        read_graphs(path, **options)
+    fails(lambda: read_graphs(path, **options), about=message)
 
 
 def test_packed_files_that_are_damaged_or_too_large(tmp_path):
     path = tmp_path / "bomb.edges.gz"
     path.write_bytes(gzip.compress(b"1 2\n" * 100_000))
     assert path.stat().st_size < 2_000
-    with pytest.raises(InvalidInputError, match=r"bomb.edges.gz: .* more than the 2000 allowed"):
-        read_graphs(path, max_bytes=2_000)
+    fails(lambda: read_graphs(path, max_bytes=2_000), about=("bomb.edges", "2000 allowed"))
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(InvalidInputError, match=r"bomb.edges.gz is damaged: .*; fetch it again"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="bomb.edges")
     path.write_text("1 2\n")
-    with pytest.raises(InvalidInputError, match=r"bomb.edges.gz is damaged: Not a gzipped file"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about="bomb.edges")
 
 
 def test_what_edge_lists_would_lose(tmp_path):
-    with pytest.raises(InvalidInputError, match="hold neither labels nor attributes"):
-        write_edge_list(graphs(labels=list("abcab")), tmp_path)
+    fails(
+        lambda: write_edge_list(graphs(labels=list("abcab")), tmp_path),
+        about="hold neither labels nor",
+    )
     lonely = GraphBatch.from_edges([2, 3], [[0, 1], [2, 3]], symmetrize=True)
-    with pytest.raises(InvalidInputError, match="graph 1: node 2 has no edges"):
-        write_edge_list(lonely, tmp_path)
+    fails(lambda: write_edge_list(lonely, tmp_path), about=("graph 1", "node 2"))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_folder(tmp_path):
-    with pytest.raises(InvalidInputError, match="holds no graphs; "):
-        read_graphs(tmp_path)
-
-
 # GraphML files
-
-
-def graphs_graphml(weights=None, **values):
-    edges = [[0, 2], [1, 2], [1, 1], [3, 4]]
-    return GraphBatch.from_edges([3, 2], edges, weights, symmetrize=True, **values)
-
-
-@pytest.mark.parametrize("weights", [None, [0.1, 1e-9, 3.0, 1e9]])
-@pytest.mark.parametrize("labels", [None, list("abcab"), [3, 1, 2, 3, 1]])
-@pytest.mark.parametrize("n_attributes", [0, 2])
-def test_graphml_there_and_back(tmp_path, weights, labels, n_attributes):
-    attributes = np.random.default_rng(0).standard_normal((5, n_attributes))
-    batch = graphs_graphml(weights, labels=labels, attributes=attributes)
-    paths = write_graphml(batch, tmp_path / "new")
-    assert [path.name for path in paths] == ["graph-0.graphml", "graph-1.graphml"]
-    options = {
-        "label": None if labels is None else "label",
-        "attributes": [f"attribute_{column}" for column in range(n_attributes)] or None,
-    }
-    assert read_graphs(tmp_path / "new", **options).graphs == batch
-
-
-def test_isolated_nodes_survive_graphml(tmp_path):
-    batch = GraphBatch.from_edges([4], [[1, 2]], symmetrize=True)
-    assert read_graphs(write_graphml(batch, tmp_path)[0]).graphs == batch
 
 
 def test_files_sort_in_the_order_of_the_graphs(tmp_path):
@@ -442,65 +345,53 @@ def test_files_sort_in_the_order_of_the_graphs(tmp_path):
 
 def test_directed_graphml(tmp_path):
     nx.write_graphml(nx.DiGraph([(0, 1)]), tmp_path / "arrow.graphml")
-    with pytest.raises(InvalidInputError, match=r"graph 0 is directed; pass symmetrize=True"):
-        read_graphs(tmp_path)
+    fails(lambda: read_graphs(tmp_path), about=("graph 0", "symmetrize=True"))
     assert read_graphs(tmp_path, symmetrize=True).graphs.n_edges == 1
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("<graphml><node", r"bad.graphml cannot be read"),
-        ("no xml at all", r"bad.graphml cannot be read"),
+        ("<graphml><node", "bad.graphml"),
+        ("no xml at all", "bad.graphml"),
         (
             '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph '
             'edgedefault="undirected"/></graphml>',
-            r"bad.graphml holds a graph without nodes; leave the file out",
+            "bad.graphml",
         ),
     ],
 )
 def test_bad_graphml(tmp_path, content, message):
     path = tmp_path / "bad.graphml"
     path.write_text(content)
-    with pytest.raises(InvalidInputError, match=message):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about=message)
 
 
 def test_labels_that_graphml_cannot_hold(tmp_path):
-    batch = graphs_graphml(labels=[(0, 1)] * 5)
-    with pytest.raises(InvalidInputError, match=r"GraphML cannot hold the label \(0, 1\)"):
-        write_graphml(batch, tmp_path)
+    batch = graphs(labels=[(0, 1)] * 5)
+    fails(lambda: write_graphml(batch, tmp_path), about="(0, 1)")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_folder_graphml(tmp_path):
-    with pytest.raises(InvalidInputError, match="holds no graphs; "):
-        read_graphs(tmp_path)
-
-
 def test_an_earlier_longer_series_is_not_mixed_in(tmp_path):
-    write_graphml(graphs_graphml(), tmp_path, stem="other")
-    paths = write_graphml(graphs_graphml(), tmp_path)
-    with pytest.raises(InvalidInputError, match=r"graph-1.graphml is there already and would be"):
-        write_graphml(graphs_graphml()[1], tmp_path)
-    assert read_graphs(tmp_path).graphs[:2] == graphs_graphml()
-    assert write_graphml(graphs_graphml()[::-1], tmp_path) == paths  # the same names: replaced
-    assert read_graphs(tmp_path).graphs[:2] == graphs_graphml()[::-1]
+    write_graphml(graphs(), tmp_path, stem="other")
+    paths = write_graphml(graphs(), tmp_path)
+    fails(lambda: write_graphml(graphs()[1], tmp_path), about="graph-1.graphml")
+    assert read_graphs(tmp_path).graphs[:2] == graphs()
+    assert write_graphml(graphs()[::-1], tmp_path) == paths  # the same names: replaced
+    assert read_graphs(tmp_path).graphs[:2] == graphs()[::-1]
 
 
+@pytest.mark.slow
 def test_processes_read_the_same(tmp_path, monkeypatch):
     """Graphs come in the order of the files, and errors name theirs, whoever parses."""
     monkeypatch.setattr(graphml, "_PIECE_BYTES", 1)  # every file is a piece
-    graphs_graphml = make_graph_classification(
-        n_graphs=9, n_labels=3, n_nodes=(5, 9), random_state=0
-    )
-    files = write_graphml(graphs_graphml.graphs, tmp_path)
-    assert read_graphs(tmp_path, label="label", n_jobs=2).graphs == graphs_graphml.graphs
+    many = make_graph_classification(n_graphs=9, n_labels=3, n_nodes=(5, 9), random_state=0).graphs
+    files = write_graphml(many, tmp_path)
+    assert read_graphs(tmp_path, label="label", n_jobs=2).graphs == many
     files[7].write_text("<graphml><graph/></graphml>")
-    with pytest.raises(InvalidInputError, match=r"graph-7.graphml holds a graph without nodes"):
-        read_graphs(tmp_path, label="label", n_jobs=2)
-    with pytest.raises(InvalidInputError, match="max_bytes"):
-        read_graphs(tmp_path, label="label", n_jobs=2, max_bytes=2000)
+    fails(lambda: read_graphs(tmp_path, label="label", n_jobs=2), about="graph-7.graphml")
+    fails(lambda: read_graphs(tmp_path, label="label", n_jobs=2, max_bytes=2000), about="max_bytes")
 
 
 # Graphs as JSON: what networkx writes, plain edges, many in a file, and back without loss
@@ -552,8 +443,7 @@ def test_parallel_and_directed_edges_are_those_of_networkx(kind, tmp_path):
         expected = from_networkx(graph, weight=weight, symmetrize=True)
         assert read_graphs(path, weight=weight, symmetrize=True).graphs == expected
     if graph.is_directed():
-        with pytest.raises(InvalidInputError, match=r"g.json is directed; pass symmetrize=True"):
-            read_graphs(path)
+        fails(lambda: read_graphs(path), about=("g.json", "symmetrize=True"))
 
 
 def test_data_of_d3_has_neither_flags_nor_ids(tmp_path):
@@ -578,8 +468,7 @@ def test_plain_edges(tmp_path):
         ]
     }
     path = write(tmp_path / "g.json", value)
-    with pytest.raises(InvalidInputError, match="graph 0: node 3 has the label None, which stands"):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about=("graph 0", "node 3"))
     data = read_graphs(path, missing="label")
     assert data.graphs.node_counts.tolist() == [4, 2]
     assert data.graphs.attributes.ravel().tolist() == [0.5, 1, 2, 3, 0, 1]
@@ -601,84 +490,52 @@ def test_targets(tmp_path):
     np.testing.assert_array_equal(read({"target": 1}, {"target": None}), [1, np.nan])
     assert read({"y": "a"}, {"y": "b"}, target_column="y").tolist() == ["a", "b"]
     assert read({}, {}) is None
-    with pytest.raises(InvalidInputError, match=r"t.jsonl, line 2 has no target, others have"):
-        read({"target": "a"}, {})
-    with pytest.raises(InvalidInputError, match="targets must all be text, all numbers, or all li"):
-        read({"target": "a"}, {"target": 1})
-    with pytest.raises(InvalidInputError, match="line 1 has no 'z'"):
-        read({"target": "a"}, target_column="z")
-
-
-@settings(max_examples=60, deadline=None)
-@given(graphs=graph_batches())
-def test_writing_and_reading_loses_nothing(graphs, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("json")
-    if not len(graphs):
-        return
-    targets = np.arange(len(graphs)) / 3
-    names = [f"graph {number}" for number in range(len(graphs))]
-    data = GraphDataset(graphs, targets, "x", graph_names=names)
-    for name in ("x.json", "x.jsonl", "x.json.gz", "x.jsonl.gz"):
-        back = read_graphs(write_json(data, folder / name), missing="label")
-        assert back.graphs == graphs
-        assert back.graphs.label_names == graphs.label_names
-        np.testing.assert_array_equal(back.targets, targets)
-        assert (back.graph_names, back.name) == (names, "x")
-    assert read_graphs(write_json(graphs, folder / "x.json"), missing="label").targets is None
+    fails(lambda: read({"target": "a"}, {}), about=("t.jsonl", "line 2"))
+    fails(lambda: read({"target": "a"}, {"target": 1}), about="targets must all be")
+    fails(lambda: read({"target": "a"}, target_column="z"), about=("line 1", "'z'"))
 
 
 def test_labels_that_json_cannot_hold(tmp_path):
     for label in (frozenset("a"), (1, b"x"), float("inf")):
         graph = GraphBatch.from_edges(1, [], labels=[label])
-        with pytest.raises(InvalidInputError, match="JSON cannot hold the label"):
-            write_json(graph, tmp_path / "a.json")
-    with pytest.raises(InvalidInputError, match=r"should end in .json, .jsonl"):
-        write_json(graph, tmp_path / "a.txt")
+        fails(partial(write_json, graph, tmp_path / "a.json"), about=("JSON", repr(label)))
+    fails(lambda: write_json(graph, tmp_path / "a.txt"), about="should end in .json")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("{", r"x.json, column 2 is not JSON: Expecting property name"),
-        ('[{"edges": [[0, 1]]},\n nothing]', "x.json, line 2, column 2 is not JSON"),
-        ([1], "x.json, graph 0 is not a graph: the value 1 instead of an object"),
+        ("{", ("x.json", "column 2")),
+        ('[{"edges": [[0, 1]]},\n nothing]', ("x.json", "line 2", "column 2")),
+        ([1], ("x.json", "graph 0", "1 instead")),
         ([], "holds no graphs"),
-        ({"edges": {}}, "edges must be a list"),
-        ({"n_nodes": 3}, 'has no edges; a graph has "edges", or "nodes" and "links"'),
-        ({"edges": [[0]]}, r"edge 0 is \[0\]; give a pair of nodes, numbered from 0"),
-        ({"edges": [["a", "b"]]}, r"edge 0 is \['a', 'b'\]; give a pair of nodes"),
-        ({"edges": [[0, -1]]}, r"edge 0 is \[0, -1\]; nodes are numbered from 0 to 0"),
-        ({"edges": [[0, 5]], "n_nodes": 3}, "nodes are numbered from 0 to 2"),
-        ({"edges": []}, "n_nodes must be a number of at least 1, got 0"),
-        ({"edges": [[0, 1]], "n_nodes": True}, "n_nodes must be a number"),
-        ({"edges": [[0, 1]], "labels": [1]}, "x.json: 1 labels for 2 nodes"),
-        ({"edges": [[0, 1]], "weights": [1, 2]}, r"weights must have shape \(1,\)"),
-        ({"edges": [[0, 1, "a"]]}, "weights must be numbers"),
-        ({"edges": [[0, 1], [1, 2]], "weights": [1, [2]]}, "weights must be numbers"),
-        (
-            {"edges": [[0, 1]], "weights": [10**400]},
-            "weights must be numbers, got object|too large",
-        ),
-        (
-            {"edges": [[0, 1]], "weights": [-1]},
-            r"x.json: the edge from node 0 to node 1 has weight -1.0; weights",
-        ),
-        ({"edges": [[0, 1]], "attributes": [[1], ["a"]]}, "attributes must be numbers"),
-        ({"edges": [[0, 1]], "directed": True}, "x.json is directed; pass symmetrize=True"),
-        ({"nodes": 3, "links": []}, "nodes must be a list of objects"),
-        ({"nodes": []}, "links must be a list of objects"),
-        ({"nodes": [{"id": 1}, {"id": 1}], "links": []}, "two nodes have the same id"),
-        ({"nodes": [{"id": 1}], "links": [{"source": 1}]}, "link 0: the target None is not the id"),
+        ({"edges": {}}, "edges must be a"),
+        ({"n_nodes": 3}, "has no edges; a"),
+        ({"edges": [[0]]}, ("edge 0", "[0]")),
+        ({"edges": [["a", "b"]]}, ("edge 0", "'a'", "'b'")),
+        ({"edges": [[0, -1]]}, ("x.json", "edge 0", "-1")),
+        ({"edges": [[0, 5]], "n_nodes": 3}, ("edge 0", "5", "3 nodes")),
+        ({"edges": []}, "n_nodes must be a"),
+        ({"edges": [[0, 1]], "n_nodes": True}, "n_nodes must be a"),
+        ({"edges": [[0, 1]], "labels": [1]}, ("x.json", "1 labels", "2 nodes")),
+        ({"edges": [[0, 1]], "weights": [1, 2]}, "(1,)"),
+        ({"edges": [[0, 1, "a"]]}, "weights must be"),
+        ({"edges": [[0, 1], [1, 2]], "weights": [1, [2]]}, "weights must be"),
+        ({"edges": [[0, 1]], "weights": [10**400]}, "weights must be numbers"),
+        ({"edges": [[0, 1]], "weights": [-1]}, ("x.json", "node 0", "node 1")),
+        ({"edges": [[0, 1]], "attributes": [[1], ["a"]]}, "attributes must be"),
+        ({"edges": [[0, 1]], "directed": True}, ("x.json", "symmetrize=True")),
+        ({"nodes": 3, "links": []}, "nodes must be a"),
+        ({"nodes": []}, "links must be a"),
+        ({"nodes": [{"id": 1}, {"id": 1}], "links": []}, "two nodes have the"),
+        ({"nodes": [{"id": 1}], "links": [{"source": 1}]}, "link 0"),
         (
             {"nodes": [{"id": 1}], "links": [{"source": 1, "target": 1, "weight": "a"}]},
-            "link 0: the 'weight' 'a' is not a number",
+            ("link 0", "'weight'", "'a'"),
         ),
-        (
-            [{"edges": [[0, 1]]}, {"nodes": [{"id": 1}], "links": []}],
-            "graph 1 is in another form than the graphs before it",
-        ),
-        ([{"edges": [[0, 1]], "labels": [0, 1]}, {"edges": [[0, 1]]}], "graph 1 has no labels, ot"),
+        ([{"edges": [[0, 1]]}, {"nodes": [{"id": 1}], "links": []}], "graph 1"),
+        ([{"edges": [[0, 1]], "labels": [0, 1]}, {"edges": [[0, 1]]}], ("graph 1")),
         ("[" * 100_000, "nested too deeply"),
         (
             {"edges": [[0, 1]], "labels": [json.loads("[" * 900 + "]" * 900), 1]},
@@ -689,31 +546,28 @@ def test_labels_that_json_cannot_hold(tmp_path):
 )
 def test_bad_files_json_graphs(value, message, tmp_path):
     path = write(tmp_path / "x.json", value)
-    with pytest.raises(InvalidInputError, match=message):
-        read_graphs(path)
+    fails(lambda: read_graphs(path), about=message)
 
 
 def test_missing_node_values(tmp_path):
     path = write(tmp_path / "x.json", nx.node_link_data(molecule()))
-    with pytest.raises(InvalidInputError, match="node 'H1' has no 'z'; it has"):
-        read_graphs(path, label="z")
-    with pytest.raises(InvalidInputError, match=r"x.json, node 'H1': the attribute 'kind' is 'H'"):
-        read_graphs(path, attributes="kind")
+    fails(lambda: read_graphs(path, label="z"), about=("'H1'", "'z'"))
+    fails(lambda: read_graphs(path, attributes="kind"), about=("x.json", "'H1'", "'kind'", "'H'"))
     with pytest.warns(InputWarning, match="nodes have 'kind', 'charge', 'place', which are not us"):
         read_graphs(path)
     plain = write(tmp_path / "plain.json", {"edges": [[0, 1]]})
-    with pytest.raises(InvalidInputError, match="have their labels and attributes as lists"):
-        read_graphs(plain, label="kind")
+    fails(lambda: read_graphs(plain, label="kind"), about="have their labels and")
 
 
 def test_text_that_grows_is_refused(tmp_path):
     text = "[" + ",".join(['{"edges":[[0,1]]}'] * 400_000) + "]"
     path = write(tmp_path / "many.json.gz", text)
     assert path.stat().st_size < 100_000
-    with pytest.raises(InvalidInputError, match=r"more than the .* allowed"):
-        read_graphs(path)
-    with pytest.raises(InvalidInputError, match="more than the 10 allowed"):
-        read_graphs(write(tmp_path / "a.json", {"edges": [[0, 1]]}), max_bytes=10)
+    fails(lambda: read_graphs(path), about=("more than the", "allowed"))
+    fails(
+        lambda: read_graphs(write(tmp_path / "a.json", {"edges": [[0, 1]]}), max_bytes=10),
+        about="10 allowed",
+    )
 
 
 def test_folders_and_content(tmp_path):

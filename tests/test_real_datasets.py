@@ -14,7 +14,7 @@ from retgk.io.tables import integer_blocks, read_integers
 from retgk.io.tudataset import open_members
 from tests.conftest import DATA_VARIABLE
 
-pytestmark = pytest.mark.real_data
+pytestmark = [pytest.mark.real_data, pytest.mark.slow]
 
 ROW = re.compile(r"^\|(.+)\|$", flags=re.MULTILINE)
 

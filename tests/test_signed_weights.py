@@ -3,9 +3,9 @@
 import copy
 import json
 import pickle
-import re
 import tempfile
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,6 @@ from retgk import (
     save_model,
     similarity,
     squared_mmd,
-    write_graphml,
     write_json,
     write_parquet,
 )
@@ -51,6 +50,7 @@ from retgk._runtime.fields import build
 from retgk.errors import InputWarning
 from retgk.graphs.reading import Reading
 from retgk.io.convert import batch_like
+from tests.errors import fails
 from tests.example_graphs import node_link
 from tests.programs import assert_fails, invoke, record
 
@@ -161,17 +161,13 @@ def test_signs_come_before_directions():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "weights must be finite and not negative; negative='absolute'"),
-        (
-            {"negative": "abs"},
-            "negative must be one of error, absolute, positive, split, got",
-        ),
-        ({"symmetrize": "median"}, "symmetrize must be True, False or one of max, mean, sum"),
+        ({}, "negative='absolute'"),
+        ({"negative": "abs"}, "negative must be one"),
+        ({"symmetrize": "median"}, "symmetrize must be True"),
     ],
 )
 def test_bad_choices(options, message):
-    with pytest.raises(InvalidInputError, match=message):
-        from_numpy(SIGNED, **options)
+    fails(lambda: from_numpy(SIGNED, **options), about=message)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -179,11 +175,9 @@ def test_bad_choices(options, message):
 def test_what_is_no_number_stays_an_error(value, choice, tmp_path):
     bad = SIGNED.copy()
     bad[0, 1] = bad[1, 0] = value
-    with pytest.raises(InvalidInputError, match=r"graph 0: .* finite"):
-        from_numpy(bad, negative=choice)
+    fails(lambda: from_numpy(bad, negative=choice), about="graph 0")
     np.save(tmp_path / "m.npy", bad)
-    with pytest.raises(InvalidInputError, match=r"m.npy: .* weights must be finite"):
-        read_graphs(tmp_path / "m.npy", negative=choice)
+    fails(lambda: read_graphs(tmp_path / "m.npy", negative=choice), about="m.npy")
 
 
 # files, models and the command line
@@ -197,8 +191,7 @@ def test_files(tmp_path):
         assert graphs == from_numpy([SIGNED, -SIGNED], negative=choice)
         assert graphs.reading.options["negative"] == choice
     np.save(path, np.triu(SIGNED))
-    with pytest.raises(InvalidInputError, match=r"m.npy: graph 0 is not symmetric"):
-        read_graphs(path, negative="split")
+    fails(lambda: read_graphs(path, negative="split"), about=("m.npy", "graph 0"))
     assert read_graphs(path, negative="split", symmetrize="sum").graphs == from_numpy(
         SIGNED, negative="split"
     )
@@ -229,8 +222,10 @@ def test_models_read_new_graphs_with_the_same_choice(choice, tmp_path):
     expected = model.decision_function(graphs)
     assert np.array_equal(model.decision_function(stack), expected)
     other = "positive" if choice != "positive" else "absolute"
-    with pytest.raises(InvalidInputError, match=f"read with negative='{other}', the fitted"):
-        model.decision_function(from_numpy(stack, negative=other))
+    fails(
+        lambda: model.decision_function(from_numpy(stack, negative=other)),
+        about=(f"negative='{other}'", f"negative='{choice}'"),
+    )
     save_model(model, tmp_path / "model.retgk")
     again = load_model(tmp_path / "model.retgk")
     assert again.reading_.options["negative"] == choice
@@ -242,17 +237,6 @@ def test_models_read_new_graphs_with_the_same_choice(choice, tmp_path):
         "predict", tmp_path / "model.retgk", tmp_path / "new.npy", "--negative", other, "-o", "-"
     )
     assert_fails(contradiction, "--negative contradicts the model")
-
-
-def test_models_remember_directions(tmp_path):
-    rng = np.random.default_rng(0)
-    stack = rng.random((8, 5, 5)) * (rng.random((8, 5, 5)) < 0.6)
-    graphs = from_numpy(stack, symmetrize="sum")
-    kernel = retgk.RetGKKernel(5, random_state=0).fit(graphs)
-    save_model(kernel, tmp_path / "model.retgk")
-    again = load_model(tmp_path / "model.retgk")
-    assert again.reading_.form["symmetrize"] == "sum"
-    assert np.array_equal(again.transform(stack), kernel.transform(graphs))
 
 
 def test_ones_on_the_diagonal_are_a_warning():
@@ -311,13 +295,12 @@ def test_raw_graphs_are_read_as_the_fitted_ones_were(name: str, tmp_path: Path) 
 def test_graphs_that_were_read_in_another_way_are_refused(name: str) -> None:
     model = MAKERS[name]()
     others = as_batch(SMILES, attributes=["aromatic"])
-    message = "graphs were read with bond_orders=False, the fitted ones with bond_orders=True; read"
+    about = ("read with bond_orders=False", "fitted ones with bond_orders=True")
     for method in METHODS:
         collections = (others, GraphDataset(others, TARGETS, "others"), [others, others])
         for graphs in (*collections, [BONDS, others], np.asarray(others)):
             if hasattr(model, method):
-                with pytest.raises(InvalidInputError, match=message):
-                    getattr(model, method)(graphs)
+                fails(partial(getattr(model, method), graphs), about)
 
 
 def test_streams_are_read_alike() -> None:
@@ -355,41 +338,13 @@ def named() -> Any:
     return graph
 
 
-READINGS = [
-    {"label": "kind", "attributes": "size", "weight": "strength"},
-    {"label": "role", "attributes": [], "weight": None},
-    {"attributes": ["size", "size"], "edge_label": []},
-]
-
-
-@pytest.mark.parametrize("options", READINGS)
-def test_names_of_networkx_and_igraph(options: dict[str, Any], named: Any) -> None:
-    for graph, convert in (
-        (named, from_networkx),
-        (igraph.Graph.from_networkx(named), from_igraph),
-    ):
-        batch = convert([graph] * 3, **options)
-        model = RetGKKernel(**FAST, graph_kernel=None).fit(
-            GraphBatch.concatenate([batch, convert([graph], **options)])
-        )
-        assert model.reading_ == batch.reading
-        assert_reads_alike(model, [graph] * 2, batch[:2])
-
-
-def test_graphml_is_read_as_networkx_is(named: Any, tmp_path: Path) -> None:
-    batch = from_networkx([named] * 3, label="kind", weight="strength")
-    write_graphml(batch, tmp_path)
-    found = read_graphs(tmp_path, label="label").graphs
-    message = "read with label='label', the fitted ones with label='kind'"
-    with pytest.raises(InvalidInputError, match=message):
-        RetGKKernel(**FAST).fit(batch).transform(found)
-
-
 @pytest.mark.filterwarnings("ignore:'(kind|role)' became")
 @pytest.mark.parametrize(
     "options",
     [
         {"label": ["kind", "role"], "weight": None},
+        {"label": "kind", "attributes": "size", "weight": "strength"},
+        {"attributes": ["size", "size"], "edge_label": []},
         {"categorical": "kind", "edge_label": []},
         {
             "label": "kind",
@@ -439,12 +394,11 @@ def test_categories_that_differ(named: Any) -> None:
         {"kind": ["a", "b"], "role": ["x", "y", "z"]},
     ]
     for other in others:
-        message = re.escape(f"with categorical={other}, the fitted ones with categorical={values}")
-        with pytest.raises(InvalidInputError, match=message):
-            model.transform(from_networkx(named, categorical=other, weight=None))
+        new = from_networkx(named, categorical=other, weight=None)
+        about = (f"with categorical={other}", f"the fitted ones with categorical={values}")
+        fails(partial(model.transform, new), about)
     named.nodes[3]["role"] = "z"
-    with pytest.raises(InvalidInputError, match=r"'z' of 'role' is none of the categories"):
-        model.transform([named])
+    fails(lambda: model.transform([named]), about=("'z'", "'role'"))
     batch = from_networkx([named], categorical=["kind"], weight=None).without_attributes()
     assert batch.reading.options["categorical"] == {}
 
@@ -453,10 +407,7 @@ def test_tables_matrices_and_plain_edges(tmp_path: Path) -> None:
     edges = {"graph_id": [0, 1], "source": [0, 0], "target": [1, 1], "w": [1.0, 2.0]}
     model = RetGKKernel(**FAST).fit(from_dataframe(edges, weight="w"))
     assert model.reading_.kind == "dataframe"
-    with pytest.raises(
-        InvalidInputError, match="with weight=None, the fitted ones with weight='w'"
-    ):
-        model.transform(from_dataframe(edges))
+    fails(lambda: model.transform(from_dataframe(edges)), about=("weight=None", "weight='w'"))
     np.savez(tmp_path / "a.npz", a=PATH, b=np.ones(3))
     found = read_graphs(tmp_path / "a.npz", variable="a", symmetrize=True).graphs
     assert found.reading.form["variable"] == "a"
@@ -486,9 +437,8 @@ def test_values_of_grakel() -> None:
 def test_labels_and_attributes_that_were_left_out() -> None:
     for batch in (BONDS.without_labels(), BONDS.without_attributes()):
         assert_reads_alike(RetGKKernel(**FAST).fit(batch), SMILES[:3], batch[:3])
-    message = r"the graphs have labels \(read from .*\), the fitted ones have none"
-    with pytest.raises(InvalidInputError, match=message):
-        RetGKKernel(**FAST).fit(BONDS.without_labels()).transform(BONDS)
+    message = ("the graphs have labels", "the fitted ones")
+    fails(lambda: RetGKKernel(**FAST).fit(BONDS.without_labels()).transform(BONDS), about=message)
 
 
 def test_a_reading_stays_with_the_graphs() -> None:
@@ -517,9 +467,8 @@ def test_comparisons_read_both_sides_alike() -> None:
     assert most_similar(BONDS[5], SMILES, k=1).indices.tolist() == [5]
     for compare in (pairwise_distances, squared_mmd, mean_embedding_gram):
         np.testing.assert_array_equal(compare(SMILES[:2], BONDS), compare(BONDS[:2], BONDS))
-    message = "were read with bond_orders=False, others with bond_orders=True"
-    with pytest.raises(InvalidInputError, match=message):
-        pairwise_distances(as_batch(SMILES, attributes="aromatic"), BONDS)
+    message = ("bond_orders=False", "bond_orders=True")
+    fails(lambda: pairwise_distances(as_batch(SMILES, attributes="aromatic"), BONDS), about=message)
 
 
 # Weights
@@ -567,8 +516,7 @@ def test_parquet_files_say_how_their_graphs_were_read(tmp_path: Path) -> None:
     by_hand = write_parquet(BONDS.with_attributes(BONDS.attributes), tmp_path / "hand.parquet")
     assert read_graphs(by_hand).graphs.reading is None
     others = write_parquet(as_batch(SMILES, attributes="aromatic"), tmp_path / "others.parquet")
-    with pytest.raises(InvalidInputError, match="read with bond_orders=False, the fitted ones"):
-        MAKERS["classifier"]().predict(read_graphs(others))
+    fails(lambda: MAKERS["classifier"]().predict(read_graphs(others)), about="bond_orders=False")
 
 
 def test_a_name_that_files_cannot_hold(tmp_path: Path, named: Any) -> None:

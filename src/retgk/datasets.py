@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from retgk._runtime.files import HOME_VARIABLE, atomic_path, cache_folder, data_home_folder
 from retgk._runtime.names import RandomState, generator_from
 from retgk._runtime.parallel import progress_bar
+from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -186,7 +187,6 @@ def save_tudataset(dataset: GraphDataset, data_home: str | os.PathLike[str] | No
 
 
 def _source(name: str, home: Path, download: bool) -> Path:
-    """Find the archive or folder of a data set; fetch it if need be."""
     archive, inner = home / f"{name}.zip", home / name
     if archive.is_file():
         return archive
@@ -348,7 +348,6 @@ _WITHIN_BLOCK = 0.9
 
 
 def distinct_edges(n_nodes: int, edges: Edges) -> Edges:
-    """Drop loops and edges that are listed twice, in either direction."""
     low, high = edges.min(axis=1), edges.max(axis=1)
     codes = np.unique((low * n_nodes + high)[low < high])
     return np.stack(np.divmod(codes, n_nodes), axis=1)
@@ -365,19 +364,13 @@ def uniform_edges(n_nodes: int, n_edges: int, rng: np.random.Generator) -> Edges
 
 
 def erdos_renyi(n_nodes: int, degree: float, rng: np.random.Generator) -> Edges:
-    """Graph G(n, p) of a given mean degree (Gilbert 1959)."""
     probability = min(1.0, degree / max(1, n_nodes - 1))
     n_edges = rng.binomial(n_nodes * (n_nodes - 1) // 2, probability)
     return uniform_edges(n_nodes, int(n_edges), rng)
 
 
 def barabasi_albert(n_nodes: int, degree: float, rng: np.random.Generator) -> Edges:
-    """
-    Preferential attachment, by the algorithm of Batagelj and Brandes (2005).
-
-    The k-th edge starts at node k // m; its end is the entry of the list of all ends so far
-    at a random place. An odd place is the end of an earlier edge: follow it back.
-    """
+    """Preferential attachment: edge k ends at a random end so far (Batagelj and Brandes 2005)."""
     per_node = max(1, round(degree / 2))
     place = rng.integers(0, 2 * np.arange(n_nodes * per_node) + 1)
     while (place % 2).any():
@@ -485,9 +478,7 @@ def make_graph_classification(
 
 
 def _check_counts(n_nodes: tuple[int, int], **counts: int) -> None:
-    for name, count in counts.items():
-        if not isinstance(count, int | np.integer) or count < 0:
-            raise InvalidInputError(f"{name} must be a whole number from 0 on, got {count!r}")
+    check_parameters(dict.fromkeys(counts, (Whole(0),)), counts)
     is_pair = isinstance(n_nodes, Sequence | np.ndarray) and len(n_nodes) == 2
     if not is_pair or not 5 <= n_nodes[0] <= n_nodes[1]:
         raise InvalidInputError(
@@ -514,7 +505,6 @@ def _check_classes(
 
 
 def _labels(classes: Ints, n_classes: int, n_labels: int, rng: np.random.Generator) -> Ints:
-    """Draw labels by inverting the cumulative distribution of each class."""
     distributions = rng.dirichlet(np.ones(n_labels), n_classes)
     cumulative = np.cumsum(distributions, axis=1)[:, :-1]  # rounding may leave the last below 1
     drawn = rng.random(len(classes))

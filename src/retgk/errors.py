@@ -35,13 +35,7 @@ class InputWarning(UserWarning):
 
 
 def warn_user(warning: Warning) -> None:
-    """
-    Warn at the line of the user's code, once for the same text.
-
-    Python's own memory of what was shown is lost whenever filters of warnings change, as
-    scikit-learn and joblib change them for every fold. Texts that differ in measured numbers alone
-    are the same. Filters of the user count: "always" and "error" are heeded each time.
-    """
+    """Warn at the line of the user's code, once for texts that differ in measured numbers alone."""
     frame = _users_frame()
     place = (frame.f_code.co_filename, frame.f_lineno)
     module = str(frame.f_globals.get("__name__", ""))
@@ -66,7 +60,6 @@ def _package(frame: FrameType) -> str:
 
 
 def _action(warning: Warning, module: str, line: int) -> str:
-    """What the filters of warnings say of a warning."""
     filters: Any = warnings.filters
     for action, text, category, modules, at in filters:
         is_meant = isinstance(warning, category) and at in (0, line)
@@ -77,6 +70,5 @@ def _action(warning: Warning, module: str, line: int) -> str:
 
 
 def warn_of(notes: Iterable[str]) -> None:
-    """Warn of input, once for each note."""
     for note in notes:
         warn_user(InputWarning(note))

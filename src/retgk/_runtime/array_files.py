@@ -21,24 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from retgk._runtime.fields import Arrays
-from retgk._runtime.files import atomic_path, open_own_file
+from retgk._runtime.fields import FILE_DTYPES, Arrays
+from retgk._runtime.files import atomic_path, open_own_file, refuse_constant
 from retgk._runtime.processes import check_room
 from retgk.errors import InvalidInputError
 
 VERSION = 1
 
-_DTYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "I64": "<i8",
-    "I32": "<i4",
-    "I8": "|i1",
-    "U64": "<u8",
-    "U8": "|u1",
-    "BOOL": "|b1",
-}
 _MAX_HEADER_BYTES = 1 << 24  # in memory, JSON takes up to 25 times as much
 
 
@@ -51,7 +40,7 @@ def write_arrays(
         for name, array in arrays.items()
     }
     for name, array in ordered.items():
-        if array.dtype.str not in _DTYPES.values():
+        if array.dtype.str not in FILE_DTYPES.values():
             raise TypeError(f"{name}: files hold no arrays of {array.dtype}")
     about = {
         "format": f"retgk {kind}",
@@ -74,12 +63,7 @@ def write_arrays(
 def read_arrays(
     path: Path, kind: str, *, max_bytes: int | None = None, mapped: bool = False
 ) -> tuple[Any, Arrays]:
-    """
-    Read the document and the arrays of a file of some kind, every checksum compared.
-
-    Arrays are copies, or with `mapped` views of the file; then the file is one of retgk's own, to
-    which no link may lead.
-    """
+    """Document and arrays of a file, every checksum compared; `mapped` gives views, not copies."""
     with _opened(path, mapped) as descriptor, _naming_damage(path, kind):
         n_bytes = os.fstat(descriptor).st_size
         if max_bytes is not None and n_bytes > max_bytes:
@@ -117,12 +101,8 @@ def array_digest(name: str, array: NDArray[Any]) -> str:
     """SHA-256 of an array with its name, type and shape: two that changed places do not match."""
     shape = ",".join(map(str, array.shape))
     digest = hashlib.sha256(f"{name} {array.dtype.str} {shape}\n".encode())
-    digest.update(_bytes_of(np.ascontiguousarray(array)))
+    digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
-
-
-def _bytes_of(array: NDArray[Any]) -> Any:
-    return array.reshape(-1).view(np.uint8).data
 
 
 def _digest(text: str) -> str:
@@ -164,14 +144,10 @@ def _naming_damage(path: Path, kind: str) -> Iterator[None]:
 
 
 def _parsed(text: bytes | str) -> dict[str, Any]:
-    document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_object_of_pairs)
+    document = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_object_of_pairs)
     if not isinstance(document, dict):
         raise ValueError("its header is not a JSON object")
     return document
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -196,7 +172,7 @@ def _check_format(about: dict[str, Any], path: Path, kind: str) -> None:
 
 def _array_at(content: mmap.mmap, start: int, before: int, entry: Any) -> tuple[NDArray[Any], int]:
     """View of an array that begins where the one before ends, and its own end."""
-    dtype, shape, (first, last) = _DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
+    dtype, shape, (first, last) = FILE_DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
     if not all(type(n) is int and n >= 0 for n in (*shape, first, last)):
         raise ValueError("an array has a shape or a place that cannot be")
     count = math.prod(shape)

@@ -49,30 +49,7 @@ _UNSTABLE = (
 def results_in_order(
     function: Callable[..., Any], tasks: Sequence[Task], shared: Any, client: Any = None
 ) -> Generator[Any, None, None]:
-    """
-    Give ``function(shared, *task)`` for all tasks, in their order.
-
-    Parameters
-    ----------
-    function : callable
-        A function of a module, which workers import; it may run more than once for a task.
-    tasks : sequence of tuple
-        Further arguments, small ones, of every call.
-    shared : object
-        First argument of all calls, which workers get once and must not change.
-    client : dask.distributed.Client, optional
-        The cluster; without one, the calls are made in this process when their turn comes.
-
-    Yields
-    ------
-    object
-        The results. An error of a task is raised here when its turn comes.
-
-    Raises
-    ------
-    ConnectionError
-        If the scheduler is lost, or if a task has cost workers their life several times.
-    """
+    """Give ``function(shared, *task)`` for all tasks, in order; without a client, here."""
     if client is None:
         yield from (function(shared, *task) for task in tasks)
         return
@@ -93,7 +70,6 @@ class _ClusterRun:
         self._running: deque[tuple[Task, Any]] = deque()
 
     def results(self) -> Iterator[Any]:
-        """Give results in order, with a few tasks more under way."""
         waiting = deque(self._tasks)
         try:
             self._wait_for_workers()
@@ -110,7 +86,6 @@ class _ClusterRun:
             self._sent = None
 
     def _threads(self) -> list[int]:
-        """Threads of each of the workers there are now, as the scheduler says."""
         try:
             return list(self._client.nthreads().values())
         except (OSError, CancelledError, RuntimeError) as error:
@@ -122,14 +97,10 @@ class _ClusterRun:
         threads = self._threads() or [1]
         per_task = max(1, min(*threads, sum(threads) // len(self._tasks)))
         what = (_own_version(), self._function, self._sent, task, per_task)
-        return self._client.submit(_run, *what, pure=False, key=self._key())
-
-    def _key(self) -> str:
-        """Name of a task on the dashboard."""
-        return f"retgk-{self._function.__name__.strip('_')}-{os.urandom(8).hex()}"
+        key = f"retgk-{self._function.__name__.strip('_')}-{os.urandom(8).hex()}"
+        return self._client.submit(_run, *what, pure=False, key=key)
 
     def _send(self) -> None:
-        """Send the shared argument to all workers; some may be lost on the way."""
         for _ in range(_ATTEMPTS):
             self._wait_for_workers()
             try:
@@ -143,7 +114,6 @@ class _ClusterRun:
         raise ConnectionError(_UNSTABLE) from last
 
     def _first_result(self) -> Any:
-        """Result of the task whose turn it is."""
         task, future = self._running[0]
         for _ in range(_ATTEMPTS):
             try:
@@ -182,7 +152,6 @@ class _ClusterRun:
             time.sleep(_POLL_SECONDS)
 
     def _check_scheduler(self, error: BaseException) -> None:
-        """Raise if an error comes of a scheduler that is gone, even if another has its place."""
         is_lost = getattr(error, "reason", "") == "scheduler-connection-lost"
         if is_lost or self._client.status != "running":
             raise ConnectionError(_NO_SCHEDULER) from error
@@ -202,7 +171,6 @@ def _run(
 
 
 def check_client(client: Any) -> None:
-    """Raise unless this is a client of a cluster that can be used, or None."""
     if client is None:
         return
     kind = optional_module("distributed", "dask").Client
@@ -217,7 +185,6 @@ def check_client(client: Any) -> None:
 
 
 def _check_versions(client: Any) -> None:
-    """Raise if a worker has another retgk, or none: its results would not be the same."""
     found = client.run(_own_version, on_error="return")
     for worker, version in found.items():
         if isinstance(version, OSError):  # gone meanwhile
@@ -240,9 +207,7 @@ def _own_version() -> str:
     return f"{__version__} (code {modules_digest(Path(__file__).parents[1])})"
 
 
-# -------------------------------------------------------------------------------------------------
 # A client of the cluster that a command line names: a scheduler's address, or workers here.
-# -------------------------------------------------------------------------------------------------
 
 _LOCAL_SETTINGS = {
     # on a busy machine a killed worker may take long to start again
@@ -257,7 +222,6 @@ _CONNECT_SECONDS = 15
 
 
 def check_cluster_names(scheduler: str | None, cluster: str | None) -> None:
-    """Raise unless one cluster is named at most, in a way that is understood."""
     if scheduler is not None and cluster is not None:
         raise InvalidInputError("--scheduler and --cluster both name a cluster; leave out one")
     if cluster is not None and not _LOCAL.fullmatch(cluster):
@@ -305,13 +269,7 @@ def _connected(address: str) -> Iterator[Any]:
 
 @contextmanager
 def _local_workers(n_workers: int) -> Iterator[Any]:
-    """
-    Worker processes of one thread each, which nobody else on the machine can use.
-
-    Scheduler and workers listen on the loopback address and ask for a certificate that only these
-    processes have, in memory. Data that workers put aside lies in a folder of this user alone:
-    dask unpickles what is there, and the folder that it would choose may belong to another user.
-    """
+    """Workers that nobody else can use: loopback, a certificate, a folder of their own."""
     distributed = optional_module("distributed", "dask")
     optional_module("cryptography", "dask")
     _quieten()

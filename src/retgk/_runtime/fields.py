@@ -4,7 +4,9 @@ Objects as JSON and arrays, field by field, and back through their constructors.
 `flatten` takes a registered object apart: what its constructor takes, then the attributes that its
 class lists as `fitted_fields`. `unflatten` checks every field against its annotation, calls the
 constructor, which checks ranges, and then `after_loading`, where a class has one, to check that
-arrays fit each other. So a file names no code: only classes registered here, and plain values.
+arrays fit each other. Fields in `unsaved_fields` are left to their defaults, and `for_saving` gives
+the object that is stored in place of another. So a file names no code: only classes that are
+registered here, and plain values.
 """
 
 import math
@@ -15,9 +17,7 @@ from functools import cache
 from inspect import signature
 from typing import (
     Any,
-    ClassVar,
     Literal,
-    Protocol,
     TypeVar,
     Union,
     get_args,
@@ -34,45 +34,33 @@ Arrays = dict[str, NDArray[Any]]
 _Class = TypeVar("_Class", bound=type)
 
 _STORED: dict[str, type] = {}
-FILE_DTYPES = ("<f8", "<f4", "<f2", "<i8", "<i4", "|i1", "<u8", "|u1", "|b1")
-"""Types of arrays that files hold."""
+FILE_DTYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I8": "|i1",
+    "U64": "<u8",
+    "U8": "|u1",
+    "BOOL": "|b1",
+}
+"""Types of arrays that files hold, by their names in safetensors."""
 _DTYPES = {"float64": np.float64, "float32": np.float32}
 _MAX_TEXT_BYTES = 1 << 26
 
 
-class Stored(Protocol):
-    """What a class may say of how its objects are stored; all of it may be left out."""
-
-    fitted_fields: ClassVar[tuple[str, ...]]
-    """Fields that are set after the constructor, where the class is no dataclass."""
-    unsaved_fields: ClassVar[tuple[str, ...]]
-    """Fields that are left to their defaults."""
-
-    def for_saving(self) -> Any:
-        """Give the object that is stored in place of this one."""
-
-    def after_loading(self) -> None:
-        """Check that the fields fit each other, and set what follows from them."""
-
-
 def stored(known: _Class) -> _Class:
-    """Register a class whose objects files can hold."""
     _STORED[known.__name__] = known
     return known
 
 
 def is_stored(known: type) -> bool:
-    """Whether files can hold objects of a class."""
     return _STORED.get(known.__name__) is known
 
 
 def flatten(value: Any, name: str, arrays: Arrays | None = None) -> Any:
-    """
-    What JSON can hold of a value; arrays of numbers go to `arrays`, by the names of their fields.
-
-    >>> flatten((1, "C"), "label")
-    {'tuple': [1, 'C']}
-    """
+    """What JSON can hold of a value; arrays of numbers go to `arrays`, by the names of fields."""
     value = value.item() if isinstance(value, np.generic) else value
     if (
         value is None
@@ -100,7 +88,7 @@ def flatten(value: Any, name: str, arrays: Arrays | None = None) -> Any:
 
 def _flat_array(value: NDArray[Any], name: str, arrays: Arrays | None) -> Any:
     """Numbers as an array of the file; texts and objects, as names of classes are, as JSON."""
-    if value.dtype.newbyteorder("<").str in FILE_DTYPES and arrays is not None:
+    if value.dtype.newbyteorder("<").str in FILE_DTYPES.values() and arrays is not None:
         arrays[name] = np.asarray(value)
         return {"array": name}
     if value.ndim != 1:
@@ -109,7 +97,6 @@ def _flat_array(value: NDArray[Any], name: str, arrays: Arrays | None) -> Any:
 
 
 def flatten_fields(values: Mapping[str, Any], name: str, arrays: Arrays | None) -> dict[str, Any]:
-    """Flatten several fields of what is called `name`."""
     prefix = f"{name}." if name else ""
     return {field: flatten(value, prefix + field, arrays) for field, value in values.items()}
 
@@ -209,7 +196,6 @@ _GENERIC: dict[Any, Callable[[Any, tuple[Any, ...]], bool]] = {
 
 
 def check_shape(name: str, array: NDArray[Any], *shape: int | None) -> None:
-    """Raise unless an array has a shape; None stands for any length."""
     fits = array.ndim == len(shape) and all(
         n in (None, length) for n, length in zip(shape, array.shape, strict=True)
     )
@@ -218,20 +204,17 @@ def check_shape(name: str, array: NDArray[Any], *shape: int | None) -> None:
 
 
 def check_offsets(name: str, ptr: NDArray[Any], n_runs: int, total: int, least: int = 0) -> None:
-    """Raise unless offsets of so many runs rise from 0 to a total, each by the least step."""
     check_shape(name, ptr, n_runs + 1)
     if ptr.dtype.kind != "i" or ptr[0] != 0 or ptr[-1] != total or (np.diff(ptr) < least).any():
         raise InvalidInputError(f"{name} does not rise from 0 to {total}")
 
 
 def check_codes(name: str, codes: NDArray[Any], n_codes: Any) -> None:
-    """Raise unless whole numbers are at least 0 and below a number, or one for each."""
     if codes.dtype.kind != "i" or ((codes < 0) | (codes >= n_codes)).any():
         raise InvalidInputError(f"{name} has numbers that stand for nothing")
 
 
 def check_names(name: str, names: Sequence[Hashable]) -> None:
-    """Raise unless names of labels differ."""
     if len(set(names)) < len(names):
         raise InvalidInputError(f"{name} has a label twice")
 
@@ -286,7 +269,6 @@ def _shown(value: Any) -> str:
 
 
 def _texts(items: list[Any], dtype: str) -> NDArray[Any]:
-    """Array of texts or objects, as names of classes are."""
     known = np.dtype(dtype if isinstance(dtype, str) else "V1")
     if known.kind not in "biufUO" or known.itemsize * len(items) > _MAX_TEXT_BYTES:
         raise ValueError(f"no array of {len(items)} values has the type {dtype!r:.20}")

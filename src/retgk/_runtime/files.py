@@ -15,15 +15,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from errno import ENOSPC
 from fnmatch import fnmatch
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
 from retgk.errors import InvalidInputError
 
-# -------------------------------------------------------------------------------------------------
 # Locks on open files, which the system lifts when the process that holds them ends.
-# -------------------------------------------------------------------------------------------------
 
 try:
     import fcntl
@@ -44,16 +42,13 @@ def lock_at_once(descriptor: int) -> bool | None:
     return True
 
 
-# -------------------------------------------------------------------------------------------------
 # Files and folders in the making: known by their names, locked while their writer lives.
-# -------------------------------------------------------------------------------------------------
 
 _NAME = re.compile(r"\..*-[0-9a-f]{16}\.retgk\.part", re.DOTALL)
 _MOST_NAME_BYTES = 200  # of the 255 that a name may have
 
 
 def is_unfinished(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is in the making, or in a folder that is."""
     return any(map(_NAME.fullmatch, Path(path).parts))
 
 
@@ -95,7 +90,6 @@ class _Part:
             self.make(make)
 
     def remove(self) -> None:
-        """Remove it, if it was not moved; errors would hide the one that led here."""
         with suppress(OSError):
             if self._lock is not None:
                 os.close(self._lock)
@@ -181,20 +175,18 @@ def _platform_folder() -> Path:
 
 @contextmanager
 def atomic_path(path: Path, *, synced: bool = True, follow_links: bool = True) -> Iterator[Path]:
-    """
-    Give a path to write to; the file moves to `path` when the block ends well.
-
-    A link stays, and what it leads to is replaced; mode and owner stay too. What is no regular
-    file is refused. The file is on disk before it gets its name, unless `synced` is False.
-    Without `follow_links`, for names that retgk chooses, links are refused as in `has_own_file`.
-    """
+    """Give a path to write to; the file moves to `path` or its link's target if all goes well."""
     if not follow_links:
         has_own_file(path)
     target = file_to_write(path) if follow_links else path
     target.parent.mkdir(parents=True, exist_ok=True)
     # what is to be replaced may be secret: until the new file has its mode, it is too
     mode = 0o600 if target.exists() else 0o666
-    with naming_errors(path), unfinished_path(target, partial(_make_file, mode=mode)) as part:
+
+    def make(part: Path) -> None:
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+
+    with naming_errors(path), unfinished_path(target, make) as part:
         yield part
         if synced:
             _sync(part)
@@ -233,11 +225,7 @@ def file_to_write(path: Path) -> Path:
 
 
 def has_own_file(path: Path) -> bool:
-    """
-    Whether a file of retgk's own is there; anything else of its name is refused.
-
-    The user has not named it, so it was not the user who had a link lead elsewhere, or a pipe wait.
-    """
+    """Whether a file of retgk's own is there; a link or pipe, which no user named, is refused."""
     try:
         found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -288,10 +276,6 @@ def naming_errors(path: Path) -> Iterator[None]:
         raise
 
 
-def _make_file(part: Path, mode: int) -> None:
-    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
-
-
 def _sync(part: Path) -> None:
     """Return when a file is on disk: some systems tell only then that there is no room."""
     descriptor = os.open(part, os.O_RDWR)
@@ -313,12 +297,10 @@ def _keep_mode(target: Path, part: Path) -> None:
         part.chmod(stat.S_IMODE(before.st_mode))
 
 
-# -------------------------------------------------------------------------------------------------
 # Files of records: one JSON line each, only ever appended, and whole after any kill.
 #
 # A run that was killed reads what it had finished, and goes on. A line ends with a digest, by
 # which it is known that nobody has changed it; lines of earlier versions have none.
-# -------------------------------------------------------------------------------------------------
 
 FORMAT = 1
 """Version of the form of a record; readers refuse what they do not know."""
@@ -329,18 +311,18 @@ _LINE_START = b'{"format": '
 _DIGEST = "digest"
 
 
+def file_digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def key_of(what: Mapping[str, Any]) -> str:
-    """Short name of a mapping that depends on its content, not on its order."""
     text = json.dumps(what, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 def modules_digest(package: Path, left_out: Sequence[str] = ()) -> str:
-    """
-    Digest of the C++ sources, and of names and texts of the modules of a package.
-
-    Modules with names of some patterns are left out, and what only the build of `_core` runs.
-    """
+    """Digest of the C++ sources and of the modules of a package, but for some patterns of names."""
     from retgk import _core
 
     left_out = (*left_out, "_core/*")
@@ -353,11 +335,7 @@ def modules_digest(package: Path, left_out: Sequence[str] = ()) -> str:
 
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:
-    """
-    Read all records of a file, which may be packed as ``.gz``; there are none if it does not exist.
-
-    A last line that a kill cut short is left out.
-    """
+    """Read all records of a file, which may be packed; a line that a kill cut short is left out."""
     path = Path(path)
     if not path.exists():
         return []
@@ -369,7 +347,7 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
 
 def _parse_record(line: bytes, path: Path, number: int) -> Record:
     try:
-        record: Record = json.loads(line, parse_constant=_refuse)
+        record: Record = json.loads(line, parse_constant=refuse_constant)
         form = record["format"]
         digest = record.pop(_DIGEST, None)
         is_changed = digest is not None and digest != key_of(record)
@@ -387,17 +365,13 @@ def _parse_record(line: bytes, path: Path, number: int) -> Record:
     return record
 
 
-def _refuse(name: str) -> None:
+def refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
 @contextmanager
 def record_writer(path: str | os.PathLike[str]) -> Iterator["RecordWriter"]:
-    """
-    Open a file for appending records, and lock it; make it if it does not exist.
-
-    A line that a kill cut short is removed first.
-    """
+    """Open a file for appending records, and lock it; a line that a kill cut short is removed."""
     path = Path(path)
     if path.suffix == ".gz":
         raise InvalidInputError(f"{path} is packed; unpack it with gunzip to add records")
@@ -416,14 +390,13 @@ def record_writer(path: str | os.PathLike[str]) -> Iterator["RecordWriter"]:
 
 
 class RecordWriter:
-    """Appends records to an open file."""
-
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def append(self, record: Record) -> None:
         """Write a record in one go, and return when it is on disk; all of it is there, or none."""
-        line = _line_of(record)
+        as_read = json.loads(json.dumps({"format": FORMAT, **record}, allow_nan=False))
+        line = json.dumps({**as_read, _DIGEST: key_of(as_read)}).encode() + b"\n"
         before = os.fstat(self._descriptor).st_size
         try:
             if os.write(self._descriptor, line) != len(line):
@@ -433,11 +406,6 @@ class RecordWriter:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, before)
             raise
-
-
-def _line_of(record: Record) -> bytes:
-    as_read = json.loads(json.dumps({"format": FORMAT, **record}, allow_nan=False))
-    return json.dumps({**as_read, _DIGEST: key_of(as_read)}).encode() + b"\n"
 
 
 def _remove_torn_line(descriptor: int, path: Path) -> None:
@@ -455,11 +423,8 @@ def _remove_torn_line(descriptor: int, path: Path) -> None:
     os.ftruncate(descriptor, whole)
 
 
-# -------------------------------------------------------------------------------------------------
 # The size gate: what reading files would take is checked once, before anything is parsed.
-# -------------------------------------------------------------------------------------------------
 
-MAX_BYTES_REMEDY = "pass a larger max_bytes if you trust it"
 GZIP_DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError)
 """What gzip raises on damaged bytes."""
 
@@ -471,12 +436,7 @@ _PER_BYTE = 64  # plain GraphML takes 50
 
 
 def memory_limit(n_bytes: int, max_bytes: int | None = None) -> int:
-    """
-    Bytes of memory that reading files of this size on disk may take.
-
-    By default 256 MiB or, for larger files, 512 times the size up to 4 GiB, and 64 times the size
-    in any case: more than honest files take, far less than those made to fill the memory.
-    """
+    """Bytes that reading may take: more than honest files need, less than fills the memory."""
     if max_bytes is None:
         by_size = min(_PER_PACKED_BYTE * n_bytes, _LARGE_FILES)
         return max(_SMALL_FILES, by_size, _PER_BYTE * n_bytes)
@@ -512,7 +472,6 @@ def check_size(
     max_bytes: int | None = None,
     size_of: Callable[[Path, int], int] = unpacked_size,
 ) -> None:
-    """Raise if files take too much memory: `memory_factor` bytes for each of them, unpacked."""
     on_disk = sum(file.stat().st_size for file in files)
     limit = memory_limit(on_disk, max_bytes)
     total = 0
@@ -524,17 +483,14 @@ def check_size(
             raise InvalidInputError(
                 f"{file}: {total} bytes or more, unpacked, would take {memory_factor * total} "
                 f"bytes of memory, more than the {limit} allowed for reading {on_disk} bytes; "
-                f"{MAX_BYTES_REMEDY}"
+                "pass a larger max_bytes if you trust it"
             )
 
 
-# -------------------------------------------------------------------------------------------------
 # Text files, plain or packed by gzip, whatever ends their lines.
-# -------------------------------------------------------------------------------------------------
 
 
 def check_regular(path: Path) -> None:
-    """Raise if a path is a pipe or a device: readers look at files more than once."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise InvalidInputError(
             f"{path} is no regular file, and would be read more than once; write it to a file "
@@ -543,14 +499,12 @@ def check_regular(path: Path) -> None:
 
 
 def is_gzip(path: Path) -> bool:
-    """Whether a file is packed by gzip, whatever its name."""
     check_regular(path)
     with path.open("rb") as stream:
         return stream.read(2) == b"\x1f\x8b"
 
 
 def open_unpacked(path: Path) -> IO[bytes]:
-    """Open a file, unpacked on the way where its first bytes are those of gzip."""
     if is_gzip(path):
         return gzip.open(path)  # type: ignore[return-value]
     if path.suffix.lower() == ".gz":
@@ -560,7 +514,6 @@ def open_unpacked(path: Path) -> IO[bytes]:
 
 @contextmanager
 def naming_damage(path: Path) -> Iterator[None]:
-    """Name the file where gzip finds damage."""
     try:
         yield
     except GZIP_DAMAGE as error:
@@ -568,7 +521,6 @@ def naming_damage(path: Path) -> Iterator[None]:
 
 
 def unpacked_bytes(path: Path) -> bytes:
-    """Read a whole file."""
     with naming_damage(path), open_unpacked(path) as stream:
         return stream.read()
 
@@ -577,7 +529,12 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Read lines with their numbers, without what ends them: LF, CR or both."""
     number = 0
     for block in line_blocks(path):
-        for line in _decoded(block, path, number).split("\n")[:-1]:
+        try:
+            text = block.decode("utf-8" if number else "utf-8-sig")
+        except UnicodeDecodeError as error:
+            line_number = number + 1 + block[: error.start].count(b"\n")
+            raise InvalidInputError(f"{path}, line {line_number} is not text: {error}") from error
+        for line in text.split("\n")[:-1]:
             number += 1
             yield number, line
 
@@ -603,22 +560,9 @@ def _with_newlines(text: bytes) -> bytes:
     return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
 
 
-def _decoded(block: bytes, path: Path, n_before: int) -> str:
-    try:
-        return block.decode("utf-8" if n_before else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = n_before + 1 + block[: error.start].count(b"\n")
-        raise InvalidInputError(f"{path}, line {line} is not text: {error}") from error
-
-
-# -------------------------------------------------------------------------------------------------
 # The one check of the members of zip files that may come from strangers.
-# -------------------------------------------------------------------------------------------------
 
-STORED = (zipfile.ZIP_STORED,)
-"""Members as they are, so that none is larger than the file."""
-
-DEFLATED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_DEFLATED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Compressions that unpack with a bound on memory; others do not."""
 
 ZIP_DAMAGE = (
@@ -641,15 +585,9 @@ _PATCHES = 0x20
 _MOST_DEFLATED = 1032  # bytes that one byte can stand for
 
 
-def member_problem(info: zipfile.ZipInfo, compressions: Sequence[int]) -> str | None:
-    """
-    Say what is wrong with a member, as the end of a sentence; None if nothing is.
-
-    Names that lead elsewhere, links and special files are refused even where nothing is unpacked to
-    disk: neither data sets nor models hold such.
-    """
+def member_problem(info: zipfile.ZipInfo) -> str | None:
+    """What is wrong with a member of a zip file, as the end of a sentence; None if nothing is."""
     name = info.orig_filename
-    is_packed = info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size
     problems = {
         "has an absolute path, or one for another system": name.startswith("/")
         or re.match("[A-Za-z]:", name)
@@ -658,11 +596,10 @@ def member_problem(info: zipfile.ZipInfo, compressions: Sequence[int]) -> str | 
         "leads out of the archive": ".." in name.split("/"),
         "is a link or a special file": stat.S_IFMT(info.external_attr >> 16)
         not in (0, stat.S_IFREG, stat.S_IFDIR),
-        "is compressed": compressions == STORED and is_packed,
         "is encrypted": info.flag_bits & _ENCRYPTED,
         "holds patches of another file": info.flag_bits & _PATCHES,
         "declares more bytes than it can hold": info.file_size
         > _MOST_DEFLATED * max(info.compress_size, 1),
-        "is compressed in another way than deflate": info.compress_type not in compressions,
+        "is compressed in another way than deflate": info.compress_type not in _DEFLATED,
     }
     return next((text for text, is_so in problems.items() if is_so), None)

@@ -7,11 +7,7 @@ from html import escape
 
 
 def html_page(title: str, style: str, parts: Iterable[str], script: str = "") -> str:
-    """
-    Give a page whose policy lets one style and one script through, and nothing from elsewhere.
-
-    The title is escaped here; `parts` are HTML in which all text from users is escaped.
-    """
+    """Page whose policy lets one style and one script through; `parts` are escaped already."""
     policy = [
         "default-src 'none'",
         f"style-src 'sha256-{_digest(style)}'",

@@ -18,11 +18,7 @@ _FEW = 12  # names that are all listed
 
 
 def near_names(wanted: str, known: Iterable[str]) -> list[str]:
-    """
-    Known names that are probably meant, the nearest first; none if nothing is near.
-
-    Letter case does not count, and a name that holds what was typed is near too.
-    """
+    """Known names that are probably meant, the nearest first; letter case does not count."""
     import difflib
 
     by_lower = {name.lower(): name for name in known}
@@ -34,11 +30,7 @@ def near_names(wanted: str, known: Iterable[str]) -> list[str]:
 
 
 def name_advice(wanted: str, known: Iterable[str], verb: str = "name one of") -> str:
-    """
-    Say what to do about an unknown name: "did you mean x? name one of x, y".
-
-    Of more than a dozen names, only those that are near are listed, or the first few.
-    """
+    """Say what to do about an unknown name: "did you mean x? name one of x, y"."""
     names = list(dict.fromkeys(known))
     near = near_names(wanted, names)
     question = f"did you mean {' or '.join(near)}? " if near else ""
@@ -59,9 +51,7 @@ def names_there(wanted: str, known: Iterable[str]) -> str:
     return f"{shown or 'none'}{more}{question}"
 
 
-# -------------------------------------------------------------------------------------------------
 # Optional packages: imported when first needed; the error for a missing one names its extra.
-# -------------------------------------------------------------------------------------------------
 
 
 def optional_module(name: str, extra: str) -> Any:
@@ -76,9 +66,7 @@ def optional_module(name: str, extra: str) -> Any:
         ) from error
 
 
-# -------------------------------------------------------------------------------------------------
 # Seeds from whatever a user passes as random_state.
-# -------------------------------------------------------------------------------------------------
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 """What users pass as random_state."""
@@ -88,7 +76,6 @@ MAX_SEED = 2**63 - 1
 
 
 def generator_from(random_state: RandomState) -> np.random.Generator:
-    """Generator of a seed or generator of any kind; anything else is an error."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(seed_from(random_state))
     try:
@@ -101,18 +88,13 @@ def generator_from(random_state: RandomState) -> np.random.Generator:
 
 
 def seed_from(random_state: RandomState) -> np.uint64:
-    """Sixty-three random bits from a seed or generator of any kind."""
     if isinstance(random_state, np.random.RandomState):
         return np.uint64(random_state.randint(0, 2**63, dtype=np.int64))
     return np.uint64(generator_from(random_state).integers(2**63))
 
 
 def whole_seed(random_state: RandomState, n_bits: int = 63) -> int:
-    """
-    Whole number that stands for `random_state` wherever it is needed again.
-
-    A whole number stands for itself; from anything else one of so many bits is drawn.
-    """
+    """Whole number that stands for `random_state`; a whole number stands for itself."""
     if isinstance(random_state, Integral) and 0 <= int(random_state) <= MAX_SEED:
         return int(random_state)
     return int(seed_from(random_state)) >> (63 - n_bits)
@@ -125,9 +107,7 @@ def short_seed(seed: int) -> int:
     return int(np.random.SeedSequence(seed).generate_state(1, np.uint32)[0])
 
 
-# -------------------------------------------------------------------------------------------------
 # Keywords that a function does not have: what was probably meant, and where it belongs.
-# -------------------------------------------------------------------------------------------------
 
 _MOST_SHOWN = 60
 
@@ -142,12 +122,7 @@ def keywords_of(*functions: Callable[..., Any]) -> tuple[str, ...]:
 def check_keywords(
     given: Mapping[str, Any], known: Collection[str], owner: str, elsewhere: Mapping[str, str]
 ) -> None:
-    """
-    Raise at the first keyword that is not known.
-
-    The message has the nearest name; `elsewhere` says by name where a keyword of others belongs,
-    as a form in which "{option}" stands for the option as it was given.
-    """
+    """Raise at the first unknown keyword; `elsewhere` says where keywords of others belong."""
     for name, value in given.items():
         if name in known:
             continue

@@ -21,9 +21,7 @@ from typing import Any, Literal
 
 from retgk.errors import InvalidInputError
 
-# -------------------------------------------------------------------------------------------------
 # What people see of long work: a progress bar on terminals, nothing in pipelines.
-# -------------------------------------------------------------------------------------------------
 
 _QUIET_SECONDS = 2.0
 
@@ -31,14 +29,8 @@ _QUIET_SECONDS = 2.0
 _PROGRESS: ContextVar[Literal["on", "off", "shown"]] = ContextVar("_PROGRESS", default="on")
 
 
-def is_progress_wanted() -> bool:
-    """Whether somebody sits at a terminal who did not switch progress off."""
-    return _PROGRESS.get() != "off" and sys.stderr.isatty()
-
-
 @contextmanager
 def no_progress() -> Iterator[None]:
-    """Show no further progress within the block."""
     before = _PROGRESS.set("shown" if _PROGRESS.get() == "shown" else "off")
     try:
         yield
@@ -48,12 +40,7 @@ def no_progress() -> Iterator[None]:
 
 @contextmanager
 def progress_bar(description: str, total: float) -> Iterator[Callable[[float], None]]:
-    """
-    Show how far long work has come, on terminals and after two seconds only.
-
-    A bar inside a bar is not shown: people wait for the outermost. The function that the block
-    gets takes the amount of work just done, of `total` in all; any thread may call it.
-    """
+    """Give a function to call with work done; a bar shows on terminals, after two seconds."""
     if _PROGRESS.get() != "on" or not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -82,15 +69,7 @@ _MOST_THREADS: ContextVar[int | None] = ContextVar("_MOST_THREADS", default=None
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """
-    Number of threads that `n_jobs` asks for.
-
-    -1 means all cores that this process may use, -2 all but one, and so on. None means all cores
-    too, unlike in scikit-learn: threads that share their memory cost next to nothing. Inside a
-    worker of joblib, such as those of ``GridSearchCV(n_jobs=2)``, and in a task of dask, None is
-    one thread, because there is a worker for each core already. Inside of `most_threads` it is
-    never more than that.
-    """
+    """Threads that `n_jobs` asks for; None is all cores, or one in a worker of joblib or dask."""
     most = _MOST_THREADS.get()
     if n_jobs is None:
         return most if most is not None else 1 if is_worker() else _n_cores()
@@ -104,7 +83,6 @@ def n_threads(n_jobs: int | None) -> int:
 
 @contextmanager
 def most_threads(n: int) -> Iterator[None]:
-    """Use at most `n` threads within the block, whatever `n_jobs` asks for."""
     before = _MOST_THREADS.set(n)
     try:
         yield
@@ -146,14 +124,7 @@ def run_tasks(
     n_jobs: int | None,
     progress: str | Callable[[float], None],
 ) -> None:
-    """
-    Call ``function(*task)`` for all tasks on several threads, the most expensive first.
-
-    The function releases the GIL, and writes only what belongs to its task. Costs, in any unit, are
-    for order and progress, which is the text of a bar of its own or, where the tasks are part of
-    larger work, a function to call with the cost of each. This thread works too and never waits for
-    one of the pool to begin, so tasks may run tasks themselves.
-    """
+    """Call ``function(*task)``, which releases the GIL, on threads, the most expensive first."""
     waiting = deque(sorted(range(len(tasks)), key=lambda task: -costs[task]))
     n_workers = min(n_threads(n_jobs), len(tasks))
     bar: AbstractContextManager[Callable[[float], None]] = (
@@ -199,7 +170,6 @@ class _Pool:
         self.executor: ThreadPoolExecutor | None = None
 
     def submit(self, work: Callable[[], None], n: int) -> list[Future[None]]:
-        """Run the same function in `n` threads."""
         with self.lock:
             if self.executor is None or self.size < n:
                 if self.executor is not None:
@@ -223,12 +193,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _BlasLimit:
-    """
-    One thread for BLAS while anybody asks for it; the limit is the process's, not a thread's.
-
-    A fork waits until no thread changes the limit: the child would wait forever for the lock, ours
-    or that of BLAS, which a thread held that it does not have.
-    """
+    """One thread for BLAS while anybody asks for it; a fork waits for the lock."""
 
     def __init__(self) -> None:
         self.lock = RLock()
@@ -269,7 +234,6 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Keep BLAS and LAPACK to one thread each while our own threads call them."""
     _BLAS_LIMIT.enter()
     try:
         yield

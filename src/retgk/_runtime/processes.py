@@ -40,12 +40,7 @@ _IDLE_SECONDS = 60  # after which a process ends that nobody gives work, as that
 
 
 def n_processes(n_jobs: int | None) -> int:
-    """
-    Number of processes that `n_jobs` asks for.
-
-    None means one: unlike threads, processes take seconds to start. -1 means all cores, -2 all but
-    one, and so on. Inside a worker of joblib, dask or ``multiprocessing``, it is one in any case.
-    """
+    """Processes that `n_jobs` asks for; None is one, as they take seconds to start."""
     if n_jobs == 0:
         raise InvalidInputError("n_jobs=0 asks for no process at all; use None for one")
     wanted = 1 if n_jobs is None else n_threads(n_jobs)
@@ -56,25 +51,7 @@ def n_processes(n_jobs: int | None) -> int:
 def ordered_results(
     function: Callable[..., Result], pieces: Iterable[tuple[Any, ...]], n_jobs: int | None
 ) -> Iterator[Result]:
-    """
-    Give ``function(*piece)`` of every piece, in order.
-
-    Parameters
-    ----------
-    function : callable
-        Known by its module and name in other processes too.
-    pieces : iterable of tuple
-        Arguments of every call; read as they are needed, so that a stream stays one.
-    n_jobs : int or None
-        Processes, as in `n_processes`. One or two pieces are worked on in this process, as they
-        would be done before another has started.
-
-    Yields
-    ------
-    object
-        What the function returns. What it raises is raised when its turn comes; warnings are given
-        again in this process. If a process is killed, a ChildProcessError says so.
-    """
+    """Give ``function(*piece)`` of every piece, in order; few pieces need no other process."""
     n_workers = n_processes(n_jobs)
     waiting = iter(pieces)
     first = list(islice(waiting, _LEAST_PIECES)) if n_workers > 1 else []
@@ -132,13 +109,11 @@ def _with_warnings(
     return result, [found.message for found in caught if isinstance(found.message, Warning)]
 
 
-# -------------------------------------------------------------------------------------------------
 # Processes with limits of time and memory, which end with the process that started them.
 #
 # That process calls `run_to_end`. In the other, `end_with_parent`, `limit_memory` and
 # `time_limit` set the limits: the system keeps them, whatever compiled code is doing at that
 # moment.
-# -------------------------------------------------------------------------------------------------
 
 _STANDARD_INPUT = 0
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
@@ -169,16 +144,7 @@ _LAST_LINES_SECONDS = 10.0  # for lines of a process that has ended; they are th
 
 @dataclass(frozen=True)
 class ProcessLimits:
-    """
-    What a process may take.
-
-    Attributes
-    ----------
-    seconds : float
-        Of the work that is measured.
-    megabytes : float
-        Of the whole process.
-    """
+    """What a process may take: seconds of measured work, megabytes of the whole process."""
 
     seconds: float = 600.0
     megabytes: float = 8000.0
@@ -203,17 +169,14 @@ class ProcessEnd(NamedTuple):
 
     @property
     def succeeded(self) -> bool:
-        """Whether it ended by itself, with code 0."""
         return self.code == 0 and not self.is_late
 
     @property
     def is_out_of_time(self) -> bool:
-        """Whether a limit of time ended it."""
         return self.is_late or self.code == _code_of("SIGALRM")
 
     @property
     def is_out_of_memory(self) -> bool:
-        """Whether it has the signs of a process that was given no more memory."""
         if self.is_out_of_time or self.code == _code_of("SIGKILL"):
             return False
         last_errors = "\n".join(self.errors.splitlines()[-_LAST_ERRORS:])
@@ -221,11 +184,9 @@ class ProcessEnd(NamedTuple):
 
     @property
     def _error(self) -> str:
-        """Last line of the errors, which says what went wrong."""
         return ["", *self.errors.strip().splitlines()][-1]
 
     def reason(self, limits: ProcessLimits) -> str:
-        """Say what ended a process that did not end well."""
         if self.is_out_of_time:
             return f"did not finish in {limits.seconds:g} s"
         if self.code == _code_of("SIGKILL"):
@@ -261,31 +222,10 @@ def _code_of(name: str) -> int | None:
 # In the process that starts others
 
 
-def _ignore(_line: str) -> None:
-    pass
-
-
 def run_to_end(
-    command: Sequence[str], patience: float, on_line: Callable[[str], None] = _ignore
+    command: Sequence[str], patience: float, on_line: Callable[[str], None] = lambda _: None
 ) -> ProcessEnd:
-    """
-    Run a command to its end, however that comes.
-
-    Parameters
-    ----------
-    command : sequence of str
-        The program, which calls `end_with_parent`, and its arguments.
-    patience : float
-        Seconds after which a process that writes no line is killed. It should stop itself
-        before, by limits of its own.
-    on_line : callable
-        Gets every line of standard output as it comes.
-
-    Returns
-    -------
-    ProcessEnd
-        How it ended. All that it started is ended too, also if this function is interrupted.
-    """
+    """Run a command, which calls `end_with_parent`, to its end; `patience` is between two lines."""
     read_end, write_end = os.pipe()  # nothing is written: its end tells the process we are gone
     with (
         os.fdopen(read_end, "rb") as lifeline,
@@ -375,7 +315,6 @@ def _read_in_thread(
 
 
 def _kill(process: "subprocess.Popen[str]") -> None:
-    """Kill a process and what it has started, if they are there."""
     with suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
@@ -435,13 +374,10 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-# -------------------------------------------------------------------------------------------------
 # Memory of the machine and of this process: too little is an error before the work starts.
-# -------------------------------------------------------------------------------------------------
 
 
 def available_bytes() -> int | None:
-    """Bytes of memory that are free without swapping; None where the system does not tell."""
     kilobytes = _kilobytes(Path("/proc/meminfo"), "MemAvailable:")
     if kilobytes is not None:
         return 1024 * kilobytes
@@ -452,7 +388,6 @@ def available_bytes() -> int | None:
 
 
 def check_room(n_bytes: int, what: str, remedy: str) -> None:
-    """Raise if a result of `n_bytes` does not fit into the free memory."""
     available = available_bytes()
     if available is not None and n_bytes > available:
         raise InvalidInputError(

@@ -43,11 +43,7 @@ from retgk.graphs.reading import Reading
 
 
 class FlatGraphs(NamedTuple):
-    """
-    The arrays of a batch; `labels`, and the weights of `adjacency`, are None when absent.
-
-    `reading` says how the graphs were read; it is no part of what they are.
-    """
+    """The arrays of a batch; `labels`, and the weights of `adjacency`, are None when absent."""
 
     node_ptr: Ints
     adjacency: Adjacency
@@ -69,7 +65,6 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def are_equal(own: FlatGraphs, its: FlatGraphs) -> bool:
-    """Whether graphs are the same, whatever codes their labels have."""
     if its.labels is not None:
         its = its._replace(labels=recode(its.labels, its.label_names, own.label_names))
     pairs: list[tuple[Any, Any]] = [
@@ -84,7 +79,6 @@ def are_equal(own: FlatGraphs, its: FlatGraphs) -> bool:
 
 
 def _edge_codes(graphs: FlatGraphs, like: FlatGraphs) -> Codes | None:
-    """Labels of edges in the vocabulary of other graphs, where both have some."""
     own, other = graphs.edge_labels, like.edge_labels
     if own is None or other is None:
         return None if own is None else own.codes
@@ -166,7 +160,6 @@ def _joined_ptr(ptrs: Sequence[Ints]) -> Ints:
 
 
 def _weights_or_none(weights: Floats) -> Floats | None:
-    """None where all weights are one, so that equal graphs are stored equally."""
     return None if bool((weights == 1).all()) else weights
 
 
@@ -183,7 +176,6 @@ def check_alike(
     batch_has: str = "the graphs have",
     others_have: str = "the fitted ones have",
 ) -> None:
-    """Raise unless the nodes of a batch have labels and attributes as those of other graphs do."""
     came_from = "" if batch.reading is None else f" (read from {batch.reading.in_words})"
     if batch.n_attributes != n_attributes:
         raise InvalidInputError(
@@ -227,7 +219,6 @@ def checked_parts(batches: Iterable[Any], kind: type[Any]) -> list[Any]:
 def warn_of_unknown_labels(
     names: Sequence[Hashable] | None, known: Sequence[Hashable] | None
 ) -> None:
-    """Warn if graphs have labels, but none of those that the fitted graphs had."""
     if names and known and set(names).isdisjoint(known):
         note = (
             f"no node label of the graphs is known: they have {_with_types(names)}, the fitted "
@@ -252,7 +243,6 @@ def integers(values: Any, name: str) -> NDArray[Any]:
 
 
 def weight_array(weights: ArrayLike | None) -> Floats | None:
-    """Convert weights to float64; `check_weights` checks their values later."""
     if weights is None:
         return None
     check_not_masked(weights, "weights")
@@ -268,14 +258,6 @@ def _floats(values: ArrayLike, rule: str, copy: bool) -> Floats:
         return convert(values, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"{rule}: {error}") from error
-
-
-def checked_sizes(n_nodes: ArrayLike) -> NDArray[Any]:
-    """Convert the numbers of nodes of graphs; a plain number is that of one graph."""
-    sizes = np.atleast_1d(integers(n_nodes, "n_nodes"))
-    if sizes.ndim != 1:
-        raise InvalidInputError(f"n_nodes must be one-dimensional, got shape {sizes.shape}")
-    return sizes
 
 
 def checked_edges(edges: Any, name: str = "edges") -> NDArray[Any]:
@@ -509,7 +491,10 @@ class GraphBatch(Sequence["GraphBatch"]):
         GraphBatch
             The checked batch.
         """
-        nodes = checked_node_ptr(offsets(checked_sizes(n_nodes)))
+        sizes = np.atleast_1d(integers(n_nodes, "n_nodes"))
+        if sizes.ndim != 1:
+            raise InvalidInputError(f"n_nodes must be one-dimensional, got shape {sizes.shape}")
+        nodes = checked_node_ptr(offsets(sizes))
         ends = checked_edges(edges).T
         adjacency = adjacency_from_edges(nodes, ends, weight_array(weights), symmetrize)
         codes, names = checked_labels(labels, nodes, missing)
@@ -743,7 +728,6 @@ def trusted_batch(arrays: FlatGraphs) -> GraphBatch:
 
 
 def with_reading(batch: GraphBatch, reading: Reading | None) -> GraphBatch:
-    """Give the same graphs, said to have been read in some way."""
     return batch._with(reading=reading)
 
 
@@ -751,11 +735,7 @@ def with_reading(batch: GraphBatch, reading: Reading | None) -> GraphBatch:
 
 
 def graphs_digest(graphs: GraphBatch) -> str:
-    """
-    Digest of the structure, weights, labels and attributes of graphs, in their order.
-
-    Names of labels do not count, nor do any labels, weights or attributes that are not there.
-    """
+    """Digest of structure, weights, codes of labels and attributes of graphs, in their order."""
     arrays: list[NDArray[Any]] = [graphs.node_ptr, graphs.indptr, graphs.indices]
     arrays += [graphs.weights] if graphs.is_weighted else []
     arrays += [graphs.labels] if graphs.has_labels else []

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from retgk.array_types import Codes, Flags, Floats, Ints
+from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.flat import (
     BLOCK_ENTRIES,
@@ -44,7 +44,6 @@ _ROUNDING = 1e-10
 
 
 def check_symmetrize(symmetrize: object) -> None:
-    """Raise for a word that says nothing of the two directions of an edge."""
     if isinstance(symmetrize, str) and symmetrize not in DIRECTIONS:
         raise InvalidInputError(
             f"symmetrize must be True, False or one of {', '.join(DIRECTIONS)}, got {symmetrize!r}"
@@ -208,12 +207,7 @@ class Adjacency(NamedTuple):
 def adjacency_from_edges(
     node_ptr: Ints, edges: NDArray[Any], weights: Floats | None, symmetrize: Symmetrize
 ) -> Adjacency:
-    """
-    Build the canonical adjacency of a batch: sorted rows without duplicates or zeros.
-
-    `edges` has shape (2, n_edges); nodes are numbered over the batch. It is quickest when the
-    edges come graph after graph. With `symmetrize`, an edge stands for both of its directions.
-    """
+    """Canonical adjacency of edges of shape (2, n_edges): sorted rows, no duplicates or zeros."""
     check_symmetrize(symmetrize)
     edge_counts, grouped = edges_per_graph(node_ptr, edges)
     check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr)
@@ -291,7 +285,6 @@ def _csr_blocks(node_ptr: Ints, rows: Adjacency) -> Callable[[int, int], Any]:
 
 
 def _column_shift(node_ptr: Ints, indptr: NDArray[Any]) -> NDArray[Any]:
-    """What to add to columns within a graph to make them columns within a block."""
     first_nodes = node_ptr[:-1] - node_ptr[0]
     narrow = np.int32 if node_ptr[-1] - node_ptr[0] <= _INT32_MAX else np.int64
     return np.repeat(first_nodes.astype(narrow), np.diff(indptr[node_ptr - node_ptr[0]]))
@@ -436,12 +429,7 @@ def edge_labels_of_edges(
     symmetrize: Symmetrize,
     missing: Missing = "error",
 ) -> EdgeLabels | None:
-    """
-    Labels given for edges of shape (2, n_edges) in the order of the adjacency made of them.
-
-    Parallel edges, and both directions of an edge, must have the same label. Labels that are
-    `EdgeLabels` already are taken as they are.
-    """
+    """Labels of edges, shape (2, n_edges), in the order of the adjacency that was made of them."""
     if labels is None:
         return None
     codes, names = _encoded(node_ptr, edges, labels, missing)
@@ -453,7 +441,9 @@ def edge_labels_of_edges(
     order = np.argsort(keys, kind="stable")
     keys, codes = keys[order], codes[order]
     is_other = (keys[1:] == keys[:-1]) & (codes[1:] != codes[:-1])
-    _raise_if_any(is_other, node_ptr, keys, codes, names)
+    if is_other.any():
+        place = int(np.argmax(is_other))
+        _raise_of(node_ptr, int(keys[place]), names[codes[place]], names[codes[place + 1]])
     found = codes[np.searchsorted(keys, _keys(node_ptr, adjacency))]
     _check_symmetric(node_ptr, adjacency, found, names)
     return EdgeLabels(found, names)
@@ -499,14 +489,6 @@ def _check_symmetric(
     if is_other.any():
         entry = int(np.argmax(is_other))
         _raise_of(node_ptr, int(keys[entry]), names[codes[entry]], names[codes[back[entry]]])
-
-
-def _raise_if_any(
-    is_other: Flags, node_ptr: Ints, keys: Ints, codes: Codes, names: Sequence[Hashable]
-) -> None:
-    if is_other.any():
-        place = int(np.argmax(is_other))
-        _raise_of(node_ptr, int(keys[place]), names[codes[place]], names[codes[place + 1]])
 
 
 def _raise_of(node_ptr: Ints, key: int, first: Hashable, second: Hashable) -> None:

@@ -18,13 +18,7 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def encode_labels(labels: Any) -> tuple[Codes, tuple[Hashable, ...]]:
-    """
-    Map labels to integers and keep their vocabulary.
-
-    Names are in sorted order, so that the codes do not depend on the order of the graphs;
-    in order of appearance where they cannot be sorted (1 and "a", frozensets). They are plain
-    values, as of `plain_label`.
-    """
+    """Map labels to integers; names are sorted if they can be, else in order of appearance."""
     if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "biuf":
         return _encode_numbers(labels)
     return _encode_hashables(labels)
@@ -76,12 +70,7 @@ def _plain_of_each(values: list[Hashable]) -> dict[Hashable, Hashable]:
 
 
 def plain_label(label: Any) -> Any:
-    """
-    Give the plain Python value of a label, within tuples and frozensets too.
-
-    Scalars of NumPy, members of StrEnum and IntEnum, named tuples and other subclasses of plain
-    types become what they are equal to, so that no file and no key of a label tells them apart.
-    """
+    """Plain Python value of a label that is of NumPy or of a subclass, as files hold it."""
     if type(label) in _PLAIN:
         return label
     if isinstance(label, np.generic):
@@ -112,7 +101,6 @@ _VALUE_OF: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 
 
 def _sorted_names(names: list[Hashable]) -> tuple[Hashable, ...]:
-    """Sort names if all of them can be compared; otherwise keep their order."""
     values: list[Any] = list(names)
     try:
         values.sort()
@@ -123,7 +111,6 @@ def _sorted_names(names: list[Hashable]) -> tuple[Hashable, ...]:
 
 
 def recode(codes: Codes, names: Sequence[Hashable], new_names: Sequence[Hashable]) -> Codes:
-    """Express label codes in another vocabulary; labels that it lacks become -1."""
     position = {name: code for code, name in enumerate(new_names)}
     table = [position.get(name, -1) for name in names]
     return np.array([*table, -1], dtype=np.int32)[codes]  # the last is for codes of -1
@@ -159,24 +146,17 @@ def compact(values: Ints) -> NDArray[Any]:
 
 
 def graph_of(node_ptr: Ints, node: int) -> int:
-    """Find the graph that a node, numbered over the batch, belongs to."""
     return int(np.searchsorted(node_ptr, node, side="right")) - 1
 
 
 def first_of_run(ptr: Ints) -> Ints:
-    """Give, for every position, the first position of its run."""
     return np.repeat(ptr[:-1], np.diff(ptr))
 
 
 def chunks(
     ptr: Ints, max_entries: int | None, max_runs: int | None = None, *others: tuple[Ints, int]
 ) -> Iterator[tuple[int, int]]:
-    """
-    Cut runs into chunks of consecutive whole runs with so many entries at most.
-
-    A run that is larger than that is a chunk on its own. `others` are further limits, such as that
-    of the edges beside that of the nodes: offsets of the same runs, and most entries.
-    """
+    """Cut runs into chunks of whole runs within limits; a run beyond them is a chunk on its own."""
     limits = others if max_entries is None else ((ptr, max_entries), *others)
     first, n_runs = 0, len(ptr) - 1
     while first < n_runs:
@@ -236,7 +216,6 @@ def lacks_part(label: Any) -> bool:
 
 
 def check_not_masked(values: Any, name: str) -> None:
-    """Raise for masked arrays: NumPy would drop the mask without a word."""
     if isinstance(values, np.ma.MaskedArray):
         raise InvalidInputError(
             f"{name} are a masked array; fill the gaps with .filled(value), or drop the graphs "
@@ -245,7 +224,6 @@ def check_not_masked(values: Any, name: str) -> None:
 
 
 def check_one_each(values: Any, n_expected: int, what: str, owner: str) -> None:
-    """Raise unless there is a sequence with a value for each node, or edge, in their order."""
     unordered = isinstance(values, str | bytes | Set | Mapping) or not isinstance(values, Sized)
     if unordered or getattr(values, "ndim", 1) == 0:
         raise InvalidInputError(

@@ -10,40 +10,33 @@ from retgk._runtime.fields import stored
 from retgk.errors import InvalidInputError
 
 
-class _Names(NamedTuple):
+class _Kind(NamedTuple):
+    """What graphs were before they were read, and the names of options and of forms of a reader."""
+
+    words: str
     options: tuple[str, ...]
-    form: tuple[str, ...]
+    form: tuple[str, ...] = ("symmetrize", "missing")
 
 
-_NAMED_FORM = ("symmetrize", "missing")
-_NAMED_VALUES = _Names(("label", "attributes", "categorical", "weight", "edge_label"), _NAMED_FORM)
+_NAMED = ("label", "attributes", "categorical", "weight", "edge_label")
+_OF_MOLECULES = ("attributes", "add_hydrogens", "bond_orders", "bond_types")
 
 # A new converter or reader is added here; a new option of one has its name in one of the two lists.
 _KINDS = {
-    "molecules": _Names(
-        ("attributes", "add_hydrogens", "bond_orders", "bond_types"), ("smiles_column",)
+    "molecules": _Kind("molecules or SMILES strings", _OF_MOLECULES, ("smiles_column",)),
+    "networkx": _Kind("networkx graphs", _NAMED),
+    "igraph": _Kind("igraph graphs", _NAMED),
+    "pyg": _Kind("PyTorch Geometric Data", ("label", "attributes", "weight", "edge_label")),
+    "dataframe": _Kind("tables of edges", _NAMED),
+    "grakel": _Kind("GraKeL graphs", ("as_attributes",)),
+    "arrays": _Kind(
+        "adjacency matrices or arrays of edges",
+        ("negative",),
+        ("symmetrize", "missing", "variable"),
     ),
-    "networkx": _NAMED_VALUES,
-    "igraph": _NAMED_VALUES,
-    "pyg": _Names(("label", "attributes", "weight", "edge_label"), _NAMED_FORM),
-    "dataframe": _NAMED_VALUES,
-    "grakel": _Names(("as_attributes",), ("symmetrize", "missing")),
-    "arrays": _Names(("negative",), ("symmetrize", "missing", "variable")),
-    "json": _Names(("weighted",), ("missing",)),
-    "edges": _Names(("weighted",), ("delimiter",)),
-    "tu": _Names(("weight_column",), ("symmetrize",)),
-}
-_IN_WORDS = {
-    "molecules": "molecules or SMILES strings",
-    "networkx": "networkx graphs",
-    "igraph": "igraph graphs",
-    "pyg": "PyTorch Geometric Data",
-    "dataframe": "tables of edges",
-    "grakel": "GraKeL graphs",
-    "arrays": "adjacency matrices or arrays of edges",
-    "json": "graphs of JSON files",
-    "edges": "graphs of files of edges",
-    "tu": "graphs of a TU data set",
+    "json": _Kind("graphs of JSON files", ("weighted",), ("missing",)),
+    "edges": _Kind("graphs of files of edges", ("weighted",), ("delimiter",)),
+    "tu": _Kind("graphs of a TU data set", ("weight_column",), ("symmetrize",)),
 }
 _SURE_WEIGHTS = ("molecules", "edges", "tu")
 _FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "weighted")
@@ -53,15 +46,7 @@ _LISTED = ("attributes", "edge_label")  # None is the empty list, with which not
 @stored
 @dataclass(frozen=True)
 class Reading:
-    """
-    How graphs were read: from which kind of source, with which options.
-
-    `options` are what was read, such as ``bond_orders`` or ``label``, by the names of converters;
-    ``categorical`` has the values of every name, in the order of their columns. Graphs that were
-    read with other values are other graphs. `form` is how it was laid out, such as
-    ``symmetrize`` or ``smiles_column``: new graphs may come in another form. `labels`, `attributes`
-    and `edge_labels` are False where they were taken away afterwards.
-    """
+    """How graphs were read: `options` change the graphs, `form` may differ between sources."""
 
     kind: str
     options: dict[str, Any] = field(default_factory=dict)
@@ -85,7 +70,6 @@ class Reading:
         return replace(self, form={**self.form, **form})
 
     def after_loading(self) -> None:
-        """Raise for anything but plain values of known names."""
         names = _KINDS.get(self.kind)
         if names is None:
             raise InvalidInputError(f"there is no kind of graphs {self.kind!r:.80}")
@@ -101,8 +85,7 @@ class Reading:
 
     @property
     def in_words(self) -> str:
-        """What the graphs were before they were read, for messages."""
-        return _IN_WORDS[self.kind]
+        return _KINDS[self.kind].words
 
     @property
     def tells_weights(self) -> bool:
@@ -130,17 +113,15 @@ def _plain(name: str, value: Any) -> Any:
     if name in _FLAGS or (name == "symmetrize" and not isinstance(value, str)):
         return bool(value)
     if name == "categorical":
-        return {each: _plain_values(values) for each, values in (value or {}).items()}
+        return {  # Python's own values for NumPy's, which no file holds
+            each: [one.item() if isinstance(one, np.generic) else one for one in values]
+            for each, values in (value or {}).items()
+        }
     if name in _LISTED and value is None:
         return []
     if name != "attributes":
         return list(value) if isinstance(value, list) else value
     return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _plain_values(values: Any) -> list[Any]:
-    """Give Python's own values for NumPy's, which no file holds."""
-    return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
 def check_same_reading(
@@ -152,18 +133,14 @@ def check_same_reading(
     if own is None or its is None or own.kind != its.kind:
         return
     for name in own.options:
-        if _differ(own.options[name], its.options.get(name, own.options[name])):
-            wanted = f"{name}={its.options[name]!r}"
+        mine, theirs = own.options[name], its.options.get(name, own.options[name])
+        # categories make columns in the order of their names
+        if mine != theirs or (isinstance(mine, dict) and list(mine) != list(theirs)):
+            wanted = f"{name}={theirs!r}"
             raise InvalidInputError(
-                f"{batch_was} read with {name}={own.options[name]!r}, {others_were} with "
+                f"{batch_was} read with {name}={mine!r}, {others_were} with "
                 f"{wanted}; read all in one way, such as with {wanted}"
             )
-
-
-def _differ(own: Any, its: Any) -> bool:
-    """Whether options differ; categories make columns in the order of their names."""
-    is_same_order = not isinstance(own, dict) or list(own) == list(its)
-    return own != its or not is_same_order
 
 
 def _is_plain(value: Any) -> bool:

@@ -51,11 +51,7 @@ def check_negative(negative: object) -> None:
 
 
 def warn_of_unit_diagonals(rows: SignedRows) -> None:
-    """
-    Warn where matrices look like correlations with their ones left on the diagonal.
-
-    These would be self-loops as strong as the strongest edge, which hide what the others say.
-    """
+    """Warn of correlations with ones on the diagonal, which would be strong self-loops."""
     if len(rows.weights) == 0 or np.abs(rows.weights).max() > 1 + _ROUNDING:
         return
     within = np.concatenate([np.arange(size) for size in rows.sizes])
@@ -73,7 +69,6 @@ def warn_of_unit_diagonals(rows: SignedRows) -> None:
 
 
 def unsigned_weights(weights: Any, negative: Negative) -> Any:
-    """Weights by a choice that changes weights alone; zeros are no edges."""
     if negative == "absolute":
         return np.abs(weights)
     if negative == "positive":
@@ -132,7 +127,6 @@ def signed_labels(labels: Any, sizes: list[int]) -> list[Any]:
 
 
 def doubled_attributes(attributes: Any, sizes: list[int]) -> Any:
-    """Attributes of the nodes of both parts, which are the same."""
     if attributes is None:
         return None
     ptr = offsets(sizes)
@@ -331,9 +325,7 @@ def from_edge_lists(
     """
     check_negative(negative)
     single = isinstance(edges, np.ndarray) and edges.ndim == 2
-    if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
-        raise InvalidInputError(f"expected arrays of edges, got {type(edges).__name__}")
-    found = [edges] if single else list(edges)
+    found = [edges] if single else list_per_graph(edges, "arrays of edges")
     if not found:
         raise InvalidInputError("there are no graphs to convert")
     pairs = [checked_edges(part, f"graph {position}: edges") for position, part in enumerate(found)]
@@ -355,7 +347,6 @@ def from_edge_lists(
 
 
 def _one_each(values: Any, single: bool) -> Any:
-    """Wrap the values of a single graph, which may be given on their own."""
     return [values] if single and values is not None else values
 
 
@@ -369,7 +360,6 @@ def _check_matrix(position: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -
 
 
 def _dense_parts(matrices: Any) -> list[NDArray[Any]]:
-    """List matrices; a stack is cut into blocks, to hold little beside it."""
     if isinstance(matrices, np.ndarray) and matrices.ndim == 3 and len(matrices):
         check_not_masked(matrices, "adjacency matrices")
         _check_matrix(0, matrices.shape[1:], matrices.dtype)
@@ -384,7 +374,6 @@ def _dense_parts(matrices: Any) -> list[NDArray[Any]]:
 
 
 def _plain_array(matrix: Any, position: int) -> NDArray[Any]:
-    """Convert to an array; subclasses that compute in other ways are errors."""
     check_not_masked(matrix, f"graph {position}: the entries of the matrix")
     if isinstance(matrix, np.matrix):
         raise InvalidInputError(

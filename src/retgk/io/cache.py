@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from retgk._runtime.array_files import read_arrays, write_arrays
 from retgk._runtime.fields import Arrays, flatten, unflatten
+from retgk._runtime.files import file_digest
 from retgk.errors import InvalidInputError, warn_of
 from retgk.graphs.batch import FlatGraphs, GraphBatch, flat_arrays, trusted_batch, with_reading
 from retgk.graphs.edges import Adjacency, EdgeLabels, Symmetrize
@@ -32,13 +33,8 @@ class ReadOptions(NamedTuple):
 def fingerprint(source: Path, options: ReadOptions) -> str:
     """Describe what a parsed copy depends on: the bytes of the files, and how to read them."""
     files = sorted(source.glob("*.[tT][xX][tT]")) if source.is_dir() else [source]
-    digests = [(path.name, _file_digest(path)) for path in files]
+    digests = [(path.name, file_digest(path)) for path in files]
     return json.dumps([str(source.resolve()), digests, list(options)])
-
-
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def with_options(dataset: GraphDataset, options: ReadOptions) -> GraphDataset:
@@ -48,7 +44,6 @@ def with_options(dataset: GraphDataset, options: ReadOptions) -> GraphDataset:
 
 
 def cache_path(folder: Path, name: str, source: Path, options: ReadOptions) -> Path:
-    """Name the file of a parsed copy: one for each source and way to read it."""
     key = json.dumps([str(source.resolve()), list(options)])
     return folder / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.safetensors"
 
@@ -114,11 +109,7 @@ def batch_of_parts(names: Any, arrays: Arrays) -> GraphBatch:
 
 
 def _check_bounds(graphs: FlatGraphs) -> None:
-    """
-    Raise ValueError where arrays lead outside each other: compiled code looks at no bound again.
-
-    Digests find accidents; who changes a copy on purpose can make them fit.
-    """
+    """Raise where arrays lead outside each other: compiled code checks no bound again."""
     node_ptr, (indptr, indices, weights), labels, names, attributes, _, edges = graphs
     n_nodes = _check_rising(node_ptr, np.int64, strictly=True)
     n_entries = _check_rising(indptr, np.int64, strictly=False)

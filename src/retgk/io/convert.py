@@ -45,12 +45,7 @@ GraphsLike = GraphBatch | Iterable[GraphLike] | GraphLike
 
 
 class _Kind(NamedTuple):
-    """
-    One kind of graph: its name, how one graph is recognised, and the converter of a list.
-
-    `reading` is the kind of `Reading` that the converter makes, and `own` are the functions whose
-    options it takes.
-    """
+    """A kind of graph; `own` are the functions whose options its converter takes."""
 
     name: str
     is_one: Callable[[Any], bool]
@@ -103,12 +98,7 @@ def as_batch(graphs: GraphsLike, **options: Any) -> GraphBatch:
 def batch_like(
     graphs: GraphsLike, reading: Reading | None, others_were: str = "the fitted ones"
 ) -> GraphBatch:
-    """
-    Convert graphs with the options by which others were read.
-
-    Graphs that are a batch already must not have been read in another way; where nothing is known
-    of either they are taken as they are. `others_were` is how an error speaks of the others.
-    """
+    """Convert graphs with the options by which others were read."""
     if isinstance(graphs, GraphBatch | GraphDataset) or reading is None:
         batch = as_batch(graphs)
         check_same_reading(batch.reading, reading, others_were=others_were)
@@ -159,7 +149,6 @@ def _is_matrix(graph: Any) -> bool:
 
 
 def _from_matrices_or_edges(arrays: Any, **options: Any) -> GraphBatch:
-    """Convert arrays that are all square as matrices, and those of two columns as edges."""
     shapes = {array.shape for array in ([arrays] if _is_matrix(arrays) else arrays)}
     if all(len(shape) == 2 and shape[1] == 2 for shape in shapes):
         if shapes != {(2, 2)} or options.keys() & {"n_nodes", "weights", "edge_labels"}:
@@ -223,7 +212,6 @@ def _kind_and_graphs(graphs: Any) -> tuple[_Kind, Any]:
 
 
 def _check_not_path(graph: Any) -> None:
-    """Raise for the path of a file; no SMILES string ends as files of graphs do."""
     is_named_so = (
         isinstance(graph, str) and "." in graph and graph.lower().endswith(readable_endings())
     )
@@ -240,7 +228,6 @@ def _kind_of(graph: Any) -> _Kind | None:
 
 
 def _list_any(graphs: Any) -> list[Any]:
-    """List graphs in order; what has no order, or cannot be iterated, is an error."""
     unordered = isinstance(graphs, str | bytes | Mapping | Set)
     try:
         found = None if unordered else list(iterable_graphs(graphs))
@@ -335,14 +322,15 @@ def to_igraph(graphs: GraphsLike) -> "list[igraph.Graph]":
     for graph in batch:
         plain = plain_graph(graph)
         made = igraph_package.Graph(n=graph.n_nodes, edges=plain.pairs)
-        if plain.labels is not None:
-            made.vs["label"] = plain.labels
-        if plain.attributes is not None:
-            made.vs["attributes"] = plain.attributes
-        if batch.is_weighted:
-            made.es["weight"] = plain.weights
-        if plain.edge_labels is not None:
-            made.es["label"] = plain.edge_labels
+        weights = plain.weights if batch.is_weighted else None
+        for where, name, values in (
+            (made.vs, "label", plain.labels),
+            (made.vs, "attributes", plain.attributes),
+            (made.es, "weight", weights),
+            (made.es, "label", plain.edge_labels),
+        ):
+            if values is not None:
+                where[name] = values
         found.append(made)
     return found
 

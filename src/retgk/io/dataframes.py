@@ -148,7 +148,6 @@ class _Table:
         return values
 
     def keys(self, name: Name) -> list[Any]:
-        """Values of a column that names something, none of which may be missing."""
         values = self.values(name)
         for row, value in enumerate(values):
             if missing_graph_error(value, row) is not None or type(value).__name__ == "NaTType":
@@ -178,7 +177,6 @@ class _Keys(NamedTuple):
         return [self.graphs.setdefault(value, len(self.graphs)) for value in ids]
 
     def add_nodes(self, table: _Table, graph_id: Name | None, node: Name) -> None:
-        """Number the nodes of a table by their rows; each is listed once."""
         names = table.keys(node)
         graphs = self.graph_numbers(table, graph_id, len(names))
         for row, key in enumerate(zip(graphs, names, strict=True)):

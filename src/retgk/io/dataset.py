@@ -58,21 +58,19 @@ class GraphDataset:
 
     def __post_init__(self) -> None:
         if self.targets is not None:
-            self._check_targets(target_array(self.targets))
+            targets = target_array(self.targets)
+            object.__setattr__(self, "targets", targets)
+            if targets.ndim not in (1, 2) or 0 in targets.shape[1:]:
+                raise InvalidInputError(
+                    f"{self.name}: targets must be one value, or one row of values, for each "
+                    f"graph; got shape {targets.shape}"
+                )
+            self._check_count(targets, "targets")
         if self.graph_names is not None:
             self._check_count(self.graph_names, "names")
         if self.rows is not None:
             object.__setattr__(self, "rows", np.asarray(self.rows, np.int64))
             self._check_count(self.rows, "rows")
-
-    def _check_targets(self, targets: NDArray[Any]) -> None:
-        object.__setattr__(self, "targets", targets)
-        if targets.ndim not in (1, 2) or 0 in targets.shape[1:]:
-            raise InvalidInputError(
-                f"{self.name}: targets must be one value, or one row of values, for each graph; "
-                f"got shape {targets.shape}"
-            )
-        self._check_count(targets, "targets")
 
     def _check_count(self, values: Any, what: str) -> None:
         if len(values) != len(self.graphs):
@@ -130,7 +128,6 @@ class GraphDataset:
 
 
 def graph_numbers(dataset: GraphDataset) -> Ints:
-    """Number of every graph in its source, from 0."""
     return np.arange(len(dataset)) if dataset.rows is None else dataset.rows
 
 
@@ -148,7 +145,6 @@ def joined_datasets(parts: Sequence[GraphDataset], name: str) -> GraphDataset:
 
 
 def target_array(targets: Any) -> NDArray[Any]:
-    """Make an array of targets; NumPy alone would use what a mask hides."""
     if isinstance(targets, np.ma.MaskedArray) and np.ma.getmaskarray(targets).any():
         graph = int(np.argwhere(np.ma.getmaskarray(targets))[0, 0])
         raise InvalidInputError(
@@ -173,7 +169,6 @@ def missing_targets(targets: NDArray[Any]) -> Flags:
 
 
 def without_empty_targets(dataset: GraphDataset) -> GraphDataset:
-    """Give a data set whose targets are None if all of them are NaN, as in a Parquet file."""
     targets = dataset.targets
     if targets is None or targets.dtype.kind != "f" or not np.isnan(targets).all():
         return dataset
@@ -181,7 +176,6 @@ def without_empty_targets(dataset: GraphDataset) -> GraphDataset:
 
 
 def _positions(key: Any, n_graphs: int) -> Ints:
-    """Positions that a key selects; a GraphBatch has made sure that it can be used."""
     if isinstance(key, slice):
         return np.arange(n_graphs)[key]
     if isinstance(key, int | np.integer):

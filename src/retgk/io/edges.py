@@ -80,7 +80,6 @@ def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph"
 
 
 def _edge_lines(graph: GraphBatch, weighted: bool) -> str:
-    """Every edge once; weights are as short as they can be without loss."""
     pairs, weights, *_ = plain_graph(graph)
     edges = [(*ends, w) for ends, w in zip(pairs, weights, strict=True)] if weighted else pairs
     return "".join(" ".join(map(repr, edge)) + "\n" for edge in edges)
@@ -99,13 +98,11 @@ class _Edges:
         self.ends.append(self.numbers.setdefault(target, len(self.numbers)))
 
     def graph(self) -> GraphBatch:
-        """Build a batch of one; nodes that are all called by numbers are in that order."""
         edges = self._rank()[np.array(self.ends, np.int64).reshape(-1, 2)]
         weights = np.array(self.weights) if self.weights else None
         return GraphBatch.from_edges(len(self.numbers), edges, weights, symmetrize=True)
 
     def starts_with_header(self) -> bool:
-        """Whether words stand on the first line alone, and numbers on all others."""
         first, others = list(self.numbers)[:2], list(self.numbers)[2:]
         return bool(others) and not any(map(_is_int, first)) and all(map(_is_int, others))
 
@@ -207,11 +204,7 @@ _INT32_MAX = 2**31 - 1
 
 
 def numbered_graph(path: Path) -> GraphBatch | None:
-    """
-    Read a file of two plain numbers a line, with comments before the first; None if it has others.
-
-    The graph is the one that the reader of any names makes, in less time.
-    """
+    """Read a file of two plain numbers a line quickly; None if anything else is in it."""
     pieces: list[NDArray[Any]] = []
     for block in line_blocks(path):
         start = 0 if pieces else _end_of(_COMMENTS, block, 0)
@@ -234,7 +227,6 @@ def _end_of(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
 
 
 def _ranks(ends: NDArray[Any]) -> tuple[int, NDArray[Any]]:
-    """Number of nodes, and the places of these among all in rising order."""
     largest = int(ends.max())
     if largest > _TABLE_PER_END * len(ends):
         names, ranks = np.unique(ends, return_inverse=True)
@@ -257,11 +249,7 @@ def is_edge(line: str) -> bool:
 
 
 def are_matrix_rows(sample: Sample) -> bool:
-    """
-    Whether a table has as many lines of numbers as columns, three or more, or no edge on top.
-
-    Three lines of three columns are a matrix if they are symmetric, and weighted edges otherwise.
-    """
+    """Whether a table has as many lines of numbers as columns, three or more, or no edge on top."""
     lines = sample.all_lines()
     first = next(lines, "")
     cells = _numbers_of(first)
@@ -285,17 +273,13 @@ def _sniff(sample: Sample) -> bool:
     return ending_of(sample.path) not in TABLES or not are_matrix_rows(sample)
 
 
-def _write(dataset: GraphDataset, folder: Path) -> None:
-    write_edge_list(dataset.graphs, folder)
-
-
 EDGES = Format(
     name="edges",
     endings=(".edges", ".edgelist", ".el", *TABLES),
     read=_read,
     options=("delimiter", "weighted"),
     sniff=_sniff,
-    write=_write,
+    write=lambda dataset, folder: write_edge_list(dataset.graphs, folder),
     writes_folder=True,
     memory_factor=32,
     in_folder=((".edges", ".edgelist", ".el"),),

@@ -38,11 +38,7 @@ _LONGEST_LINE = 1 << 20
 
 
 class Sample:
-    """
-    Beginning of a file, by which formats know theirs.
-
-    `names_columns` says that the caller has named columns: the file is a table with a heading.
-    """
+    """Beginning of a file, by which formats know theirs; `names_columns` says it is a table."""
 
     def __init__(self, path: Path, names_columns: bool = False) -> None:
         self.path, self.names_columns = path, names_columns
@@ -55,7 +51,6 @@ class Sample:
 
     @cached_property
     def text(self) -> str:
-        """First bytes as text; empty where they are none."""
         errors = "strict" if len(self.head) < _HEAD_BYTES else "ignore"
         try:
             text = self.head.decode("utf-8-sig", errors)
@@ -65,7 +60,6 @@ class Sample:
 
     @cached_property
     def lines(self) -> list[str]:
-        """First lines that are neither blank nor comments."""
         lines = map(str.strip, self.text.splitlines())
         return [line for line in lines if line and not line.startswith("#")]
 
@@ -80,50 +74,23 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """
-    A file format.
+    """A file format, registered by being made."""
 
-    Attributes
-    ----------
-    name : str
-        What `format=` calls it.
-    endings : tuple of str
-        Of its files. Where formats share an ending, the content tells.
-    read : callable
-        Gives the `GraphDataset` of a list of files; `read_graphs` fills in an empty name.
-    options : tuple of str
-        Keyword arguments of `read`, which are options of `read_graphs`.
-    sniff : callable, optional
-        Whether a `Sample` is the beginning of such a file. Formats are asked in the order of their
-        names, the one of tables of anything, SMILES, after the others.
-    write : callable, optional
-        Writes a `GraphDataset` to a file or, if `writes_folder`, graphs into a folder.
-    memory_factor : int
-        Bytes of memory that reading takes for each byte of a file, unpacked.
-    binary : tuple of str
-        Endings of files that gzip does not pack; all others may have ``.gz`` after their ending.
-    in_folder : tuple of tuples of str, optional
-        Endings in a folder that holds one collection, by rank: a later rank counts where there is
-        nothing of an earlier one, of any format, as it may stand beside graphs. By default all
-        endings have the first rank.
-    size_of : callable
-        Bytes of a file, unpacked, as `unpacked_size` gives them.
-    example : bytes
-        A small file for tests, where nothing writes the format.
-    """
-
-    name: str
-    endings: tuple[str, ...]
-    read: Callable[..., Any]
-    options: tuple[str, ...] = ()
+    name: str  # what `format=` calls it
+    endings: tuple[str, ...]  # of its files; where formats share one, the content tells
+    read: Callable[..., Any]  # from a list of files to a `GraphDataset`, whose name may be empty
+    options: tuple[str, ...] = ()  # keyword arguments of `read`, which are options of `read_graphs`
+    # whether a sample is the beginning of such a file: asked by name, SMILES, of any table, last
     sniff: Callable[[Sample], bool] = lambda _: False
-    write: Callable[[Any, Path], Any] | None = None
+    write: Callable[[Any, Path], Any] | None = None  # a `GraphDataset` to a file or into a folder
     writes_folder: bool = False
-    memory_factor: int = 64
-    binary: tuple[str, ...] = ()
+    memory_factor: int = 64  # bytes of memory that reading takes for each byte, unpacked
+    binary: tuple[str, ...] = ()  # endings that no `.gz` may follow
+    # Endings in a folder that holds one collection, by rank: a later rank counts where there is
+    # nothing of an earlier one, of any format. By default all endings have the first rank.
     in_folder: tuple[tuple[str, ...], ...] | None = None
-    size_of: Callable[[Path, int], int] = unpacked_size
-    example: bytes = b""
+    size_of: Callable[[Path, int], int] = unpacked_size  # bytes of a file, unpacked
+    example: bytes = b""  # a small file for tests, where nothing writes the format
 
     registered: ClassVar[dict[str, "Format"]] = {}
 
@@ -152,11 +119,7 @@ class Format:
         max_bytes: int | None = None,
         besides: Path | None = None,
     ) -> list[Path]:
-        """
-        List a file, or those of a folder but for one, by name; check their size.
-
-        This is the one place where it is checked what reading takes.
-        """
+        """List a file, or those of a folder, by name, and check what reading them takes."""
         files = self._listed(path, besides)
         for file in files:
             check_regular(file)
@@ -193,7 +156,6 @@ def formats() -> dict[str, Format]:
 
 
 def endings() -> tuple[str, ...]:
-    """Endings of all files that can be read, without those that gzip adds."""
     return tuple(dict.fromkeys(chain.from_iterable(form.endings for form in formats().values())))
 
 
@@ -207,8 +169,6 @@ def reading_options() -> tuple[str, ...]:
 
 
 def formats_table() -> str:
-    """Table of all formats in Markdown, for the docs."""
-
     def listed(names: Iterable[str]) -> str:
         return ", ".join(f"`{name}`" for name in names)
 
@@ -247,12 +207,8 @@ def _format_remedy() -> str:
 
 def _format_of_folder(path: Path) -> Format:
     names = [file.name for file in path.iterdir()]
-    found: list[Format] = []
-    for rank in range(max(len(form.folder_ranks) for form in formats().values())):
-        for form in formats().values():
-            endings = form.folder_ranks[rank] if rank < len(form.folder_ranks) else ()
-            if any(name.endswith(endings) for name in names):
-                found.append(form)
+    for rank in _endings_by_rank():
+        found = [form for form, own in rank if any(name.endswith(own) for name in names)]
         if found:
             break
     if len(found) != 1:
@@ -269,13 +225,21 @@ def _format_of_folder(path: Path) -> Format:
     return found[0]
 
 
+def _endings_by_rank() -> list[list[tuple[Format, tuple[str, ...]]]]:
+    known = formats().values()
+    most = max(len(form.folder_ranks) for form in known)
+    return [
+        [(form, form.folder_ranks[rank]) for form in known if rank < len(form.folder_ranks)]
+        for rank in range(most)
+    ]
+
+
 def graph_files_in(folder: Path, *, any_format: bool) -> list[Path]:
     """List what may be read where a folder is named; `any_format` if one was asked for."""
     listed, found = sorted(folder.iterdir()), list[Path]()
-    for rank in range(max(len(form.folder_ranks) for form in formats().values())):
-        ranks = [form.folder_ranks[rank:] for form in formats().values()]
-        endings = tuple(chain.from_iterable(each[0] for each in ranks if each))
-        endings += (".txt",) * (rank == 0)  # other files of a TU collection
+    for number, rank in enumerate(_endings_by_rank()):
+        endings = tuple(chain.from_iterable(own for _, own in rank))
+        endings += (".txt",) * (number == 0)  # other files of a TU collection
         if any_format or not found:
             found += [file for file in listed if file.name.endswith(endings)]
     return found
@@ -285,7 +249,6 @@ def graph_files_in(folder: Path, *, any_format: bool) -> list[Path]:
 
 
 def ending_of(path: Path) -> str:
-    """Last ending of a name in small letters, that of gzip left out."""
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != _GZIP]
     return suffixes[-1] if suffixes else ""
 
@@ -309,7 +272,6 @@ def write_series(
     stem: str,
     suffix: str,
 ) -> list[Path]:
-    """Write one file per graph, with names that sort in the order of the graphs."""
     width = len(str(max(len(graphs) - 1, 0)))
     paths = [
         Path(folder) / f"{stem}-{str(position).zfill(width)}{suffix}"
@@ -324,7 +286,6 @@ def write_series(
 
 
 def _check_no_longer_series(paths: list[Path], folder: Path, stem: str, suffix: str) -> None:
-    """Raise if files of an earlier, longer series would be read together with the new ones."""
     there = set(folder.iterdir()) if folder.is_dir() else set()
     numbered = re.compile(rf"{re.escape(stem)}-\d+{re.escape(suffix)}", re.ASCII)
     for path in sorted(there - set(paths)):
@@ -339,7 +300,6 @@ def _check_no_longer_series(paths: list[Path], folder: Path, stem: str, suffix: 
 
 
 def label_remedy(of_edges: bool, or_else: str = ", or write Parquet") -> str:
-    """Advise to number the labels that a format cannot hold."""
     if of_edges:
         advice = "number the labels (with_edge_labels(graphs.edge_labels)), leave them out "
         return f"{advice}(--no-edge-labels){or_else}"

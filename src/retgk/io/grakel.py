@@ -98,7 +98,7 @@ def from_grakel(
 def _read_graph(
     graph: Any, position: int, missing: Missing
 ) -> tuple[list[Hashable], LocalEdges, Any]:
-    structure, labels = _structure_and_labels(graph)
+    structure, labels, given = _parts(graph)
     if labels is not None and not isinstance(labels, Mapping):
         raise InvalidInputError(
             f"graph {position}: node labels must be a dictionary from node to label, got "
@@ -112,19 +112,22 @@ def _read_graph(
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(f"graph {position} has a weight that is not a number") from None
     ends = [(source, target) for source, target, _ in edges]
-    on_edges = _edge_labels(_given_edge_labels(graph), ends, position, missing)
+    on_edges = _edge_labels(given, ends, position, missing)
     return nodes, LocalEdges(pairs, weights, on_edges), labels
 
 
-def _structure_and_labels(graph: Any) -> tuple[Any, Any]:
+def _parts(graph: Any) -> tuple[Any, Any, Any]:
+    """Structure, labels of nodes, and labels of edges; None for what is not there."""
     if not is_grakel_object(graph):
-        structure, labels = graph[0], graph[1] if len(graph) > 1 else None
+        structure, labels, on_edges = (*graph, None, None)[:3]
     elif graph.edge_dictionary:
         structure, labels = graph.edge_dictionary, graph.node_labels
+        on_edges = getattr(graph, "edge_labels", None)
     else:
         structure, labels = graph.adjacency_matrix, graph.index_node_labels
+        on_edges = getattr(graph, "index_edge_labels", None)
     is_empty = isinstance(labels, Sized) and len(labels) == 0
-    return structure, None if is_empty else labels
+    return structure, None if is_empty else labels, on_edges
 
 
 def _edge_labels(
@@ -146,13 +149,6 @@ def _edge_labels(
                 f"{NO_EDGE_LABEL}"
             )
     return [labels.get(pair, labels.get(pair[::-1])) for pair in pairs]
-
-
-def _given_edge_labels(graph: Any) -> Any:
-    if not is_grakel_object(graph):
-        return graph[2] if len(graph) > 2 else None
-    name = "edge_labels" if graph.edge_dictionary else "index_edge_labels"
-    return getattr(graph, name, None)
 
 
 def _nodes_and_edges(structure: Any, labels: Any, position: int) -> tuple[list[Hashable], Edges]:

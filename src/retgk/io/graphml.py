@@ -76,7 +76,6 @@ def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") 
 
 
 def _pieces(files: list[Path]) -> Iterator[tuple[list[tuple[Path, bytes]]]]:
-    """Files with their text, as many at a time as are worth sending to another process."""
     piece: list[tuple[Path, bytes]] = []
     for path in files:
         piece.append((path, unpacked_bytes(path)))
@@ -88,7 +87,6 @@ def _pieces(files: list[Path]) -> Iterator[tuple[list[tuple[Path, bytes]]]]:
 
 
 def _parsed(files: list[tuple[Path, bytes]]) -> list[Any]:
-    """Graphs of some files; the parsers of networkx raise whatever they stumble over."""
     nx = optional_module("networkx", "networkx")
     graphs = []
     for path, text in files:
@@ -118,17 +116,13 @@ def _check_one_graph(text: bytes, path: Path) -> None:
         )
 
 
-def _write(dataset: GraphDataset, folder: Path) -> None:
-    write_graphml(dataset.graphs, folder)
-
-
 GRAPHML = Format(
     name="graphml",
     endings=(".graphml",),
     read=_read,
     options=(*NAMED_VALUES, "n_jobs"),
     sniff=lambda sample: sample.text.lstrip().startswith("<"),
-    write=_write,
+    write=lambda dataset, folder: write_graphml(dataset.graphs, folder),
     writes_folder=True,
     memory_factor=48,
 )

@@ -82,7 +82,8 @@ def _gathered(files: list[Path], options: tuple[Any, ...]) -> "GraphReader":
     reader: GraphReader | None = None
     for place, value in chain.from_iterable(map(_values, files)):
         if not isinstance(value, dict):
-            raise InvalidInputError(f"{place} is not a graph: {_kind(value)} instead of an object")
+            kind = "a list" if isinstance(value, list) else f"the value {str(value)[:40]}"
+            raise InvalidInputError(f"{place} is not a graph: {kind} instead of an object")
         form = PlainGraphs if is_plain(value) else NodeLinks
         if reader is None:
             reader = form(*options)
@@ -171,7 +172,6 @@ def _graph_texts(dataset: GraphDataset) -> Iterator[str]:
 
 
 def _check_label(label: Any, whole: Any = None, of_edges: bool = False) -> None:
-    """Refuse labels that would come back as something else."""
     whole = label if whole is None else whole
     if type(label) is tuple:
         for part in label:
@@ -184,15 +184,10 @@ def _check_label(label: Any, whole: Any = None, of_edges: bool = False) -> None:
         )
 
 
-def _kind(value: Any) -> str:
-    return "a list" if isinstance(value, list) else f"the value {str(value)[:40]}"
-
-
 # From files to values
 
 
 def _values(path: Path) -> Iterator[Value]:
-    """Read one value per line, or one value, whose parts are graphs if it is a list."""
     if ".jsonl" in path.name.lower():
         for number, line in text_lines(path):
             if line.strip():
@@ -357,19 +352,14 @@ class PlainGraphs(GraphReader):
         try:
             edges, size = self._plain_edges(value)
             labels = _list_or_none(value, "labels")
-            if labels is not None and len(labels) != size:
-                raise InvalidInputError(f"{len(labels)} labels for {size} nodes")
             attributes = _list_or_none(value, "attributes")
-            rows = None
-            if attributes is not None:
-                rows = stack_attributes([attributes], [size], self.missing)
         except InvalidInputError as error:
             problem = str(error).removeprefix("graph 0: ").removeprefix("graph 0 ")
             raise InvalidInputError(f"{place}: {problem}") from error
         self.sizes.append(size)
         self.edges.append(edges)
-        self._labels.append(None if labels is None else [_hashable(name) for name in labels])
-        self._attributes.append(rows)
+        self._labels.append(None if labels is None else [tuples_of_lists(name) for name in labels])
+        self._attributes.append(attributes)
 
     def _plain_edges(self, value: dict[str, Any]) -> tuple[LocalEdges, int]:
         rows, weights = _list_or_none(value, "edges") or [], _list_or_none(value, "weights")
@@ -383,16 +373,10 @@ class PlainGraphs(GraphReader):
         pairs, labels = checked_edges(rows), _list_or_none(value, "edge_labels")
         if labels is not None and len(labels) != len(pairs):
             raise InvalidInputError(f"{len(labels)} edge_labels for {len(pairs)} edges")
-        labels = None if labels is None else [_hashable(name) for name in labels]
+        labels = None if labels is None else [tuples_of_lists(name) for name in labels]
         size = value.get("n_nodes", int(pairs.max()) + 1 if len(pairs) else 0)
         if type(size) is not int or size < 1:
             raise InvalidInputError(f"n_nodes must be a number of at least 1, got {size!r}")
-        outside = (pairs < 0) | (pairs >= size)
-        if outside.any():
-            edge = int(np.argmax(outside.any(axis=1)))
-            raise InvalidInputError(
-                f"edge {edge} is {rows[edge]}; nodes are numbered from 0 to {size - 1}"
-            )
         if self.weight is None:
             return each_edge_once(LocalEdges(pairs, None, labels), "graph 0"), size
         if weights is not None and not all(map(_is_number, weights)):
@@ -401,9 +385,13 @@ class PlainGraphs(GraphReader):
         return LocalEdges(pairs, values, labels), size
 
     def _joined(self) -> GraphBatch:
-        """Make one batch; an edge stands for both directions."""
         for kind, found in (("labels", self._labels), ("attributes", self._attributes)):
-            _check_all_or_none(kind, found, self.places)
+            lacking = [position for position, values in enumerate(found) if values is None]
+            if 0 < len(lacking) < len(found):
+                raise InvalidInputError(
+                    f"{self.places[lacking[0]]} has no {kind}, others have; give all graphs {kind} "
+                    "or none"
+                )
         has_labels, has_attributes = self._labels[0] is not None, self._attributes[0] is not None
         batch = batch_from_local_edges(
             self.sizes,
@@ -420,8 +408,6 @@ class PlainGraphs(GraphReader):
 
 
 class NodeLinks(GraphReader):
-    """Graphs as networkx and D3 write them."""
-
     def __init__(self, *options: Any) -> None:
         super().__init__(*options)
         self._values: list[list[Any]] = [[] for _ in self.columns.names]
@@ -433,7 +419,7 @@ class NodeLinks(GraphReader):
         for kind, items in (("nodes", nodes), ("links", links)):
             if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
                 raise InvalidInputError(f"{place}: {kind} must be a list of objects; {_FORMS}")
-        ids = [_hashable(node.get("id", number)) for number, node in enumerate(nodes)]
+        ids = [tuples_of_lists(node.get("id", number)) for number, node in enumerate(nodes)]
         position = {node: number for number, node in enumerate(ids)}
         if len(position) < len(ids):
             raise InvalidInputError(f"{place}: two nodes have the same id")
@@ -459,22 +445,24 @@ class NodeLinks(GraphReader):
                         f"{place}, node {node_id!r} has no {name!r}; it has "
                         f"{names_there(str(name), node)}; {_SET_IT}"
                     )
-                column.append(_hashable(node.get(name)))
+                column.append(tuples_of_lists(node.get(name)))
         self._ids.append(ids)
 
     def _linked(self, place: str, links: Sequence[Any], position: dict[Any, int]) -> LocalEdges:
         pairs, weights = [], []
         if not self.sizes:
             self._known_of_edges = dict.fromkeys(key for link in links for key in link)
-        columns = [[_hashable(link.get(part)) for link in links] for part in self.edge_names.parts]
+        columns = [
+            [tuples_of_lists(link.get(part)) for link in links] for part in self.edge_names.parts
+        ]
         for number, link in enumerate(links):
             for end in ("source", "target"):
-                if end not in link or _hashable(link[end]) not in position:
+                if end not in link or tuples_of_lists(link[end]) not in position:
                     raise InvalidInputError(
                         f"{place}, link {number}: the {end} {short_repr(link.get(end))} is not the "
                         "id of a node"
                     )
-            pairs.append([position[_hashable(link[end])] for end in ("source", "target")])
+            pairs.append([position[tuples_of_lists(link[end])] for end in ("source", "target")])
             weight = 1 if self.weight is None else link.get(self.weight, 1)
             if not _is_number(weight):
                 raise InvalidInputError(
@@ -490,7 +478,6 @@ class NodeLinks(GraphReader):
             raise InvalidInputError(f"{place} has a weight that is too large") from None
 
     def _joined(self) -> GraphBatch:
-        """Make one batch, with the labels and attributes that were asked for."""
         node_ptr = offsets(self.sizes)
 
         def node_name(node: int) -> str:
@@ -529,13 +516,13 @@ def _last_of_parallel(graph: LocalEdges) -> LocalEdges:
     )
 
 
-def _hashable(value: Any, depth: int = 0) -> Any:
+def tuples_of_lists(value: Any, depth: int = 0) -> Any:
     """Give tuples for lists, as networkx does for nodes; objects stay, and are errors later."""
     if not isinstance(value, list):
         return value
     if depth > _DEEPEST:
         raise RecursionError
-    return tuple(_hashable(part, depth + 1) for part in value)
+    return tuple(tuples_of_lists(part, depth + 1) for part in value)
 
 
 def _is_number(value: Any) -> bool:
@@ -551,14 +538,6 @@ def _list_or_none(value: dict[str, Any], key: str) -> list[Any] | None:
     if found is not None and not isinstance(found, list):
         raise InvalidInputError(f"{key} must be a list, got {short_repr(found)}")
     return found
-
-
-def _check_all_or_none(kind: str, found: Sequence[Any], places: Sequence[str]) -> None:
-    missing = [position for position, values in enumerate(found) if values is None]
-    if missing and len(missing) < len(found):
-        raise InvalidInputError(
-            f"{places[missing[0]]} has no {kind}, others have; give all graphs {kind} or none"
-        )
 
 
 _START = re.compile(r"\s*(\{|\[\s*\{)")  # a molecule may start with a square bracket

@@ -63,7 +63,6 @@ def _read(
 
 
 def _matrices_of(path: Path, variable: str | None) -> Iterator[_Matrices]:
-    """Read the matrices of a file, by its first bytes or else its ending."""
     with path.open("rb") as stream:
         head = stream.read(_MAT_HEADER_BYTES)
     stem = bare_name(path)
@@ -100,7 +99,6 @@ def _library_values(path: Path, read: Any, **options: Any) -> Any:
 
 
 def _npz_variables(path: Path) -> dict[str, Any]:
-    """Arrays by name, or one sparse matrix as `scipy.sparse.save_npz` writes it."""
     with np.load(path, allow_pickle=False) as arrays:
         if {"format", "shape", "data"} <= set(arrays.files):
             return {"": _checked_sparse(load_npz(path), path)}
@@ -114,7 +112,6 @@ def _npz_variables(path: Path) -> dict[str, Any]:
 
 
 def _mat_variables(path: Path, variable: str | None) -> dict[str, Any]:
-    """One variable of a MATLAB file, or all: arrays of numbers and sparse matrices."""
     from scipy.io import loadmat, whosmat
 
     facts = whosmat(path)
@@ -151,7 +148,6 @@ def _checked_sparse(matrix: Any, path: Path) -> Any:
 
 
 def _size_of(path: Path, most: int) -> int:
-    """Bytes of a file, with the compressed variables of a MATLAB file unpacked."""
     with path.open("rb") as stream:
         header = stream.read(_MAT_HEADER_BYTES)
         if not header.startswith(_MATLAB):
@@ -231,11 +227,7 @@ def _graphs(found: _Matrices, negative: Negative, symmetrize: Symmetrize) -> Gra
 
 
 def text_matrix(path: Path) -> NDArray[np.float64]:
-    """
-    Read one row of numbers per line, between commas, semicolons, tabs or white space.
-
-    A first line and a first column of names, as pandas and R write them, are left out.
-    """
+    """Read rows of numbers; a first line and a first column of names are left out."""
     rows, delimiter, is_first = _Rows(path), None, True
     for number, line in text_lines(path):
         text = line.strip(" \r\n")
@@ -323,12 +315,7 @@ _R_PREFIX = re.compile(r"^x(?=[0-9])")  # R puts it before names that start with
 
 
 def is_heading(cells: list[str]) -> bool:
-    """
-    Whether a line has names of columns, and cannot be a row of a matrix.
-
-    All of its cells are names, the first perhaps that of the rows. Numbers that count columns are
-    names only behind an empty cell, as pandas writes them above an index.
-    """
+    """Whether all cells are names, or numbers that count columns behind an empty cell."""
     texts = [cell.strip() for cell in cells]
     has_empty_corner = texts[:1] == [""]
     names = texts[has_empty_corner:]
@@ -338,7 +325,6 @@ def is_heading(cells: list[str]) -> bool:
 
 
 def has_row_name(heading: list[str] | None, cells: list[str]) -> bool:
-    """Whether the first row of numbers, below a heading or alone, begins with a name."""
     if heading is not None and (len(cells) == len(heading) + 1 or heading[0].strip() == ""):
         return True  # R leaves out the cell above names of rows, pandas leaves it empty
     names_itself = not is_number(cells[0]) and cells[0].strip().lower() not in _MISSING
@@ -365,7 +351,6 @@ def check_same_names(rows: list[str], columns: list[str]) -> None:
 
 
 def _are_counted(names: list[str]) -> bool:
-    """Whether names are whole numbers in order, from 0 or 1."""
     return bool(names) and any(
         names == [str(first + at) for at in range(len(names))] for first in (0, 1)
     )

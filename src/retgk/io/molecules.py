@@ -138,15 +138,10 @@ class MoleculeReader:
         return cls(_checked_names(attributes), add_hydrogens, bond_orders, bond_types)
 
     def reading(self) -> Reading:
-        """Say how the graphs of this reader were read, for what is to be read alike."""
         return reading_of("molecules", {**vars(self), "attributes": list(self.attributes)})
 
     def batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
-        """
-        Convert molecules, given with the numbers that errors know them by; none make no graphs.
-
-        RDKit logs nothing, as its reasons are in the errors.
-        """
+        """Convert molecules, given with the numbers that errors know them by."""
         with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
             batch = self._batch(numbered)
         batch.reading = self.reading()
@@ -158,7 +153,12 @@ class MoleculeReader:
         sizes, elements, of_atoms = [], array("b"), []
         has_bonds = self.bond_orders or self.bond_types
         for number, molecule in numbered:
-            complete = _add_hydrogens(molecule, number) if self.add_hydrogens else molecule
+            complete = molecule
+            if self.add_hydrogens:
+                try:
+                    complete = rdkit_chem().AddHs(molecule)
+                except RuntimeError as error:
+                    raise _unsanitized_error("hydrogens", number) from error
             n_atoms = complete.GetNumAtoms()
             if n_atoms == 0:
                 raise InvalidInputError(f"graph {number} has no atoms; drop it and its target")
@@ -180,7 +180,6 @@ class MoleculeReader:
         return GraphBatch(offsets(sizes), *_rows_of_entries(sizes, edges), **values)
 
     def _bonds(self, molecule: Any, position: int) -> LocalEdges:
-        """Every bond once, with its order and its type where they are read."""
         bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
         orders, types = None, None
         if self.bond_orders:
@@ -188,13 +187,6 @@ class MoleculeReader:
         if self.bond_types:
             types = [bond.GetBondType().name for bond in bonds]
         return LocalEdges(_bond_ends(molecule), orders, types)
-
-
-def _add_hydrogens(molecule: Any, position: int) -> Any:
-    try:
-        return rdkit_chem().AddHs(molecule)
-    except RuntimeError as error:
-        raise _unsanitized_error("hydrogens", position) from error
 
 
 def _entries(molecule: Any) -> NDArray[np.int64]:
@@ -248,7 +240,6 @@ def _atom_values(molecule: Any, name: str, position: int) -> NDArray[np.float64]
 
 
 def _atoms(molecule: Any) -> Iterable[Any]:
-    """All atoms, in half the time of ``molecule.GetAtoms()``."""
     return map(molecule.GetAtomWithIdx, range(molecule.GetNumAtoms()))
 
 
@@ -261,7 +252,6 @@ def _unsanitized_error(name: str, position: int) -> InvalidInputError:
 
 @cache
 def rdkit_chem() -> Any:
-    """The module ``rdkit.Chem``, or an error that says how to get it."""
     return optional_module("rdkit.Chem", "rdkit")
 
 
@@ -377,11 +367,7 @@ def iter_smiles(
 
 
 def molecule_scaffolds(smiles: Iterable[str]) -> list[str]:
-    """
-    Bemis-Murcko scaffold of every molecule, as SMILES without chirality; empty without rings.
-
-    A molecule of more than 500 atoms with rings among them is an error.
-    """
+    """Bemis-Murcko scaffolds as SMILES without chirality; empty without rings."""
     parse = rdkit_chem().MolFromSmiles
     scaffold = optional_module("rdkit.Chem.Scaffolds.MurckoScaffold", "rdkit")
     found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
@@ -405,8 +391,6 @@ def molecule_scaffolds(smiles: Iterable[str]) -> list[str]:
 
 
 class ParsedPiece(NamedTuple):
-    """Graphs of some strings, and the positions of those that RDKit cannot read."""
-
     graphs: GraphBatch
     unreadable: list[int]
 
@@ -431,12 +415,7 @@ def parsed_pieces(
     skip_invalid: bool = False,
     first: int = 0,
 ) -> Iterator[ParsedPiece]:
-    """
-    Convert strings piece by piece, in order, in several processes.
-
-    Strings that cannot be read are an error, or left out with `skip_invalid`. A piece of which
-    nothing is left holds no graphs. Strings are counted from `first` on.
-    """
+    """Convert strings piece by piece, in order, in several processes; counted from `first` on."""
     chunks = ((reader, texts, start, skip_invalid) for texts, start in _chunks(smiles, first))
     return ordered_results(_parsed_piece, chunks, n_jobs)
 
@@ -484,14 +463,7 @@ def _chunks(smiles: Iterable[str], first: int = 0) -> Iterator[tuple[list[str], 
 
 
 def _molecule(text: str) -> Any:
-    """
-    Molecule as ``MolFromSmiles`` reads it, or None, but without stereochemistry.
-
-    RDKit checks and cleans a molecule by the same function in both ways. What it does beyond that
-    is to take hydrogens away and to name stereocentres, and no graph depends on the latter: it is
-    left out, which saves time. Where there may be hydrogens, or text behind the
-    SMILES that says more of the atoms, it does all.
-    """
+    """Molecule as ``MolFromSmiles`` reads it, but in less time, without stereochemistry."""
     chem = rdkit_chem()
     if _BLANK.search(text) is None:
         molecule = chem.MolFromSmiles(text, sanitize=False)
@@ -611,8 +583,6 @@ def _read(
 
 
 class StreamPiece(NamedTuple):
-    """Some molecules of a stream that stand one after the other."""
-
     stop: int
     """Number of the molecule after the last of them."""
     numbers: list[int]
@@ -622,13 +592,7 @@ class StreamPiece(NamedTuple):
 
 
 class MoleculeStream:
-    """
-    Molecules of a file, some of them at a time: for more than fit into memory.
-
-    The whole file is gone through once when the stream is made, so that what is wrong with its
-    lines is said before any work; RDKit reads the molecules when their turn comes. `n_molecules`
-    counts those that are left out, too.
-    """
+    """Molecules of a file, some at a time; its lines are checked when the stream is made."""
 
     def __init__(
         self, path: Path, reading: SmilesReading, max_bytes: int | None, n_jobs: int | None
@@ -683,7 +647,6 @@ class MoleculeStream:
 
 
 def smiles_texts(path: Path, reading: SmilesReading, max_bytes: int | None = None) -> list[str]:
-    """SMILES of every molecule of a file, also of those that RDKit cannot read."""
     check_size([path], MEMORY_FACTOR, max_bytes)
     return [molecule.smiles for molecule in _molecules(path, reading)]
 
@@ -737,14 +700,12 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _with_column(graphs: GraphBatch, reading: SmilesReading) -> GraphBatch:
-    """Give the same graphs, said to come from a column of another name."""
     if graphs.reading is None or reading.smiles_column is None:
         return graphs
     return with_reading(graphs, graphs.reading.with_form(smiles_column=reading.smiles_column))
 
 
 def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
-    """Read a table with a header line; a column "name" has the names of molecules."""
     rows = table_rows(path)
     names = [name.strip() for name in next(rows, (0, []))[1]]
     smiles_at = column_position(names, reading.smiles_column or "smiles", path, "smiles_column")

@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Callable, Hashable, Iterable
 from itertools import chain
 from numbers import Real
-from operator import itemgetter
+from operator import itemgetter, methodcaller
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -201,7 +201,6 @@ def _csr_arrays(
 
 
 def _node_positions(nodes: list[Any], neighbours: Iterable[Any]) -> Iterable[Any]:
-    """Positions of nodes; those that are called 0, 1, 2, ... need no dictionary."""
     numbers = range(len(nodes))
     if nodes == list(numbers):
         return neighbours
@@ -209,7 +208,6 @@ def _node_positions(nodes: list[Any], neighbours: Iterable[Any]) -> Iterable[Any
 
 
 def _row_weights(rows: list[Any], is_multi: bool, weight: Hashable | None) -> list[Any] | None:
-    """Weights in the order of the rows; None where no edge can have one."""
     if weight is None:
         return None
     data = [row.values() for row in rows]
@@ -266,7 +264,8 @@ def _node_values(graphs: list[Any], names: list[Any], missing: Missing) -> list[
     values: list[list[Any]] = [[] for _ in names]
     if not names:
         return values
-    readers = [_get_or_none(name) if missing != "error" else itemgetter(name) for name in names]
+    is_needed = missing == "error"
+    readers = [itemgetter(name) if is_needed else methodcaller("get", name) for name in names]
     for position, graph in enumerate(graphs):
         data = [node_data for _, node_data in graph.nodes(data=True)]
         try:
@@ -275,10 +274,6 @@ def _node_values(graphs: list[Any], names: list[Any], missing: Missing) -> list[
         except KeyError:
             _raise_missing(position, graph, names)
     return values
-
-
-def _get_or_none(name: Any) -> Callable[[Any], Any]:
-    return lambda data: data.get(name)
 
 
 def _raise_missing(position: int, graph: Any, names: list[Any]) -> None:

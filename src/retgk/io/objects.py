@@ -73,11 +73,7 @@ def warn_of_unused_values(names: Iterable[Any]) -> None:
 def attribute_matrix(
     values: Sequence[Any], name: Any, node_name: NodeName, missing: Missing = "error"
 ) -> Floats:
-    """
-    Make the matrix of one attribute, whose values are numbers or vectors of one length.
-
-    `node_name` says what an error calls a node, given its position among all values.
-    """
+    """Matrix of one attribute; `node_name` says what an error calls a node, given its position."""
     if not values:
         return np.empty((0, 0))  # graphs without nodes are reported where the batch is built
     if missing in KEPT_NUMBERS:
@@ -106,19 +102,13 @@ def _with_nan(values: Sequence[Any]) -> list[Any]:
 
 
 def _rows_with_nan(part: Any) -> Any:
-    """Rows of one graph; arrays of numbers have NaN already."""
     if isinstance(part, np.ndarray) and part.dtype.kind == "O":
         part = part.tolist()
     return _with_nan(part) if isinstance(part, list | tuple) else part
 
 
 def _matrix_of_values(values: Sequence[Any]) -> NDArray[Any]:
-    """
-    Make rows of numbers.
-
-    ``array("d", ...)`` is quicker than ``np.array`` on Python's own numbers and vectors, and
-    takes neither strings nor None for numbers.
-    """
+    """Make rows of numbers; ``array('d')`` is quicker than NumPy and refuses text."""
     if type(values[0]) in (list, tuple):
         return _matrix_of_vectors(values)
     kinds = set(map(type, values))
@@ -239,7 +229,6 @@ def _checked_matrix(part: Any, graph: int) -> Floats:
 
 
 def _check_no_gap(matrix: NDArray[Any], graph: int) -> None:
-    """Raise at the first number that is missing in rows of objects."""
     for node, row in enumerate(matrix.tolist() if matrix.dtype.kind == "O" else []):
         if any(map(is_missing, row if isinstance(row, list | tuple) else [row])):
             raise InvalidInputError(
@@ -309,7 +298,6 @@ class NodeColumns:
 
     @property
     def label(self) -> Any:
-        """The label as a converter takes it: a name, a list of several, or None."""
         return self.label_parts if self.is_tuple else next(iter(self.label_parts), None)
 
     def warn_if_unused(self, names: Any, attributes: Any) -> None:
@@ -318,11 +306,7 @@ class NodeColumns:
             warn_of_unused_values(dict.fromkeys(names))
 
     def arrays(self, values: Sequence[Sequence[Any]], node_name: NodeName) -> NodeArrays:
-        """
-        Make labels and attributes of one list of values for each name.
-
-        `node_name` says what an error calls a node, given its position among all nodes.
-        """
+        """Labels and attributes of one list of values for each of `names`."""
         n_parts, n_numeric = len(self.label_parts), len(self.attributes)
         numeric = values[n_parts : n_parts + n_numeric]
         parts = [
@@ -378,7 +362,6 @@ class NodeColumns:
     def _check_codes(
         self, codes: list[int], values: Sequence[Any], listed: Any, node_name: NodeName
     ) -> None:
-        """Raise at a value that is no category, or is missing and may not be."""
         name, names = listed
         if _ABSENT in codes and self.missing not in KEPT_NUMBERS:
             node = codes.index(_ABSENT)
@@ -462,11 +445,7 @@ class EdgeNames:
     def labels(
         self, edges: Iterable[Mapping[Any, Any]], edge_name: Callable[[int], str]
     ) -> list[Any] | None:
-        """
-        Labels of edges from what is known of each; None if none are read.
-
-        `edge_name` says what an error calls an edge, given its position.
-        """
+        """Labels of edges from what is known of each; None if none are read."""
         if not self.parts:
             return None
         known = list(edges)
@@ -537,12 +516,7 @@ class LocalEdges(NamedTuple):
 
 
 def both_directions(graph: LocalEdges) -> LocalEdges:
-    """
-    List undirected edges in both directions, so that parallel edges still add up.
-
-    Parallel edges must name their ends in the same order, as igraph and RDKit do: both
-    directions are then summed in the same order, and do not differ by rounding.
-    """
+    """List edges in both directions, parallel ones in the same order, so that sums are equal."""
     edges, weights, labels = graph
     back = edges[:, 0] != edges[:, 1]
     return LocalEdges(
@@ -595,7 +569,6 @@ def batch_from_local_edges(
 
 
 def checked_edge_weights(weights: Any, n_edges: int, position: int) -> Floats:
-    """Convert the weights of one graph to floats; the batch checks their values."""
     check_not_masked(weights, f"graph {position}: weights")
     values = np.asarray(weights)
     if values.dtype.kind not in "biuf" and values.size:
@@ -624,7 +597,6 @@ def _check_ends(edges: Ints, edge_ptr: Ints, sizes: Ints) -> None:
 
 
 def _joined_labels(graphs: list[LocalEdges]) -> Any:
-    """Labels of all edges; all graphs that have edges have labels, or none has."""
     with_edges = [graph for graph in graphs if len(graph.edges)] or graphs
     if all(graph.labels is None for graph in with_edges):
         return None
@@ -654,7 +626,6 @@ class PlainGraph(NamedTuple):
 
 
 def plain_graph(graph: GraphBatch) -> PlainGraph:
-    """Take apart a batch of one."""
     rows = graph.edge_rows
     once = rows <= graph.indices
     return PlainGraph(
@@ -686,21 +657,13 @@ def is_rdkit(molecule: Any) -> bool:
 
 
 def is_pyg(graph: Any) -> bool:
-    """
-    Whether an object looks like one ``Data``.
-
-    A PyG data set hands out the `edge_index` of all its graphs joined, so it is not one.
-    """
+    """Whether an object looks like one ``Data``; a data set has the edges of all graphs."""
     is_collection = any(base.__name__ == "Dataset" for base in type(graph).__mro__)
     return not is_collection and getattr(graph, "edge_index", None) is not None
 
 
 def is_grakel(graph: Any) -> bool:
-    """
-    Whether an object can only be one graph in GraKeL's format.
-
-    A list of two matrices, or of a matrix and None, may as well be a list of graphs.
-    """
+    """Whether an object can only be one graph of GraKeL: two matrices may be a list of graphs."""
     if not is_grakel_item(graph):
         return False
     if is_grakel_object(graph):
@@ -771,7 +734,6 @@ def missing_graph_error(graph: Any, position: int) -> InvalidInputError | None:
 
 
 def is_from_package(graph: Any, package: str) -> bool:
-    """Whether the class of an object, or one of its bases, belongs to a package."""
     kind: Any = type(graph)
     return package in _packages(kind)
 
@@ -789,11 +751,7 @@ Options = ParamSpec("Options")
 def remembers(
     kind: str,
 ) -> Callable[[Callable[Options, GraphBatch]], Callable[Options, GraphBatch]]:
-    """
-    Have a converter put a reading of this kind into its batches; see `Reading`.
-
-    What the converter itself has put there, such as the categories that it found, stays.
-    """
+    """Have a converter put a `Reading` of this kind, with its options, into its batches."""
 
     def decorate(convert: Callable[Options, GraphBatch]) -> Callable[Options, GraphBatch]:
         parameters = inspect.signature(convert).parameters.values()

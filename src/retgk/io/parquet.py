@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from retgk._runtime.fields import flatten, unflatten
 from retgk._runtime.files import atomic_path, check_size
 from retgk._runtime.names import optional_module
+from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, warn_of
 from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch, with_reading
@@ -29,6 +30,7 @@ from retgk.graphs.flat import (
 from retgk.graphs.reading import Reading
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import Format
+from retgk.io.json import tuples_of_lists
 
 COLUMNS = ("degrees", "neighbours", "weights", "labels", "attributes", "edge_labels", "target")
 """Columns of graphs."""
@@ -80,7 +82,7 @@ def write_parquet(
     True
     """
     parquet = _arrow("pyarrow.parquet")
-    _check_batch_size(batch_size)
+    check_parameters({"batch_size": (Whole(1),)}, {"batch_size": batch_size})
     target = Path(path)
     pieces = enumerate(_rows_of_pieces(data, batch_size, target.stem))
     with atomic_path(target) as part:
@@ -145,7 +147,7 @@ def iter_parquet(
     ...     [len(part) for part in iter_parquet(path, batch_size=20)]
     [20, 20, 10]
     """
-    _check_batch_size(batch_size)
+    check_parameters({"batch_size": (Whole(1),)}, {"batch_size": batch_size})
     check_size(
         [Path(path)],
         PARQUET.memory_factor,
@@ -204,7 +206,6 @@ def row_group_sizes(path: Path) -> list[tuple[int, int]]:
 
 @contextmanager
 def _damage_in_errors(path: Path, problem: str) -> Iterator[None]:
-    """Say which file is meant, whatever its bytes make the library raise."""
     try:
         yield
     except (InvalidInputError, FileNotFoundError, IsADirectoryError, PermissionError, ImportError):
@@ -223,11 +224,6 @@ def _read(files: list[Path]) -> GraphDataset:
         parts[0].name,
         parts[0].description,
     )
-
-
-def _check_batch_size(batch_size: int) -> None:
-    if not isinstance(batch_size, int | np.integer) or batch_size < 1:
-        raise InvalidInputError(f"batch_size must be a whole number from 1 on, got {batch_size!r}")
 
 
 def _rows_of_pieces(data: Any, batch_size: int, name: str) -> Iterator[tuple[Any, Any]]:
@@ -313,7 +309,6 @@ def _name_column(names: tuple[Hashable, ...]) -> tuple[Any, dict[bytes, bytes] |
 
 
 def _target_column(targets: NDArray[Any]) -> Any:
-    """Column of plain values, or of lists where each graph has several."""
     pa = _arrow()
     try:
         values = pa.array(targets.reshape(-1))
@@ -380,15 +375,12 @@ class RowPlace(NamedTuple):
 
 
 class _Columns:
-    """Columns of a record batch as flat arrays, checked."""
-
     def __init__(self, rows: Any, place: RowPlace) -> None:
         self.rows = rows
         self.file, self.first_row, self.names = place
 
     @contextmanager
     def rows_in_errors(self) -> Iterator[None]:
-        """Put file and rows before the messages of errors in this block."""
         try:
             yield
         except InvalidInputError as error:
@@ -397,7 +389,6 @@ class _Columns:
             ) from error
 
     def column(self, name: str) -> Any:
-        """Give a column, or None; rows without a value are an error."""
         index = self.rows.schema.get_field_index(name)
         if index < 0:
             return None
@@ -408,7 +399,6 @@ class _Columns:
         return column
 
     def list_values(self, name: str) -> tuple[Ints, Any]:
-        """Give the offsets and values of a list column."""
         pa = _arrow()
         column = self.column(name)
         if column is None:
@@ -435,7 +425,6 @@ class _Columns:
         return ptr, self.numbers(name, values, kind)
 
     def numbers(self, name: str, values: Any, kind: Any) -> NDArray[Any]:
-        """Convert values, which must fit into a type without loss."""
         pa = _arrow()
         try:
             return np.asarray(values.cast(pa.from_numpy_dtype(kind)))
@@ -476,7 +465,6 @@ class _Columns:
         return self.numbers("attributes", values, np.float64).reshape(len(rows), width)
 
     def _flatten_lists(self, name: str, rows: Any) -> tuple[Any, int]:
-        """Give the values of lists that all have one length, and that length."""
         pa = _arrow()
         if pa.types.is_fixed_size_list(rows.type):
             widths = np.array([rows.type.list_size])
@@ -496,7 +484,6 @@ class _Columns:
         return values, int(widths[0]) if len(widths) else 0
 
     def targets(self) -> NDArray[Any]:
-        """Targets of all graphs; NaN where the file has none."""
         column = self.column("target")
         if column is None:
             return np.full(self.rows.num_rows, np.nan)
@@ -516,7 +503,6 @@ class _Columns:
         return plain.reshape(self.rows.num_rows, width) if width else plain
 
     def check_lengths(self, name: str, ptr: Ints, expected: Ints, reason: str) -> None:
-        """Raise unless the lists of a column have the lengths that another one asks for."""
         found = np.diff(ptr)
         if np.array_equal(found, expected):
             return
@@ -527,7 +513,6 @@ class _Columns:
         )
 
     def _distinct_labels(self, name: str, values: Any) -> tuple[NDArray[Any], list[Any]]:
-        """Give the position of every label among the distinct ones, and these."""
         pa = _arrow()
         if pa.types.is_nested(values.type):
             raise InvalidInputError(
@@ -543,7 +528,7 @@ class _Columns:
             names = distinct.dictionary.to_pylist()
         if JSON_FIELD.items() <= (self.rows.schema.field(name).metadata or {}).items():
             try:
-                names = [_hashable(json.loads(text)) for text in names]
+                names = [tuples_of_lists(json.loads(text)) for text in names]
             except (RecursionError, TypeError, ValueError) as error:
                 raise InvalidInputError(
                     f"{self.file}: a label is not the JSON it should be: {error}"
@@ -574,11 +559,6 @@ def _with_label_column(graphs: GraphBatch, reader: _Columns) -> GraphBatch:
         # None was written as a label of its own
         check_no_missing_label(codes, [name or "" for name in ordered], graphs.node_ptr)
     return trusted_batch(flat_arrays(graphs)._replace(labels=codes, label_names=ordered))
-
-
-def _hashable(value: Any) -> Any:
-    """Make tuples of the lists that JSON made of them."""
-    return tuple(_hashable(item) for item in value) if isinstance(value, list) else value
 
 
 PARQUET = Format(

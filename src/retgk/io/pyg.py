@@ -129,7 +129,6 @@ def _members(graph: Any) -> list[Any]:
 
 
 def _numpy(value: Any) -> NDArray[Any]:
-    """Convert a tensor, wherever it is and whether or not it tracks gradients."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
     return np.asarray(value)
@@ -162,7 +161,6 @@ def _edges(graph: Any, position: int, weight: str | None, names: EdgeNames) -> L
 
 
 def _edge_values(graph: Any, position: int, name: str, n_edges: int) -> list[Any]:
-    """One value for each edge, the position of the one in one-hot rows."""
     values = _one_value_each(_field(graph, position, name))
     if values.ndim != 1 or len(values) != n_edges:
         raise InvalidInputError(
@@ -195,10 +193,9 @@ def _one_value_each(values: NDArray[Any]) -> NDArray[Any]:
     """Values of rows of one number, positions of the ones in one-hot rows; others stay."""
     if values.ndim == 2 and values.shape[1] == 1:
         return values[:, 0]
-    return values.argmax(axis=1) if values.ndim == 2 and _is_one_hot(values) else values
-
-
-def _is_one_hot(values: NDArray[Any]) -> bool:
-    return values.shape[1] > 0 and bool(
-        ((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all()
+    is_one_hot = (
+        values.ndim == 2
+        and values.shape[1] > 0
+        and bool(((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all())
     )
+    return values.argmax(axis=1) if is_one_hot else values

@@ -145,7 +145,6 @@ _PATIENCE = 7 * 86400.0
 
 
 def _read_isolated(path: Path, options: dict[str, Any]) -> GraphDataset:
-    """Read in a child process; whatever ends it is an error that names the file."""
     files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
     limit = memory_limit(sum(file.stat().st_size for file in files), options["max_bytes"])
     limits = ProcessLimits(_PATIENCE, limit / 2**20 + _SLACK)
@@ -166,7 +165,6 @@ def _read_isolated(path: Path, options: dict[str, Any]) -> GraphDataset:
 
 
 def answer_request() -> None:
-    """Read what a parent process asks for, within its limit of memory."""
     end_with_parent()
     folder = Path(sys.argv[1])
     path, options, megabytes = pickle.loads((folder / _REQUEST).read_bytes())

@@ -48,7 +48,6 @@ class GraphTable(NamedTuple):
     rows: list[tuple[int, list[str]]]
 
     def cells(self, column: int) -> list[str]:
-        """Texts of one column; those of short rows are empty."""
         return [row[column].strip() if column < len(row) else "" for _, row in self.rows]
 
     @property
@@ -56,7 +55,6 @@ class GraphTable(NamedTuple):
         return len(self.columns if self.columns is not None else self.rows[0][1])
 
     def heading(self, column: int) -> str:
-        """Name of a column in small letters; empty where there are no names."""
         return "" if self.columns is None else self.columns[column].lower()
 
     def headed(self, *names: str) -> list[int]:
@@ -79,7 +77,6 @@ def is_table(path: Path) -> bool:
 
 
 def read_table(path: Path, dataset: GraphDataset, *, has_header: bool = False) -> GraphTable:
-    """Read all rows; the first has the names of columns, unless it names a graph."""
     rows = [(line, row) for line, row in table_rows(path) if any(map(str.strip, row))]
     names = set(dataset.graph_names or ())
     starts = has_header or not (rows and any(name_in(cell, names) for cell in rows[0][1]))
@@ -90,7 +87,6 @@ def read_table(path: Path, dataset: GraphDataset, *, has_header: bool = False) -
 
 
 def _check_widths(table: GraphTable) -> None:
-    """Raise if a row has more cells than there are columns: its cells may be shifted."""
     for line, row in table.rows:
         if any(cell.strip() for cell in row[table.width :]):
             raise InvalidInputError(
@@ -103,12 +99,7 @@ def _check_widths(table: GraphTable) -> None:
 
 
 def number_column(table: GraphTable, dataset: GraphDataset, wanted: str) -> int | None:
-    """
-    Find the column of the numbers of graphs, which is called "graph".
-
-    It may hold names instead. Where graphs are called by numbers, which are not their own, and no
-    other column has their names, nobody can tell.
-    """
+    """Column "graph" of the numbers of graphs; None if it holds names, an error if unclear."""
     found = table.headed(_NUMBER_COLUMN)
     if not found or wanted.lower() == _NUMBER_COLUMN:
         return None
@@ -158,7 +149,6 @@ def places_by_number(table: GraphTable, column: int, dataset: GraphDataset, what
 
 
 def _check_same_names(table: GraphTable, rows: list[int], dataset: GraphDataset) -> None:
-    """Raise if a row with the number of a graph has the name of another."""
     known = set(dataset.graph_names or ())
     for at in table.headed(*NAME_COLUMNS) if known else ():
         cells = table.cells(at)
@@ -176,7 +166,6 @@ def _check_same_names(table: GraphTable, rows: list[int], dataset: GraphDataset)
 
 
 def name_in(cell: str, names: Set[str]) -> str | None:
-    """Name of a graph that a cell has; None if it has none."""
     return next((name for name in _names_in(cell) if name in names), None)
 
 
@@ -261,13 +250,7 @@ def with_targets(
 def texts_of_graphs(
     dataset: GraphDataset, path: Path, column: str | None, what: What, max_bytes: int | None = None
 ) -> list[str]:
-    """
-    One text for each graph, from a file.
-
-    A ``.csv`` or ``.tsv`` table with numbers of graphs in a column "graph", or whose cells name
-    the graphs, is matched by these; names may be those of files. `column` is the one of the texts.
-    Anything else has one line for each graph.
-    """
+    """One text for each graph: matched by numbers or names in a table, else a line for each."""
     check_size([path], MEMORY_FACTOR, max_bytes)
     if is_table(path) and (column is not None or _has_columns(path)):
         table = read_table(path, dataset)
@@ -292,7 +275,6 @@ def _has_columns(path: Path) -> bool:
 
 
 def _listed_texts(dataset: GraphDataset, path: Path, what: What) -> list[str]:
-    """One text per line; the first of a table of one column may be its name."""
     texts: list[str] = []
     for line, text in text_lines(path):
         texts.append(text.strip())
@@ -405,7 +387,6 @@ def _text_column(
 
 
 def _check_heading(table: GraphTable, name_at: int, text_at: int, what: What) -> None:
-    """Raise if the line of column names reads like a row of a graph that there is not."""
     if table.columns is None:
         return
     name, text = table.columns[name_at], table.columns[text_at]
@@ -420,7 +401,6 @@ def _check_heading(table: GraphTable, name_at: int, text_at: int, what: What) ->
 
 
 def _check_no_other_names(table: GraphTable, dataset: GraphDataset, text_at: int) -> None:
-    """Raise if rows have names, but none of a graph: their order is not that of the graphs."""
     names = list(dataset.graph_names or ())
     if table.width < 2:
         return
@@ -470,7 +450,6 @@ def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def delimiter_in(line: str) -> str | None:
-    """Find what separates cells: a tab, a comma or a semicolon; None if there is neither."""
     return next((mark for mark in "\t,;" if mark in line), None)
 
 
@@ -487,7 +466,6 @@ def cells_of(line: str, delimiter: str | None) -> list[str]:
 
 
 def column_position(names: Sequence[str], wanted: str, path: Path, argument: str) -> int:
-    """Find a column by its name, or else by its name in other letter case."""
     found = [at for at, name in enumerate(names) if name == wanted]
     if not found:
         found = [at for at, name in enumerate(names) if name.lower() == wanted.lower()]
@@ -502,7 +480,6 @@ def column_position(names: Sequence[str], wanted: str, path: Path, argument: str
 
 
 def filled_cell(row: list[str], at: int, names: Sequence[str], path: Path, line: int) -> str:
-    """Text of a cell; an empty one is an error."""
     text = row[at].strip() if at < len(row) else ""
     if not text:
         raise InvalidInputError(
@@ -545,7 +522,6 @@ def whole_number(text: str) -> int | None:
 
 
 def number_in(text: str) -> float:
-    """Read a number; ValueError where the text is none."""
     if "_" in text:
         raise ValueError(text)  # Python alone would take 1_0 for 10
     return float(text)
@@ -556,12 +532,7 @@ def is_number(text: str) -> bool:
 
 
 def numbers_in(texts: Sequence[str], *, gaps: bool = False) -> NDArray[Any] | None:
-    """
-    Integers if all texts are whole numbers, else floats if all are numbers, else None.
-
-    Different texts for one integer, such as 01 and 1, are names; so are integers beyond 64 bits.
-    With `gaps`, an empty text is NaN.
-    """
+    """Integers or floats if all texts are such; None for names, such as 01 beside 1."""
     integers = [whole_number(text) for text in texts]
     if None not in integers:
         values = np.array(integers)
@@ -621,7 +592,6 @@ class Member:
 
 
 def prefetch(items: Iterable[Item]) -> Generator[Item, None, None]:
-    """Give the same items, made a few ahead in a thread of their own."""
     iterator = iter(items)
     done = object()
     with ThreadPoolExecutor(1) as pool:
@@ -633,7 +603,6 @@ def prefetch(items: Iterable[Item]) -> Generator[Item, None, None]:
 
 
 def read_integers(member: Member) -> NDArray[np.int64]:
-    """Read all columns of a file of integers, shape (n_columns, n_lines)."""
     n_columns = n_columns_of(member)
     with closing(integer_blocks(member, n_columns, np.int64)) as parsed:
         return np.concatenate([np.empty((n_columns, 0), np.int64), *parsed], axis=1)
@@ -642,7 +611,6 @@ def read_integers(member: Member) -> NDArray[np.int64]:
 def integer_blocks(
     member: Member, n_columns: int, dtype: type[Any]
 ) -> Generator[NDArray[Any], None, None]:
-    """Read the columns of a file of integers in pieces of shape (n_columns, n_lines)."""
     expected = f"{n_columns} integer{'s' * (n_columns > 1)} of at most {np.iinfo(dtype).max}"
 
     def parse(lines: NDArray[np.uint8]) -> tuple[NDArray[Any], int]:
@@ -669,7 +637,6 @@ def read_floats(member: Member) -> NDArray[np.float64]:
 
 
 def n_columns_of(member: Member) -> int:
-    """Count the columns of the first line; one for an empty file."""
     start = b""
     with closing(member.chunks()) as chunks:
         for chunk in chunks:
@@ -682,7 +649,6 @@ def n_columns_of(member: Member) -> int:
 def _blocks(
     member: Member, parse: Callable[[Any], tuple[NDArray[Any], int]], expected: str
 ) -> Generator[NDArray[Any], None, None]:
-    """Rows of numbers, in pieces; large files are unpacked in another thread meanwhile."""
     # Closed in this order, so that the file is too when a reader stops early.
     with closing(member.chunks()) as chunks:
         if member.size < PREFETCH_BYTES:  # not worth a thread
@@ -703,7 +669,6 @@ def _bad_line(member: Member, number: int, line: bytes, expected: str) -> Invali
 def _parse_chunks(
     member: Member, chunks: Iterable[bytes], parse: Any, expected: str
 ) -> Iterator[NDArray[Any]]:
-    """Parse chunks as they come; lines that cross their borders are parsed on their own."""
     n_lines, ended = 0, False
     for lines in _whole_lines(member, chunks):
         rows, bad = parse(np.frombuffer(lines, np.uint8))
@@ -719,7 +684,6 @@ def _parse_chunks(
 
 
 def _whole_lines(member: Member, chunks: Iterable[bytes]) -> Iterator[bytes | memoryview]:
-    """Cut chunks at newlines without copying them; add one at the end where it is missing."""
     rest = b""
     for chunk in chunks:
         first, last = chunk.find(b"\n") + 1, chunk.rfind(b"\n") + 1

@@ -1,7 +1,6 @@
 """Collections in the text form of the TUDataset benchmarks: read, written, fetched by name."""
 
 import difflib
-import hashlib
 import re
 import zipfile
 from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
@@ -17,9 +16,9 @@ from numpy.typing import NDArray
 
 from retgk import _core
 from retgk._runtime.files import (
-    DEFLATED,
     ZIP_DAMAGE,
     atomic_path,
+    file_digest,
     member_problem,
     unpacked_size,
 )
@@ -36,12 +35,9 @@ from retgk.graphs.batch import (
 )
 from retgk.graphs.edges import Adjacency, EdgeLabels, Symmetrize
 from retgk.graphs.flat import encode_labels, first_of_run, graph_of, offsets
-from retgk.io.cache import (
-    ReadOptions,
-    with_options,
-)
+from retgk.io.cache import ReadOptions, with_options
 from retgk.io.dataset import GraphDataset
-from retgk.io.formats import Format, Sample, label_remedy
+from retgk.io.formats import Format, label_remedy
 from retgk.io.tables import Member, integer_blocks, read_floats, read_integers
 
 _KINDS = (
@@ -81,12 +77,7 @@ class _Files(NamedTuple):
 def read_tudataset(
     source: Path, name: str | None, options: ReadOptions
 ) -> tuple[GraphDataset, list[str]]:
-    """
-    Read a zip archive or folder; without a name, that of its one file ``NAME_A.txt``.
-
-    Files that it holds beside those of a collection may be misspelt ones: there is a warning for
-    each, which is also returned.
-    """
+    """Read a zip archive or folder, and give the warnings about files that were not read."""
     with open_members(source) as members:
         files = _Files(name or _only_name(members, source), source, members)
         node_ptr = _node_ptr(files.require("graph_indicator"))
@@ -104,7 +95,6 @@ def read_tudataset(
 
 
 def _notes_of_unread(files: _Files) -> list[str]:
-    """Say which files were not read, and what they may have been meant as."""
     others = [name.removesuffix("_A.txt") for name in files.members if name.endswith("_A.txt")]
     known = {f"{name}_{kind}.txt" for name in {files.name, *others} for kind in _KINDS}
     own = {f"{files.name}_{kind}.txt".lower(): f"{files.name}_{kind}.txt" for kind in _KINDS}
@@ -128,7 +118,6 @@ def _only_name(members: dict[str, Member], source: Path) -> str:
 
 
 def _node_ptr(member: Member) -> Ints:
-    """Find the first node of every graph from the graph of every node."""
     graph_of_node = _one_column(read_integers(member), member)
     steps = np.diff(graph_of_node, prepend=0)
     if len(steps) == 0 or steps[0] < 1:
@@ -350,7 +339,7 @@ def _folder_files(folder: Path) -> list[Path]:
 def _archive_members(archive: zipfile.ZipFile, source: Path) -> list[tuple[str, Member]]:
     members = []
     for info in archive.infolist():
-        problem = member_problem(info, DEFLATED)
+        problem = member_problem(info)
         if problem is not None:
             raise InvalidInputError(
                 f"{source}: the member {info.orig_filename!r} {problem}; a data set holds plain "
@@ -389,13 +378,7 @@ class EdgeFile(NamedTuple):
 def adjacency_of_blocks(
     blocks: Iterable[Codes], node_ptr: Ints, file: EdgeFile, symmetrize: bool
 ) -> Adjacency:
-    """
-    Build the adjacency of a collection from its edges, in order of the graphs.
-
-    Blocks have shape (2, n); nodes count from 1 over the collection. An edge that is listed more
-    than once counts once. Only the edges of incomplete graphs are held beside the result; `file` is
-    for messages and for the number of lines to expect at most.
-    """
+    """Adjacency of blocks of shape (2, n), nodes counted from 1; a repeated edge counts once."""
     # Memory that is never written costs nothing; the shortest line has four bytes.
     most_lines = (file.member.size + 1) // 4
     columns = np.empty(most_lines * (1 + symmetrize), np.int32)
@@ -423,7 +406,6 @@ def adjacency_of_blocks(
 
 
 def entries_of_edges(edges: Codes, node_ptr: Ints, adjacency: Adjacency) -> Ints:
-    """Find the position of every edge, counted from 1, in ``adjacency.indices``."""
     entries = np.empty(edges.shape[1], np.int64)
     arrays = (first_of_run(node_ptr), adjacency.indptr, adjacency.indices, entries)
     _core.entries_of_edges(edges[0], edges[1], *arrays)
@@ -476,7 +458,6 @@ _LARGEST = 10**18 - 1
 
 
 def write_archive(dataset: GraphDataset, path: Path) -> None:
-    """Write all files of a collection; columns are written in blocks of some graphs."""
     files = dict(_files(dataset))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for kind, blocks in files.items():
@@ -498,7 +479,6 @@ def write_folder(dataset: GraphDataset, folder: Path) -> None:
 
 
 def _files(dataset: GraphDataset) -> Iterator[tuple[str, Iterable[NDArray[Any]]]]:
-    """List the files: end of the name, and rows in blocks."""
     graphs = dataset.graphs
     yield "A", _edges(graphs)
     yield "graph_indicator", [np.repeat(np.arange(1, len(graphs) + 1), graphs.node_counts)]
@@ -546,7 +526,6 @@ def _integer_names(vocabulary: Sequence[Hashable], what: str) -> Ints:
 
 
 def _checked_integers(values: NDArray[Any], what: str) -> Ints:
-    """Convert to int64; raise for more than 18 digits, which the reader refuses."""
     largest = max(-int(values.min()), int(values.max())) if values.size else 0
     if largest > _LARGEST:
         raise InvalidInputError(
@@ -557,7 +536,6 @@ def _checked_integers(values: NDArray[Any], what: str) -> Ints:
 
 
 def _edges(graphs: GraphBatch) -> Iterator[Ints]:
-    """Both directions of every edge, in the order of the entries; nodes count from 1."""
     for first in range(0, len(graphs), _BLOCK_GRAPHS):
         part = graphs[first : first + _BLOCK_GRAPHS]
         rows = part.edge_rows
@@ -594,7 +572,7 @@ def check_name(name: str) -> None:
 def keep_checksum(archive: Path, content: Path) -> None:
     """Write the checksum of an archive beside it; `content` is the file that will become it."""
     with atomic_path(_checksum_file(archive), follow_links=False) as part:
-        part.write_text(f"{_sha256(content)}  {archive.name}\n", encoding="utf-8")
+        part.write_text(f"{file_digest(content)}  {archive.name}\n", encoding="utf-8")
 
 
 def forget_checksum(archive: Path) -> None:
@@ -602,12 +580,11 @@ def forget_checksum(archive: Path) -> None:
 
 
 def verify_checksum(archive: Path) -> None:
-    """Raise unless an archive has the checksum of its first download, where there is one."""
     beside = _checksum_file(archive)
     if not beside.is_file():
         return
     expected = beside.read_text(encoding="utf-8", errors="replace").split()[:1]
-    found = _sha256(archive)
+    found = file_digest(archive)
     if expected != [found]:
         raise InvalidInputError(
             f"{archive} has the checksum {found}, but {beside.name} says "
@@ -620,31 +597,16 @@ def _checksum_file(archive: Path) -> Path:
     return archive.with_name(archive.name + ".sha256")
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def _read_files(files: list[Path], *, symmetrize: Symmetrize = False) -> GraphDataset:
-    """Read an archive, or the folder that holds files ``NAME_A.txt``."""
     source = files[0].parent if files[0].name.endswith(_EDGE_FILE) else files[0]
     options = ReadOptions(symmetrize=symmetrize)
     return with_options(read_tudataset(source, None, options)[0], options)
 
 
 def _size_of(path: Path, most: int) -> int:
-    """Bytes of an archive, unpacked, or of all text files in the folder of one."""
     if path.is_file() and not path.name.endswith(_EDGE_FILE):
         return unpacked_size(path, most)
     return sum(file.stat().st_size for file in _folder_files(path.parent))
-
-
-def _is_archive(sample: Sample) -> bool:
-    return sample.head.startswith(b"PK") and b".npy" not in sample.head[:_ZIP_NAME_BYTES]
-
-
-def _write(dataset: GraphDataset, path: Path) -> None:
-    save_archive(replace(dataset, name=path.stem), path)
 
 
 _EDGE_FILE = "_A.txt"
@@ -654,8 +616,10 @@ TU = Format(
     endings=(".zip",),
     read=_read_files,
     options=("symmetrize",),
-    sniff=_is_archive,
-    write=_write,
+    sniff=lambda sample: (
+        sample.head.startswith(b"PK") and b".npy" not in sample.head[:_ZIP_NAME_BYTES]
+    ),
+    write=lambda dataset, path: save_archive(replace(dataset, name=path.stem), path),
     memory_factor=8,
     binary=(".zip", _EDGE_FILE),
     in_folder=((_EDGE_FILE,),),
