@@ -74,15 +74,12 @@ class EmbeddedComparison:
     turn phases and every graph has one block."""
 
     def products(self) -> Floats:
-        """``<m_G, m_H>`` of new graphs G with fitted graphs H, shape (n_new, n_fitted)."""
         return embedding_products(self.vectors, self.fitted, n_jobs=self.features.n_jobs)
 
     def squared_norms(self) -> Floats:
-        """``<m_G, m_G>`` of the new graphs, shape (n_new,)."""
         return squared_vector_norms(self.vectors)
 
     def node_values(self, weights: Floats, own_weights: Floats) -> Floats:
-        """``<phi(v), u_G>`` of all nodes for sums u_G of mean embeddings, shape (n_nodes,)."""
         directions = self._directions(weights, own_weights)
         if self.phase_values is not None:
             return self.phase_values(self.features, directions)
@@ -147,7 +144,6 @@ class LabelPhases:
     def fitted(
         cls, batch: GraphBatch, seed: int, depth: int, level_weights: Sequence[float] | None
     ) -> "LabelPhases":
-        """Phases of the labels of graphs, and of others that are like them."""
         edge_labels = batch.has_edge_labels if len(batch.indices) else None
         return cls(seed, int(depth), level_weights, edge_labels)
 
@@ -277,7 +273,6 @@ class EmbeddedEngine:
         self.seed = int(seed_from(self.random_state))
 
     def check(self, batch: GraphBatch) -> None:
-        """Raise unless these graphs can be fitted with the parameters; no work is done."""
         self._check_parameters()
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit; give at least one")
@@ -324,12 +319,10 @@ class EmbeddedEngine:
 
     @property
     def walk_seed(self) -> int:
-        """Seed of Monte Carlo walks that goes with the seed of the engine."""
         return int(np.random.default_rng(self.seed).integers(2**63))
 
     @property
     def n_graphs(self) -> int:
-        """Number of graphs that are kept."""
         return int(self.vectors.shape[0])
 
     @property
@@ -339,7 +332,6 @@ class EmbeddedEngine:
 
     @property
     def n_features(self) -> int:
-        """Width of a vector."""
         return self._n_labels * self.block_width
 
     @property
@@ -392,7 +384,6 @@ class EmbeddedEngine:
         )
 
     def inner_products(self, rows: slice | None = None, columns: slice | None = None) -> Floats:
-        """``<m_G, m_H>`` among the kept graphs, or a block of that matrix."""
         x, y = self._rows(rows), self._rows(columns)
         return embedding_products(x, None if rows == columns else y, n_jobs=self.n_jobs)
 
@@ -402,15 +393,12 @@ class EmbeddedEngine:
         return vectors_of(self.vectors, np.arange(self.n_graphs)[rows])
 
     def squared_norms(self) -> Floats:
-        """``<m_G, m_G>`` of the kept graphs."""
         return squared_vector_norms(self.vectors)
 
     def mean_products(self) -> Floats:
-        """``<m_G, m_0>`` of the kept graphs with their mean."""
         return np.asarray(self.vectors @ np.asarray(self.vectors.mean(axis=0)).ravel())
 
     def compare(self, graphs: NodeFeatures) -> EmbeddedComparison:
-        """Put new graphs beside the kept ones."""
         phase_values = self._phase_values if self.feature_map == "phases" else None
         own = (self.embed(graphs), self.vectors, graphs)
         return EmbeddedComparison(*own, self._node_vectors, phase_values)
@@ -426,21 +414,17 @@ class EmbeddedEngine:
         return self._piece_vectors(piece, 0, compiled_maps(self.maps, self.dtype), nodes)
 
     def keep(self, graphs: Ints) -> Self:
-        """Engine with some of the kept graphs, in the order given."""
         return self.with_vectors(vectors_of(self.vectors, graphs))
 
     def with_vectors(self, vectors: bsr_array) -> Self:
-        """Engine that keeps the graphs of these vectors."""
         kept = copy(self)
         kept.vectors = vectors
         return kept
 
     def work(self) -> float:
-        """Multiplications in all inner products of the kept graphs."""
         return float((np.bincount(self.vectors.indices) ** 2.0).sum() * self.block_width)
 
     def digest(self) -> str:
-        """Hash of everything that the inner products of the kept graphs depend on."""
         vectors = self.vectors
         digest = hashlib.sha256(repr((vectors.shape, str(vectors.dtype))).encode())
         for array in self.vector_arrays().values():
@@ -448,7 +432,6 @@ class EmbeddedEngine:
         return digest.hexdigest()
 
     def vector_arrays(self) -> dict[str, NDArray[Any]]:
-        """Vectors of the kept graphs as plain arrays."""
         return {
             "support_blocks": self.vectors.data[:, 0],
             "support_labels": self.vectors.indices.astype(np.int64),
@@ -456,7 +439,6 @@ class EmbeddedEngine:
         }
 
     def check_restored(self, n_steps: int) -> None:
-        """Raise unless what a file said fits together: compiled loops look at no bound again."""
         self._check_parameters()
         counts = self._frequency_counts()
         if not 0 <= self.n_attributes <= MAX_ATTRIBUTES:

@@ -37,7 +37,6 @@ class FourierMap:
     phases: Floats  # (D,): the b, uniform in [0, 2 pi)
 
     def __call__(self, x: Floats) -> Floats:
-        """Give the features of the rows of x."""
         angles = x @ self.frequencies + self.phases
         return np.asarray(np.sqrt(2 / len(self.phases)) * np.cos(angles))
 

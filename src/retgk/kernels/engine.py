@@ -103,7 +103,6 @@ class NodeFeatures:
         return self.walks.probabilities(self.batch, nodes=nodes, n_jobs=self.n_jobs)
 
     def of_graphs(self, graphs: Ints) -> "NodeFeatures":
-        """Features of some graphs."""
         known = None
         if self._is_whole:
             starts, sizes = self.batch.node_ptr[graphs], self.batch.node_counts[graphs]
@@ -414,7 +413,6 @@ def check_scaling(rule: Any, blocks: Sequence[str]) -> None:
 
 
 def _standard_columns(rule: ScaleAttributes, n_attributes: int, blocks: Mapping[str, Ints]) -> Ints:
-    """Columns to standardise."""
     if isinstance(rule, str):
         return np.arange(n_attributes if rule == "standard" else 0)
     chosen = [blocks[name] for name, word in rule.items() if word == "standard"]
@@ -469,7 +467,6 @@ class GraphIntake:
     imputation: AttributeImputation | None = None  # what takes the place of missing attributes
 
     def completed(self, batch: GraphBatch) -> GraphBatch:
-        """Give the graphs with missing attributes filled in."""
         return batch if self.imputation is None else self.imputation.apply(batch)
 
     def new_batch(self, graphs: GraphsLike) -> GraphBatch:

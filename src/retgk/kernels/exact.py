@@ -114,7 +114,6 @@ class ExactEngine:
     unsaved_fields: ClassVar[tuple[str, ...]] = ("n_jobs", "random_state", "_means")
 
     def check(self, batch: GraphBatch) -> None:
-        """Raise unless these graphs can be fitted with the parameters; no work is done."""
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit")
         check_parameters(TOL | EVERYWHERE, vars(self))
@@ -124,7 +123,6 @@ class ExactEngine:
         self._checked_blocks(batch.n_attributes)
 
     def _checked_blocks(self, n_attributes: int) -> list[tuple[Ints, NodeKernel]]:
-        """Columns and kernel of every block of attributes that is used."""
         check_scaling(self.scale_attributes, self._block_names)
         is_dropped = self.scale_attributes == "drop"
         return attribute_blocks(self.attribute_kernel, 0 if is_dropped else n_attributes)
@@ -187,23 +185,19 @@ class ExactEngine:
 
     @property
     def walk_seed(self) -> int:
-        """Seed of Monte Carlo walks: that of the engine, where it is a whole number, else 0."""
         return whole_seed(self.random_state) if isinstance(self.random_state, Integral) else 0
 
     @property
     def n_graphs(self) -> int:
-        """Number of graphs that are kept."""
         return self._graphs.n_graphs
 
     def inner_products(self, rows: slice | None = None, columns: slice | None = None) -> Floats:
-        """``<m_G, m_H>`` among the kept graphs, or a block of that matrix."""
         products = self._graphs.gram(rows, columns, self.n_jobs)
         if rows is None and columns is None:
             self._norms = products.diagonal().copy()
         return products
 
     def squared_norms(self) -> Floats:
-        """``<m_G, m_G>`` of the kept graphs: the diagonal of their inner products."""
         if self._norms is None:
             self.inner_products()
         assert self._norms is not None
@@ -216,7 +210,6 @@ class ExactEngine:
         return self._means
 
     def compare(self, graphs: NodeFeatures) -> "ExactComparison":
-        """Put new graphs beside the kept ones."""
         check_alike(graphs.batch, self._has_labels, self.n_attributes)
         graphs.check_steps(self._graphs.n_steps)
         check_attribute_sizes(graphs.batch)
@@ -256,7 +249,6 @@ class ExactEngine:
         return offsets(self._levels.known_levels(max(1, len(self.label_names))).n_known)
 
     def keep(self, graphs: Ints) -> Self:
-        """Engine with some of the kept graphs, in the order given."""
         kept = copy(self)
         kept._graphs = self._graphs.of_graphs(graphs)
         kept._norms = None if self._norms is None else self._norms[graphs]
@@ -264,11 +256,9 @@ class ExactEngine:
         return kept
 
     def work(self) -> float:
-        """Values of node kernels in all inner products of the kept graphs."""
         return float((np.bincount(self._graphs.points.labels).astype(float) ** 2).sum())
 
     def digest(self) -> str:
-        """Hash of everything that the inner products of the kept graphs depend on."""
         points, kernel = self._graphs.points, self._graphs.frame.tile_kernel
         layout = (kernel.kernels, str(np.dtype(kernel.dtype)), points.n_graphs)
         digest = hashlib.sha256(repr(layout).encode())
@@ -289,7 +279,6 @@ class ExactEngine:
         return self
 
     def check_restored(self, n_steps: int) -> None:
-        """Raise unless what a file said fits together: compiled loops look at no bound again."""
         check_depth(self.depth, self.level_weights)
         check_names("label_names", self.label_names)
         if not 0 <= self.n_attributes <= MAX_ATTRIBUTES or self._levels.depth != self.depth:
@@ -364,7 +353,6 @@ def _check_points(graphs: "FittedGraphs", levels: Levels) -> None:
 
 
 def _or_zeros(codes: Codes | None, batch: GraphBatch) -> Codes:
-    """Labels, or one for all nodes."""
     return np.zeros(batch.n_nodes, np.int32) if codes is None else codes
 
 
@@ -428,7 +416,6 @@ class FittedGraphs:
         tol: float,
         n_jobs: int | None = None,
     ) -> "FittedGraphs":
-        """Reduce nodes such that no inner product is off by more than `tol`."""
         return cls(*reduce_points(nodes, kernels, tol, n_jobs))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -436,7 +423,6 @@ class FittedGraphs:
 
     @property
     def n_graphs(self) -> int:
-        """Number of graphs."""
         return self.points.n_graphs
 
     @property
@@ -445,7 +431,6 @@ class FittedGraphs:
         return next(len(factor.mean) for factor in self.frame.factors if factor.block == 0)
 
     def of_graphs(self, graphs: Ints) -> "FittedGraphs":
-        """Keep some graphs, in the order given, in the same frame."""
         return FittedGraphs(self.points.of_graphs(graphs), self.frame)
 
     def of_levels(self, first_codes: Ints, shares: Floats) -> "FittedGraphs":
@@ -471,12 +456,10 @@ class FittedGraphs:
 
     @cached_property
     def table(self) -> Any:
-        """Hash table of the points."""
         return _core.table_of(self.points.coordinates, self.points.labels, self.frame.radius)
 
     @cached_property
     def near_side(self) -> ColumnSide:
-        """Points laid out as columns of tiles."""
         return ColumnSide.of(self.points, self.frame.tile_kernel, self.is_rare)
 
     @cached_property
@@ -492,7 +475,6 @@ class FittedGraphs:
 
     @property
     def far_kernel(self) -> TileKernel:
-        """The node kernel over coordinates with tails."""
         return TileKernel(self.frame.kernels, self._far_ptr, np.float64)
 
     @property
@@ -540,7 +522,6 @@ class ExactComparison:
         return cls(nodes, fitted, coordinates, tails, is_far, tol, n_jobs)
 
     def products(self) -> Floats:
-        """``<m_G, m_H>`` of new graphs G and fitted graphs H, shape (n_new, n_fitted)."""
         shape = (self.nodes.n_graphs, self.fitted.n_graphs)
         remedy = "transform fewer graphs at a time"
         check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
@@ -587,7 +568,6 @@ class ExactComparison:
         return np.concatenate(places), np.concatenate(labels), np.concatenate(weights)
 
     def squared_norms(self) -> Floats:
-        """``<m_G, m_G>`` of every new graph, off by at most `tol`; shape (n_new,)."""
         frame, nodes = self.fitted.frame, self.nodes
         norms = np.zeros(nodes.n_graphs)
         is_large = _is_large(nodes)

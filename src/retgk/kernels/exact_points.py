@@ -63,16 +63,13 @@ class NodePoints:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes of all graphs together."""
         return int(self.node_ptr[-1])
 
     @property
     def n_graphs(self) -> int:
-        """Number of graphs."""
         return len(self.node_ptr) - 1
 
     def graph_of_node(self) -> Ints:
-        """Graph of every node."""
         return np.repeat(np.arange(self.n_graphs), np.diff(self.node_ptr))
 
     def label_codes(self) -> Codes:
@@ -80,7 +77,6 @@ class NodePoints:
         return np.zeros(self.n_nodes, np.int32) if self.labels is None else self.labels
 
     def of_graphs(self, graphs: Ints) -> "NodePoints":
-        """Nodes of some graphs, in the order given."""
         starts, sizes = self.node_ptr[graphs], np.diff(self.node_ptr)[graphs]
         return NodePoints(
             tuple(gather_runs(block, starts, sizes) for block in self.blocks),
@@ -115,7 +111,6 @@ class NodePoints:
         return chunks(self.node_ptr, _CHUNK_NODES)
 
     def chunk_costs(self, ranges: Sequence[tuple[int, int]]) -> list[float]:
-        """Nodes of ranges of graphs."""
         return [float(self.node_ptr[stop] - self.node_ptr[start]) for start, stop in ranges]
 
 
@@ -273,7 +268,6 @@ class DistinctPoints:
         return replace(points, entry_weights=points.entry_weights * factors[kept])
 
     def with_coordinates(self, coordinates: Floats) -> "DistinctPoints":
-        """Give the same points other coordinates."""
         return replace(self, coordinates=coordinates)
 
 
@@ -443,11 +437,9 @@ class Factor:
 
     @property
     def rank(self) -> int:
-        """Number of coordinates."""
         return len(self.mean) if self.basis is None else self.basis.shape[1]
 
     def coordinates(self, block: Floats) -> Floats:
-        """Centre, rotate and scale points."""
         centred = block - self.mean
         if self.basis is None:
             return centred * self.scale
@@ -474,17 +466,14 @@ class Frame:
 
     @property
     def kernels(self) -> tuple[NodeKernel, ...]:
-        """Kernels of the factors."""
         return tuple(factor.kernel for factor in self.factors)
 
     @property
     def block_ptr(self) -> Ints:
-        """First coordinate of every factor."""
         return offsets([factor.rank for factor in self.factors])
 
     @property
     def tile_kernel(self) -> TileKernel:
-        """The node kernel over the coordinates of this frame."""
         return TileKernel(self.kernels, self.block_ptr, self.dtype)
 
 
@@ -623,7 +612,6 @@ class _Candidate(NamedTuple):
         return self.kernel.coordinate_scale
 
     def factor(self, rank: int) -> Factor:
-        """Keep the first directions; all of them as they are, if none is dropped."""
         rotation = self.rotation
         is_whole = rank == len(rotation.mean)
         basis = None if is_whole else np.ascontiguousarray(rotation.basis[:, :rank])

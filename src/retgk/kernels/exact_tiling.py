@@ -442,7 +442,6 @@ class Task:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the products."""
         return len(self.row_graphs), len(self.bucket.column_graphs)
 
 
@@ -543,7 +542,6 @@ def _row_tasks(rows: SharedRows, columns: ColumnSide) -> tuple[list[Task], dict[
 
 
 def _plus_transpose(gram: Floats) -> Floats:
-    """Add the transpose, in place."""
     for i in range(0, len(gram), 512):
         for j in range(0, i + 1, 512):
             lower, upper = gram[i : i + 512, j : j + 512], gram[j : j + 512, i : i + 512]
@@ -574,7 +572,6 @@ class _Band(NamedTuple):
     products: Floats
 
     def starts(self) -> Ints:
-        """First product of every task."""
         return offsets([int(np.prod(task.shape)) for task in self.tasks])
 
     def found(self) -> list[tuple[Task, Floats]]:

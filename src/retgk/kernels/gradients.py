@@ -44,7 +44,6 @@ class LineEnds(NamedTuple):
 
     @property
     def mean_norm(self) -> float:
-        """``<m_0, m_0>``."""
         return float(self.mean_products.mean())
 
     def mean_values(self, kernel: GraphKernel) -> Floats:

@@ -64,7 +64,6 @@ class PolynomialGraphKernel:
         check_parameters({"d": (Whole(1, MAX_DEGREE),)}, {"d": self.d})
 
     def __call__(self, products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:  # noqa: ARG002
-        """Give the matrix of kernel values."""
         return np.asarray((self.c + products) ** self.d)
 
 

@@ -73,7 +73,6 @@ class NodeKernel:
 
     @property
     def is_fitted(self) -> bool:
-        """Whether gamma is a number."""
         return not isinstance(self.gamma, str)
 
     @property
@@ -241,17 +240,14 @@ class Polynomial(NodeKernel):
             )
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
-        """Give the matrix of kernel values between rows of x and rows of y."""
         products = np.asarray(x, np.float64) @ np.asarray(y, np.float64).T
         return np.asarray(np.power(self.scale * products + self.coef0, self.degree))
 
     @property
     def power(self) -> tuple[float, int]:
-        """Constant and degree."""
         return self.coef0, self.degree
 
     def largest_value(self, points: Floats) -> float:
-        """Bound on the kernel of any two of some points; infinite where that is no number."""
         largest = float(max(points.max(initial=0.0), -points.min(initial=0.0)))
         try:
             inner = self.scale * points.shape[1] * largest * largest
@@ -274,7 +270,6 @@ class Delta:
     """
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
-        """Give the matrix of kernel values between labels x and labels y."""
         equal: NDArray[np.bool_] = np.asarray(x)[:, None] == np.asarray(y)[None, :]
         return equal.astype(np.float64)
 
@@ -307,7 +302,6 @@ class Bridge:
             )
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
-        """Give the matrix of kernel values between rows of x and rows of y."""
         first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
         values = np.ones((len(first), len(second)))
         for own, other in zip(first.T, second.T, strict=True):
@@ -315,11 +309,9 @@ class Bridge:
         return values
 
     def fitted(self, *_: Any) -> Self:
-        """Give the kernel itself: there is nothing to find."""
         return self
 
     def largest_value(self, points: Floats) -> float:  # noqa: ARG002
-        """Give one: no value is larger."""
         return 1.0
 
 

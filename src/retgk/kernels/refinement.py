@@ -47,11 +47,9 @@ class Rows(NamedTuple):
 
     @classmethod
     def none(cls) -> "Rows":
-        """No rows at all."""
         return cls(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
 
     def at(self, places: Ints) -> "Rows":
-        """Some of the rows."""
         ptr = offsets(self.ptr[places + 1] - self.ptr[places])
         entries = np.empty(ptr[-1], np.int64)
         _core.copy_entries(self.ptr, self.entries, places, entries)
@@ -84,7 +82,6 @@ class NeighbourhoodTable:
 
     @property
     def rows(self) -> Rows:
-        """The rows, one for each colour."""
         own, ptr, entries = (part.astype(np.int64) for part in (self.own, self.ptr, self.entries))
         return Rows(own, ptr, entries if self.has_edges else entries << EDGE_BITS)
 
@@ -98,7 +95,6 @@ class NeighbourhoodTable:
 
     @classmethod
     def empty(cls) -> "NeighbourhoodTable":
-        """Without any neighbourhood."""
         return cls.of_rows(Rows.none(), has_edges=False)
 
 
@@ -139,7 +135,6 @@ class LabelRefinement:
         return colours
 
     def colours(self, batch: GraphBatch, start: Codes, n_jobs: int | None = None) -> list[Ints]:
-        """Colour graphs by the neighbourhoods of the fitted ones."""
         colours = [start.astype(np.int64)]
         edges = self._edge_codes(batch)
         entries = np.empty(len(batch.indices), np.int64)
@@ -148,7 +143,6 @@ class LabelRefinement:
         return colours
 
     def _edge_codes(self, batch: GraphBatch) -> Codes:
-        """Labels of edges in the vocabulary of the fitted graphs, continued by others."""
         if not any(len(table.entries) for table in self.tables):
             return batch.edge_labels  # without any edge on one side, none can agree
         return known_edge_codes(batch, self.edge_names)
@@ -447,7 +441,6 @@ class Levels:
     weights: Floats  # (n_levels,): they add up to one
 
     def of_nodes(self, starts: Ints, sizes: Ints) -> "Levels":
-        """Give the levels of runs of nodes."""
         colours = tuple(gather_runs(own, starts, sizes) for own in self.colours)
         return Levels(colours, self.n_known, self.weights)
 
@@ -486,7 +479,6 @@ class LabelLevels:
 
     @property
     def weights(self) -> Floats:
-        """Weights of the levels, which add up to one."""
         given = np.ones(self.depth + 1) if self.level_weights is None else self.level_weights
         weights = np.asarray(given, np.float64)
         return np.asarray(weights / weights.sum())
@@ -504,7 +496,6 @@ class LabelLevels:
         return Levels((), n_known, self.weights)
 
     def after_loading(self) -> None:
-        """Raise unless neighbourhoods are those of the level before."""
         check_depth(self.depth, self.level_weights)
         tables = self.refinement.tables
         if self.n_labels < 0 or not len(tables) == self.refinement.depth == self.depth:

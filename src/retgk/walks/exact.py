@@ -95,7 +95,6 @@ class Costs(NamedTuple):
 
     @classmethod
     def of(cls, n_rows: Ints, entries: Ints, n_starts: Ints, n_steps: int) -> "Costs":
-        """Costs by numbers of rows, entries off the diagonal and start nodes of every graph."""
         per_start, spectral = _half_power_cost(n_rows, entries, n_steps), _eigh_cost(n_rows)
         is_dense = spectral < n_starts * per_start
         is_dense &= _dense_bytes(n_rows) <= np.maximum(_DENSE_BYTES / 2, _own_room(entries))
@@ -145,7 +144,6 @@ def _eigh_cost(n_nodes: Any) -> Any:
 
 
 def is_long(nanoseconds: float, n_jobs: int | None) -> bool:
-    """Whether work of one core takes so long, on the cores in use, that a user should know."""
     if nanoseconds <= 1e9 * _LONG_SECONDS:
         return False
     return _seconds(nanoseconds, n_jobs) > _LONG_SECONDS
@@ -351,7 +349,6 @@ def _call(method: Callable[..., None], *arguments: Any) -> None:
 
 
 def merge_all_twins(batch: GraphBatch, self_loop: float, n_jobs: int | None) -> Quotients:
-    """Quotients of all graphs."""
     quotients = empty_quotients(len(batch), batch.n_nodes, len(batch.indices))
     weights = batch.weights if batch.is_weighted else np.empty(0)
     arrays = (batch.node_ptr, batch.indptr, batch.indices, weights)

@@ -59,7 +59,6 @@ class WalkTable(NamedTuple):
 def walk_table(
     batch: GraphBatch, self_loop: float, seed: np.uint64, *, copies_share: bool = True
 ) -> WalkTable:
-    """Prepare walks on a batch."""
     hashes = graph_hashes(batch)
     keys = node_keys(batch, hashes if copies_share else _told_apart(hashes), seed)
     has_loops = self_loop > 0

@@ -38,7 +38,6 @@ class GraphCounts:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], Codes, Floats]:
-        """The three arrays, for compiled loops."""
         return self.ptr, self.columns, self.counts
 
     def row_sums(self, values: Floats) -> Floats:
@@ -47,7 +46,6 @@ class GraphCounts:
         return np.bincount(graphs, values, len(self)).astype(np.float64)
 
     def sparse(self) -> Any:
-        """Give a csr_array of the known columns."""
         from scipy.sparse import csr_array
 
         known = self.columns < self.n_columns
@@ -58,7 +56,6 @@ class GraphCounts:
         return matrix
 
     def postings(self) -> "Postings":
-        """Give the graphs of every column."""
         ptr = np.empty(self.n_columns + 1, np.int64)
         graphs, counts = np.empty(len(self.columns), np.int32), np.empty(len(self.columns))
         _core.fill_postings(*self.arrays, ptr, graphs, counts)
@@ -77,16 +74,13 @@ class Postings:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], Codes, Floats]:
-        """The three arrays, for compiled loops."""
         return self.ptr, self.graphs, self.counts
 
     @property
     def n_columns(self) -> int:
-        """Number of columns."""
         return len(self.ptr) - 1
 
     def rows(self, least_graphs: int = 1) -> GraphCounts:
-        """Give the counts graph after graph, of columns that so many graphs have at least."""
         if least_graphs > 1:
             sizes = np.diff(self.ptr)
             kept = np.repeat(sizes >= least_graphs, sizes)
@@ -299,15 +293,12 @@ class CountEngine(PeerEngine):
     norms: Floats = field(init=False)
 
     def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> GraphCounts:
-        """Counts of graphs."""
         return (self.counter.fit if is_fit else self.counter.counts)(batch, n_jobs)
 
     def store(self, taken: GraphCounts) -> None:
-        """Keep the counts of the fitted graphs, column after column."""
         self.postings = taken.postings()
 
     def own_products(self, taken: GraphCounts, n_jobs: int | None = None) -> Floats:  # noqa: ARG002
-        """Kernel of every graph with itself, over all of its columns."""
         counts = taken.counts
         with np.errstate(over="ignore"):  # `check_norms` says it better
             norms = taken.row_sums(np.square(counts) if self.summand == "products" else counts)
@@ -315,11 +306,9 @@ class CountEngine(PeerEngine):
         return norms
 
     def matrix(self, n_jobs: int | None) -> Floats:
-        """Kernel matrix of the fitted graphs."""
         return fitted_products(self.postings, self.norms, self.summand, self.normalize, n_jobs)
 
     def rows(self, taken: GraphCounts, norms: Floats, n_jobs: int | None) -> Floats:
-        """Kernel matrix of new graphs, one row each, with the fitted ones."""
         shape = len(taken), self.postings.n_graphs
         remedy = "transform fewer graphs at a time"
         check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
@@ -329,7 +318,6 @@ class CountEngine(PeerEngine):
         return out
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
-        """Counts of graphs in the columns of the fitted ones, as a csr_array."""
         return self.counter.counts(batch, n_jobs).sparse()
 
     def after_loading(self) -> None:

@@ -179,14 +179,12 @@ class LengthCounter:
     """Length of the vector of every substructure of the fitted graphs, shape (n_columns,)."""
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Learn the lengths, and count in the fitted graphs."""
         assert self.rules is not None
         counts, vectors = self.rules.learn(self.counter, batch, n_jobs)
         self.lengths = np.sqrt(_squares(vectors))
         return self._weighted(counts)
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count in new graphs what has a vector."""
         return self._weighted(self.counter.counts(batch, n_jobs))
 
     def _weighted(self, found: GraphCounts) -> GraphCounts:
@@ -199,7 +197,6 @@ class LengthCounter:
 
     @property
     def n_columns(self) -> int:
-        """Number of substructures."""
         return self.counter.n_columns
 
     def after_loading(self) -> None:
@@ -227,7 +224,6 @@ class DeepEngine(PeerEngine):
     norms: Floats = field(init=False)
 
     def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> Floats:
-        """Sums of the vectors of all substructures of each graph."""
         if is_fit:
             assert self.rules is not None
             counts, self.substructures = self.rules.learn(self.counter, batch, n_jobs)
@@ -236,15 +232,12 @@ class DeepEngine(PeerEngine):
         return np.asarray(counts.sparse() @ self.substructures)
 
     def store(self, taken: Floats) -> None:
-        """Keep the vectors of the fitted graphs."""
         self.vectors = taken
 
     def own_products(self, taken: Floats, n_jobs: int | None = None) -> Floats:  # noqa: ARG002
-        """Squares of the lengths of vectors."""
         return _squares(taken)
 
     def matrix(self, n_jobs: int | None) -> Floats:
-        """Kernel matrix of the fitted graphs."""
         out = self.rows(self.vectors, self.norms, n_jobs)
         if self.normalize:
             divide_by_norms(out, self.norms, self.norms)
@@ -252,7 +245,6 @@ class DeepEngine(PeerEngine):
         return np.asarray(np.tril(out) + np.tril(out, -1).T)
 
     def rows(self, taken: Floats, norms: Floats, n_jobs: int | None) -> Floats:  # noqa: ARG002
-        """Products of vectors with those of the fitted graphs."""
         remedy = "give fewer graphs"
         check_room(8 * len(taken) * len(self.vectors), "the kernel matrix", remedy)
         # einsum in place of @: BLAS may give other last bits for other numbers of rows
@@ -260,7 +252,6 @@ class DeepEngine(PeerEngine):
         return out
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Floats:
-        """Vectors of graphs."""
         return self.taken(batch, False, n_jobs)
 
     def after_loading(self) -> None:
@@ -408,7 +399,6 @@ class DeepGraphKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Make an engine that is not fitted."""
         counter, rules = self._new_counter(), self._rules()
         if self.similarity == "vectors":
             return DeepEngine(counter, self.normalize, rules)

@@ -72,19 +72,16 @@ class NodeInvariants:
     levels: LabelLevels = field(init=False)
 
     def fit(self, batch: GraphBatch, codes: Codes, n_jobs: int | None) -> NodeProfiles:
-        """Profiles of the fitted graphs, whose nodes have these first colours."""
         self.levels = LabelLevels(self.n_iter)
         self.levels.n_labels = int(codes.max(initial=-1)) + 1
         self.levels.refinement = LabelRefinement(self.n_iter)
         return self._profiles(batch, codes, self.levels.refinement.fit, n_jobs)
 
     def find(self, batch: GraphBatch, codes: Codes, n_jobs: int | None) -> NodeProfiles:
-        """Profiles of new graphs."""
         return self._profiles(batch, codes, self.levels.refinement.colours, n_jobs)
 
     @property
     def n_known(self) -> tuple[int, ...]:
-        """Number of colours of the fitted graphs, round by round."""
         return (self.levels.n_labels, *map(len, self.levels.refinement.tables))
 
     def _profiles(
@@ -106,7 +103,6 @@ class NodeInvariants:
             raise InvalidInputError("radius or n_iter is out of range")
 
     def check_colours(self, n_colours: int) -> None:
-        """Raise unless so many first colours are refined."""
         if self.levels.n_labels != n_colours:
             raise InvalidInputError("first colours are not those that are refined")
 
@@ -200,7 +196,6 @@ class InvariantEngine(NodePairEngine):
     def coloured(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> ProfiledGraphs:
-        """Find the invariants of nodes."""
         find = self.invariants.fit if is_fit else self.invariants.find
         profiles = find(batch, codes, n_jobs)
         own = (np.array(batch.node_ptr), np.array(batch.attributes), np.array(codes))
@@ -215,7 +210,6 @@ class InvariantEngine(NodePairEngine):
         last: int,
         out: Floats,
     ) -> None:
-        """Write the kernel of one graph with some others."""
         nodes = slice(columns.node_ptr[first], columns.node_ptr[last])
         kernel = rows.node_kernel(graph, columns, nodes, self.fitted_kernel)
         own = (int(rows.node_ptr[graph]), *rows.profiles)
@@ -240,12 +234,10 @@ class InvariantCounter:
     first: FirstColours = field(init=False)
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Add up the invariants of the fitted graphs."""
         self.first = FirstColours(self.start)
         return self._summed(batch, self.invariants.fit(batch, self.first.fit(batch), n_jobs))
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Add up the invariants of new graphs."""
         codes = self.first.colours(batch, warns=True)
         return self._summed(batch, self.invariants.find(batch, codes, n_jobs))
 
@@ -254,7 +246,6 @@ class InvariantCounter:
 
     @property
     def n_columns(self) -> int:
-        """Number of colours of all rounds."""
         return sum(self.invariants.n_known)
 
     def after_loading(self) -> None:
@@ -364,7 +355,6 @@ class GraphInvariantKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Make an engine that is not fitted."""
         invariants = NodeInvariants(int(self.radius), int(self.n_iter), self.scope)
         if self.attribute_kernel is None:
             counter = InvariantCounter(self.start, invariants)

@@ -47,7 +47,6 @@ class GraphletTypes(NamedTuple):
 
     @property
     def adjacency(self) -> Ints:
-        """Adjacency matrices of the types, shape (n_types, k, k)."""
         found = np.zeros((len(self), self.k, self.k), np.int64)
         for bit, (i, j) in enumerate(combinations(range(self.k), 2)):
             found[:, i, j] = found[:, j, i] = (self.masks >> bit) & 1
@@ -237,7 +236,6 @@ class GraphletKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> CountEngine:
-        """Make an engine that is not fitted."""
         k, n_samples = int(self.k), self.n_samples
         if n_samples is None and k > _MAX_EXACT_K:
             n_samples = samples_for(k)
@@ -246,7 +244,6 @@ class GraphletKernel(PeerKernel):
 
     @property
     def graphlets_(self) -> Ints:
-        """Adjacency matrices of the graphlets."""
         counter: Any = getattr(self.engine_, "counter", None)
         return np.asarray(counter.types.adjacency[counter.is_kept])
 
@@ -300,22 +297,18 @@ class GraphletCounter:
 
     @property
     def types(self) -> GraphletTypes:
-        """All types of so many nodes."""
         return graphlet_types(self.k)
 
     @property
     def is_kept(self) -> Flags:
-        """Which types are counted."""
         return self.types.is_connected | (not self.connected)
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Choose the seed, and count in the fitted graphs."""
         if self.n_samples is not None:
             self.seed = whole_seed(self.random_state)
         return self.counts(batch, n_jobs)
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Shares of every graph."""
         found = self.exact(batch, n_jobs) if self.n_samples is None else self._drawn(batch, n_jobs)
         kept = found[:, self.is_kept]
         totals = kept.sum(axis=1, dtype=np.float64, keepdims=True)
@@ -379,7 +372,6 @@ class GraphletCounter:
 
     @property
     def n_columns(self) -> int:
-        """Number of types that are counted."""
         return int(self.is_kept.sum())
 
     def after_loading(self) -> None:
@@ -399,7 +391,6 @@ def _mask_of(edges: tuple[tuple[int, int], ...], k: int) -> int:
 
 
 def _run_over_graphs(work: Any, costs: Any, n_jobs: int | None) -> None:
-    """Run over all graphs, several at a time."""
     ptr = offsets(costs)
     ranges = list(chunks(ptr, _TASK_COST))
     of_ranges = [float(ptr[last] - ptr[first]) for first, last in ranges]

@@ -58,7 +58,6 @@ class HashCounter:
     """One for each hash function."""
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Draw the hash functions, and count in the fitted graphs."""
         if not batch.n_attributes:
             raise InvalidInputError(
                 "nodes have no attributes to hash; read some with attributes=, or use "
@@ -72,7 +71,6 @@ class HashCounter:
         return self._joined(batch, codes, True, n_jobs)
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count in new graphs, by the hash functions of the fitted ones."""
         check_alike(batch, batch.has_labels, len(self.means))
         check_attributes(batch)
         codes = self.first.colours(batch, warns=True)
@@ -135,7 +133,6 @@ class HashCounter:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns of all hash functions."""
         return sum(counter.n_columns for counter in self.counters)
 
     def after_loading(self) -> None:
@@ -162,7 +159,6 @@ class HashEngine(CountEngine):
         return self.counter.n_hashes
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
-        """Counts of graphs in the columns of the fitted ones, as a csr_array."""
         return super().features(batch, n_jobs) / np.sqrt(self.counter.n_hashes)
 
 
@@ -262,7 +258,6 @@ class HashGraphKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> HashEngine:
-        """Make an engine that is not fitted."""
         counter = HashCounter(
             int(self.n_hashes),
             self.base,

@@ -84,11 +84,9 @@ class PairEngine(PeerEngine):
         """Write the kernel of one graph with some others into `out`, at the places of these."""
 
     def store(self, taken: Any) -> None:
-        """Keep the fitted graphs."""
         self.graphs = taken
 
     def own_products(self, taken: Any, n_jobs: int | None) -> Floats:
-        """Kernel of every graph with itself, or an error if one is no number."""
         out, n_graphs = np.zeros(len(taken.node_ptr) - 1), len(taken.node_ptr) - 1
 
         def work(graph: int) -> None:
@@ -100,7 +98,6 @@ class PairEngine(PeerEngine):
         return out
 
     def matrix(self, n_jobs: int | None) -> Floats:
-        """Kernel matrix of the fitted graphs."""
         lower = self._filled(self.graphs, True, n_jobs)
         np.fill_diagonal(lower, self.norms)
         out = np.asarray(np.tril(lower) + np.tril(lower, -1).T)
@@ -109,7 +106,6 @@ class PairEngine(PeerEngine):
         return out
 
     def rows(self, taken: Any, norms: Floats, n_jobs: int | None) -> Floats:  # noqa: ARG002
-        """Kernel matrix of new graphs, one row each, with the fitted ones."""
         return self._filled(taken, False, n_jobs)
 
     def _filled(self, rows: Any, is_lower: bool, n_jobs: int | None) -> Floats:
@@ -137,7 +133,6 @@ class PairEngine(PeerEngine):
         return out
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> NoReturn:  # noqa: ARG002
-        """Raise: there are none."""
         raise InvalidInputError(
             f"{self.without_vectors} have no vectors of finite length; {self.way_to_vectors}"
         )
@@ -164,7 +159,6 @@ class NodePairEngine(PairEngine):
         """Take what is compared of graphs whose nodes have these colours: `ColouredNodes`."""
 
     def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> Any:
-        """Take graphs; of the fitted ones, find the bandwidth of the kernel of nodes."""
         codes = self._fit_nodes(batch) if is_fit else self._colours(batch)
         if self.fitted_kernel is not None:
             check_kernel_values(self.fitted_kernel, batch.attributes, batch)
@@ -191,7 +185,6 @@ class NodePairEngine(PairEngine):
         return self.first.colours(batch, warns=True)
 
     def after_loading(self) -> None:
-        """Raise unless nodes, colours and norms fit each other; a file may say anything."""
         check_first(self)
         if not isinstance(self.graphs, ColouredNodes):
             raise InvalidInputError("there are no nodes to compare")

@@ -47,7 +47,6 @@ class PathCounter:
     """Colours and number of the length of every column, in as many bits as `bits_of` tells."""
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count in the fitted graphs, and number what is found."""
         self.first, self.lengths = FirstColours(self.start), np.empty(0)
         codes = self.first.fit(batch)
         bits = _bits_of(len(self.first.names))
@@ -57,7 +56,6 @@ class PathCounter:
         return GraphCounts(ptr, numbers, counts, len(self.keys))
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count in new graphs; what no fitted graph has comes after all columns."""
         codes = self.first.colours(batch, self.warns)
         n_known = len(self.first.names)
         bits = _bits_of(max(n_known, int(codes.max(initial=0)) + 1))
@@ -93,7 +91,6 @@ class PathCounter:
 
     @property
     def n_columns(self) -> int:
-        """Number of kinds of paths."""
         return len(self.keys)
 
     def after_loading(self) -> None:
@@ -116,7 +113,6 @@ _NOTHING = (np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
 def search_costs(batch: GraphBatch) -> Ints:
-    """Steps that searches from all nodes of every graph take."""
     entries = np.diff(batch.indptr[batch.node_ptr])
     return np.asarray(batch.node_counts * (batch.node_counts + entries))
 
@@ -146,7 +142,6 @@ def _bits_of(n_colours: int) -> int:
 
 
 def _with_bits(keys: Ints, bits: int, wider: int) -> Ints:
-    """Write keys with more bits for colours."""
     if bits == wider:
         return keys
     shift = 63 - 2 * bits
@@ -191,7 +186,6 @@ class GraphPaths(ColouredNodes):
         check_codes("ends", self.ends, sizes)
 
     def pairs_of(self, graph: int) -> tuple[Codes, Codes, Codes]:
-        """Pairs of one graph."""
         run = slice(self.ptr[graph], self.ptr[graph + 1])
         return self.lengths[run], self.starts[run], self.ends[run]
 
@@ -208,7 +202,6 @@ class AttributePathEngine(NodePairEngine):
     def coloured(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> GraphPaths:
-        """Find the paths of graphs; lengths of the fitted graphs come first."""
         known = np.empty(0) if is_fit else self.lengths
         ptr = offsets(np.square(batch.node_counts))
         check_room(16 * int(ptr[-1]), "the lengths of shortest paths", self.fewer)
@@ -243,7 +236,6 @@ class AttributePathEngine(NodePairEngine):
     def fill_row(
         self, rows: GraphPaths, graph: int, columns: GraphPaths, first: int, last: int, out: Floats
     ) -> None:
-        """Write the kernel of one graph with some others."""
         nodes = slice(columns.node_ptr[first], columns.node_ptr[last])
         kernel = rows.node_kernel(graph, columns, nodes, self.fitted_kernel)
         place = (first, last, columns.node_ptr, columns.ptr)
@@ -334,7 +326,6 @@ class ShortestPathKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Make an engine that is not fitted."""
         if self.attribute_kernel is None:
             return CountEngine(PathCounter(self.start), "products", self.normalize)
         check_node_kernel(self.attribute_kernel, "attribute_kernel")

@@ -114,7 +114,6 @@ class SubgraphTypes:
     def find(
         self, batch: GraphBatch, codes: Codes, n_jobs: int | None, keeps: bool = False
     ) -> FoundSubgraphs:
-        """Find the subgraphs of new graphs; types of no fitted graph come after all others."""
         codes = _numbered_in_graphs(codes, self._n_node_labels, batch.node_ptr)
         edges = batch.edge_labels
         if self.matchings.uses_edge_labels:
@@ -183,7 +182,6 @@ class SubgraphTypes:
         return sizes, parts
 
     def sizes(self, types: Ints) -> Ints:
-        """Number of nodes of types."""
         found = np.zeros(len(types), np.int64)
         for place in range(MAX_SUBGRAPH):
             found += (types[:, 0] >> min(self.bits[0] * place, 63)) > 0
@@ -368,7 +366,6 @@ class MatchedGraphs(ColouredNodes):
 
     @property
     def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Codes, Ints, Codes, Floats]:
-        """The arrays, for compiled loops."""
         edges = (self.indptr, self.indices, self.edge_weights)
         return self.node_ptr, self.ptr, self.columns, self.set_ptr, self.nodes, *edges
 
@@ -385,7 +382,6 @@ class MatchingEngine(NodePairEngine):
     def coloured(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> MatchedGraphs:
-        """Find the subgraphs; they are counted first, as they may be too many to keep."""
         find = self.types.fit if is_fit else self.types.find
         counted = find(batch, codes, n_jobs)
         _check_matchings(counted, self.types.matchings.k)
@@ -418,7 +414,6 @@ class MatchingEngine(NodePairEngine):
         last: int,
         out: Floats,
     ) -> None:
-        """Write the sums of one graph with some others."""
         nodes = slice(columns.node_ptr[first], columns.node_ptr[last])
         kernel = rows.node_kernel(graph, columns, nodes, self.fitted_kernel)
         matchings = self.types.matchings
@@ -475,12 +470,10 @@ class SubgraphCounter:
     first: FirstColours = field(init=False)
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count in the fitted graphs, and number the types that are found."""
         self.first = FirstColours(self.start)
         return self._weighted(self.types.fit(batch, self.first.fit(batch), n_jobs))
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count in new graphs; types of no fitted graph come after all columns."""
         codes = self.first.colours(batch, warns=True)
         return self._weighted(self.types.find(batch, codes, n_jobs))
 
@@ -497,7 +490,6 @@ class SubgraphCounter:
 
     @property
     def n_columns(self) -> int:
-        """Number of types."""
         return len(self.types.known)
 
     def after_loading(self) -> None:
@@ -604,7 +596,6 @@ class SubgraphMatchingKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Make an engine that is not fitted."""
         types = SubgraphTypes(self._matchings())
         kernel = self.attribute_kernel
         if kernel is None and not types.matchings.width:
@@ -625,7 +616,6 @@ class SubgraphMatchingKernel(PeerKernel):
 
 
 def _checked_weights(weights: Sequence[float] | None, k: int) -> Floats:
-    """Weights of sizes as an array, or an error."""
     if weights is None:
         return np.ones(k)
     try:

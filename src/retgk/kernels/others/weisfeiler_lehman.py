@@ -106,7 +106,6 @@ class WeisfeilerLehmanKernel(PeerKernel):
         self.n_jobs = n_jobs
 
     def new_engine(self) -> CountEngine:
-        """Make an engine that is not fitted."""
         summand: Any = "products" if self.base == "subtree" else "minima"
         return CountEngine(ColourCounter(int(self.n_iter), self.start), summand, self.normalize)
 
@@ -124,7 +123,6 @@ class ColourCounter:
     levels: LabelLevels = field(init=False)
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Colour the fitted graphs, and count."""
         self.first, self.levels = FirstColours(self.start), LabelLevels(self.n_rounds)
         codes = self.first.fit(batch)
         self.levels.n_labels = len(self.first.names)
@@ -133,7 +131,6 @@ class ColourCounter:
         return self._counted(batch.node_ptr, colours, n_jobs)
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count colours of new graphs; those of no fitted graph come after all others."""
         codes = self.first.colours(batch, self.warns)
         colours = self.levels.refinement.colours(batch, codes, n_jobs)
         return self._counted(batch.node_ptr, colours, n_jobs)
@@ -154,12 +151,10 @@ class ColourCounter:
 
     @property
     def n_known(self) -> tuple[int, ...]:
-        """Number of colours of the fitted graphs, level by level."""
         return (len(self.first.names), *map(len, self.levels.refinement.tables))
 
     @property
     def n_columns(self) -> int:
-        """Number of colours of all levels."""
         return sum(self.n_known)
 
     def after_loading(self) -> None:
