@@ -21,7 +21,7 @@ from retgk.estimators.embedding import RetGKEmbedding, write_vectors
 from retgk.io import molecules as smiles_strings
 from retgk.io.molecules import LeftOutWarning, MoleculeStream, SmilesReading
 from retgk.kernels import embedded_vectors as gram_module
-from retgk.kernels.embedded_vectors import embedding_gram, embedding_products
+from retgk.kernels.embedded_vectors import embedding_gram
 from retgk.kernels.graph import (
     ExponentialGraphKernel,
     PolynomialGraphKernel,
@@ -251,17 +251,17 @@ def tolerance(vectors):
 
 def test_products(vectors):
     dense = vectors.toarray().astype(float)
-    products = embedding_products(vectors)
+    products = embedding_gram(vectors)
     assert products.dtype == np.float64
     assert np.abs(products - dense @ dense.T).max() < tolerance(vectors)
     assert np.array_equal(products, products.T)
-    assert np.abs(embedding_products(vectors.toarray()) - products).max() < tolerance(vectors)
+    assert np.abs(embedding_gram(vectors.toarray()) - products).max() < tolerance(vectors)
 
 
 def test_products_with_others(vectors):
     dense = vectors.toarray().astype(float)
     x, y = vectors.tocsr()[:30].tobsr((1, 9)), vectors.tocsr()[30:].tobsr((1, 9))
-    products = embedding_products(x, y)
+    products = embedding_gram(x, y)
     assert np.abs(products - dense[:30] @ dense[30:].T).max() < tolerance(vectors)
 
 
@@ -285,7 +285,7 @@ def test_graph_kernels(vectors, kernel):
 
 
 def test_median_rule(vectors):
-    products = embedding_products(vectors)
+    products = embedding_gram(vectors)
     norms = np.diag(products)
     squared = squared_mmd_from_products(products, norms, norms)
     expected = np.exp(-np.sqrt(squared / np.median(squared)))
@@ -298,33 +298,33 @@ def test_median_rule(vectors):
 def test_types_that_differ(vectors):
     dense = vectors.toarray().astype(float)
     other = dense.astype(np.float32 if vectors.dtype == np.float64 else np.float64)
-    found = embedding_products(vectors.toarray(), other)
+    found = embedding_gram(vectors.toarray(), other)
     assert np.abs(found - dense @ dense.T).max() < 1e-6
-    assert np.array_equal(embedding_products(np.eye(3, dtype=int)), np.eye(3))
+    assert np.array_equal(embedding_gram(np.eye(3, dtype=int)), np.eye(3))
 
 
 @pytest.mark.parametrize("width", [1, 256, 257, 700])
 def test_wide_vectors_are_multiplied_in_parts(width):
     x = np.random.default_rng(0).normal(size=(21, width))
     y = np.random.default_rng(1).normal(size=(13, width))
-    np.testing.assert_allclose(embedding_products(x), x @ x.T, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(embedding_products(x, y), x @ y.T, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(embedding_gram(x), x @ x.T, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(embedding_gram(x, y), x @ y.T, rtol=0, atol=1e-12)
 
 
 def test_a_product_depends_on_its_two_graphs_alone(vectors):
     """The same bits, whichever graphs stand beside them."""
-    whole, dense = embedding_products(vectors), vectors.toarray()
+    whole, dense = embedding_gram(vectors), vectors.toarray()
     own = vectors.tocsr()[[3, 40]].tobsr((1, 9))
-    assert np.array_equal(embedding_products(own), whole[np.ix_([3, 40], [3, 40])])
-    whole = embedding_products(dense)
-    assert np.array_equal(embedding_products(dense[5:9], dense[11:]), whole[5:9, 11:])
+    assert np.array_equal(embedding_gram(own), whole[np.ix_([3, 40], [3, 40])])
+    whole = embedding_gram(dense)
+    assert np.array_equal(embedding_gram(dense[5:9], dense[11:]), whole[5:9, 11:])
 
 
 def test_bad_vectors():
     with pytest.raises(InvalidInputError, match="x is sparse of format csr; give a dense array"):
-        embedding_products(csr_array(np.eye(3)))
+        embedding_gram(csr_array(np.eye(3)))
     with pytest.raises(InvalidInputError, match="x has 3 features, y has 2; embed both by the"):
-        embedding_products(np.ones((2, 3)), np.ones((2, 2)))
+        embedding_gram(np.ones((2, 3)), np.ones((2, 2)))
 
 
 # Molecules from text to saved vectors in pieces: the same file as from all at once

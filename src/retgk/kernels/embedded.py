@@ -29,7 +29,7 @@ from retgk.kernels.embedded_fourier import (
 from retgk.kernels.embedded_vectors import (
     compiled_maps,
     dense_vectors,
-    embedding_products,
+    embedding_gram,
     graph_vectors,
     joined_vectors,
     phase_values,
@@ -74,7 +74,7 @@ class EmbeddedComparison:
     turn phases and every graph has one block."""
 
     def products(self) -> Floats:
-        return embedding_products(self.vectors, self.fitted, n_jobs=self.features.n_jobs)
+        return embedding_gram(self.vectors, self.fitted, n_jobs=self.features.n_jobs)
 
     def squared_norms(self) -> Floats:
         return squared_vector_norms(self.vectors)
@@ -106,7 +106,7 @@ class EmbeddedComparison:
                 is_all = len(own) == len(weights) and len(others) == weights.shape[1]
                 x = weights if is_all else weights[np.ix_(graphs[own], fitted[others])]
                 y = self.fitted.data[others, 0].T
-                directions[own] = embedding_products(x, y, n_jobs=self.features.n_jobs)
+                directions[own] = embedding_gram(x, y, n_jobs=self.features.n_jobs)
         directions += own_weights[graphs, None] * self.vectors.data[:, 0]
         return directions
 
@@ -385,7 +385,7 @@ class EmbeddedEngine:
 
     def inner_products(self, rows: slice | None = None, columns: slice | None = None) -> Floats:
         x, y = self._rows(rows), self._rows(columns)
-        return embedding_products(x, None if rows == columns else y, n_jobs=self.n_jobs)
+        return embedding_gram(x, None if rows == columns else y, n_jobs=self.n_jobs)
 
     def _rows(self, rows: slice | None) -> Any:
         if rows is None:

@@ -262,36 +262,6 @@ def vectors_of(vectors: bsr_array, graphs: Ints) -> bsr_array:
 TILE = 256
 
 
-def embedding_products(x: Any, y: Any = None, *, n_jobs: int | None = None) -> Floats:
-    """
-    Inner products ``<m_G, m_H>`` of embedded graphs.
-
-    Parameters
-    ----------
-    x : ndarray or bsr_array, shape (n_x, n_features)
-        Vectors from `RetGKEmbedding`; with ``sparse_output=True`` labels that a graph lacks
-        cost nothing.
-    y : the same, shape (n_y, n_features), optional
-        Other vectors; x itself by default.
-    n_jobs : int, optional
-        Threads; None for all cores. They change no bit of the result.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_x, n_y)
-        The products.
-
-    Examples
-    --------
-    >>> embedding_products(np.array([[1.0, 2.0]]), np.array([[3.0, 1.0]]))
-    array([[5.]])
-    """
-    products = _lower_products(x, y, n_jobs)
-    if y is None:
-        _replace(products, None, products.diagonal(), n_jobs)
-    return products
-
-
 def embedding_gram(
     x: Any, y: Any = None, *, kernel: GraphKernel | None = None, n_jobs: int | None = None
 ) -> Floats:
@@ -321,14 +291,14 @@ def embedding_gram(
     >>> embedding_gram(np.array([[1.0, 2.0]]), kernel=PolynomialGraphKernel(c=1, d=2))
     array([[36.]])
     """
-    if kernel is None:
-        return embedding_products(x, y, n_jobs=n_jobs)
     products = _lower_products(x, y, n_jobs)
+    if y is not None and kernel is None:
+        return products
     if y is not None:
         _replace_rows(products, kernel, squared_vector_norms(x), squared_vector_norms(y), n_jobs)
         return products
     norms = products.diagonal().copy()
-    if isinstance(kernel, PolynomialGraphKernel):
+    if not isinstance(kernel, ExponentialGraphKernel):
         _replace(products, kernel, norms, n_jobs)
         return products
     if kernel.gamma == "median":

@@ -156,11 +156,6 @@ class NodeFeatures:
         """Features of other graphs by the same walks; their probabilities may be known already."""
         other = NodeFeatures(batch, self.walks, self.n_jobs, is_checked=is_checked)
         if known is not None:
-            if known.shape != (batch.n_nodes, self.walks.n_steps):
-                raise InvalidInputError(
-                    f"probabilities have shape {known.shape}, but there are {batch.n_nodes} nodes "
-                    f"and {self.walks.n_steps} steps"
-                )
             vars(other)["probabilities"] = known
         return other
 

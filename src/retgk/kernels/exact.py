@@ -74,7 +74,7 @@ from retgk.kernels.exact_tiling import (
     tiled_gram,
 )
 from retgk.kernels.node import Laplacian, NodeKernel, check_node_kernel
-from retgk.kernels.refinement import LabelLevels, Levels, check_depth
+from retgk.kernels.refinement import LabelLevels, check_depth
 
 DEFAULT_TOL = 1e-4
 _ROUNDING = 1e-9  # weights of a graph may sum up to so much more than one
@@ -246,7 +246,7 @@ class ExactEngine:
 
     def _first_codes(self) -> Ints:
         """First label of every level among the points, and the one after the last."""
-        return offsets(self._levels.known_levels(max(1, len(self.label_names))).n_known)
+        return offsets(self._levels.refinement.n_known)
 
     def keep(self, graphs: Ints) -> Self:
         kept = copy(self)
@@ -293,7 +293,9 @@ class ExactEngine:
             raise InvalidInputError("kernels are not one for each block, with a number for gamma")
         _check_frame(self._graphs.frame, self.kernels, widths)
         n_labels = max(1, len(self.label_names)) if self._has_labels else 1
-        _check_points(self._graphs, self._levels.known_levels(n_labels))
+        if self._levels.refinement.n_labels != n_labels:
+            raise InvalidInputError("levels are those of other labels")
+        _check_points(self._graphs, self._levels)
         if self._norms is None:
             raise InvalidInputError("squared norms are missing")
         check_shape("norms", self._norms, self._graphs.points.n_graphs)
@@ -323,17 +325,18 @@ def _check_frame(frame: Frame, kernels: Sequence[NodeKernel], widths: Sequence[i
         raise InvalidInputError(f"tiles are not of {frame.dtype!r}")
 
 
-def _check_points(graphs: "FittedGraphs", levels: Levels) -> None:
+def _check_points(graphs: "FittedGraphs", levels: LabelLevels) -> None:
+    n_known = levels.refinement.n_known
     points, n_coordinates = graphs.points, int(graphs.frame.block_ptr[-1])
     check_shape("labels", points.labels, None)
     check_shape("coordinates", points.coordinates, len(points), n_coordinates)
     n_entries = len(points.entry_points)
     for name in ("entry_points", "entry_graphs", "entry_weights"):
         check_shape(name, getattr(points, name), n_entries)
-    check_codes("labels", points.labels, sum(levels.n_known))
+    check_codes("labels", points.labels, sum(n_known))
     if len(points) == 0 or (np.diff(points.labels) < 0).any():
         raise InvalidInputError("labels are not rising codes of label_names")
-    if points.first_colour not in (levels.n_known[0], NO_COLOUR):
+    if points.first_colour not in (n_known[0], NO_COLOUR):
         raise InvalidInputError("first_colour is not the number of labels")
     steps = np.diff(points.entry_points)
     is_complete = n_entries and points.entry_points[0] == 0
@@ -655,8 +658,7 @@ def _project(nodes: NodePoints, frame: Frame, n_jobs: int | None) -> tuple[Float
                 out, first = coordinates[own], int(ptr[b])
                 _core.project(block, *basis, out, first, tails[own], b, sizes[own])
 
-    ranges = list(nodes.graph_chunks())
-    run_tasks(work, ranges, nodes.chunk_costs(ranges), n_jobs, "coordinates")
+    nodes.run(work, n_jobs, "coordinates")
     return coordinates, tails, sizes
 
 

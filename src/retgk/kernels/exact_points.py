@@ -16,7 +16,7 @@ promise does not count on it.
 """
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -29,7 +29,7 @@ from retgk._runtime.parallel import progress_bar, run_tasks, single_threaded_bla
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.flat import chunks, gather_runs, offsets, recode, union_of_names
+from retgk.graphs.flat import chunks, gather_runs, offsets, recode, run_over_runs, union_of_names
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.node import ATTRIBUTE_KERNEL, NodeKernel, check_node_kernel
 from retgk.kernels.refinement import Levels
@@ -47,19 +47,6 @@ class NodePoints:
     node_ptr: Ints  # (n_graphs + 1,): first node of every graph. No graph is empty
     labels: Codes | None = None  # (n_nodes,): a negative one matches nothing, not even itself
     levels: Levels | None = None  # refined labels
-
-    def __post_init__(self) -> None:
-        if not self.blocks:
-            raise InvalidInputError("the nodes have no features: blocks is empty")
-        for b, block in enumerate(self.blocks):
-            if block.ndim != 2 or len(block) != self.n_nodes or block.shape[1] == 0:
-                raise InvalidInputError(
-                    f"block {b} must have shape ({self.n_nodes}, at least 1), got {block.shape}"
-                )
-        if self.labels is not None and self.labels.shape != (self.n_nodes,):
-            raise InvalidInputError(
-                f"got {len(self.labels)} labels for {self.n_nodes} nodes; pass one for each"
-            )
 
     @property
     def n_nodes(self) -> int:
@@ -110,8 +97,9 @@ class NodePoints:
         """Ranges of whole graphs of some thousand nodes together."""
         return chunks(self.node_ptr, _CHUNK_NODES)
 
-    def chunk_costs(self, ranges: Sequence[tuple[int, int]]) -> list[float]:
-        return [float(self.node_ptr[stop] - self.node_ptr[start]) for start, stop in ranges]
+    def run(self, work: Callable[[int, int], None], n_jobs: int | None, text: str) -> None:
+        """Call ``work(first, last)`` for such ranges."""
+        run_over_runs(work, self.node_ptr, _CHUNK_NODES, n_jobs, text)
 
 
 def node_points(
@@ -510,27 +498,24 @@ def principal_rotation(nodes: NodePoints, b: int, n_jobs: int | None) -> Rotatio
     Each graph has the same weight. Threads change no bit of the result.
     """
     mean = np.asarray(nodes.blocks[b].sum(axis=0) / nodes.n_nodes)
-    chunks = list(nodes.graph_chunks())
-    tails = np.zeros((len(chunks), len(mean) + 1))
-
-    def find_tails(place: int, start: int, stop: int) -> None:
-        ptr = nodes.node_ptr[start : stop + 1]
-        rotated = (nodes.blocks[b][ptr[0] : ptr[-1]] - mean) @ basis
-        _core.add_tails(rotated, ptr, tails[place])
-
-    numbered = [(i, *chunk) for i, chunk in enumerate(chunks)]
-    costs = nodes.chunk_costs(chunks)
     moments = _second_moments(nodes, b, mean, n_jobs)
     basis = np.ascontiguousarray(np.linalg.eigh(moments)[1][:, ::-1])
-    run_tasks(find_tails, numbered, costs, n_jobs, "low rank")
-    largest = tails.max(axis=0)
+    tails: list[Floats] = []
+
+    def find_tails(start: int, stop: int) -> None:
+        ptr, own = nodes.node_ptr[start : stop + 1], np.zeros(len(mean) + 1)
+        _core.add_tails((nodes.blocks[b][ptr[0] : ptr[-1]] - mean) @ basis, ptr, own)
+        tails.append(own)
+
+    nodes.run(find_tails, n_jobs, "low rank")
+    largest = np.max(tails, axis=0)
     return Rotation(mean, basis, largest, float(largest[0]))
 
 
 def _second_moments(nodes: NodePoints, b: int, mean: Floats, n_jobs: int | None) -> Floats:
     """Second moments, each graph having the same weight; added up in the order of the chunks."""
     chunks = list(nodes.graph_chunks())
-    costs = nodes.chunk_costs(chunks)
+    costs = [float(nodes.node_ptr[stop] - nodes.node_ptr[start]) for start, stop in chunks]
     total = np.zeros((len(mean), len(mean)))
     n_together = max(MIN_TOGETHER, BAND_BYTES // total.nbytes)
     found = np.empty((min(n_together, len(chunks)), *total.shape))
@@ -594,7 +579,6 @@ def reduce_points(
     that is not stationary everything is in float64, only equal rows are merged, and the error is
     relative to the largest kernel value. Threads change no bit of the result.
     """
-    _check(nodes, kernels)
     # small matrix products: threads of the BLAS would cost time and change the last bits
     with single_threaded_blas():
         return _reduce(nodes, kernels, tol, n_jobs)
@@ -754,17 +738,5 @@ def _coordinates(points: NodePoints, factors: Sequence[Factor], n_jobs: int | No
             found = factor.coordinates(points.blocks[factor.block][nodes])
             result[nodes, end - factor.rank : end] = found
 
-    ranges = list(points.graph_chunks())
-    run_tasks(work, ranges, points.chunk_costs(ranges), n_jobs, "coordinates")
+    points.run(work, n_jobs, "coordinates")
     return result
-
-
-def _check(nodes: NodePoints, kernels: Sequence[NodeKernel]) -> None:
-    if len(kernels) != len(nodes.blocks):
-        raise InvalidInputError(
-            f"got {len(kernels)} node kernels for {len(nodes.blocks)} blocks of features; "
-            "pass one for each"
-        )
-    for kernel in kernels:
-        check_node_kernel(kernel, "a node kernel")
-        _ = kernel.coordinate_scale  # an unfitted bandwidth is an error here, before any work

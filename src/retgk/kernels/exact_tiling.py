@@ -5,7 +5,7 @@ Points and weights laid out as tiles want them: rows in lanes, columns in groups
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from retgk import _core
 from retgk._runtime.parallel import n_threads, progress_bar, run_tasks
 from retgk.array_types import Codes, Flags, Floats, Ints
-from retgk.errors import InvalidInputError
-from retgk.graphs.flat import chunks, offsets
+from retgk.graphs.flat import offsets, run_over_runs
 from retgk.kernels.exact_points import DistinctPoints, TileKernel
 from retgk.kernels.node import NodeKernel
 
@@ -74,7 +73,7 @@ class Bucket:
     column_graphs: Ints
 
 
-_KINDS = {
+_KINDS: dict[str | None, Any] = {
     "distance": _core.LAPLACIAN,
     "squared distance": _core.SQUARED,
     "product": _core.POLYNOMIAL,
@@ -96,8 +95,6 @@ def loop_factors(kernel: TileKernel) -> tuple[Ints, Flags, Floats, Ints]:
 
 
 def _kind(kernel: NodeKernel) -> int:
-    if kernel.argument not in _KINDS:
-        raise InvalidInputError(f"no compiled loop computes {kernel!r} between all pairs of nodes")
     return int(_KINDS[kernel.argument])
 
 
@@ -373,7 +370,7 @@ def add_rare(
     def work(first: int, last: int) -> None:
         _core.add_rare_labels(first, last, *arrays)
 
-    _run_by_rows(work, rows, n_jobs)
+    run_over_runs(work, rows.ptr, _TASK_ENTRIES, n_jobs, "rare labels")
 
 
 def add_rare_node_values(
@@ -395,7 +392,7 @@ def add_rare_node_values(
     def work(first: int, last: int) -> None:
         _core.add_rare_values(first, last, *arrays)
 
-    _run_by_rows(work, rows, n_jobs)
+    run_over_runs(work, rows.ptr, _TASK_ENTRIES, n_jobs, "rare labels")
 
 
 def _loop_arrays(rows: RareRows, columns: DistinctPoints, kernel: TileKernel) -> Any:
@@ -410,12 +407,6 @@ def _loop_arrays(rows: RareRows, columns: DistinctPoints, kernel: TileKernel) ->
         columns.entry_weights,
         *loop_factors(kernel),
     )
-
-
-def _run_by_rows(work: Callable[[int, int], None], rows: RareRows, n_jobs: int | None) -> None:
-    ranges = list(chunks(rows.ptr, _TASK_ENTRIES))
-    costs = [float(rows.ptr[last] - rows.ptr[first]) for first, last in ranges]
-    run_tasks(work, ranges, costs, n_jobs, "rare labels")
 
 
 # Inner products of mean embeddings over distinct points: tasks of many tiles, band by band.

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from enum import Enum
 from numbers import Complex, Number
@@ -13,19 +13,18 @@ from numpy.typing import NDArray
 
 from retgk import _core
 from retgk._runtime.fields import check_codes, check_names, check_offsets, check_shape, stored
-from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import DEPTH, START, check_parameters
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike, warn_of_unknown_labels
 from retgk.graphs.flat import (
     BLOCK_ENTRIES,
-    chunks,
     compact,
     gather_runs,
     offsets,
     plain_label,
     recode,
+    run_over_runs,
 )
 from retgk.io.convert import GraphsLike, as_batch
 
@@ -44,10 +43,6 @@ class Rows(NamedTuple):
     """First entry of every row, shape (n_rows + 1,)."""
     entries: Ints
     """Colours of the neighbours and labels of the edges to them, in order in each row."""
-
-    @classmethod
-    def none(cls) -> "Rows":
-        return cls(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
 
     def at(self, places: Ints) -> "Rows":
         ptr = offsets(self.ptr[places + 1] - self.ptr[places])
@@ -93,10 +88,6 @@ class NeighbourhoodTable:
         check_codes("own", self.own, n_colours)
         check_codes("entries", self.entries >> EDGE_BITS * self.has_edges, n_colours)
 
-    @classmethod
-    def empty(cls) -> "NeighbourhoodTable":
-        return cls.of_rows(Rows.none(), has_edges=False)
-
 
 @stored
 @dataclass
@@ -111,6 +102,7 @@ class LabelRefinement:
     """
 
     depth: int  # number of rounds
+    n_labels: int = 0  # first colours of the fitted graphs
     tables: list[NeighbourhoodTable] = field(default_factory=list)
     """One for each round, set by `fit`."""
     edge_names: tuple[Hashable, ...] = ()
@@ -128,8 +120,7 @@ class LabelRefinement:
         colours = [start.astype(np.int64)]
         entries = np.empty(len(batch.indices), np.int64)
         for _ in range(self.depth):
-            none = NeighbourhoodTable.empty()
-            found, table = _refined(batch, colours[-1], batch.edge_labels, none, entries, n_jobs)
+            found, table = _refined(batch, colours[-1], batch.edge_labels, None, entries, n_jobs)
             colours.append(found)
             self.tables.append(table)
         return colours
@@ -146,6 +137,20 @@ class LabelRefinement:
         if not any(len(table.entries) for table in self.tables):
             return batch.edge_labels  # without any edge on one side, none can agree
         return known_edge_codes(batch, self.edge_names)
+
+    @property
+    def n_known(self) -> tuple[int, ...]:
+        """Number of colours of the fitted graphs, round by round."""
+        return (self.n_labels, *map(len, self.tables))
+
+    def after_loading(self) -> None:
+        if self.n_labels < 0 or len(self.tables) != self.depth:
+            raise InvalidInputError(
+                f"there are colours of {len(self.tables)} rounds, not {self.depth}"
+            )
+        check_names("edge_names", self.edge_names)
+        for before, table in zip(self.n_known, self.tables, strict=False):
+            table.check(before)
 
 
 def known_edge_codes(batch: GraphBatch, names: tuple[Hashable, ...]) -> Codes:
@@ -173,7 +178,7 @@ def _refined(
     batch: GraphBatch,
     colours: Ints,
     edges: Codes,
-    known: NeighbourhoodTable,
+    known: NeighbourhoodTable | None,
     entries: Ints,
     n_jobs: int | None,
 ) -> tuple[Ints, NeighbourhoodTable]:
@@ -185,18 +190,25 @@ def _refined(
     """
     hashes = np.empty(batch.n_nodes, np.uint64)
     edge_codes = edges if batch.has_edge_labels else np.empty(0, np.int32)
-    ranges = list(chunks(batch.indptr[batch.node_ptr], BLOCK_ENTRIES, 1 << 14))
     arrays = (batch.node_ptr, batch.indptr, batch.indices)
 
     def work(first: int, last: int) -> None:
         _core.fill_rows(first, last, *arrays, colours, edge_codes, entries, hashes)
 
-    costs = [float(batch.node_ptr[last] - batch.node_ptr[first]) for first, last in ranges]
-    run_tasks(work, ranges, costs, n_jobs, "neighbourhoods")
+    _run_over_graphs(work, batch, n_jobs)
     rows = Rows(colours, batch.indptr, entries)
     numbers, firsts = np.empty(batch.n_nodes, np.int64), np.empty(batch.n_nodes, np.int64)
-    n_new = _core.number_rows(*known.rows, *rows, hashes, numbers, firsts)
+    nothing = np.empty(0, np.int64)
+    before = Rows(nothing, np.zeros(1, np.int64), nothing) if known is None else known.rows
+    n_new = _core.number_rows(*before, *rows, hashes, numbers, firsts)
     return numbers, NeighbourhoodTable.of_rows(rows.at(firsts[:n_new]), batch.has_edge_labels)
+
+
+def _run_over_graphs(
+    work: Callable[[int, int], None], batch: GraphBatch, n_jobs: int | None
+) -> None:
+    ptr = batch.indptr[batch.node_ptr] + batch.node_ptr
+    run_over_runs(work, ptr, BLOCK_ENTRIES, n_jobs, "neighbourhoods", 1 << 14)
 
 
 # Colours of nodes before the first round: labels, degrees or one for all, with a vocabulary.
@@ -346,8 +358,6 @@ def colour_keys(
     batch: GraphBatch, labels: Keys, depth: int, seed: int, n_jobs: int | None
 ) -> list[Keys]:
     """Keys of nodes after 0, 1, .., depth rounds of refinement that begin with those of labels."""
-    ranges = list(chunks(batch.indptr[batch.node_ptr], BLOCK_ENTRIES, 1 << 14))
-    costs = [float(batch.node_ptr[last] - batch.node_ptr[first]) for first, last in ranges]
     arrays: tuple[Ints, Ints, Any] = (batch.node_ptr, batch.indptr, batch.indices)
     edge_keys = np.empty(0, np.uint64)
     if batch.has_edge_labels:
@@ -359,7 +369,7 @@ def colour_keys(
         def work(first: int, last: int, before: Keys = before, after: Keys = after) -> None:
             _core.fill_keys(first, last, *arrays, before, edge_keys, after)
 
-        run_tasks(work, ranges, costs, n_jobs, "neighbourhoods")
+        _run_over_graphs(work, batch, n_jobs)
         found.append(after)
     return found
 
@@ -453,15 +463,13 @@ class LabelLevels:
     depth: int = 0  # rounds of refinement; 0 for plain labels
     level_weights: Sequence[float] | None = None
     """Weight of each level, labels first; equal ones by default. They are made to add up to one."""
-    n_labels: int = 0
     refinement: LabelRefinement = field(default_factory=lambda: LabelRefinement(0))
 
     def fit(
         self, batch: GraphBatch, labels: Codes, n_labels: int, n_jobs: int | None
     ) -> Levels | None:
         """Collect the neighbourhoods of graphs; None if there is but one level."""
-        self.n_labels = n_labels
-        self.refinement = LabelRefinement(self.depth)
+        self.refinement = LabelRefinement(self.depth, n_labels)
         if self.depth == 0:
             return None
         return self._levels(self.refinement.fit(batch, labels, n_jobs))
@@ -473,9 +481,8 @@ class LabelLevels:
         return self._levels(self.refinement.colours(batch, labels, n_jobs))
 
     def _levels(self, colours: list[Ints]) -> Levels:
-        n_known = (self.n_labels, *map(len, self.refinement.tables))
         deeper = tuple(own.astype(np.int32) for own in colours[1:])
-        return Levels(deeper, n_known, self.weights)
+        return Levels(deeper, self.refinement.n_known, self.weights)
 
     @property
     def weights(self) -> Floats:
@@ -485,24 +492,13 @@ class LabelLevels:
 
     def at_depth(self, depth: int) -> "LabelLevels":
         """Give the same with fewer rounds, and all levels of the same weight."""
-        other = LabelLevels(depth, None, self.n_labels, LabelRefinement(depth))
-        other.refinement.tables = self.refinement.tables[:depth]
-        other.refinement.edge_names = self.refinement.edge_names
-        return other
-
-    def known_levels(self, n_labels: int) -> Levels:
-        """Levels without nodes: how many colours are known of each, and what they weigh."""
-        n_known = (n_labels, *map(len, self.refinement.tables))
-        return Levels((), n_known, self.weights)
+        tables = self.refinement.tables[:depth]
+        return LabelLevels(depth, None, replace(self.refinement, depth=depth, tables=tables))
 
     def after_loading(self) -> None:
         check_depth(self.depth, self.level_weights)
-        tables = self.refinement.tables
-        if self.n_labels < 0 or not len(tables) == self.refinement.depth == self.depth:
-            raise InvalidInputError(f"there are colours of {len(tables)} rounds, not {self.depth}")
-        check_names("edge_names", self.refinement.edge_names)
-        for before, table in zip([self.n_labels, *map(len, tables)], tables, strict=False):
-            table.check(before)
+        if self.refinement.depth != self.depth:
+            raise InvalidInputError(f"colours are of {self.refinement.depth} rounds")
 
 
 def check_depth(depth: Any, level_weights: Any) -> None:

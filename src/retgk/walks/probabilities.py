@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 
@@ -267,54 +267,6 @@ class Walks:
         return found if np.array_equal(rising, nodes) else found[position]
 
 
-@overload
-def return_probabilities(
-    graphs: Any,
-    n_steps: int = ...,
-    *,
-    method: Method = ...,
-    n_walks: int = ...,
-    nodes: Any = ...,
-    self_loop: SelfLoop = ...,
-    standard_error: float | None = ...,
-    return_standard_error: Literal[False] = ...,
-    n_jobs: int | None = ...,
-    random_state: Any = ...,
-) -> Floats: ...
-
-
-@overload
-def return_probabilities(
-    graphs: Any,
-    n_steps: int = ...,
-    *,
-    method: Method = ...,
-    n_walks: int = ...,
-    nodes: Any = ...,
-    self_loop: SelfLoop = ...,
-    standard_error: float | None = ...,
-    return_standard_error: Literal[True],
-    n_jobs: int | None = ...,
-    random_state: Any = ...,
-) -> tuple[Floats, Floats]: ...
-
-
-@overload
-def return_probabilities(
-    graphs: Any,
-    n_steps: int = ...,
-    *,
-    method: Method = ...,
-    n_walks: int = ...,
-    nodes: Any = ...,
-    self_loop: SelfLoop = ...,
-    standard_error: float | None = ...,
-    return_standard_error: bool,
-    n_jobs: int | None = ...,
-    random_state: Any = ...,
-) -> Floats | tuple[Floats, Floats]: ...
-
-
 def return_probabilities(
     graphs: Any,
     n_steps: int = 50,
@@ -327,7 +279,7 @@ def return_probabilities(
     return_standard_error: bool = False,
     n_jobs: int | None = None,
     random_state: Any = None,
-) -> Floats | tuple[Floats, Floats]:
+) -> Any:
     r"""
     Probabilities that random walks return to their start node after 1, 2, .., S steps.
 

@@ -1,6 +1,6 @@
 """Kernels that are sums over counted substructures: counters, and the engine on top of them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -16,7 +16,7 @@ from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.flat import BLOCK_ENTRIES, chunks, compact, offsets
+from retgk.graphs.flat import BLOCK_ENTRIES, compact, offsets, run_over_runs
 from retgk.kernels.others.base import NormParts, PeerEngine, check_norms
 
 # How often graphs have substructures: a sparse row of columns and counts for each graph.
@@ -114,21 +114,19 @@ def counts_of_nodes(
     node_ptr: Ints, columns: Codes, n_columns: int, n_jobs: int | None
 ) -> GraphCounts:
     """Count the columns of the nodes of every graph."""
-    ranges = list(chunks(node_ptr, BLOCK_ENTRIES, 1 << 12))
-    costs = [float(node_ptr[last] - node_ptr[first]) for first, last in ranges]
     sizes = np.empty(len(node_ptr) - 1, np.int64)
 
     def count(first: int, last: int) -> None:
         _core.count_runs(first, last, node_ptr, columns, sizes)
 
-    run_tasks(count, ranges, costs, n_jobs, "counts")
+    run_over_runs(count, node_ptr, BLOCK_ENTRIES, n_jobs, "counts", 1 << 12)
     ptr = offsets(sizes)
     found, counts = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
 
     def fill(first: int, last: int) -> None:
         _core.fill_runs(first, last, node_ptr, columns, ptr, found, counts)
 
-    run_tasks(fill, ranges, costs, n_jobs, "counts")
+    run_over_runs(fill, node_ptr, BLOCK_ENTRIES, n_jobs, "counts", 1 << 12)
     return GraphCounts(ptr, found, counts, n_columns)
 
 
@@ -188,17 +186,7 @@ def _add_all(
     def work(first: int, last: int) -> None:
         _core.add_shared(first, last, *rows.arrays, *postings.arrays, *how, out)
 
-    _run_over_rows(work, costs, _TASK_POSTINGS, n_jobs)
-
-
-def _run_over_rows(
-    work: Callable[[int, int], None], costs: Ints, most: int, n_jobs: int | None
-) -> None:
-    """Run over all rows, several at a time, in tasks of about the same cost."""
-    ptr = offsets(costs)
-    ranges = list(chunks(ptr, most))
-    of_ranges = [float(ptr[last] - ptr[first]) for first, last in ranges]
-    run_tasks(work, ranges, of_ranges, n_jobs, "kernel values")
+    run_over_runs(work, offsets(costs), _TASK_POSTINGS, n_jobs, "kernel values")
 
 
 def _dense_columns(rows: GraphCounts, postings: Postings, norms: Floats) -> Flags:
@@ -243,11 +231,8 @@ def _add_dense(
 
     with single_threaded_blas():
         costs = np.arange(1, len(rows) + 1) if is_lower else np.ones(len(rows), np.int64)
-        ptr = offsets(costs)
-        ranges = list(chunks(ptr, None, _ROWS))
-        of_ranges = [float(ptr[last] - ptr[first]) for first, last in ranges]
         work = add_block if summand == "products" else add_rows
-        run_tasks(work, ranges, of_ranges, n_jobs, "kernel values")
+        run_over_runs(work, offsets(costs), None, n_jobs, "kernel values", _ROWS)
 
 
 def _dense_of_postings(postings: Postings, columns: Ints) -> Floats:

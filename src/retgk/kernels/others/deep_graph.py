@@ -1,6 +1,7 @@
 """The deep graph kernel: substructures compared by what they occur together with."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, get_args
@@ -153,7 +154,9 @@ class VectorRules:
         else:
             counts = counter.fit(batch, n_jobs)
             # colours occur together within a round, paths with all others
-            runs = counter.n_known if isinstance(counter, ColourCounter) else [counts.n_columns]
+            runs: Sequence[int] = [counts.n_columns]
+            if isinstance(counter, ColourCounter):
+                runs = counter.refinement.n_known
             pairs = pairs_in_graphs(counts, offsets(runs), min(self.min_graphs, len(batch)))
         vectors = substructure_vectors(pairs, self.n_components, self.n_negatives, seed)
         if not vectors.shape[1]:

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 from retgk import _core
 from retgk._runtime.fields import check_codes, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
-from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import PEERS, ROUNDS, START, OneOf, Whole
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import FlatGraphs, GraphBatch, trusted_batch
 from retgk.graphs.edges import Adjacency, EdgeLabels
-from retgk.graphs.flat import chunks, offsets
+from retgk.graphs.flat import offsets, run_over_runs
 from retgk.kernels.node import Gaussian, NodeKernel, check_node_kernel
 from retgk.kernels.others.base import (
     Compared,
@@ -28,7 +27,6 @@ from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
 from retgk.kernels.refinement import (
     FirstColours,
-    LabelLevels,
     LabelRefinement,
     Start,
 )
@@ -69,20 +67,14 @@ class NodeInvariants:
     radius: int  # steps from a node to the last ones of its neighbourhood
     n_iter: int  # rounds of refinement
     scope: Scope  # whether colours are those inside of neighbourhoods, or of the whole graph
-    levels: LabelLevels = field(init=False)
+    refinement: LabelRefinement = field(init=False)
 
     def fit(self, batch: GraphBatch, codes: Codes, n_jobs: int | None) -> NodeProfiles:
-        self.levels = LabelLevels(self.n_iter)
-        self.levels.n_labels = int(codes.max(initial=-1)) + 1
-        self.levels.refinement = LabelRefinement(self.n_iter)
-        return self._profiles(batch, codes, self.levels.refinement.fit, n_jobs)
+        self.refinement = LabelRefinement(self.n_iter, int(codes.max(initial=-1)) + 1)
+        return self._profiles(batch, codes, self.refinement.fit, n_jobs)
 
     def find(self, batch: GraphBatch, codes: Codes, n_jobs: int | None) -> NodeProfiles:
-        return self._profiles(batch, codes, self.levels.refinement.colours, n_jobs)
-
-    @property
-    def n_known(self) -> tuple[int, ...]:
-        return (self.levels.n_labels, *map(len, self.levels.refinement.tables))
+        return self._profiles(batch, codes, self.refinement.colours, n_jobs)
 
     def _profiles(
         self, batch: GraphBatch, codes: Codes, colour: Any, n_jobs: int | None
@@ -93,17 +85,17 @@ class NodeInvariants:
             colours = colour(around, codes[members], n_jobs)
         else:
             colours = [own[members] for own in colour(batch, codes, n_jobs)]
-        columns = np.concatenate(_columns(colours, self.n_known))
+        columns = np.concatenate(_columns(colours, self.refinement.n_known))
         weights = np.repeat(1.0 / around.node_counts, around.node_counts)
         nodes = np.tile(members, len(colours))
         return _summed(nodes, columns, np.tile(weights, len(colours)), batch.n_nodes)
 
     def after_loading(self) -> None:
-        if not 0 <= self.radius <= MAX_RADIUS or self.levels.depth != self.n_iter:
+        if not 0 <= self.radius <= MAX_RADIUS or self.refinement.depth != self.n_iter:
             raise InvalidInputError("radius or n_iter is out of range")
 
     def check_colours(self, n_colours: int) -> None:
-        if self.levels.n_labels != n_colours:
+        if self.refinement.n_labels != n_colours:
             raise InvalidInputError("first colours are not those that are refined")
 
 
@@ -137,14 +129,12 @@ def _neighbourhoods(
     There must be room for so many levels of colours of all of their nodes, too.
     """
     sizes, n_entries = np.empty(batch.n_nodes, np.int64), np.empty(batch.n_nodes, np.int64)
-    ranges = list(chunks(batch.node_ptr, _TASK_NODES))
-    costs = [float(batch.node_ptr[last] - batch.node_ptr[first]) for first, last in ranges]
     graph = (batch.node_ptr, batch.indptr, batch.indices)
 
     def count(first: int, last: int) -> None:
         _core.count_neighbourhoods(first, last, *graph, radius, sizes, n_entries)
 
-    run_tasks(count, ranges, costs, n_jobs, "neighbourhoods")
+    run_over_runs(count, batch.node_ptr, _TASK_NODES, n_jobs, "neighbourhoods")
     ptrs = offsets(sizes), offsets(n_entries)
     n_nodes, total = int(ptrs[0][-1]), int(ptrs[1][-1])
     advice = "use a smaller radius, fewer rounds (n_iter), or give fewer graphs"
@@ -157,7 +147,7 @@ def _neighbourhoods(
         span = (first, last, *graph, radius, *ptrs)
         _core.fill_neighbourhoods(*span, members, indptr, indices, entries)
 
-    run_tasks(fill, ranges, costs, n_jobs, "neighbourhoods")
+    run_over_runs(fill, batch.node_ptr, _TASK_NODES, n_jobs, "neighbourhoods")
     edges = None
     if batch.has_edge_labels:
         edges = EdgeLabels(batch.edge_labels[entries], batch.edge_label_names)
@@ -221,7 +211,9 @@ class InvariantEngine(NodePairEngine):
         self.invariants.check_colours(len(self.first.names))
         if not isinstance(self.graphs, ProfiledGraphs):
             raise InvalidInputError("nodes have no invariants")
-        check_codes("columns", self.graphs.profiles.columns, sum(self.invariants.n_known))
+        check_codes(
+            "columns", self.graphs.profiles.columns, sum(self.invariants.refinement.n_known)
+        )
 
 
 @stored
@@ -242,11 +234,11 @@ class InvariantCounter:
         return self._summed(batch, self.invariants.find(batch, codes, n_jobs))
 
     def _summed(self, batch: GraphBatch, profiles: NodeProfiles) -> GraphCounts:
-        return GraphCounts(*profiles.of_graphs(batch.node_ptr), sum(self.invariants.n_known))
+        return GraphCounts(*profiles.of_graphs(batch.node_ptr), self.n_columns)
 
     @property
     def n_columns(self) -> int:
-        return sum(self.invariants.n_known)
+        return sum(self.invariants.refinement.n_known)
 
     def after_loading(self) -> None:
         check_first(self)

@@ -13,12 +13,11 @@ from scipy.sparse.csgraph import connected_components
 from retgk import _core
 from retgk._runtime.fields import stored
 from retgk._runtime.names import MAX_SEED, RandomState, whole_seed
-from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import FLAG, NONE, PEERS, Whole, check_parameters
 from retgk.array_types import Codes, Flags, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.flat import chunks, offsets
+from retgk.graphs.flat import offsets, run_over_runs
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.others.base import Compared, PeerKernel
 from retgk.kernels.others.counts import CountEngine, GraphCounts
@@ -335,7 +334,7 @@ class GraphletCounter:
             arrays = (batch.node_ptr, batch.indptr, batch.indices)
             _core.count_subgraphs(first, last, *arrays, self.k, sums)
 
-        _run_over_graphs(count, work, n_jobs)
+        run_over_runs(count, offsets(work), _TASK_COST, n_jobs, "graphlets")
         order = [types.type_of_mask[_mask_of(own, self.k)] for own in edges]
         copies = types.copies[order]
         # from subgraphs to induced ones; overflow in between wraps around, and back again
@@ -352,23 +351,23 @@ class GraphletCounter:
             _core.sample_graphlets(first, last, *arrays, table, self.k, n_samples, seeds, found)
 
         work = np.full(len(batch), 10 * n_samples) + batch.node_counts
-        _run_over_graphs(draw, work, n_jobs)
+        run_over_runs(draw, offsets(work), _TASK_COST, n_jobs, "graphlets")
         return found
 
     def pairs(self, batch: GraphBatch, n_pairs: int, seed: int, n_jobs: int | None) -> Ints:
         """Count pairs of types of drawn sets of nodes that differ in one node, over all graphs."""
         shape = (len(self.types), len(self.types))
         draws = (self.k, n_pairs, graph_hashes(batch) ^ np.uint64(seed))
-        ranges = list(chunks(batch.node_ptr, None, _PAIR_GRAPHS))
-        found = np.zeros((len(ranges), *shape), np.int64)
+        found: list[Ints] = []
 
-        def draw(place: int, first: int, last: int) -> None:
+        def draw(first: int, last: int) -> None:
             arrays = (batch.node_ptr, batch.indptr, batch.indices, self.types.type_of_mask)
-            _core.sample_graphlet_pairs(first, last, *arrays, *draws, found[place])
+            own = np.zeros(shape, np.int64)
+            _core.sample_graphlet_pairs(first, last, *arrays, *draws, own)
+            found.append(own)
 
-        tasks = [(place, *own) for place, own in enumerate(ranges)]
-        run_tasks(draw, tasks, [float(last - first) for first, last in ranges], n_jobs, "graphlets")
-        return np.asarray(found.sum(axis=0)[np.ix_(self.is_kept, self.is_kept)])
+        run_over_runs(draw, batch.node_ptr, None, n_jobs, "graphlets", _PAIR_GRAPHS)
+        return np.asarray(np.sum(found, axis=0)[np.ix_(self.is_kept, self.is_kept)])
 
     @property
     def n_columns(self) -> int:
@@ -388,10 +387,3 @@ def _mask_of(edges: tuple[tuple[int, int], ...], k: int) -> int:
     """Mask of a graph, a bit for each pair in the order 01, 02, .., 12, .."""
     pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
     return sum(1 << pairs.index((min(edge), max(edge))) for edge in edges)
-
-
-def _run_over_graphs(work: Any, costs: Any, n_jobs: int | None) -> None:
-    ptr = offsets(costs)
-    ranges = list(chunks(ptr, _TASK_COST))
-    of_ranges = [float(ptr[last] - ptr[first]) for first, last in ranges]
-    run_tasks(work, ranges, of_ranges, n_jobs, "graphlets")

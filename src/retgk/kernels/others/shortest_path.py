@@ -8,13 +8,12 @@ import numpy as np
 from retgk import _core
 from retgk._runtime.fields import check_codes, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
-from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import PEERS, START
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.flat import chunks, offsets
+from retgk.graphs.flat import offsets, run_over_runs
 from retgk.kernels.node import NodeKernel, check_node_kernel
 from retgk.kernels.others.base import (
     Compared,
@@ -71,17 +70,13 @@ class PathCounter:
         weights = batch.weights if batch.is_weighted else np.empty(0)
         graph = (batch.node_ptr, batch.indptr, batch.indices, weights)
         sizes = np.empty(len(batch), np.int64)
-        costs = search_costs(batch)
-        ranges = list(chunks(offsets(costs), _TASK_COST))
-        # one at least: no graphs have no tasks
-        parts: list[tuple[Ints, Floats, Floats]] = [_NOTHING] * max(len(ranges), 1)
+        found: dict[int, tuple[Ints, Floats, Floats]] = {}
 
-        def work(task: int, first: int, last: int) -> None:
-            parts[task] = _core.count_paths(first, last, *graph, colours, bits, sizes)
+        def work(first: int, last: int) -> None:
+            found[first] = _core.count_paths(first, last, *graph, colours, bits, sizes)
 
-        tasks = [(task, *span) for task, span in enumerate(ranges)]
-        of_tasks = [float(costs[first:last].sum()) for first, last in ranges]
-        run_tasks(work, tasks, of_tasks, n_jobs, "shortest paths")
+        run_over_runs(work, offsets(_search_costs(batch)), _TASK_COST, n_jobs, "shortest paths")
+        parts = [found[first] for first in sorted(found)] or [_NOTHING]
         lengths = length_numbers(self.lengths, [part[2] for part in parts])
         shift = 63 - 2 * bits
         mask = (1 << shift) - 1
@@ -112,7 +107,7 @@ class PathCounter:
 _NOTHING = (np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
-def search_costs(batch: GraphBatch) -> Ints:
+def _search_costs(batch: GraphBatch) -> Ints:
     entries = np.diff(batch.indptr[batch.node_ptr])
     return np.asarray(batch.node_counts * (batch.node_counts + entries))
 
@@ -208,14 +203,12 @@ class AttributePathEngine(NodePairEngine):
         matrices = np.empty(int(ptr[-1]))
         weights = batch.weights if batch.is_weighted else np.empty(0)
         graph = (batch.node_ptr, batch.indptr, batch.indices, weights)
-        costs = search_costs(batch)
-        ranges = list(chunks(offsets(costs), _PAIR_TASK_COST))
-        of_ranges = [float(costs[first:last].sum()) for first, last in ranges]
+        costs = offsets(_search_costs(batch))
 
         def search(first: int, last: int) -> None:
             _core.fill_lengths(first, last, *graph, ptr, matrices)
 
-        run_tasks(search, ranges, of_ranges, n_jobs, "shortest paths")
+        run_over_runs(search, costs, _PAIR_TASK_COST, n_jobs, "shortest paths")
         lengths = length_numbers(known, [np.unique(matrices[matrices > 0])])
         order = np.argsort(lengths)
         places = np.minimum(np.searchsorted(lengths, matrices, sorter=order), len(lengths) - 1)
@@ -227,7 +220,7 @@ class AttributePathEngine(NodePairEngine):
         def sort(first: int, last: int) -> None:
             _core.fill_pairs(first, last, batch.node_ptr, ptr, numbers, pair_ptr, *pairs)
 
-        run_tasks(sort, ranges, of_ranges, n_jobs, "shortest paths")
+        run_over_runs(sort, costs, _PAIR_TASK_COST, n_jobs, "shortest paths")
         attributes = np.array(batch.attributes)
         if is_fit:
             self.lengths = lengths

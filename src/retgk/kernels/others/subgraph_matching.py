@@ -9,13 +9,13 @@ import numpy as np
 from retgk import _core
 from retgk._runtime.fields import check_codes, check_names, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
-from retgk._runtime.parallel import n_threads, run_tasks
+from retgk._runtime.parallel import n_threads
 from retgk._runtime.parameters import FLAG, PEERS, START, Whole
 from retgk._runtime.processes import available_bytes, check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, read_only
-from retgk.graphs.flat import chunks, first_of_run, offsets
+from retgk.graphs.flat import first_of_run, offsets, run_over_runs
 from retgk.kernels.node import Bridge, NodeKernel, check_kernel_class, check_node_kernel
 from retgk.kernels.others.base import (
     Compared,
@@ -162,24 +162,20 @@ class SubgraphTypes:
         k, connected = self.matchings.k, self.matchings.connected
         graph = (batch.node_ptr, batch.indptr, batch.indices, edges, codes)
         most = _room_for_rows(n_threads(n_jobs))
-        costs = _steps(batch, k, connected)
-        ranges = list(chunks(offsets(costs), _TASK_COST))
         sizes = np.zeros(len(batch), np.int64)
-        # one at least: no graphs have no tasks
-        parts: list[_Part] = [_nothing(k)] * max(len(ranges), 1)
+        parts: dict[int, _Part] = {}
 
-        def work(place: int, first: int, last: int) -> None:
-            room = most - sum(len(part[1]) for part in parts)
+        def work(first: int, last: int) -> None:
+            room = most - sum(len(part[1]) for part in list(parts.values()))
             types, kinds, counts, sets = _core.count_subgraph_types(
                 first, last, *graph, k, *self.bits, connected, keeps, room, sizes
             )
-            parts[place] = types.reshape(-1, 3), kinds, counts, sets.reshape(-1, 1 + k)
+            parts[first] = types.reshape(-1, 3), kinds, counts, sets.reshape(-1, 1 + k)
             self._check_room(sizes[first:last], first)
 
-        tasks = [(place, *own) for place, own in enumerate(ranges)]
-        of_ranges = [float(costs[first:last].sum()) for first, last in ranges]
-        run_tasks(work, tasks, of_ranges, n_jobs, "subgraphs")
-        return sizes, parts
+        costs = offsets(_steps(batch, k, connected))
+        run_over_runs(work, costs, _TASK_COST, n_jobs, "subgraphs")
+        return sizes, [parts[first] for first in sorted(parts)] or [_nothing(k)]
 
     def sizes(self, types: Ints) -> Ints:
         found = np.zeros(len(types), np.int64)
@@ -383,6 +379,7 @@ class MatchingEngine(NodePairEngine):
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> MatchedGraphs:
         find = self.types.fit if is_fit else self.types.find
+        # counted first, as they may be too many to keep
         counted = find(batch, codes, n_jobs)
         _check_matchings(counted, self.types.matchings.k)
         n_subgraphs = int(counted.counts.sum())
