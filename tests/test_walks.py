@@ -248,7 +248,6 @@ def test_sampling_is_uniform():
         *({"self_loop": wrong} for wrong in (-1.0, np.nan, 1e308, 1.1e150, 1e-200, 5e-324)),
         *({"n_walks": wrong} for wrong in (2, 10.5, 10**20)),
         *({"nodes": wrong} for wrong in (0, 1.5, True)),
-        *({"n_jobs": wrong} for wrong in (0, "2")),
     ],
     ids=repr,
 )
@@ -258,13 +257,15 @@ def test_wrong_parameters_are_named(options):
         asked = {"method": method, **options}
         fails(lambda asked=asked: return_probabilities(path(5), **asked), name)
     message = fails(lambda: return_probabilities(path(5), **asked), name)
-    assert name == "n_jobs" or repr(value)[:4] in message
+    assert repr(value)[:4] in message
 
 
-def test_what_nodes_and_standard_errors_may_be():
+def test_what_threads_nodes_and_standard_errors_may_be():
     def ask(**options):
         return lambda: return_probabilities(path(5), **options)
 
+    fails(ask(n_jobs=0), "n_jobs=0")
+    fails(ask(n_jobs="2"), ("n_jobs", "'2'"))
     fails(ask(nodes=[7]), ("node 7", "5 nodes"))
     fails(ask(nodes=[0.5]), ("nodes", "float64"))
     fails(ask(standard_error=0.1), ("standard_error", "exact"))
@@ -531,13 +532,13 @@ def test_large_graphs_that_are_quick_are_not_announced(monkeypatch):
 
 @pytest.mark.slow
 def test_forecasts_are_of_the_right_size():
-    """Within a factor of the time it takes; the machine may be busy, so a generous one."""
+    """Within a generous factor of the time it takes."""
     graph = expander(4000)
     nodes = np.arange(graph.n_nodes)
     return_probabilities(graph, nodes=[0])
-    start = time.perf_counter()
+    start = time.thread_time()
     return_probabilities(graph, n_jobs=1)
-    passed = time.perf_counter() - start
+    passed = time.thread_time() - start
     forecast = 1e-9 * exact._expected_cost(graph, nodes, 50, 1.0, 1)
     assert passed / 20 < forecast < 5 * passed
 
