@@ -481,36 +481,19 @@ class RowsPredictor(Rows):
         return super().predict(self._graphs(X))
 
 
-class RowsKernel(RowsTransformer, RetGKKernel):
-    """`RetGKKernel` of rows."""
-
-
-class RowsSubtrees(RowsTransformer, WeisfeilerLehmanKernel):
-    """`WeisfeilerLehmanKernel` of rows."""
-
-
-class RowsPaths(RowsTransformer, ShortestPathKernel):
-    """`ShortestPathKernel` of rows."""
-
-
-class RowsGraphlets(RowsTransformer, GraphletKernel):
-    """`GraphletKernel` of rows."""
-
-
-class RowsMatchings(RowsTransformer, SubgraphMatchingKernel):
-    """`SubgraphMatchingKernel` of rows."""
-
-
-class RowsHashes(RowsTransformer, HashGraphKernel):
-    """`HashGraphKernel` of rows."""
-
-
-class RowsInvariants(RowsTransformer, GraphInvariantKernel):
-    """`GraphInvariantKernel` of rows."""
-
-
-class RowsDeep(RowsTransformer, DeepGraphKernel):
-    """`DeepGraphKernel` of rows."""
+KINDS_OF_ROWS = {
+    "RowsKernel": RetGKKernel,
+    "RowsSubtrees": WeisfeilerLehmanKernel,
+    "RowsPaths": ShortestPathKernel,
+    "RowsGraphlets": GraphletKernel,
+    "RowsMatchings": SubgraphMatchingKernel,
+    "RowsHashes": HashGraphKernel,
+    "RowsInvariants": GraphInvariantKernel,
+    "RowsDeep": DeepGraphKernel,
+}
+for _name, _kind in KINDS_OF_ROWS.items():
+    _own = {"__module__": __name__, "__doc__": f"`{_kind.__name__}` of rows."}
+    globals()[_name] = type(_name, (RowsTransformer, _kind), _own)
 
 
 class RowsEmbedding(RowsTransformer, RetGKEmbedding):

@@ -32,6 +32,7 @@ from retgk import (
 )
 from retgk.errors import InputWarning
 from retgk.estimators.embedding import RetGKEmbedding
+from retgk.kernels import embedded_vectors
 from retgk.kernels.embedded_fourier import draw_fourier_map
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.node import Gaussian, Laplacian, Polynomial
@@ -109,7 +110,8 @@ def test_equals_kron_on_many_nodes(feature_map, kernel, labels, width):
 @pytest.mark.parametrize("feature_map", ["tensor", "joint", "phases"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("walks", [{}, {"method": "monte-carlo"}, {"nodes": 9, **MONTE_CARLO}])
-def test_same_bits_for_any_batch_size_and_threads(feature_map, dtype, walks):
+def test_same_bits_for_any_batch_size_and_threads(feature_map, dtype, walks, monkeypatch):
+    monkeypatch.setattr(embedded_vectors, "_NANOSECONDS_PER_TASK", 1.0)  # pieces of a few nodes
     batch = large_batch(40)
     options = {"feature_map": feature_map, "dtype": dtype, "n_components": 20, "n_steps": 20}
     options |= walks | {"attribute_kernel": Gaussian(gamma=0.5)}

@@ -18,7 +18,6 @@ from retgk import (
     sample_nodes,
 )
 from retgk.errors import InputWarning
-from retgk.kernels import embedded_vectors as graph_vectors
 from retgk.walks import exact
 from retgk.walks.exact import merge_all_twins
 from retgk.walks.probabilities import Walks
@@ -461,17 +460,6 @@ def test_threads_change_no_bit_of_a_graph_at_the_limit_of_memory(monkeypatch):
     monkeypatch.setattr(exact, "_DENSE_BYTES", 2.5e6)
     graphs = GraphBatch.concatenate([random_graph(n, 0.5) for n in (150, 190, 230)])
     assert_same_bits([return_probabilities(graphs, n_jobs=n_jobs) for n_jobs in THREADS])
-
-
-def test_threads_change_no_bit_of_an_embedding(monkeypatch):
-    monkeypatch.setattr(graph_vectors, "_NANOSECONDS_PER_TASK", 1.0)  # pieces of a few nodes
-    rng = np.random.default_rng(0)
-    sizes = [850, *rng.integers(2, 80, size=40)]
-    graphs = GraphBatch.concatenate([random_graph(int(n), 0.3) for n in sizes])
-    labelled = graphs.with_labels(rng.integers(3, size=graphs.n_nodes))
-    for dtype in (np.float64, np.float32):
-        models = [RetGKEmbedding(37, n_jobs=n, dtype=dtype, random_state=0) for n in THREADS]
-        assert_same_bits([model.fit_transform(labelled) for model in models])
 
 
 @pytest.mark.parametrize(("n_jobs", "most"), [(1, 1), (2, 2), (16, 3)])

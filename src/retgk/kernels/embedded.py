@@ -111,7 +111,6 @@ class EmbeddedComparison:
         return directions
 
     def _fill(self, nodes: bsr_array, graphs: Ints, directions: Any, values: Floats) -> None:
-        """Write the values of some nodes; those of labels that are not known stay zero."""
         n_labels = self.vectors.shape[1] // self.vectors.blocksize[1]
         keys = _graph_of_block(self.vectors) * n_labels + self.vectors.indices
         places = _graph_of_block(nodes)
@@ -148,11 +147,7 @@ class LabelPhases:
         return cls(seed, int(depth), level_weights, edge_labels)
 
     def keys(self, batch: GraphBatch, n_jobs: int | None) -> tuple[Keys, Floats]:
-        """
-        Keys of the labels of nodes at all levels that count, and roots of the levels' weights.
-
-        Keys are of shape (n_nodes, n_levels); nodes without labels have the same.
-        """
+        """Keys of labels at the levels that count, (n_nodes, n_levels); roots of weights."""
         if self.depth and self.edge_labels is not None and len(batch.indices):
             check_edges_alike(batch.has_edge_labels, self.edge_labels)
         names: Sequence[Any] = batch.label_names if batch.has_labels else (None,)
@@ -187,12 +182,7 @@ def known_codes(
     unknown: str,
     first_graph: int = 0,
 ) -> Codes | None:
-    """
-    Label codes in a fixed vocabulary; None if there are no labels.
-
-    Labels that it lacks become -1 ("ignore"), an error ("error", which names the graph, counted
-    from `first_graph`), or the code after the last ("column").
-    """
+    """Codes in a fixed vocabulary; labels that it lacks are -1, an error, or one code after it."""
     if names is None:
         return None
     codes = recode(batch.labels, batch.label_names, names)
@@ -213,7 +203,6 @@ def known_codes(
 def feature_names(
     names: tuple[Hashable, ...] | None, unknown: str, widths: Sequence[int]
 ) -> NDArray[Any]:
-    """Names of the columns of an embedding, of D or of D0 and Dc features a label."""
     features = [f"omega{i}" for i in range(widths[0])]
     if len(widths) == 2:
         features = [f"{omega}:nu{j}" for omega in features for j in range(widths[1])]
@@ -224,7 +213,6 @@ def feature_names(
 
 
 def wave_names(n_frequencies: int) -> NDArray[Any]:
-    """Names of the columns in which labels turn phases: all cosines, then all sines."""
     names = [f"omega{i}:{wave}" for wave in ("cos", "sin") for i in range(n_frequencies)]
     return np.array(names, dtype=object)
 
@@ -263,8 +251,7 @@ class EmbeddedEngine:
     scaling: AttributeScaling = field(init=False, default_factory=AttributeScaling)
     maps: tuple[FourierMap, ...] = field(init=False, default=())
     phases: LabelPhases = field(init=False, default_factory=LabelPhases)
-    vectors: bsr_array = field(init=False)
-    """Of the kept graphs, shape (n_graphs, n_features)."""
+    vectors: bsr_array = field(init=False)  # of the kept graphs, shape (n_graphs, n_features)
     seed: int = field(init=False)
 
     unsaved_fields: ClassVar[tuple[str, ...]] = ("n_jobs", "random_state")
@@ -285,7 +272,6 @@ class EmbeddedEngine:
             )
 
     def fit(self, graphs: NodeFeatures, keep: Ints | None = None) -> Self:
-        """Find bandwidths, draw frequencies, collect labels, and embed all graphs or some."""
         batch = graphs.batch
         self.check(batch)
         check_attribute_sizes(batch)
@@ -311,7 +297,6 @@ class EmbeddedEngine:
         return self
 
     def add_labels(self, batch: GraphBatch) -> None:
-        """Give the labels of more graphs blocks of features after those before."""
         check_alike(batch, self.label_names is not None, self.n_attributes)
         if self.label_names is not None:
             more = names_in_use(batch) or ()
@@ -327,7 +312,6 @@ class EmbeddedEngine:
 
     @property
     def block_width(self) -> int:
-        """Number of features a label."""
         return int(np.prod(self._widths()[: len(self.maps)]))
 
     @property
@@ -343,7 +327,6 @@ class EmbeddedEngine:
     def embed(
         self, features: NodeFeatures, is_sparse: bool = True, batch_size: int | None = None
     ) -> Any:
-        """Vectors of graphs, block-sparse or dense, some graphs at a time."""
         check_alike(features.batch, self.label_names is not None, self.n_attributes)
         check_attribute_sizes(features.batch)
         n_inputs = self.maps[0].frequencies.shape[0]
@@ -410,7 +393,6 @@ class EmbeddedEngine:
         return phase_values(batch.node_ptr, *own, directions=directions, n_jobs=features.n_jobs)
 
     def _node_vectors(self, piece: NodeFeatures, nodes: slice) -> bsr_array:
-        """Vectors of single nodes: those of graphs of one node each."""
         return self._piece_vectors(piece, 0, compiled_maps(self.maps, self.dtype), nodes)
 
     def keep(self, graphs: Ints) -> Self:
@@ -475,7 +457,6 @@ class EmbeddedEngine:
             raise InvalidInputError("labels of vectors do not rise within each graph")
 
     def _check_parameters(self) -> None:
-        """Raise unless parameters go with each other."""
         check_parameters(VECTORS | EVERYWHERE, vars(self))
         check_depth(self.depth, self.level_weights)
         if self.feature_map == "phases" and self.unknown_labels == "column":
@@ -613,7 +594,6 @@ class _Moments(NamedTuple):
     squared_change: Floats
 
     def error(self, n_rows: int, size: int, n_again: int) -> Floats:
-        """Standard error of the mean over `n_rows` nodes of a graph that has `size`."""
         if n_rows == 1 < size:
             return np.full(len(self.total), np.inf)
         unbiased = n_rows / max(n_rows - 1, 1)

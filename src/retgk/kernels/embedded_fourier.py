@@ -12,11 +12,7 @@ from retgk._runtime.parallel import single_threaded_blas
 from retgk.array_types import Floats
 from retgk.graphs.batch import GraphBatch
 from retgk.kernels.engine import NodeFeatures
-from retgk.kernels.node import (
-    ATTRIBUTE_KERNEL,
-    COMPARISON_KERNEL,
-    NodeKernel,
-)
+from retgk.kernels.node import ATTRIBUTE_KERNEL, COMPARISON_KERNEL, NodeKernel
 from retgk.walks.probabilities import sample_nodes
 
 Draw = Literal["plain", "orthogonal", "quasi-random"]
@@ -42,11 +38,7 @@ class FourierMap:
 def fit_attribute_kernel(
     kernel: NodeKernel | None, batch: GraphBatch, rng: np.random.Generator
 ) -> NodeKernel | None:
-    """
-    Kernel of attributes with a number for gamma; None where there are no attributes.
-
-    No kernel given means the paper's for attributes.
-    """
+    """Kernel of attributes with a number for gamma; None where there are no attributes."""
     if batch.n_attributes == 0:
         return None
     kernel = kernel or ATTRIBUTE_KERNEL

@@ -161,7 +161,6 @@ class ExactEngine:
         return self
 
     def _fit_blocks(self, batch: GraphBatch) -> list[NodeKernel]:
-        """Find how attributes enter; give the kernels of their blocks, bandwidths not yet found."""
         blocks = self._checked_blocks(batch.n_attributes)
         named = dict(zip(self._block_names, (columns for columns, _ in blocks), strict=False))
         self._scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, named)
@@ -170,7 +169,6 @@ class ExactEngine:
         return [kernel for _, kernel in blocks]
 
     def attribute_points(self, features: NodeFeatures) -> list[tuple[Floats, NodeKernel]]:
-        """Scaled attributes of all nodes and the kernel, bandwidth not yet found, of each block."""
         other = copy(self)
         kernels = other._fit_blocks(features.batch)
         attributes = other._scaling(features).batch.attributes
@@ -204,7 +202,6 @@ class ExactEngine:
         return self._norms
 
     def mean_products(self) -> Floats:
-        """``<m_G, m_0>`` of the kept graphs with their mean; kept, as it takes all their pairs."""
         if self._means is None:
             self._means = self._graphs.gram(n_jobs=self.n_jobs).mean(axis=1)
         return self._means
@@ -245,7 +242,6 @@ class ExactEngine:
         return other
 
     def _first_codes(self) -> Ints:
-        """First label of every level among the points, and the one after the last."""
         return offsets(self._levels.refinement.n_known)
 
     def keep(self, graphs: Ints) -> Self:
@@ -365,16 +361,13 @@ def _or_zeros(codes: Codes | None, batch: GraphBatch) -> Codes:
 class ComparedNodes(NamedTuple):
     """Nodes of new graphs at all levels of their labels, beside the fitted points."""
 
-    chosen: Ints
-    """Which nodes."""
+    chosen: Ints  # which nodes
     coordinates: Floats
     fitted: DistinctPoints
     side: ColumnSide
-    places: Ints
-    """Place among the nodes of every entry: a node at one level."""
+    places: Ints  # place among the nodes of every entry: a node at one level
     labels: Codes
-    weights: Floats
-    """Weight of every entry in the mean over its graph."""
+    weights: Floats  # weight of every entry in the mean over its graph
     is_rare: Flags
 
     def rows(self, owners: Ints, n_owners: int) -> tuple[SharedRows | None, RareRows | None]:
@@ -437,7 +430,6 @@ class FittedGraphs:
         return FittedGraphs(self.points.of_graphs(graphs), self.frame)
 
     def of_levels(self, first_codes: Ints, shares: Floats) -> "FittedGraphs":
-        """Keep levels of refined labels with other weights, as in `DistinctPoints.of_levels`."""
         return FittedGraphs(self.points.of_levels(first_codes, shares), self.frame)
 
     def gram(
@@ -446,7 +438,6 @@ class FittedGraphs:
         columns: slice | None = None,
         n_jobs: int | None = None,
     ) -> Floats:
-        """Inner products of the fitted graphs, or of some rows and columns of their matrix."""
         rows, columns = (own or slice(0, self.n_graphs) for own in (rows, columns))
         x = self.points.of_range(rows.start, rows.stop)
         y = x if rows == columns else self.points.of_range(columns.start, columns.stop)
@@ -454,7 +445,6 @@ class FittedGraphs:
 
     @cached_property
     def is_rare(self) -> Flags:
-        """Whether each label is a colour that few nodes have, and is not worth tiles."""
         return rare_labels(self.points)
 
     @cached_property
@@ -472,7 +462,6 @@ class FittedGraphs:
 
     @cached_property
     def far_points(self) -> DistinctPoints:
-        """Points with the new coordinates, which are zero for them."""
         none = np.zeros((len(self.points), len(self.frame.factors)))
         return self.points.with_coordinates(self.add_tails(self.points.coordinates, none))
 
@@ -513,7 +502,6 @@ class ExactComparison:
     def of(
         cls, nodes: NodePoints, fitted: FittedGraphs, tol: float, n_jobs: int | None
     ) -> "ExactComparison":
-        """Put the nodes of new graphs into the frame of fitted ones."""
         frame = fitted.frame
         coordinates, tails, sizes = _project(nodes, frame, n_jobs)
         moves = _means(nodes, tails.sum(axis=1))
@@ -540,7 +528,6 @@ class ExactComparison:
         return gram
 
     def parts(self) -> Iterator[ComparedNodes]:
-        """Nodes of near graphs, then of far ones, in the coordinates in which they are compared."""
         is_far = self.is_far[self.nodes.graph_of_node()]
         near, far = np.flatnonzero(~is_far), np.flatnonzero(is_far)
         fitted = self.fitted
@@ -587,7 +574,6 @@ class ExactComparison:
         return norms
 
     def _large_norm(self, g: int) -> float:
-        """Squared norm of one graph with many nodes, by tiles."""
         own, frame = self.nodes.of_graphs(np.array([g])), self.fitted.frame
         if self.is_far[g]:
             kernels = [f.kernel for f in sorted(frame.factors, key=lambda factor: factor.block)]
@@ -640,7 +626,6 @@ def _means(nodes: NodePoints, values: Floats) -> Floats:
 
 
 def _project(nodes: NodePoints, frame: Frame, n_jobs: int | None) -> tuple[Floats, Floats, Floats]:
-    """Coordinates, tails and distances from the centre of all nodes."""
     ptr = frame.block_ptr
     coordinates = np.empty((nodes.n_nodes, ptr[-1]))
     tails, sizes = np.zeros((nodes.n_nodes, len(frame.factors))), np.zeros(nodes.n_nodes)
@@ -718,7 +703,6 @@ def _fill_norms(
     norms: Floats,
     n_jobs: int | None,
 ) -> None:
-    """Find the norms of some graphs, each by a double loop over its nodes."""
     factors = loop_factors(kernel)
 
     def work(some: Ints) -> None:
@@ -738,7 +722,6 @@ def _fill_own_products(
     products: Floats,
     n_jobs: int | None,
 ) -> None:
-    """Find the products of the nodes of some graphs, each by a double loop over its nodes."""
     factors, levels = loop_factors(kernel), nodes.level_codes()
 
     def work(some: Ints) -> None:

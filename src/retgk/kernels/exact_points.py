@@ -60,7 +60,6 @@ class NodePoints:
         return np.repeat(np.arange(self.n_graphs), np.diff(self.node_ptr))
 
     def label_codes(self) -> Codes:
-        """Labels, zeros where there are none."""
         return np.zeros(self.n_nodes, np.int32) if self.labels is None else self.labels
 
     def of_graphs(self, graphs: Ints) -> "NodePoints":
@@ -73,11 +72,7 @@ class NodePoints:
         )
 
     def level_codes(self) -> list[tuple[Codes, float, int]]:
-        """
-        Labels and colours of all levels that count: codes, weight, and first code of the level.
-
-        Codes of one level begin where those of the level before end, so that no two are the same.
-        """
+        """Codes, weight and first code of all levels that count; no two levels share a code."""
         if self.levels is None:
             return [(self.label_codes(), 1.0, 0)]
         found, first = [], 0
@@ -105,23 +100,14 @@ class NodePoints:
 def node_points(
     features: NodeFeatures, columns: Sequence[Ints], labels: Codes | None, levels: Levels | None
 ) -> NodePoints:
-    """
-    Put return probabilities, blocks of attributes and labels of all nodes together.
-
-    `columns` are those of every block of attributes, labels those of `label_codes`.
-    """
+    """Return probabilities, blocks of attributes, which have these columns, and labels."""
     batch = features.batch
     blocks = [np.ascontiguousarray(batch.attributes[:, chosen]) for chosen in columns]
     return NodePoints((features.probabilities, *blocks), batch.node_ptr, labels, levels)
 
 
 def label_codes(batch: GraphBatch, names: Sequence[Hashable]) -> Codes | None:
-    """
-    Labels in the vocabulary of the fitted graphs, continued by labels that it lacks.
-
-    A label that was not seen in fit has a code of its own: it matches itself among the new
-    graphs, whose norms are exact therefore, and nothing among the fitted ones.
-    """
+    """Labels as fitted graphs number them; others match themselves in norms of new graphs."""
     if not batch.has_labels:
         return None
     known = set(names)
@@ -132,12 +118,7 @@ def label_codes(batch: GraphBatch, names: Sequence[Hashable]) -> Codes | None:
 def attribute_blocks(
     attribute_kernel: AttributeKernel, n_attributes: int
 ) -> list[tuple[Ints, NodeKernel]]:
-    """
-    Columns of every block of attributes, and the kernel for it.
-
-    One kernel serves all attributes; a mapping gives, by name, the columns of a block and its
-    kernel; None is a Laplacian of gamma="dimension". There is no block without attributes.
-    """
+    """Columns of every block of attributes, and the kernel for it; none without attributes."""
     if attribute_kernel is None:
         if n_attributes == 0:
             return []
@@ -227,7 +208,6 @@ class DistinctPoints:
         return self._of_entries(own, self.entry_graphs[own] - start, stop - start)
 
     def of_graphs(self, graphs: Ints) -> "DistinctPoints":
-        """Points of some graphs, each of which is given at most once, in the order given."""
         place = np.full(self.n_graphs, -1)
         place[graphs] = np.arange(len(graphs))
         own = np.flatnonzero(place[self.entry_graphs] >= 0)
@@ -248,7 +228,6 @@ class DistinctPoints:
         )
 
     def of_levels(self, first_codes: Ints, shares: Floats) -> "DistinctPoints":
-        """Keep levels of refined labels with other weights."""
         level = np.searchsorted(first_codes, self.labels, side="right") - 1
         factors = np.append(shares, 0.0)[np.minimum(level, len(shares))][self.entry_points]
         kept = np.flatnonzero(factors)
@@ -260,12 +239,7 @@ class DistinctPoints:
 
 
 def distinct_points(nodes: NodePoints, coordinates: Floats, radius: float) -> DistinctPoints:
-    """
-    Merge nodes of one label that are within a radius of their weighted mean.
-
-    Nodes with a negative label are left out. At each level of refined labels a node is a point of
-    its own, with the root of the weight of the level: inner products then have the weight.
-    """
+    """Merge nodes of a label, level by level, within a radius; leave negative labels out."""
     found = []
     for codes, weight, first in nodes.level_codes():
         labels = (codes if first == 0 else codes + first).astype(np.int32, copy=False)
@@ -307,11 +281,7 @@ def _distinct_of_level(
 
 
 def merge_near_points(points: DistinctPoints, block_ptr: Ints, budget: float) -> DistinctPoints:
-    """
-    Merge nearly equal points as far as the mean move of no graph exceeds a budget.
-
-    `block_ptr` is the first coordinate of every factor of the kernel; moves in all factors add up.
-    """
+    """Merge nearly equal points as far as the mean move of no graph exceeds a budget."""
     shares = np.zeros(len(points))
     np.maximum.at(shares, points.entry_points, points.entry_weights)
     limit = budget / _TYPICAL_RATIO
@@ -357,7 +327,6 @@ def _place(points: DistinctPoints, cells: Ints) -> Ints:
 
 
 def _join_cells(points: DistinctPoints, cells: Ints) -> DistinctPoints:
-    """Replace the points of every cell by their weighted mean."""
     place = _place(points, cells)
     n_cells = int(place.max(initial=-1)) + 1
     labels = np.empty(n_cells, np.int32)
@@ -371,7 +340,6 @@ def _join_cells(points: DistinctPoints, cells: Ints) -> DistinctPoints:
 def _largest_mean_move(
     points: DistinctPoints, merged: DistinctPoints, place: Ints, block_ptr: Ints
 ) -> float:
-    """Largest over graphs of the mean distance, summed over factors, that nodes have moved."""
     moves = np.zeros(len(points))
     for start, stop in pairwise(block_ptr):
         columns = slice(start, stop)
@@ -399,12 +367,9 @@ MIN_TOGETHER = 4
 class TileKernel(NamedTuple):
     """The node kernel as tiles compute it, over coordinates that are scaled and rotated."""
 
-    kernels: tuple[NodeKernel, ...]
-    """Factors in the order of the coordinates, polynomials last."""
-    block_ptr: Ints
-    """First coordinate of every factor."""
-    dtype: Any
-    """float32 or float64."""
+    kernels: tuple[NodeKernel, ...]  # factors in the order of the coordinates, polynomials last
+    block_ptr: Ints  # first coordinate of every factor
+    dtype: Any  # float32 or float64
 
 
 @stored
@@ -416,8 +381,7 @@ class Factor:
     kernel: NodeKernel  # with a number for gamma
     mean: Floats  # (dimension,): centre, which is subtracted
     basis: Floats | None  # (dimension, rank): orthonormal; None if nothing is rotated
-    scale: float = field(init=False)
-    """Factor of the coordinates that makes gamma one."""
+    scale: float = field(init=False)  # factor of the coordinates that makes gamma one
     unsaved_fields: ClassVar[tuple[str, ...]] = ("scale",)
 
     def __post_init__(self) -> None:
@@ -492,11 +456,7 @@ class Rotation:
 
 
 def principal_rotation(nodes: NodePoints, b: int, n_jobs: int | None) -> Rotation:
-    """
-    Find the principal directions of block b, and what dropping some of them costs.
-
-    Each graph has the same weight. Threads change no bit of the result.
-    """
+    """Principal directions of block b; each graph has the same weight, threads change no bit."""
     mean = np.asarray(nodes.blocks[b].sum(axis=0) / nodes.n_nodes)
     moments = _second_moments(nodes, b, mean, n_jobs)
     basis = np.ascontiguousarray(np.linalg.eigh(moments)[1][:, ::-1])
@@ -513,7 +473,6 @@ def principal_rotation(nodes: NodePoints, b: int, n_jobs: int | None) -> Rotatio
 
 
 def _second_moments(nodes: NodePoints, b: int, mean: Floats, n_jobs: int | None) -> Floats:
-    """Second moments, each graph having the same weight; added up in the order of the chunks."""
     chunks = list(nodes.graph_chunks())
     costs = [float(nodes.node_ptr[stop] - nodes.node_ptr[start]) for start, stop in chunks]
     total = np.zeros((len(mean), len(mean)))
@@ -651,7 +610,6 @@ def _total_size(candidates: Sequence[_Candidate]) -> float:
 
 
 def _rounding_bound(candidates: Sequence[_Candidate]) -> float:
-    """Bound on all float32 errors: rounded coordinates of both points, and the tiles."""
     widths = [len(candidate.rotation.mean) for candidate in candidates]
     kernels = [candidate.kernel for candidate in candidates]
     moves = _lipschitz(candidates) * _total_size(candidates)
@@ -680,7 +638,6 @@ def _rounding_64(candidates: Sequence[_Candidate]) -> float:
 
 
 def _check_rounding(candidates: Sequence[_Candidate], tol: float) -> None:
-    """Raise if float64 cannot keep a promise."""
     if not all(candidate.kernel.is_stationary for candidate in candidates):
         return  # relative to the largest value, whatever the size
     rounding = _rounding_64(candidates)
@@ -728,7 +685,6 @@ def _ranks(candidates: Sequence[_Candidate], budget: float) -> list[int]:
 
 
 def _coordinates(points: NodePoints, factors: Sequence[Factor], n_jobs: int | None) -> Floats:
-    """Coordinates of all factors side by side, centred, rotated and scaled."""
     ends = np.cumsum([factor.rank for factor in factors])
     result = np.empty((points.n_nodes, ends[-1]))
 

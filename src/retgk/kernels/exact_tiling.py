@@ -30,8 +30,7 @@ class Factors(NamedTuple):
     kinds: Ints
     coefficients: Floats
     """Of the extra factor of each in its exponent, or the constant of a product."""
-    degrees: Ints
-    """Of products, zero for the others."""
+    degrees: Ints  # of products, zero for the others
 
 
 class Columns(NamedTuple):
@@ -71,6 +70,7 @@ class Bucket:
     rows: Rows
     columns: Columns  # its graphs numbered as in column_graphs
     column_graphs: Ints
+    first_row: int = 0
 
 
 _KINDS: dict[str | None, Any] = {
@@ -132,7 +132,6 @@ def scale_for_tiles(coordinates: Floats, kernel: TileKernel) -> Any:
 def _shared_bucket(
     x: tuple[DistinctPoints, Any], y: tuple[DistinctPoints, Any], label: int
 ) -> Bucket:
-    """Points of one label of both sides, each given with its scaled coordinates."""
     own, entries = _entries(x[0], label)
     rows = Rows(x[1][own], *_lane_weights(entries, _core.LANE_BYTES // x[1].itemsize))
     column = _column_bucket(*y, label)
@@ -149,7 +148,6 @@ class _Entries(NamedTuple):
 
 
 def _entries(points: DistinctPoints, label: int) -> tuple[slice, _Entries]:
-    """Points of a label."""
     start, stop = np.searchsorted(points.labels, [label, label + 1])
     chosen = slice(*np.searchsorted(points.entry_points, [start, stop]))
     graphs = points.entry_graphs[chosen]
@@ -194,7 +192,6 @@ def _by_tile_and_graph(entries: _Entries, size: int) -> _Runs:
 
 
 def _lane_weights(entries: _Entries, lanes: int) -> tuple[Ints, Ints, Floats]:
-    """Graphs of every tile of rows, with weights of all lanes."""
     runs = _by_tile_and_graph(entries, lanes)
     weights = np.zeros((len(runs.graphs), lanes))
     run = np.repeat(np.arange(len(runs.graphs)), runs.lengths)
@@ -286,8 +283,8 @@ class SharedRows:
             np.add.reduceat(weights[order], first),
         )
 
-    def bucket(self, columns: ColumnBucket) -> tuple[Bucket, int] | None:
-        """Rows of the label of some columns, each for itself, and the first of them."""
+    def bucket(self, columns: ColumnBucket) -> Bucket | None:
+        """Rows of the label of some columns, each for itself."""
         start, stop = np.searchsorted(self.labels, [columns.label, columns.label + 1])
         if start == stop:
             return None
@@ -296,7 +293,7 @@ class SharedRows:
         weights[np.arange(n_rows), np.arange(n_rows) % lanes] = 1.0
         ptr = np.minimum(lanes * np.arange(-(-n_rows // lanes) + 1), n_rows)
         rows = Rows(self.points[start:stop], ptr, np.arange(n_rows), weights)
-        return Bucket(rows, columns.columns, columns.column_graphs), int(start)
+        return Bucket(rows, columns.columns, columns.column_graphs, int(start))
 
 
 # Colours of refinement that few nodes have: many labels, each with too few pairs to need tiles.
@@ -337,7 +334,6 @@ class RareRows:
 
 
 def rare_rows(points: DistinctPoints, is_rare: Flags) -> RareRows:
-    """Points of graphs that have rare labels."""
     labels = points.labels[points.entry_points]
     chosen = np.flatnonzero(is_rare[labels])
     entries = (
@@ -357,12 +353,7 @@ def add_rare(
     is_symmetric: bool,
     n_jobs: int | None,
 ) -> None:
-    """
-    Add inner products over rare labels to a matrix, every row of which has one writer.
-
-    If rows and columns are the same, only the part up to the diagonal is added, and half of the
-    diagonal.
-    """
+    """Add inner products over rare labels; if symmetric, below and half of the diagonal."""
     if len(rows.points) == 0:
         return
     arrays = (*_loop_arrays(rows, columns, kernel), is_symmetric, gram)
@@ -382,11 +373,7 @@ def add_rare_node_values(
     values: Floats,
     n_jobs: int | None,
 ) -> None:
-    """
-    Add weighted sums over fitted graphs to the values of nodes, which stand in the rows.
-
-    `graphs` is the graph of every node, `weights` has a row of fitted graphs for each graph.
-    """
+    """Add weighted sums over fitted graphs to the values of nodes, which stand in the rows."""
     arrays = (*_loop_arrays(rows, columns, kernel), graphs, weights, values)
 
     def work(first: int, last: int) -> None:
@@ -437,7 +424,6 @@ class Task:
 
 
 def split_into_tasks(bucket: Bucket, is_symmetric: bool) -> Iterator[Task]:
-    """Split the rows of a bucket into tasks of about the same cost."""
     chunk, lanes = _core.CHUNK, bucket.rows.weights.shape[1]
     n_rows, n_columns = len(bucket.rows.points), chunk * len(bucket.columns.lowest)
     start = 0
@@ -460,12 +446,7 @@ def tiled_gram(
     n_jobs: int | None = None,
     is_rare: Flags | None = None,
 ) -> Floats:
-    """
-    Inner products of mean embeddings, shape (n_graphs of x, n_graphs of y).
-
-    If x and y are the same object, only pairs on and below the diagonal are computed. `is_rare`
-    says which labels are not worth tiles; it is found if it is not given.
-    """
+    """Inner products of mean embeddings, computed once a pair if x and y are one object."""
     gram = np.zeros((x.n_graphs, y.n_graphs))
     is_symmetric = x is y
     is_rare = rare_labels(y) if is_rare is None else is_rare
@@ -488,13 +469,13 @@ def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: in
     Every row is summed over fitted graphs for itself, and then added to its graphs in the order
     of the rows: what a graph gets does not depend on other rows.
     """
-    work, first_rows = _row_tasks(rows, columns)
+    work = _row_tasks(rows, columns)
 
     def add(band: _Band, start: int, stop: int) -> None:
         for task, products in band.found():
             column_graphs = task.bucket.column_graphs
             first, last = np.searchsorted(column_graphs, [start, stop])
-            row = first_rows[id(task.bucket)] + task.start
+            row = task.bucket.first_row + task.start
             entries = (rows.ptr[row : row + len(products) + 1], rows.graphs, rows.weights)
             _core.add_rows(products, *entries, column_graphs, int(first), int(last), gram)
 
@@ -510,10 +491,10 @@ def entry_values(
 ) -> Floats:
     """Weighted sums, over fitted graphs, of the inner products of every entry of some rows."""
     values, of_entry = np.zeros(len(rows.graphs)), graphs[rows.graphs]
-    work, first_rows = _row_tasks(rows, columns)
+    work = _row_tasks(rows, columns)
 
     def write(task: Task, products: Floats) -> None:
-        row = first_rows[id(task.bucket)] + task.start
+        row = task.bucket.first_row + task.start
         entries = (rows.ptr[row : row + len(products) + 1], of_entry, rows.weights)
         _core.write_entry_values(products, *entries, task.bucket.column_graphs, weights, values)
 
@@ -525,11 +506,10 @@ def entry_values(
     return values
 
 
-def _row_tasks(rows: SharedRows, columns: ColumnSide) -> tuple[list[Task], dict[int, int]]:
-    """Tasks for single rows beside fitted graphs, and the first row of each of their buckets."""
-    pairs = [own for bucket in columns.buckets if (own := rows.bucket(bucket)) is not None]
-    first_rows = {id(bucket): first for bucket, first in pairs}
-    return [task for bucket, _ in pairs for task in split_into_tasks(bucket, False)], first_rows
+def _row_tasks(rows: SharedRows, columns: ColumnSide) -> list[Task]:
+    """Tasks for single rows beside fitted graphs."""
+    buckets = [own for bucket in columns.buckets if (own := rows.bucket(bucket)) is not None]
+    return [task for bucket in buckets for task in split_into_tasks(bucket, False)]
 
 
 def _plus_transpose(gram: Floats) -> Floats:
@@ -542,7 +522,6 @@ def _plus_transpose(gram: Floats) -> Floats:
 
 
 def _bands(work: Sequence[Task]) -> list[list[Task]]:
-    """Consecutive tasks whose products fit memory together, whatever the number of threads."""
     bands: list[list[Task]] = []
     size = 0
     for task in work:
@@ -625,6 +604,5 @@ def _row_cuts(pieces: Ints, n_parts: int) -> Ints:
 
 
 def _spans(n_columns: int, n_jobs: int | None) -> list[tuple[int, int]]:
-    """Ranges of columns, some for every thread."""
     edges = np.linspace(0, n_columns, 2 * n_threads(n_jobs) + 1).astype(int)
     return [(int(a), int(b)) for a, b in pairwise(edges) if a < b]

@@ -138,7 +138,6 @@ class ExponentialGraphKernel:
         return replace(self, gamma=gamma)
 
     def __call__(self, products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:
-        """Give the matrix of kernel values, 1e-15 off, or the exponent times that if it is more."""
         if isinstance(self.gamma, str):
             raise InvalidInputError("gamma='median' is a rule; fit the kernel first")
         products = np.ascontiguousarray(products, np.float64)
@@ -152,7 +151,6 @@ GraphKernel = PolynomialGraphKernel | ExponentialGraphKernel
 
 
 def check_graph_kernel(graph_kernel: object, n_graphs: int) -> None:
-    """Raise unless this is a graph kernel that can be fitted to that many graphs."""
     rule = "an ExponentialGraphKernel, a PolynomialGraphKernel or None"
     check_kernel_class(graph_kernel, "graph_kernel", get_args(GraphKernel), rule)
     if n_graphs == 1 and getattr(graph_kernel, "gamma", None) == "median":
@@ -293,6 +291,5 @@ def _collected(
 
 
 def check_fitted_graph_kernel(kernel: GraphKernel) -> None:
-    """Raise unless a kernel between graphs has a number for gamma."""
     if isinstance(getattr(kernel, "gamma", 1.0), str):
         raise InvalidInputError(f"{kernel} has no number for gamma")

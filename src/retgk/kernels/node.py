@@ -47,8 +47,7 @@ class NodeKernel:
     """All kernels, in the order of their definition; a subclass of one of them is not another."""
     argument: ClassVar[Literal["distance", "squared distance", "product"] | None] = None
     """What the kernel is a function of; None where no compiled loop computes it."""
-    is_stationary: ClassVar[bool] = True
-    """Whether the kernel depends on x - y alone."""
+    is_stationary: ClassVar[bool] = True  # whether the kernel depends on x - y alone
     series: ClassVar[tuple[float, ...]] = (1.0,)
     lipschitz: ClassVar[float] = 1.0
     """Bound on the change of a kernel of distances when a point moves by one, scaled."""
@@ -82,7 +81,6 @@ class NodeKernel:
 
     @property
     def coordinate_scale(self) -> float:
-        """Factor of the coordinates that makes the rate one."""
         return self.rate if self.argument == "distance" else float(np.sqrt(self.rate))
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
@@ -334,14 +332,12 @@ def check_kernel_class(kernel: object, name: str, classes: Sequence[type], rule:
 
 
 def check_node_kernel(kernel: Any, name: str, also: tuple[type, ...] = ()) -> None:
-    """Raise unless the parameter `name` is a kernel that is computed between any two nodes."""
     classes = (*also, *(kind for kind in NodeKernel.kinds if kind.argument is not None))
     rule = f"a {_listed(classes)} kernel, such as {classes[0].__name__}()"
     check_kernel_class(kernel, name, classes, rule)
 
 
 def check_fourier_kernel(kernel: Any, name: str) -> None:
-    """Raise unless a kernel is one that Fourier features can approximate."""
     classes = [kind for kind in NodeKernel.kinds if kind.n_normals is not None]
     rule = f"{_listed(classes)}, the kernels that depend on x - y alone and so have frequencies"
     check_kernel_class(kernel, name, classes, rule)
@@ -378,7 +374,6 @@ def median_distance(points: Floats, node_ptr: NDArray[np.int64], random_state: A
 
 
 def _median_of_pairs(points: Floats) -> float:
-    """Median of the whole matrix of distances, from its upper triangle."""
     from scipy.spatial.distance import pdist
 
     n_points = len(points)

@@ -37,12 +37,9 @@ _EDGE_MASK = (1 << EDGE_BITS) - 1
 class Rows(NamedTuple):
     """Rows of many nodes, one after the other."""
 
-    own: Ints
-    """Own colour, shape (n_rows,)."""
-    ptr: Ints
-    """First entry of every row, shape (n_rows + 1,)."""
-    entries: Ints
-    """Colours of the neighbours and labels of the edges to them, in order in each row."""
+    own: Ints  # own colour, shape (n_rows,)
+    ptr: Ints  # first entry of every row, shape (n_rows + 1,)
+    entries: Ints  # colours of the neighbours and labels of the edges to them, in order in each row
 
     def at(self, places: Ints) -> "Rows":
         ptr = offsets(self.ptr[places + 1] - self.ptr[places])
@@ -71,7 +68,6 @@ class NeighbourhoodTable:
 
     @classmethod
     def of_rows(cls, rows: Rows, has_edges: bool) -> "NeighbourhoodTable":
-        """Keep rows, one for each colour."""
         entries = rows.entries if has_edges else rows.entries >> EDGE_BITS
         return cls(compact(rows.own), compact(rows.ptr), compact(entries), has_edges)
 
@@ -81,7 +77,6 @@ class NeighbourhoodTable:
         return Rows(own, ptr, entries if self.has_edges else entries << EDGE_BITS)
 
     def check(self, n_colours: int) -> None:
-        """Raise unless these are rows of so many colours; a file may say anything."""
         check_shape("own", self.own, None)
         check_shape("entries", self.entries, None)
         check_offsets("ptr", self.ptr, len(self.own), len(self.entries))
@@ -105,8 +100,7 @@ class LabelRefinement:
     n_labels: int = 0  # first colours of the fitted graphs
     tables: list[NeighbourhoodTable] = field(default_factory=list)
     """One for each round, set by `fit`."""
-    edge_names: tuple[Hashable, ...] = ()
-    """Labels of edges of the fitted graphs."""
+    edge_names: tuple[Hashable, ...] = ()  # labels of edges of the fitted graphs
 
     def fit(self, batch: GraphBatch, start: Codes, n_jobs: int | None = None) -> list[Ints]:
         """Collect the neighbourhoods of graphs whose first colours are given, and colour these."""
@@ -164,7 +158,6 @@ def known_edge_codes(batch: GraphBatch, names: tuple[Hashable, ...]) -> Codes:
 
 
 def check_edges_alike(graphs_have: bool, fitted_have: bool) -> None:
-    """Raise unless the edges of graphs have labels if and only if those of the fitted ones do."""
     if graphs_have != fitted_have:
         given = "have labels" if graphs_have else "have no labels"
         raise InvalidInputError(
@@ -226,11 +219,9 @@ class FirstColours:
     """Labels (one for all nodes, if there are none), numbers of neighbours, or one for all."""
     names: tuple[Hashable, ...] = ()
     """What the colours of the fitted graphs stand for, set by `fit`."""
-    has_labels: bool = False
-    """Whether the fitted graphs have labels, set by `fit`."""
+    has_labels: bool = False  # whether the fitted graphs have labels, set by `fit`
 
     def fit(self, batch: GraphBatch) -> Codes:
-        """Number the colours of graphs from 0 on."""
         codes, known = _numbered(_values(batch, self.start), {})
         self.names, self.has_labels = tuple(known), batch.has_labels
         return codes
@@ -239,12 +230,7 @@ class FirstColours:
         check_names("names", self.names)
 
     def colours(self, batch: GraphBatch, warns: bool = False) -> Codes:
-        """
-        Colours of new graphs; those that no fitted graph has come after all of theirs.
-
-        Labels where the fitted graphs have none, or the reverse, are an error if they matter; that
-        no label is known is a warning, if one is wanted.
-        """
+        """Colours of new graphs, unknown ones last; labels have to be alike if they matter."""
         if self.start == "labels":
             check_alike(batch, self.has_labels, batch.n_attributes)
             if warns:
@@ -468,14 +454,12 @@ class LabelLevels:
     def fit(
         self, batch: GraphBatch, labels: Codes, n_labels: int, n_jobs: int | None
     ) -> Levels | None:
-        """Collect the neighbourhoods of graphs; None if there is but one level."""
         self.refinement = LabelRefinement(self.depth, n_labels)
         if self.depth == 0:
             return None
         return self._levels(self.refinement.fit(batch, labels, n_jobs))
 
     def of(self, batch: GraphBatch, labels: Codes, n_jobs: int | None) -> Levels | None:
-        """Levels of new graphs, whose labels have the codes of the fitted ones."""
         if self.depth == 0:
             return None
         return self._levels(self.refinement.colours(batch, labels, n_jobs))
@@ -502,7 +486,6 @@ class LabelLevels:
 
 
 def check_depth(depth: Any, level_weights: Any) -> None:
-    """Raise unless these are a depth of refinement and weights of its levels."""
     check_parameters(DEPTH, {"depth": depth})
     if level_weights is None:
         return

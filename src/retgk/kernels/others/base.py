@@ -34,11 +34,9 @@ class PeerEngine(ABC):
     """
 
     normalize: bool
-    norms: Floats
-    """Kernel of every fitted graph with itself, not normalized."""
+    norms: Floats  # kernel of every fitted graph with itself, not normalized
     n_jobs: int | None = None
-    divisor: int = 1
-    """What values are divided by where they are not normalized."""
+    divisor: int = 1  # what values are divided by where they are not normalized
     _kept: Ints | None = None
 
     @abstractmethod
@@ -102,7 +100,6 @@ class PeerEngine(ABC):
         return values if self.normalize or self.divisor == 1 else values / self.divisor
 
     def divided_norms(self, norms: Floats) -> Floats:
-        """Kernel of graphs with themselves: one if normalized, zero without any substructure."""
         return (norms > 0).astype(np.float64) if self.normalize else norms / self.divisor
 
 
@@ -293,7 +290,6 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
 
 
 def check_first(counter: Any) -> None:
-    """Raise unless the first colours of a counter or an engine are those that it begins with."""
     if counter.first.start != counter.start:
         raise InvalidInputError("the first colours are of another start")
 
@@ -348,6 +344,5 @@ def check_norms(norms: Floats, normalize: bool) -> None:
 
 
 def check_attributes(batch: GraphBatch) -> None:
-    """Raise where attributes are missing, or too large to compute with."""
     check_numbers(batch.attributes, batch.node_ptr)
     check_attribute_sizes(batch)

@@ -41,7 +41,6 @@ class GraphCounts:
         return self.ptr, self.columns, self.counts
 
     def row_sums(self, values: Floats) -> Floats:
-        """Sum of values, one for each entry, over every graph."""
         graphs = np.repeat(np.arange(len(self)), np.diff(self.ptr))
         return np.bincount(graphs, values, len(self)).astype(np.float64)
 
@@ -113,7 +112,6 @@ class Postings:
 def counts_of_nodes(
     node_ptr: Ints, columns: Codes, n_columns: int, n_jobs: int | None
 ) -> GraphCounts:
-    """Count the columns of the nodes of every graph."""
     sizes = np.empty(len(node_ptr) - 1, np.int64)
 
     def count(first: int, last: int) -> None:
@@ -190,11 +188,7 @@ def _add_all(
 
 
 def _dense_columns(rows: GraphCounts, postings: Postings, norms: Floats) -> Flags:
-    """
-    Columns that many graphs have.
-
-    None where sums may be rounded: the order of BLAS depends on what else is multiplied.
-    """
+    """Columns that many graphs have; none where sums may be rounded, as BLAS has its own order."""
     sizes = np.diff(postings.ptr)
     if len(rows) < _LEAST_DENSE_ROWS or not postings.is_whole or norms.max(initial=0.0) >= _EXACT:
         return np.zeros(len(sizes), bool)
@@ -202,7 +196,6 @@ def _dense_columns(rows: GraphCounts, postings: Postings, norms: Floats) -> Flag
 
 
 def _column_blocks(is_dense: Flags, n_graphs: int) -> Iterator[Ints]:
-    """Cut the dense columns into blocks that take little memory."""
     columns = np.flatnonzero(is_dense)
     size = max(_DENSE_BYTES // (8 * n_graphs), 16)
     for first in range(0, len(columns), size):
@@ -273,8 +266,7 @@ class CountEngine(PeerEngine):
     counter: Counter
     summand: Summand
     normalize: bool
-    postings: Postings = field(init=False)
-    """Counts of the fitted graphs."""
+    postings: Postings = field(init=False)  # counts of the fitted graphs
     norms: Floats = field(init=False)
 
     def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> GraphCounts:

@@ -88,7 +88,6 @@ def substructure_vectors(pairs: Any, n_components: int, n_negatives: float, seed
 
 
 def _factor(matrix: Any, n_components: int, seed: int) -> Floats:
-    """Eigenvectors of the largest positive eigenvalues, times the roots of these."""
     with single_threaded_blas():
         values, vectors = _largest_eigenvalues(matrix, n_components, seed)
     tie, last = _tie_and_last(values, n_components)
@@ -145,7 +144,6 @@ class VectorRules:
     def learn(
         self, counter: BaseCounter, batch: GraphBatch, n_jobs: int | None
     ) -> tuple[GraphCounts, Floats]:
-        """Count substructures, and find a vector for each column."""
         seed = whole_seed(self.random_state)
         if isinstance(counter, GraphletCounter):
             counter.random_state = seed

@@ -17,19 +17,10 @@ from retgk.graphs.batch import FlatGraphs, GraphBatch, trusted_batch
 from retgk.graphs.edges import Adjacency, EdgeLabels
 from retgk.graphs.flat import offsets, run_over_runs
 from retgk.kernels.node import Gaussian, NodeKernel, check_node_kernel
-from retgk.kernels.others.base import (
-    Compared,
-    PeerEngine,
-    PeerKernel,
-    check_first,
-)
+from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
-from retgk.kernels.refinement import (
-    FirstColours,
-    LabelRefinement,
-    Start,
-)
+from retgk.kernels.refinement import FirstColours, LabelRefinement, Start
 
 # Colours of nodes in the neighbourhoods that they belong to: vertex invariants.
 
@@ -45,15 +36,13 @@ _BYTES_OF_COLOUR = 72  # of a node in a round: its colour and, while rows are su
 class NodeProfiles(NamedTuple):
     """Sparse row of every node: colours in its neighbourhoods, and how much they weigh."""
 
-    ptr: Ints
-    """First entry of every node."""
+    ptr: Ints  # first entry of every node
     columns: Codes
     """Colours, rising within a node; a run of numbers for each round, then those of new graphs."""
     values: Floats
     """Sum of one over the size, over the neighbourhoods in which the node has this colour."""
 
     def of_graphs(self, node_ptr: Ints) -> "NodeProfiles":
-        """Sums of the rows of all nodes of each graph."""
         nodes = np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
         graphs = np.searchsorted(node_ptr, nodes, side="right") - 1
         return _summed(graphs, self.columns, self.values, len(node_ptr) - 1)
@@ -123,11 +112,6 @@ def _summed(rows: Ints, columns: NDArray[Any], values: Floats, n_rows: int) -> N
 def _neighbourhoods(
     batch: GraphBatch, radius: int, n_levels: int, n_jobs: int | None
 ) -> tuple[GraphBatch, Ints]:
-    """
-    Neighbourhood of every node as a graph, and which node each of their nodes is.
-
-    There must be room for so many levels of colours of all of their nodes, too.
-    """
     sizes, n_entries = np.empty(batch.n_nodes, np.int64), np.empty(batch.n_nodes, np.int64)
     graph = (batch.node_ptr, batch.indptr, batch.indices)
 

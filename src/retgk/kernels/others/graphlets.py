@@ -34,12 +34,9 @@ class GraphletTypes(NamedTuple):
     """
 
     k: int
-    masks: Ints
-    """One graph of each type: by number of edges, then by degrees, shape (n_types,)."""
-    type_of_mask: Codes
-    """Type of every graph of k nodes, shape (2 ** (k (k - 1) / 2),)."""
-    is_connected: Flags
-    """Which types are connected, shape (n_types,)."""
+    masks: Ints  # one graph of each type: by number of edges, then by degrees, shape (n_types,)
+    type_of_mask: Codes  # type of every graph of k nodes, shape (2 ** (k (k - 1) / 2),)
+    is_connected: Flags  # which types are connected, shape (n_types,)
 
     def __len__(self) -> int:
         return len(self.masks)
@@ -91,7 +88,6 @@ def graphlet_types(k: int) -> GraphletTypes:
 
 
 def _moved(masks: Ints, order: list[int], pairs: list[tuple[int, int]]) -> Ints:
-    """Masks of the same graphs with their nodes in another order."""
     bit_of = {pair: bit for bit, pair in enumerate(pairs)}
     moved = np.zeros_like(masks)
     for bit, (i, j) in enumerate(pairs):
@@ -105,7 +101,6 @@ def _edges(mask: int, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _sort_key(mask: int, pairs: list[tuple[int, int]], k: int) -> tuple[int, list[int], int]:
-    """Number of edges, degrees, and the mask itself where these are equal."""
     edges = _edges(mask, pairs)
     degrees = np.bincount(np.array(edges, np.int64).ravel(), minlength=k)
     return len(edges), sorted(degrees.tolist()), mask
@@ -147,11 +142,6 @@ _MAX_EXACT_K = 4
 
 
 def samples_for(k: int) -> int:
-    """
-    Sets of k nodes by which the shares of all types are off by less than 0.1 in sum.
-
-    That is with probability 0.9 (Shervashidze et al., 2009, theorem 6).
-    """
     return math.ceil(2 * (math.log(2) * len(graphlet_types(k)) + math.log(10)) / 0.01)
 
 
@@ -317,7 +307,6 @@ class GraphletCounter:
         return GraphCounts(ptr, columns.astype(np.int32), shares[rows, columns], kept.shape[1])
 
     def exact(self, batch: GraphBatch, n_jobs: int | None) -> Ints:
-        """Count all types of three or four nodes, shape (n_graphs, n_types)."""
         sizes = batch.node_counts
         if len(sizes) and sizes.max() > _MAX_NODES[self.k]:
             raise InvalidInputError(
@@ -341,7 +330,6 @@ class GraphletCounter:
         return np.asarray(sums @ np.rint(np.linalg.inv(copies)).astype(np.int64).T)
 
     def _drawn(self, batch: GraphBatch, n_jobs: int | None) -> Ints:
-        """Count types of drawn sets of nodes, shape (n_graphs, n_types)."""
         found = np.empty((len(batch), len(self.types)), np.int64)
         table, seeds = self.types.type_of_mask, graph_hashes(batch) ^ np.uint64(self.seed)
         n_samples = self.n_samples or 0

@@ -14,12 +14,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import column_spreads
-from retgk.kernels.others.base import (
-    Compared,
-    PeerKernel,
-    check_attributes,
-    check_first,
-)
+from retgk.kernels.others.base import Compared, PeerKernel, check_attributes, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.shortest_path import PathCounter
 from retgk.kernels.others.weisfeiler_lehman import ColourCounter
@@ -52,10 +47,8 @@ class HashCounter:
     deviations: Floats = field(init=False)
     directions: Floats = field(init=False)
     """Directions onto which attributes are projected, shape (n_hashes, n_attributes)."""
-    shifts: Floats = field(init=False)
-    """What is added to every projection, shape (n_hashes,)."""
-    counters: list[ColourCounter | PathCounter] = field(init=False)
-    """One for each hash function."""
+    shifts: Floats = field(init=False)  # what is added to every projection, shape (n_hashes,)
+    counters: list[ColourCounter | PathCounter] = field(init=False)  # one for each hash function
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
         if not batch.n_attributes:
@@ -94,7 +87,6 @@ class HashCounter:
     def _joined(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> GraphCounts:
-        """Counts of all hash functions; each has a run of columns of its own."""
         with np.errstate(over="ignore"):  # no bin has such a number, which is an error below
             points = (batch.attributes - self.means) / self.deviations
         plain, parts = batch.without_attributes(), []
@@ -117,7 +109,6 @@ class HashCounter:
         return GraphCounts(ptr, own, counts, int(ends[-1]))
 
     def _hashes(self, points: Floats, place: int, codes: Codes) -> Ints:
-        """Labels of nodes: the hash of attributes and the label that they have."""
         # einsum in place of @: BLAS may give other last bits for other numbers of rows
         with np.errstate(over="ignore", invalid="ignore"):
             projected = np.einsum("nd,d->n", points, self.directions[place])

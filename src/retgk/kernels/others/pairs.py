@@ -47,7 +47,6 @@ class ColouredNodes:
     def node_kernel(
         self, graph: int, others: "ColouredNodes", nodes: slice, k: NodeKernel | Bridge | None
     ) -> Floats:
-        """Kernel of the nodes of one graph with some of other graphs; None compares labels."""
         own = slice(self.node_ptr[graph], self.node_ptr[graph + 1])
         is_alike = self.colours[own][:, None] == others.colours[nodes]
         values: Floats = is_alike.astype(np.float64)
@@ -66,8 +65,7 @@ class PairEngine(PeerEngine):
     """
 
     normalize: bool = field(kw_only=True)
-    graphs: Any = field(init=False)
-    """What `taken` gave of the fitted graphs."""
+    graphs: Any = field(init=False)  # what `taken` gave of the fitted graphs
     norms: Floats = field(init=False)
 
     fewer: ClassVar[str] = "give fewer graphs, or leave attributes out"
@@ -109,7 +107,6 @@ class PairEngine(PeerEngine):
         return self._filled(taken, False, n_jobs)
 
     def _filled(self, rows: Any, is_lower: bool, n_jobs: int | None) -> Floats:
-        """Kernel of rows with the fitted graphs; on and below the diagonal, if `is_lower`."""
         columns, n_rows = self.graphs, len(rows.node_ptr) - 1
         check_room(8 * n_rows * len(self.norms), "the kernel matrix", self.fewer)
         out = np.zeros((n_rows, len(self.norms)))

@@ -15,12 +15,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets, run_over_runs
 from retgk.kernels.node import NodeKernel, check_node_kernel
-from retgk.kernels.others.base import (
-    Compared,
-    PeerEngine,
-    PeerKernel,
-    check_first,
-)
+from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
 from retgk.kernels.refinement import FirstColours, Start
@@ -40,8 +35,7 @@ class PathCounter:
     warns: bool = True
     """Whether to warn of new graphs without a known label; not where labels are hashes."""
     first: FirstColours = field(init=False)
-    lengths: Floats = field(init=False)
-    """Lengths of paths of the fitted graphs, rising."""
+    lengths: Floats = field(init=False)  # lengths of paths of the fitted graphs, rising
     keys: Ints = field(init=False)
     """Colours and number of the length of every column, in as many bits as `bits_of` tells."""
 
@@ -113,20 +107,17 @@ def _search_costs(batch: GraphBatch) -> Ints:
 
 
 def length_numbers(known: Floats, found: list[Floats]) -> Floats:
-    """All lengths, each once: the known ones first, which rise, then the others, which rise too."""
     others = np.unique(np.concatenate([np.empty(0), *found]))
     return np.concatenate([known, np.setdiff1d(others, known, assume_unique=True)])
 
 
 def check_lengths(lengths: Floats) -> None:
-    """Raise unless lengths of paths are positive and rise; a file may say anything."""
     check_shape("lengths", lengths, None)
     if (np.diff(lengths) <= 0).any() or (lengths <= 0).any():
         raise InvalidInputError("lengths are not positive and rising")
 
 
 def _bits_of(n_colours: int) -> int:
-    """Bits that a colour takes in a key."""
     bits = max(int(n_colours - 1).bit_length(), 1)
     if bits > _MOST_BITS:
         raise InvalidInputError(
@@ -146,7 +137,6 @@ def _with_bits(keys: Ints, bits: int, wider: int) -> Ints:
 
 
 def _renumbered(keys: Ints, own: Floats, lengths: Floats, mask: int) -> Ints:
-    """Give keys with numbers of lengths among all of them."""
     if len(lengths) > mask:
         raise InvalidInputError(
             f"paths have {len(lengths)} different lengths; round the weights, or use fewer labels"
@@ -189,8 +179,7 @@ class GraphPaths(ColouredNodes):
 class AttributePathEngine(NodePairEngine):
     """Sum over pairs of shortest paths of the same length of the kernels of their ends."""
 
-    lengths: Floats = field(init=False)
-    """All lengths of paths of the fitted graphs."""
+    lengths: Floats = field(init=False)  # all lengths of paths of the fitted graphs
 
     without_vectors: ClassVar[str] = "paths that are compared by a kernel of attributes"
 

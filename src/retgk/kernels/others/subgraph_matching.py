@@ -17,12 +17,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, read_only
 from retgk.graphs.flat import first_of_run, offsets, run_over_runs
 from retgk.kernels.node import Bridge, NodeKernel, check_kernel_class, check_node_kernel
-from retgk.kernels.others.base import (
-    Compared,
-    PeerEngine,
-    PeerKernel,
-    check_first,
-)
+from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
 from retgk.kernels.refinement import FirstColours, Start, known_edge_codes
@@ -68,16 +63,11 @@ _Part = tuple[Ints, Ints, Ints, Codes]
 class FoundSubgraphs(NamedTuple):
     """Subgraphs of graphs, by their type."""
 
-    ptr: Ints
-    """First entry of every graph, shape (n_graphs + 1,)."""
-    columns: Ints
-    """Type of every entry, rising within a graph, shape (n_entries,)."""
-    counts: Ints
-    """How many such subgraphs the graph has, shape (n_entries,)."""
-    types: Ints
-    """Words and number of automorphisms of every column, shape (n_columns, 3)."""
-    nodes: Codes
-    """Nodes of every subgraph, entry after entry, shape (n_subgraphs, k); or none."""
+    ptr: Ints  # first entry of every graph, shape (n_graphs + 1,)
+    columns: Ints  # type of every entry, rising within a graph, shape (n_entries,)
+    counts: Ints  # how many such subgraphs the graph has, shape (n_entries,)
+    types: Ints  # words and number of automorphisms of every column, shape (n_columns, 3)
+    nodes: Codes  # nodes of every subgraph, entry after entry, shape (n_subgraphs, k); or none
 
 
 @stored
@@ -100,11 +90,7 @@ class SubgraphTypes:
     def fit(
         self, batch: GraphBatch, codes: Codes, n_jobs: int | None, keeps: bool = False
     ) -> FoundSubgraphs:
-        """
-        Find the subgraphs of the fitted graphs, whose nodes have these labels.
-
-        Nodes of every subgraph come with them if it `keeps` these.
-        """
+        """Subgraphs of the fitted graphs, with the nodes of every one if it `keeps` these."""
         self.known = np.empty((0, 3), np.int64)
         self.edge_names = batch.edge_label_names if self.matchings.uses_edge_labels else ()
         found = self._found(batch, codes, batch.edge_labels, keeps, n_jobs)
@@ -184,14 +170,12 @@ class SubgraphTypes:
         return found
 
     def automorphisms(self, types: Ints) -> tuple[Ints, Codes]:
-        """Orders of nodes that leave each type as it is, and where those of each begin."""
         ptr = offsets(types[:, 2])
         found = np.zeros((int(ptr[-1]), MAX_SUBGRAPH), np.int32)
         _core.fill_automorphisms(types, *self.bits, ptr, found)
         return ptr, found
 
     def _check_room(self, sizes: Ints, first: int) -> None:
-        """Raise if there was no room for the subgraphs of one of some graphs."""
         if len(sizes) and sizes.min() < 0:
             advice = "use a smaller k, or give fewer or smaller graphs"
             if not self.matchings.connected:
@@ -222,7 +206,6 @@ class SubgraphTypes:
         )
 
     def _check_bits(self, codes: Codes, edges: Codes) -> None:
-        """Raise if there are more labels than their bits can tell apart."""
         for what, found, bits in zip(("nodes", "edges"), (codes, edges), self.bits, strict=True):
             n_labels = int(found.max(initial=-1)) + 1
             if n_labels >= 1 << bits:
@@ -248,11 +231,7 @@ class SubgraphTypes:
 
 
 def _numbered_in_graphs(codes: Codes, n_known: int, ptr: Ints) -> Codes:
-    """
-    Number the labels that are not known anew in every graph.
-
-    They meet nothing in other graphs, so that a batch has room for as many as each of its graphs.
-    """
+    """Number unknown labels, which meet nothing in other graphs, anew in every graph."""
     is_new = codes >= n_known
     if not is_new.any():
         return codes
@@ -265,7 +244,6 @@ def _numbered_in_graphs(codes: Codes, n_known: int, ptr: Ints) -> Codes:
 
 
 def _nothing(k: int) -> _Part:
-    """What a task found that was not run."""
     own = np.empty(0, np.int64)
     return np.empty((0, 3), np.int64), own, own, np.empty((0, 1 + k), np.int32)
 
@@ -277,11 +255,7 @@ def _room_for_rows(n_tasks: int) -> int:
 
 
 def _with_known(known: Ints, found: Ints) -> tuple[Ints, Ints]:
-    """
-    Types after those that are known, in the order of their words, and the place of all found ones.
-
-    The same type may be found several times, by several tasks.
-    """
+    """Types after the known ones, in the order of their words, and the place of all found ones."""
     firsts, numbers = _distinct_rows(np.concatenate([known, found]))
     is_new = firsts >= len(known)
     places = np.where(is_new, len(known) + np.cumsum(is_new) - 1, firsts)
@@ -309,12 +283,7 @@ def _steps(batch: GraphBatch, k: int, connected: bool) -> Ints:
 
 
 def _fewest_subgraphs(batch: GraphBatch, k: int, connected: bool) -> Floats:
-    """
-    Give a number of sets of k nodes that every graph has, or more.
-
-    A node and k - 1 of its neighbours are connected. Such a set is found from every one of its
-    nodes at most, and from a single node once.
-    """
+    """Number of sets of k nodes at least; a node and k - 1 of its neighbours are connected."""
     from scipy.special import comb
 
     if not connected:
@@ -436,7 +405,6 @@ class MatchingEngine(NodePairEngine):
 
 
 def _check_matchings(found: FoundSubgraphs, k: int) -> None:
-    """Raise if a graph has more matchings with itself than can be added up in some minutes."""
     graphs = np.repeat(np.arange(len(found.ptr) - 1), np.diff(found.ptr))
     matchings = np.square(found.counts.astype(np.float64)) * found.types[found.columns, 2]
     totals = np.bincount(graphs, matchings)

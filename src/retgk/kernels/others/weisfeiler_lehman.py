@@ -11,17 +11,9 @@ from retgk.array_types import Codes, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
-from retgk.kernels.others.base import (
-    Compared,
-    PeerKernel,
-    check_first,
-)
+from retgk.kernels.others.base import Compared, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts, counts_of_nodes
-from retgk.kernels.refinement import (
-    FirstColours,
-    LabelRefinement,
-    Start,
-)
+from retgk.kernels.refinement import FirstColours, LabelRefinement, Start
 
 Base = Literal["subtree", "optimal-assignment"]
 """How colours of two graphs are compared."""
@@ -134,12 +126,7 @@ class ColourCounter:
         return self._counted(batch.node_ptr, colours, n_jobs)
 
     def _counted(self, node_ptr: Ints, colours: list[Ints], n_jobs: int | None) -> GraphCounts:
-        """
-        Counts of colours; every level has a run of columns of its own.
-
-        Colours of no fitted graph share numbers with those of other levels: they are counted level
-        by level, and looked up nowhere.
-        """
+        """Counts of colours, a run of columns for each level; new ones meet nothing."""
         n_known = self.refinement.n_known
         ends = offsets(n_known)
         columns: Codes = np.empty((len(colours), int(node_ptr[-1])), np.int32)
