@@ -48,11 +48,7 @@ def fit_attribute_kernel(
 def fit_structure_kernel(
     kernel: NodeKernel | None, features: NodeFeatures, rng: np.random.Generator
 ) -> NodeKernel:
-    """
-    Kernel of return probabilities with a number for gamma; by default that of all comparisons.
-
-    A median needs five nodes of some hundred graphs only, so no others are walked from.
-    """
+    """Kernel of return probabilities with a number for gamma, from some nodes of some graphs."""
     kernel = kernel or COMPARISON_KERNEL
     rng = np.random.default_rng(seed_from(rng))  # what is drawn next depends on no rule
     if kernel.is_fitted:

@@ -112,12 +112,7 @@ def phase_vectors(
     compiled: CompiledMaps,
     n_jobs: int | None = None,
 ) -> bsr_array:
-    """
-    Vectors of fixed width: labels turn the phases of the features instead of having blocks.
-
-    ``sqrt(2 / D) sum_i w_i sum_h s_h cos(2 pi (t_i + q_h(i) / 4))`` with ``t_i = omega^T x_i + b``,
-    and after these the same of sines, as many or one less. Every graph has one block.
-    """
+    """``sqrt(2 / D) sum_i w_i sum_h s_h cos(2 pi (t_i + q_h(i) / 4))``, then sines."""
     _check_range(blocks, [fourier], compiled[0].dtype)
     probabilities, attributes = (np.ascontiguousarray(block) for block in blocks)
     keys, n_graphs = np.ascontiguousarray(keys), len(node_ptr) - 1
@@ -399,9 +394,13 @@ def _replace_by_exponentials(
     run_tasks(fill, tasks, [1.0] * len(tasks), n_jobs, "kernel values")
 
 
+def _is_dense(vectors: Any) -> bool:
+    return not issparse(vectors)
+
+
 def _found_labels(vectors: Any, name: str) -> NDArray[np.int64]:
     """Label of every stored block; dense vectors are one block each."""
-    if not issparse(vectors):
+    if _is_dense(vectors):
         return np.zeros(vectors.shape[0], np.int64)
     if vectors.format != "bsr" or vectors.blocksize[0] != 1:
         raise InvalidInputError(
@@ -417,12 +416,12 @@ def _dtype_of(*vectors: Any) -> Any:
 
 def _features(vectors: Any, dtype: Any) -> NDArray[Any]:
     """Stored blocks, one under the other."""
-    features = vectors.data[:, 0] if issparse(vectors) else np.asarray(vectors)
+    features = np.asarray(vectors) if _is_dense(vectors) else vectors.data[:, 0]
     return np.ascontiguousarray(features, dtype)
 
 
 def _graph_of_block(vectors: Any) -> NDArray[np.int64]:
-    counts = np.diff(vectors.indptr) if issparse(vectors) else 1
+    counts = 1 if _is_dense(vectors) else np.diff(vectors.indptr)
     return np.repeat(np.arange(vectors.shape[0]), counts)
 
 

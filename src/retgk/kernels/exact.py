@@ -648,11 +648,7 @@ def _project(nodes: NodePoints, frame: Frame, n_jobs: int | None) -> tuple[Float
 
 
 def _snap(nodes: NodePoints, coordinates: Floats, fitted: FittedGraphs, moves: Floats) -> None:
-    """
-    Move nodes onto equal ones of their graph, and those onto equal fitted points.
-
-    A graph is left as it is if that would move its nodes by more than is left of its budget.
-    """
+    """Move nodes onto equal ones and equal fitted points, as far as a budget goes."""
     frame, known = fitted.frame, fitted.points
     labels = nodes.label_codes()
     first, target = np.empty(nodes.n_nodes, np.int64), np.empty(nodes.n_nodes, np.int64)

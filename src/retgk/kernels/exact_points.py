@@ -531,13 +531,7 @@ def tile_error(kernels: Sequence[NodeKernel], widths: Sequence[int]) -> float:
 def reduce_points(
     nodes: NodePoints, kernels: Sequence[NodeKernel], tol: float, n_jobs: int | None = None
 ) -> tuple[DistinctPoints, Frame]:
-    """
-    Reduce node features to distinct points such that no inner product is off by more than tol.
-
-    At 0 that is plain float64, whose rounding grows with the size of the coordinates. With a factor
-    that is not stationary everything is in float64, only equal rows are merged, and the error is
-    relative to the largest kernel value. Threads change no bit of the result.
-    """
+    """Distinct points such that no inner product is off by more than tol; threads change no bit."""
     # small matrix products: threads of the BLAS would cost time and change the last bits
     with single_threaded_blas():
         return _reduce(nodes, kernels, tol, n_jobs)

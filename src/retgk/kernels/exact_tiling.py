@@ -463,12 +463,7 @@ def tiled_gram(
 
 
 def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: int | None) -> None:
-    """
-    Add inner products of new graphs with fitted ones to a matrix.
-
-    Every row is summed over fitted graphs for itself, and then added to its graphs in the order
-    of the rows: what a graph gets does not depend on other rows.
-    """
+    """Add inner products of new graphs with fitted ones; no row depends on other rows."""
     work = _row_tasks(rows, columns)
 
     def add(band: _Band, start: int, stop: int) -> None:

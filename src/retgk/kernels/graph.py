@@ -110,19 +110,7 @@ class ExponentialGraphKernel:
             raise InvalidInputError(f"gamma must be positive and finite, got {self.gamma!r}")
 
     def fitted(self, squared_mmd: float) -> Self:
-        """
-        Replace the median rule by the number that it gives.
-
-        Parameters
-        ----------
-        squared_mmd : float
-            Squared median distance of the fitted graphs, positive.
-
-        Returns
-        -------
-        ExponentialGraphKernel
-            The same kernel with a number for gamma.
-        """
+        """Replace the median rule by the number that a squared median distance gives."""
         if self.gamma != "median":
             return self
         width = self.scale * float(np.sqrt(squared_mmd))

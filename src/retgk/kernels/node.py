@@ -121,11 +121,7 @@ class NodeKernel:
         return np.inf
 
     def frequency_scale(self, normals: Floats) -> Any:  # noqa: ARG002
-        """
-        Lengths by which standard normal vectors become frequencies of the kernel.
-
-        `normals` are independent standard normal numbers, shape (n, n_normals).
-        """
+        """Lengths that make standard normal vectors frequencies; `normals`: (n, n_normals)."""
         raise InvalidInputError(f"no frequencies are known of {self!r}")
 
     def largest_value(self, points: Floats) -> float:  # noqa: ARG002

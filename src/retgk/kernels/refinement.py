@@ -175,12 +175,7 @@ def _refined(
     entries: Ints,
     n_jobs: int | None,
 ) -> tuple[Ints, NeighbourhoodTable]:
-    """
-    Colours after one round more, and the neighbourhoods that were not known.
-
-    `entries` has room for all neighbours, and is written over: new memory in each round would take
-    the system about as long as the rows themselves.
-    """
+    """Colours after one round more, and new neighbourhoods; `entries` is written over."""
     hashes = np.empty(batch.n_nodes, np.uint64)
     edge_codes = edges if batch.has_edge_labels else np.empty(0, np.int32)
     arrays = (batch.node_ptr, batch.indptr, batch.indices)

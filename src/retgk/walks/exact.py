@@ -149,6 +149,11 @@ def upper_bound(batch: GraphBatch, n_starts: int, n_steps: int) -> float:
     return float(_OUT_OF_CACHE * n_starts * per_start)
 
 
+def published_cost(batch: GraphBatch) -> float:
+    """Nanoseconds of one eigendecomposition of every graph."""
+    return float(_eigh_cost(batch.node_counts).sum())
+
+
 def half_power_factor(
     node_ptr: Ints, quotients: Quotients, starts: tuple[Ints, ...], n_steps: int, costs: Costs
 ) -> float:
@@ -203,12 +208,7 @@ _NODES = (2e4, 4e6)
 def exact_return_probabilities(
     batch: GraphBatch, n_steps: int, nodes: Ints | None, self_loop: float, n_jobs: int | None
 ) -> Floats:
-    """
-    ``B^s(i, i)``, s = 1..S, to rounding; one row for each of some rising nodes, or for all.
-
-    Twins are merged; what is left goes through half powers, or through LAPACK where a graph is so
-    dense that this is expected to be quicker.
-    """
+    """``B^s(i, i)``, s = 1..S, to rounding; one row for each of some rising nodes, or for all."""
     _warn_if_long(batch, n_steps, nodes, self_loop, n_jobs)
     probabilities = np.empty((batch.n_nodes if nodes is None else len(nodes), n_steps))
     for part, rows, wanted in _parts(batch, nodes):
@@ -218,9 +218,8 @@ def exact_return_probabilities(
 
 def published_return_probabilities(batch: GraphBatch, n_steps: int, self_loop: float) -> Floats:
     """The same for all nodes, by one eigendecomposition per graph (section 3.2 of the paper)."""
-    nanoseconds = float(_eigh_cost(batch.node_counts).sum())
-    if is_long(nanoseconds, None):
-        warn_of_time(nanoseconds, batch.n_nodes, None)
+    if is_long(published_cost(batch), None):
+        warn_of_time(published_cost(batch), batch.n_nodes, None)
     rows = [
         _spectral_probabilities(_normalized_adjacency(graph, self_loop), n_steps) for graph in batch
     ]
