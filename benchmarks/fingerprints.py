@@ -98,7 +98,7 @@ def embedding_settings(load: Callable[[str], Any]) -> Makers:
             vectors = fitted.fit(graphs[: len(graphs) // 2]).transform(graphs)
             kernel = retgk.ExponentialGraphKernel()
             gram = retgk.embedding_gram(vectors, kernel=kernel)
-            return vectors, retgk.embedding_products(vectors), gram
+            return vectors, retgk.embedding_gram(vectors), gram
 
         return make
 

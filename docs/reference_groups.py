@@ -18,7 +18,7 @@ GROUPS = {
     "Kernel matrices and vectors": (
         "RetGK_I, exact within a promised error, and RetGK_II, a vector for each graph.",
         [
-            "RetGKKernel", "RetGKEmbedding", "embedding_gram", "embedding_products",
+            "RetGKKernel", "RetGKEmbedding", "embedding_gram",
             "mean_embedding_gram", "write_mean_embedding_gram", "embed_files",
         ],
     ),

@@ -228,6 +228,35 @@ def assert_close(found, expected, tolerance):
     assert np.abs(found - expected).max() <= tolerance
 
 
+def assert_kernel(kernel, graphs, expected, rounding=1e-12):
+    """Values of fitted graphs, of new ones with the second half of them, and of themselves."""
+    np.testing.assert_allclose(kernel.fit_transform(graphs), expected, rtol=rounding)
+    half = len(graphs) // 2
+    found = kernel.fit(graphs[half:]).transform(graphs)
+    np.testing.assert_allclose(found, expected[:, half:], rtol=rounding)
+    np.testing.assert_allclose(kernel.diagonal(graphs), expected.diagonal(), rtol=rounding)
+
+
+def runs_of_nodes(graphs):
+    """First node of every graph, and number of nodes."""
+    return zip(graphs.node_ptr[:-1].tolist(), graphs.node_counts.tolist(), strict=True)
+
+
+def permuted(graphs, seed=0):
+    """The same graphs with their nodes in another order."""
+    rng = np.random.default_rng(seed)
+    order = np.concatenate([first + rng.permutation(n) for first, n in runs_of_nodes(graphs)])
+    place = np.argsort(order)
+    rows, columns = rows_of(graphs)
+    edges = np.stack([place[rows], place[columns]], axis=1)
+    weights = graphs.weights if graphs.is_weighted else None
+    moved = GraphBatch.from_edges(graphs.node_counts, edges, weights)
+    moved = moved.with_attributes(graphs.attributes[order])
+    if not graphs.has_labels:
+        return moved
+    return moved.with_labels([graphs.label_names[code] for code in graphs.labels[order]])
+
+
 # Graphs of every kind for the tests of embeddings, with their nodes in plain arrays
 
 

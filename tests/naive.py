@@ -94,6 +94,18 @@ def tensor_embedding(graph, n_labels, maps):
     return total / len(graph[1])
 
 
+def quarter_turns(keys, n_frequencies):
+    """Phases of labels, in quarters of a turn: two bits of SplitMix64 for each frequency."""
+    steps = np.arange(1, -(-n_frequencies // 32) + 1, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        bits = np.asarray(keys, np.uint64)[:, None] + steps * np.uint64(0x9E3779B97F4A7C15)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    bits ^= bits >> np.uint64(31)
+    turns = (bits[..., None] >> (2 * np.arange(32, dtype=np.uint64))) & np.uint64(3)
+    return turns.reshape(len(bits), -1)[:, :n_frequencies].astype(int)
+
+
 def refined_labels(batch, depth):
     """Colours of all nodes after 0..depth rounds: own colour and those of the neighbours."""
     names = [batch.label_names[code] for code in batch.labels] if batch.has_labels else None

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -25,9 +24,10 @@ from retgk.kernels.graph import (
     squared_mmd_from_products,
     typical_squared_mmd,
 )
-from retgk.kernels.others.counts import GraphCounts, counts_of_nodes
+from retgk.kernels.others.counts import GraphCounts
 from tests import naive
-from tests.example_graphs import adjacency_matrices, from_dense, path
+from tests.errors import assert_names, fails
+from tests.example_graphs import path
 from tests.programs import LEVELS, run_on_level
 from tests.thread_checks import names_of_other_bits
 
@@ -42,11 +42,31 @@ def test_the_module_is_built_from_these_sources() -> None:
     assert hashlib.sha256(digests.encode()).hexdigest() == _core.SOURCE_DIGEST, "run make install"
 
 
+# Laws and oracles that enter every loop that is compiled for several levels of instructions
+OF_EVERY_LEVEL = (
+    "test_core.py::test_powers_of_two_are_as_accurate_as_the_promise_says",
+    "test_walks.py::test_any_number_of_nodes_gives_the_same_bits",
+    "test_exact_kernel.py::test_many_tiles_agree_with_the_formula",
+    "test_embedding.py::test_equals_kron_on_many_nodes",
+    "test_embedding.py::test_cosine_is_as_accurate_as_stated",
+    "test_embedding.py::test_formula",
+    "test_embedding_estimator.py::test_products",
+)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
-def test_level_can_be_asked_for(level: str) -> None:
-    run_on_level(level, f"from retgk import _core; assert _core.LEVEL == {level!r}")
+def test_every_level_of_instructions(level: str) -> None:
+    tests = [str(Path(__file__).with_name(name)) for name in OF_EVERY_LEVEL]
+    program = (
+        "import pytest, sys; from retgk import _core\n"
+        f"assert _core.LEVEL == {level!r}\n"
+        f"sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', *{tests!r}]))"
+    )
+    run_on_level(level, program)
 
 
+@pytest.mark.slow
 def test_unknown_level() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "import retgk._core"],
@@ -55,21 +75,28 @@ def test_unknown_level() -> None:
         text=True,
         check=False,
     )
-    assert re.search("ImportError: RETGK_CORE_LEVEL=v9 is not a level of this machine", done.stderr)
+    assert_names(done.stderr, ("ImportError", "RETGK_CORE_LEVEL=v9"))
 
 
-def test_loops_check_the_shapes_of_arrays() -> None:
-    with pytest.raises((TypeError, ValueError), match=r"incompatible function arguments"):
-        _core.spread_to_twins("no array")
+def test_loops_check_types_shapes_and_numbers() -> None:
+    points, found = np.zeros((4, 2)), np.empty(4, np.int64)
+    rest = np.array([0, 4]), 1.0, found
+    fails(lambda: _core.spread_to_twins("no array"), "incompatible", error=TypeError)
+    fails(lambda: _core.representatives(points, np.zeros(3, np.int32), *rest), "labels", ValueError)
+    nodes = np.zeros(1, np.int64), np.ones(1), np.array([2])
+    out, fourier = np.empty((2, 5)), np.zeros((1, 3, _core.PANEL_BYTES // 8))
+    means = (*nodes, points, points[:, :0].copy(), fourier)
+    fails(lambda: _core.fill_joint_means(*means, out), "groups", IndexError)
+    wide = np.empty((3, 50))
+    fails(lambda: _core.fill_joint_means(*means, wide), "fewer features", ValueError)
 
 
+@pytest.mark.slow
 def test_threads_that_share_a_model_get_the_same_bits() -> None:
     assert names_of_other_bits(20) == []
 
 
 # Powers of two in the tiles of the exact kernel: as accurate as its promise counts on
-
-DTYPES = [np.float32, np.float64]
 
 
 def powers_of_half(t):
@@ -100,23 +127,11 @@ def test_powers_of_two_are_as_accurate_as_the_promise_says(dtype, largest, bound
     assert np.abs(powers_of_half(t) / np.exp2(-t.astype(np.longdouble)) - 1).max() <= bound
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_zero_gives_one_and_large_gives_next_to_nothing(dtype):
     values = powers_of_half(np.array([0.0, 1e4, np.finfo(dtype).max], dtype))
     assert values[0] == 1
     assert np.all((values[1:] > 0) & (values[1:] < 1e-30))
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_on_every_level_of_instructions(level):
-    program = (
-        "from tests.test_core import *\n"
-        "for dtype, largest, bound in ((np.float32, 115, 3e-7), (np.float64, 1000, 5e-16)):\n"
-        "    t = np.linspace(0, largest, 10_001).astype(dtype)\n"
-        "    expected = np.exp2(-t.astype(np.longdouble))\n"
-        "    assert np.abs(powers_of_half(t) / expected - 1).max() <= bound\n"
-    )
-    run_on_level(level, program)
 
 
 # Values of the exponential graph kernel, against the formula in extended precision
@@ -134,7 +149,7 @@ def exact_values(products, norms_x, norms_y, gamma, p):
     return np.exp(-gamma * squared.astype(np.longdouble) ** (p / 2))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     n=st.integers(1, 40),
     seed=st.integers(0, 2**32),
@@ -188,15 +203,11 @@ def assert_is_median(vectors):
 
 
 @given(st.integers(1, 30), st.integers(0, 2**32), st.sampled_from([0, 1, 8]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_equals_the_median_of_the_matrix(n, seed, decimals):
     """With ties, with graphs that are alike, and for odd and even numbers of graphs."""
     vectors = np.random.default_rng(seed).normal(size=(n, 3)).round(decimals)
     assert_is_median(vectors * 10.0 ** np.random.default_rng(seed).integers(-9, 9))
-
-
-def test_equals_the_median_of_a_large_matrix():
-    assert_is_median(np.random.default_rng(0).normal(size=(701, 5)))
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 8])
@@ -207,15 +218,15 @@ def test_a_sample_that_misleads_costs_time_only(monkeypatch, decimals):
         assert_is_median(np.random.default_rng(seed).normal(size=(40, 3)).round(decimals))
 
 
+def test_median_of_several_tasks():
+    assert_is_median(np.random.default_rng(0).normal(size=(701, 5)))
+
+
 def test_threads_change_no_bit_and_the_upper_triangle_nothing():
     vectors = np.random.default_rng(1).normal(size=(700, 5))
     products = vectors @ vectors.T
     expected = median_squared_mmd(products, n_jobs=1)
     assert median_squared_mmd(np.tril(products), n_jobs=3) == expected
-
-
-def test_graphs_that_are_alike_have_no_distance():
-    assert median_squared_mmd(np.ones((9, 9))) == 0.0
 
 
 def test_where_most_graphs_are_alike_the_others_give_a_bandwidth():
@@ -229,7 +240,7 @@ def test_where_most_graphs_are_alike_the_others_give_a_bandwidth():
     assert typical_squared_mmd(varied @ varied.T) == median_squared_mmd(varied @ varied.T)
 
 
-# Counts of substructures (`_core/counts.cpp`, `_core/count_tiles.cpp`) against plain NumPy
+# Counts of substructures against plain NumPy
 
 
 def random_counts(seed, n_graphs, n_columns, share):
@@ -242,61 +253,12 @@ def random_counts(seed, n_graphs, n_columns, share):
     return dense.astype(float), GraphCounts(ptr, columns.astype(np.int32), counts, n_columns)
 
 
-@given(st.integers(0, 99), st.integers(1, 9), st.integers(1, 3))
-def test_runs_are_counts_of_equal_columns(seed, n_graphs, n_levels):
-    rng = np.random.default_rng(seed)
-    node_ptr = offsets(rng.integers(1, 30, n_graphs))
-    levels = [rng.integers(0, 5, node_ptr[-1]) + 5 * level for level in range(n_levels)]
-    found = counts_of_nodes(node_ptr, np.array(levels, np.int32), 5 * n_levels, 1)
-    for g in range(n_graphs):
-        run = slice(found.ptr[g], found.ptr[g + 1])
-        own = np.concatenate([own[node_ptr[g] : node_ptr[g + 1]] for own in levels])
-        columns, counts = np.unique(own, return_counts=True)
-        assert found.columns[run].tolist() == columns.tolist()
-        assert found.counts[run].tolist() == counts.tolist()
-
-
-@given(st.lists(st.integers(0, 9)), st.sets(st.integers(0, 9)))
-def test_keys_are_numbered_after_the_known_ones_as_they_come(keys, known):
-    numbers = np.empty(len(keys), np.int32)
-    own = np.array([key << 40 for key in keys], np.int64)
-    new = _core.number_keys(np.array([key << 40 for key in known], np.int64), own, numbers)
-    names = [*known, *dict.fromkeys(key for key in keys if key not in known)]
-    assert (new >> 40).tolist() == names[len(known) :]
-    assert [names[number] for number in numbers] == keys
-
-
-def test_many_keys_are_numbered():
+def test_keys_are_numbered_after_the_known_ones():
     keys = np.random.default_rng(0).integers(0, 1 << 62, 100_000)
     numbers = np.empty(2 * len(keys), np.int32)
     new = _core.number_keys(keys[:7], np.tile(keys, 2), numbers)
     np.testing.assert_array_equal(new, keys[7:])
     np.testing.assert_array_equal(numbers, np.tile(np.arange(len(keys)), 2))
-
-
-@given(st.integers(0, 99), st.integers(1, 40), st.integers(1, 9))
-def test_postings_are_the_rows_turned(seed, n_graphs, n_columns):
-    dense, rows = random_counts(seed, n_graphs, n_columns, 0.4)
-    postings = rows.postings()
-    columns, graphs = dense.T.nonzero()
-    assert np.diff(postings.ptr).tolist() == np.bincount(columns, minlength=n_columns).tolist()
-    assert postings.graphs.tolist() == graphs.tolist()
-    assert postings.counts.tolist() == dense.T[columns, graphs].tolist()
-
-
-@pytest.mark.parametrize("is_minimum", [False, True])
-@pytest.mark.parametrize("is_lower", [False, True])
-@given(seed=st.integers(0, 99), n_graphs=st.integers(1, 30))
-@settings(max_examples=30)
-def test_shared_columns_are_added(is_minimum, is_lower, seed, n_graphs):
-    dense, rows = random_counts(seed, n_graphs, 12, 0.5)
-    is_dense = np.random.default_rng(seed).random(12) < 0.3
-    out = np.zeros((n_graphs, n_graphs))
-    arrays = (*rows.arrays, *rows.postings().arrays)
-    _core.add_shared(0, n_graphs, *arrays, is_dense, is_minimum, is_lower, out)
-    pairs = dense[:, None, ~is_dense], dense[None, :, ~is_dense]
-    expected = (np.minimum if is_minimum else np.multiply)(*pairs).sum(axis=2)
-    np.testing.assert_array_equal(out, np.tril(expected) if is_lower else expected)
 
 
 @pytest.mark.parametrize("is_lower", [False, True])
@@ -316,18 +278,7 @@ def test_minima_of_dense_columns_are_added(is_lower, n_graphs):
     np.testing.assert_array_equal(out[kept], expected[kept])
 
 
-def test_arrays_that_do_not_fit_are_refused():
-    _, rows = random_counts(0, 5, 4, 0.5)
-    postings = rows.postings()
-    arrays, how = (*rows.arrays, *postings.arrays), (np.zeros(4, bool), False, False)
-    with pytest.raises(ValueError, match="graphs"):
-        _core.add_shared(0, 6, *arrays, *how, np.zeros((5, 5)))
-    ptr, graphs, counts = np.empty(3, np.int64), postings.graphs.copy(), postings.counts.copy()
-    with pytest.raises(IndexError, match="columns"):
-        _core.fill_postings(*rows.arrays, ptr, graphs, counts)
-
-
-# Shortest paths in C++ (`_core/paths.cpp`), against the algorithm of Floyd and Warshall
+# Shortest paths against the algorithm of Floyd and Warshall
 
 
 def arrays_of(batch):
@@ -339,22 +290,6 @@ def lengths_of(batch, graph):
     """Matrix of lengths, zero where there is no path."""
     lengths = naive.path_lengths(naive.dense_adjacency(batch, graph))
     return np.where(np.isfinite(lengths), lengths, 0.0)
-
-
-batches = st.lists(adjacency_matrices(9).map(from_dense), min_size=1, max_size=3).map(
-    GraphBatch.concatenate
-)
-
-
-@given(batches)
-@settings(deadline=None)
-def test_lengths(batch):
-    ptr = offsets(np.square(batch.node_counts))
-    found = np.full(ptr[-1], np.nan)
-    _core.fill_lengths(0, len(batch), *arrays_of(batch), ptr, found)
-    for graph, n in enumerate(batch.node_counts):
-        own = found[ptr[graph] : ptr[graph + 1]].reshape(n, n)
-        np.testing.assert_allclose(own, lengths_of(batch, graph), rtol=1e-9)
 
 
 def assert_counts(batch, colours, bits):
@@ -376,202 +311,9 @@ def assert_counts(batch, colours, bits):
         assert len(found) == sizes[graph]
 
 
-@given(batches, st.integers(0, 99))
-@settings(deadline=None)
-def test_counts(batch, seed):
-    colours = np.random.default_rng(seed).integers(0, 4, batch.n_nodes, np.int32)
-    assert_counts(batch, colours, 2)
-
-
 @pytest.mark.parametrize("n_colours", [2, 40, 300])
 def test_counts_of_many_colours_and_lengths(n_colours):
     """More of them than a table of all has room for: none, some lengths, all of them."""
     batch = GraphBatch.concatenate([path(300), path(60), path(300)])
     colours = np.arange(batch.n_nodes, dtype=np.int32) % n_colours
     assert_counts(batch, colours, 9)
-
-
-# Compiled loops of the embedding against plain Python
-
-DTYPES_EMBEDDING_LOOPS = [np.float32, np.float64]
-
-
-def random_nodes(seed, n_graphs=5):
-    """First nodes of graphs, labels with some that are not known, and rows that often agree."""
-    rng = np.random.default_rng(seed)
-    node_ptr = np.concatenate([[0], np.cumsum(rng.integers(0, 12, n_graphs))])
-    labels = rng.integers(-1, 4, node_ptr[-1]).astype(np.int32)
-    blocks = [rng.integers(0, 2, (node_ptr[-1], width)) for width in (3, 2)]
-    keys = rng.integers(0, 2, (node_ptr[-1], 1)).astype(np.uint64)
-    return node_ptr, labels, *(block.astype(np.float64) for block in blocks), keys
-
-
-def plain_groups(node_ptr, labels):
-    pairs = {
-        (graph, labels[node])
-        for graph in range(len(node_ptr) - 1)
-        for node in range(node_ptr[graph], node_ptr[graph + 1])
-        if labels[node] >= 0
-    }
-    graphs = np.repeat(np.arange(len(node_ptr) - 1), np.diff(node_ptr))
-    numbers = {pair: number for number, pair in enumerate(sorted(pairs))}
-    return (
-        np.searchsorted([graph for graph, _ in sorted(pairs)], np.arange(len(node_ptr))),
-        [label for _, label in sorted(pairs)],
-        [numbers.get(pair, -1) for pair in zip(graphs, labels, strict=True)],
-    )
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 2**32 - 1))
-def test_groups_are_pairs_of_graphs_and_labels(seed):
-    node_ptr, labels, *_ = random_nodes(seed)
-    for found, expected in zip(
-        _core.label_groups(node_ptr, labels, 4), plain_groups(node_ptr, labels), strict=True
-    ):
-        np.testing.assert_array_equal(found, expected)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 2**32 - 1))
-def test_nodes_that_are_alike_to_the_bit_are_one(seed):
-    node_ptr, labels, *blocks = random_nodes(seed)
-    blocks[0][::3] *= -1.0  # zeros of both signs differ in a bit
-    ptr, _, of_node = _core.label_groups(node_ptr, labels, 4)
-    found = _core.distinct_nodes(node_ptr, ptr, of_node, *blocks, 1, 4)
-    kinds: dict[tuple, list[int]] = {}
-    for node in range(node_ptr[1], node_ptr[4]):
-        if of_node[node] >= 0:
-            rows = (block[node].tobytes() for block in blocks)
-            kinds.setdefault((of_node[node], *rows), []).append(node)
-    sizes = np.repeat(np.diff(node_ptr), np.diff(node_ptr))
-    expected = sorted(
-        (own[0], nodes[0], len(nodes) / sizes[nodes[0]]) for own, nodes in kinds.items()
-    )
-    groups, nodes, weights = np.array(expected).reshape(-1, 3).T
-    for own, plain in zip(found, (nodes, weights, groups), strict=True):
-        np.testing.assert_array_equal(own, plain)
-
-
-def panels(matrix):
-    """Columns in panels: (n_panels, n_rows, width)."""
-    width = _core.PANEL_BYTES // matrix.itemsize
-    padded = np.pad(matrix, ((0, 0), (0, -matrix.shape[1] % width)))
-    return np.ascontiguousarray(padded.reshape(len(matrix), -1, width).transpose(1, 0, 2))
-
-
-def means_of(features, weights, groups, n_groups):
-    out = np.zeros((n_groups, *features.shape[1:]))
-    np.add.at(out, groups, weights.reshape(-1, *[1] * (features.ndim - 1)) * features)
-    return out
-
-
-def random_means(seed, n_features, n_columns, dtype):
-    """Nodes in groups of many sizes, with rows, a map and its features."""
-    rng = np.random.default_rng(seed)
-    groups = np.repeat(np.arange(9), [1, 2, 3, 64, 65, 1, 11, 12, 200])
-    nodes = rng.permutation(400)[: len(groups)]
-    points = rng.uniform(-1, 1, (400, n_columns))
-    maps = rng.uniform(-1, 1, (1 + n_columns, n_features)).astype(dtype)
-    angles = 2 * np.pi * (maps[0] + points[nodes] @ maps[1:].astype(np.float64))
-    return nodes, rng.random(len(groups)), groups, points, maps, angles
-
-
-TOLERANCES = {np.float32: 3e-5, np.float64: 1e-13}
-
-
-@pytest.mark.parametrize("dtype", DTYPES_EMBEDDING_LOOPS)
-@pytest.mark.parametrize("n_features", [1, 16, 37])
-def test_joint_means(dtype, n_features):
-    *nodes, points, fourier, angles = random_means(n_features, n_features, 7, dtype)
-    blocks = points[:, :4].copy(), points[:, 4:].copy()
-    found = np.full((9, n_features), np.nan, dtype)
-    _core.fill_joint_means(*nodes, *blocks, panels(fourier), found)
-    expected = means_of(np.sqrt(2 / n_features) * np.cos(angles), *nodes[1:], 9)
-    assert np.abs(found - expected).max() < TOLERANCES[dtype] * np.abs(expected).max()
-
-
-@pytest.mark.parametrize("dtype", DTYPES_EMBEDDING_LOOPS)
-@pytest.mark.parametrize("widths", [(1, 1), (16, 8), (21, 37)])
-def test_tensor_means(dtype, widths):
-    *nodes, points, fourier, angles = random_means(1, widths[0], 5, dtype)
-    *_, others, second, other_angles = random_means(1, widths[1], 3, dtype)
-    found = np.full((9, *widths), np.nan, dtype)
-    maps = panels(fourier), panels(second)
-    _core.fill_tensor_means(*nodes, points, others, *maps, found)
-    features = np.cos(angles)[:, :, None] * np.cos(other_angles)[:, None]
-    expected = means_of(2 / np.sqrt(np.prod(widths)) * features, *nodes[1:], 9)
-    assert np.abs(found - expected).max() < TOLERANCES[dtype] * np.abs(expected).max()
-
-
-def quarter_turns(key, n):
-    """Two bits for each feature of the words of SplitMix64 that begin at a key."""
-    mask, turns = 2**64 - 1, []
-    for word in range(-(-n // 32)):
-        value = (int(key) + (word + 1) * 0x9E3779B97F4A7C15) & mask
-        value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & mask
-        value ^= value >> 31
-        turns += [(value >> (2 * k)) & 3 for k in range(32)]
-    return np.array(turns[:n])
-
-
-def turned_features(angles, keys, shares, n_features):
-    """Cosines and sines of angles that labels turn, sums over levels."""
-    half, features = (n_features + 1) // 2, []
-    for own, row in zip(angles, keys, strict=True):
-        turned = [own + np.pi / 2 * quarter_turns(key, half) for key in row]
-        waves = [
-            sum(s * f(a) for s, a in zip(shares, turned, strict=True)) for f in (np.cos, np.sin)
-        ]
-        features.append(np.concatenate(waves)[:n_features])
-    return np.sqrt(2 / n_features) * np.array(features)
-
-
-@pytest.mark.parametrize("dtype", DTYPES_EMBEDDING_LOOPS)
-@pytest.mark.parametrize("n_features", [2, 33, 140])
-def test_phase_means_and_values_of_nodes(dtype, n_features):
-    half = (n_features + 1) // 2
-    *nodes, points, fourier, angles = random_means(n_features, half, 6, dtype)
-    rng = np.random.default_rng(0)
-    keys = rng.integers(0, 3, (400, 2)).astype(np.uint64) * np.uint64(2**62 + 5)
-    shares, blocks = rng.random(2), (points[:, :6].copy(), points[:, 6:].copy())
-    found = np.full((9, n_features), np.nan, dtype)
-    _core.fill_phase_means(*nodes, keys, shares, *blocks, panels(fourier), found)
-    features = turned_features(angles, keys[nodes[0]], shares, n_features)
-    expected = means_of(features, *nodes[1:], 9)
-    assert np.abs(found - expected).max() < TOLERANCES[dtype] * np.abs(expected).max()
-
-    graphs, directions = np.arange(400) // 150, rng.normal(size=(3, n_features)).astype(dtype)
-    values = np.full(400, np.nan)
-    arguments = (keys, shares, *blocks, panels(fourier), directions, graphs, values)
-    _core.fill_phase_values(0, 170, *arguments)
-    _core.fill_phase_values(170, 400, *arguments)
-    all_angles = 2 * np.pi * (fourier[0] + points @ fourier[1:].astype(np.float64))
-    own = turned_features(all_angles, keys, shares, n_features)
-    expected = (own * directions[graphs]).sum(axis=1)
-    assert np.abs(values - expected).max() < TOLERANCES[dtype] * np.abs(expected).max()
-
-
-@pytest.mark.parametrize("dtype", DTYPES_EMBEDDING_LOOPS)
-@pytest.mark.parametrize("width", [0, 1, 8, 29])
-def test_dots_of_rows(dtype, width):
-    rng = np.random.default_rng(width)
-    x, y = (rng.normal(size=(n, width)).astype(dtype) for n in (6, 4))
-    places, of_row, values = rng.permutation(6), rng.integers(0, 4, 6), np.full(6, np.nan)
-    _core.write_row_dots(x, places, y, of_row, values)
-    expected = (x.astype(np.float64) * y[of_row]).sum(axis=1)
-    np.testing.assert_allclose(values[places], expected, rtol=1e-13, atol=1e-14)
-
-
-def test_shapes_and_numbers_are_checked():
-    *nodes, points, fourier, _ = random_means(0, 5, 4, np.float64)
-    out, none = np.empty((9, 5)), points[:, :0].copy()
-    with pytest.raises(ValueError, match="a frequency for every column"):
-        _core.fill_joint_means(*nodes, points, points, panels(fourier), out)
-    with pytest.raises(ValueError, match="fewer features"):
-        _core.fill_joint_means(*nodes, points, none, panels(fourier), np.empty((9, 50)))
-    with pytest.raises(IndexError, match="groups has a number out of range"):
-        _core.fill_joint_means(*nodes, points, none, panels(fourier), out[:8])
-    with pytest.raises(TypeError):
-        _core.fill_joint_means(*nodes, points, none, panels(fourier), out.astype(np.float32))

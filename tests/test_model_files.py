@@ -538,7 +538,7 @@ def test_forged_imputation(tmp_path):
     save_model(RetGKKernel(4, random_state=0, impute_attributes="mean").fit(graphs), path)
     saved = path.read_bytes()
     for values in (np.zeros(2), np.zeros((3, 1)), np.array([1.0, np.nan, 2.0])):
-        name = "intake_.imputation.values"
+        name = "intake_.imputation"
         data = with_array(saved, name, lambda _, forged=values: forged)
         assert_refused(data, "mputation", tmp_path)
 

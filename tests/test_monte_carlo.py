@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from retgk import (
     GraphBatch,
-    InvalidInputError,
     RetGKClassifier,
     RetGKEmbedding,
     _core,
@@ -20,6 +19,7 @@ from retgk._runtime.names import generator_from, seed_from, whole_seed
 from retgk.walks.monte_carlo import walk_table
 from retgk.walks.probabilities import Walks
 from tests import naive
+from tests.errors import fails
 from tests.example_graphs import complete, from_dense, path, star, walk_batches
 
 METHODS = ["monte-carlo", "monte-carlo-returns"]
@@ -34,13 +34,11 @@ WEIGHTED = LOLLIPOP * np.add.outer(np.arange(1, 8), np.arange(1, 8)) + np.diag(
 
 
 def estimates_over_seeds(graph, n_seeds, **options):
-    return np.stack(
-        [return_probabilities(graph, random_state=s, **options) for s in range(n_seeds)]
-    )
+    seeds = range(n_seeds)
+    return np.stack([return_probabilities(graph, random_state=s, **options) for s in seeds])
 
 
 @given(walk_batches(), st.sampled_from([1.0, 0.0, 0.5]))
-@settings(max_examples=100, deadline=None)
 def test_slots_have_the_probabilities_of_edges(batch, self_loop):
     """By their weights, and by thresholds and aliases where these are."""
     table = walk_table(batch, self_loop, np.uint64(0))
@@ -117,25 +115,6 @@ def test_unbiased(method, matrix, self_loop):
     assert (np.abs(runs.mean(axis=0) - truth) <= 4 * error + 1e-12).all()
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("matrix", [LOLLIPOP, WEIGHTED], ids=["unweighted", "weighted"])
-def test_standard_errors_are_honest(method, matrix):
-    """The estimated error matches the spread over seeds, or is a little larger, on average."""
-    graph = from_dense(matrix)
-    found = [
-        return_probabilities(
-            graph, 12, method=method, n_walks=100, random_state=s, return_standard_error=True
-        )
-        for s in range(200)
-    ]
-    spread = np.std([estimate for estimate, _ in found], axis=0)
-    claimed = np.sqrt(np.mean([error**2 for _, error in found], axis=0))
-    random = spread > 1e-9
-    ratio = claimed[random] / spread[random]
-    assert 0.95 < ratio.mean() < 1.5
-    assert ratio.min() > 0.75
-
-
 def test_first_steps_are_exact_and_certain():
     truth = naive.return_probabilities(WEIGHTED, 4)
     found, errors = return_probabilities(
@@ -147,21 +126,14 @@ def test_first_steps_are_exact_and_certain():
 
 def test_first_steps_keep_to_their_budget():
     """A leaf of a huge star sees the whole star in two steps: too dear for few walks."""
-    _, errors = return_probabilities(
-        star(500),
-        6,
-        method="monte-carlo",
-        n_walks=20,
-        nodes=[1],
-        random_state=0,
-        return_standard_error=True,
-    )
+    options = {"method": "monte-carlo", "n_walks": 20, "nodes": [1], "random_state": 0}
+    _, errors = return_probabilities(star(500), 6, return_standard_error=True, **options)
     assert not errors[0, :2].any()
     assert errors[0, 2:].all()
 
 
 @given(walk_batches())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @pytest.mark.parametrize("method", METHODS)
 def test_same_in_pieces_and_on_any_number_of_threads(method, batch):
     options = {"method": method, "n_steps": 8, "n_walks": 10, "random_state": 1}
@@ -199,20 +171,6 @@ def test_copies_walk_apart_where_they_do_not_share(method):
     assert (np.abs(copies.mean(axis=0) - truth) <= 4 * error + 1e-12).all()
 
 
-def test_wanted_standard_error_is_reached():
-    graph = from_dense(WEIGHTED)
-    found, errors = return_probabilities(
-        graph,
-        10,
-        method="monte-carlo",
-        standard_error=2e-3,
-        random_state=0,
-        return_standard_error=True,
-    )
-    assert 0 < errors.max() <= 2e-3
-    assert np.abs(found - naive.return_probabilities(WEIGHTED, 10)).max() < 5 * 2e-3
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_wanted_standard_error_is_honest(method):
     """Also from few walks, and where returns are so rare that the first walks see none."""
@@ -234,31 +192,18 @@ def test_exact_methods_have_no_error():
     assert not errors.any()
 
 
-def mean_squared_errors(batch):
-    truth = return_probabilities(batch)
-    return [
-        np.square(return_probabilities(batch, method=method, random_state=0) - truth).mean()
-        for method in METHODS
-    ]
-
-
-@pytest.mark.real_data
-@pytest.mark.parametrize("name", ["DD", "REDDIT-BINARY"])
-def test_collisions_beat_returns(name, data_folder):
-    from retgk import load_tudataset
-
-    graphs = load_tudataset(name, data_home=data_folder, download=False).graphs
-    sample = graphs[np.random.default_rng(0).choice(len(graphs), 20, replace=False)]
-    collisions, returns = mean_squared_errors(sample)
-    assert returns > 5 * collisions
-
-
-def test_collisions_beat_returns_on_a_ring_of_cliques():
+def test_collisions_beat_returns():
+    """On a ring of cliques and a path, by mean squared errors."""
     ring = np.kron(np.eye(12), np.ones((5, 5)))
     for first in range(12):
         a, b = 5 * first, (5 * first + 9) % 60
         ring[a, b] = ring[b, a] = 1
-    collisions, returns = mean_squared_errors(GraphBatch.concatenate([from_dense(ring), path(40)]))
+    batch = GraphBatch.concatenate([from_dense(ring), path(40)])
+    truth = return_probabilities(batch)
+    collisions, returns = (
+        np.square(return_probabilities(batch, method=method, random_state=0) - truth).mean()
+        for method in METHODS
+    )
     assert returns > 5 * collisions
 
 
@@ -279,9 +224,7 @@ CALLS = {
 @pytest.mark.parametrize("seed", ["x", -1, np.int64(-1), 1.5, {}], ids=repr)
 @pytest.mark.parametrize("call", CALLS)
 def test_what_is_no_seed_is_named(call, seed):
-    message = "random_state must be an integer that is not negative, a Generator, a RandomState or"
-    with pytest.raises(InvalidInputError, match=message):
-        CALLS[call](seed)
+    fails(lambda: CALLS[call](seed), ("random_state", "Generator"))
 
 
 @pytest.mark.parametrize("call", ["seed_from", "whole_seed", "data"])

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from retgk.io.pyg import from_pyg as from_pyg
     from retgk.io.read import read_graphs as read_graphs
     from retgk.kernels.embedded_vectors import embedding_gram as embedding_gram
-    from retgk.kernels.embedded_vectors import embedding_products as embedding_products
     from retgk.kernels.graph import ExponentialGraphKernel as ExponentialGraphKernel
     from retgk.kernels.graph import PolynomialGraphKernel as PolynomialGraphKernel
     from retgk.kernels.node import Bridge as Bridge
@@ -122,7 +121,6 @@ _MODULE_OF = {
     "duplicate_groups": "retgk.search.duplicates",
     "embed_files": "retgk.cluster",
     "embedding_gram": "retgk.kernels.embedded_vectors",
-    "embedding_products": "retgk.kernels.embedded_vectors",
     "explore": "retgk.explorer.page",
     "from_dataframe": "retgk.io.dataframes",
     "from_edge_lists": "retgk.io.arrays",

@@ -26,20 +26,19 @@ using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 template <typename T, int N = 1>
 using Out = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 
-// Bind a function with the names of its arguments. It runs without the GIL, in a thread of
-// Python's. Arrays are never converted: one of another type is a mistake, and of an `Out` a copy
-// would be written instead.
+// Bind a function. It runs without the GIL, in a thread of Python's. Arrays are never converted:
+// one of another type is a mistake, and of an `Out` a copy would be written instead.
 template <typename T>
 constexpr bool is_array = false;
 template <typename... Options>
 constexpr bool is_array<nb::ndarray<Options...>> = true;
 
 template <typename Argument>
-auto named(const char* name) {
+auto unconverted() {
     if constexpr (is_array<std::decay_t<Argument>>)
-        return nb::arg(name).noconvert();
+        return nb::arg().noconvert();
     else
-        return nb::arg(name);
+        return nb::arg();
 }
 
 // Release or take the GIL, as nanobind's guards do. Until Python 3.13 a daemon thread that takes
@@ -77,16 +76,25 @@ private:
     PyGILState_STATE state_;
 };
 
-template <typename Result, typename... Arguments, typename... Names>
-void define(nb::module_& m, const char* name, Result (*function)(Arguments...), Names... names) {
-    static_assert(sizeof...(Arguments) == sizeof...(Names), "every argument has a name");
+template <typename Result, typename... Arguments>
+void define(nb::module_& m, const char* name, Result (*function)(Arguments...)) {
     // arrays end after the guard: the last of an array's owners takes the GIL
     const auto unlocked = [function](Arguments... arguments) -> Result {
         const GilReleased released;
         return function(arguments...);
     };
-    m.def(name, unlocked, named<Arguments>(names)...);
+    m.def(name, unlocked, unconverted<Arguments>()...);
 }
+
+// Families of functions, each bound by the `FAMILY` of its file: being defined is being listed.
+using Bind = void (*)(nb::module_&);
+inline std::vector<Bind>& families() {
+    static std::vector<Bind> found;
+    return found;
+}
+struct Family {
+    explicit Family(Bind bind) { families().push_back(bind); }
+};
 
 // Raise ValueError unless arrays have the lengths that they must have.
 inline void expect(bool condition, const char* message) {

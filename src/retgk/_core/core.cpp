@@ -47,26 +47,6 @@ void choose_level() {
 
 Level level() { return chosen_level; }
 
-void bind_counts(nb::module_& m);
-void bind_distinct_nodes(nb::module_& m);
-void bind_drawings(nb::module_& m);
-void bind_exact_points(nb::module_& m);
-void bind_exact_tiles(nb::module_& m);
-void bind_files(nb::module_& m);
-void bind_fourier_means(nb::module_& m);
-void bind_graphlets(nb::module_& m);
-void bind_half_powers(nb::module_& m);
-void bind_kernel_values(nb::module_& m);
-void bind_label_products(nb::module_& m);
-void bind_neighbour_files(nb::module_& m);
-void bind_neighbourhoods(nb::module_& m);
-void bind_paths(nb::module_& m);
-void bind_penalty_path(nb::module_& m);
-void bind_random_walks(nb::module_& m);
-void bind_refinement(nb::module_& m);
-void bind_subgraphs(nb::module_& m);
-void bind_twins(nb::module_& m);
-
 }  // namespace retgk
 
 NB_MODULE(_core, m) {
@@ -75,23 +55,5 @@ NB_MODULE(_core, m) {
     choose_level();
     m.attr("LEVEL") = NAMES[static_cast<int>(level())];
     m.attr("SOURCE_DIGEST") = RETGK_SOURCE_DIGEST;
-    bind_counts(m);
-    bind_distinct_nodes(m);
-    bind_drawings(m);
-    bind_exact_points(m);
-    bind_exact_tiles(m);
-    bind_files(m);
-    bind_fourier_means(m);
-    bind_graphlets(m);
-    bind_half_powers(m);
-    bind_kernel_values(m);
-    bind_label_products(m);
-    bind_neighbour_files(m);
-    bind_neighbourhoods(m);
-    bind_paths(m);
-    bind_penalty_path(m);
-    bind_random_walks(m);
-    bind_refinement(m);
-    bind_subgraphs(m);
-    bind_twins(m);
+    for (const Bind bind : families()) bind(m);
 }

@@ -250,28 +250,22 @@ void finish_tile(int64_t first_row, int64_t last_row, int64_t first_column, int6
 
 template <typename Offset>
 void bind_postings(nb::module_& m) {
-    define(m, "fill_postings", fill_postings<Offset>, "ptr", "columns", "counts", "post_ptr",
-           "graphs", "post_counts");
-    define(m, "row_costs", row_costs<Offset>, "ptr", "columns", "counts", "post_ptr", "is_dense",
-           "costs");
-    define(m, "add_shared", add_shared<Offset>, "first", "last", "ptr", "columns", "counts",
-           "post_ptr", "post_graphs", "post_counts", "is_dense", "is_minimum", "is_lower", "out");
+    define(m, "fill_postings", fill_postings<Offset>);
+    define(m, "row_costs", row_costs<Offset>);
+    define(m, "add_shared", add_shared<Offset>);
 }
 
 }  // namespace
 
-void bind_counts(nb::module_& m) {
-    define(m, "count_runs", count_runs, "first", "last", "node_ptr", "columns", "sizes");
-    define(m, "fill_runs", fill_runs, "first", "last", "node_ptr", "columns", "ptr", "found",
-           "counts");
-    define(m, "number_keys", number_keys, "known", "keys", "numbers");
+static const Family FAMILY([](nb::module_& m) {
+    define(m, "count_runs", count_runs);
+    define(m, "fill_runs", fill_runs);
+    define(m, "number_keys", number_keys);
     bind_postings<int32_t>(m);
     bind_postings<int64_t>(m);
-    define(m, "fill_columns", fill_columns, "ptr", "columns", "counts", "place_of_column", "dense");
-    define(m, "add_dense_minima", add_dense_minima, "first", "last", "dense_rows", "dense",
-           "is_lower", "out");
-    define(m, "finish_tile", finish_tile, "first_row", "last_row", "first_column", "last_column",
-           "norms", "units", "rest", "is_normalized", "out");
-}
+    define(m, "fill_columns", fill_columns);
+    define(m, "add_dense_minima", add_dense_minima);
+    define(m, "finish_tile", finish_tile);
+});
 
 }  // namespace retgk

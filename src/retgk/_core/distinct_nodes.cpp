@@ -159,10 +159,9 @@ auto distinct_nodes(In<int64_t> node_ptr, In<int64_t> group_ptr, In<int64_t> gro
 
 }  // namespace
 
-void bind_distinct_nodes(nb::module_& m) {
-    define(m, "label_groups", label_groups, "node_ptr", "labels", "n_labels");
-    define(m, "distinct_nodes", distinct_nodes, "node_ptr", "group_ptr", "group_of",
-           "probabilities", "attributes", "keys", "first", "last");
-}
+static const Family FAMILY([](nb::module_& m) {
+    define(m, "label_groups", label_groups);
+    define(m, "distinct_nodes", distinct_nodes);
+});
 
 }  // namespace retgk

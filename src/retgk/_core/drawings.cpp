@@ -167,11 +167,10 @@ void find_smallest(In<T, 2> values, Out<int64_t, 2> found) {
 
 }  // namespace
 
-void bind_drawings(nb::module_& m) {
-    define(m, "place_nodes", place_nodes, "first", "last", "node_ptr", "indptr", "indices",
-           "places");
-    define(m, "find_smallest", find_smallest<float>, "values", "found");
-    define(m, "find_smallest", find_smallest<double>, "values", "found");
-}
+static const Family FAMILY([](nb::module_& m) {
+    define(m, "place_nodes", place_nodes);
+    define(m, "find_smallest", find_smallest<float>);
+    define(m, "find_smallest", find_smallest<double>);
+});
 
 }  // namespace retgk

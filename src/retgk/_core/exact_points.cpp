@@ -636,29 +636,18 @@ void add_rare_values(int64_t first, int64_t last, In<double, 2> x, In<int64_t> r
 
 }  // namespace
 
-void bind_exact_points(nb::module_& m) {
-    define(m, "add_tails", add_tails, "rotated", "node_ptr", "tails");
-    define(m, "representatives", representatives, "points", "labels", "node_ptr", "radius",
-           "found");
-    define(m, "unite", unite, "points", "cells", "entry_points", "entry_graphs", "entry_weights",
-           "n_graphs", "means");
-    define(m, "cells_within", cells_within, "points", "weights", "limits", "cells");
-    define(m, "table_of", table_of, "points", "labels", "radius");
-    define(m, "nearest_in_table", nearest_in_table, "points", "labels", "chosen", "known",
-           "known_labels", "table", "radius", "found");
-    define(m, "project", project, "block", "mean", "basis", "scale", "coordinates", "column",
-           "tails", "factor", "sizes");
-    define(m, "norms_of_graphs", norms_of_graphs, "points", "labels", "node_ptr", "graphs", "ptr",
-           "roots", "coefficients", "degrees", "norms");
-    define(m, "add_own_products", add_own_products, "points", "labels", "node_ptr", "graphs", "ptr",
-           "roots", "coefficients", "degrees", "weight", "products");
-    define(m, "add_rare_labels", add_rare_labels, "first", "last", "x", "row_ptr", "row_points",
-           "row_labels", "row_weights", "y", "label_ptr", "entry_ptr", "entry_graphs",
-           "entry_weights", "ptr", "roots", "coefficients", "degrees", "is_symmetric", "gram");
-    define(m, "add_rare_values", add_rare_values, "first", "last", "x", "row_ptr", "row_points",
-           "row_labels", "row_weights", "y", "label_ptr", "entry_ptr", "entry_graphs",
-           "entry_weights", "ptr", "roots", "coefficients", "degrees", "graphs", "weights",
-           "values");
-}
+static const Family FAMILY([](nb::module_& m) {
+    define(m, "add_tails", add_tails);
+    define(m, "representatives", representatives);
+    define(m, "unite", unite);
+    define(m, "cells_within", cells_within);
+    define(m, "table_of", table_of);
+    define(m, "nearest_in_table", nearest_in_table);
+    define(m, "project", project);
+    define(m, "norms_of_graphs", norms_of_graphs);
+    define(m, "add_own_products", add_own_products);
+    define(m, "add_rare_labels", add_rare_labels);
+    define(m, "add_rare_values", add_rare_values);
+});
 
 }  // namespace retgk

@@ -150,15 +150,12 @@ void write_entry_values(In<double, 2> products, In<int64_t> ptr, In<int64_t> gra
 
 template <typename T>
 void define_products(nb::module_& m) {
-    define(m, "fill_products", products_of_graphs<T>, "row_points", "row_ptr", "row_graphs",
-           "row_weights", "column_points", "run_ptr", "run_graphs", "positions", "run_weights",
-           "lowest", "factor_ptr", "kinds", "coefficients", "degrees", "start", "stop",
-           "is_symmetric", "numbers", "products");
+    define(m, "fill_products", products_of_graphs<T>);
 }
 
 }  // namespace
 
-void bind_exact_tiles(nb::module_& m) {
+static const Family FAMILY([](nb::module_& m) {
     m.attr("CHUNK") = CHUNK;
     m.attr("GROUP") = GROUP;
     m.attr("RUN") = RUN;
@@ -169,11 +166,9 @@ void bind_exact_tiles(nb::module_& m) {
     m.attr("POLYNOMIAL") = static_cast<int64_t>(POLYNOMIAL);
     define_products<float>(m);
     define_products<double>(m);
-    define(m, "add_pieces", add_pieces, "products", "columns", "pieces", "gram");
-    define(m, "add_rows", add_rows, "products", "ptr", "graphs", "weights", "column_graphs",
-           "first", "last", "gram");
-    define(m, "write_entry_values", write_entry_values, "products", "ptr", "graphs", "shares",
-           "column_graphs", "weights", "values");
-}
+    define(m, "add_pieces", add_pieces);
+    define(m, "add_rows", add_rows);
+    define(m, "write_entry_values", write_entry_values);
+});
 
 }  // namespace retgk

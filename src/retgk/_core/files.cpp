@@ -279,16 +279,13 @@ void entries_of_edges(In<int32_t> sources, In<int32_t> targets, In<int64_t> firs
 
 }  // namespace
 
-void bind_files(nb::module_& m) {
-    define(m, "parse_integers", parse_integers<int32_t>, "text", "values");
-    define(m, "parse_integers", parse_integers<int64_t>, "text", "values");
-    define(m, "parse_floats", parse_floats, "text", "values");
-    define(m, "first_misplaced_edge", first_misplaced_edge, "sources", "targets", "graph",
-           "node_ptr");
-    define(m, "write_neighbours", write_neighbours, "sources", "targets", "symmetrize", "node_ptr",
-           "columns", "lengths");
-    define(m, "entries_of_edges", entries_of_edges, "sources", "targets", "first_nodes", "indptr",
-           "indices", "entries");
-}
+static const Family FAMILY([](nb::module_& m) {
+    define(m, "parse_integers", parse_integers<int32_t>);
+    define(m, "parse_integers", parse_integers<int64_t>);
+    define(m, "parse_floats", parse_floats);
+    define(m, "first_misplaced_edge", first_misplaced_edge);
+    define(m, "write_neighbours", write_neighbours);
+    define(m, "entries_of_edges", entries_of_edges);
+});
 
 }  // namespace retgk

@@ -128,23 +128,19 @@ void row_dots(In<T, 2> x, In<int64_t> places, In<T, 2> y, In<int64_t> of_row, Ou
 
 template <typename T>
 void define_means(nb::module_& m) {
-    define(m, "fill_joint_means", joint_means<T>, "nodes", "weights", "groups", "probabilities",
-           "attributes", "fourier", "out");
-    define(m, "fill_tensor_means", tensor_means<T>, "nodes", "weights", "groups", "probabilities",
-           "attributes", "fourier_0", "fourier_c", "out");
-    define(m, "fill_phase_means", phase_means<T>, "nodes", "weights", "groups", "keys", "shares",
-           "probabilities", "attributes", "fourier", "out");
-    define(m, "fill_phase_values", phase_values<T>, "first", "last", "keys", "shares",
-           "probabilities", "attributes", "fourier", "directions", "graphs", "values");
-    define(m, "write_row_dots", row_dots<T>, "x", "places", "y", "of_row", "values");
+    define(m, "fill_joint_means", joint_means<T>);
+    define(m, "fill_tensor_means", tensor_means<T>);
+    define(m, "fill_phase_means", phase_means<T>);
+    define(m, "fill_phase_values", phase_values<T>);
+    define(m, "write_row_dots", row_dots<T>);
 }
 
 }  // namespace
 
-void bind_fourier_means(nb::module_& m) {
+static const Family FAMILY([](nb::module_& m) {
     m.attr("PANEL_BYTES") = PANEL_BYTES;
     define_means<float>(m);
     define_means<double>(m);
-}
+});
 
 }  // namespace retgk

@@ -372,13 +372,10 @@ void sample_graphlet_pairs(int64_t first_graph, int64_t last_graph, In<int64_t> 
 
 }  // namespace
 
-void bind_graphlets(nb::module_& m) {
-    define(m, "count_subgraphs", count_subgraphs, "first_graph", "last_graph", "node_ptr", "indptr",
-           "indices", "k", "sums");
-    define(m, "sample_graphlets", sample_graphlets, "first_graph", "last_graph", "node_ptr",
-           "indptr", "indices", "table", "k", "n_samples", "seeds", "counts");
-    define(m, "sample_graphlet_pairs", sample_graphlet_pairs, "first_graph", "last_graph",
-           "node_ptr", "indptr", "indices", "table", "k", "n_samples", "seeds", "counts");
-}
+static const Family FAMILY([](nb::module_& m) {
+    define(m, "count_subgraphs", count_subgraphs);
+    define(m, "sample_graphlets", sample_graphlets);
+    define(m, "sample_graphlet_pairs", sample_graphlet_pairs);
+});
 
 }  // namespace retgk

@@ -71,12 +71,10 @@ void spread_to_twins(In<int64_t> classes, In<int64_t> leaders, In<int32_t> multi
 
 }  // namespace
 
-void bind_half_powers(nb::module_& m) {
+static const Family FAMILY([](nb::module_& m) {
     m.attr("LANES") = MAX_LANES;
-    define(m, "fill_half_powers", half_powers, "node_ptr", "n_rows", "diagonal", "row_begin",
-           "row_end", "columns", "values", "graphs", "rows", "targets", "probabilities");
-    define(m, "spread_to_twins", spread_to_twins, "classes", "leaders", "multiplicity", "residual",
-           "first", "last", "probabilities");
-}
+    define(m, "fill_half_powers", half_powers);
+    define(m, "spread_to_twins", spread_to_twins);
+});
 
 }  // namespace retgk

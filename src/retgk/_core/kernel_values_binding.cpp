@@ -125,15 +125,11 @@ auto squared_distances_between(In<double, 2> products, In<double> norms, int64_t
 
 }  // namespace
 
-void bind_kernel_values(nb::module_& m) {
-    define(m, "fill_exponentials", exponentials, "products", "norms_x", "norms_y", "gamma", "p",
-           "values");
-    define(m, "fill_symmetric_tile", symmetric_tile, "matrix", "norms", "gamma", "p", "first_row",
-           "last_row", "first_column", "last_column");
-    define(m, "fill_slopes", slopes_along_lines, "starts", "lengths", "squared", "gamma", "p",
-           "nodes", "weights", "panel_nodes", "panel_weights", "slopes");
-    define(m, "squared_distances_between", squared_distances_between, "products", "norms", "first",
-           "last", "low", "high");
-}
+static const Family FAMILY([](nb::module_& m) {
+    define(m, "fill_exponentials", exponentials);
+    define(m, "fill_symmetric_tile", symmetric_tile);
+    define(m, "fill_slopes", slopes_along_lines);
+    define(m, "squared_distances_between", squared_distances_between);
+});
 
 }  // namespace retgk

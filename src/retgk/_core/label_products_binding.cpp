@@ -86,18 +86,15 @@ void label_products(In<T, 2> features, In<int64_t> rows, In<int64_t> graphs,
 
 template <typename T>
 void define_products(nb::module_& m) {
-    define(m, "fill_label_panels", label_panels<T>, "features", "rows", "graphs", "tile_ptr", "j",
-           "values", "ptr");
-    define(m, "add_label_products", label_products<T>, "features", "rows", "graphs", "tile_ptr",
-           "y_features", "y_rows", "y_graphs", "y_tile_ptr", "values", "ptr", "i", "j",
-           "is_symmetric", "products");
+    define(m, "fill_label_panels", label_panels<T>);
+    define(m, "add_label_products", label_products<T>);
 }
 
 }  // namespace
 
-void bind_label_products(nb::module_& m) {
+static const Family FAMILY([](nb::module_& m) {
     define_products<float>(m);
     define_products<double>(m);
-}
+});
 
 }  // namespace retgk

@@ -46,8 +46,6 @@ int64_t first_bad_node(In<uint8_t> content, In<int64_t> starts, In<int64_t> leve
 
 }  // namespace
 
-void bind_neighbour_files(nb::module_& m) {
-    define(m, "first_bad_node", first_bad_node, "content", "starts", "levels", "base", "own");
-}
+static const Family FAMILY([](nb::module_& m) { define(m, "first_bad_node", first_bad_node); });
 
 }  // namespace retgk

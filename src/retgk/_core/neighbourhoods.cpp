@@ -174,15 +174,10 @@ void fill_invariant_products(In<double, 2> kernel, int64_t first, In<int64_t> pt
 
 }  // namespace
 
-void bind_neighbourhoods(nb::module_& m) {
-    define(m, "count_neighbourhoods", count_neighbourhoods, "first_graph", "last_graph", "node_ptr",
-           "indptr", "indices", "radius", "sizes", "n_entries");
-    define(m, "fill_neighbourhoods", fill_neighbourhoods, "first_graph", "last_graph", "node_ptr",
-           "indptr", "indices", "radius", "ptr", "entry_ptr", "members", "own_indptr",
-           "own_indices", "entries");
-    define(m, "fill_invariant_products", fill_invariant_products, "kernel", "first", "ptr",
-           "columns", "values", "first_graph", "last_graph", "node_ptr", "other_ptr",
-           "other_columns", "other_values", "out");
-}
+static const Family FAMILY([](nb::module_& m) {
+    define(m, "count_neighbourhoods", count_neighbourhoods);
+    define(m, "fill_neighbourhoods", fill_neighbourhoods);
+    define(m, "fill_invariant_products", fill_invariant_products);
+});
 
 }  // namespace retgk

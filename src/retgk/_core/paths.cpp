@@ -467,16 +467,11 @@ void fill_path_products(int64_t first_graph, int64_t last_graph, In<int64_t> nod
 
 }  // namespace
 
-void bind_paths(nb::module_& m) {
-    define(m, "count_paths", count_paths, "first_graph", "last_graph", "node_ptr", "indptr",
-           "indices", "weights", "colours", "bits", "sizes");
-    define(m, "fill_lengths", fill_lengths, "first_graph", "last_graph", "node_ptr", "indptr",
-           "indices", "weights", "ptr", "lengths");
-    define(m, "fill_pairs", fill_pairs, "first_graph", "last_graph", "node_ptr", "matrix_ptr",
-           "numbers", "ptr", "lengths", "starts", "ends");
-    define(m, "fill_path_products", fill_path_products, "first_graph", "last_graph", "node_ptr",
-           "ptr", "kernel", "lengths", "starts", "ends", "other_lengths", "other_starts",
-           "other_ends", "out");
-}
+static const Family FAMILY([](nb::module_& m) {
+    define(m, "count_paths", count_paths);
+    define(m, "fill_lengths", fill_lengths);
+    define(m, "fill_pairs", fill_pairs);
+    define(m, "fill_path_products", fill_path_products);
+});
 
 }  // namespace retgk

@@ -68,9 +68,8 @@ void fill_penalty_path(In<double, 2> gram, In<double> signs, In<double> weights,
 
 }  // namespace
 
-void bind_penalty_path(nb::module_& m) {
-    define(m, "fill_penalty_path", fill_penalty_path, "gram", "signs", "weights", "penalties",
-           "tol", "max_steps", "coefficients", "intercepts", "converged");
-}
+static const Family FAMILY([](nb::module_& m) {
+    define(m, "fill_penalty_path", fill_penalty_path);
+});
 
 }  // namespace retgk

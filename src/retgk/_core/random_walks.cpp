@@ -456,20 +456,13 @@ void fill_first_steps(In<int64_t> node_ptr, In<int64_t> slot_ptr, In<int32_t> ta
 
 }  // namespace
 
-void bind_random_walks(nb::module_& m) {
-    define(m, "graph_hashes", graph_hashes, "node_ptr", "indptr", "indices", "weights", "hashes");
-    define(m, "node_keys", node_keys, "node_ptr", "hashes", "seed", "keys");
-    define(m, "fill_slots", fill_slots, "node_ptr", "indptr", "indices", "weights", "self_loop",
-           "slot_ptr", "degrees", "targets", "slot_weights", "thresholds", "aliases");
-    define(m, "fill_returns", fill_returns, "node_ptr", "slot_ptr", "targets", "keys", "degrees",
-           "inverse_degrees", "weights", "thresholds", "aliases", "graphs", "starts", "first_walk",
-           "n_walks", "estimates", "errors");
-    define(m, "fill_collisions", fill_collisions, "node_ptr", "slot_ptr", "targets", "keys",
-           "degrees", "inverse_degrees", "weights", "thresholds", "aliases", "graphs", "starts",
-           "first_walk", "n_walks", "estimates", "errors");
-    define(m, "fill_first_steps", fill_first_steps, "node_ptr", "slot_ptr", "targets", "keys",
-           "degrees", "inverse_degrees", "weights", "thresholds", "aliases", "graphs", "starts",
-           "budget", "estimates", "errors");
-}
+static const Family FAMILY([](nb::module_& m) {
+    define(m, "graph_hashes", graph_hashes);
+    define(m, "node_keys", node_keys);
+    define(m, "fill_slots", fill_slots);
+    define(m, "fill_returns", fill_returns);
+    define(m, "fill_collisions", fill_collisions);
+    define(m, "fill_first_steps", fill_first_steps);
+});
 
 }  // namespace retgk

@@ -209,15 +209,12 @@ void fill_keys(int64_t first_graph, int64_t last_graph, In<int64_t> node_ptr, In
 
 }  // namespace
 
-void bind_refinement(nb::module_& m) {
+static const Family FAMILY([](nb::module_& m) {
     m.attr("EDGE_BITS") = EDGE_BITS;
-    define(m, "fill_rows", fill_rows, "first_graph", "last_graph", "node_ptr", "indptr", "indices",
-           "colours", "edge_codes", "entries", "hashes");
-    define(m, "number_rows", number_rows, "known_own", "known_ptr", "known_entries", "own", "ptr",
-           "entries", "hashes", "numbers", "firsts");
-    define(m, "copy_entries", copy_entries, "ptr", "entries", "rows", "copied");
-    define(m, "fill_keys", fill_keys, "first_graph", "last_graph", "node_ptr", "indptr", "indices",
-           "keys", "edge_keys", "refined");
-}
+    define(m, "fill_rows", fill_rows);
+    define(m, "number_rows", number_rows);
+    define(m, "copy_entries", copy_entries);
+    define(m, "fill_keys", fill_keys);
+});
 
 }  // namespace retgk

@@ -515,17 +515,10 @@ void fill_matchings(In<double, 2> kernel, int64_t graph, In<int64_t> node_ptr, I
 
 }  // namespace
 
-void bind_subgraphs(nb::module_& m) {
-    define(m, "count_subgraph_types", count_subgraph_types, "first_graph", "last_graph", "node_ptr",
-           "indptr", "indices", "codes", "labels", "k", "node_bits", "edge_bits", "is_connected",
-           "is_kept", "most_rows", "sizes");
-    define(m, "fill_automorphisms", fill_automorphisms, "types", "node_bits", "edge_bits", "ptr",
-           "found");
-    define(m, "fill_matchings", fill_matchings, "kernel", "graph", "node_ptr", "ptr", "types",
-           "set_ptr", "nodes", "indptr", "indices", "edge_weights", "first_graph", "last_graph",
-           "their_node_ptr", "their_ptr", "their_types", "their_set_ptr", "their_nodes",
-           "their_indptr", "their_indices", "their_edge_weights", "order_ptr", "orders",
-           "size_of_type", "size_weights", "bridge", "out");
-}
+static const Family FAMILY([](nb::module_& m) {
+    define(m, "count_subgraph_types", count_subgraph_types);
+    define(m, "fill_automorphisms", fill_automorphisms);
+    define(m, "fill_matchings", fill_matchings);
+});
 
 }  // namespace retgk

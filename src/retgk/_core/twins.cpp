@@ -268,10 +268,6 @@ void merge_twins(In<int64_t> node_ptr, In<int64_t> indptr, In<int32_t> indices, 
 
 }  // namespace
 
-void bind_twins(nb::module_& m) {
-    define(m, "merge_twins", merge_twins, "node_ptr", "indptr", "indices", "weights", "self_loop",
-           "first", "last", "n_classes", "class_of", "multiplicity", "residual", "diagonal",
-           "row_begin", "row_end", "columns", "values");
-}
+static const Family FAMILY([](nb::module_& m) { define(m, "merge_twins", merge_twins); });
 
 }  // namespace retgk

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from retgk._runtime.parallel import run_tasks
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 
@@ -166,6 +167,20 @@ def chunks(
         last = max(last, first + 1)
         yield first, last
         first = last
+
+
+def run_over_runs(
+    work: Callable[[int, int], None],
+    ptr: Ints,
+    max_entries: int | None,
+    n_jobs: int | None,
+    text: str,
+    max_runs: int | None = None,
+) -> None:
+    """Call ``work(first, last)`` for `chunks` of runs, on several threads."""
+    ranges = list(chunks(ptr, max_entries, max_runs))
+    costs = [float(ptr[last] - ptr[first]) for first, last in ranges]
+    run_tasks(work, ranges, costs, n_jobs, text)
 
 
 def gather_runs(values: NDArray[Any], starts: Ints, counts: Ints) -> NDArray[Any]:

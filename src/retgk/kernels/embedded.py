@@ -29,7 +29,7 @@ from retgk.kernels.embedded_fourier import (
 from retgk.kernels.embedded_vectors import (
     compiled_maps,
     dense_vectors,
-    embedding_products,
+    embedding_gram,
     graph_vectors,
     joined_vectors,
     phase_values,
@@ -74,15 +74,12 @@ class EmbeddedComparison:
     turn phases and every graph has one block."""
 
     def products(self) -> Floats:
-        """``<m_G, m_H>`` of new graphs G with fitted graphs H, shape (n_new, n_fitted)."""
-        return embedding_products(self.vectors, self.fitted, n_jobs=self.features.n_jobs)
+        return embedding_gram(self.vectors, self.fitted, n_jobs=self.features.n_jobs)
 
     def squared_norms(self) -> Floats:
-        """``<m_G, m_G>`` of the new graphs, shape (n_new,)."""
         return squared_vector_norms(self.vectors)
 
     def node_values(self, weights: Floats, own_weights: Floats) -> Floats:
-        """``<phi(v), u_G>`` of all nodes for sums u_G of mean embeddings, shape (n_nodes,)."""
         directions = self._directions(weights, own_weights)
         if self.phase_values is not None:
             return self.phase_values(self.features, directions)
@@ -109,12 +106,11 @@ class EmbeddedComparison:
                 is_all = len(own) == len(weights) and len(others) == weights.shape[1]
                 x = weights if is_all else weights[np.ix_(graphs[own], fitted[others])]
                 y = self.fitted.data[others, 0].T
-                directions[own] = embedding_products(x, y, n_jobs=self.features.n_jobs)
+                directions[own] = embedding_gram(x, y, n_jobs=self.features.n_jobs)
         directions += own_weights[graphs, None] * self.vectors.data[:, 0]
         return directions
 
     def _fill(self, nodes: bsr_array, graphs: Ints, directions: Any, values: Floats) -> None:
-        """Write the values of some nodes; those of labels that are not known stay zero."""
         n_labels = self.vectors.shape[1] // self.vectors.blocksize[1]
         keys = _graph_of_block(self.vectors) * n_labels + self.vectors.indices
         places = _graph_of_block(nodes)
@@ -147,16 +143,11 @@ class LabelPhases:
     def fitted(
         cls, batch: GraphBatch, seed: int, depth: int, level_weights: Sequence[float] | None
     ) -> "LabelPhases":
-        """Phases of the labels of graphs, and of others that are like them."""
         edge_labels = batch.has_edge_labels if len(batch.indices) else None
         return cls(seed, int(depth), level_weights, edge_labels)
 
     def keys(self, batch: GraphBatch, n_jobs: int | None) -> tuple[Keys, Floats]:
-        """
-        Keys of the labels of nodes at all levels that count, and roots of the levels' weights.
-
-        Keys are of shape (n_nodes, n_levels); nodes without labels have the same.
-        """
+        """Keys of labels at the levels that count, (n_nodes, n_levels); roots of weights."""
         if self.depth and self.edge_labels is not None and len(batch.indices):
             check_edges_alike(batch.has_edge_labels, self.edge_labels)
         names: Sequence[Any] = batch.label_names if batch.has_labels else (None,)
@@ -191,12 +182,7 @@ def known_codes(
     unknown: str,
     first_graph: int = 0,
 ) -> Codes | None:
-    """
-    Label codes in a fixed vocabulary; None if there are no labels.
-
-    Labels that it lacks become -1 ("ignore"), an error ("error", which names the graph, counted
-    from `first_graph`), or the code after the last ("column").
-    """
+    """Codes in a fixed vocabulary; labels that it lacks are -1, an error, or one code after it."""
     if names is None:
         return None
     codes = recode(batch.labels, batch.label_names, names)
@@ -217,7 +203,6 @@ def known_codes(
 def feature_names(
     names: tuple[Hashable, ...] | None, unknown: str, widths: Sequence[int]
 ) -> NDArray[Any]:
-    """Names of the columns of an embedding, of D or of D0 and Dc features a label."""
     features = [f"omega{i}" for i in range(widths[0])]
     if len(widths) == 2:
         features = [f"{omega}:nu{j}" for omega in features for j in range(widths[1])]
@@ -228,7 +213,6 @@ def feature_names(
 
 
 def wave_names(n_frequencies: int) -> NDArray[Any]:
-    """Names of the columns in which labels turn phases: all cosines, then all sines."""
     names = [f"omega{i}:{wave}" for wave in ("cos", "sin") for i in range(n_frequencies)]
     return np.array(names, dtype=object)
 
@@ -267,8 +251,7 @@ class EmbeddedEngine:
     scaling: AttributeScaling = field(init=False, default_factory=AttributeScaling)
     maps: tuple[FourierMap, ...] = field(init=False, default=())
     phases: LabelPhases = field(init=False, default_factory=LabelPhases)
-    vectors: bsr_array = field(init=False)
-    """Of the kept graphs, shape (n_graphs, n_features)."""
+    vectors: bsr_array = field(init=False)  # of the kept graphs, shape (n_graphs, n_features)
     seed: int = field(init=False)
 
     unsaved_fields: ClassVar[tuple[str, ...]] = ("n_jobs", "random_state")
@@ -277,7 +260,6 @@ class EmbeddedEngine:
         self.seed = int(seed_from(self.random_state))
 
     def check(self, batch: GraphBatch) -> None:
-        """Raise unless these graphs can be fitted with the parameters; no work is done."""
         self._check_parameters()
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit; give at least one")
@@ -290,7 +272,6 @@ class EmbeddedEngine:
             )
 
     def fit(self, graphs: NodeFeatures, keep: Ints | None = None) -> Self:
-        """Find bandwidths, draw frequencies, collect labels, and embed all graphs or some."""
         batch = graphs.batch
         self.check(batch)
         check_attribute_sizes(batch)
@@ -316,7 +297,6 @@ class EmbeddedEngine:
         return self
 
     def add_labels(self, batch: GraphBatch) -> None:
-        """Give the labels of more graphs blocks of features after those before."""
         check_alike(batch, self.label_names is not None, self.n_attributes)
         if self.label_names is not None:
             more = names_in_use(batch) or ()
@@ -324,22 +304,18 @@ class EmbeddedEngine:
 
     @property
     def walk_seed(self) -> int:
-        """Seed of Monte Carlo walks that goes with the seed of the engine."""
         return int(np.random.default_rng(self.seed).integers(2**63))
 
     @property
     def n_graphs(self) -> int:
-        """Number of graphs that are kept."""
         return int(self.vectors.shape[0])
 
     @property
     def block_width(self) -> int:
-        """Number of features a label."""
         return int(np.prod(self._widths()[: len(self.maps)]))
 
     @property
     def n_features(self) -> int:
-        """Width of a vector."""
         return self._n_labels * self.block_width
 
     @property
@@ -351,7 +327,6 @@ class EmbeddedEngine:
     def embed(
         self, features: NodeFeatures, is_sparse: bool = True, batch_size: int | None = None
     ) -> Any:
-        """Vectors of graphs, block-sparse or dense, some graphs at a time."""
         check_alike(features.batch, self.label_names is not None, self.n_attributes)
         check_attribute_sizes(features.batch)
         n_inputs = self.maps[0].frequencies.shape[0]
@@ -392,9 +367,8 @@ class EmbeddedEngine:
         )
 
     def inner_products(self, rows: slice | None = None, columns: slice | None = None) -> Floats:
-        """``<m_G, m_H>`` among the kept graphs, or a block of that matrix."""
         x, y = self._rows(rows), self._rows(columns)
-        return embedding_products(x, None if rows == columns else y, n_jobs=self.n_jobs)
+        return embedding_gram(x, None if rows == columns else y, n_jobs=self.n_jobs)
 
     def _rows(self, rows: slice | None) -> Any:
         if rows is None:
@@ -402,15 +376,12 @@ class EmbeddedEngine:
         return vectors_of(self.vectors, np.arange(self.n_graphs)[rows])
 
     def squared_norms(self) -> Floats:
-        """``<m_G, m_G>`` of the kept graphs."""
         return squared_vector_norms(self.vectors)
 
     def mean_products(self) -> Floats:
-        """``<m_G, m_0>`` of the kept graphs with their mean."""
         return np.asarray(self.vectors @ np.asarray(self.vectors.mean(axis=0)).ravel())
 
     def compare(self, graphs: NodeFeatures) -> EmbeddedComparison:
-        """Put new graphs beside the kept ones."""
         phase_values = self._phase_values if self.feature_map == "phases" else None
         own = (self.embed(graphs), self.vectors, graphs)
         return EmbeddedComparison(*own, self._node_vectors, phase_values)
@@ -422,25 +393,20 @@ class EmbeddedEngine:
         return phase_values(batch.node_ptr, *own, directions=directions, n_jobs=features.n_jobs)
 
     def _node_vectors(self, piece: NodeFeatures, nodes: slice) -> bsr_array:
-        """Vectors of single nodes: those of graphs of one node each."""
         return self._piece_vectors(piece, 0, compiled_maps(self.maps, self.dtype), nodes)
 
     def keep(self, graphs: Ints) -> Self:
-        """Engine with some of the kept graphs, in the order given."""
         return self.with_vectors(vectors_of(self.vectors, graphs))
 
     def with_vectors(self, vectors: bsr_array) -> Self:
-        """Engine that keeps the graphs of these vectors."""
         kept = copy(self)
         kept.vectors = vectors
         return kept
 
     def work(self) -> float:
-        """Multiplications in all inner products of the kept graphs."""
         return float((np.bincount(self.vectors.indices) ** 2.0).sum() * self.block_width)
 
     def digest(self) -> str:
-        """Hash of everything that the inner products of the kept graphs depend on."""
         vectors = self.vectors
         digest = hashlib.sha256(repr((vectors.shape, str(vectors.dtype))).encode())
         for array in self.vector_arrays().values():
@@ -448,7 +414,6 @@ class EmbeddedEngine:
         return digest.hexdigest()
 
     def vector_arrays(self) -> dict[str, NDArray[Any]]:
-        """Vectors of the kept graphs as plain arrays."""
         return {
             "support_blocks": self.vectors.data[:, 0],
             "support_labels": self.vectors.indices.astype(np.int64),
@@ -456,7 +421,6 @@ class EmbeddedEngine:
         }
 
     def check_restored(self, n_steps: int) -> None:
-        """Raise unless what a file said fits together: compiled loops look at no bound again."""
         self._check_parameters()
         counts = self._frequency_counts()
         if not 0 <= self.n_attributes <= MAX_ATTRIBUTES:
@@ -493,7 +457,6 @@ class EmbeddedEngine:
             raise InvalidInputError("labels of vectors do not rise within each graph")
 
     def _check_parameters(self) -> None:
-        """Raise unless parameters go with each other."""
         check_parameters(VECTORS | EVERYWHERE, vars(self))
         check_depth(self.depth, self.level_weights)
         if self.feature_map == "phases" and self.unknown_labels == "column":
@@ -631,7 +594,6 @@ class _Moments(NamedTuple):
     squared_change: Floats
 
     def error(self, n_rows: int, size: int, n_again: int) -> Floats:
-        """Standard error of the mean over `n_rows` nodes of a graph that has `size`."""
         if n_rows == 1 < size:
             return np.full(len(self.total), np.inf)
         unbiased = n_rows / max(n_rows - 1, 1)

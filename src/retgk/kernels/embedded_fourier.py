@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,15 +10,9 @@ from retgk._runtime.fields import stored
 from retgk._runtime.names import generator_from, seed_from
 from retgk._runtime.parallel import single_threaded_blas
 from retgk.array_types import Floats
-from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.kernels.engine import NodeFeatures
-from retgk.kernels.node import (
-    ATTRIBUTE_KERNEL,
-    COMPARISON_KERNEL,
-    NodeKernel,
-    check_fourier_kernel,
-)
+from retgk.kernels.node import ATTRIBUTE_KERNEL, COMPARISON_KERNEL, NodeKernel
 from retgk.walks.probabilities import sample_nodes
 
 Draw = Literal["plain", "orthogonal", "quasi-random"]
@@ -37,7 +31,6 @@ class FourierMap:
     phases: Floats  # (D,): the b, uniform in [0, 2 pi)
 
     def __call__(self, x: Floats) -> Floats:
-        """Give the features of the rows of x."""
         angles = x @ self.frequencies + self.phases
         return np.asarray(np.sqrt(2 / len(self.phases)) * np.cos(angles))
 
@@ -45,11 +38,7 @@ class FourierMap:
 def fit_attribute_kernel(
     kernel: NodeKernel | None, batch: GraphBatch, rng: np.random.Generator
 ) -> NodeKernel | None:
-    """
-    Kernel of attributes with a number for gamma; None where there are no attributes.
-
-    No kernel given means the paper's for attributes.
-    """
+    """Kernel of attributes with a number for gamma; None where there are no attributes."""
     if batch.n_attributes == 0:
         return None
     kernel = kernel or ATTRIBUTE_KERNEL
@@ -59,11 +48,7 @@ def fit_attribute_kernel(
 def fit_structure_kernel(
     kernel: NodeKernel | None, features: NodeFeatures, rng: np.random.Generator
 ) -> NodeKernel:
-    """
-    Kernel of return probabilities with a number for gamma; by default that of all comparisons.
-
-    A median needs five nodes of some hundred graphs only, so no others are walked from.
-    """
+    """Kernel of return probabilities with a number for gamma, from some nodes of some graphs."""
     kernel = kernel or COMPARISON_KERNEL
     rng = np.random.default_rng(seed_from(rng))  # what is drawn next depends on no rule
     if kernel.is_fitted:
@@ -90,10 +75,6 @@ def draw_fourier_map(
     independent ("plain"), orthogonal in blocks with independent lengths ("orthogonal"), or from a
     scrambled Sobol sequence ("quasi-random"); all three are unbiased.
     """
-    if draw not in get_args(Draw):
-        raise InvalidInputError(f"frequencies must be one of {get_args(Draw)}, got {draw!r}")
-    for kernel, _ in factors:
-        check_fourier_kernel(kernel, "a factor")
     rng = generator_from(random_state)
     dimension = sum(width for _, width in factors)
     n_others = [kernel.n_normals or 0 for kernel, _ in factors]

@@ -1,6 +1,6 @@
 """Vectors of graphs: means of Fourier features over nodes, one block for each label."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,7 +18,6 @@ from retgk.kernels.embedded_fourier import FourierMap
 from retgk.kernels.graph import (
     ExponentialGraphKernel,
     GraphKernel,
-    PolynomialGraphKernel,
     typical_squared_mmd,
 )
 
@@ -50,12 +49,9 @@ def _frequency_panels(matrix: Floats, dtype: Any) -> NDArray[Any]:
 class _LabelGroups(NamedTuple):
     """The pairs of a graph and a label that occur, sorted by both."""
 
-    ptr: Ints
-    """First group of every graph, shape (n_graphs + 1,)."""
-    labels: NDArray[np.int32]
-    """Label of every group."""
-    of_node: Ints
-    """Group of every node; -1 for nodes whose label is -1."""
+    ptr: Ints  # first group of every graph, shape (n_graphs + 1,)
+    labels: NDArray[np.int32]  # label of every group
+    of_node: Ints  # group of every node; -1 for nodes whose label is -1
 
 
 def _label_groups(
@@ -97,9 +93,7 @@ def graph_vectors(
             _core.fill_tensor_means(*distinct, *points, compiled[1], values)
 
     n_products = sum(fourier.size for fourier in compiled) + values[:1].size
-    cuts = _cuts(node_ptr, n_products / _PRODUCTS_PER_NANOSECOND, n_threads(n_jobs))
-    tasks = [(int(first), int(last)) for first, last in pairwise(cuts)]
-    run_tasks(fill, tasks, np.diff(node_ptr[cuts]).tolist(), n_jobs, "embedding graphs")
+    _run(fill, node_ptr, n_products / _PRODUCTS_PER_NANOSECOND, n_jobs, "embedding graphs")
     width = int(np.prod(shape))
     return bsr_array(
         (values.reshape(-1, 1, width), groups.labels, groups.ptr.astype(np.int32)),
@@ -118,12 +112,7 @@ def phase_vectors(
     compiled: CompiledMaps,
     n_jobs: int | None = None,
 ) -> bsr_array:
-    """
-    Vectors of fixed width: labels turn the phases of the features instead of having blocks.
-
-    ``sqrt(2 / D) sum_i w_i sum_h s_h cos(2 pi (t_i + q_h(i) / 4))`` with ``t_i = omega^T x_i + b``,
-    and after these the same of sines, as many or one less. Every graph has one block.
-    """
+    """``sqrt(2 / D) sum_i w_i sum_h s_h cos(2 pi (t_i + q_h(i) / 4))``, then sines."""
     _check_range(blocks, [fourier], compiled[0].dtype)
     probabilities, attributes = (np.ascontiguousarray(block) for block in blocks)
     keys, n_graphs = np.ascontiguousarray(keys), len(node_ptr) - 1
@@ -136,10 +125,7 @@ def phase_vectors(
         points = (probabilities, attributes, compiled[0])
         _core.fill_phase_means(*distinct, keys, shares, *points, values)
 
-    cuts = _cuts(node_ptr, _phase_cost(compiled[0], width), n_threads(n_jobs))
-    tasks = [(int(first), int(last)) for first, last in pairwise(cuts)]
-    costs = np.diff(node_ptr[cuts]).tolist()
-    run_tasks(fill, tasks, costs, n_jobs, "embedding graphs")
+    _run(fill, node_ptr, _phase_cost(compiled[0], width), n_jobs, "embedding graphs")
     ptr = np.arange(n_graphs + 1, dtype=np.int32)
     blocks_of = (values.reshape(-1, 1, width), np.zeros(n_graphs, np.int32), ptr)
     return bsr_array(blocks_of, shape=(n_graphs, width))
@@ -155,12 +141,7 @@ def phase_values(
     directions: NDArray[Any],
     n_jobs: int | None = None,
 ) -> Floats:
-    """
-    Inner products of single nodes, as `phase_vectors` embeds them, with one vector for each graph.
-
-    `directions` are these vectors, shape (n_graphs, n_features); the other parameters are those of
-    `phase_vectors`.
-    """
+    """Inner products of single nodes, as `phase_vectors` embeds them, with a vector a graph."""
     graphs = np.repeat(np.arange(len(node_ptr) - 1), np.diff(node_ptr))
     _check_range(blocks, [fourier], directions.dtype)
     probabilities, attributes = (np.ascontiguousarray(block) for block in blocks)
@@ -173,9 +154,7 @@ def phase_values(
         _core.fill_phase_values(first, last, keys, shares, *points, graphs, values)
 
     node_cost = _phase_cost(compiled, directions.shape[1])
-    cuts = _cuts(np.arange(len(graphs) + 1), node_cost, n_threads(n_jobs))
-    tasks = [(int(first), int(last)) for first, last in pairwise(cuts)]
-    run_tasks(fill, tasks, np.diff(cuts).tolist(), n_jobs, "values of nodes")
+    _run(fill, np.arange(len(graphs) + 1), node_cost, n_jobs, "values of nodes")
     return values
 
 
@@ -184,13 +163,20 @@ def _phase_cost(compiled: NDArray[Any], width: int) -> float:
     return (compiled.size + 12 * width) / _PRODUCTS_PER_NANOSECOND
 
 
-def _cuts(node_ptr: Ints, node_cost: float, n_workers: int) -> Ints:
-    """Positions that cut the graphs into pieces of about as many nodes, worth a task each."""
-    n_nodes = int(node_ptr[-1])
+def _run(
+    fill: Callable[[int, int], None],
+    node_ptr: Ints,
+    node_cost: float,
+    n_jobs: int | None,
+    text: str,
+) -> None:
+    """Call ``fill(first, last)`` for graphs of about as many nodes, worth a task each."""
+    n_nodes, n_workers = int(node_ptr[-1]), n_threads(n_jobs)
     worth = 1 + int(n_nodes * node_cost / _NANOSECONDS_PER_TASK)
     n_pieces = 1 if n_workers == 1 else min(n_workers * _TASKS_PER_THREAD, worth)
     targets = np.linspace(0, n_nodes, n_pieces + 1)[1:-1]
-    return np.unique([0, *np.searchsorted(node_ptr, targets), len(node_ptr) - 1])
+    cuts = np.unique([0, *np.searchsorted(node_ptr, targets), len(node_ptr) - 1])
+    run_tasks(fill, list(pairwise(cuts.tolist())), np.diff(node_ptr[cuts]).tolist(), n_jobs, text)
 
 
 def _check_range(blocks: tuple[Any, Any], maps: Sequence[FourierMap], dtype: Any) -> None:
@@ -210,11 +196,7 @@ def _check_range(blocks: tuple[Any, Any], maps: Sequence[FourierMap], dtype: Any
 def dense_vectors(
     pieces: Iterable[bsr_array], shape: tuple[int, int], width: int, dtype: Any
 ) -> NDArray[Any]:
-    """
-    Write vectors out into one dense array, of this shape and type.
-
-    Pieces are what `graph_vectors` gives, for graphs in order; `width` is that of a block.
-    """
+    """Write vectors of graphs, whose blocks have this width, out into one dense array."""
     n_graphs, n_columns = shape
     n_bytes = n_graphs * n_columns * np.dtype(dtype).itemsize
     remedy = "use a smaller n_components, set sparse_output, or pass an iterator of batches"
@@ -232,11 +214,7 @@ def dense_vectors(
 def joined_vectors(
     pieces: Iterable[bsr_array], shape: tuple[int, int], width: int, dtype: Any
 ) -> bsr_array:
-    """
-    Put vectors one under the other, as they are stored, in this shape.
-
-    Pieces are what `graph_vectors` gives, for graphs in order; `width` is that of a block.
-    """
+    """Put vectors of graphs one under the other, as they are stored."""
     parts = list(pieces)
     if len(parts) == 1:
         return parts[0]
@@ -260,36 +238,6 @@ def vectors_of(vectors: bsr_array, graphs: Ints) -> bsr_array:
 # Kernel matrices from vectors of graphs, without multiplying the zeros of absent labels.
 
 TILE = 256
-
-
-def embedding_products(x: Any, y: Any = None, *, n_jobs: int | None = None) -> Floats:
-    """
-    Inner products ``<m_G, m_H>`` of embedded graphs.
-
-    Parameters
-    ----------
-    x : ndarray or bsr_array, shape (n_x, n_features)
-        Vectors from `RetGKEmbedding`; with ``sparse_output=True`` labels that a graph lacks
-        cost nothing.
-    y : the same, shape (n_y, n_features), optional
-        Other vectors; x itself by default.
-    n_jobs : int, optional
-        Threads; None for all cores. They change no bit of the result.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_x, n_y)
-        The products.
-
-    Examples
-    --------
-    >>> embedding_products(np.array([[1.0, 2.0]]), np.array([[3.0, 1.0]]))
-    array([[5.]])
-    """
-    products = _lower_products(x, y, n_jobs)
-    if y is None:
-        _replace(products, None, products.diagonal(), n_jobs)
-    return products
 
 
 def embedding_gram(
@@ -321,14 +269,14 @@ def embedding_gram(
     >>> embedding_gram(np.array([[1.0, 2.0]]), kernel=PolynomialGraphKernel(c=1, d=2))
     array([[36.]])
     """
-    if kernel is None:
-        return embedding_products(x, y, n_jobs=n_jobs)
     products = _lower_products(x, y, n_jobs)
     if y is not None:
-        _replace_rows(products, kernel, squared_vector_norms(x), squared_vector_norms(y), n_jobs)
+        if kernel is not None:
+            norms_x, norms_y = squared_vector_norms(x), squared_vector_norms(y)
+            _replace_rows(products, kernel, norms_x, norms_y, n_jobs)
         return products
     norms = products.diagonal().copy()
-    if isinstance(kernel, PolynomialGraphKernel):
+    if not isinstance(kernel, ExponentialGraphKernel):
         _replace(products, kernel, norms, n_jobs)
         return products
     if kernel.gamma == "median":
@@ -367,12 +315,9 @@ def _lower_products(x: Any, y: Any, n_jobs: int | None) -> Floats:
 class _LabelledRows(NamedTuple):
     """Features of graphs, a row for each label that a graph has, and where to find them."""
 
-    features: NDArray[Any]
-    """Shape (n_rows, width)."""
-    rows: NDArray[np.int64]
-    """Rows sorted by label, and by graph within a label."""
-    graphs: NDArray[np.int64]
-    """Graph of each of these."""
+    features: NDArray[Any]  # shape (n_rows, width)
+    rows: NDArray[np.int64]  # rows sorted by label, and by graph within a label
+    graphs: NDArray[np.int64]  # graph of each of these
     tile_ptr: NDArray[np.int64]
     """Where the rows of a label and a tile of graphs begin, shape (n_labels, n_tiles + 1)."""
 
@@ -380,10 +325,8 @@ class _LabelledRows(NamedTuple):
 class _Panels(NamedTuple):
     """The same rows as columns, in panels of as many as fill `_core.PANEL_BYTES`."""
 
-    values: NDArray[Any]
-    """Shape (n_panels, width, panel width)."""
-    ptr: NDArray[np.int64]
-    """First panel of a label and a tile, shape (n_labels, n_tiles)."""
+    values: NDArray[Any]  # shape (n_panels, width, panel width)
+    ptr: NDArray[np.int64]  # first panel of a label and a tile, shape (n_labels, n_tiles)
 
 
 def _label_panels(x: _LabelledRows, n_jobs: int | None) -> _Panels:
@@ -431,8 +374,6 @@ def _replace(matrix: Floats, kernel: GraphKernel | None, norms: Floats, n_jobs: 
 def _replace_rows(
     matrix: Floats, kernel: GraphKernel, norms_x: Floats, norms_y: Floats, n_jobs: int | None
 ) -> None:
-    """Write values, some rows at a time."""
-
     def fill(i: int) -> None:
         matrix[_tile(i)] = kernel(matrix[_tile(i)], norms_x[_tile(i)], norms_y)
 
@@ -443,7 +384,6 @@ def _replace_rows(
 def _replace_by_exponentials(
     matrix: Floats, kernel: ExponentialGraphKernel, norms: Floats, n_jobs: int | None
 ) -> None:
-    """Do the same in one compiled pass."""
 
     def fill(i: int, j: int) -> None:
         rows, columns = ((k * TILE, min((k + 1) * TILE, len(norms))) for k in (i, j))
@@ -500,7 +440,6 @@ def _labelled_rows(
 
 
 def squared_vector_norms(vectors: Any) -> Floats:
-    """Squared norms of vectors of graphs, summed in float64."""
     squares = np.square(_features(vectors, _dtype_of(vectors)), dtype=np.float64).sum(axis=1)
     graphs = _graph_of_block(vectors)
     return np.bincount(graphs, squares, minlength=vectors.shape[0]).astype(np.float64)

@@ -64,13 +64,11 @@ class NodeFeatures:
 
     @cached_property
     def probabilities(self) -> Floats:
-        """Return probabilities of all nodes, shape (n_nodes, n_steps)."""
         if self.source is not None:
             return np.ascontiguousarray(self.source.probabilities[:, : self.walks.n_steps])
         return self.walks.probabilities(self.batch, n_jobs=self.n_jobs)
 
     def with_attributes(self, attributes: Floats) -> "NodeFeatures":
-        """Features of the same graphs with other attributes; nothing is walked again."""
         other = replace(
             self, batch=trusted_batch(flat_arrays(self.batch)._replace(attributes=attributes))
         )
@@ -87,11 +85,7 @@ class NodeFeatures:
             )
 
     def shared_by_steps(self, n_steps: Sequence[int]) -> list["NodeFeatures"]:
-        """
-        Features for each number of steps, none above that of the walks, from one computation.
-
-        Where probabilities of all nodes would take too much memory, each computes its own.
-        """
+        """Features for each number of steps, from one computation if memory allows."""
         n_bytes = 8 * self.batch.n_nodes * self.walks.n_steps
         source = self if len(n_steps) > 1 and n_bytes <= _MAX_SHARED_BYTES else None
         return [replace(self, walks=replace(self.walks, n_steps=n), source=source) for n in n_steps]
@@ -103,7 +97,6 @@ class NodeFeatures:
         return self.walks.probabilities(self.batch, nodes=nodes, n_jobs=self.n_jobs)
 
     def of_graphs(self, graphs: Ints) -> "NodeFeatures":
-        """Features of some graphs."""
         known = None
         if self._is_whole:
             starts, sizes = self.batch.node_ptr[graphs], self.batch.node_counts[graphs]
@@ -135,12 +128,7 @@ class NodeFeatures:
         return whole.with_batch(trusted_batch(kept), known, is_checked=True)
 
     def pieces(self, batch_size: int | None = None) -> Iterator[tuple[int, "NodeFeatures"]]:
-        """
-        Cut the graphs into pieces that are worked on one after the other.
-
-        A piece has so many graphs, or as many as have about 130,000 nodes; it is given with the
-        position of its first graph.
-        """
+        """Pieces of so many graphs, or of about 130,000 nodes, and their first graph."""
         ptr = self.batch.node_ptr
         for first, last in chunks(ptr, _PIECE_NODES, batch_size):
             known = self.probabilities[ptr[first] : ptr[last]] if self._is_whole else None
@@ -148,7 +136,6 @@ class NodeFeatures:
 
     @property
     def _is_whole(self) -> bool:
-        """Whether the probabilities of all nodes are in memory, or will be."""
         return "probabilities" in vars(self) or self.source is not None
 
     def with_batch(
@@ -157,11 +144,6 @@ class NodeFeatures:
         """Features of other graphs by the same walks; their probabilities may be known already."""
         other = NodeFeatures(batch, self.walks, self.n_jobs, is_checked=is_checked)
         if known is not None:
-            if known.shape != (batch.n_nodes, self.walks.n_steps):
-                raise InvalidInputError(
-                    f"probabilities have shape {known.shape}, but there are {batch.n_nodes} nodes "
-                    f"and {self.walks.n_steps} steps"
-                )
             vars(other)["probabilities"] = known
         return other
 
@@ -333,11 +315,9 @@ class AttributeScaling:
         return cls(center=center, scale=scale)
 
     def n_used(self, n_attributes: int) -> int:
-        """Number of attributes that are left of so many."""
         return 0 if self.is_dropped else n_attributes
 
     def __call__(self, features: NodeFeatures) -> NodeFeatures:
-        """Features of the same graphs with changed attributes."""
         attributes = features.batch.attributes
         if self.is_dropped:
             return features.with_attributes(attributes[:, :0])
@@ -346,7 +326,6 @@ class AttributeScaling:
         return features.with_attributes((attributes - self.center) / self.scale)
 
     def check(self, n_attributes: int) -> None:
-        """Raise unless this is a rule for so many attributes; a file may say anything."""
         if (self.center is None) != (self.scale is None):
             raise InvalidInputError("attributes have a centre or a scale alone")
         if self.center is not None and self.scale is not None:
@@ -368,11 +347,7 @@ def column_spreads(attributes: Floats) -> Floats:
 
 
 def warn_of_uneven_attributes(batch: GraphBatch, rule: ScaleAttributes, kernel: Any) -> None:
-    """
-    Warn if raw columns differ by orders of magnitude from each other, or from one.
-
-    The latter does not matter where a kernel is given, with a bandwidth of its own.
-    """
+    """Warn if raw columns differ by orders of magnitude, or from one without a kernel."""
     spreads = column_spreads(batch.attributes) if rule == "raw" else np.empty(0)
     columns = np.flatnonzero(spreads)
     if len(columns) == 0:
@@ -414,7 +389,6 @@ def check_scaling(rule: Any, blocks: Sequence[str]) -> None:
 
 
 def _standard_columns(rule: ScaleAttributes, n_attributes: int, blocks: Mapping[str, Ints]) -> Ints:
-    """Columns to standardise."""
     if isinstance(rule, str):
         return np.arange(n_attributes if rule == "standard" else 0)
     chosen = [blocks[name] for name, word in rule.items() if word == "standard"]
@@ -431,54 +405,23 @@ Imputation = Literal["mean", "median"]
 
 @stored
 @dataclass(frozen=True, eq=False)
-class AttributeImputation:
-    """What takes the place of missing attributes."""
-
-    values: Floats  # (n_attributes,): one for each attribute
-
-    def apply(self, batch: GraphBatch) -> GraphBatch:
-        """Fill in what is missing; graphs that lack nothing are given back as they are."""
-        attributes = batch.attributes
-        if batch.n_attributes != len(self.values) or not np.isnan(attributes).any():
-            return batch  # other numbers of attributes are reported by the engine
-        filled = np.where(np.isnan(attributes), self.values, attributes)
-        return trusted_batch(flat_arrays(batch)._replace(attributes=filled))
-
-
-def fit_imputation(batch: GraphBatch, how: Any) -> AttributeImputation | None:
-    """Find what takes the place of missing attributes; None where nothing is to."""
-    if how is None:
-        return None
-    absent = np.isnan(batch.attributes).all(axis=0)
-    if absent.any():
-        raise InvalidInputError(
-            f"attribute {int(np.argmax(absent))} is missing on all nodes, so there is nothing to "
-            "impute it from; leave it out"
-        )
-    middle = np.nanmean if how == "mean" else np.nanmedian
-    return AttributeImputation(middle(batch.attributes, axis=0).reshape(batch.n_attributes))
-
-
-@stored
-@dataclass(frozen=True, eq=False)
 class GraphIntake:
     """What a model remembers of how its graphs came in."""
 
     reading: Reading | None = None  # how they were read; None where they were made by hand
     is_weighted: bool | None = None  # whether they had weights; None where that is not known
-    imputation: AttributeImputation | None = None  # what takes the place of missing attributes
+    imputation: Floats | None = None
+    """What takes the place of missing attributes, shape (n_attributes,)."""
 
     def completed(self, batch: GraphBatch) -> GraphBatch:
-        """Give the graphs with missing attributes filled in."""
-        return batch if self.imputation is None else self.imputation.apply(batch)
+        values, attributes = self.imputation, batch.attributes
+        if values is None or batch.n_attributes != len(values) or not np.isnan(attributes).any():
+            return batch  # other numbers of attributes are reported by the engine
+        filled = np.where(np.isnan(attributes), values, attributes)
+        return trusted_batch(flat_arrays(batch)._replace(attributes=filled))
 
     def new_batch(self, graphs: GraphsLike) -> GraphBatch:
-        """
-        Convert new graphs with the options by which the fitted ones were read.
-
-        A batch that was read with others is an error; weights where the fitted graphs had none,
-        or none where they had some, are a warning.
-        """
+        """New graphs, converted as the fitted ones were; another reading is an error."""
         self._check_not_table(graphs)
         batch = batch_like(graphs, self.reading)
         self._warn_of_weights(batch)
@@ -517,7 +460,7 @@ class GraphIntake:
                 f"the reading names more attributes than the {n_attributes} there are"
             )
         if self.imputation is not None:
-            check_shape("imputation", self.imputation.values, n_attributes)
+            check_shape("imputation", self.imputation, n_attributes)
 
     def for_saving(self) -> "GraphIntake":
         """Leave out a reading with names that are objects of the user's, and say so."""
@@ -538,7 +481,16 @@ class GraphIntake:
 
 def fit_intake(model: Any, batch: GraphBatch) -> tuple[GraphIntake, GraphBatch]:
     """Remember how training graphs came in, and give them with all attributes."""
-    imputation = fit_imputation(batch, model.impute_attributes)
+    how, imputation = model.impute_attributes, None
+    if how is not None:
+        absent = np.isnan(batch.attributes).all(axis=0)
+        if absent.any():
+            raise InvalidInputError(
+                f"attribute {int(np.argmax(absent))} is missing on all nodes, so there is nothing "
+                "to impute it from; leave it out"
+            )
+        middle = np.nanmean if how == "mean" else np.nanmedian
+        imputation = middle(batch.attributes, axis=0).reshape(batch.n_attributes)
     intake = GraphIntake(batch.reading, batch.is_weighted, imputation)
     return intake, intake.completed(batch)
 

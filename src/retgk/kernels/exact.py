@@ -74,7 +74,7 @@ from retgk.kernels.exact_tiling import (
     tiled_gram,
 )
 from retgk.kernels.node import Laplacian, NodeKernel, check_node_kernel
-from retgk.kernels.refinement import LabelLevels, Levels, check_depth
+from retgk.kernels.refinement import LabelLevels, check_depth
 
 DEFAULT_TOL = 1e-4
 _ROUNDING = 1e-9  # weights of a graph may sum up to so much more than one
@@ -114,7 +114,6 @@ class ExactEngine:
     unsaved_fields: ClassVar[tuple[str, ...]] = ("n_jobs", "random_state", "_means")
 
     def check(self, batch: GraphBatch) -> None:
-        """Raise unless these graphs can be fitted with the parameters; no work is done."""
         if len(batch) == 0:
             raise InvalidInputError("there are no graphs to fit")
         check_parameters(TOL | EVERYWHERE, vars(self))
@@ -124,7 +123,6 @@ class ExactEngine:
         self._checked_blocks(batch.n_attributes)
 
     def _checked_blocks(self, n_attributes: int) -> list[tuple[Ints, NodeKernel]]:
-        """Columns and kernel of every block of attributes that is used."""
         check_scaling(self.scale_attributes, self._block_names)
         is_dropped = self.scale_attributes == "drop"
         return attribute_blocks(self.attribute_kernel, 0 if is_dropped else n_attributes)
@@ -163,7 +161,6 @@ class ExactEngine:
         return self
 
     def _fit_blocks(self, batch: GraphBatch) -> list[NodeKernel]:
-        """Find how attributes enter; give the kernels of their blocks, bandwidths not yet found."""
         blocks = self._checked_blocks(batch.n_attributes)
         named = dict(zip(self._block_names, (columns for columns, _ in blocks), strict=False))
         self._scaling = AttributeScaling.fitted(self.scale_attributes, batch.attributes, named)
@@ -172,7 +169,6 @@ class ExactEngine:
         return [kernel for _, kernel in blocks]
 
     def attribute_points(self, features: NodeFeatures) -> list[tuple[Floats, NodeKernel]]:
-        """Scaled attributes of all nodes and the kernel, bandwidth not yet found, of each block."""
         other = copy(self)
         kernels = other._fit_blocks(features.batch)
         attributes = other._scaling(features).batch.attributes
@@ -187,36 +183,30 @@ class ExactEngine:
 
     @property
     def walk_seed(self) -> int:
-        """Seed of Monte Carlo walks: that of the engine, where it is a whole number, else 0."""
         return whole_seed(self.random_state) if isinstance(self.random_state, Integral) else 0
 
     @property
     def n_graphs(self) -> int:
-        """Number of graphs that are kept."""
         return self._graphs.n_graphs
 
     def inner_products(self, rows: slice | None = None, columns: slice | None = None) -> Floats:
-        """``<m_G, m_H>`` among the kept graphs, or a block of that matrix."""
         products = self._graphs.gram(rows, columns, self.n_jobs)
         if rows is None and columns is None:
             self._norms = products.diagonal().copy()
         return products
 
     def squared_norms(self) -> Floats:
-        """``<m_G, m_G>`` of the kept graphs: the diagonal of their inner products."""
         if self._norms is None:
             self.inner_products()
         assert self._norms is not None
         return self._norms
 
     def mean_products(self) -> Floats:
-        """``<m_G, m_0>`` of the kept graphs with their mean; kept, as it takes all their pairs."""
         if self._means is None:
             self._means = self._graphs.gram(n_jobs=self.n_jobs).mean(axis=1)
         return self._means
 
     def compare(self, graphs: NodeFeatures) -> "ExactComparison":
-        """Put new graphs beside the kept ones."""
         check_alike(graphs.batch, self._has_labels, self.n_attributes)
         graphs.check_steps(self._graphs.n_steps)
         check_attribute_sizes(graphs.batch)
@@ -252,11 +242,9 @@ class ExactEngine:
         return other
 
     def _first_codes(self) -> Ints:
-        """First label of every level among the points, and the one after the last."""
-        return offsets(self._levels.known_levels(max(1, len(self.label_names))).n_known)
+        return offsets(self._levels.refinement.n_known)
 
     def keep(self, graphs: Ints) -> Self:
-        """Engine with some of the kept graphs, in the order given."""
         kept = copy(self)
         kept._graphs = self._graphs.of_graphs(graphs)
         kept._norms = None if self._norms is None else self._norms[graphs]
@@ -264,11 +252,9 @@ class ExactEngine:
         return kept
 
     def work(self) -> float:
-        """Values of node kernels in all inner products of the kept graphs."""
         return float((np.bincount(self._graphs.points.labels).astype(float) ** 2).sum())
 
     def digest(self) -> str:
-        """Hash of everything that the inner products of the kept graphs depend on."""
         points, kernel = self._graphs.points, self._graphs.frame.tile_kernel
         layout = (kernel.kernels, str(np.dtype(kernel.dtype)), points.n_graphs)
         digest = hashlib.sha256(repr(layout).encode())
@@ -289,7 +275,6 @@ class ExactEngine:
         return self
 
     def check_restored(self, n_steps: int) -> None:
-        """Raise unless what a file said fits together: compiled loops look at no bound again."""
         check_depth(self.depth, self.level_weights)
         check_names("label_names", self.label_names)
         if not 0 <= self.n_attributes <= MAX_ATTRIBUTES or self._levels.depth != self.depth:
@@ -304,7 +289,9 @@ class ExactEngine:
             raise InvalidInputError("kernels are not one for each block, with a number for gamma")
         _check_frame(self._graphs.frame, self.kernels, widths)
         n_labels = max(1, len(self.label_names)) if self._has_labels else 1
-        _check_points(self._graphs, self._levels.known_levels(n_labels))
+        if self._levels.refinement.n_labels != n_labels:
+            raise InvalidInputError("levels are those of other labels")
+        _check_points(self._graphs, self._levels)
         if self._norms is None:
             raise InvalidInputError("squared norms are missing")
         check_shape("norms", self._norms, self._graphs.points.n_graphs)
@@ -334,17 +321,18 @@ def _check_frame(frame: Frame, kernels: Sequence[NodeKernel], widths: Sequence[i
         raise InvalidInputError(f"tiles are not of {frame.dtype!r}")
 
 
-def _check_points(graphs: "FittedGraphs", levels: Levels) -> None:
+def _check_points(graphs: "FittedGraphs", levels: LabelLevels) -> None:
+    n_known = levels.refinement.n_known
     points, n_coordinates = graphs.points, int(graphs.frame.block_ptr[-1])
     check_shape("labels", points.labels, None)
     check_shape("coordinates", points.coordinates, len(points), n_coordinates)
     n_entries = len(points.entry_points)
     for name in ("entry_points", "entry_graphs", "entry_weights"):
         check_shape(name, getattr(points, name), n_entries)
-    check_codes("labels", points.labels, sum(levels.n_known))
+    check_codes("labels", points.labels, sum(n_known))
     if len(points) == 0 or (np.diff(points.labels) < 0).any():
         raise InvalidInputError("labels are not rising codes of label_names")
-    if points.first_colour not in (levels.n_known[0], NO_COLOUR):
+    if points.first_colour not in (n_known[0], NO_COLOUR):
         raise InvalidInputError("first_colour is not the number of labels")
     steps = np.diff(points.entry_points)
     is_complete = n_entries and points.entry_points[0] == 0
@@ -364,7 +352,6 @@ def _check_points(graphs: "FittedGraphs", levels: Levels) -> None:
 
 
 def _or_zeros(codes: Codes | None, batch: GraphBatch) -> Codes:
-    """Labels, or one for all nodes."""
     return np.zeros(batch.n_nodes, np.int32) if codes is None else codes
 
 
@@ -374,16 +361,13 @@ def _or_zeros(codes: Codes | None, batch: GraphBatch) -> Codes:
 class ComparedNodes(NamedTuple):
     """Nodes of new graphs at all levels of their labels, beside the fitted points."""
 
-    chosen: Ints
-    """Which nodes."""
+    chosen: Ints  # which nodes
     coordinates: Floats
     fitted: DistinctPoints
     side: ColumnSide
-    places: Ints
-    """Place among the nodes of every entry: a node at one level."""
+    places: Ints  # place among the nodes of every entry: a node at one level
     labels: Codes
-    weights: Floats
-    """Weight of every entry in the mean over its graph."""
+    weights: Floats  # weight of every entry in the mean over its graph
     is_rare: Flags
 
     def rows(self, owners: Ints, n_owners: int) -> tuple[SharedRows | None, RareRows | None]:
@@ -428,7 +412,6 @@ class FittedGraphs:
         tol: float,
         n_jobs: int | None = None,
     ) -> "FittedGraphs":
-        """Reduce nodes such that no inner product is off by more than `tol`."""
         return cls(*reduce_points(nodes, kernels, tol, n_jobs))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -436,7 +419,6 @@ class FittedGraphs:
 
     @property
     def n_graphs(self) -> int:
-        """Number of graphs."""
         return self.points.n_graphs
 
     @property
@@ -445,11 +427,9 @@ class FittedGraphs:
         return next(len(factor.mean) for factor in self.frame.factors if factor.block == 0)
 
     def of_graphs(self, graphs: Ints) -> "FittedGraphs":
-        """Keep some graphs, in the order given, in the same frame."""
         return FittedGraphs(self.points.of_graphs(graphs), self.frame)
 
     def of_levels(self, first_codes: Ints, shares: Floats) -> "FittedGraphs":
-        """Keep levels of refined labels with other weights, as in `DistinctPoints.of_levels`."""
         return FittedGraphs(self.points.of_levels(first_codes, shares), self.frame)
 
     def gram(
@@ -458,7 +438,6 @@ class FittedGraphs:
         columns: slice | None = None,
         n_jobs: int | None = None,
     ) -> Floats:
-        """Inner products of the fitted graphs, or of some rows and columns of their matrix."""
         rows, columns = (own or slice(0, self.n_graphs) for own in (rows, columns))
         x = self.points.of_range(rows.start, rows.stop)
         y = x if rows == columns else self.points.of_range(columns.start, columns.stop)
@@ -466,17 +445,14 @@ class FittedGraphs:
 
     @cached_property
     def is_rare(self) -> Flags:
-        """Whether each label is a colour that few nodes have, and is not worth tiles."""
         return rare_labels(self.points)
 
     @cached_property
     def table(self) -> Any:
-        """Hash table of the points."""
         return _core.table_of(self.points.coordinates, self.points.labels, self.frame.radius)
 
     @cached_property
     def near_side(self) -> ColumnSide:
-        """Points laid out as columns of tiles."""
         return ColumnSide.of(self.points, self.frame.tile_kernel, self.is_rare)
 
     @cached_property
@@ -486,13 +462,11 @@ class FittedGraphs:
 
     @cached_property
     def far_points(self) -> DistinctPoints:
-        """Points with the new coordinates, which are zero for them."""
         none = np.zeros((len(self.points), len(self.frame.factors)))
         return self.points.with_coordinates(self.add_tails(self.points.coordinates, none))
 
     @property
     def far_kernel(self) -> TileKernel:
-        """The node kernel over coordinates with tails."""
         return TileKernel(self.frame.kernels, self._far_ptr, np.float64)
 
     @property
@@ -528,7 +502,6 @@ class ExactComparison:
     def of(
         cls, nodes: NodePoints, fitted: FittedGraphs, tol: float, n_jobs: int | None
     ) -> "ExactComparison":
-        """Put the nodes of new graphs into the frame of fitted ones."""
         frame = fitted.frame
         coordinates, tails, sizes = _project(nodes, frame, n_jobs)
         moves = _means(nodes, tails.sum(axis=1))
@@ -540,7 +513,6 @@ class ExactComparison:
         return cls(nodes, fitted, coordinates, tails, is_far, tol, n_jobs)
 
     def products(self) -> Floats:
-        """``<m_G, m_H>`` of new graphs G and fitted graphs H, shape (n_new, n_fitted)."""
         shape = (self.nodes.n_graphs, self.fitted.n_graphs)
         remedy = "transform fewer graphs at a time"
         check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
@@ -556,7 +528,6 @@ class ExactComparison:
         return gram
 
     def parts(self) -> Iterator[ComparedNodes]:
-        """Nodes of near graphs, then of far ones, in the coordinates in which they are compared."""
         is_far = self.is_far[self.nodes.graph_of_node()]
         near, far = np.flatnonzero(~is_far), np.flatnonzero(is_far)
         fitted = self.fitted
@@ -587,7 +558,6 @@ class ExactComparison:
         return np.concatenate(places), np.concatenate(labels), np.concatenate(weights)
 
     def squared_norms(self) -> Floats:
-        """``<m_G, m_G>`` of every new graph, off by at most `tol`; shape (n_new,)."""
         frame, nodes = self.fitted.frame, self.nodes
         norms = np.zeros(nodes.n_graphs)
         is_large = _is_large(nodes)
@@ -604,7 +574,6 @@ class ExactComparison:
         return norms
 
     def _large_norm(self, g: int) -> float:
-        """Squared norm of one graph with many nodes, by tiles."""
         own, frame = self.nodes.of_graphs(np.array([g])), self.fitted.frame
         if self.is_far[g]:
             kernels = [f.kernel for f in sorted(frame.factors, key=lambda factor: factor.block)]
@@ -657,7 +626,6 @@ def _means(nodes: NodePoints, values: Floats) -> Floats:
 
 
 def _project(nodes: NodePoints, frame: Frame, n_jobs: int | None) -> tuple[Floats, Floats, Floats]:
-    """Coordinates, tails and distances from the centre of all nodes."""
     ptr = frame.block_ptr
     coordinates = np.empty((nodes.n_nodes, ptr[-1]))
     tails, sizes = np.zeros((nodes.n_nodes, len(frame.factors))), np.zeros(nodes.n_nodes)
@@ -675,17 +643,12 @@ def _project(nodes: NodePoints, frame: Frame, n_jobs: int | None) -> tuple[Float
                 out, first = coordinates[own], int(ptr[b])
                 _core.project(block, *basis, out, first, tails[own], b, sizes[own])
 
-    ranges = list(nodes.graph_chunks())
-    run_tasks(work, ranges, nodes.chunk_costs(ranges), n_jobs, "coordinates")
+    nodes.run(work, n_jobs, "coordinates")
     return coordinates, tails, sizes
 
 
 def _snap(nodes: NodePoints, coordinates: Floats, fitted: FittedGraphs, moves: Floats) -> None:
-    """
-    Move nodes onto equal ones of their graph, and those onto equal fitted points.
-
-    A graph is left as it is if that would move its nodes by more than is left of its budget.
-    """
+    """Move nodes onto equal ones and equal fitted points, as far as a budget goes."""
     frame, known = fitted.frame, fitted.points
     labels = nodes.label_codes()
     first, target = np.empty(nodes.n_nodes, np.int64), np.empty(nodes.n_nodes, np.int64)
@@ -736,7 +699,6 @@ def _fill_norms(
     norms: Floats,
     n_jobs: int | None,
 ) -> None:
-    """Find the norms of some graphs, each by a double loop over its nodes."""
     factors = loop_factors(kernel)
 
     def work(some: Ints) -> None:
@@ -756,7 +718,6 @@ def _fill_own_products(
     products: Floats,
     n_jobs: int | None,
 ) -> None:
-    """Find the products of the nodes of some graphs, each by a double loop over its nodes."""
     factors, levels = loop_factors(kernel), nodes.level_codes()
 
     def work(some: Ints) -> None:

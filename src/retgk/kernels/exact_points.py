@@ -16,7 +16,7 @@ promise does not count on it.
 """
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -29,7 +29,7 @@ from retgk._runtime.parallel import progress_bar, run_tasks, single_threaded_bla
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.flat import chunks, gather_runs, offsets, recode, union_of_names
+from retgk.graphs.flat import chunks, gather_runs, offsets, recode, run_over_runs, union_of_names
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.node import ATTRIBUTE_KERNEL, NodeKernel, check_node_kernel
 from retgk.kernels.refinement import Levels
@@ -48,39 +48,21 @@ class NodePoints:
     labels: Codes | None = None  # (n_nodes,): a negative one matches nothing, not even itself
     levels: Levels | None = None  # refined labels
 
-    def __post_init__(self) -> None:
-        if not self.blocks:
-            raise InvalidInputError("the nodes have no features: blocks is empty")
-        for b, block in enumerate(self.blocks):
-            if block.ndim != 2 or len(block) != self.n_nodes or block.shape[1] == 0:
-                raise InvalidInputError(
-                    f"block {b} must have shape ({self.n_nodes}, at least 1), got {block.shape}"
-                )
-        if self.labels is not None and self.labels.shape != (self.n_nodes,):
-            raise InvalidInputError(
-                f"got {len(self.labels)} labels for {self.n_nodes} nodes; pass one for each"
-            )
-
     @property
     def n_nodes(self) -> int:
-        """Number of nodes of all graphs together."""
         return int(self.node_ptr[-1])
 
     @property
     def n_graphs(self) -> int:
-        """Number of graphs."""
         return len(self.node_ptr) - 1
 
     def graph_of_node(self) -> Ints:
-        """Graph of every node."""
         return np.repeat(np.arange(self.n_graphs), np.diff(self.node_ptr))
 
     def label_codes(self) -> Codes:
-        """Labels, zeros where there are none."""
         return np.zeros(self.n_nodes, np.int32) if self.labels is None else self.labels
 
     def of_graphs(self, graphs: Ints) -> "NodePoints":
-        """Nodes of some graphs, in the order given."""
         starts, sizes = self.node_ptr[graphs], np.diff(self.node_ptr)[graphs]
         return NodePoints(
             tuple(gather_runs(block, starts, sizes) for block in self.blocks),
@@ -90,11 +72,7 @@ class NodePoints:
         )
 
     def level_codes(self) -> list[tuple[Codes, float, int]]:
-        """
-        Labels and colours of all levels that count: codes, weight, and first code of the level.
-
-        Codes of one level begin where those of the level before end, so that no two are the same.
-        """
+        """Codes, weight and first code of all levels that count; no two levels share a code."""
         if self.levels is None:
             return [(self.label_codes(), 1.0, 0)]
         found, first = [], 0
@@ -114,31 +92,22 @@ class NodePoints:
         """Ranges of whole graphs of some thousand nodes together."""
         return chunks(self.node_ptr, _CHUNK_NODES)
 
-    def chunk_costs(self, ranges: Sequence[tuple[int, int]]) -> list[float]:
-        """Nodes of ranges of graphs."""
-        return [float(self.node_ptr[stop] - self.node_ptr[start]) for start, stop in ranges]
+    def run(self, work: Callable[[int, int], None], n_jobs: int | None, text: str) -> None:
+        """Call ``work(first, last)`` for such ranges."""
+        run_over_runs(work, self.node_ptr, _CHUNK_NODES, n_jobs, text)
 
 
 def node_points(
     features: NodeFeatures, columns: Sequence[Ints], labels: Codes | None, levels: Levels | None
 ) -> NodePoints:
-    """
-    Put return probabilities, blocks of attributes and labels of all nodes together.
-
-    `columns` are those of every block of attributes, labels those of `label_codes`.
-    """
+    """Return probabilities, blocks of attributes, which have these columns, and labels."""
     batch = features.batch
     blocks = [np.ascontiguousarray(batch.attributes[:, chosen]) for chosen in columns]
     return NodePoints((features.probabilities, *blocks), batch.node_ptr, labels, levels)
 
 
 def label_codes(batch: GraphBatch, names: Sequence[Hashable]) -> Codes | None:
-    """
-    Labels in the vocabulary of the fitted graphs, continued by labels that it lacks.
-
-    A label that was not seen in fit has a code of its own: it matches itself among the new
-    graphs, whose norms are exact therefore, and nothing among the fitted ones.
-    """
+    """Labels as fitted graphs number them; others match themselves in norms of new graphs."""
     if not batch.has_labels:
         return None
     known = set(names)
@@ -149,12 +118,7 @@ def label_codes(batch: GraphBatch, names: Sequence[Hashable]) -> Codes | None:
 def attribute_blocks(
     attribute_kernel: AttributeKernel, n_attributes: int
 ) -> list[tuple[Ints, NodeKernel]]:
-    """
-    Columns of every block of attributes, and the kernel for it.
-
-    One kernel serves all attributes; a mapping gives, by name, the columns of a block and its
-    kernel; None is a Laplacian of gamma="dimension". There is no block without attributes.
-    """
+    """Columns of every block of attributes, and the kernel for it; none without attributes."""
     if attribute_kernel is None:
         if n_attributes == 0:
             return []
@@ -244,7 +208,6 @@ class DistinctPoints:
         return self._of_entries(own, self.entry_graphs[own] - start, stop - start)
 
     def of_graphs(self, graphs: Ints) -> "DistinctPoints":
-        """Points of some graphs, each of which is given at most once, in the order given."""
         place = np.full(self.n_graphs, -1)
         place[graphs] = np.arange(len(graphs))
         own = np.flatnonzero(place[self.entry_graphs] >= 0)
@@ -265,7 +228,6 @@ class DistinctPoints:
         )
 
     def of_levels(self, first_codes: Ints, shares: Floats) -> "DistinctPoints":
-        """Keep levels of refined labels with other weights."""
         level = np.searchsorted(first_codes, self.labels, side="right") - 1
         factors = np.append(shares, 0.0)[np.minimum(level, len(shares))][self.entry_points]
         kept = np.flatnonzero(factors)
@@ -273,17 +235,11 @@ class DistinctPoints:
         return replace(points, entry_weights=points.entry_weights * factors[kept])
 
     def with_coordinates(self, coordinates: Floats) -> "DistinctPoints":
-        """Give the same points other coordinates."""
         return replace(self, coordinates=coordinates)
 
 
 def distinct_points(nodes: NodePoints, coordinates: Floats, radius: float) -> DistinctPoints:
-    """
-    Merge nodes of one label that are within a radius of their weighted mean.
-
-    Nodes with a negative label are left out. At each level of refined labels a node is a point of
-    its own, with the root of the weight of the level: inner products then have the weight.
-    """
+    """Merge nodes of a label, level by level, within a radius; leave negative labels out."""
     found = []
     for codes, weight, first in nodes.level_codes():
         labels = (codes if first == 0 else codes + first).astype(np.int32, copy=False)
@@ -325,11 +281,7 @@ def _distinct_of_level(
 
 
 def merge_near_points(points: DistinctPoints, block_ptr: Ints, budget: float) -> DistinctPoints:
-    """
-    Merge nearly equal points as far as the mean move of no graph exceeds a budget.
-
-    `block_ptr` is the first coordinate of every factor of the kernel; moves in all factors add up.
-    """
+    """Merge nearly equal points as far as the mean move of no graph exceeds a budget."""
     shares = np.zeros(len(points))
     np.maximum.at(shares, points.entry_points, points.entry_weights)
     limit = budget / _TYPICAL_RATIO
@@ -375,7 +327,6 @@ def _place(points: DistinctPoints, cells: Ints) -> Ints:
 
 
 def _join_cells(points: DistinctPoints, cells: Ints) -> DistinctPoints:
-    """Replace the points of every cell by their weighted mean."""
     place = _place(points, cells)
     n_cells = int(place.max(initial=-1)) + 1
     labels = np.empty(n_cells, np.int32)
@@ -389,7 +340,6 @@ def _join_cells(points: DistinctPoints, cells: Ints) -> DistinctPoints:
 def _largest_mean_move(
     points: DistinctPoints, merged: DistinctPoints, place: Ints, block_ptr: Ints
 ) -> float:
-    """Largest over graphs of the mean distance, summed over factors, that nodes have moved."""
     moves = np.zeros(len(points))
     for start, stop in pairwise(block_ptr):
         columns = slice(start, stop)
@@ -417,12 +367,9 @@ MIN_TOGETHER = 4
 class TileKernel(NamedTuple):
     """The node kernel as tiles compute it, over coordinates that are scaled and rotated."""
 
-    kernels: tuple[NodeKernel, ...]
-    """Factors in the order of the coordinates, polynomials last."""
-    block_ptr: Ints
-    """First coordinate of every factor."""
-    dtype: Any
-    """float32 or float64."""
+    kernels: tuple[NodeKernel, ...]  # factors in the order of the coordinates, polynomials last
+    block_ptr: Ints  # first coordinate of every factor
+    dtype: Any  # float32 or float64
 
 
 @stored
@@ -434,8 +381,7 @@ class Factor:
     kernel: NodeKernel  # with a number for gamma
     mean: Floats  # (dimension,): centre, which is subtracted
     basis: Floats | None  # (dimension, rank): orthonormal; None if nothing is rotated
-    scale: float = field(init=False)
-    """Factor of the coordinates that makes gamma one."""
+    scale: float = field(init=False)  # factor of the coordinates that makes gamma one
     unsaved_fields: ClassVar[tuple[str, ...]] = ("scale",)
 
     def __post_init__(self) -> None:
@@ -443,11 +389,9 @@ class Factor:
 
     @property
     def rank(self) -> int:
-        """Number of coordinates."""
         return len(self.mean) if self.basis is None else self.basis.shape[1]
 
     def coordinates(self, block: Floats) -> Floats:
-        """Centre, rotate and scale points."""
         centred = block - self.mean
         if self.basis is None:
             return centred * self.scale
@@ -474,17 +418,14 @@ class Frame:
 
     @property
     def kernels(self) -> tuple[NodeKernel, ...]:
-        """Kernels of the factors."""
         return tuple(factor.kernel for factor in self.factors)
 
     @property
     def block_ptr(self) -> Ints:
-        """First coordinate of every factor."""
         return offsets([factor.rank for factor in self.factors])
 
     @property
     def tile_kernel(self) -> TileKernel:
-        """The node kernel over the coordinates of this frame."""
         return TileKernel(self.kernels, self.block_ptr, self.dtype)
 
 
@@ -515,33 +456,25 @@ class Rotation:
 
 
 def principal_rotation(nodes: NodePoints, b: int, n_jobs: int | None) -> Rotation:
-    """
-    Find the principal directions of block b, and what dropping some of them costs.
-
-    Each graph has the same weight. Threads change no bit of the result.
-    """
+    """Principal directions of block b; each graph has the same weight, threads change no bit."""
     mean = np.asarray(nodes.blocks[b].sum(axis=0) / nodes.n_nodes)
-    chunks = list(nodes.graph_chunks())
-    tails = np.zeros((len(chunks), len(mean) + 1))
-
-    def find_tails(place: int, start: int, stop: int) -> None:
-        ptr = nodes.node_ptr[start : stop + 1]
-        rotated = (nodes.blocks[b][ptr[0] : ptr[-1]] - mean) @ basis
-        _core.add_tails(rotated, ptr, tails[place])
-
-    numbered = [(i, *chunk) for i, chunk in enumerate(chunks)]
-    costs = nodes.chunk_costs(chunks)
     moments = _second_moments(nodes, b, mean, n_jobs)
     basis = np.ascontiguousarray(np.linalg.eigh(moments)[1][:, ::-1])
-    run_tasks(find_tails, numbered, costs, n_jobs, "low rank")
-    largest = tails.max(axis=0)
+    tails: list[Floats] = []
+
+    def find_tails(start: int, stop: int) -> None:
+        ptr, own = nodes.node_ptr[start : stop + 1], np.zeros(len(mean) + 1)
+        _core.add_tails((nodes.blocks[b][ptr[0] : ptr[-1]] - mean) @ basis, ptr, own)
+        tails.append(own)
+
+    nodes.run(find_tails, n_jobs, "low rank")
+    largest = np.max(tails, axis=0)
     return Rotation(mean, basis, largest, float(largest[0]))
 
 
 def _second_moments(nodes: NodePoints, b: int, mean: Floats, n_jobs: int | None) -> Floats:
-    """Second moments, each graph having the same weight; added up in the order of the chunks."""
     chunks = list(nodes.graph_chunks())
-    costs = nodes.chunk_costs(chunks)
+    costs = [float(nodes.node_ptr[stop] - nodes.node_ptr[start]) for start, stop in chunks]
     total = np.zeros((len(mean), len(mean)))
     n_together = max(MIN_TOGETHER, BAND_BYTES // total.nbytes)
     found = np.empty((min(n_together, len(chunks)), *total.shape))
@@ -598,14 +531,7 @@ def tile_error(kernels: Sequence[NodeKernel], widths: Sequence[int]) -> float:
 def reduce_points(
     nodes: NodePoints, kernels: Sequence[NodeKernel], tol: float, n_jobs: int | None = None
 ) -> tuple[DistinctPoints, Frame]:
-    """
-    Reduce node features to distinct points such that no inner product is off by more than tol.
-
-    At 0 that is plain float64, whose rounding grows with the size of the coordinates. With a factor
-    that is not stationary everything is in float64, only equal rows are merged, and the error is
-    relative to the largest kernel value. Threads change no bit of the result.
-    """
-    _check(nodes, kernels)
+    """Distinct points such that no inner product is off by more than tol; threads change no bit."""
     # small matrix products: threads of the BLAS would cost time and change the last bits
     with single_threaded_blas():
         return _reduce(nodes, kernels, tol, n_jobs)
@@ -623,7 +549,6 @@ class _Candidate(NamedTuple):
         return self.kernel.coordinate_scale
 
     def factor(self, rank: int) -> Factor:
-        """Keep the first directions; all of them as they are, if none is dropped."""
         rotation = self.rotation
         is_whole = rank == len(rotation.mean)
         basis = None if is_whole else np.ascontiguousarray(rotation.basis[:, :rank])
@@ -679,7 +604,6 @@ def _total_size(candidates: Sequence[_Candidate]) -> float:
 
 
 def _rounding_bound(candidates: Sequence[_Candidate]) -> float:
-    """Bound on all float32 errors: rounded coordinates of both points, and the tiles."""
     widths = [len(candidate.rotation.mean) for candidate in candidates]
     kernels = [candidate.kernel for candidate in candidates]
     moves = _lipschitz(candidates) * _total_size(candidates)
@@ -708,7 +632,6 @@ def _rounding_64(candidates: Sequence[_Candidate]) -> float:
 
 
 def _check_rounding(candidates: Sequence[_Candidate], tol: float) -> None:
-    """Raise if float64 cannot keep a promise."""
     if not all(candidate.kernel.is_stationary for candidate in candidates):
         return  # relative to the largest value, whatever the size
     rounding = _rounding_64(candidates)
@@ -756,7 +679,6 @@ def _ranks(candidates: Sequence[_Candidate], budget: float) -> list[int]:
 
 
 def _coordinates(points: NodePoints, factors: Sequence[Factor], n_jobs: int | None) -> Floats:
-    """Coordinates of all factors side by side, centred, rotated and scaled."""
     ends = np.cumsum([factor.rank for factor in factors])
     result = np.empty((points.n_nodes, ends[-1]))
 
@@ -766,17 +688,5 @@ def _coordinates(points: NodePoints, factors: Sequence[Factor], n_jobs: int | No
             found = factor.coordinates(points.blocks[factor.block][nodes])
             result[nodes, end - factor.rank : end] = found
 
-    ranges = list(points.graph_chunks())
-    run_tasks(work, ranges, points.chunk_costs(ranges), n_jobs, "coordinates")
+    points.run(work, n_jobs, "coordinates")
     return result
-
-
-def _check(nodes: NodePoints, kernels: Sequence[NodeKernel]) -> None:
-    if len(kernels) != len(nodes.blocks):
-        raise InvalidInputError(
-            f"got {len(kernels)} node kernels for {len(nodes.blocks)} blocks of features; "
-            "pass one for each"
-        )
-    for kernel in kernels:
-        check_node_kernel(kernel, "a node kernel")
-        _ = kernel.coordinate_scale  # an unfitted bandwidth is an error here, before any work

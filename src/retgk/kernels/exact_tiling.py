@@ -5,7 +5,7 @@ Points and weights laid out as tiles want them: rows in lanes, columns in groups
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from retgk import _core
 from retgk._runtime.parallel import n_threads, progress_bar, run_tasks
 from retgk.array_types import Codes, Flags, Floats, Ints
-from retgk.errors import InvalidInputError
-from retgk.graphs.flat import chunks, offsets
+from retgk.graphs.flat import offsets, run_over_runs
 from retgk.kernels.exact_points import DistinctPoints, TileKernel
 from retgk.kernels.node import NodeKernel
 
@@ -31,8 +30,7 @@ class Factors(NamedTuple):
     kinds: Ints
     coefficients: Floats
     """Of the extra factor of each in its exponent, or the constant of a product."""
-    degrees: Ints
-    """Of products, zero for the others."""
+    degrees: Ints  # of products, zero for the others
 
 
 class Columns(NamedTuple):
@@ -72,9 +70,10 @@ class Bucket:
     rows: Rows
     columns: Columns  # its graphs numbered as in column_graphs
     column_graphs: Ints
+    first_row: int = 0
 
 
-_KINDS = {
+_KINDS: dict[str | None, Any] = {
     "distance": _core.LAPLACIAN,
     "squared distance": _core.SQUARED,
     "product": _core.POLYNOMIAL,
@@ -96,8 +95,6 @@ def loop_factors(kernel: TileKernel) -> tuple[Ints, Flags, Floats, Ints]:
 
 
 def _kind(kernel: NodeKernel) -> int:
-    if kernel.argument not in _KINDS:
-        raise InvalidInputError(f"no compiled loop computes {kernel!r} between all pairs of nodes")
     return int(_KINDS[kernel.argument])
 
 
@@ -135,7 +132,6 @@ def scale_for_tiles(coordinates: Floats, kernel: TileKernel) -> Any:
 def _shared_bucket(
     x: tuple[DistinctPoints, Any], y: tuple[DistinctPoints, Any], label: int
 ) -> Bucket:
-    """Points of one label of both sides, each given with its scaled coordinates."""
     own, entries = _entries(x[0], label)
     rows = Rows(x[1][own], *_lane_weights(entries, _core.LANE_BYTES // x[1].itemsize))
     column = _column_bucket(*y, label)
@@ -152,7 +148,6 @@ class _Entries(NamedTuple):
 
 
 def _entries(points: DistinctPoints, label: int) -> tuple[slice, _Entries]:
-    """Points of a label."""
     start, stop = np.searchsorted(points.labels, [label, label + 1])
     chosen = slice(*np.searchsorted(points.entry_points, [start, stop]))
     graphs = points.entry_graphs[chosen]
@@ -197,7 +192,6 @@ def _by_tile_and_graph(entries: _Entries, size: int) -> _Runs:
 
 
 def _lane_weights(entries: _Entries, lanes: int) -> tuple[Ints, Ints, Floats]:
-    """Graphs of every tile of rows, with weights of all lanes."""
     runs = _by_tile_and_graph(entries, lanes)
     weights = np.zeros((len(runs.graphs), lanes))
     run = np.repeat(np.arange(len(runs.graphs)), runs.lengths)
@@ -289,8 +283,8 @@ class SharedRows:
             np.add.reduceat(weights[order], first),
         )
 
-    def bucket(self, columns: ColumnBucket) -> tuple[Bucket, int] | None:
-        """Rows of the label of some columns, each for itself, and the first of them."""
+    def bucket(self, columns: ColumnBucket) -> Bucket | None:
+        """Rows of the label of some columns, each for itself."""
         start, stop = np.searchsorted(self.labels, [columns.label, columns.label + 1])
         if start == stop:
             return None
@@ -299,7 +293,7 @@ class SharedRows:
         weights[np.arange(n_rows), np.arange(n_rows) % lanes] = 1.0
         ptr = np.minimum(lanes * np.arange(-(-n_rows // lanes) + 1), n_rows)
         rows = Rows(self.points[start:stop], ptr, np.arange(n_rows), weights)
-        return Bucket(rows, columns.columns, columns.column_graphs), int(start)
+        return Bucket(rows, columns.columns, columns.column_graphs, int(start))
 
 
 # Colours of refinement that few nodes have: many labels, each with too few pairs to need tiles.
@@ -340,7 +334,6 @@ class RareRows:
 
 
 def rare_rows(points: DistinctPoints, is_rare: Flags) -> RareRows:
-    """Points of graphs that have rare labels."""
     labels = points.labels[points.entry_points]
     chosen = np.flatnonzero(is_rare[labels])
     entries = (
@@ -360,12 +353,7 @@ def add_rare(
     is_symmetric: bool,
     n_jobs: int | None,
 ) -> None:
-    """
-    Add inner products over rare labels to a matrix, every row of which has one writer.
-
-    If rows and columns are the same, only the part up to the diagonal is added, and half of the
-    diagonal.
-    """
+    """Add inner products over rare labels; if symmetric, below and half of the diagonal."""
     if len(rows.points) == 0:
         return
     arrays = (*_loop_arrays(rows, columns, kernel), is_symmetric, gram)
@@ -373,7 +361,7 @@ def add_rare(
     def work(first: int, last: int) -> None:
         _core.add_rare_labels(first, last, *arrays)
 
-    _run_by_rows(work, rows, n_jobs)
+    run_over_runs(work, rows.ptr, _TASK_ENTRIES, n_jobs, "rare labels")
 
 
 def add_rare_node_values(
@@ -385,17 +373,13 @@ def add_rare_node_values(
     values: Floats,
     n_jobs: int | None,
 ) -> None:
-    """
-    Add weighted sums over fitted graphs to the values of nodes, which stand in the rows.
-
-    `graphs` is the graph of every node, `weights` has a row of fitted graphs for each graph.
-    """
+    """Add weighted sums over fitted graphs to the values of nodes, which stand in the rows."""
     arrays = (*_loop_arrays(rows, columns, kernel), graphs, weights, values)
 
     def work(first: int, last: int) -> None:
         _core.add_rare_values(first, last, *arrays)
 
-    _run_by_rows(work, rows, n_jobs)
+    run_over_runs(work, rows.ptr, _TASK_ENTRIES, n_jobs, "rare labels")
 
 
 def _loop_arrays(rows: RareRows, columns: DistinctPoints, kernel: TileKernel) -> Any:
@@ -410,12 +394,6 @@ def _loop_arrays(rows: RareRows, columns: DistinctPoints, kernel: TileKernel) ->
         columns.entry_weights,
         *loop_factors(kernel),
     )
-
-
-def _run_by_rows(work: Callable[[int, int], None], rows: RareRows, n_jobs: int | None) -> None:
-    ranges = list(chunks(rows.ptr, _TASK_ENTRIES))
-    costs = [float(rows.ptr[last] - rows.ptr[first]) for first, last in ranges]
-    run_tasks(work, ranges, costs, n_jobs, "rare labels")
 
 
 # Inner products of mean embeddings over distinct points: tasks of many tiles, band by band.
@@ -442,12 +420,10 @@ class Task:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the products."""
         return len(self.row_graphs), len(self.bucket.column_graphs)
 
 
 def split_into_tasks(bucket: Bucket, is_symmetric: bool) -> Iterator[Task]:
-    """Split the rows of a bucket into tasks of about the same cost."""
     chunk, lanes = _core.CHUNK, bucket.rows.weights.shape[1]
     n_rows, n_columns = len(bucket.rows.points), chunk * len(bucket.columns.lowest)
     start = 0
@@ -470,12 +446,7 @@ def tiled_gram(
     n_jobs: int | None = None,
     is_rare: Flags | None = None,
 ) -> Floats:
-    """
-    Inner products of mean embeddings, shape (n_graphs of x, n_graphs of y).
-
-    If x and y are the same object, only pairs on and below the diagonal are computed. `is_rare`
-    says which labels are not worth tiles; it is found if it is not given.
-    """
+    """Inner products of mean embeddings, computed once a pair if x and y are one object."""
     gram = np.zeros((x.n_graphs, y.n_graphs))
     is_symmetric = x is y
     is_rare = rare_labels(y) if is_rare is None else is_rare
@@ -492,19 +463,14 @@ def tiled_gram(
 
 
 def add_products(rows: SharedRows, columns: ColumnSide, gram: Floats, n_jobs: int | None) -> None:
-    """
-    Add inner products of new graphs with fitted ones to a matrix.
-
-    Every row is summed over fitted graphs for itself, and then added to its graphs in the order
-    of the rows: what a graph gets does not depend on other rows.
-    """
-    work, first_rows = _row_tasks(rows, columns)
+    """Add inner products of new graphs with fitted ones; no row depends on other rows."""
+    work = _row_tasks(rows, columns)
 
     def add(band: _Band, start: int, stop: int) -> None:
         for task, products in band.found():
             column_graphs = task.bucket.column_graphs
             first, last = np.searchsorted(column_graphs, [start, stop])
-            row = first_rows[id(task.bucket)] + task.start
+            row = task.bucket.first_row + task.start
             entries = (rows.ptr[row : row + len(products) + 1], rows.graphs, rows.weights)
             _core.add_rows(products, *entries, column_graphs, int(first), int(last), gram)
 
@@ -520,10 +486,10 @@ def entry_values(
 ) -> Floats:
     """Weighted sums, over fitted graphs, of the inner products of every entry of some rows."""
     values, of_entry = np.zeros(len(rows.graphs)), graphs[rows.graphs]
-    work, first_rows = _row_tasks(rows, columns)
+    work = _row_tasks(rows, columns)
 
     def write(task: Task, products: Floats) -> None:
-        row = first_rows[id(task.bucket)] + task.start
+        row = task.bucket.first_row + task.start
         entries = (rows.ptr[row : row + len(products) + 1], of_entry, rows.weights)
         _core.write_entry_values(products, *entries, task.bucket.column_graphs, weights, values)
 
@@ -535,15 +501,13 @@ def entry_values(
     return values
 
 
-def _row_tasks(rows: SharedRows, columns: ColumnSide) -> tuple[list[Task], dict[int, int]]:
-    """Tasks for single rows beside fitted graphs, and the first row of each of their buckets."""
-    pairs = [own for bucket in columns.buckets if (own := rows.bucket(bucket)) is not None]
-    first_rows = {id(bucket): first for bucket, first in pairs}
-    return [task for bucket, _ in pairs for task in split_into_tasks(bucket, False)], first_rows
+def _row_tasks(rows: SharedRows, columns: ColumnSide) -> list[Task]:
+    """Tasks for single rows beside fitted graphs."""
+    buckets = [own for bucket in columns.buckets if (own := rows.bucket(bucket)) is not None]
+    return [task for bucket in buckets for task in split_into_tasks(bucket, False)]
 
 
 def _plus_transpose(gram: Floats) -> Floats:
-    """Add the transpose, in place."""
     for i in range(0, len(gram), 512):
         for j in range(0, i + 1, 512):
             lower, upper = gram[i : i + 512, j : j + 512], gram[j : j + 512, i : i + 512]
@@ -553,7 +517,6 @@ def _plus_transpose(gram: Floats) -> Floats:
 
 
 def _bands(work: Sequence[Task]) -> list[list[Task]]:
-    """Consecutive tasks whose products fit memory together, whatever the number of threads."""
     bands: list[list[Task]] = []
     size = 0
     for task in work:
@@ -574,7 +537,6 @@ class _Band(NamedTuple):
     products: Floats
 
     def starts(self) -> Ints:
-        """First product of every task."""
         return offsets([int(np.prod(task.shape)) for task in self.tasks])
 
     def found(self) -> list[tuple[Task, Floats]]:
@@ -637,6 +599,5 @@ def _row_cuts(pieces: Ints, n_parts: int) -> Ints:
 
 
 def _spans(n_columns: int, n_jobs: int | None) -> list[tuple[int, int]]:
-    """Ranges of columns, some for every thread."""
     edges = np.linspace(0, n_columns, 2 * n_threads(n_jobs) + 1).astype(int)
     return [(int(a), int(b)) for a, b in pairwise(edges) if a < b]

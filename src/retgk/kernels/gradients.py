@@ -33,27 +33,20 @@ _BLOCK_ROWS = 64
 class LineEnds(NamedTuple):
     """Inner products of the graphs s with each other, with their mean and with new graphs G."""
 
-    products: Floats
-    """``<m_G, m_s>``, shape (n, n_fitted)."""
-    norms: Floats
-    """``<m_G, m_G>``, shape (n,)."""
-    mean_products: Floats
-    """``<m_0, m_s>``, shape (n_fitted,)."""
-    fitted_norms: Floats
-    """``<m_s, m_s>``, shape (n_fitted,)."""
+    products: Floats  # ``<m_G, m_s>``, shape (n, n_fitted)
+    norms: Floats  # ``<m_G, m_G>``, shape (n,)
+    mean_products: Floats  # ``<m_0, m_s>``, shape (n_fitted,)
+    fitted_norms: Floats  # ``<m_s, m_s>``, shape (n_fitted,)
 
     @property
     def mean_norm(self) -> float:
-        """``<m_0, m_0>``."""
         return float(self.mean_products.mean())
 
     def mean_values(self, kernel: GraphKernel) -> Floats:
-        """``K(m_0, m_s)``, shape (n_fitted,)."""
         norm = np.array([self.mean_norm])
         return np.asarray(kernel(self.mean_products[None], norm, self.fitted_norms)[0])
 
     def values(self, kernel: GraphKernel) -> Floats:
-        """``K(m_G, m_s)``, shape (n, n_fitted)."""
         return kernel(self.products, self.norms, self.fitted_norms)
 
 
@@ -109,12 +102,7 @@ def _powers(kernel: PolynomialGraphKernel, ends: LineEnds) -> Floats:
 def _slopes(
     kernel: ExponentialGraphKernel, starts: Floats, lengths: Floats, from_mean: Floats
 ) -> Floats:
-    """
-    ``int_0^1 2 K'(|m(t) - m_s|^2) dt``, K as a function of the squared distance.
-
-    Along a line y runs from `starts`, of shape (n, n_fitted), by `lengths`, of shape (n,);
-    `from_mean` are the squared distances at the start.
-    """
+    """``int_0^1 2 K'(|m(t) - m_s|^2) dt``: along a line y runs from `starts` by `lengths`."""
     smallest = _SMALLEST * np.add.outer(lengths**2, from_mean) + 1e-300
     squared = np.maximum(from_mean - starts**2, smallest)
     gamma, p = float(kernel.gamma), float(kernel.p)

@@ -64,7 +64,6 @@ class PolynomialGraphKernel:
         check_parameters({"d": (Whole(1, MAX_DEGREE),)}, {"d": self.d})
 
     def __call__(self, products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:  # noqa: ARG002
-        """Give the matrix of kernel values."""
         return np.asarray((self.c + products) ** self.d)
 
 
@@ -111,19 +110,7 @@ class ExponentialGraphKernel:
             raise InvalidInputError(f"gamma must be positive and finite, got {self.gamma!r}")
 
     def fitted(self, squared_mmd: float) -> Self:
-        """
-        Replace the median rule by the number that it gives.
-
-        Parameters
-        ----------
-        squared_mmd : float
-            Squared median distance of the fitted graphs, positive.
-
-        Returns
-        -------
-        ExponentialGraphKernel
-            The same kernel with a number for gamma.
-        """
+        """Replace the median rule by the number that a squared median distance gives."""
         if self.gamma != "median":
             return self
         width = self.scale * float(np.sqrt(squared_mmd))
@@ -139,7 +126,6 @@ class ExponentialGraphKernel:
         return replace(self, gamma=gamma)
 
     def __call__(self, products: Floats, norms_x: Floats, norms_y: Floats) -> Floats:
-        """Give the matrix of kernel values, 1e-15 off, or the exponent times that if it is more."""
         if isinstance(self.gamma, str):
             raise InvalidInputError("gamma='median' is a rule; fit the kernel first")
         products = np.ascontiguousarray(products, np.float64)
@@ -153,7 +139,6 @@ GraphKernel = PolynomialGraphKernel | ExponentialGraphKernel
 
 
 def check_graph_kernel(graph_kernel: object, n_graphs: int) -> None:
-    """Raise unless this is a graph kernel that can be fitted to that many graphs."""
     rule = "an ExponentialGraphKernel, a PolynomialGraphKernel or None"
     check_kernel_class(graph_kernel, "graph_kernel", get_args(GraphKernel), rule)
     if n_graphs == 1 and getattr(graph_kernel, "gamma", None) == "median":
@@ -294,6 +279,5 @@ def _collected(
 
 
 def check_fitted_graph_kernel(kernel: GraphKernel) -> None:
-    """Raise unless a kernel between graphs has a number for gamma."""
     if isinstance(getattr(kernel, "gamma", 1.0), str):
         raise InvalidInputError(f"{kernel} has no number for gamma")

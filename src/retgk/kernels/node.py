@@ -47,8 +47,7 @@ class NodeKernel:
     """All kernels, in the order of their definition; a subclass of one of them is not another."""
     argument: ClassVar[Literal["distance", "squared distance", "product"] | None] = None
     """What the kernel is a function of; None where no compiled loop computes it."""
-    is_stationary: ClassVar[bool] = True
-    """Whether the kernel depends on x - y alone."""
+    is_stationary: ClassVar[bool] = True  # whether the kernel depends on x - y alone
     series: ClassVar[tuple[float, ...]] = (1.0,)
     lipschitz: ClassVar[float] = 1.0
     """Bound on the change of a kernel of distances when a point moves by one, scaled."""
@@ -73,7 +72,6 @@ class NodeKernel:
 
     @property
     def is_fitted(self) -> bool:
-        """Whether gamma is a number."""
         return not isinstance(self.gamma, str)
 
     @property
@@ -83,7 +81,6 @@ class NodeKernel:
 
     @property
     def coordinate_scale(self) -> float:
-        """Factor of the coordinates that makes the rate one."""
         return self.rate if self.argument == "distance" else float(np.sqrt(self.rate))
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
@@ -124,11 +121,7 @@ class NodeKernel:
         return np.inf
 
     def frequency_scale(self, normals: Floats) -> Any:  # noqa: ARG002
-        """
-        Lengths by which standard normal vectors become frequencies of the kernel.
-
-        `normals` are independent standard normal numbers, shape (n, n_normals).
-        """
+        """Lengths that make standard normal vectors frequencies; `normals`: (n, n_normals)."""
         raise InvalidInputError(f"no frequencies are known of {self!r}")
 
     def largest_value(self, points: Floats) -> float:  # noqa: ARG002
@@ -241,17 +234,14 @@ class Polynomial(NodeKernel):
             )
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
-        """Give the matrix of kernel values between rows of x and rows of y."""
         products = np.asarray(x, np.float64) @ np.asarray(y, np.float64).T
         return np.asarray(np.power(self.scale * products + self.coef0, self.degree))
 
     @property
     def power(self) -> tuple[float, int]:
-        """Constant and degree."""
         return self.coef0, self.degree
 
     def largest_value(self, points: Floats) -> float:
-        """Bound on the kernel of any two of some points; infinite where that is no number."""
         largest = float(max(points.max(initial=0.0), -points.min(initial=0.0)))
         try:
             inner = self.scale * points.shape[1] * largest * largest
@@ -274,7 +264,6 @@ class Delta:
     """
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
-        """Give the matrix of kernel values between labels x and labels y."""
         equal: NDArray[np.bool_] = np.asarray(x)[:, None] == np.asarray(y)[None, :]
         return equal.astype(np.float64)
 
@@ -307,7 +296,6 @@ class Bridge:
             )
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
-        """Give the matrix of kernel values between rows of x and rows of y."""
         first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
         values = np.ones((len(first), len(second)))
         for own, other in zip(first.T, second.T, strict=True):
@@ -315,11 +303,9 @@ class Bridge:
         return values
 
     def fitted(self, *_: Any) -> Self:
-        """Give the kernel itself: there is nothing to find."""
         return self
 
     def largest_value(self, points: Floats) -> float:  # noqa: ARG002
-        """Give one: no value is larger."""
         return 1.0
 
 
@@ -342,14 +328,12 @@ def check_kernel_class(kernel: object, name: str, classes: Sequence[type], rule:
 
 
 def check_node_kernel(kernel: Any, name: str, also: tuple[type, ...] = ()) -> None:
-    """Raise unless the parameter `name` is a kernel that is computed between any two nodes."""
     classes = (*also, *(kind for kind in NodeKernel.kinds if kind.argument is not None))
     rule = f"a {_listed(classes)} kernel, such as {classes[0].__name__}()"
     check_kernel_class(kernel, name, classes, rule)
 
 
 def check_fourier_kernel(kernel: Any, name: str) -> None:
-    """Raise unless a kernel is one that Fourier features can approximate."""
     classes = [kind for kind in NodeKernel.kinds if kind.n_normals is not None]
     rule = f"{_listed(classes)}, the kernels that depend on x - y alone and so have frequencies"
     check_kernel_class(kernel, name, classes, rule)
@@ -386,7 +370,6 @@ def median_distance(points: Floats, node_ptr: NDArray[np.int64], random_state: A
 
 
 def _median_of_pairs(points: Floats) -> float:
-    """Median of the whole matrix of distances, from its upper triangle."""
     from scipy.spatial.distance import pdist
 
     n_points = len(points)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from enum import Enum
 from numbers import Complex, Number
@@ -13,19 +13,18 @@ from numpy.typing import NDArray
 
 from retgk import _core
 from retgk._runtime.fields import check_codes, check_names, check_offsets, check_shape, stored
-from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import DEPTH, START, check_parameters
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike, warn_of_unknown_labels
 from retgk.graphs.flat import (
     BLOCK_ENTRIES,
-    chunks,
     compact,
     gather_runs,
     offsets,
     plain_label,
     recode,
+    run_over_runs,
 )
 from retgk.io.convert import GraphsLike, as_batch
 
@@ -38,20 +37,11 @@ _EDGE_MASK = (1 << EDGE_BITS) - 1
 class Rows(NamedTuple):
     """Rows of many nodes, one after the other."""
 
-    own: Ints
-    """Own colour, shape (n_rows,)."""
-    ptr: Ints
-    """First entry of every row, shape (n_rows + 1,)."""
-    entries: Ints
-    """Colours of the neighbours and labels of the edges to them, in order in each row."""
-
-    @classmethod
-    def none(cls) -> "Rows":
-        """No rows at all."""
-        return cls(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
+    own: Ints  # own colour, shape (n_rows,)
+    ptr: Ints  # first entry of every row, shape (n_rows + 1,)
+    entries: Ints  # colours of the neighbours and labels of the edges to them, in order in each row
 
     def at(self, places: Ints) -> "Rows":
-        """Some of the rows."""
         ptr = offsets(self.ptr[places + 1] - self.ptr[places])
         entries = np.empty(ptr[-1], np.int64)
         _core.copy_entries(self.ptr, self.entries, places, entries)
@@ -78,28 +68,20 @@ class NeighbourhoodTable:
 
     @classmethod
     def of_rows(cls, rows: Rows, has_edges: bool) -> "NeighbourhoodTable":
-        """Keep rows, one for each colour."""
         entries = rows.entries if has_edges else rows.entries >> EDGE_BITS
         return cls(compact(rows.own), compact(rows.ptr), compact(entries), has_edges)
 
     @property
     def rows(self) -> Rows:
-        """The rows, one for each colour."""
         own, ptr, entries = (part.astype(np.int64) for part in (self.own, self.ptr, self.entries))
         return Rows(own, ptr, entries if self.has_edges else entries << EDGE_BITS)
 
     def check(self, n_colours: int) -> None:
-        """Raise unless these are rows of so many colours; a file may say anything."""
         check_shape("own", self.own, None)
         check_shape("entries", self.entries, None)
         check_offsets("ptr", self.ptr, len(self.own), len(self.entries))
         check_codes("own", self.own, n_colours)
         check_codes("entries", self.entries >> EDGE_BITS * self.has_edges, n_colours)
-
-    @classmethod
-    def empty(cls) -> "NeighbourhoodTable":
-        """Without any neighbourhood."""
-        return cls.of_rows(Rows.none(), has_edges=False)
 
 
 @stored
@@ -115,10 +97,10 @@ class LabelRefinement:
     """
 
     depth: int  # number of rounds
+    n_labels: int = 0  # first colours of the fitted graphs
     tables: list[NeighbourhoodTable] = field(default_factory=list)
     """One for each round, set by `fit`."""
-    edge_names: tuple[Hashable, ...] = ()
-    """Labels of edges of the fitted graphs."""
+    edge_names: tuple[Hashable, ...] = ()  # labels of edges of the fitted graphs
 
     def fit(self, batch: GraphBatch, start: Codes, n_jobs: int | None = None) -> list[Ints]:
         """Collect the neighbourhoods of graphs whose first colours are given, and colour these."""
@@ -132,14 +114,12 @@ class LabelRefinement:
         colours = [start.astype(np.int64)]
         entries = np.empty(len(batch.indices), np.int64)
         for _ in range(self.depth):
-            none = NeighbourhoodTable.empty()
-            found, table = _refined(batch, colours[-1], batch.edge_labels, none, entries, n_jobs)
+            found, table = _refined(batch, colours[-1], batch.edge_labels, None, entries, n_jobs)
             colours.append(found)
             self.tables.append(table)
         return colours
 
     def colours(self, batch: GraphBatch, start: Codes, n_jobs: int | None = None) -> list[Ints]:
-        """Colour graphs by the neighbourhoods of the fitted ones."""
         colours = [start.astype(np.int64)]
         edges = self._edge_codes(batch)
         entries = np.empty(len(batch.indices), np.int64)
@@ -148,10 +128,23 @@ class LabelRefinement:
         return colours
 
     def _edge_codes(self, batch: GraphBatch) -> Codes:
-        """Labels of edges in the vocabulary of the fitted graphs, continued by others."""
         if not any(len(table.entries) for table in self.tables):
             return batch.edge_labels  # without any edge on one side, none can agree
         return known_edge_codes(batch, self.edge_names)
+
+    @property
+    def n_known(self) -> tuple[int, ...]:
+        """Number of colours of the fitted graphs, round by round."""
+        return (self.n_labels, *map(len, self.tables))
+
+    def after_loading(self) -> None:
+        if self.n_labels < 0 or len(self.tables) != self.depth:
+            raise InvalidInputError(
+                f"there are colours of {len(self.tables)} rounds, not {self.depth}"
+            )
+        check_names("edge_names", self.edge_names)
+        for before, table in zip(self.n_known, self.tables, strict=False):
+            table.check(before)
 
 
 def known_edge_codes(batch: GraphBatch, names: tuple[Hashable, ...]) -> Codes:
@@ -165,7 +158,6 @@ def known_edge_codes(batch: GraphBatch, names: tuple[Hashable, ...]) -> Codes:
 
 
 def check_edges_alike(graphs_have: bool, fitted_have: bool) -> None:
-    """Raise unless the edges of graphs have labels if and only if those of the fitted ones do."""
     if graphs_have != fitted_have:
         given = "have labels" if graphs_have else "have no labels"
         raise InvalidInputError(
@@ -179,30 +171,32 @@ def _refined(
     batch: GraphBatch,
     colours: Ints,
     edges: Codes,
-    known: NeighbourhoodTable,
+    known: NeighbourhoodTable | None,
     entries: Ints,
     n_jobs: int | None,
 ) -> tuple[Ints, NeighbourhoodTable]:
-    """
-    Colours after one round more, and the neighbourhoods that were not known.
-
-    `entries` has room for all neighbours, and is written over: new memory in each round would take
-    the system about as long as the rows themselves.
-    """
+    """Colours after one round more, and new neighbourhoods; `entries` is written over."""
     hashes = np.empty(batch.n_nodes, np.uint64)
     edge_codes = edges if batch.has_edge_labels else np.empty(0, np.int32)
-    ranges = list(chunks(batch.indptr[batch.node_ptr], BLOCK_ENTRIES, 1 << 14))
     arrays = (batch.node_ptr, batch.indptr, batch.indices)
 
     def work(first: int, last: int) -> None:
         _core.fill_rows(first, last, *arrays, colours, edge_codes, entries, hashes)
 
-    costs = [float(batch.node_ptr[last] - batch.node_ptr[first]) for first, last in ranges]
-    run_tasks(work, ranges, costs, n_jobs, "neighbourhoods")
+    _run_over_graphs(work, batch, n_jobs)
     rows = Rows(colours, batch.indptr, entries)
     numbers, firsts = np.empty(batch.n_nodes, np.int64), np.empty(batch.n_nodes, np.int64)
-    n_new = _core.number_rows(*known.rows, *rows, hashes, numbers, firsts)
+    nothing = np.empty(0, np.int64)
+    before = Rows(nothing, np.zeros(1, np.int64), nothing) if known is None else known.rows
+    n_new = _core.number_rows(*before, *rows, hashes, numbers, firsts)
     return numbers, NeighbourhoodTable.of_rows(rows.at(firsts[:n_new]), batch.has_edge_labels)
+
+
+def _run_over_graphs(
+    work: Callable[[int, int], None], batch: GraphBatch, n_jobs: int | None
+) -> None:
+    ptr = batch.indptr[batch.node_ptr] + batch.node_ptr
+    run_over_runs(work, ptr, BLOCK_ENTRIES, n_jobs, "neighbourhoods", 1 << 14)
 
 
 # Colours of nodes before the first round: labels, degrees or one for all, with a vocabulary.
@@ -220,11 +214,9 @@ class FirstColours:
     """Labels (one for all nodes, if there are none), numbers of neighbours, or one for all."""
     names: tuple[Hashable, ...] = ()
     """What the colours of the fitted graphs stand for, set by `fit`."""
-    has_labels: bool = False
-    """Whether the fitted graphs have labels, set by `fit`."""
+    has_labels: bool = False  # whether the fitted graphs have labels, set by `fit`
 
     def fit(self, batch: GraphBatch) -> Codes:
-        """Number the colours of graphs from 0 on."""
         codes, known = _numbered(_values(batch, self.start), {})
         self.names, self.has_labels = tuple(known), batch.has_labels
         return codes
@@ -233,12 +225,7 @@ class FirstColours:
         check_names("names", self.names)
 
     def colours(self, batch: GraphBatch, warns: bool = False) -> Codes:
-        """
-        Colours of new graphs; those that no fitted graph has come after all of theirs.
-
-        Labels where the fitted graphs have none, or the reverse, are an error if they matter; that
-        no label is known is a warning, if one is wanted.
-        """
+        """Colours of new graphs, unknown ones last; labels have to be alike if they matter."""
         if self.start == "labels":
             check_alike(batch, self.has_labels, batch.n_attributes)
             if warns:
@@ -352,8 +339,6 @@ def colour_keys(
     batch: GraphBatch, labels: Keys, depth: int, seed: int, n_jobs: int | None
 ) -> list[Keys]:
     """Keys of nodes after 0, 1, .., depth rounds of refinement that begin with those of labels."""
-    ranges = list(chunks(batch.indptr[batch.node_ptr], BLOCK_ENTRIES, 1 << 14))
-    costs = [float(batch.node_ptr[last] - batch.node_ptr[first]) for first, last in ranges]
     arrays: tuple[Ints, Ints, Any] = (batch.node_ptr, batch.indptr, batch.indices)
     edge_keys = np.empty(0, np.uint64)
     if batch.has_edge_labels:
@@ -365,7 +350,7 @@ def colour_keys(
         def work(first: int, last: int, before: Keys = before, after: Keys = after) -> None:
             _core.fill_keys(first, last, *arrays, before, edge_keys, after)
 
-        run_tasks(work, ranges, costs, n_jobs, "neighbourhoods")
+        _run_over_graphs(work, batch, n_jobs)
         found.append(after)
     return found
 
@@ -447,7 +432,6 @@ class Levels:
     weights: Floats  # (n_levels,): they add up to one
 
     def of_nodes(self, starts: Ints, sizes: Ints) -> "Levels":
-        """Give the levels of runs of nodes."""
         colours = tuple(gather_runs(own, starts, sizes) for own in self.colours)
         return Levels(colours, self.n_known, self.weights)
 
@@ -460,62 +444,43 @@ class LabelLevels:
     depth: int = 0  # rounds of refinement; 0 for plain labels
     level_weights: Sequence[float] | None = None
     """Weight of each level, labels first; equal ones by default. They are made to add up to one."""
-    n_labels: int = 0
     refinement: LabelRefinement = field(default_factory=lambda: LabelRefinement(0))
 
     def fit(
         self, batch: GraphBatch, labels: Codes, n_labels: int, n_jobs: int | None
     ) -> Levels | None:
-        """Collect the neighbourhoods of graphs; None if there is but one level."""
-        self.n_labels = n_labels
-        self.refinement = LabelRefinement(self.depth)
+        self.refinement = LabelRefinement(self.depth, n_labels)
         if self.depth == 0:
             return None
         return self._levels(self.refinement.fit(batch, labels, n_jobs))
 
     def of(self, batch: GraphBatch, labels: Codes, n_jobs: int | None) -> Levels | None:
-        """Levels of new graphs, whose labels have the codes of the fitted ones."""
         if self.depth == 0:
             return None
         return self._levels(self.refinement.colours(batch, labels, n_jobs))
 
     def _levels(self, colours: list[Ints]) -> Levels:
-        n_known = (self.n_labels, *map(len, self.refinement.tables))
         deeper = tuple(own.astype(np.int32) for own in colours[1:])
-        return Levels(deeper, n_known, self.weights)
+        return Levels(deeper, self.refinement.n_known, self.weights)
 
     @property
     def weights(self) -> Floats:
-        """Weights of the levels, which add up to one."""
         given = np.ones(self.depth + 1) if self.level_weights is None else self.level_weights
         weights = np.asarray(given, np.float64)
         return np.asarray(weights / weights.sum())
 
     def at_depth(self, depth: int) -> "LabelLevels":
         """Give the same with fewer rounds, and all levels of the same weight."""
-        other = LabelLevels(depth, None, self.n_labels, LabelRefinement(depth))
-        other.refinement.tables = self.refinement.tables[:depth]
-        other.refinement.edge_names = self.refinement.edge_names
-        return other
-
-    def known_levels(self, n_labels: int) -> Levels:
-        """Levels without nodes: how many colours are known of each, and what they weigh."""
-        n_known = (n_labels, *map(len, self.refinement.tables))
-        return Levels((), n_known, self.weights)
+        tables = self.refinement.tables[:depth]
+        return LabelLevels(depth, None, replace(self.refinement, depth=depth, tables=tables))
 
     def after_loading(self) -> None:
-        """Raise unless neighbourhoods are those of the level before."""
         check_depth(self.depth, self.level_weights)
-        tables = self.refinement.tables
-        if self.n_labels < 0 or not len(tables) == self.refinement.depth == self.depth:
-            raise InvalidInputError(f"there are colours of {len(tables)} rounds, not {self.depth}")
-        check_names("edge_names", self.refinement.edge_names)
-        for before, table in zip([self.n_labels, *map(len, tables)], tables, strict=False):
-            table.check(before)
+        if self.refinement.depth != self.depth:
+            raise InvalidInputError(f"colours are of {self.refinement.depth} rounds")
 
 
 def check_depth(depth: Any, level_weights: Any) -> None:
-    """Raise unless these are a depth of refinement and weights of its levels."""
     check_parameters(DEPTH, {"depth": depth})
     if level_weights is None:
         return

@@ -36,39 +36,16 @@ class Quotients(NamedTuple):
     is left unused. So graphs can be merged in any order and by any number of threads.
     """
 
-    n_classes: NDArray[np.int64]
-    """Rows of every quotient, shape (n_graphs,)."""
-    class_of: NDArray[np.int32]
-    """Row of every node in the quotient of its graph, shape (n_nodes,)."""
-    multiplicity: NDArray[np.int32]
-    """Number of twins in every row."""
-    residual: NDArray[np.float64]
-    """Eigenvalue mu of the differences between twins, for every row."""
-    diagonal: NDArray[np.float64]
-    """Bq(C, C) for every row."""
-    row_begin: NDArray[np.int64]
-    """First entry of every row."""
-    row_end: NDArray[np.int64]
-    """One past the last entry of every row."""
+    n_classes: NDArray[np.int64]  # rows of every quotient, shape (n_graphs,)
+    class_of: NDArray[np.int32]  # row of every node in the quotient of its graph, shape (n_nodes,)
+    multiplicity: NDArray[np.int32]  # number of twins in every row
+    residual: NDArray[np.float64]  # eigenvalue mu of the differences between twins, for every row
+    diagonal: NDArray[np.float64]  # bq(C, C) for every row
+    row_begin: NDArray[np.int64]  # first entry of every row
+    row_end: NDArray[np.int64]  # one past the last entry of every row
     columns: NDArray[np.int32]
     """Column of every entry off the diagonal, numbered within the quotient."""
-    values: NDArray[np.float64]
-    """Bq(C, D) of every entry off the diagonal."""
-
-
-def empty_quotients(n_graphs: int, n_nodes: int, n_entries: int) -> Quotients:
-    """Room for the quotients of a batch; pages that are never written take no memory."""
-    return Quotients(
-        np.empty(n_graphs, np.int64),
-        np.empty(n_nodes, np.int32),
-        np.empty(n_nodes, np.int32),
-        np.empty(n_nodes, np.float64),
-        np.empty(n_nodes, np.float64),
-        np.empty(n_nodes, np.int64),
-        np.empty(n_nodes, np.int64),
-        np.empty(n_entries, np.int32),
-        np.empty(n_entries, np.float64),
-    )
+    values: NDArray[np.float64]  # bq(C, D) of every entry off the diagonal
 
 
 # What exact return probabilities cost: which way is quicker, and a word before long work.
@@ -86,16 +63,13 @@ _ROWS_IN_CACHE = 8000
 class Costs(NamedTuple):
     """Expected nanoseconds of graphs, and the way that each of them goes."""
 
-    per_start: Floats
-    """Half powers from one start node."""
-    spectral: Floats
-    """One eigendecomposition."""
+    per_start: Floats  # half powers from one start node
+    spectral: Floats  # one eigendecomposition
     is_dense: NDArray[np.bool_]
     """Whether a graph goes through LAPACK, which must not depend on threads: it rounds otherwise"""
 
     @classmethod
     def of(cls, n_rows: Ints, entries: Ints, n_starts: Ints, n_steps: int) -> "Costs":
-        """Costs by numbers of rows, entries off the diagonal and start nodes of every graph."""
         per_start, spectral = _half_power_cost(n_rows, entries, n_steps), _eigh_cost(n_rows)
         is_dense = spectral < n_starts * per_start
         is_dense &= _dense_bytes(n_rows) <= np.maximum(_DENSE_BYTES / 2, _own_room(entries))
@@ -108,11 +82,7 @@ class Costs(NamedTuple):
 
 
 def dense_tasks_together(n_rows: Ints, entries: Ints, n_workers: int) -> tuple[Any, int]:
-    """
-    Graphs that not all threads may take through LAPACK at once, and how many may.
-
-    `n_rows` and `entries` are those of dense graphs. The others have room enough.
-    """
+    """Graphs that not all threads may take through LAPACK at once, and how many may."""
     if len(n_rows) == 0:  # as nearly always: what follows takes longer than a small graph
         return [], n_workers
     n_bytes = _dense_bytes(n_rows)
@@ -145,14 +115,12 @@ def _eigh_cost(n_nodes: Any) -> Any:
 
 
 def is_long(nanoseconds: float, n_jobs: int | None) -> bool:
-    """Whether work of one core takes so long, on the cores in use, that a user should know."""
     if nanoseconds <= 1e9 * _LONG_SECONDS:
         return False
     return _seconds(nanoseconds, n_jobs) > _LONG_SECONDS
 
 
 def warn_of_time(nanoseconds: float, n_nodes: int, n_jobs: int | None) -> None:
-    """Warn, before the work, of how long it takes."""
     warn_user(
         InputWarning(
             f"exact return probabilities of {n_nodes:,} nodes take about "
@@ -189,11 +157,7 @@ def published_cost(batch: GraphBatch) -> float:
 def half_power_factor(
     node_ptr: Ints, quotients: Quotients, starts: tuple[Ints, ...], n_steps: int, costs: Costs
 ) -> float:
-    """
-    Cost of half powers, among that in cache if walks reached all of their graph at once.
-
-    It is the mean over a few blocks of start nodes, chosen in proportion to their cost.
-    """
+    """Cost of half powers over that in cache, where walks reach all: a mean over a few blocks."""
     graphs, rows, _ = starts
     cumulative = np.cumsum(np.where(costs.is_dense, 0.0, costs.per_start)[graphs])
     if len(cumulative) == 0 or cumulative[-1] == 0:
@@ -244,12 +208,7 @@ _NODES = (2e4, 4e6)
 def exact_return_probabilities(
     batch: GraphBatch, n_steps: int, nodes: Ints | None, self_loop: float, n_jobs: int | None
 ) -> Floats:
-    """
-    ``B^s(i, i)``, s = 1..S, to rounding; one row for each of some rising nodes, or for all.
-
-    Twins are merged; what is left goes through half powers, or through LAPACK where a graph is so
-    dense that this is expected to be quicker.
-    """
+    """``B^s(i, i)``, s = 1..S, to rounding; one row for each of some rising nodes, or for all."""
     _warn_if_long(batch, n_steps, nodes, self_loop, n_jobs)
     probabilities = np.empty((batch.n_nodes if nodes is None else len(nodes), n_steps))
     for part, rows, wanted in _parts(batch, nodes):
@@ -299,7 +258,6 @@ def _expected_cost(
 
 
 def _parts(batch: GraphBatch, nodes: Ints | None) -> Iterator[tuple[GraphBatch, slice, Ints]]:
-    """Cut the batch into runs of whole graphs of bounded size, with the nodes wanted of each."""
     entry_ptr = batch.indptr[batch.node_ptr]
     first = 0
     while first < len(batch):
@@ -327,7 +285,7 @@ def _fill_part(
     # Threads over graphs, not inside LAPACK: bits do not depend on their number.
     with single_threaded_blas() if works[0].tasks[0][0] is _fill_dense else nullcontext():
         for work in works:
-            run_tasks(_call, *work, "return probabilities")
+            run_tasks(lambda fill, *own: fill(*own), *work, "return probabilities")
     cuts = np.searchsorted(graphs, _even_cuts(batch.node_ptr, n_threads(n_jobs), _NODES))
     arrays = (classes, leaders, quotients.multiplicity, quotients.residual)
     rows = [(*arrays, int(a), int(b), probabilities) for a, b in pairwise(cuts)]
@@ -346,13 +304,11 @@ def _class_starts(
     return graphs, classes, leaders, starts
 
 
-def _call(method: Callable[..., None], *arguments: Any) -> None:
-    method(*arguments)
-
-
 def merge_all_twins(batch: GraphBatch, self_loop: float, n_jobs: int | None) -> Quotients:
-    """Quotients of all graphs."""
-    quotients = empty_quotients(len(batch), batch.n_nodes, len(batch.indices))
+    # pages that are never written take no memory
+    sizes = (len(batch), *[batch.n_nodes] * 6, *[len(batch.indices)] * 2)
+    dtypes = (np.int64, np.int32, np.int32, float, float, np.int64, np.int64, np.int32, float)
+    quotients = Quotients(*map(np.empty, sizes, dtypes))
     weights = batch.weights if batch.is_weighted else np.empty(0)
     arrays = (batch.node_ptr, batch.indptr, batch.indices, weights)
     work = batch.indptr[batch.node_ptr] + batch.node_ptr
@@ -374,7 +330,6 @@ def _even_cuts(cumulative: Ints | Floats, n_workers: int, bounds: tuple[float, f
 
 
 def _leaders(classes: Ints, n_classes: int) -> Ints:
-    """First position with the same class, for every position."""
     first = np.empty(n_classes, np.int64)
     first[classes[::-1]] = np.arange(len(classes))[::-1]
     return first[classes]
@@ -422,7 +377,6 @@ def _works(
 
 
 def _n_entries(batch: GraphBatch, quotients: Quotients) -> Ints:
-    """Entries off the diagonal of every quotient."""
     first_rows = batch.node_ptr[:-1]
     last_rows = first_rows + quotients.n_classes - 1
     return np.asarray(quotients.row_end[last_rows] - quotients.row_begin[first_rows])

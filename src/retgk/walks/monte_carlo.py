@@ -38,28 +38,21 @@ class WalkTable(NamedTuple):
     """
 
     node_ptr: NDArray[np.int64]
-    slot_ptr: NDArray[np.int64]
-    """First slot of every node."""
-    targets: NDArray[np.int32]
-    """Node that every slot leads to, numbered within its graph."""
+    slot_ptr: NDArray[np.int64]  # first slot of every node
+    targets: NDArray[np.int32]  # node that every slot leads to, numbered within its graph
     keys: NDArray[np.uint64]
     """One hash per node, which the random numbers of all walks from it come from."""
-    degrees: NDArray[np.float64]
-    """Sum of weights, the self-loop included."""
-    inverse_degrees: NDArray[np.float64]
-    """One for a node without edges and self-loop."""
-    weights: NDArray[np.float64]
-    """Weights of slots; empty if all are one."""
+    degrees: NDArray[np.float64]  # sum of weights, the self-loop included
+    inverse_degrees: NDArray[np.float64]  # one for a node without edges and self-loop
+    weights: NDArray[np.float64]  # weights of slots; empty if all are one
     thresholds: NDArray[np.float64]
     """Share of a slot that stays with its own target; empty if weights are."""
-    aliases: NDArray[np.int32]
-    """Node that the rest goes to."""
+    aliases: NDArray[np.int32]  # node that the rest goes to
 
 
 def walk_table(
     batch: GraphBatch, self_loop: float, seed: np.uint64, *, copies_share: bool = True
 ) -> WalkTable:
-    """Prepare walks on a batch."""
     hashes = graph_hashes(batch)
     keys = node_keys(batch, hashes if copies_share else _told_apart(hashes), seed)
     has_loops = self_loop > 0
@@ -172,7 +165,6 @@ class _Run(NamedTuple):
     n_jobs: int | None
 
     def fill(self, nodes: Ints, walks: tuple[int, int], estimates: Floats, errors: Floats) -> None:
-        """Estimate from the walks ``first, .., first + number - 1`` of some nodes."""
         n_steps = estimates.shape[1]
         graphs = np.searchsorted(self.table.node_ptr, nodes, side="right") - 1
         starts = nodes - self.table.node_ptr[graphs]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,11 +27,7 @@ from retgk.walks.monte_carlo import (
 
 
 def with_mean_weight_one(batch: GraphBatch) -> GraphBatch:
-    """
-    Divide the weights of every graph by their mean, over the nonzero entries of its matrix.
-
-    Unweighted graphs stay as they are, to the bit.
-    """
+    """Divide the weights of every graph by their mean; unweighted graphs keep all bits."""
     if not batch.is_weighted or len(batch.weights) == 0:
         return batch
     arrays = flat_arrays(batch)
@@ -50,11 +46,7 @@ def _in_units_of_the_mean(batch: GraphBatch) -> Floats:
 
 
 def check_weight_range(batch: GraphBatch, shown: GraphBatch | None = None) -> None:
-    """
-    Raise where a weight is so large or small that probabilities would not be numbers.
-
-    The error tells the weights of `shown`, the same graphs in the units of the user.
-    """
+    """Raise where a weight gives no numbers; `shown` has it in the units of the user."""
     if not batch.is_weighted or len(batch.weights) == 0:
         return
     least, most = WEIGHT_RANGE
@@ -126,7 +118,6 @@ def _sampled(batch: GraphBatch, nodes: Any, seed: np.uint64) -> Ints:
 
 
 def chosen_nodes(batch: GraphBatch, nodes: Any, seed: np.uint64) -> Ints | None:
-    """Nodes that the argument `nodes` asks for, in its order; None for all."""
     if nodes is None:
         return None
     if isinstance(nodes, Real):
@@ -198,11 +189,7 @@ class Walks:
     def probabilities(
         self, batch: GraphBatch, *, nodes: Ints | None = None, n_jobs: int | None = None
     ) -> Floats:
-        """
-        Return probabilities of some nodes, numbered over the batch, or of all: (n, n_steps).
-
-        The same bits as from `return_probabilities` with ``random_state=seed``, if copies share.
-        """
+        """Same bits as of `return_probabilities` with ``random_state=seed``, if copies share."""
         bits = seed_from(self.seed) if self.is_random else np.uint64(0)
         return self.estimates(batch, nodes, bits, n_jobs=n_jobs)[0]
 
@@ -241,7 +228,6 @@ class Walks:
         )
 
     def check(self, batch: GraphBatch) -> None:
-        """Raise where probabilities of these graphs would not be numbers."""
         self._in_units(batch)
 
     def _in_units(self, batch: GraphBatch) -> tuple[GraphBatch, float]:
@@ -267,54 +253,6 @@ class Walks:
         return found if np.array_equal(rising, nodes) else found[position]
 
 
-@overload
-def return_probabilities(
-    graphs: Any,
-    n_steps: int = ...,
-    *,
-    method: Method = ...,
-    n_walks: int = ...,
-    nodes: Any = ...,
-    self_loop: SelfLoop = ...,
-    standard_error: float | None = ...,
-    return_standard_error: Literal[False] = ...,
-    n_jobs: int | None = ...,
-    random_state: Any = ...,
-) -> Floats: ...
-
-
-@overload
-def return_probabilities(
-    graphs: Any,
-    n_steps: int = ...,
-    *,
-    method: Method = ...,
-    n_walks: int = ...,
-    nodes: Any = ...,
-    self_loop: SelfLoop = ...,
-    standard_error: float | None = ...,
-    return_standard_error: Literal[True],
-    n_jobs: int | None = ...,
-    random_state: Any = ...,
-) -> tuple[Floats, Floats]: ...
-
-
-@overload
-def return_probabilities(
-    graphs: Any,
-    n_steps: int = ...,
-    *,
-    method: Method = ...,
-    n_walks: int = ...,
-    nodes: Any = ...,
-    self_loop: SelfLoop = ...,
-    standard_error: float | None = ...,
-    return_standard_error: bool,
-    n_jobs: int | None = ...,
-    random_state: Any = ...,
-) -> Floats | tuple[Floats, Floats]: ...
-
-
 def return_probabilities(
     graphs: Any,
     n_steps: int = 50,
@@ -327,7 +265,7 @@ def return_probabilities(
     return_standard_error: bool = False,
     n_jobs: int | None = None,
     random_state: Any = None,
-) -> Floats | tuple[Floats, Floats]:
+) -> Any:
     r"""
     Probabilities that random walks return to their start node after 1, 2, .., S steps.
 

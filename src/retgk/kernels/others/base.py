@@ -34,11 +34,9 @@ class PeerEngine(ABC):
     """
 
     normalize: bool
-    norms: Floats
-    """Kernel of every fitted graph with itself, not normalized."""
+    norms: Floats  # kernel of every fitted graph with itself, not normalized
     n_jobs: int | None = None
-    divisor: int = 1
-    """What values are divided by where they are not normalized."""
+    divisor: int = 1  # what values are divided by where they are not normalized
     _kept: Ints | None = None
 
     @abstractmethod
@@ -71,11 +69,9 @@ class PeerEngine(ABC):
 
     @property
     def n_graphs(self) -> int:
-        """Number of graphs that are kept."""
         return len(self.norms if self._kept is None else self._kept)
 
     def fit(self, graphs: Any) -> Self:
-        """Keep what is needed of the fitted graphs."""
         self.n_jobs, self._kept = graphs.n_jobs, None
         taken = self.taken(graphs.batch, True, graphs.n_jobs)
         self.norms = self.own_products(taken, graphs.n_jobs)
@@ -83,22 +79,18 @@ class PeerEngine(ABC):
         return self
 
     def inner_products(self) -> Floats:
-        """Kernel matrix of the kept graphs."""
         values = self.divided(self.matrix(self.n_jobs))
         return values if self._kept is None else values[np.ix_(self._kept, self._kept)]
 
     def squared_norms(self) -> Floats:
-        """Kernel of every kept graph with itself."""
         norms = self.divided_norms(self.norms)
         return norms if self._kept is None else norms[self._kept]
 
     def compare(self, graphs: Any) -> "PeerComparison":
-        """Put new graphs beside the kept ones."""
         taken = self.taken(graphs.batch, False, graphs.n_jobs)
         return PeerComparison(self, taken, self.own_products(taken, graphs.n_jobs), graphs.n_jobs)
 
     def keep(self, graphs: Ints) -> Self:
-        """Kernel with some of the kept graphs; the others are no longer compared with."""
         other = copy(self)
         other._kept = graphs if self._kept is None else self._kept[graphs]
         return other
@@ -108,7 +100,6 @@ class PeerEngine(ABC):
         return values if self.normalize or self.divisor == 1 else values / self.divisor
 
     def divided_norms(self, norms: Floats) -> Floats:
-        """Kernel of graphs with themselves: one if normalized, zero without any substructure."""
         return (norms > 0).astype(np.float64) if self.normalize else norms / self.divisor
 
 
@@ -121,7 +112,6 @@ class PeerComparison(NamedTuple):
     n_jobs: int | None
 
     def products(self) -> Floats:
-        """Kernel matrix of new graphs, one row each, with the kept ones."""
         engine = self.engine
         values = engine.rows(self.taken, self.norms, self.n_jobs)
         if engine.normalize:
@@ -130,7 +120,6 @@ class PeerComparison(NamedTuple):
         return values if engine._kept is None else values[:, engine._kept]
 
     def squared_norms(self) -> Floats:
-        """Kernel of every new graph with itself."""
         return self.engine.divided_norms(self.norms)
 
 
@@ -301,7 +290,6 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
 
 
 def check_first(counter: Any) -> None:
-    """Raise unless the first colours of a counter or an engine are those that it begins with."""
     if counter.first.start != counter.start:
         raise InvalidInputError("the first colours are of another start")
 
@@ -323,7 +311,6 @@ class NormParts(NamedTuple):
 
     @classmethod
     def of(cls, norms: Floats) -> "NormParts":
-        """Parts of norms."""
         halves = (np.frexp(norms)[1] + 1) // 2
         return cls(np.ldexp(1.0, -halves), np.ldexp(norms, -2 * halves))
 
@@ -357,6 +344,5 @@ def check_norms(norms: Floats, normalize: bool) -> None:
 
 
 def check_attributes(batch: GraphBatch) -> None:
-    """Raise where attributes are missing, or too large to compute with."""
     check_numbers(batch.attributes, batch.node_ptr)
     check_attribute_sizes(batch)

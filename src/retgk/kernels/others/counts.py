@@ -1,6 +1,6 @@
 """Kernels that are sums over counted substructures: counters, and the engine on top of them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -16,7 +16,7 @@ from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.flat import BLOCK_ENTRIES, chunks, compact, offsets
+from retgk.graphs.flat import BLOCK_ENTRIES, compact, offsets, run_over_runs
 from retgk.kernels.others.base import NormParts, PeerEngine, check_norms
 
 # How often graphs have substructures: a sparse row of columns and counts for each graph.
@@ -38,16 +38,13 @@ class GraphCounts:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], Codes, Floats]:
-        """The three arrays, for compiled loops."""
         return self.ptr, self.columns, self.counts
 
     def row_sums(self, values: Floats) -> Floats:
-        """Sum of values, one for each entry, over every graph."""
         graphs = np.repeat(np.arange(len(self)), np.diff(self.ptr))
         return np.bincount(graphs, values, len(self)).astype(np.float64)
 
     def sparse(self) -> Any:
-        """Give a csr_array of the known columns."""
         from scipy.sparse import csr_array
 
         known = self.columns < self.n_columns
@@ -58,7 +55,6 @@ class GraphCounts:
         return matrix
 
     def postings(self) -> "Postings":
-        """Give the graphs of every column."""
         ptr = np.empty(self.n_columns + 1, np.int64)
         graphs, counts = np.empty(len(self.columns), np.int32), np.empty(len(self.columns))
         _core.fill_postings(*self.arrays, ptr, graphs, counts)
@@ -77,16 +73,13 @@ class Postings:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], Codes, Floats]:
-        """The three arrays, for compiled loops."""
         return self.ptr, self.graphs, self.counts
 
     @property
     def n_columns(self) -> int:
-        """Number of columns."""
         return len(self.ptr) - 1
 
     def rows(self, least_graphs: int = 1) -> GraphCounts:
-        """Give the counts graph after graph, of columns that so many graphs have at least."""
         if least_graphs > 1:
             sizes = np.diff(self.ptr)
             kept = np.repeat(sizes >= least_graphs, sizes)
@@ -119,22 +112,19 @@ class Postings:
 def counts_of_nodes(
     node_ptr: Ints, columns: Codes, n_columns: int, n_jobs: int | None
 ) -> GraphCounts:
-    """Count the columns of the nodes of every graph."""
-    ranges = list(chunks(node_ptr, BLOCK_ENTRIES, 1 << 12))
-    costs = [float(node_ptr[last] - node_ptr[first]) for first, last in ranges]
     sizes = np.empty(len(node_ptr) - 1, np.int64)
 
     def count(first: int, last: int) -> None:
         _core.count_runs(first, last, node_ptr, columns, sizes)
 
-    run_tasks(count, ranges, costs, n_jobs, "counts")
+    run_over_runs(count, node_ptr, BLOCK_ENTRIES, n_jobs, "counts", 1 << 12)
     ptr = offsets(sizes)
     found, counts = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
 
     def fill(first: int, last: int) -> None:
         _core.fill_runs(first, last, node_ptr, columns, ptr, found, counts)
 
-    run_tasks(fill, ranges, costs, n_jobs, "counts")
+    run_over_runs(fill, node_ptr, BLOCK_ENTRIES, n_jobs, "counts", 1 << 12)
     return GraphCounts(ptr, found, counts, n_columns)
 
 
@@ -194,25 +184,11 @@ def _add_all(
     def work(first: int, last: int) -> None:
         _core.add_shared(first, last, *rows.arrays, *postings.arrays, *how, out)
 
-    _run_over_rows(work, costs, _TASK_POSTINGS, n_jobs)
-
-
-def _run_over_rows(
-    work: Callable[[int, int], None], costs: Ints, most: int, n_jobs: int | None
-) -> None:
-    """Run over all rows, several at a time, in tasks of about the same cost."""
-    ptr = offsets(costs)
-    ranges = list(chunks(ptr, most))
-    of_ranges = [float(ptr[last] - ptr[first]) for first, last in ranges]
-    run_tasks(work, ranges, of_ranges, n_jobs, "kernel values")
+    run_over_runs(work, offsets(costs), _TASK_POSTINGS, n_jobs, "kernel values")
 
 
 def _dense_columns(rows: GraphCounts, postings: Postings, norms: Floats) -> Flags:
-    """
-    Columns that many graphs have.
-
-    None where sums may be rounded: the order of BLAS depends on what else is multiplied.
-    """
+    """Columns that many graphs have; none where sums may be rounded, as BLAS has its own order."""
     sizes = np.diff(postings.ptr)
     if len(rows) < _LEAST_DENSE_ROWS or not postings.is_whole or norms.max(initial=0.0) >= _EXACT:
         return np.zeros(len(sizes), bool)
@@ -220,7 +196,6 @@ def _dense_columns(rows: GraphCounts, postings: Postings, norms: Floats) -> Flag
 
 
 def _column_blocks(is_dense: Flags, n_graphs: int) -> Iterator[Ints]:
-    """Cut the dense columns into blocks that take little memory."""
     columns = np.flatnonzero(is_dense)
     size = max(_DENSE_BYTES // (8 * n_graphs), 16)
     for first in range(0, len(columns), size):
@@ -249,11 +224,8 @@ def _add_dense(
 
     with single_threaded_blas():
         costs = np.arange(1, len(rows) + 1) if is_lower else np.ones(len(rows), np.int64)
-        ptr = offsets(costs)
-        ranges = list(chunks(ptr, None, _ROWS))
-        of_ranges = [float(ptr[last] - ptr[first]) for first, last in ranges]
         work = add_block if summand == "products" else add_rows
-        run_tasks(work, ranges, of_ranges, n_jobs, "kernel values")
+        run_over_runs(work, offsets(costs), None, n_jobs, "kernel values", _ROWS)
 
 
 def _dense_of_postings(postings: Postings, columns: Ints) -> Floats:
@@ -294,20 +266,16 @@ class CountEngine(PeerEngine):
     counter: Counter
     summand: Summand
     normalize: bool
-    postings: Postings = field(init=False)
-    """Counts of the fitted graphs."""
+    postings: Postings = field(init=False)  # counts of the fitted graphs
     norms: Floats = field(init=False)
 
     def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> GraphCounts:
-        """Counts of graphs."""
         return (self.counter.fit if is_fit else self.counter.counts)(batch, n_jobs)
 
     def store(self, taken: GraphCounts) -> None:
-        """Keep the counts of the fitted graphs, column after column."""
         self.postings = taken.postings()
 
     def own_products(self, taken: GraphCounts, n_jobs: int | None = None) -> Floats:  # noqa: ARG002
-        """Kernel of every graph with itself, over all of its columns."""
         counts = taken.counts
         with np.errstate(over="ignore"):  # `check_norms` says it better
             norms = taken.row_sums(np.square(counts) if self.summand == "products" else counts)
@@ -315,11 +283,9 @@ class CountEngine(PeerEngine):
         return norms
 
     def matrix(self, n_jobs: int | None) -> Floats:
-        """Kernel matrix of the fitted graphs."""
         return fitted_products(self.postings, self.norms, self.summand, self.normalize, n_jobs)
 
     def rows(self, taken: GraphCounts, norms: Floats, n_jobs: int | None) -> Floats:
-        """Kernel matrix of new graphs, one row each, with the fitted ones."""
         shape = len(taken), self.postings.n_graphs
         remedy = "transform fewer graphs at a time"
         check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
@@ -329,7 +295,6 @@ class CountEngine(PeerEngine):
         return out
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
-        """Counts of graphs in the columns of the fitted ones, as a csr_array."""
         return self.counter.counts(batch, n_jobs).sparse()
 
     def after_loading(self) -> None:

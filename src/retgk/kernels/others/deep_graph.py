@@ -1,6 +1,7 @@
 """The deep graph kernel: substructures compared by what they occur together with."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, get_args
@@ -87,7 +88,6 @@ def substructure_vectors(pairs: Any, n_components: int, n_negatives: float, seed
 
 
 def _factor(matrix: Any, n_components: int, seed: int) -> Floats:
-    """Eigenvectors of the largest positive eigenvalues, times the roots of these."""
     with single_threaded_blas():
         values, vectors = _largest_eigenvalues(matrix, n_components, seed)
     tie, last = _tie_and_last(values, n_components)
@@ -144,7 +144,6 @@ class VectorRules:
     def learn(
         self, counter: BaseCounter, batch: GraphBatch, n_jobs: int | None
     ) -> tuple[GraphCounts, Floats]:
-        """Count substructures, and find a vector for each column."""
         seed = whole_seed(self.random_state)
         if isinstance(counter, GraphletCounter):
             counter.random_state = seed
@@ -153,7 +152,9 @@ class VectorRules:
         else:
             counts = counter.fit(batch, n_jobs)
             # colours occur together within a round, paths with all others
-            runs = counter.n_known if isinstance(counter, ColourCounter) else [counts.n_columns]
+            runs: Sequence[int] = [counts.n_columns]
+            if isinstance(counter, ColourCounter):
+                runs = counter.refinement.n_known
             pairs = pairs_in_graphs(counts, offsets(runs), min(self.min_graphs, len(batch)))
         vectors = substructure_vectors(pairs, self.n_components, self.n_negatives, seed)
         if not vectors.shape[1]:
@@ -179,14 +180,12 @@ class LengthCounter:
     """Length of the vector of every substructure of the fitted graphs, shape (n_columns,)."""
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Learn the lengths, and count in the fitted graphs."""
         assert self.rules is not None
         counts, vectors = self.rules.learn(self.counter, batch, n_jobs)
         self.lengths = np.sqrt(_squares(vectors))
         return self._weighted(counts)
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count in new graphs what has a vector."""
         return self._weighted(self.counter.counts(batch, n_jobs))
 
     def _weighted(self, found: GraphCounts) -> GraphCounts:
@@ -199,7 +198,6 @@ class LengthCounter:
 
     @property
     def n_columns(self) -> int:
-        """Number of substructures."""
         return self.counter.n_columns
 
     def after_loading(self) -> None:
@@ -227,7 +225,6 @@ class DeepEngine(PeerEngine):
     norms: Floats = field(init=False)
 
     def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> Floats:
-        """Sums of the vectors of all substructures of each graph."""
         if is_fit:
             assert self.rules is not None
             counts, self.substructures = self.rules.learn(self.counter, batch, n_jobs)
@@ -236,15 +233,12 @@ class DeepEngine(PeerEngine):
         return np.asarray(counts.sparse() @ self.substructures)
 
     def store(self, taken: Floats) -> None:
-        """Keep the vectors of the fitted graphs."""
         self.vectors = taken
 
     def own_products(self, taken: Floats, n_jobs: int | None = None) -> Floats:  # noqa: ARG002
-        """Squares of the lengths of vectors."""
         return _squares(taken)
 
     def matrix(self, n_jobs: int | None) -> Floats:
-        """Kernel matrix of the fitted graphs."""
         out = self.rows(self.vectors, self.norms, n_jobs)
         if self.normalize:
             divide_by_norms(out, self.norms, self.norms)
@@ -252,7 +246,6 @@ class DeepEngine(PeerEngine):
         return np.asarray(np.tril(out) + np.tril(out, -1).T)
 
     def rows(self, taken: Floats, norms: Floats, n_jobs: int | None) -> Floats:  # noqa: ARG002
-        """Products of vectors with those of the fitted graphs."""
         remedy = "give fewer graphs"
         check_room(8 * len(taken) * len(self.vectors), "the kernel matrix", remedy)
         # einsum in place of @: BLAS may give other last bits for other numbers of rows
@@ -260,7 +253,6 @@ class DeepEngine(PeerEngine):
         return out
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Floats:
-        """Vectors of graphs."""
         return self.taken(batch, False, n_jobs)
 
     def after_loading(self) -> None:
@@ -408,7 +400,6 @@ class DeepGraphKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Make an engine that is not fitted."""
         counter, rules = self._new_counter(), self._rules()
         if self.similarity == "vectors":
             return DeepEngine(counter, self.normalize, rules)

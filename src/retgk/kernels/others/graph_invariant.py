@@ -9,29 +9,18 @@ from numpy.typing import NDArray
 from retgk import _core
 from retgk._runtime.fields import check_codes, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
-from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import PEERS, ROUNDS, START, OneOf, Whole
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import FlatGraphs, GraphBatch, trusted_batch
 from retgk.graphs.edges import Adjacency, EdgeLabels
-from retgk.graphs.flat import chunks, offsets
+from retgk.graphs.flat import offsets, run_over_runs
 from retgk.kernels.node import Gaussian, NodeKernel, check_node_kernel
-from retgk.kernels.others.base import (
-    Compared,
-    PeerEngine,
-    PeerKernel,
-    check_first,
-)
+from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
-from retgk.kernels.refinement import (
-    FirstColours,
-    LabelLevels,
-    LabelRefinement,
-    Start,
-)
+from retgk.kernels.refinement import FirstColours, LabelRefinement, Start
 
 # Colours of nodes in the neighbourhoods that they belong to: vertex invariants.
 
@@ -47,15 +36,13 @@ _BYTES_OF_COLOUR = 72  # of a node in a round: its colour and, while rows are su
 class NodeProfiles(NamedTuple):
     """Sparse row of every node: colours in its neighbourhoods, and how much they weigh."""
 
-    ptr: Ints
-    """First entry of every node."""
+    ptr: Ints  # first entry of every node
     columns: Codes
     """Colours, rising within a node; a run of numbers for each round, then those of new graphs."""
     values: Floats
     """Sum of one over the size, over the neighbourhoods in which the node has this colour."""
 
     def of_graphs(self, node_ptr: Ints) -> "NodeProfiles":
-        """Sums of the rows of all nodes of each graph."""
         nodes = np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
         graphs = np.searchsorted(node_ptr, nodes, side="right") - 1
         return _summed(graphs, self.columns, self.values, len(node_ptr) - 1)
@@ -69,23 +56,14 @@ class NodeInvariants:
     radius: int  # steps from a node to the last ones of its neighbourhood
     n_iter: int  # rounds of refinement
     scope: Scope  # whether colours are those inside of neighbourhoods, or of the whole graph
-    levels: LabelLevels = field(init=False)
+    refinement: LabelRefinement = field(init=False)
 
     def fit(self, batch: GraphBatch, codes: Codes, n_jobs: int | None) -> NodeProfiles:
-        """Profiles of the fitted graphs, whose nodes have these first colours."""
-        self.levels = LabelLevels(self.n_iter)
-        self.levels.n_labels = int(codes.max(initial=-1)) + 1
-        self.levels.refinement = LabelRefinement(self.n_iter)
-        return self._profiles(batch, codes, self.levels.refinement.fit, n_jobs)
+        self.refinement = LabelRefinement(self.n_iter, int(codes.max(initial=-1)) + 1)
+        return self._profiles(batch, codes, self.refinement.fit, n_jobs)
 
     def find(self, batch: GraphBatch, codes: Codes, n_jobs: int | None) -> NodeProfiles:
-        """Profiles of new graphs."""
-        return self._profiles(batch, codes, self.levels.refinement.colours, n_jobs)
-
-    @property
-    def n_known(self) -> tuple[int, ...]:
-        """Number of colours of the fitted graphs, round by round."""
-        return (self.levels.n_labels, *map(len, self.levels.refinement.tables))
+        return self._profiles(batch, codes, self.refinement.colours, n_jobs)
 
     def _profiles(
         self, batch: GraphBatch, codes: Codes, colour: Any, n_jobs: int | None
@@ -96,18 +74,17 @@ class NodeInvariants:
             colours = colour(around, codes[members], n_jobs)
         else:
             colours = [own[members] for own in colour(batch, codes, n_jobs)]
-        columns = np.concatenate(_columns(colours, self.n_known))
+        columns = np.concatenate(_columns(colours, self.refinement.n_known))
         weights = np.repeat(1.0 / around.node_counts, around.node_counts)
         nodes = np.tile(members, len(colours))
         return _summed(nodes, columns, np.tile(weights, len(colours)), batch.n_nodes)
 
     def after_loading(self) -> None:
-        if not 0 <= self.radius <= MAX_RADIUS or self.levels.depth != self.n_iter:
+        if not 0 <= self.radius <= MAX_RADIUS or self.refinement.depth != self.n_iter:
             raise InvalidInputError("radius or n_iter is out of range")
 
     def check_colours(self, n_colours: int) -> None:
-        """Raise unless so many first colours are refined."""
-        if self.levels.n_labels != n_colours:
+        if self.refinement.n_labels != n_colours:
             raise InvalidInputError("first colours are not those that are refined")
 
 
@@ -135,20 +112,13 @@ def _summed(rows: Ints, columns: NDArray[Any], values: Floats, n_rows: int) -> N
 def _neighbourhoods(
     batch: GraphBatch, radius: int, n_levels: int, n_jobs: int | None
 ) -> tuple[GraphBatch, Ints]:
-    """
-    Neighbourhood of every node as a graph, and which node each of their nodes is.
-
-    There must be room for so many levels of colours of all of their nodes, too.
-    """
     sizes, n_entries = np.empty(batch.n_nodes, np.int64), np.empty(batch.n_nodes, np.int64)
-    ranges = list(chunks(batch.node_ptr, _TASK_NODES))
-    costs = [float(batch.node_ptr[last] - batch.node_ptr[first]) for first, last in ranges]
     graph = (batch.node_ptr, batch.indptr, batch.indices)
 
     def count(first: int, last: int) -> None:
         _core.count_neighbourhoods(first, last, *graph, radius, sizes, n_entries)
 
-    run_tasks(count, ranges, costs, n_jobs, "neighbourhoods")
+    run_over_runs(count, batch.node_ptr, _TASK_NODES, n_jobs, "neighbourhoods")
     ptrs = offsets(sizes), offsets(n_entries)
     n_nodes, total = int(ptrs[0][-1]), int(ptrs[1][-1])
     advice = "use a smaller radius, fewer rounds (n_iter), or give fewer graphs"
@@ -161,7 +131,7 @@ def _neighbourhoods(
         span = (first, last, *graph, radius, *ptrs)
         _core.fill_neighbourhoods(*span, members, indptr, indices, entries)
 
-    run_tasks(fill, ranges, costs, n_jobs, "neighbourhoods")
+    run_over_runs(fill, batch.node_ptr, _TASK_NODES, n_jobs, "neighbourhoods")
     edges = None
     if batch.has_edge_labels:
         edges = EdgeLabels(batch.edge_labels[entries], batch.edge_label_names)
@@ -200,7 +170,6 @@ class InvariantEngine(NodePairEngine):
     def coloured(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> ProfiledGraphs:
-        """Find the invariants of nodes."""
         find = self.invariants.fit if is_fit else self.invariants.find
         profiles = find(batch, codes, n_jobs)
         own = (np.array(batch.node_ptr), np.array(batch.attributes), np.array(codes))
@@ -215,7 +184,6 @@ class InvariantEngine(NodePairEngine):
         last: int,
         out: Floats,
     ) -> None:
-        """Write the kernel of one graph with some others."""
         nodes = slice(columns.node_ptr[first], columns.node_ptr[last])
         kernel = rows.node_kernel(graph, columns, nodes, self.fitted_kernel)
         own = (int(rows.node_ptr[graph]), *rows.profiles)
@@ -227,7 +195,9 @@ class InvariantEngine(NodePairEngine):
         self.invariants.check_colours(len(self.first.names))
         if not isinstance(self.graphs, ProfiledGraphs):
             raise InvalidInputError("nodes have no invariants")
-        check_codes("columns", self.graphs.profiles.columns, sum(self.invariants.n_known))
+        check_codes(
+            "columns", self.graphs.profiles.columns, sum(self.invariants.refinement.n_known)
+        )
 
 
 @stored
@@ -240,22 +210,19 @@ class InvariantCounter:
     first: FirstColours = field(init=False)
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Add up the invariants of the fitted graphs."""
         self.first = FirstColours(self.start)
         return self._summed(batch, self.invariants.fit(batch, self.first.fit(batch), n_jobs))
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Add up the invariants of new graphs."""
         codes = self.first.colours(batch, warns=True)
         return self._summed(batch, self.invariants.find(batch, codes, n_jobs))
 
     def _summed(self, batch: GraphBatch, profiles: NodeProfiles) -> GraphCounts:
-        return GraphCounts(*profiles.of_graphs(batch.node_ptr), sum(self.invariants.n_known))
+        return GraphCounts(*profiles.of_graphs(batch.node_ptr), self.n_columns)
 
     @property
     def n_columns(self) -> int:
-        """Number of colours of all rounds."""
-        return sum(self.invariants.n_known)
+        return sum(self.invariants.refinement.n_known)
 
     def after_loading(self) -> None:
         check_first(self)
@@ -364,7 +331,6 @@ class GraphInvariantKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Make an engine that is not fitted."""
         invariants = NodeInvariants(int(self.radius), int(self.n_iter), self.scope)
         if self.attribute_kernel is None:
             counter = InvariantCounter(self.start, invariants)

@@ -13,12 +13,11 @@ from scipy.sparse.csgraph import connected_components
 from retgk import _core
 from retgk._runtime.fields import stored
 from retgk._runtime.names import MAX_SEED, RandomState, whole_seed
-from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import FLAG, NONE, PEERS, Whole, check_parameters
 from retgk.array_types import Codes, Flags, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.flat import chunks, offsets
+from retgk.graphs.flat import offsets, run_over_runs
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.others.base import Compared, PeerKernel
 from retgk.kernels.others.counts import CountEngine, GraphCounts
@@ -35,19 +34,15 @@ class GraphletTypes(NamedTuple):
     """
 
     k: int
-    masks: Ints
-    """One graph of each type: by number of edges, then by degrees, shape (n_types,)."""
-    type_of_mask: Codes
-    """Type of every graph of k nodes, shape (2 ** (k (k - 1) / 2),)."""
-    is_connected: Flags
-    """Which types are connected, shape (n_types,)."""
+    masks: Ints  # one graph of each type: by number of edges, then by degrees, shape (n_types,)
+    type_of_mask: Codes  # type of every graph of k nodes, shape (2 ** (k (k - 1) / 2),)
+    is_connected: Flags  # which types are connected, shape (n_types,)
 
     def __len__(self) -> int:
         return len(self.masks)
 
     @property
     def adjacency(self) -> Ints:
-        """Adjacency matrices of the types, shape (n_types, k, k)."""
         found = np.zeros((len(self), self.k, self.k), np.int64)
         for bit, (i, j) in enumerate(combinations(range(self.k), 2)):
             found[:, i, j] = found[:, j, i] = (self.masks >> bit) & 1
@@ -93,7 +88,6 @@ def graphlet_types(k: int) -> GraphletTypes:
 
 
 def _moved(masks: Ints, order: list[int], pairs: list[tuple[int, int]]) -> Ints:
-    """Masks of the same graphs with their nodes in another order."""
     bit_of = {pair: bit for bit, pair in enumerate(pairs)}
     moved = np.zeros_like(masks)
     for bit, (i, j) in enumerate(pairs):
@@ -107,7 +101,6 @@ def _edges(mask: int, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _sort_key(mask: int, pairs: list[tuple[int, int]], k: int) -> tuple[int, list[int], int]:
-    """Number of edges, degrees, and the mask itself where these are equal."""
     edges = _edges(mask, pairs)
     degrees = np.bincount(np.array(edges, np.int64).ravel(), minlength=k)
     return len(edges), sorted(degrees.tolist()), mask
@@ -149,11 +142,6 @@ _MAX_EXACT_K = 4
 
 
 def samples_for(k: int) -> int:
-    """
-    Sets of k nodes by which the shares of all types are off by less than 0.1 in sum.
-
-    That is with probability 0.9 (Shervashidze et al., 2009, theorem 6).
-    """
     return math.ceil(2 * (math.log(2) * len(graphlet_types(k)) + math.log(10)) / 0.01)
 
 
@@ -237,7 +225,6 @@ class GraphletKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> CountEngine:
-        """Make an engine that is not fitted."""
         k, n_samples = int(self.k), self.n_samples
         if n_samples is None and k > _MAX_EXACT_K:
             n_samples = samples_for(k)
@@ -246,7 +233,6 @@ class GraphletKernel(PeerKernel):
 
     @property
     def graphlets_(self) -> Ints:
-        """Adjacency matrices of the graphlets."""
         counter: Any = getattr(self.engine_, "counter", None)
         return np.asarray(counter.types.adjacency[counter.is_kept])
 
@@ -300,22 +286,18 @@ class GraphletCounter:
 
     @property
     def types(self) -> GraphletTypes:
-        """All types of so many nodes."""
         return graphlet_types(self.k)
 
     @property
     def is_kept(self) -> Flags:
-        """Which types are counted."""
         return self.types.is_connected | (not self.connected)
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Choose the seed, and count in the fitted graphs."""
         if self.n_samples is not None:
             self.seed = whole_seed(self.random_state)
         return self.counts(batch, n_jobs)
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Shares of every graph."""
         found = self.exact(batch, n_jobs) if self.n_samples is None else self._drawn(batch, n_jobs)
         kept = found[:, self.is_kept]
         totals = kept.sum(axis=1, dtype=np.float64, keepdims=True)
@@ -325,7 +307,6 @@ class GraphletCounter:
         return GraphCounts(ptr, columns.astype(np.int32), shares[rows, columns], kept.shape[1])
 
     def exact(self, batch: GraphBatch, n_jobs: int | None) -> Ints:
-        """Count all types of three or four nodes, shape (n_graphs, n_types)."""
         sizes = batch.node_counts
         if len(sizes) and sizes.max() > _MAX_NODES[self.k]:
             raise InvalidInputError(
@@ -342,14 +323,13 @@ class GraphletCounter:
             arrays = (batch.node_ptr, batch.indptr, batch.indices)
             _core.count_subgraphs(first, last, *arrays, self.k, sums)
 
-        _run_over_graphs(count, work, n_jobs)
+        run_over_runs(count, offsets(work), _TASK_COST, n_jobs, "graphlets")
         order = [types.type_of_mask[_mask_of(own, self.k)] for own in edges]
         copies = types.copies[order]
         # from subgraphs to induced ones; overflow in between wraps around, and back again
         return np.asarray(sums @ np.rint(np.linalg.inv(copies)).astype(np.int64).T)
 
     def _drawn(self, batch: GraphBatch, n_jobs: int | None) -> Ints:
-        """Count types of drawn sets of nodes, shape (n_graphs, n_types)."""
         found = np.empty((len(batch), len(self.types)), np.int64)
         table, seeds = self.types.type_of_mask, graph_hashes(batch) ^ np.uint64(self.seed)
         n_samples = self.n_samples or 0
@@ -359,27 +339,26 @@ class GraphletCounter:
             _core.sample_graphlets(first, last, *arrays, table, self.k, n_samples, seeds, found)
 
         work = np.full(len(batch), 10 * n_samples) + batch.node_counts
-        _run_over_graphs(draw, work, n_jobs)
+        run_over_runs(draw, offsets(work), _TASK_COST, n_jobs, "graphlets")
         return found
 
     def pairs(self, batch: GraphBatch, n_pairs: int, seed: int, n_jobs: int | None) -> Ints:
         """Count pairs of types of drawn sets of nodes that differ in one node, over all graphs."""
         shape = (len(self.types), len(self.types))
         draws = (self.k, n_pairs, graph_hashes(batch) ^ np.uint64(seed))
-        ranges = list(chunks(batch.node_ptr, None, _PAIR_GRAPHS))
-        found = np.zeros((len(ranges), *shape), np.int64)
+        found: list[Ints] = []
 
-        def draw(place: int, first: int, last: int) -> None:
+        def draw(first: int, last: int) -> None:
             arrays = (batch.node_ptr, batch.indptr, batch.indices, self.types.type_of_mask)
-            _core.sample_graphlet_pairs(first, last, *arrays, *draws, found[place])
+            own = np.zeros(shape, np.int64)
+            _core.sample_graphlet_pairs(first, last, *arrays, *draws, own)
+            found.append(own)
 
-        tasks = [(place, *own) for place, own in enumerate(ranges)]
-        run_tasks(draw, tasks, [float(last - first) for first, last in ranges], n_jobs, "graphlets")
-        return np.asarray(found.sum(axis=0)[np.ix_(self.is_kept, self.is_kept)])
+        run_over_runs(draw, batch.node_ptr, None, n_jobs, "graphlets", _PAIR_GRAPHS)
+        return np.asarray(np.sum(found, axis=0)[np.ix_(self.is_kept, self.is_kept)])
 
     @property
     def n_columns(self) -> int:
-        """Number of types that are counted."""
         return int(self.is_kept.sum())
 
     def after_loading(self) -> None:
@@ -396,11 +375,3 @@ def _mask_of(edges: tuple[tuple[int, int], ...], k: int) -> int:
     """Mask of a graph, a bit for each pair in the order 01, 02, .., 12, .."""
     pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
     return sum(1 << pairs.index((min(edge), max(edge))) for edge in edges)
-
-
-def _run_over_graphs(work: Any, costs: Any, n_jobs: int | None) -> None:
-    """Run over all graphs, several at a time."""
-    ptr = offsets(costs)
-    ranges = list(chunks(ptr, _TASK_COST))
-    of_ranges = [float(ptr[last] - ptr[first]) for first, last in ranges]
-    run_tasks(work, ranges, of_ranges, n_jobs, "graphlets")

@@ -14,12 +14,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import column_spreads
-from retgk.kernels.others.base import (
-    Compared,
-    PeerKernel,
-    check_attributes,
-    check_first,
-)
+from retgk.kernels.others.base import Compared, PeerKernel, check_attributes, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.shortest_path import PathCounter
 from retgk.kernels.others.weisfeiler_lehman import ColourCounter
@@ -52,13 +47,10 @@ class HashCounter:
     deviations: Floats = field(init=False)
     directions: Floats = field(init=False)
     """Directions onto which attributes are projected, shape (n_hashes, n_attributes)."""
-    shifts: Floats = field(init=False)
-    """What is added to every projection, shape (n_hashes,)."""
-    counters: list[ColourCounter | PathCounter] = field(init=False)
-    """One for each hash function."""
+    shifts: Floats = field(init=False)  # what is added to every projection, shape (n_hashes,)
+    counters: list[ColourCounter | PathCounter] = field(init=False)  # one for each hash function
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Draw the hash functions, and count in the fitted graphs."""
         if not batch.n_attributes:
             raise InvalidInputError(
                 "nodes have no attributes to hash; read some with attributes=, or use "
@@ -72,7 +64,6 @@ class HashCounter:
         return self._joined(batch, codes, True, n_jobs)
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count in new graphs, by the hash functions of the fitted ones."""
         check_alike(batch, batch.has_labels, len(self.means))
         check_attributes(batch)
         codes = self.first.colours(batch, warns=True)
@@ -96,7 +87,6 @@ class HashCounter:
     def _joined(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> GraphCounts:
-        """Counts of all hash functions; each has a run of columns of its own."""
         with np.errstate(over="ignore"):  # no bin has such a number, which is an error below
             points = (batch.attributes - self.means) / self.deviations
         plain, parts = batch.without_attributes(), []
@@ -119,7 +109,6 @@ class HashCounter:
         return GraphCounts(ptr, own, counts, int(ends[-1]))
 
     def _hashes(self, points: Floats, place: int, codes: Codes) -> Ints:
-        """Labels of nodes: the hash of attributes and the label that they have."""
         # einsum in place of @: BLAS may give other last bits for other numbers of rows
         with np.errstate(over="ignore", invalid="ignore"):
             projected = np.einsum("nd,d->n", points, self.directions[place])
@@ -135,7 +124,6 @@ class HashCounter:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns of all hash functions."""
         return sum(counter.n_columns for counter in self.counters)
 
     def after_loading(self) -> None:
@@ -162,7 +150,6 @@ class HashEngine(CountEngine):
         return self.counter.n_hashes
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
-        """Counts of graphs in the columns of the fitted ones, as a csr_array."""
         return super().features(batch, n_jobs) / np.sqrt(self.counter.n_hashes)
 
 
@@ -262,7 +249,6 @@ class HashGraphKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> HashEngine:
-        """Make an engine that is not fitted."""
         counter = HashCounter(
             int(self.n_hashes),
             self.base,

@@ -47,7 +47,6 @@ class ColouredNodes:
     def node_kernel(
         self, graph: int, others: "ColouredNodes", nodes: slice, k: NodeKernel | Bridge | None
     ) -> Floats:
-        """Kernel of the nodes of one graph with some of other graphs; None compares labels."""
         own = slice(self.node_ptr[graph], self.node_ptr[graph + 1])
         is_alike = self.colours[own][:, None] == others.colours[nodes]
         values: Floats = is_alike.astype(np.float64)
@@ -66,8 +65,7 @@ class PairEngine(PeerEngine):
     """
 
     normalize: bool = field(kw_only=True)
-    graphs: Any = field(init=False)
-    """What `taken` gave of the fitted graphs."""
+    graphs: Any = field(init=False)  # what `taken` gave of the fitted graphs
     norms: Floats = field(init=False)
 
     fewer: ClassVar[str] = "give fewer graphs, or leave attributes out"
@@ -84,11 +82,9 @@ class PairEngine(PeerEngine):
         """Write the kernel of one graph with some others into `out`, at the places of these."""
 
     def store(self, taken: Any) -> None:
-        """Keep the fitted graphs."""
         self.graphs = taken
 
     def own_products(self, taken: Any, n_jobs: int | None) -> Floats:
-        """Kernel of every graph with itself, or an error if one is no number."""
         out, n_graphs = np.zeros(len(taken.node_ptr) - 1), len(taken.node_ptr) - 1
 
         def work(graph: int) -> None:
@@ -100,7 +96,6 @@ class PairEngine(PeerEngine):
         return out
 
     def matrix(self, n_jobs: int | None) -> Floats:
-        """Kernel matrix of the fitted graphs."""
         lower = self._filled(self.graphs, True, n_jobs)
         np.fill_diagonal(lower, self.norms)
         out = np.asarray(np.tril(lower) + np.tril(lower, -1).T)
@@ -109,11 +104,9 @@ class PairEngine(PeerEngine):
         return out
 
     def rows(self, taken: Any, norms: Floats, n_jobs: int | None) -> Floats:  # noqa: ARG002
-        """Kernel matrix of new graphs, one row each, with the fitted ones."""
         return self._filled(taken, False, n_jobs)
 
     def _filled(self, rows: Any, is_lower: bool, n_jobs: int | None) -> Floats:
-        """Kernel of rows with the fitted graphs; on and below the diagonal, if `is_lower`."""
         columns, n_rows = self.graphs, len(rows.node_ptr) - 1
         check_room(8 * n_rows * len(self.norms), "the kernel matrix", self.fewer)
         out = np.zeros((n_rows, len(self.norms)))
@@ -137,7 +130,6 @@ class PairEngine(PeerEngine):
         return out
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> NoReturn:  # noqa: ARG002
-        """Raise: there are none."""
         raise InvalidInputError(
             f"{self.without_vectors} have no vectors of finite length; {self.way_to_vectors}"
         )
@@ -164,7 +156,6 @@ class NodePairEngine(PairEngine):
         """Take what is compared of graphs whose nodes have these colours: `ColouredNodes`."""
 
     def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> Any:
-        """Take graphs; of the fitted ones, find the bandwidth of the kernel of nodes."""
         codes = self._fit_nodes(batch) if is_fit else self._colours(batch)
         if self.fitted_kernel is not None:
             check_kernel_values(self.fitted_kernel, batch.attributes, batch)
@@ -191,7 +182,6 @@ class NodePairEngine(PairEngine):
         return self.first.colours(batch, warns=True)
 
     def after_loading(self) -> None:
-        """Raise unless nodes, colours and norms fit each other; a file may say anything."""
         check_first(self)
         if not isinstance(self.graphs, ColouredNodes):
             raise InvalidInputError("there are no nodes to compare")

@@ -8,20 +8,14 @@ import numpy as np
 from retgk import _core
 from retgk._runtime.fields import check_codes, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
-from retgk._runtime.parallel import run_tasks
 from retgk._runtime.parameters import PEERS, START
 from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.flat import chunks, offsets
+from retgk.graphs.flat import offsets, run_over_runs
 from retgk.kernels.node import NodeKernel, check_node_kernel
-from retgk.kernels.others.base import (
-    Compared,
-    PeerEngine,
-    PeerKernel,
-    check_first,
-)
+from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
 from retgk.kernels.refinement import FirstColours, Start
@@ -41,13 +35,11 @@ class PathCounter:
     warns: bool = True
     """Whether to warn of new graphs without a known label; not where labels are hashes."""
     first: FirstColours = field(init=False)
-    lengths: Floats = field(init=False)
-    """Lengths of paths of the fitted graphs, rising."""
+    lengths: Floats = field(init=False)  # lengths of paths of the fitted graphs, rising
     keys: Ints = field(init=False)
     """Colours and number of the length of every column, in as many bits as `bits_of` tells."""
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count in the fitted graphs, and number what is found."""
         self.first, self.lengths = FirstColours(self.start), np.empty(0)
         codes = self.first.fit(batch)
         bits = _bits_of(len(self.first.names))
@@ -57,7 +49,6 @@ class PathCounter:
         return GraphCounts(ptr, numbers, counts, len(self.keys))
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count in new graphs; what no fitted graph has comes after all columns."""
         codes = self.first.colours(batch, self.warns)
         n_known = len(self.first.names)
         bits = _bits_of(max(n_known, int(codes.max(initial=0)) + 1))
@@ -73,17 +64,13 @@ class PathCounter:
         weights = batch.weights if batch.is_weighted else np.empty(0)
         graph = (batch.node_ptr, batch.indptr, batch.indices, weights)
         sizes = np.empty(len(batch), np.int64)
-        costs = search_costs(batch)
-        ranges = list(chunks(offsets(costs), _TASK_COST))
-        # one at least: no graphs have no tasks
-        parts: list[tuple[Ints, Floats, Floats]] = [_NOTHING] * max(len(ranges), 1)
+        found: dict[int, tuple[Ints, Floats, Floats]] = {}
 
-        def work(task: int, first: int, last: int) -> None:
-            parts[task] = _core.count_paths(first, last, *graph, colours, bits, sizes)
+        def work(first: int, last: int) -> None:
+            found[first] = _core.count_paths(first, last, *graph, colours, bits, sizes)
 
-        tasks = [(task, *span) for task, span in enumerate(ranges)]
-        of_tasks = [float(costs[first:last].sum()) for first, last in ranges]
-        run_tasks(work, tasks, of_tasks, n_jobs, "shortest paths")
+        run_over_runs(work, offsets(_search_costs(batch)), _TASK_COST, n_jobs, "shortest paths")
+        parts = [found[first] for first in sorted(found)] or [_NOTHING]
         lengths = length_numbers(self.lengths, [part[2] for part in parts])
         shift = 63 - 2 * bits
         mask = (1 << shift) - 1
@@ -93,7 +80,6 @@ class PathCounter:
 
     @property
     def n_columns(self) -> int:
-        """Number of kinds of paths."""
         return len(self.keys)
 
     def after_loading(self) -> None:
@@ -115,27 +101,23 @@ class PathCounter:
 _NOTHING = (np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
-def search_costs(batch: GraphBatch) -> Ints:
-    """Steps that searches from all nodes of every graph take."""
+def _search_costs(batch: GraphBatch) -> Ints:
     entries = np.diff(batch.indptr[batch.node_ptr])
     return np.asarray(batch.node_counts * (batch.node_counts + entries))
 
 
 def length_numbers(known: Floats, found: list[Floats]) -> Floats:
-    """All lengths, each once: the known ones first, which rise, then the others, which rise too."""
     others = np.unique(np.concatenate([np.empty(0), *found]))
     return np.concatenate([known, np.setdiff1d(others, known, assume_unique=True)])
 
 
 def check_lengths(lengths: Floats) -> None:
-    """Raise unless lengths of paths are positive and rise; a file may say anything."""
     check_shape("lengths", lengths, None)
     if (np.diff(lengths) <= 0).any() or (lengths <= 0).any():
         raise InvalidInputError("lengths are not positive and rising")
 
 
 def _bits_of(n_colours: int) -> int:
-    """Bits that a colour takes in a key."""
     bits = max(int(n_colours - 1).bit_length(), 1)
     if bits > _MOST_BITS:
         raise InvalidInputError(
@@ -146,7 +128,6 @@ def _bits_of(n_colours: int) -> int:
 
 
 def _with_bits(keys: Ints, bits: int, wider: int) -> Ints:
-    """Write keys with more bits for colours."""
     if bits == wider:
         return keys
     shift = 63 - 2 * bits
@@ -156,7 +137,6 @@ def _with_bits(keys: Ints, bits: int, wider: int) -> Ints:
 
 
 def _renumbered(keys: Ints, own: Floats, lengths: Floats, mask: int) -> Ints:
-    """Give keys with numbers of lengths among all of them."""
     if len(lengths) > mask:
         raise InvalidInputError(
             f"paths have {len(lengths)} different lengths; round the weights, or use fewer labels"
@@ -191,7 +171,6 @@ class GraphPaths(ColouredNodes):
         check_codes("ends", self.ends, sizes)
 
     def pairs_of(self, graph: int) -> tuple[Codes, Codes, Codes]:
-        """Pairs of one graph."""
         run = slice(self.ptr[graph], self.ptr[graph + 1])
         return self.lengths[run], self.starts[run], self.ends[run]
 
@@ -200,29 +179,25 @@ class GraphPaths(ColouredNodes):
 class AttributePathEngine(NodePairEngine):
     """Sum over pairs of shortest paths of the same length of the kernels of their ends."""
 
-    lengths: Floats = field(init=False)
-    """All lengths of paths of the fitted graphs."""
+    lengths: Floats = field(init=False)  # all lengths of paths of the fitted graphs
 
     without_vectors: ClassVar[str] = "paths that are compared by a kernel of attributes"
 
     def coloured(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> GraphPaths:
-        """Find the paths of graphs; lengths of the fitted graphs come first."""
         known = np.empty(0) if is_fit else self.lengths
         ptr = offsets(np.square(batch.node_counts))
         check_room(16 * int(ptr[-1]), "the lengths of shortest paths", self.fewer)
         matrices = np.empty(int(ptr[-1]))
         weights = batch.weights if batch.is_weighted else np.empty(0)
         graph = (batch.node_ptr, batch.indptr, batch.indices, weights)
-        costs = search_costs(batch)
-        ranges = list(chunks(offsets(costs), _PAIR_TASK_COST))
-        of_ranges = [float(costs[first:last].sum()) for first, last in ranges]
+        costs = offsets(_search_costs(batch))
 
         def search(first: int, last: int) -> None:
             _core.fill_lengths(first, last, *graph, ptr, matrices)
 
-        run_tasks(search, ranges, of_ranges, n_jobs, "shortest paths")
+        run_over_runs(search, costs, _PAIR_TASK_COST, n_jobs, "shortest paths")
         lengths = length_numbers(known, [np.unique(matrices[matrices > 0])])
         order = np.argsort(lengths)
         places = np.minimum(np.searchsorted(lengths, matrices, sorter=order), len(lengths) - 1)
@@ -234,7 +209,7 @@ class AttributePathEngine(NodePairEngine):
         def sort(first: int, last: int) -> None:
             _core.fill_pairs(first, last, batch.node_ptr, ptr, numbers, pair_ptr, *pairs)
 
-        run_tasks(sort, ranges, of_ranges, n_jobs, "shortest paths")
+        run_over_runs(sort, costs, _PAIR_TASK_COST, n_jobs, "shortest paths")
         attributes = np.array(batch.attributes)
         if is_fit:
             self.lengths = lengths
@@ -243,7 +218,6 @@ class AttributePathEngine(NodePairEngine):
     def fill_row(
         self, rows: GraphPaths, graph: int, columns: GraphPaths, first: int, last: int, out: Floats
     ) -> None:
-        """Write the kernel of one graph with some others."""
         nodes = slice(columns.node_ptr[first], columns.node_ptr[last])
         kernel = rows.node_kernel(graph, columns, nodes, self.fitted_kernel)
         place = (first, last, columns.node_ptr, columns.ptr)
@@ -334,7 +308,6 @@ class ShortestPathKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Make an engine that is not fitted."""
         if self.attribute_kernel is None:
             return CountEngine(PathCounter(self.start), "products", self.normalize)
         check_node_kernel(self.attribute_kernel, "attribute_kernel")

@@ -9,20 +9,15 @@ import numpy as np
 from retgk import _core
 from retgk._runtime.fields import check_codes, check_names, check_offsets, check_shape, stored
 from retgk._runtime.names import RandomState
-from retgk._runtime.parallel import n_threads, run_tasks
+from retgk._runtime.parallel import n_threads
 from retgk._runtime.parameters import FLAG, PEERS, START, Whole
 from retgk._runtime.processes import available_bytes, check_room
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, read_only
-from retgk.graphs.flat import chunks, first_of_run, offsets
+from retgk.graphs.flat import first_of_run, offsets, run_over_runs
 from retgk.kernels.node import Bridge, NodeKernel, check_kernel_class, check_node_kernel
-from retgk.kernels.others.base import (
-    Compared,
-    PeerEngine,
-    PeerKernel,
-    check_first,
-)
+from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
 from retgk.kernels.refinement import FirstColours, Start, known_edge_codes
@@ -68,16 +63,11 @@ _Part = tuple[Ints, Ints, Ints, Codes]
 class FoundSubgraphs(NamedTuple):
     """Subgraphs of graphs, by their type."""
 
-    ptr: Ints
-    """First entry of every graph, shape (n_graphs + 1,)."""
-    columns: Ints
-    """Type of every entry, rising within a graph, shape (n_entries,)."""
-    counts: Ints
-    """How many such subgraphs the graph has, shape (n_entries,)."""
-    types: Ints
-    """Words and number of automorphisms of every column, shape (n_columns, 3)."""
-    nodes: Codes
-    """Nodes of every subgraph, entry after entry, shape (n_subgraphs, k); or none."""
+    ptr: Ints  # first entry of every graph, shape (n_graphs + 1,)
+    columns: Ints  # type of every entry, rising within a graph, shape (n_entries,)
+    counts: Ints  # how many such subgraphs the graph has, shape (n_entries,)
+    types: Ints  # words and number of automorphisms of every column, shape (n_columns, 3)
+    nodes: Codes  # nodes of every subgraph, entry after entry, shape (n_subgraphs, k); or none
 
 
 @stored
@@ -100,11 +90,7 @@ class SubgraphTypes:
     def fit(
         self, batch: GraphBatch, codes: Codes, n_jobs: int | None, keeps: bool = False
     ) -> FoundSubgraphs:
-        """
-        Find the subgraphs of the fitted graphs, whose nodes have these labels.
-
-        Nodes of every subgraph come with them if it `keeps` these.
-        """
+        """Subgraphs of the fitted graphs, with the nodes of every one if it `keeps` these."""
         self.known = np.empty((0, 3), np.int64)
         self.edge_names = batch.edge_label_names if self.matchings.uses_edge_labels else ()
         found = self._found(batch, codes, batch.edge_labels, keeps, n_jobs)
@@ -114,7 +100,6 @@ class SubgraphTypes:
     def find(
         self, batch: GraphBatch, codes: Codes, n_jobs: int | None, keeps: bool = False
     ) -> FoundSubgraphs:
-        """Find the subgraphs of new graphs; types of no fitted graph come after all others."""
         codes = _numbered_in_graphs(codes, self._n_node_labels, batch.node_ptr)
         edges = batch.edge_labels
         if self.matchings.uses_edge_labels:
@@ -163,41 +148,34 @@ class SubgraphTypes:
         k, connected = self.matchings.k, self.matchings.connected
         graph = (batch.node_ptr, batch.indptr, batch.indices, edges, codes)
         most = _room_for_rows(n_threads(n_jobs))
-        costs = _steps(batch, k, connected)
-        ranges = list(chunks(offsets(costs), _TASK_COST))
         sizes = np.zeros(len(batch), np.int64)
-        # one at least: no graphs have no tasks
-        parts: list[_Part] = [_nothing(k)] * max(len(ranges), 1)
+        parts: dict[int, _Part] = {}
 
-        def work(place: int, first: int, last: int) -> None:
-            room = most - sum(len(part[1]) for part in parts)
+        def work(first: int, last: int) -> None:
+            room = most - sum(len(part[1]) for part in list(parts.values()))
             types, kinds, counts, sets = _core.count_subgraph_types(
                 first, last, *graph, k, *self.bits, connected, keeps, room, sizes
             )
-            parts[place] = types.reshape(-1, 3), kinds, counts, sets.reshape(-1, 1 + k)
+            parts[first] = types.reshape(-1, 3), kinds, counts, sets.reshape(-1, 1 + k)
             self._check_room(sizes[first:last], first)
 
-        tasks = [(place, *own) for place, own in enumerate(ranges)]
-        of_ranges = [float(costs[first:last].sum()) for first, last in ranges]
-        run_tasks(work, tasks, of_ranges, n_jobs, "subgraphs")
-        return sizes, parts
+        costs = offsets(_steps(batch, k, connected))
+        run_over_runs(work, costs, _TASK_COST, n_jobs, "subgraphs")
+        return sizes, [parts[first] for first in sorted(parts)] or [_nothing(k)]
 
     def sizes(self, types: Ints) -> Ints:
-        """Number of nodes of types."""
         found = np.zeros(len(types), np.int64)
         for place in range(MAX_SUBGRAPH):
             found += (types[:, 0] >> min(self.bits[0] * place, 63)) > 0
         return found
 
     def automorphisms(self, types: Ints) -> tuple[Ints, Codes]:
-        """Orders of nodes that leave each type as it is, and where those of each begin."""
         ptr = offsets(types[:, 2])
         found = np.zeros((int(ptr[-1]), MAX_SUBGRAPH), np.int32)
         _core.fill_automorphisms(types, *self.bits, ptr, found)
         return ptr, found
 
     def _check_room(self, sizes: Ints, first: int) -> None:
-        """Raise if there was no room for the subgraphs of one of some graphs."""
         if len(sizes) and sizes.min() < 0:
             advice = "use a smaller k, or give fewer or smaller graphs"
             if not self.matchings.connected:
@@ -228,7 +206,6 @@ class SubgraphTypes:
         )
 
     def _check_bits(self, codes: Codes, edges: Codes) -> None:
-        """Raise if there are more labels than their bits can tell apart."""
         for what, found, bits in zip(("nodes", "edges"), (codes, edges), self.bits, strict=True):
             n_labels = int(found.max(initial=-1)) + 1
             if n_labels >= 1 << bits:
@@ -254,11 +231,7 @@ class SubgraphTypes:
 
 
 def _numbered_in_graphs(codes: Codes, n_known: int, ptr: Ints) -> Codes:
-    """
-    Number the labels that are not known anew in every graph.
-
-    They meet nothing in other graphs, so that a batch has room for as many as each of its graphs.
-    """
+    """Number unknown labels, which meet nothing in other graphs, anew in every graph."""
     is_new = codes >= n_known
     if not is_new.any():
         return codes
@@ -271,7 +244,6 @@ def _numbered_in_graphs(codes: Codes, n_known: int, ptr: Ints) -> Codes:
 
 
 def _nothing(k: int) -> _Part:
-    """What a task found that was not run."""
     own = np.empty(0, np.int64)
     return np.empty((0, 3), np.int64), own, own, np.empty((0, 1 + k), np.int32)
 
@@ -283,11 +255,7 @@ def _room_for_rows(n_tasks: int) -> int:
 
 
 def _with_known(known: Ints, found: Ints) -> tuple[Ints, Ints]:
-    """
-    Types after those that are known, in the order of their words, and the place of all found ones.
-
-    The same type may be found several times, by several tasks.
-    """
+    """Types after the known ones, in the order of their words, and the place of all found ones."""
     firsts, numbers = _distinct_rows(np.concatenate([known, found]))
     is_new = firsts >= len(known)
     places = np.where(is_new, len(known) + np.cumsum(is_new) - 1, firsts)
@@ -315,12 +283,7 @@ def _steps(batch: GraphBatch, k: int, connected: bool) -> Ints:
 
 
 def _fewest_subgraphs(batch: GraphBatch, k: int, connected: bool) -> Floats:
-    """
-    Give a number of sets of k nodes that every graph has, or more.
-
-    A node and k - 1 of its neighbours are connected. Such a set is found from every one of its
-    nodes at most, and from a single node once.
-    """
+    """Number of sets of k nodes at least; a node and k - 1 of its neighbours are connected."""
     from scipy.special import comb
 
     if not connected:
@@ -368,7 +331,6 @@ class MatchedGraphs(ColouredNodes):
 
     @property
     def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Codes, Ints, Codes, Floats]:
-        """The arrays, for compiled loops."""
         edges = (self.indptr, self.indices, self.edge_weights)
         return self.node_ptr, self.ptr, self.columns, self.set_ptr, self.nodes, *edges
 
@@ -385,8 +347,8 @@ class MatchingEngine(NodePairEngine):
     def coloured(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
     ) -> MatchedGraphs:
-        """Find the subgraphs; they are counted first, as they may be too many to keep."""
         find = self.types.fit if is_fit else self.types.find
+        # counted first, as they may be too many to keep
         counted = find(batch, codes, n_jobs)
         _check_matchings(counted, self.types.matchings.k)
         n_subgraphs = int(counted.counts.sum())
@@ -418,7 +380,6 @@ class MatchingEngine(NodePairEngine):
         last: int,
         out: Floats,
     ) -> None:
-        """Write the sums of one graph with some others."""
         nodes = slice(columns.node_ptr[first], columns.node_ptr[last])
         kernel = rows.node_kernel(graph, columns, nodes, self.fitted_kernel)
         matchings = self.types.matchings
@@ -444,7 +405,6 @@ class MatchingEngine(NodePairEngine):
 
 
 def _check_matchings(found: FoundSubgraphs, k: int) -> None:
-    """Raise if a graph has more matchings with itself than can be added up in some minutes."""
     graphs = np.repeat(np.arange(len(found.ptr) - 1), np.diff(found.ptr))
     matchings = np.square(found.counts.astype(np.float64)) * found.types[found.columns, 2]
     totals = np.bincount(graphs, matchings)
@@ -475,12 +435,10 @@ class SubgraphCounter:
     first: FirstColours = field(init=False)
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count in the fitted graphs, and number the types that are found."""
         self.first = FirstColours(self.start)
         return self._weighted(self.types.fit(batch, self.first.fit(batch), n_jobs))
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count in new graphs; types of no fitted graph come after all columns."""
         codes = self.first.colours(batch, warns=True)
         return self._weighted(self.types.find(batch, codes, n_jobs))
 
@@ -497,7 +455,6 @@ class SubgraphCounter:
 
     @property
     def n_columns(self) -> int:
-        """Number of types."""
         return len(self.types.known)
 
     def after_loading(self) -> None:
@@ -604,7 +561,6 @@ class SubgraphMatchingKernel(PeerKernel):
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        """Make an engine that is not fitted."""
         types = SubgraphTypes(self._matchings())
         kernel = self.attribute_kernel
         if kernel is None and not types.matchings.width:
@@ -625,7 +581,6 @@ class SubgraphMatchingKernel(PeerKernel):
 
 
 def _checked_weights(weights: Sequence[float] | None, k: int) -> Floats:
-    """Weights of sizes as an array, or an error."""
     if weights is None:
         return np.ones(k)
     try:

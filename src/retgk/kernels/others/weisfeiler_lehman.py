@@ -11,18 +11,9 @@ from retgk.array_types import Codes, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
-from retgk.kernels.others.base import (
-    Compared,
-    PeerKernel,
-    check_first,
-)
+from retgk.kernels.others.base import Compared, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts, counts_of_nodes
-from retgk.kernels.refinement import (
-    FirstColours,
-    LabelLevels,
-    LabelRefinement,
-    Start,
-)
+from retgk.kernels.refinement import FirstColours, LabelRefinement, Start
 
 Base = Literal["subtree", "optimal-assignment"]
 """How colours of two graphs are compared."""
@@ -106,7 +97,6 @@ class WeisfeilerLehmanKernel(PeerKernel):
         self.n_jobs = n_jobs
 
     def new_engine(self) -> CountEngine:
-        """Make an engine that is not fitted."""
         summand: Any = "products" if self.base == "subtree" else "minima"
         return CountEngine(ColourCounter(int(self.n_iter), self.start), summand, self.normalize)
 
@@ -121,49 +111,36 @@ class ColourCounter:
     warns: bool = True
     """Whether to warn of new graphs without a known label; not where labels are hashes."""
     first: FirstColours = field(init=False)
-    levels: LabelLevels = field(init=False)
+    refinement: LabelRefinement = field(init=False)
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Colour the fitted graphs, and count."""
-        self.first, self.levels = FirstColours(self.start), LabelLevels(self.n_rounds)
+        self.first = FirstColours(self.start)
         codes = self.first.fit(batch)
-        self.levels.n_labels = len(self.first.names)
-        self.levels.refinement = LabelRefinement(self.n_rounds)
-        colours = self.levels.refinement.fit(batch, codes, n_jobs)
+        self.refinement = LabelRefinement(self.n_rounds, len(self.first.names))
+        colours = self.refinement.fit(batch, codes, n_jobs)
         return self._counted(batch.node_ptr, colours, n_jobs)
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
-        """Count colours of new graphs; those of no fitted graph come after all others."""
         codes = self.first.colours(batch, self.warns)
-        colours = self.levels.refinement.colours(batch, codes, n_jobs)
+        colours = self.refinement.colours(batch, codes, n_jobs)
         return self._counted(batch.node_ptr, colours, n_jobs)
 
     def _counted(self, node_ptr: Ints, colours: list[Ints], n_jobs: int | None) -> GraphCounts:
-        """
-        Counts of colours; every level has a run of columns of its own.
-
-        Colours of no fitted graph share numbers with those of other levels: they are counted level
-        by level, and looked up nowhere.
-        """
-        ends = offsets(self.n_known)
+        """Counts of colours, a run of columns for each level; new ones meet nothing."""
+        n_known = self.refinement.n_known
+        ends = offsets(n_known)
         columns: Codes = np.empty((len(colours), int(node_ptr[-1])), np.int32)
         for level in range(len(colours)):
-            own, known = colours.pop(0), self.n_known[level]  # each is let go in turn
+            own, known = colours.pop(0), n_known[level]  # each is let go in turn
             columns[level] = np.where(own < known, own + ends[level], own - known + ends[-1])
         return counts_of_nodes(node_ptr, columns, int(ends[-1]), n_jobs)
 
     @property
-    def n_known(self) -> tuple[int, ...]:
-        """Number of colours of the fitted graphs, level by level."""
-        return (len(self.first.names), *map(len, self.levels.refinement.tables))
-
-    @property
     def n_columns(self) -> int:
-        """Number of colours of all levels."""
-        return sum(self.n_known)
+        return sum(self.refinement.n_known)
 
     def after_loading(self) -> None:
         check_first(self)
-        same_labels = self.levels.n_labels == len(self.first.names)
-        if self.levels.depth != self.n_rounds or (self.n_rounds and not same_labels):
-            raise InvalidInputError("levels of colours are not those of the first colours")
+        own = self.refinement
+        if own.depth != self.n_rounds or own.n_labels != len(self.first.names):
+            raise InvalidInputError("refined colours are not those of the first colours")
