@@ -146,7 +146,6 @@ def return_probability_curves(
 
 
 def _nodes_by_degree(batch: GraphBatch) -> Any:
-    """A few nodes, from the least to the largest degree."""
     order = np.argsort(np.diff(batch.indptr), kind="stable")
     places = np.linspace(0, len(order) - 1, min(_DEFAULT_NODES, len(order))).round().astype(int)
     return order[places]
@@ -168,26 +167,21 @@ def _node_name(batch: GraphBatch, node: int) -> str:
 
 
 class Picture(NamedTuple):
-    """A drawing: its name, what it shows, and its PNG and SVG files."""
-
     name: str
     caption: str
     png: bytes
     svg: bytes
 
     def save(self, folder: Path) -> Path:
-        """Write the PNG file into a folder."""
         path = folder / f"{self.name}.png"
         with atomic_path(path) as unfinished:
             unfinished.write_bytes(self.png)
         return path
 
     def markdown(self) -> str:
-        """The drawing, from the file beside the text, with its caption."""
         return f"![{self.caption}]({self.name}.png)\n\n{self.caption}\n"
 
     def html(self) -> str:
-        """The drawing with its caption, inline."""
         data = base64.b64encode(self.svg).decode()
         return (
             f'<figure><img alt="{escape(self.caption)}" src="data:image/svg+xml;base64,{data}">'
@@ -265,7 +259,6 @@ AGAINST_AND_FOR = ("#0072B2", "#FFFFFF", "#D55E00")
 
 
 def checked_shares(shares: ArrayLike, n_nodes: int) -> Floats:
-    """Shares as numbers, one for each node."""
     try:
         values = np.asarray(shares, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -458,7 +451,6 @@ def _draw_edges(ax: "Axes", batch: GraphBatch, places: Floats) -> None:
 
 
 def _one_graph(graph: Any) -> GraphBatch:
-    """Take one graph as a batch; several are an error."""
     batch = as_batch(graph)
     if len(batch) != 1:
         raise InvalidInputError(f"one graph can be drawn at a time, got {len(batch)}; pass one")
@@ -672,7 +664,6 @@ def _is_symmetric(matrix: Floats) -> bool:
 
 
 def _kernel_coordinates(kernel: Floats) -> tuple[Floats, Floats]:
-    """Coordinates and shares by kernel PCA."""
     from sklearn.decomposition import KernelPCA
     from sklearn.preprocessing import KernelCenterer
 
@@ -713,7 +704,6 @@ def _are_numbers(targets: NDArray[Any]) -> bool:
 
 
 def _draw_classes(ax: "Axes", places: Floats, targets: NDArray[Any], size: float) -> None:
-    """Draw the points of each class in a colour and with a marker of its own."""
     names = np.unique(targets)
     colours = FEW_COLOURS if len(names) <= len(FEW_COLOURS) else MANY_COLOURS
     for position, name in enumerate(names):
@@ -786,7 +776,6 @@ def gram_heat_map(
 
 
 def _first_coordinate(matrix: Floats) -> Floats:
-    """First coordinate of kernel PCA."""
     from sklearn.decomposition import KernelPCA
 
     if len(matrix) < 3:
@@ -803,7 +792,6 @@ def _colour_range(matrix: Floats) -> tuple[float, float]:
 
 
 def _mark_classes(ax: "Axes", targets: NDArray[Any]) -> None:
-    """Draw lines between classes, and write their names beside them."""
     names, starts = np.unique(targets, return_index=True)
     ends = np.append(starts[1:], len(targets))
     for border in starts[1:] - 0.5:
@@ -869,7 +857,6 @@ def confusion_matrix(
 
 
 def _checked_kernel(kernel: ArrayLike) -> Floats:
-    """Square matrix of finite numbers; anything else is an error."""
     matrix = np.asarray(kernel, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise InvalidInputError(
@@ -882,7 +869,6 @@ def _checked_kernel(kernel: ArrayLike) -> Floats:
 
 
 def _checked_targets(y: ArrayLike, n_graphs: int) -> NDArray[Any]:
-    """One target for each graph; anything else is an error."""
     targets = np.asarray(y)
     if targets.shape != (n_graphs,):
         raise InvalidInputError(

@@ -62,9 +62,7 @@ if TYPE_CHECKING:
     from retgk.graphs.batch import GraphBatch
     from retgk.io.dataset import GraphDataset
 
-# -------------------------------------------------------------------------------------------------
 # Models as the options describe them, their scores, and `retgk cv` by either protocol.
-# -------------------------------------------------------------------------------------------------
 
 
 # Models
@@ -93,7 +91,6 @@ def new_model(learning: Learning, walks: Walks, n_components: int, regression: b
 
 
 def scores(targets: NDArray[Any], predictions: NDArray[Any], regression: bool) -> dict[str, float]:
-    """Accuracy for classes; explained share of the variance, and mean errors, for values."""
     import numpy as np
 
     values = np.asarray(predictions, float) if regression else predictions
@@ -111,11 +108,7 @@ def nested_answers(
     model: Any,
     client: Any = None,
 ) -> list[list[FoldAnswer]]:
-    """
-    Answers of models that fit and choose everything on the training part of each fold.
-
-    `folds` are those of every repetition. With a client of a cluster, each is a task.
-    """
+    """Answers of models that fit and choose everything on the training part of each fold."""
     tasks = [(fold, number) for each in folds for number, fold in enumerate(each)]
     with (
         progress_bar("cross-validation", len(tasks)) as advance,
@@ -133,7 +126,6 @@ def _counted(found: Iterator[Any], advance: Callable[[float], None]) -> Any:
 def _fold_answer(
     shared: tuple[GraphBatch, NDArray[Any], Any], fold: OuterFold, number: int
 ) -> FoldAnswer:
-    """Fit and predict one fold, on this machine or on a worker."""
     from sklearn.base import clone
 
     graphs, targets, model = shared
@@ -186,12 +178,7 @@ def paper_answers(
     walks: Walks,
     client: Any = None,
 ) -> list[list[FoldAnswer]]:
-    """
-    Answers by the authors' protocol, of one repetition for each seed.
-
-    Medians are taken over all graphs, test graphs included; C is chosen on a validation part. With
-    a client of a cluster, each repetition is a task; the kernel matrix is computed here.
-    """
+    """Answers by the authors' protocol, of one repetition for each seed."""
     from retgk.estimators.kernel import RetGKKernel
     from retgk.kernels.graph import ExponentialGraphKernel
 
@@ -322,7 +309,6 @@ def cv(
 def _cv_record(
     collection: GraphDataset, answers: Answers, metrics: list[Metric], regression: bool
 ) -> dict[str, Any]:
-    """Metrics of the folds, their means, and how often classes are confused."""
     import numpy as np
 
     targets = required_targets(collection)
@@ -374,7 +360,6 @@ def _confusion(targets: NDArray[Any], classes: NDArray[Any], answers: Answers) -
 
 
 def _prediction_table(collection: GraphDataset, answers: Answers, regression: bool) -> Table:
-    """One row for every time that a graph was a test graph."""
     import numpy as np
 
     tests = [fold for repetition in answers for fold in repetition]
@@ -453,9 +438,7 @@ def _note_common_class(
         )
 
 
-# -------------------------------------------------------------------------------------------------
 # `retgk compare`: several methods on the same folds of one collection.
-# -------------------------------------------------------------------------------------------------
 
 _compare = in_panel("Comparison")
 _JOURNAL_ENDING = ".journal.jsonl"
@@ -463,8 +446,6 @@ _JOURNAL_ENDING = ".journal.jsonl"
 
 @dataclass(frozen=True)
 class Methods:
-    """What is compared, and what a method may take."""
-
     methods: Annotated[
         list[str] | None,
         _compare(

@@ -227,7 +227,6 @@ def query(
 
 
 def _queries(source: str, reading: Reading, common: Common) -> Any:
-    """Numbers, names and graphs of queries, some at a time; names may come twice."""
     import numpy as np
 
     collection = read_collection(source, reading, common)
@@ -272,7 +271,6 @@ for _each in (build, add, query, info):
 
 
 def is_index(path: Path) -> bool:
-    """Whether a source is the folder of an index rather than of graphs."""
     if not path.is_dir():
         return False
     from retgk.search.storage import is_index_folder

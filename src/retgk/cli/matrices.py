@@ -120,7 +120,6 @@ def _check_kernel_options(output: str, options: KernelOptions, embedding: Embedd
 def _write_products(
     collection: GraphDataset, walks: Walks, options: KernelOptions, output: str, client: Any
 ) -> Any:
-    """Write inner products to a file, with one block at a time in memory."""
     from retgk.estimators.gram_file import write_mean_embedding_gram
     from retgk.estimators.kernel import RetGKKernel
 
@@ -137,7 +136,6 @@ def _write_products(
 def _exact_matrix(
     collection: GraphDataset, walks: Walks, options: KernelOptions, _: EmbeddingOptions
 ) -> tuple[Any, dict[str, str]]:
-    """Matrix of RetGK_I, and the kernels with the bandwidths that it chose."""
     from retgk.estimators.kernel import RetGKKernel
 
     model = RetGKKernel(
@@ -160,7 +158,6 @@ def _exact_matrix(
 def _approximate_matrix(
     collection: GraphDataset, walks: Walks, options: KernelOptions, embedding: EmbeddingOptions
 ) -> tuple[Any, dict[str, str]]:
-    """Matrix of RetGK_II, and the node kernels with the bandwidths that it chose."""
     import numpy as np
 
     from retgk.estimators.embedding import RetGKEmbedding
@@ -275,7 +272,6 @@ def similar(
 
 
 def _position(collection: GraphDataset, index: int) -> int:
-    """Position of a graph in the collection, given its number in the input."""
     numbers = key_columns(collection)["graph"].tolist()
     if index not in numbers:
         raise InvalidInputError(
@@ -291,11 +287,7 @@ def _most_similar(
     count: int,
     nodes: dict[str, Any],
 ) -> tuple[Any, Any]:
-    """
-    Positions and similarities; a query from the collection itself is left out.
-
-    `nodes` are the options for nodes.
-    """
+    """Positions and similarities; a query from the collection itself is left out."""
     from retgk.estimators.similarity import most_similar
 
     n_wanted = min(count + (position is not None), len(collection))
@@ -313,9 +305,7 @@ def _print_similar(table: Table) -> None:
     print_table(list(table.keys), zip(*columns, strict=True))
 
 
-# -------------------------------------------------------------------------------------------------
 # `retgk features` and `embed`: numbers of nodes, and of graphs.
-# -------------------------------------------------------------------------------------------------
 
 # retgk features
 
@@ -469,7 +459,6 @@ def _vectors_and_error(
 
 
 def _vectors(model: Any, graphs: GraphBatch, client: Any) -> Any:
-    """Vectors of graphs that are in memory, which every worker gets once."""
     if client is None:
         return model.transform(graphs)
     import numpy as np

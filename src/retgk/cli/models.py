@@ -124,7 +124,6 @@ def fit(
 
 
 def _fit_score(model: Any) -> dict[str, Any]:
-    """Metric by which a model has chosen, its mean over the folds, and its deviation."""
     metric = selection_metric(model)
     spread = model.cv_results_.get("std_test_score")
     return {
@@ -223,9 +222,7 @@ def _prediction_scores(model: Any, collection: GraphDataset, predictions: Any) -
     return scores(targets, predictions, regression=not hasattr(model, "classes_"))
 
 
-# -------------------------------------------------------------------------------------------------
 # `retgk explain`: what every node of a graph contributes to a prediction.
-# -------------------------------------------------------------------------------------------------
 
 PAGE = ".html"
 PageOrTable = Annotated[
@@ -331,7 +328,6 @@ def _target_of(model: Any, text: str | None) -> Any:
 
 
 def _node_table(collection: GraphDataset, found: Explanation) -> Table:
-    """One row per node: the graph, the node, its label and share, and what is explained."""
     import numpy as np
 
     graphs = collection.graphs
@@ -387,9 +383,7 @@ def _training_classes(model: Any) -> dict[int, Any]:
     return dict(zip(model.support_.tolist(), classes, strict=True))
 
 
-# -------------------------------------------------------------------------------------------------
 # `retgk explore`: one interactive page of a collection of graphs.
-# -------------------------------------------------------------------------------------------------
 
 PageFile = Annotated[
     Path,
@@ -544,7 +538,6 @@ def _typed(texts: list[str]) -> Any:
 
 
 def _predictions(source: str, collection: GraphDataset, reading: Reading, given: str) -> Any:
-    """Predictions of all graphs: of a table as commands write them, of a list, or of a column."""
     from retgk.io.tables import What, is_table, texts_of_graphs
 
     path, what = Path(given), What("prediction", "prediction")

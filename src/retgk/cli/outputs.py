@@ -73,7 +73,6 @@ def check_output(output: str, *, has_matrix: bool = True) -> None:
 
 
 def _is_streamed(path: Path) -> bool:
-    """Whether a table is written straight to a pipe or device, which takes lines as they come."""
     return is_stream(path) and path.suffix.lower() in _STREAMED
 
 
@@ -105,7 +104,6 @@ def _print_table(table: Table, json: bool) -> None:
 
 
 def _write_csv(table: Table, stream: IO[bytes]) -> None:
-    """Write keys and numbers, with quotes where needed, some rows at a time."""
     stream.write(_csv_text([[*table.keys, *table.columns]]))
     for first in range(0, _n_rows(table), _CSV_ROWS):
         rows = slice(first, first + _CSV_ROWS)
@@ -199,7 +197,6 @@ def report_output(
 def report_written(
     shape: Sequence[int], output: str, common: Common, watch: Stopwatch, **facts: Any
 ) -> None:
-    """Say that a file of rows, or a matrix, was written."""
     if common.json:
         print_record({"output": output, "shape": list(shape), **facts, "seconds": watch.seconds})
     else:

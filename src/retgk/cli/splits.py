@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from retgk.io.dataset import GraphDataset
     from retgk.io.tables import GraphTable
 
-# -------------------------------------------------------------------------------------------------
 # Folds from files: JSON lists of graph numbers, and tables with a column of folds.
-# -------------------------------------------------------------------------------------------------
 
 _FOLD_COLUMNS = ("fold", "split")
 _ROLES = {"train", "training", "val", "valid", "validation", "test"}
@@ -74,8 +72,6 @@ def _text_of(path: Path) -> str:
 
 
 class _Places:
-    """Positions of graphs that a file names by their number in the source."""
-
     def __init__(self, collection: GraphDataset) -> None:
         from retgk.io.dataset import graph_numbers
 
@@ -119,7 +115,6 @@ def _json_folds(folds: Any, path: Path, places: _Places) -> list[OuterFold]:
 
 
 def _json_fold(fold: dict[str, Any], where: str, places: _Places) -> tuple[Any, Any, Any]:
-    """Graphs to train on, graphs to test, and the model's own folds of the former, or None."""
     import numpy as np
 
     for key in fold:
@@ -251,8 +246,6 @@ _KINDS = ("random", "scaffold")
 
 @dataclass(frozen=True)
 class Splitting:
-    """How graphs are split for cross-validation."""
-
     folds: Annotated[
         int | None,
         typer.Option(
@@ -304,7 +297,6 @@ class Splitting:
         return self.folds or DEFAULT_FOLDS
 
     def check(self) -> None:
-        """Raise if options contradict each other, or there is no such split."""
         if self.is_file and not Path(self.split).is_file():
             near = near_names(self.split, _KINDS)
             question = f"did you mean {near[0]}? give" if near else "give"

@@ -55,8 +55,6 @@ _SHOWN = {False: ("accuracy", "balanced_accuracy", "roc_auc"), True: ("r2", "rms
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """Everything that the answers of all methods depend on."""
-
     name: str
     graphs: GraphBatch
     targets: NDArray[Any]
@@ -71,11 +69,9 @@ class ComparisonPlan:
 
     @property
     def places(self) -> list[Place]:
-        """All folds of all repetitions."""
         return [(r, f) for r, folds in enumerate(self.folds) for f in range(len(folds))]
 
     def fold(self, place: Place) -> OuterFold:
-        """Training and test graphs."""
         repetition, number = place
         return self.folds[repetition][number]
 
@@ -110,7 +106,6 @@ class ComparisonPlan:
         return [*groups, *(part for pair in fold.inner or () for part in pair)]
 
     def as_record(self) -> Record:
-        """What a journal begins with, for people who read it."""
         return {
             "collection": self.name,
             "graphs": len(self.graphs),
@@ -163,19 +158,15 @@ def new_plan(
 
 
 class FoldJournal:
-    """Records of the folds of a comparison, by the keys of methods."""
-
     def __init__(self, records: list[Record], writer: RecordWriter | None = None) -> None:
         self._records, self._writer = records, writer
 
     def add(self, record: Record) -> None:
-        """Add a record; when this returns, it is on disk."""
         if self._writer is not None:
             self._writer.append(record)
         self._records.append(record)
 
     def scores(self, method_key: str) -> dict[Place, Record]:
-        """Finished folds of a method."""
         own = (record for record in self._records if record["method_key"] == method_key)
         return {_place(record): record for record in own if record["failure"] is None}
 
@@ -278,8 +269,6 @@ _GRACE_SECONDS = 300.0  # to start, import, compile and read the graphs, beside 
 
 
 class Order(NamedTuple):
-    """What a process is to do."""
-
     graphs: GraphBatch
     targets: NDArray[Any]
     regression: bool
@@ -335,7 +324,6 @@ def _run_on_cluster(
     client: Any,
     note: Callable[[str, Record], None],
 ) -> None:
-    """Do each repetition of each method in a task."""
     parts = [
         (name, [place for place in places if place[0] == repetition])
         for name, places in waiting.items()
@@ -485,7 +473,6 @@ def _failure(message: str) -> dict[str, Any]:
 
 
 def _scores(order: Order, answer: FoldAnswer) -> dict[str, float | None]:
-    """All metrics that can be found; the others are None."""
     classes = None if order.regression else np.unique(order.targets)
     outcome = answer.outcome(order.targets, classes)
     found: dict[str, float | None] = {}

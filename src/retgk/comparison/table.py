@@ -178,7 +178,6 @@ def comparison_of(
     finished: Mapping[str, Mapping[Place, Record]],
     failures: Mapping[str, Record | None],
 ) -> Comparison:
-    """Rows of methods, the best first, and those that did not finish last."""
     first = plan.metrics[0]
     values = {
         name: _fold_values(plan, records, first.name)
@@ -201,7 +200,6 @@ def comparison_of(
 
 
 def _fold_values(plan: ComparisonPlan, records: Mapping[Place, Record], metric: str) -> Floats:
-    """Values of all folds in order; NaN where they are not defined."""
     found = [records[place]["scores"][metric] for place in plan.places if place in records]
     return np.array([np.nan if value is None else value for value in found], np.float64)
 
@@ -213,7 +211,6 @@ def _row(
     status: str,
     p_value: float | None,
 ) -> dict[str, Any]:
-    """Row of a method; one that did not finish has no scores, as other folds may be harder."""
     row: dict[str, Any] = {"method": name, "status": status, "folds": len(records)}
     for metric in plan.metrics:
         values = _fold_values(plan, records, metric.name)
@@ -253,11 +250,7 @@ _LEAST_SECONDS = 1e-3  # a logarithm needs something to begin with
 
 
 def draw_times(table: Comparison, ax: "Axes | None" = None) -> "Axes":
-    """
-    Draw the first metric of every finished method against the seconds of a fold.
-
-    Bars are deviations over folds.
-    """
+    """Draw the first metric of every finished method against the seconds of a fold."""
     ax = axes_or_new(ax, _SIZE)
     metric = table.metrics[0]
     factor = 100.0 if metric.is_share else 1.0
@@ -295,7 +288,6 @@ def _plain_label(name: str) -> str:
 
 
 def times_figure(table: Comparison) -> Any:
-    """Figure apart from pyplot."""
     figure, ax = new_figure(_SIZE)
     draw_times(table, ax)
     return figure
@@ -347,7 +339,6 @@ _LATEX = {
 
 
 def header(table: Comparison) -> list[str]:
-    """Names of the columns that people see."""
     names = [metric.name + (" %" if metric.is_share else "") for metric in table.metrics]
     return ["method", *names, "p", "s/fold", "peak MB"]
 
@@ -382,7 +373,6 @@ def _p(value: float) -> str:
 
 
 def caption(table: Comparison) -> str:
-    """What the numbers are, in some sentences."""
     facts = table.facts
     repetitions = facts["repetitions"]
     times = "" if repetitions == 1 else f", {repetitions} times"
@@ -409,7 +399,6 @@ def _dash_note(table: Comparison) -> str:
 
 
 def plain_text(table: Comparison) -> str:
-    """Table in columns of plain text."""
     rows = [cells(row, table.metrics) for row in table.rows]
     done = [cell for cell, row in zip(rows, table.rows, strict=True) if row["status"] == DONE]
     widths = [max(map(len, column)) for column in zip(header(table), *done, strict=True)]
@@ -432,7 +421,6 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def latex_table(table: Comparison) -> str:
-    """Table with the package booktabs; in bold the best and what does not differ from it."""
     n_columns = len(header(table))
     lines = [
         f"% {_one_line(table.name)}. {caption(table)} {_BOLD}",
@@ -470,7 +458,6 @@ def _is_like_best(row: dict[str, Any]) -> bool:
 
 
 def html_table(table: Comparison) -> str:
-    """Table alone, as notebooks show it."""
     head = "".join(f"<th>{escape(name)}</th>" for name in header(table))
     body = "".join(_html_row(row, table.metrics) for row in table.rows)
     return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'
@@ -492,7 +479,6 @@ def _html_row(row: dict[str, Any], metrics: Sequence[Metric]) -> str:
 
 
 def html_text(table: Comparison) -> str:
-    """Page with the table, the figure, and what every fold gave."""
     figure = times_figure(table)
     shown = f"{table.metrics[0].name} against the median time of a fold"
     picture = save_figure("comparison", shown, figure).html()
@@ -510,7 +496,6 @@ def html_text(table: Comparison) -> str:
 
 
 def _fold_details(table: Comparison) -> str:
-    """Folds of every method, which open at a click."""
     return "".join(
         f"<details><summary>{escape(_one_line(row['method']))}</summary>"
         f"{_fold_table(table, row['method'])}</details>"

@@ -25,8 +25,6 @@ _MINUS = "\N{MINUS SIGN}"
 
 
 class Formula(NamedTuple):
-    """Structural formula of one molecule, atom by atom and bond by bond of its graph."""
-
     places: Floats
     """Shape (n_atoms, 2), downwards as on a screen."""
     texts: list[str]
@@ -38,12 +36,7 @@ class Formula(NamedTuple):
 def structural_formulas(
     batch: GraphBatch, ends: NDArray[np.int32], edge_ptr: Sequence[int], smiles: Sequence[str]
 ) -> list[Formula | None]:
-    """
-    Make formulas of molecules; None where the graph is large, or not that of its SMILES.
-
-    `ends` are nodes of every edge, numbered within their graph, and `edge_ptr` the first edge of
-    every graph.
-    """
+    """Make formulas of molecules; None where the graph is large, or not that of its SMILES."""
     chem = optional_module("rdkit.Chem", "rdkit")
     depictor = optional_module("rdkit.Chem.rdDepictor", "rdkit")
     found: list[Formula | None] = []
@@ -105,12 +98,7 @@ _ALIGNED = 8
 
 
 class PageArrays:
-    """
-    Arrays by name, in one block of bytes after a header of JSON; the page's data.js reads it.
-
-    The block starts with the length of the header as four bytes, the lowest first; every array
-    starts at a multiple of eight.
-    """
+    """Arrays by name, in one block of bytes after a header of JSON; the page's data.js reads it."""
 
     def __init__(self) -> None:
         self._places: dict[str, dict[str, Any]] = {}
@@ -118,7 +106,6 @@ class PageArrays:
         self._length = 0
 
     def add(self, name: str, values: NDArray[Any]) -> None:
-        """Add an array, as it is: whoever calls has chosen a small type."""
         values = np.ascontiguousarray(values)
         kind = _TYPES[values.dtype.newbyteorder("=").str[1:]]
         self._places[name] = {"type": kind, "at": self._length, "length": values.size}
@@ -143,7 +130,6 @@ class PageArrays:
         return {"low": low, "high": high}
 
     def packed(self, header: dict[str, Any]) -> str:
-        """Give everything as text of base64, compressed."""
         # lone surrogates, which names may hold, are escaped too
         text = json.dumps({**header, "arrays": self._places}, allow_nan=False).encode("ascii")
         text += b" " * (-(len(text) + 4) % _ALIGNED)
@@ -188,12 +174,7 @@ def pack_drawings(
     positions: Floats | None = None,
     n_jobs: int | None = None,
 ) -> dict[str, Any]:
-    """
-    Put drawings into the arrays of a page; what is given back is for its header.
-
-    `drawn` are the graphs that are drawn, in rising order; `positions`, of all nodes, replace the
-    places that are computed.
-    """
+    """Put drawings into the arrays of a page; what is given back is for its header."""
     chosen = batch[drawn]
     ends, edge_ptr, weights = _edges(chosen)
     if len(drawn) < len(batch):
@@ -216,7 +197,6 @@ def pack_drawings(
 
 
 def _edges(batch: GraphBatch) -> tuple[NDArray[np.int32], Ints, Floats | None]:
-    """Ends of every edge once, numbered within their graph; first edges of graphs; weights."""
     local = np.arange(batch.n_nodes) - np.repeat(batch.node_ptr[:-1], batch.node_counts)
     sources = local[batch.edge_rows].astype(np.int32)
     once = sources <= batch.indices  # with loops
@@ -233,7 +213,6 @@ def _places(
     positions: Floats | None,
     n_jobs: int | None,
 ) -> Floats:
-    """Places of the nodes of all drawn graphs: given, of formulas, or computed."""
     if positions is not None:
         rows = np.repeat(batch.node_ptr[drawn], chosen.node_counts)
         rows += np.arange(chosen.n_nodes) - np.repeat(chosen.node_ptr[:-1], chosen.node_counts)
@@ -278,7 +257,6 @@ def _pack_labels(batch: GraphBatch, arrays: PageArrays) -> list[str] | None:
 
 
 def _pack_attributes(batch: GraphBatch, arrays: PageArrays) -> list[dict[str, Any]]:
-    """Pack the attributes of nodes, or the first of many."""
     header = []
     names = _attribute_names(batch)
     for place in range(min(batch.n_attributes, MOST_ATTRIBUTES)):
@@ -300,7 +278,6 @@ def _attribute_names(batch: GraphBatch) -> list[str]:
 def _pack_formulas(
     batch: GraphBatch, edge_ptr: Ints, formulas: Sequence[Formula | None], arrays: PageArrays
 ) -> list[str] | None:
-    """Pack which graphs are formulas, texts at their atoms and orders of their bonds."""
     if not any(own is not None for own in formulas):
         return None
     orders = np.zeros(int(edge_ptr[-1]), np.uint8)

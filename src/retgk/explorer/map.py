@@ -42,13 +42,10 @@ class Neighbours(NamedTuple):
     """Their Euclidean distances, which approximate the maximum mean discrepancy."""
 
     def first(self, k: int) -> "Neighbours":
-        """Give the nearest k of them."""
         return Neighbours(self.indices[:, :k], self.distances[:, :k])
 
 
 class MapPlaces(NamedTuple):
-    """Places of graphs on a map, and how they were found."""
-
     places: Floats
     """Shape (n_graphs, 2)."""
     method: str
@@ -113,7 +110,6 @@ def _distances(vectors: Vectors, rows: Ints, found: Ints) -> Vectors:
 
 
 def _principal(vectors: Vectors, width: int, n_jobs: int | None) -> Vectors:
-    """Coordinates along the axes of the largest variance, of a sample where rows are many."""
     step = -(-len(vectors) // _SAMPLE)
     mean = vectors[::step].mean(axis=0, dtype=np.float64).astype(np.float32)
     with single_threaded_blas():
@@ -139,7 +135,6 @@ def map_places(
     n_jobs: int | None = None,
     near: Neighbours | None = None,
 ) -> MapPlaces:
-    """Place graphs on a map by their vectors."""
     n_graphs = len(vectors)
     components = _principal(vectors, min(50, vectors.shape[1]), n_jobs).astype(np.float64)
     if components.shape[1] < 2:
@@ -184,7 +179,6 @@ def _pca_words(components: Floats, vectors: Vectors) -> str:
 def _open_tsne(
     near: Neighbours, start: Floats, perplexity: float, seed: int, n_jobs: int | None
 ) -> Floats:
-    """t-SNE by openTSNE, from neighbours that are known."""
     import openTSNE
     from openTSNE import affinity, nearest_neighbors
 

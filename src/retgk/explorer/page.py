@@ -109,8 +109,6 @@ _TARGETS = ("class", "predicted")  # roles of columns whose whole numbers may be
 
 
 class Column(NamedTuple):
-    """One value for each graph, with the name by which the page shows it."""
-
     name: str
     values: NDArray[Any]
     role: str = ""
@@ -118,7 +116,6 @@ class Column(NamedTuple):
 
 
 def checked_column(name: str, values: Any, n_graphs: int, role: str = "") -> Column:
-    """Column of one value for each graph."""
     found = np.asarray(values)
     if found.dtype.kind not in "biufOUS" or found.shape != (n_graphs,):
         raise InvalidInputError(
@@ -129,7 +126,6 @@ def checked_column(name: str, values: Any, n_graphs: int, role: str = "") -> Col
 
 
 def checked_columns(columns: Mapping[str, Any] | None, n_graphs: int) -> list[Column]:
-    """Columns of a mapping or of a table, such as a DataFrame."""
     if columns is None:
         return []
     try:
@@ -196,7 +192,6 @@ def text_of(value: Any) -> str:
 
 
 def mean_degrees(node_counts: NDArray[Any], edge_counts: NDArray[Any]) -> Floats:
-    """Mean number of neighbours of the nodes of every graph."""
     return np.asarray(2.0 * edge_counts / np.maximum(node_counts, 1))
 
 
@@ -204,8 +199,6 @@ def mean_degrees(node_counts: NDArray[Any], edge_counts: NDArray[Any]) -> Floats
 
 
 class Predictions(NamedTuple):
-    """What a model says of every graph."""
-
     values: NDArray[Any]
     by: str
     """Whose predictions they are."""
@@ -216,7 +209,6 @@ class Predictions(NamedTuple):
 
 
 def check_model(model: Any, target: Any) -> None:
-    """Raise for what is no fitted model of one class or value for each graph."""
     if not (hasattr(model, "predict") and hasattr(model, "explain")):
         raise InvalidInputError(
             f"model must be a fitted RetGKClassifier or RetGKRegressor, got {type(model).__name__}"
@@ -234,7 +226,6 @@ def _has_several_targets(model: Any) -> bool:
 
 
 def predictions_of(model: Any, batch: GraphBatch, target: Any = None) -> Predictions:
-    """Predictions of a model for all graphs, and probabilities, from one look at them."""
     by = f"a {type(model).__name__}"
     is_classifier = hasattr(model, "classes_")
     if _has_several_targets(model):
@@ -255,7 +246,6 @@ def predictions_of(model: Any, batch: GraphBatch, target: Any = None) -> Predict
 
 
 def prediction_columns(predictions: Predictions, truth: NDArray[Any] | None) -> list[Column]:
-    """Columns of predictions, and of errors where the truth is known."""
     values = predictions.values
     columns = [Column("predicted", values, "predicted")]
     if predictions.confidence is not None:
@@ -421,7 +411,6 @@ def _checked_names(
 
 
 def _target_columns(graphs: Any, y: ArrayLike | None, n_graphs: int) -> list[Column]:
-    """Targets, as one column or several."""
     if y is None:
         y = graphs.targets if isinstance(graphs, GraphDataset) else None
     if y is None:
@@ -536,7 +525,6 @@ def _sizes(batch: GraphBatch) -> list[Column]:
 
 
 def _notes(batch: GraphBatch, n_drawn: int, model: Any) -> list[str]:
-    """What readers have to know of the page, in sentences."""
     notes = []
     if n_drawn < len(batch):
         n_large = int((batch.node_counts > LARGEST_DRAWN).sum())
