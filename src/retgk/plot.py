@@ -408,7 +408,7 @@ def _drawn_graph(
 ) -> "Axes":
     """Draw a graph whose nodes are coloured by values, with a bar that explains the colours."""
     places = (
-        node_positions(batch) if positions is None else _checked_positions(positions, batch.n_nodes)
+        node_positions(batch) if positions is None else checked_positions(positions, batch.n_nodes)
     )
     ax = axes_or_new(ax, (5.0, 4.2))
     _draw_edges(ax, batch, places)
@@ -431,7 +431,7 @@ def _drawn_graph(
     return ax
 
 
-def _checked_positions(positions: ArrayLike, n_nodes: int) -> Floats:
+def checked_positions(positions: ArrayLike, n_nodes: int) -> Floats:
     places = np.asarray(positions, dtype=np.float64)
     if places.shape != (n_nodes, 2) or not np.isfinite(places).all():
         raise InvalidInputError(

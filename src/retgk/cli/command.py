@@ -84,7 +84,7 @@ def _is_kept(found: os.stat_result) -> bool:
 
 def _check_outside(output: str | Path, sources: list[str | Path]) -> None:
     """Raise if an output is in the folder of an index, all of whose files belong to it."""
-    folders = [path for path in map(Path, sources) if path.is_dir() and _is_index(path)]
+    folders = [path for path in map(Path, sources) if is_index(path)]
     above = [] if str(output) == _STANDARD_STREAM else Path(os.path.realpath(output)).parents
     for folder in folders:
         if any(parent.exists() and parent.samefile(folder) for parent in above):
@@ -94,10 +94,13 @@ def _check_outside(output: str | Path, sources: list[str | Path]) -> None:
             )
 
 
-def _is_index(folder: Path) -> bool:
+def is_index(path: Path) -> bool:
+    """Whether a source is the folder of an index rather than of graphs."""
+    if not path.is_dir():
+        return False
     from retgk.search.storage import is_index_folder
 
-    return is_index_folder(folder)
+    return is_index_folder(path)
 
 
 def _stats_of_files(
@@ -127,7 +130,7 @@ def _paths_of(source: str | Path, data_home: Path | None, any_format: bool) -> I
         yield place
         if place.is_dir():
             yield from graph_files_in(place, any_format=any_format)
-            yield from place.iterdir() if _is_index(place) else ()
+            yield from place.iterdir() if is_index(place) else ()
 
 
 def _stat(path: str | Path | int) -> os.stat_result | None:

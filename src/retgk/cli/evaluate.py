@@ -533,22 +533,26 @@ def compare(
     """
     check_metric_names(methods.metric)
     from retgk.comparison.methods import checked_names
+    from retgk.comparison.table import DONE, checked_ending
 
     names = checked_names(methods.names)
     splitting.check()
     cluster.check()
-    _check_files(output or ())
+    for path in output or ():
+        checked_ending(path)
+        check_new_file(path)
     if methods.journal is not None:
         check_new_file(methods.journal)
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common, n_jobs=methods.n_jobs)
         plan = _plan(collection, source, reading, methods, splitting)
-    journal = _journal_path(methods, output)
+    journal = methods.journal
+    if journal is None and output:
+        journal = output[0].with_suffix(_JOURNAL_ENDING)
     if journal is not None:
         note(common, f"journal: {journal}; after a stop, the same command goes on from there")
     from retgk.comparison.compare import comparison_on_folds, limits_of
-    from retgk.comparison.table import DONE
 
     limits = limits_of(methods.time_limit, methods.memory_limit)
     with cluster.client(common) as client, watch.timing("compare"):
@@ -562,21 +566,6 @@ def compare(
         _print_comparison(table)
     if table.rows[0]["status"] != DONE:  # those that finished come first
         raise typer.Exit(1)  # so that scripts notice
-
-
-def _check_files(paths: Sequence[Path]) -> None:
-    from retgk.comparison.table import checked_ending
-
-    for path in paths:
-        checked_ending(path)
-        check_new_file(path)
-
-
-def _journal_path(methods: Methods, output: list[Path] | None) -> Path | None:
-    """File that was named, or one beside the first output; without either, none."""
-    if methods.journal is not None or not output:
-        return methods.journal
-    return output[0].with_suffix(_JOURNAL_ENDING)
 
 
 def _plan(

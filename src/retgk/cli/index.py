@@ -223,7 +223,7 @@ def query(
     table = Table({name: np.concatenate([part[name] for part in columns]) for name in columns[0]})
     with watch.timing("write"):
         write_table(table, output, json=common.json)
-    report_output(table, output, common, watch, graphs=len(index))
+    report_output(table.shape, output, common, watch, graphs=len(index))
 
 
 def _queries(source: str, reading: Reading, common: Common) -> Any:
@@ -268,14 +268,6 @@ for _each in (build, add, query, info):
 
 
 # retgk similar, with an index
-
-
-def is_index(path: Path) -> bool:
-    if not path.is_dir():
-        return False
-    from retgk.search.storage import is_index_folder
-
-    return is_index_folder(path)
 
 
 def similar_in_index(

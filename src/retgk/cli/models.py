@@ -207,7 +207,7 @@ def predict(
     with watch.timing("write"):
         write_table(table, output, json=common.json)
     facts = _prediction_scores(model, collection, predictions)
-    report_output(table, output, common, watch, graphs=len(collection), **facts)
+    report_output(table.shape, output, common, watch, graphs=len(collection), **facts)
     if facts and not common.json:
         note(common, ", ".join(f"{name} {value:.4f}" for name, value in facts.items()))
 
@@ -272,10 +272,7 @@ def explain(
     from retgk.explorer.page import explore as explore_page
 
     is_page = Path(output).suffix.lower() == PAGE
-    if is_page:
-        check_new_file(Path(output))
-    else:
-        _check_table(output)
+    check_output(output, has_matrix=False, page=PAGE)
     watch = Stopwatch()
     with watch.timing("read"):
         model = load_predictor(model_file, (reading.max_bytes, max_steps))
@@ -287,7 +284,7 @@ def explain(
         table = _node_table(collection, found)
         with watch.timing("write"):
             write_table(table, output, json=common.json)
-        report_output(table, output, common, watch, graphs=len(collection))
+        report_output(table.shape, output, common, watch, graphs=len(collection))
         return
     known = known_smiles(source, collection, as_fitted(reading, model.reading_, source))
     with watch.timing("write"):
@@ -302,16 +299,6 @@ def explain(
         )
         page.save(output)
     _report_page(page, Path(output), common, watch)
-
-
-def _check_table(output: str) -> None:
-    try:
-        check_output(output, has_matrix=False)
-    except InvalidInputError as error:
-        if "end the name in one of" not in str(error):
-            raise
-        problem = str(error).replace("one of ", f"one of {PAGE}, ")
-        raise InvalidInputError(problem) from error
 
 
 def _target_of(model: Any, text: str | None) -> Any:

@@ -15,12 +15,6 @@ from retgk.datasets import TUDATASETS
 
 # What the shell offers after a tab. Nothing heavy is imported here.
 
-METRIC_NAMES = (
-    "accuracy", "balanced_accuracy", "roc_auc", "average_precision", "f1", "matthews_corrcoef",
-    "log_loss", "r2", "rmse", "mae", "spearman",
-)  # fmt: skip
-"""Metrics of `retgk cv` and `retgk fit`."""
-
 
 def data_set_names(incomplete: str) -> list[str]:
     return [name for name in TUDATASETS if name.lower().startswith(incomplete.lower())]
@@ -46,7 +40,10 @@ def known_format(name: str | None) -> str | None:
 
 
 def metric_names(incomplete: str) -> list[str]:
-    return [name for name in METRIC_NAMES if name.startswith(incomplete.lower())]
+    from retgk.learning.metrics import metrics_of
+
+    every = (metric.name for regression in (False, True) for metric in metrics_of(regression))
+    return [name for name in every if name.startswith(incomplete.lower())]
 
 
 def method_names(incomplete: str) -> list[str]:

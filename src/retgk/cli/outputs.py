@@ -55,12 +55,20 @@ class Table:
     name: str = "values"
     more: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (_n_rows(self),) if self.values is None else self.values.shape
 
-def check_output(output: str, *, has_matrix: bool = True) -> None:
+
+def check_output(output: str, *, has_matrix: bool = True, page: str | None = None) -> None:
     if output == STANDARD_OUTPUT:
         return
     path = Path(output)
+    if path.suffix.lower() == page:
+        check_new_file(path)
+        return
     endings = [ending for ending in _WRITERS if has_matrix or ending != ".npy"]
+    endings = endings if page is None else [page, *endings]
     if path.suffix.lower() not in endings:
         raise InvalidInputError(
             f"cannot tell from {output!r} what to write; end the name in one of "
@@ -185,18 +193,11 @@ _STREAMED = (".csv", ".json")
 
 
 def report_output(
-    table: Table, output: str, common: Common, watch: Stopwatch, **facts: Any
-) -> None:
-    """Say what was written where: JSON on standard output, or a note for people."""
-    if output == STANDARD_OUTPUT:
-        return
-    shape = table.values.shape if table.values is not None else (_n_rows(table),)
-    report_written(shape, output, common, watch, **facts)
-
-
-def report_written(
     shape: Sequence[int], output: str, common: Common, watch: Stopwatch, **facts: Any
 ) -> None:
+    """Say that rows, or a matrix, were written: JSON on standard output, or a note for people."""
+    if output == STANDARD_OUTPUT:
+        return
     if common.json:
         print_record({"output": output, "shape": list(shape), **facts, "seconds": watch.seconds})
     else:

@@ -174,7 +174,7 @@ def population_test(
             print_record({**result.to_dict(), "seconds": watch.seconds})
         return
     if output is not None:
-        report_output(table, output, common, watch, p_value=result.p_value)
+        report_output(table.shape, output, common, watch, p_value=result.p_value)
     if output != "-":
         print_lines(str(result))
         _print_nodes(result)

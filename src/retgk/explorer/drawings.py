@@ -116,7 +116,9 @@ class PageArrays:
 
     def add_codes(self, name: str, codes: NDArray[Any]) -> None:
         """Add whole numbers from 0 on, in the smallest type that holds them."""
-        self.add(name, _smallest_unsigned(codes))
+        largest = int(codes.max(initial=0))
+        kind = np.uint8 if largest < 2**8 else np.uint16 if largest < 2**16 else np.uint32
+        self.add(name, codes.astype(kind))
 
     def add_scaled(self, name: str, values: Floats, dtype: Any = np.uint16) -> dict[str, float]:
         """Add numbers in equal steps from the least to the largest, which are given back."""
@@ -135,12 +137,6 @@ class PageArrays:
         text += b" " * (-(len(text) + 4) % _ALIGNED)
         block = b"".join([struct.pack("<I", len(text)), text, *self._parts])
         return base64.b64encode(zlib.compress(block, 9)).decode("ascii")
-
-
-def _smallest_unsigned(codes: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers from 0 on, in the smallest type that holds them."""
-    largest = int(codes.max(initial=0))
-    return codes.astype(np.uint8 if largest < 2**8 else np.uint16 if largest < 2**16 else np.uint32)
 
 
 LARGEST_DRAWN = 1000

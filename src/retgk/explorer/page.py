@@ -38,6 +38,7 @@ from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.io.dataset import GraphDataset
 from retgk.learning.outcomes import ClassOutcomes
+from retgk.plot import checked_positions
 
 _FRAME_HEIGHT = 760
 
@@ -140,11 +141,6 @@ def checked_columns(columns: Mapping[str, Any] | None, n_graphs: int) -> list[Co
         ) from error
 
 
-def pack_columns(columns: Sequence[Column], arrays: PageArrays) -> list[dict[str, Any]]:
-    """Put columns into the arrays of a page; what is given back is for its header."""
-    return [_pack(column, f"column{place}", arrays) for place, column in enumerate(columns)]
-
-
 def _pack(column: Column, key: str, arrays: PageArrays) -> dict[str, Any]:
     values = column.values
     header = {"key": key, "name": column.name, "role": column.role}
@@ -189,10 +185,6 @@ def text_of(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
-
-
-def mean_degrees(node_counts: NDArray[Any], edge_counts: NDArray[Any]) -> Floats:
-    return np.asarray(2.0 * edge_counts / np.maximum(node_counts, 1))
 
 
 # What a page shows of a model: predictions of all graphs, shares of the nodes of drawn ones
@@ -357,10 +349,11 @@ def explore(
     n_graphs = len(batch)
     if n_graphs == 0:
         raise InvalidInputError("there are no graphs to explore")
+    own_title = graphs.name if isinstance(graphs, GraphDataset) else f"{n_graphs:,} graphs"
     own_names, own_smiles = _checked_names(graphs, n_graphs, names, smiles)
     targets = _target_columns(graphs, y, n_graphs)
     more = checked_columns(columns, n_graphs)
-    places = None if positions is None else _checked_positions(positions, batch.n_nodes)
+    places = None if positions is None else checked_positions(positions, batch.n_nodes)
     rows = None if vectors is None else _checked_vectors(vectors, n_graphs)
     given = None if predicted is None else checked_column("predicted", predicted, n_graphs)
     if own_smiles is not None:
@@ -373,9 +366,12 @@ def explore(
     seed = whole_seed(random_state)
     arrays = PageArrays()
     header = _pack_map(batch, rows, projection, seed, n_jobs, arrays)
-    header["title"] = title or _title(graphs, n_graphs)
+    header["title"] = title or own_title
     header["names"] = own_names
-    header["columns"] = pack_columns([*targets, *more, *_sizes(batch)], arrays)
+    header["columns"] = [
+        _pack(column, f"column{place}", arrays)
+        for place, column in enumerate([*targets, *more, *_sizes(batch)])
+    ]
     drawn = drawn_graphs(batch, int(max_drawn_nodes), seed)
     header["drawings"] = pack_drawings(
         batch, drawn, arrays, smiles=own_smiles, positions=places, n_jobs=n_jobs
@@ -390,17 +386,13 @@ def explore(
     return CollectionPage(text, n_graphs, len(drawn))
 
 
-def _title(graphs: Any, n_graphs: int) -> str:
-    return graphs.name if isinstance(graphs, GraphDataset) else f"{n_graphs:,} graphs"
-
-
 def _checked_names(
     graphs: Any, n_graphs: int, names: Sequence[str] | None, smiles: Sequence[str] | None
 ) -> tuple[list[str] | None, Sequence[str] | None]:
     """Names and SMILES, where there are any: a list of SMILES is its own."""
     if isinstance(graphs, GraphDataset) and names is None:
         names = graphs.graph_names
-    if smiles is None and _are_smiles(graphs):
+    if smiles is None and isinstance(graphs, list | tuple) and isinstance(graphs[0], str):
         smiles = list(graphs)
     if smiles is not None and len(smiles) != n_graphs:
         raise InvalidInputError(f"{len(smiles)} smiles were given for {n_graphs} graphs")
@@ -440,19 +432,6 @@ def _check_settings(model: Any, target: Any, projection: Any, max_drawn_nodes: A
         raise InvalidInputError(
             f"max_drawn_nodes must be a whole number of at least 0, got {max_drawn_nodes!r}"
         )
-
-
-def _are_smiles(graphs: Any) -> bool:
-    return isinstance(graphs, list | tuple) and bool(graphs) and isinstance(graphs[0], str)
-
-
-def _checked_positions(positions: ArrayLike, n_nodes: int) -> Floats:
-    places = np.asarray(positions, dtype=np.float64)
-    if places.shape != (n_nodes, 2) or not np.isfinite(places).all():
-        raise InvalidInputError(
-            f"positions must be finite and of shape ({n_nodes}, 2), got shape {places.shape}"
-        )
-    return places
 
 
 def _pack_map(
@@ -520,7 +499,7 @@ def _sizes(batch: GraphBatch) -> list[Column]:
     return [
         Column("nodes", nodes.astype(np.float64), "size"),
         Column("edges", edges.astype(np.float64), "size"),
-        Column("mean degree", mean_degrees(nodes, edges), "size"),
+        Column("mean degree", 2.0 * edges / np.maximum(nodes, 1), "size"),
     ]
 
 
