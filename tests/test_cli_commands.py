@@ -173,15 +173,6 @@ def test_depth(graphs_file: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(np.load(products), fitted.inner_products_, atol=1e-4)
 
 
-def test_kernel_of_two_small_molecules(tmp_path: Path) -> None:
-    path = tmp_path / "a.smi"
-    path.write_text("CCO\nCCN\n")
-    for options in ((), ("--gamma", 2, "--matrix", "products")):
-        text = printed("kernel", path, *options, "-o", "-")
-        assert text.splitlines()[0] == "graph,name,graph_0,graph_1"
-        assert 0 < [float(cell) for cell in text.splitlines()[1].split(",")[2:]][1] < 1
-
-
 def test_products_on_disk(graphs_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "p.npy"
     options = ["--matrix", "products", "--on-disk", "-o", path]
@@ -402,30 +393,6 @@ def test_cv_errors(graphs_file: Path, options: list[object], message: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("rare", "message"),
-    [
-        (
-            ["7"],
-            "class 7 has 1 graph for 10 folds; give more graphs of it, or --task regression if",
-        ),
-        (
-            ["7"] * 3,
-            "class 7 has 3 graphs for 10 folds; give fewer folds, or more graphs of it, or",
-        ),
-        (["x"], "class x has 1 graph for 10 folds; give more graphs of it\n"),
-        (
-            ["x"] * 3,
-            "class x has 3 graphs for 10 folds; give fewer folds, or more graphs of it\n",
-        ),
-    ],
-)
-def test_rare_classes(graphs_file: Path, tmp_path: Path, rare: list[str], message: str) -> None:
-    targets = tmp_path / "targets.txt"
-    targets.write_text("\n".join([*rare, *["1"] * (N_GRAPHS - len(rare))]))
-    assert message in invoke("cv", graphs_file, "--targets", targets).stderr
-
-
-@pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--balanced"], "--balanced is for --protocol nested"),
@@ -490,18 +457,6 @@ def test_no_score_where_a_target_is_missing(model_file: Path, tmp_path: Path) ->
     assert "accuracy" not in found
     assert len(rows_of(tmp_path / "p.csv")) == N_GRAPHS
     assert_fails(invoke("cv", source), "graph 3 has no target; drop it, or give all targets")
-
-
-def test_targets_that_are_text_or_missing() -> None:
-    def first(targets: list[object] | None) -> int | None:
-        return GraphDataset(DATA.graphs[:2], targets, "c").first_without_target()
-
-    assert first(["a", "b"]) is None
-    assert first(["a", None]) == 1
-    assert first([1.0, np.nan]) == 1
-    assert first([1.0, -np.inf]) == 1
-    assert first([1, 2]) is None
-    assert first(None) == 0
 
 
 def test_model_file_that_is_too_large_for_predict(
@@ -671,14 +626,6 @@ def test_cv_answers_as_predict_and_predict_proba_do(graphs_file: Path, tmp_path:
         np.testing.assert_array_equal(answer.predictions, fitted.predict(data.graphs[test]))
         np.testing.assert_allclose(answer.decisions, fitted.decision_function(data.graphs[test]))
         np.testing.assert_allclose(answer.probabilities, fitted.predict_proba(data.graphs[test]))
-
-
-def test_cv_prints_every_metric(graphs_file: Path) -> None:
-    text = printed("cv", graphs_file, *FIXED, "--metric", "mcc", "--metric", "accuracy")
-    lines = text.splitlines()
-    assert lines[1].startswith("matthews_corrcoef  0.")
-    assert lines[2].startswith("accuracy           ")
-    assert " % (deviation over folds " in lines[2]
 
 
 def test_probabilities_of_the_papers_protocol(graphs_file: Path) -> None:

@@ -20,7 +20,6 @@ from retgk import (
     GraphDataset,
     RetGKClassifier,
     as_batch,
-    load_model,
     make_graph_classification,
     read_graphs,
     save_model,
@@ -40,7 +39,6 @@ from retgk.estimators.predictor import Estimate
 from retgk.io.formats import format_of
 from retgk.io.molecules import from_smiles
 from retgk.learning.folds import OuterFold
-from tests.example_graphs import node_link
 from tests.programs import (
     DATA,
     N_GRAPHS,
@@ -77,14 +75,6 @@ def test_tu_by_name_archive_and_renamed_archive(tu_folder: Path) -> None:
     before = set(tu_folder.iterdir())
     assert read(other).graphs == LABELLED.graphs
     assert set(tu_folder.iterdir()) == before, "nothing is put beside the files of the user"
-
-
-def test_tu_folder(tu_folder: Path) -> None:
-    import zipfile
-
-    with zipfile.ZipFile(tu_folder / "TINY.zip") as archive:
-        archive.extractall(tu_folder / "unpacked")
-    assert read(tu_folder / "unpacked" / "TINY").graphs == LABELLED.graphs
 
 
 def test_parquet_with_and_without_targets(tmp_path: Path) -> None:
@@ -176,14 +166,6 @@ def test_orders_of_bonds_and_attributes_of_atoms(tmp_path: Path) -> None:
     message = invoke("info", path, "--atom-attributes", "colour").stderr
     assert "'colour' is not an attribute of atoms; choose from" in message
     assert "--skip-invalid" not in message
-
-
-def test_a_long_name_makes_no_other_name_larger(tmp_path: Path) -> None:
-    path = tmp_path / "a.smi"
-    path.write_text("CCO\n" * 50 + "C" * 2000 + "\n")
-    names = key_columns(read(path))["name"]
-    assert names.nbytes < 1000
-    assert names.tolist() == ["CCO"] * 50 + ["C" * 2000]
 
 
 def test_features_of_molecules_with_a_long_name(tmp_path: Path) -> None:
@@ -312,23 +294,6 @@ def test_smiles_are_recognised_whatever_the_name(text: str, tmp_path: Path) -> N
     assert format_of(path).name == "smiles"
 
 
-def test_text_that_is_taken_for_smiles(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("CC\nC(C\n")
-    (tmp_path / "notes.smi").write_text("hello world\n")
-    guessed = invoke("info", tmp_path / "notes.txt").stderr
-    assert "taken for smiles by its content" in guessed
-    assert "; --skip-invalid leaves such out" in guessed
-    assert invoke("info", tmp_path / "notes.smi").stderr.endswith(
-        "--skip-invalid leaves such out\n"
-    )
-
-
-def test_names_from_a_column(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("smiles,Name\nCCO,ethanol\nCC,\nC\n")
-    assert read(path).graph_names == ["ethanol", "CC", "C"]
-
-
 def test_damaged_file_and_traceback(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     path.write_bytes(b"PAR1 and nothing else")
@@ -436,47 +401,6 @@ def test_names_in_graphml(tmp_path: Path) -> None:
     assert_fails(invoke("predict", model, folder, "--weight", "w"), "with --weight strength")
 
 
-@pytest.mark.filterwarnings("ignore:'(kind|role)' became")
-def test_several_labels_and_categories_in_json(tmp_path: Path) -> None:
-    graphs, model = tmp_path / "graphs.json", tmp_path / "model.retgk"
-    records = []
-    for number in range(6):
-        graph = nx.path_graph(4) if number % 2 else nx.cycle_graph(4)
-        nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a", 3: "b"}, "kind")
-        nx.set_node_attributes(graph, {0: "x", 1: "x", 2: "y", 3: "z"}, "role")
-        graph.graph["target"] = number % 2
-        records.append(node_link(graph))
-    graphs.write_text(json.dumps(records))
-    labels = ["--label", "kind", "--label", "role"]
-    for read, name in ((labels, "label"), (["--categorical", "role"], "categorical")):
-        printed("fit", graphs, *QUICK, *read, "-o", model, "-q")
-        said = printed("predict", model, graphs, *read)
-        assert printed("predict", model, graphs) == said
-        assert load_model(model).reading_.options[name] in (["kind", "role"], {"role": [*"xyz"]})
-    printed("predict", model, graphs, "--categorical", "role=x,y,z")
-    for value in ("kind", "role=x,y"):
-        message = "contradicts the model, whose graphs were read with categorical={'role': ['x'"
-        assert_fails(invoke("predict", model, graphs, "--categorical", value), message)
-    for each in records:
-        for node in each["nodes"]:
-            node["role"] = "x"
-    graphs.write_text(json.dumps(records))
-    printed("predict", model, graphs)
-
-
-def test_variables_of_matrix_files(tmp_path: Path) -> None:
-    model = tmp_path / "model.retgk"
-    for number in range(6):
-        graph = nx.path_graph(4) if number % 2 else nx.cycle_graph(4)
-        np.savez(tmp_path / f"{number}.npz", a=nx.to_numpy_array(graph), b=np.ones(3))
-    (tmp_path / "y.txt").write_text("0\n1\n" * 3)
-    fit = ["fit", tmp_path, "--targets", tmp_path / "y.txt", *QUICK, "-o", model, "-q"]
-    printed(*fit, "--variable", "a")
-    assert printed("predict", model, tmp_path) == printed(
-        "predict", model, tmp_path, "--variable", "a"
-    )
-
-
 def test_weights_of_edge_lists(tmp_path: Path) -> None:
     for number in range(6):
         lines = [f"{node} {node + 1} {1 + number}\n" for node in range(3 + number % 2)]
@@ -572,21 +496,6 @@ def test_scaffolds_are_those_of_the_library(table_cli_splits: Path, tmp_path: Pa
     for fold, (_, test) in enumerate(scaffold_folds(MOLECULES, 4)):
         np.testing.assert_array_equal(np.flatnonzero(np.array(folds) == fold), test)
     assert len(found["accuracy"]["folds"][0]) == 4
-
-
-def test_repetitions_of_scaffold_folds_differ(tmp_path: Path) -> None:
-    pytest.importorskip("rdkit")
-    path, out = tmp_path / "m.csv", tmp_path / "p.csv"
-    rings = [f"C1{'C' * n}O1" for n in range(1, 9)]
-    of_both_classes = [f"{s},{(n + n // 8) % 2}" for n, s in enumerate(rings * 3)]
-    path.write_text("\n".join(["smiles,y", *of_both_classes]))
-    given = ["--target-column", "y", "--split", "scaffold", "--folds", 4, "--repeats", 2]
-    record("cv", path, *given, *FIXED, "-o", out)
-    rows = rows_of(out)
-    first, second = ([row["fold"] for row in rows if row["repetition"] == r] for r in "01")
-    assert first != second
-    assert first[:8] == first[8:16] == first[16:]
-    assert second[:8] == second[8:16] == second[16:]
 
 
 SPLIT = [

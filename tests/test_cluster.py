@@ -2,13 +2,11 @@
 
 import json
 import os
-import secrets
 import shutil
 import signal
 import socket
 import ssl
 import stat
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -345,22 +343,6 @@ def test_killed_worker_changes_nothing(cluster: Any, n: int) -> None:
     assert first + list(found) == [3 * number**2 for number in range(12)]
 
 
-def test_vectors_before_a_damaged_file_are_kept(tmp_path: Path, client: Any) -> None:
-    files = parts(tmp_path / "parts")
-    embedding = RetGKEmbedding(n_components=4, random_state=0).fit(DATA.graphs)
-    (files / "1.json").write_text("{")
-    with pytest.raises(InvalidInputError, match=r"1\.json"):
-        embed_files(embedding, files, tmp_path / "v.npy", client=client, piece_size=10)
-    pieces = tmp_path / "v.npy.pieces"
-    assert [path.name for path in sorted(pieces.iterdir())] == [
-        *(f"{number:05d}.npy" for number in range(6)), "pieces.json",
-    ]  # fmt: skip
-    begun = json.loads((pieces / "pieces.json").read_text())
-    assert begun["pieces"][1] == {
-        "file": str(files / "0.parquet"), "row_groups": [1], "first": 7, "molecules": None,
-    }  # fmt: skip
-
-
 def test_vectors_of_a_killed_call_are_kept(tmp_path: Path, client: Any) -> None:
     files = parts(tmp_path / "parts")
     embedding = RetGKEmbedding(n_components=4, random_state=0).fit(DATA.graphs)
@@ -489,79 +471,4 @@ def test_lost_scheduler_is_an_error_and_the_matrix_goes_on(
     )
     there = write_mean_embedding_gram(target, GRAPHS, kernel=KERNEL_CLUSTER_LOST)
     assert min(rows) > 0
-    assert there.tobytes() == here.tobytes()
-
-
-def ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], check=True, capture_output=True)
-
-
-@contextmanager
-def two_hosts() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-    """Addresses of this host and of two network namespaces on one bridge, and their links."""
-    tag = secrets.token_hex(2)
-    bridge, subnet = f"rgb{tag}", f"10.{secrets.randbelow(100) + 100}.{secrets.randbelow(200)}"
-    hosts = [(f"rgk{tag}{n}", f"rgv{tag}{n}", f"{subnet}.{n + 2}") for n in range(2)]
-    try:
-        ip("link", "add", bridge, "type", "bridge")
-        ip("addr", "add", f"{subnet}.1/24", "dev", bridge)
-        ip("link", "set", bridge, "up")
-        for space, link, address in hosts:
-            ip("netns", "add", space)
-            ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", space)
-            ip("link", "set", link, "master", bridge, "up")
-            ip("-n", space, "addr", "add", f"{address}/24", "dev", "eth0")
-            ip("-n", space, "link", "set", "eth0", "up")
-            ip("-n", space, "link", "set", "lo", "up")
-        yield f"{subnet}.1", hosts
-    finally:
-        for space, link, _ in hosts:
-            subprocess.run(["ip", "link", "del", link], check=False, capture_output=True)
-            subprocess.run(["ip", "netns", "del", space], check=False, capture_output=True)
-        subprocess.run(["ip", "link", "del", bridge], check=False, capture_output=True)
-
-
-def can_make_networks() -> bool:
-    if os.name != "posix" or os.geteuid() != 0 or shutil.which("ip") is None:
-        return False
-    try:
-        with two_hosts() as (address, hosts):
-            space = hosts[0][0]
-            reached = subprocess.run(
-                ["ip", "netns", "exec", space, "ip", "route", "get", address],
-                check=False,
-                capture_output=True,
-            )
-            return reached.returncode == 0
-    except (OSError, subprocess.CalledProcessError):
-        return False
-
-
-@pytest.mark.usefixtures("small_tiles")
-def test_host_that_is_cut_off_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its worker lives on, and cannot be heard."""
-    if not can_make_networks():
-        pytest.skip("network namespaces need root, and ip of iproute2")
-    here = write_mean_embedding_gram(tmp_path / "here.npy", GRAPHS, kernel=KERNEL_CLUSTER_LOST)
-    with two_hosts() as (address, hosts), cluster_processes(0, address) as processes:
-        for space, _, own in hosts:
-            processes.add_worker(own, ["ip", "netns", "exec", space])
-        with quiet_client(processes, 2) as client:
-            addresses = [name.split("//")[1].split(":")[0] for name in client.nthreads()]
-            assert sorted(addresses) == [own for _, _, own in hosts]
-            lived: list[bool] = []
-
-            def cut_off() -> None:
-                ip("link", "set", hosts[1][1], "down")
-                lived.extend(worker.poll() is None for worker in processes.workers)
-
-            after_blocks(2, cut_off, monkeypatch)
-            there = write_mean_embedding_gram(
-                tmp_path / "there.npy", GRAPHS, kernel=KERNEL_CLUSTER_LOST, client=client
-            )
-            assert len(client.nthreads()) == 1
-    assert lived == [True, True]  # it ends later, when it has not been heard for long
-    np.testing.assert_array_equal(there, here)
     assert there.tobytes() == here.tobytes()

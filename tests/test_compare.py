@@ -30,7 +30,6 @@ from retgk import (
 )
 from retgk.comparison import runs as method_runs
 from retgk.comparison.methods import (
-    DEFAULT_METHODS,
     METHODS,
     GraphSizes,
     KernelClassifier,
@@ -363,11 +362,6 @@ def test_errors(options: dict[str, Any], message: str) -> None:
         compare(MADE, **options)
 
 
-def test_no_methods_are_the_default_ones() -> None:
-    assert list(new_estimators(None, regression=False)) == list(DEFAULT_METHODS)
-    assert list(new_estimators("wl", regression=False)) == ["wl"]
-
-
 @pytest.mark.usefixtures("_no_work")
 def test_a_journal_of_others_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
@@ -453,12 +447,6 @@ def test_searches_get_the_groups_of_their_training_graphs(make: Any) -> None:
     answer = fold_answer(make(GroupSpy(3)), DATA.graphs, TARGETS, fold, 0)
     assert len(answer.predictions) == len(TEST)
     np.testing.assert_array_equal(SEEN[-1], GROUPS[TRAIN])
-
-
-def test_a_comparison_with_groups_and_a_search() -> None:
-    methods = {"search": search_of(GroupKFold(3))}
-    table = compare(DATA, methods=methods, folds=3, groups=GROUPS)
-    assert [row["status"] for row in table.rows] == ["done"]
 
 
 @pytest.mark.usefixtures("_no_work_fold_answers")

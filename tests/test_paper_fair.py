@@ -1,6 +1,5 @@
 """The fair table: fixed folds from files, choices that test graphs have no part in, the report."""
 
-import csv
 import json
 import os
 import sys
@@ -311,19 +310,12 @@ def test_report(tmp_path, records):
     assert "Fewer repetitions than wanted: NCI1 RetGK_II depth (2)." in section
     assert "of no cell" not in text
     assert (folder / "fair.png").read_bytes().startswith(b"\x89PNG")
-    with (folder / "fair.csv").open(encoding="utf-8", newline="") as file:
-        rows = {(row["set"], row["method"]): row for row in csv.DictReader(file)}
-    assert rows["NCI1", "RetGK_I"]["sd_over_folds"] == "10.0"
-    assert rows["NCI1", "WL"]["failure"] == "did not fit into 9 MB"
-    assert (rows["COLLAB", "GSPN"]["source"], rows["COLLAB", "GSPN"]["mean"]) == (
-        "published", "78.1",
-    )  # fmt: skip
 
 
 def test_report_without_fair_records(tmp_path):
     folder = write_report([write(tmp_path / "r", [made_up(MUTAG)])], tmp_path / "out").parent
     assert "## Fair table" not in (folder / "report.md").read_text("utf-8")
-    assert not {"fair.csv", "fair.png"} & {path.name for path in folder.iterdir()}
+    assert not (folder / "fair.png").exists()
 
 
 def test_records_of_other_defaults_are_unknown(records):

@@ -111,31 +111,6 @@ def test_what_is_drawn_depends_on_the_seed(sets, tmp_path):
         assert len(list(tmp_path.glob(f"MUTAG-{method}-*.npy"))) == n_matrices
 
 
-def test_seconds_are_those_of_the_kernel_alone(sets, tmp_path):
-    clock = "now = [0.0]; peer_process.time = SimpleNamespace(perf_counter=lambda: now[0])"
-    peer = program(first=clock, loading="now[0] += 5", kernel="now[0] += 2")
-    matrix = peer_matrix(spec_of(sets), tmp_path, Limits(60, 8000), peer)
-    assert np.array_equal(matrix.products, np.eye(20))
-    assert matrix.seconds == {"rpf": 0.0, "gram": 2.0}
-    assert matrix.facts["peak_mb"] > 1
-
-
-@pytest.mark.parametrize(
-    ("now", "is_raised"),
-    [
-        ((600, 8000), False),
-        ((601, 8000), True),
-        ((600, 8001), True),
-        ((3600, 16000), True),
-        ((3600, 7999), False),
-        ((599, 16000), False),
-        ((599, 7999), False),
-    ],
-)
-def test_limits_are_raised_if_one_is_higher_and_none_lower(now, is_raised):
-    assert Limits(*now).are_raised([600.0, 8000.0]) is is_raised
-
-
 def test_a_matrix_that_is_gone_is_made_again(sets, tmp_path):
     spec = spec_of(sets)
     expected = np.array(peer_matrix(spec, tmp_path, Limits()).products)
@@ -159,13 +134,6 @@ def test_peer_is_stopped_by_time_and_that_is_remembered(sets, tmp_path):
 KILLED = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 
 
-def test_a_peer_that_was_killed_from_outside_is_tried_again(sets, tmp_path):
-    spec, limits = spec_of(sets), Limits(60, 8000)
-    with pytest.raises(PeerFailure, match="was killed from outside"):
-        peer_matrix(spec, tmp_path, limits, program(kernel=KILLED))
-    assert np.array_equal(peer_matrix(spec, tmp_path, limits, program()).products, np.eye(20))
-
-
 def test_a_killed_method_is_tried_once_in_every_run(sets, tmp_path):
     path, tasks = tmp_path / "records.jsonl", ordered_tasks(cells_of("WL"), 3)
     for n_records in (1, 2):
@@ -179,24 +147,6 @@ def test_memory_is_limited_from_the_start(sets, tmp_path, part):
     peer = program(**{part: "bytearray(3 * 2**30)"})
     with pytest.raises(PeerFailure, match="did not fit into 3000 MB"):
         peer_matrix(spec_of(sets), tmp_path, Limits(60, 3000), peer)
-
-
-def test_files_called_memory_are_no_sign_of_it(sets, tmp_path):
-    """They stand in the traceback, above the line that counts."""
-    peer = program(
-        kernel="""exec(compile("raise ValueError('odd graphs')", "joblib/memory.py", "exec"))"""
-    )
-    with pytest.raises(PeerFailure, match=r"^ValueError: odd graphs$"):
-        peer_matrix(spec_of(sets), tmp_path, Limits(20, 8000), peer)
-
-
-def test_loading_has_a_limit_of_its_own(sets, tmp_path):
-    limits = Limits(0.01, 8000, least_preparation_seconds=0.05)
-    with pytest.raises(PeerFailure, match="its graphs were not loaded in 0 s"):
-        peer_matrix(spec_of(sets), tmp_path, limits, program(loading="time.sleep(60)"))
-    assert limits.preparation_seconds == 0.05
-    assert Limits(600, 8000).preparation_seconds == 600
-    assert Limits(20, 8000).preparation_seconds == 300
 
 
 @pytest.mark.parametrize(
@@ -213,20 +163,6 @@ def test_peer_that_cannot_stop_itself_is_stopped(sets, tmp_path, says, message):
     with pytest.raises(PeerFailure, match=message):
         peer_matrix(spec_of(sets), tmp_path, limits, (sys.executable, "-c", code))
     assert time.monotonic() - start < 50
-
-
-@pytest.mark.parametrize(
-    ("kernel", "message"),
-    [
-        ("os.kill(os.getpid(), signal.SIGKILL)", "was killed from outside, probably because the"),
-        ("os.kill(os.getpid(), signal.SIGTERM)", "was ended by SIGTERM"),
-        ("raise ValueError('odd graphs')", "ValueError: odd graphs"),
-        ("sys.exit(3)", "ended with code 3"),
-    ],
-)
-def test_what_ended_a_peer_is_said(sets, tmp_path, kernel, message):
-    with pytest.raises(PeerFailure, match=message):
-        peer_matrix(spec_of(sets), tmp_path, Limits(60, 8000), program(kernel=kernel))
 
 
 IN_C = "re.match('(a+)+b', 'a' * 60)"  # for years, and no other thread of Python runs meanwhile

@@ -12,7 +12,6 @@ from scipy.sparse import bsr_array, coo_matrix, csr_array
 from retgk import (
     GraphBatch,
     InvalidInputError,
-    RetGKEmbedding,
     RetGKKernel,
     plot,
     return_probabilities,
@@ -154,12 +153,6 @@ def test_atoms_are_coloured_by_their_shares():
         plot.explained_molecule("no", [1.0])
 
 
-def test_given_positions():
-    places = np.arange(12.0).reshape(6, 2)
-    ax = plot.graph_by_return_probability(path(6), positions=places)
-    np.testing.assert_array_equal(ax.collections[1].get_offsets(), places)
-
-
 def test_layout_of_a_path_is_straight():
     places = plot.node_positions(path(8))
     np.testing.assert_allclose(np.linalg.norm(np.diff(places, axis=0), axis=1), 1, atol=0.02)
@@ -178,11 +171,6 @@ def test_layout_keeps_twins_and_components_apart():
     places = plot.node_positions(graph)
     gaps = np.linalg.norm(places[:, None] - places, axis=2)[~np.eye(9, dtype=bool)]
     assert gaps.min() > 0.3
-
-
-@pytest.mark.parametrize("n_nodes", [1, 2, 3])
-def test_layout_of_tiny_graphs(n_nodes):
-    assert np.isfinite(plot.node_positions(path(n_nodes))).all()
 
 
 def test_layout_does_not_change_from_call_to_call():
@@ -230,19 +218,6 @@ def test_map_of_vectors_is_that_of_their_inner_products(form):
     offsets = [np.abs(ax.collections[0].get_offsets()) for ax in (drawn, expected)]
     np.testing.assert_allclose(*offsets, atol=1e-9)
     assert drawn.get_xlabel() == expected.get_xlabel()
-
-
-def test_map_of_as_many_vectors_as_values():
-    """A square array that is not symmetric is no kernel."""
-    vectors = np.random.default_rng(0).normal(size=(6, 6))
-    drawn, expected = (plot.collection_map(X) for X in (vectors, vectors @ vectors.T))
-    offsets = [np.abs(ax.collections[0].get_offsets()) for ax in (drawn, expected)]
-    np.testing.assert_allclose(*offsets, atol=1e-9)
-
-
-def test_map_of_an_embedding():
-    vectors = RetGKEmbedding(20, random_state=0, sparse_output=True).fit_transform(GRAPHS)
-    assert len(plot.collection_map(vectors, CLASSES).collections) == len(set(CLASSES))
 
 
 def test_map_of_classes_and_of_numbers():
