@@ -25,7 +25,7 @@ from retgk import (
     save_tudataset,
     write_parquet,
 )
-from retgk.errors import InputWarning, InvalidInputError
+from retgk.errors import InputWarning
 from retgk.learning.metrics import (
     Outcome,
     check_metric_names,
@@ -34,6 +34,7 @@ from retgk.learning.metrics import (
     selection_metric,
 )
 from retgk.learning.targets import is_regression
+from tests.errors import fails
 from tests.programs import DATA, N_GRAPHS, assert_fails, invoke, printed, record, rows_of
 
 
@@ -69,7 +70,7 @@ def test_convert_to_edge_lists(graphs_file: Path, tmp_path: Path) -> None:
     plain = ["--no-labels", "--no-attributes"]
     assert_fails(
         invoke("convert", graphs_file, tmp_path / "e", "--to", "edges"),
-        "edge lists hold neither labels nor attributes; write GraphML",
+        "GraphML",
     )
     assert list(tmp_path.iterdir()) == []
     rings = make_graph_classification(
@@ -87,10 +88,10 @@ def test_convert_to_edge_lists(graphs_file: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("output", "message"),
-    [("a.xyz", "end the name in one of .json, .jsonl, .parquet, .zip"), (".", "what to write")],
+    [("a.xyz", ("'a.xyz'", ".parquet")), (".", ("what to write",))],
 )
 def test_convert_to_nothing_known(graphs_file: Path, output: str, message: str) -> None:
-    assert_fails(invoke("convert", graphs_file, output), message)
+    assert_fails(invoke("convert", graphs_file, output), *message)
 
 
 def test_features_have_a_row_per_node(graphs_file: Path, tmp_path: Path) -> None:
@@ -183,13 +184,13 @@ def test_products_on_disk(graphs_file: Path, tmp_path: Path) -> None:
     printed("kernel", graphs_file, *options[:-1], scaled, "--scale-attributes", "standard")
     expected = RetGKKernel(**own).fit(DATA.graphs).inner_products_
     np.testing.assert_allclose(np.load(scaled), expected, atol=1e-4)
-    assert_fails(invoke("kernel", graphs_file, *options), "p.npy exists; remove it or choose")
-    assert_fails(invoke("kernel", graphs_file, "--on-disk", "-o", path), "give --matrix products")
+    assert_fails(invoke("kernel", graphs_file, *options), "p.npy")
+    assert_fails(invoke("kernel", graphs_file, "--on-disk", "-o", path), "--matrix products")
 
 
 def test_exact_kernel_refuses_options_of_vectors(graphs_file: Path, tmp_path: Path) -> None:
     done = invoke("kernel", graphs_file, "--n-components", 50, "-o", tmp_path / "k.npy")
-    assert_fails(done, "are for --approximate; add it")
+    assert_fails(done, "--approximate")
     assert not (tmp_path / "k.npy").exists()
 
 
@@ -257,13 +258,13 @@ def test_similar_molecules(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "give one query: --index, --query or --smiles"),
-        (["--index", 40], "there is no graph 40: small has 40, from 0 on"),
-        (["--query", "digits"], "digits holds 1797 graphs; a query is one"),
+        ([], ("--index", "--query", "--smiles")),
+        (["--index", 40], ("graph 40",)),
+        (["--query", "digits"], ("digits", "1797")),
     ],
 )
 def test_similar_errors(graphs_file: Path, options: list[object], message: str) -> None:
-    assert_fails(invoke("similar", graphs_file, *options), message)
+    assert_fails(invoke("similar", graphs_file, *options), *message)
 
 
 def test_datasets(tmp_path: Path) -> None:
@@ -278,7 +279,7 @@ def test_datasets(tmp_path: Path) -> None:
     assert everything["MUTAG"] is False
     assert everything["TINY"] is True
     assert record("datasets", "fetch", "TINY", *home)["graphs"] == N_GRAPHS
-    assert_fails(invoke("datasets", "fetch", "a/b", *home), "is not the name of a data set")
+    assert_fails(invoke("datasets", "fetch", "a/b", *home), "a/b")
 
 
 @pytest.mark.parametrize("command", ["features", "embed", "kernel"])
@@ -290,7 +291,7 @@ def test_outputs_are_checked_before_any_work(command: str, tmp_path: Path) -> No
     assert_fails(invoke(command, missing, "-o", tmp_path / "folder.csv"), "is a folder")
     (tmp_path / "file").touch()
     assert_fails(invoke(command, missing, "-o", tmp_path / "file" / "a.csv"), "is not a folder")
-    assert_fails(invoke(command, missing, "-o", tmp_path / "a.csv"), "there is no file")
+    assert_fails(invoke(command, missing, "-o", tmp_path / "a.csv"), "missing.parquet")
 
 
 def test_quiet_says_nothing(graphs_file: Path, tmp_path: Path) -> None:
@@ -358,7 +359,7 @@ def test_depth_is_chosen(graphs_file: Path, tmp_path: Path) -> None:
     )
     assert plain["accuracy"] != deep["accuracy"]
     several = ["--protocol", "paper", "--depth", 0, "--depth", 1]
-    assert_fails(invoke("cv", graphs_file, *several), "the paper's protocol takes one --depth")
+    assert_fails(invoke("cv", graphs_file, *several), "--depth")
 
 
 def test_landmarks(graphs_file: Path, tmp_path: Path) -> None:
@@ -378,38 +379,38 @@ def test_cv_prints_a_confusion_matrix(graphs_file: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--folds", 30], "class 0 has 20 graphs for 30 folds; give fewer folds"),
-        (["--protocol", "paper", "--p", 1, "--p", 2], "the paper's protocol takes one --p"),
+        (["--folds", 30], ("0", "20", "30")),
+        (["--protocol", "paper", "--p", 1, "--p", 2], ("--p",)),
         (
             ["--protocol", "paper", *["--scale-attributes", "raw", "--scale-attributes", "drop"]],
-            "the paper's protocol takes one --scale-attributes",
+            ("--scale-attributes",),
         ),
-        (["--task", "regression", "--balanced"], "--balanced weights classes"),
-        (["-o", "predictions.npy"], "end the name in one of .parquet, .csv, .npz, .json"),
+        (["--task", "regression", "--balanced"], ("--balanced",)),
+        (["-o", "predictions.npy"], ("'predictions.npy'", ".csv")),
     ],
 )
 def test_cv_errors(graphs_file: Path, options: list[object], message: str) -> None:
-    assert_fails(invoke("cv", graphs_file, *options), message)
+    assert_fails(invoke("cv", graphs_file, *options), *message)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--balanced"], "--balanced is for --protocol nested"),
-        (["--approximate"], "--approximate is for --protocol nested"),
-        (["--n-components", 20], "--n-components is for --protocol nested"),
-        (["--n-landmarks", 20], "--n-landmarks is for --protocol nested"),
-        (["--C", -1], "C must be positive and finite, got -1.0"),
-        (["--C", "nan"], "C must be positive and finite, got nan"),
-        (["--folds", 50], "40 graphs do not fill 50 folds; give fewer folds"),
-        (["--scale", 0], "scale must be positive and finite, got 0"),
+        (["--balanced"], ("--balanced", "--protocol nested")),
+        (["--approximate"], ("--approximate", "--protocol nested")),
+        (["--n-components", 20], ("--n-components", "--protocol nested")),
+        (["--n-landmarks", 20], ("--n-landmarks", "--protocol nested")),
+        (["--C", -1], ("-1.0",)),
+        (["--C", "nan"], ("C must be",)),
+        (["--folds", 50], ("40", "50")),
+        (["--scale", 0], ("scale", "0")),
     ],
 )
 def test_options_that_the_papers_protocol_cannot_follow(
     graphs_file: Path, options: list[object], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(RetGKKernel, "fit", lambda *_: pytest.fail("the kernel is computed"))
-    assert_fails(invoke("cv", graphs_file, "--protocol", "paper", *options), message)
+    assert_fails(invoke("cv", graphs_file, "--protocol", "paper", *options), *message)
 
 
 @pytest.fixture(scope="module")
@@ -442,7 +443,7 @@ def test_predict_errors(graphs_file: Path, model_file: Path, tmp_path: Path) -> 
     result = invoke("predict", model_file, graphs_file, "--no-labels")
     assert_fails(
         result,
-        "labels, the fitted ones have some; read some with --label",
+        "--label",
     )
     missing = "none.retgk; make it with `retgk fit`"
     assert_fails(invoke("predict", tmp_path / "none.retgk", graphs_file), missing)
@@ -456,7 +457,7 @@ def test_no_score_where_a_target_is_missing(model_file: Path, tmp_path: Path) ->
     assert found["graphs"] == N_GRAPHS
     assert "accuracy" not in found
     assert len(rows_of(tmp_path / "p.csv")) == N_GRAPHS
-    assert_fails(invoke("cv", source), "graph 3 has no target; drop it, or give all targets")
+    assert_fails(invoke("cv", source), "graph 3")
 
 
 def test_model_file_that_is_too_large_for_predict(
@@ -568,19 +569,18 @@ def test_names_of_scikit_learn_and_short_ones_are_the_same() -> None:
         (
             ["rmse"],
             False,
-            "metric rmse is for values, but these targets are classes; choose from a",
+            ("metric rmse is",),
         ),
         (
             ["f1"],
             True,
-            "the metric f1 is for classes, but these targets are values; choose from r2",
+            ("the metric f1",),
         ),
     ],
 )
 def test_metrics_of_the_other_task(names: list[str], regression: bool, message: str) -> None:
     check_metric_names(names)
-    with pytest.raises(InvalidInputError, match=message):
-        chosen_metrics(names, regression)
+    fails(lambda: chosen_metrics(names, regression), about=message)
 
 
 def test_cv_shows_what_its_table_holds(graphs_file: Path, tmp_path: Path) -> None:
@@ -644,7 +644,7 @@ def test_fit_names_its_metric(graphs_file: Path, tmp_path: Path) -> None:
     text = printed("fit", graphs_file, *FIXED[2:], "-o", path)
     assert f"accuracy {found['score']:.4f} (mean over the folds that chose it, deviation" in text
     two = ["--metric", "auc", "--metric", "ap"]
-    assert_fails(invoke("fit", graphs_file, *two, "-o", path), "a model chooses by one metric")
+    assert_fails(invoke("fit", graphs_file, *two, "-o", path), "a model chooses")
 
 
 class Scoring(RetGKClassifier):

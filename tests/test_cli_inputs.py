@@ -39,6 +39,7 @@ from retgk.estimators.predictor import Estimate
 from retgk.io.formats import format_of
 from retgk.io.molecules import from_smiles
 from retgk.learning.folds import OuterFold
+from tests.errors import fails
 from tests.programs import (
     DATA,
     N_GRAPHS,
@@ -83,8 +84,7 @@ def test_parquet_with_and_without_targets(tmp_path: Path) -> None:
     write_parquet(LABELLED.graphs, tmp_path / "b.parquet")
     collection = read(tmp_path / "b.parquet")
     assert collection.targets is None
-    with pytest.raises(InvalidInputError, match="has no targets to learn from; name a column"):
-        required_targets(collection)
+    fails(lambda: required_targets(collection), about="has no targets")
 
 
 def test_labels_and_attributes_can_be_left_out(tmp_path: Path) -> None:
@@ -222,8 +222,7 @@ def test_numbers_of_graphs_are_those_of_the_input(tmp_path: Path) -> None:
 def test_empty_cell_names_the_line(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("smiles,y\nCCO,1\nCC,\n")
-    with pytest.raises(InvalidInputError, match=r"a.csv, line 3: the column 'y' is empty"):
-        read(path, target_column="y")
+    fails(lambda: read(path, target_column="y"), about=("a.csv", "line 3", "'y'"))
 
 
 def test_targets_from_a_file(tmp_path: Path) -> None:
@@ -233,8 +232,7 @@ def test_targets_from_a_file(tmp_path: Path) -> None:
     found = read(tmp_path / "a.parquet", targets=targets)
     assert required_targets(found).tolist() == ["yes", "no"] * 3
     targets.write_text("yes\n")
-    with pytest.raises(InvalidInputError, match="has 1 lines for 6 graphs; give one line for each"):
-        read(tmp_path / "a.parquet", targets=targets)
+    fails(lambda: read(tmp_path / "a.parquet", targets=targets), about=("1", "6"))
 
 
 def test_unknown_content_names_the_option(tmp_path: Path) -> None:
@@ -249,14 +247,16 @@ def test_unknown_content_names_the_option(tmp_path: Path) -> None:
     assert "; say what it is with --format, one of" in result.stderr
 
 
+@pytest.mark.slow
 def test_standard_input() -> None:
     text = output_of(run_program("info", "-", "--json", stdin=SMILES.encode()))
     assert json.loads(text)["graphs"] == 3
 
 
+@pytest.mark.slow
 def test_standard_input_is_called_so() -> None:
     done = run_program("info", "-", stdin=b"\xff\xfe\x00")
-    assert_fails_with_one_line(done, "retgk: standard input cannot be recognised; say what it is")
+    assert_fails_with_one_line(done, "retgk: standard input")
 
 
 @pytest.mark.parametrize("name", ["MUTAAG", "mutag"])
@@ -294,10 +294,11 @@ def test_smiles_are_recognised_whatever_the_name(text: str, tmp_path: Path) -> N
     assert format_of(path).name == "smiles"
 
 
+@pytest.mark.slow
 def test_damaged_file_and_traceback(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     path.write_bytes(b"PAR1 and nothing else")
-    assert_fails_with_one_line(run_program("info", path), "is not a whole Parquet file")
+    assert_fails_with_one_line(run_program("info", path), "is not a")
     done = run_program("info", path, "--debug")
     assert done.returncode == 1
     assert b"Traceback" in done.stderr
@@ -352,16 +353,16 @@ def test_predict_reads_molecules_as_fit_did(model: Path, table: Path, tmp_path: 
     [
         (
             ["--no-bond-orders"],
-            "--no-bond-orders contradicts the model, whose graphs were read with",
+            ("--no-bond-orders",),
         ),
-        (["--atom-attributes", "mass"], "were read with --atom-attributes aromatic"),
-        (["--add-hydrogens"], "were read with --no-add-hydrogens"),
+        (["--atom-attributes", "mass"], ("--atom-attributes aromatic",)),
+        (["--add-hydrogens"], ("--no-add-hydrogens",)),
     ],
 )
 def test_a_contradiction_is_refused_before_any_work(
     options: list[str], message: str, model: Path, tmp_path: Path
 ) -> None:
-    assert_fails(invoke("predict", model, tmp_path / "is not there.csv", *options), message)
+    assert_fails(invoke("predict", model, tmp_path / "is not there.csv", *options), *message)
 
 
 def test_the_column_is_that_of_fit_where_there_is_one(tmp_path: Path) -> None:
@@ -398,7 +399,7 @@ def test_names_in_graphml(tmp_path: Path) -> None:
     printed(*fit, "--missing", "nan", "--impute-attributes", "median")
     said = printed("predict", model, folder, *read, "--missing", "nan")
     assert printed("predict", model, folder) == said
-    assert_fails(invoke("predict", model, folder, "--weight", "w"), "with --weight strength")
+    assert_fails(invoke("predict", model, folder, "--weight", "w"), "--weight strength")
 
 
 def test_weights_of_edge_lists(tmp_path: Path) -> None:
@@ -411,7 +412,7 @@ def test_weights_of_edge_lists(tmp_path: Path) -> None:
     printed(*fit, "--weighted")
     said = printed("predict", model, tmp_path, "--weighted")
     assert printed("predict", model, tmp_path) == said
-    assert_fails(invoke("predict", model, tmp_path, "--no-weighted"), "with --weighted")
+    assert_fails(invoke("predict", model, tmp_path, "--no-weighted"), "--weighted")
 
 
 def test_labels_that_were_left_out(table: Path, tmp_path: Path) -> None:
@@ -573,23 +574,23 @@ def test_a_table_of_training_and_test_graphs(graphs_file: Path, tmp_path: Path) 
 
 
 BAD = {
-    "{": "is no JSON: ",
-    "{}": "must be a list of folds, such as",
-    "[]": "must be a list of folds, such as",
-    "[1]": "must be a list of folds, such as",
-    '[{"tests": [1]}]': "fold 0 has 'tests'; did you mean test? give one of test, train, model_sel",
-    '[{"train": [1]}]': 'fold 0 has no graphs to test; give them as a list "test"',
-    '[{"test": []}]': 'fold 0, "test" has no graphs; give one at least',
-    '[{"test": 3}]': 'fold 0, "test" must be a list of whole numbers of graphs, from 0',
-    '[{"test": [true]}]': "must be a list of whole numbers",
-    '[{"test": [0.5]}]': "must be a list of whole numbers",
-    '[{"test": [1, 1]}]': "has a graph twice; give every graph once",
-    '[{"test": [40]}]': "names graph 40, but there are 40 graphs, from 0 on",
-    '[{"test": [-1]}]': "names graph -1, but there are 40 graphs, from 0 on",
-    '[{"test": [1], "train": [1, 2]}]': "trains on graph 1 and tests it",
-    '[{"test": [1], "model_selection": [{"train": [2]}]}]': '"model_selection" must be a list of',
+    "{": ("is no JSON",),
+    "{}": ("must be a",),
+    "[]": ("must be a",),
+    "[1]": ("must be a",),
+    '[{"tests": [1]}]': ("fold 0", "'tests'", "model_sel"),
+    '[{"train": [1]}]': ("fold 0", '"test"'),
+    '[{"test": []}]': ("fold 0", '"test"'),
+    '[{"test": 3}]': ("fold 0", '"test"'),
+    '[{"test": [true]}]': ("must be a",),
+    '[{"test": [0.5]}]': ("must be a",),
+    '[{"test": [1, 1]}]': ("has a graph",),
+    '[{"test": [40]}]': ("graph 40",),
+    '[{"test": [-1]}]': ("-1", "40"),
+    '[{"test": [1], "train": [1, 2]}]': ("graph 1",),
+    '[{"test": [1], "model_selection": [{"train": [2]}]}]': ('"model_selection"',),
     '[{"test": [1], "train": [2], "model_selection": [{"train": [3], "validation": [2]}]}]': (
-        "chooses by graphs that are not trained on"
+        ("chooses by graphs",)
     ),
 }
 
@@ -598,59 +599,59 @@ BAD = {
 def test_bad_json(text: str, graphs_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "split.json"
     path.write_text(text)
-    assert_fails(invoke("cv", graphs_file, "--split", path), BAD[text])
+    assert_fails(invoke("cv", graphs_file, "--split", path), *BAD[text])
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x\n1\n", 'has no column "fold"; call the column of folds so'),
-        ("fold\n1\n2\n", "has 2 rows for 40 graphs; give every graph a fold"),
-        ("fold\n" + "1\n" * 40, "has one fold, 1; give two or more"),
-        ("fold,x\n" + "1,1\n" * 39 + ",1\n", "row 40 has no fold; fill it in"),
-        ("fold\n" + "train\n" * 40, "has no graphs to test; call their fold test"),
-        ("fold\n" + "1\n" * 20 + "2\n" * 21, "names graph 40, but there are 40 graphs"),
-        ("graph,fold\n" + "a,1\n" * 40, 'the column "graph" must hold numbers of graphs'),
+        ("x\n1\n", ('"fold"',)),
+        ("fold\n1\n2\n", ("2", "40")),
+        ("fold\n" + "1\n" * 40, ("one fold",)),
+        ("fold,x\n" + "1,1\n" * 39 + ",1\n", ("row 40",)),
+        ("fold\n" + "train\n" * 40, ("has no graphs",)),
+        ("fold\n" + "1\n" * 20 + "2\n" * 21, ("graph 40",)),
+        ("graph,fold\n" + "a,1\n" * 40, ('"graph"',)),
     ],
 )
 def test_bad_tables(text: str, message: str, graphs_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "split.csv"
     path.write_text(text)
-    assert_fails(invoke("cv", graphs_file, "--split", path), message)
+    assert_fails(invoke("cv", graphs_file, "--split", path), *message)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--split", "scaffold"], "no file of SMILES; use --groups or --split with a file"),
-        (["--groups", "site"], "is no table with a column 'site'; give a text file of one line"),
-        (["--split", "scaffold", "--groups", "x"], "--split scaffold and --groups both say"),
+        (["--split", "scaffold"], ("--groups", "--split")),
+        (["--groups", "site"], ("'site'",)),
+        (["--split", "scaffold", "--groups", "x"], ("--split scaffold", "--groups")),
         (
             ["--split", "none.json"],
-            "no split or file 'none.json'; give random, scaffold or a fil",
+            ("'none.json'",),
         ),
-        (["--protocol", "paper", "--split", "scaffold"], "--split scaffold is for --protocol nest"),
-        (["--protocol", "paper", "--groups", "x"], "--groups is for --protocol nested"),
+        (["--protocol", "paper", "--split", "scaffold"], ("--split scaffold", "--protocol nest")),
+        (["--protocol", "paper", "--groups", "x"], ("--groups", "--protocol nested")),
     ],
 )
 def test_options_that_cannot_be_followed(
     graphs_file: Path, options: list[str], message: str
 ) -> None:
-    assert_fails(invoke("cv", graphs_file, *options), message)
+    assert_fails(invoke("cv", graphs_file, *options), *message)
 
 
 def test_a_file_says_what_the_folds_are(graphs_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "split.json"
     path.write_text(json.dumps(SPLIT))
     given = ["cv", graphs_file, "--split", path]
-    assert_fails(invoke(*given, "--folds", 5), "says what the folds are; leave out --folds")
-    assert_fails(invoke(*given, "--repeats", 2), "the folds are; leave out --repetitions")
-    assert_fails(invoke(*given, "-o", path), "would be written over ")
+    assert_fails(invoke(*given, "--folds", 5), "--folds")
+    assert_fails(invoke(*given, "--repeats", 2), "--repetitions")
+    assert_fails(invoke(*given, "-o", path), "would be written")
 
 
 def test_too_few_groups(table_cli_splits: Path) -> None:
     given = ["cv", table_cli_splits, "--target-column", "active", "--skip-invalid"]
-    assert_fails(invoke(*given, "--groups", "site"), "5 groups do not fill 10 folds")
+    assert_fails(invoke(*given, "--groups", "site"), "5", "10")
     message = "4 scaffolds do not fill 10 folds"
     assert_fails(invoke(*given, "--split", "scaffold"), message)
 
@@ -845,9 +846,7 @@ def _inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("with_models", "_inside")
 @pytest.mark.parametrize(("line", "fact", "advice"), COMMANDS)
 def test_errors_name_the_fact_and_the_option(line: str, fact: str, advice: str) -> None:
-    result = invoke(*line.split())
-    assert_fails(result, fact)
-    assert_fails(result, advice)
+    assert_fails(invoke(*line.split()), fact.rstrip(), advice.rstrip(", "))
 
 
 @pytest.mark.usefixtures("_inside")
@@ -855,20 +854,20 @@ def test_errors_name_the_fact_and_the_option(line: str, fact: str, advice: str) 
 def test_little_memory(line: str, advice: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 10)
     result = invoke(*line.split())
-    assert_fails(result, "memory are free; ")
+    assert_fails(result, "memory")
     assert_fails(result, advice)
 
 
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        ("use bond_orders=False", "use --no-bond-orders"),
-        ("set data_home or pass missing=", "set --data-home or pass --missing"),
-        ("label='a b', categorical=['kind'].", "--label a b, --categorical kind."),
-        ('give missing="nan", not "label"', 'give --missing nan, not "label"'),
+        (("bond_orders=False",), "use --no-bond-orders"),
+        (("data_home",), "set --data-home or pass --missing"),
+        (("label='a", "categorical=['kind']"), "--label a b, --categorical kind."),
+        (('"nan"', '"label"'), 'give --missing nan, not "label"'),
         # of other commands, lists, and words that are no parameters here
-        ("n_steps=5 and attributes=[]", "n_steps=5 and attributes=[]"),
-        ("the label 'max_bytes' of /a/max_bytes.csv", "the label 'max_bytes' of /a/max_bytes.csv"),
+        (("n_steps=5", "attributes=[]"), "n_steps=5 and attributes=[]"),
+        (("'max_bytes'",), "the label 'max_bytes' of /a/max_bytes.csv"),
     ],
 )
 def test_parameters_are_said_as_options(message: str, expected: str) -> None:

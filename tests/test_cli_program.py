@@ -24,6 +24,7 @@ from retgk import (
 )
 from retgk.cli.main import app
 from retgk.datasets import SUBJECT_OF, TUDATASETS
+from tests.errors import assert_names
 from tests.programs import (
     PROGRAM,
     TIMEOUT_SECONDS,
@@ -77,6 +78,7 @@ def interrupted(
     return process.returncode, rest
 
 
+@pytest.mark.slow
 @real_data
 @pytest.mark.parametrize("name", CASES)
 def test_interrupted_killed_and_run_again(
@@ -119,6 +121,7 @@ COMMANDS = [
 HEAVY = {"joblib", "matplotlib", "networkx", "pooch", "pyarrow", "rdkit", "scipy", "sklearn"}
 
 
+@pytest.mark.slow
 def test_help_is_quick() -> None:
     """Under half a second of work; the clock on the wall is that of a machine with other work."""
     code = "import sys, time; from retgk.cli.main import main; sys.argv = ['retgk', '--help']\n"
@@ -171,28 +174,31 @@ def test_no_command_shows_the_help(run_here: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["colour"], "No such command 'colour' (see retgk --help)"),
-        (["kernel", "digits"], "Missing option '--output' / '-o' (see retgk kernel --help)"),
-        (["kernel", "digits", "-o", "k.npy", "--n-steps", "0"], "Invalid value for '--n-steps'"),
-        (["cv", "digits", "--protocol", "mine"], "Invalid value for '--protocol'"),
+        (["colour"], ("'colour'", "--help")),
+        (["kernel", "digits"], ("'--output'", "'-o'", "--help")),
+        (["kernel", "digits", "-o", "k.npy", "--n-steps", "0"], ("'--n-steps'",)),
+        (["cv", "digits", "--protocol", "mine"], ("'--protocol'",)),
         (
             ["cv", "digits", "--tol", "1"],
-            "Invalid value for '--tol': 1.0 is not a number in [0, 1)",
+            ("'--tol'", "1.0"),
         ),
-        (["info", "--colour", "digits"], "No such option"),
+        (["info", "--colour", "digits"], ("--colour",)),
     ],
 )
 def test_usage_errors(arguments: list[str], message: str, run_here: Run) -> None:
     code, out, err = run_here(*arguments)
     assert (code, out) == (2, "")
-    assert err.startswith(f"retgk: {message}")
+    assert err.startswith("retgk: ")
+    assert_names(err, message)
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_usage_error_of_the_program() -> None:
-    assert_fails_with_one_line(run_program("kernel", "digits"), "Missing option '--output'", code=2)
+    assert_fails_with_one_line(run_program("kernel", "digits"), "'--output'", code=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -246,6 +252,7 @@ def write_ring(path: Path, n_nodes: int) -> Path:
 STOPPED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", STOPPED)
 def test_stopped_while_writing(number: signal.Signals, tmp_path: Path) -> None:
     """Two million numbers as text take long enough to be stopped on the way."""
@@ -261,6 +268,7 @@ def test_stopped_while_writing(number: signal.Signals, tmp_path: Path) -> None:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["f.csv", "ring.edges"]
 
 
+@pytest.mark.slow
 def test_stopped_while_computing(tmp_path: Path) -> None:
     """Minutes of work for all threads, which stop within seconds."""
     source = write_ring(tmp_path / "ring.edges", 40_000)
@@ -283,6 +291,7 @@ def stalled_proxy() -> Iterator[socket.socket]:
         yield server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_fetch_stopped(
     number: signal.Signals, stalled_proxy: socket.socket, tmp_path: Path
@@ -325,6 +334,7 @@ with ending_on_signals():
 """
 
 
+@pytest.mark.slow
 def test_a_lost_interrupt_comes_again_and_a_second_kills() -> None:
     """One that somebody swallows is raised again, but not while the program cleans up."""
     process = subprocess.Popen([sys.executable, "-c", LOST], stdout=subprocess.PIPE, text=True)
@@ -338,6 +348,7 @@ def test_a_lost_interrupt_comes_again_and_a_second_kills() -> None:
     assert (process.returncode, output) == (130, "")
 
 
+@pytest.mark.slow
 def test_background_jobs_ignore_interrupts() -> None:
     """A shell starts them so."""
     script = (
@@ -348,6 +359,7 @@ def test_background_jobs_ignore_interrupts() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
+@pytest.mark.slow
 def test_reader_of_a_pipe_may_leave(tmp_path: Path) -> None:
     source = write_ring(tmp_path / "ring.edges", 20_000)
     process = subprocess.Popen(
@@ -413,6 +425,7 @@ def test_all_commands_are_tried() -> None:
     assert set(RUNS) == commands | {group.name for group in app.registered_groups}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", RUNS)
 def test_every_command_on_a_plain_terminal(command: str, folder_cli_encodings: Path) -> None:
     if command == "predict":
@@ -420,6 +433,7 @@ def test_every_command_on_a_plain_terminal(command: str, folder_cli_encodings: P
     output_of(run_program(*RUNS[command].split(), folder=folder_cli_encodings, **ASCII))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 def test_names_that_cannot_be_shown(place: str, folder_cli_encodings: Path) -> None:
     shown = output_of(
@@ -429,6 +443,7 @@ def test_names_that_cannot_be_shown(place: str, folder_cli_encodings: Path) -> N
     assert expected in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 def test_errors_that_cannot_be_shown(place: str, folder_cli_encodings: Path) -> None:
     done = run_program("info", "fehlt→", folder=folder_cli_encodings, **PLACES[place])
@@ -436,6 +451,7 @@ def test_errors_that_cannot_be_shown(place: str, folder_cli_encodings: Path) -> 
     assert done.stderr.startswith(b"retgk: there is no file, folder or known collection"), done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 def test_files_have_all_characters_everywhere(place: str, folder_cli_encodings: Path) -> None:
     """Names are read and written as UTF-8, whatever the terminal shows."""
@@ -483,12 +499,14 @@ def top_level_modules_after(statement: str) -> set[str]:
     return {name.partition(".")[0] for name in done.stdout.splitlines()}
 
 
+@pytest.mark.slow
 def test_import_brings_in_nothing_heavy() -> None:
     modules = top_level_modules_after("import retgk")
     assert "retgk" in modules
     assert modules & HEAVY_IMPORT_TIME == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["GraphBatch", "InvalidInputError"])
 def test_core_names_bring_in_numpy_and_scipy_alone(name: str) -> None:
     modules = top_level_modules_after(f"from retgk import {name}")

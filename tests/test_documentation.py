@@ -36,6 +36,7 @@ def ran(text, name):
     return doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name_of)
 def test_examples(page, tmp_path, monkeypatch):
     text = page.read_text("utf-8")
@@ -136,6 +137,7 @@ def python_blocks(page):
     return [block.partition("```")[0] for block in text.split("```python\n")[1:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "writes"),
     [
@@ -155,6 +157,7 @@ def test_code_of_the_documentation(page, writes, tmp_path, monkeypatch):
     assert (tmp_path / writes).stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_demo(tmp_path, capsys):
     demo.main(tmp_path / "out", n_graphs=150)
     printed = capsys.readouterr().out
@@ -184,6 +187,7 @@ def test_mean_attributes_see_no_edge():
     np.testing.assert_allclose(features[1, 3:], graphs[1].attributes.std(axis=0))
 
 
+@pytest.mark.slow
 def test_gallery(tmp_path):
     gallery.main(tmp_path)
     made = {path.name: path.stat().st_size for path in tmp_path.iterdir()}

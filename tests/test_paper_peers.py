@@ -17,13 +17,13 @@ from reproduction.runner import Runner, ordered_tasks, run_tasks_into
 from reproduction.tables import table_cells
 from retgk import (
     GraphletKernel,
-    InvalidInputError,
     Laplacian,
     ShortestPathKernel,
     WeisfeilerLehmanKernel,
     load_tudataset,
 )
 from retgk._runtime.files import read_records
+from tests.errors import fails
 from tests.paper_samples import write_set
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of processes")
@@ -87,6 +87,7 @@ def quiet(*_):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["WL", "SP", "GK"])
 def test_matrix_of_a_peer(sets, tmp_path, method):
     spec = spec_of(sets, method)
@@ -101,6 +102,7 @@ def test_matrix_of_a_peer(sets, tmp_path, method):
     assert matrix.seconds["gram"] > 0
 
 
+@pytest.mark.slow
 def test_what_is_drawn_depends_on_the_seed(sets, tmp_path):
     """In the matrix of a record too; kernels that draw nothing are computed once."""
     runner = Runner(Sources(sets), tmp_path)
@@ -111,6 +113,7 @@ def test_what_is_drawn_depends_on_the_seed(sets, tmp_path):
         assert len(list(tmp_path.glob(f"MUTAG-{method}-*.npy"))) == n_matrices
 
 
+@pytest.mark.slow
 def test_a_matrix_that_is_gone_is_made_again(sets, tmp_path):
     spec = spec_of(sets)
     expected = np.array(peer_matrix(spec, tmp_path, Limits()).products)
@@ -119,6 +122,7 @@ def test_a_matrix_that_is_gone_is_made_again(sets, tmp_path):
     np.testing.assert_array_equal(peer_matrix(spec, tmp_path, Limits()).products, expected)
 
 
+@pytest.mark.slow
 def test_peer_is_stopped_by_time_and_that_is_remembered(sets, tmp_path):
     spec = spec_of(sets)
     with pytest.raises(PeerFailure, match=r"did not finish in 0\.01 s"):
@@ -134,6 +138,7 @@ def test_peer_is_stopped_by_time_and_that_is_remembered(sets, tmp_path):
 KILLED = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 
 
+@pytest.mark.slow
 def test_a_killed_method_is_tried_once_in_every_run(sets, tmp_path):
     path, tasks = tmp_path / "records.jsonl", ordered_tasks(cells_of("WL"), 3)
     for n_records in (1, 2):
@@ -142,6 +147,7 @@ def test_a_killed_method_is_tried_once_in_every_run(sets, tmp_path):
     assert run_tasks_into(path, tasks, runner_of(sets, tmp_path, 60, "pass"), quiet) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["loading", "kernel"])
 def test_memory_is_limited_from_the_start(sets, tmp_path, part):
     peer = program(**{part: "bytearray(3 * 2**30)"})
@@ -149,11 +155,12 @@ def test_memory_is_limited_from_the_start(sets, tmp_path, part):
         peer_matrix(spec_of(sets), tmp_path, Limits(60, 3000), peer)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("says", "message"),
     [
-        ("nothing", "its graphs were not loaded in 0 s"),
-        (READY, "did not finish in 0.01 s"),
+        ("nothing", ("0",)),
+        (READY, ("0.01",)),
     ],
 )
 def test_peer_that_cannot_stop_itself_is_stopped(sets, tmp_path, says, message):
@@ -170,6 +177,7 @@ IN_PYTHON = "time.sleep(60)"
 WITHOUT_PRCTL = "limited_processes.ctypes = MagicMock()"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "first"),
     [
@@ -223,6 +231,7 @@ def runner_of(sets, folder, seconds, kernel):
     return Runner(Sources(sets), folder / "cache", limits=limits, peer_program=peer)
 
 
+@pytest.mark.slow
 def test_failure_is_a_record_and_is_not_tried_again(sets, tmp_path):
     path, tasks = tmp_path / "records.jsonl", ordered_tasks(cells_of("WL"), 3)
     slow, said = runner_of(sets, tmp_path, 0.01, "time.sleep(60)"), []
@@ -247,6 +256,7 @@ def test_failure_is_a_record_and_is_not_tried_again(sets, tmp_path):
     assert [each["failure"] for each in facts] == ["did not finish in 0.01 s"]
 
 
+@pytest.mark.slow
 def test_success_with_raised_limits_makes_up_for_a_failure(sets, tmp_path):
     """Repetitions that are wanted later are computed, from the matrix that is there."""
     path, cells = tmp_path / "records.jsonl", cells_of("WL")
@@ -266,10 +276,13 @@ def test_settings_are_parameters_of_the_class(sets):
     assert peer_kernel({**settings, "start": "none"}, graphs).get_params()["start"] == "none"
     with_attributes = {**cells_of("SP")[0].settings, "attribute_kernel": {"Laplacian": 2}}
     assert peer_kernel(with_attributes, graphs).attribute_kernel == Laplacian(2)
-    with pytest.raises(InvalidInputError, match="WeisfeilerLehmanKernel has no parameter 'depth'"):
-        peer_kernel({**settings, "depth": 3}, graphs)
+    fails(
+        lambda: peer_kernel({**settings, "depth": 3}, graphs),
+        about=("WeisfeilerLehmanKernel", "'depth'"),
+    )
 
 
+@pytest.mark.slow
 def test_settings_to_choose_from(sets, tmp_path):
     """The validation part chooses among matrices; one that limits stop is no choice."""
     (cell,) = cells_of("WL")

@@ -24,7 +24,7 @@ from reproduction.tables import (
     variations,
     verdict,
 )
-from retgk import InvalidInputError
+from tests.errors import fails
 from tests.paper_samples import MUTAG, cell_of, made_up, write
 
 ROOT = Path(__file__).parent.parent
@@ -150,8 +150,7 @@ def test_records_of_several_files_and_of_other_settings(tmp_path):
 
 
 def test_no_records(tmp_path):
-    with pytest.raises(InvalidInputError, match="missing has no records"):
-        write_report([tmp_path / "missing"], tmp_path / "out")
+    fails(lambda: write_report([tmp_path / "missing"], tmp_path / "out"), about="missing")
 
 
 def test_baseline_is_read_where_there_is_one(full, tmp_path):
