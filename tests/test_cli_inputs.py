@@ -450,7 +450,7 @@ MOLECULES = [*CHAINS, *RINGS, *(f"{'C' * n}c1ccsc1" for n in range(6))]
 
 
 @pytest.fixture
-def table_cli_splits(tmp_path: Path) -> Path:
+def molecules_table(tmp_path: Path) -> Path:
     pytest.importorskip("rdkit")
     path = tmp_path / "molecules.csv"
     lines = [f"{s},{n % 2},site{n % 5}" for n, s in enumerate(MOLECULES)]
@@ -462,14 +462,14 @@ def folds_of(path: Path) -> dict[int, int]:
     return {int(row["graph"]): int(row["fold"]) for row in rows_of(path)}
 
 
-def test_groups_of_a_column_stay_together(table_cli_splits: Path, tmp_path: Path) -> None:
+def test_groups_of_a_column_stay_together(molecules_table: Path, tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     given = ["--target-column", "active", "--skip-invalid", "--folds", 3, *FIXED, "-o", path]
-    record("cv", table_cli_splits, *given, "--groups", "site")
+    record("cv", molecules_table, *given, "--groups", "site")
     folds = folds_of(path)
     assert len(folds) == len(MOLECULES)
     assert 3 not in folds  # the line that cannot be read
-    rows = table_cli_splits.read_text().splitlines()[1:]
+    rows = molecules_table.read_text().splitlines()[1:]
     site = {number: rows[number].split(",")[2] for number in folds}
     for name in set(site.values()):
         assert len({folds[number] for number in folds if site[number] == name}) == 1
@@ -489,10 +489,10 @@ def test_groups_of_a_text_file(graphs_file: Path, tmp_path: Path) -> None:
     assert all(folds[number] == folds[number - number % 4] for number in folds)
 
 
-def test_scaffolds_are_those_of_the_library(table_cli_splits: Path, tmp_path: Path) -> None:
+def test_scaffolds_are_those_of_the_library(molecules_table: Path, tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     given = ["--target-column", "active", "--skip-invalid", "--folds", 4, *FIXED, "-o", path]
-    found = record("cv", table_cli_splits, *given, "--split", "scaffold")
+    found = record("cv", molecules_table, *given, "--split", "scaffold")
     folds = [folds_of(path)[number] for number in sorted(folds_of(path))]
     for fold, (_, test) in enumerate(scaffold_folds(MOLECULES, 4)):
         np.testing.assert_array_equal(np.flatnonzero(np.array(folds) == fold), test)
@@ -649,8 +649,8 @@ def test_a_file_says_what_the_folds_are(graphs_file: Path, tmp_path: Path) -> No
     assert_fails(invoke(*given, "-o", path), "would be written")
 
 
-def test_too_few_groups(table_cli_splits: Path) -> None:
-    given = ["cv", table_cli_splits, "--target-column", "active", "--skip-invalid"]
+def test_too_few_groups(molecules_table: Path) -> None:
+    given = ["cv", molecules_table, "--target-column", "active", "--skip-invalid"]
     assert_fails(invoke(*given, "--groups", "site"), "5", "10")
     message = "4 scaffolds do not fill 10 folds"
     assert_fails(invoke(*given, "--split", "scaffold"), message)

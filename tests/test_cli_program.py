@@ -406,18 +406,16 @@ RUNS = {
 
 
 @pytest.fixture(scope="module")
-def folder_cli_encodings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def unicode_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Graphs, targets and classes whose names few encodings have."""
-    folder_cli_encodings = tmp_path_factory.mktemp("encodings")
+    unicode_folder = tmp_path_factory.mktemp("encodings")
     data = make_graph_classification(len(NAMES), n_nodes=(5, 8), random_state=0)
     for name, path in zip(
-        NAMES, write_edge_list(data.graphs, folder_cli_encodings / "grün"), strict=True
+        NAMES, write_edge_list(data.graphs, unicode_folder / "grün"), strict=True
     ):
         path.rename(path.with_name(f"{name}.edges"))
-    (folder_cli_encodings / "tärgets.txt").write_text(
-        "schön\nhäßlich\n" * (len(NAMES) // 2), "utf-8"
-    )
-    return folder_cli_encodings
+    (unicode_folder / "tärgets.txt").write_text("schön\nhäßlich\n" * (len(NAMES) // 2), "utf-8")
+    return unicode_folder
 
 
 def test_all_commands_are_tried() -> None:
@@ -427,37 +425,35 @@ def test_all_commands_are_tried() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", RUNS)
-def test_every_command_on_a_plain_terminal(command: str, folder_cli_encodings: Path) -> None:
+def test_every_command_on_a_plain_terminal(command: str, unicode_folder: Path) -> None:
     if command == "predict":
-        output_of(run_program(*RUNS["fit"].split(), folder=folder_cli_encodings))
-    output_of(run_program(*RUNS[command].split(), folder=folder_cli_encodings, **ASCII))
+        output_of(run_program(*RUNS["fit"].split(), folder=unicode_folder))
+    output_of(run_program(*RUNS[command].split(), folder=unicode_folder, **ASCII))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
-def test_names_that_cannot_be_shown(place: str, folder_cli_encodings: Path) -> None:
-    shown = output_of(
-        run_program(*RUNS["similar"].split(), folder=folder_cli_encodings, **PLACES[place])
-    )
+def test_names_that_cannot_be_shown(place: str, unicode_folder: Path) -> None:
+    shown = output_of(run_program(*RUNS["similar"].split(), folder=unicode_folder, **PLACES[place]))
     expected = "wörld→" if place == "C" else r"w\xf6rld\u2192"
     assert expected in shown
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
-def test_errors_that_cannot_be_shown(place: str, folder_cli_encodings: Path) -> None:
-    done = run_program("info", "fehlt→", folder=folder_cli_encodings, **PLACES[place])
+def test_errors_that_cannot_be_shown(place: str, unicode_folder: Path) -> None:
+    done = run_program("info", "fehlt→", folder=unicode_folder, **PLACES[place])
     assert done.returncode == 1
     assert done.stderr.startswith(b"retgk: there is no file, folder or known collection"), done
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
-def test_files_have_all_characters_everywhere(place: str, folder_cli_encodings: Path) -> None:
+def test_files_have_all_characters_everywhere(place: str, unicode_folder: Path) -> None:
     """Names are read and written as UTF-8, whatever the terminal shows."""
     command = [*RUNS["similar"].split(), "-o"]
     lines = output_of(
-        run_program(*command, "-", folder=folder_cli_encodings, **PLACES[place])
+        run_program(*command, "-", folder=unicode_folder, **PLACES[place])
     ).splitlines()
     assert {line.split(",")[1] for line in lines[1:]} == {*NAMES} - {sorted(NAMES)[3]}
 
@@ -475,7 +471,7 @@ def test_names_of_files_that_are_not_text(tmp_path: Path) -> None:
 
 # `import retgk` is quick because it imports next to nothing; see benchmarks/bench_import.py
 
-HEAVY_IMPORT_TIME = {
+OPTIONAL_OR_HEAVY = {
     "dask",
     "igraph",
     "joblib",
@@ -503,14 +499,14 @@ def top_level_modules_after(statement: str) -> set[str]:
 def test_import_brings_in_nothing_heavy() -> None:
     modules = top_level_modules_after("import retgk")
     assert "retgk" in modules
-    assert modules & HEAVY_IMPORT_TIME == set()
+    assert modules & OPTIONAL_OR_HEAVY == set()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["GraphBatch", "InvalidInputError"])
 def test_core_names_bring_in_numpy_and_scipy_alone(name: str) -> None:
     modules = top_level_modules_after(f"from retgk import {name}")
-    assert modules & HEAVY_IMPORT_TIME <= {"numpy", "scipy"}
+    assert modules & OPTIONAL_OR_HEAVY <= {"numpy", "scipy"}
 
 
 def test_every_public_name_can_be_imported() -> None:

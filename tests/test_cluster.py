@@ -422,12 +422,9 @@ def test_scikit_learn_on_a_cluster(client: Any) -> None:
     np.testing.assert_array_equal(there, here)
 
 
-# Schedulers that die, and hosts that are cut off, in processes and networks of their own
-
-distributed = pytest.importorskip("distributed")
+# Schedulers that die, in processes of their own
 
 GRAPHS = make_graph_classification(n_graphs=60, n_labels=3, random_state=0).graphs
-KERNEL_CLUSTER_LOST = RetGKKernel(random_state=0)
 
 
 @pytest.fixture
@@ -469,7 +466,7 @@ def after_blocks(n_blocks: int, action: Any, monkeypatch: pytest.MonkeyPatch) ->
 def test_lost_scheduler_is_an_error_and_the_matrix_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = write_mean_embedding_gram(tmp_path / "here.npy", GRAPHS, kernel=KERNEL_CLUSTER_LOST)
+    here = write_mean_embedding_gram(tmp_path / "here.npy", GRAPHS, kernel=KERNEL)
     target = tmp_path / "there.npy"
     with (
         cluster_processes(1) as processes,
@@ -478,7 +475,7 @@ def test_lost_scheduler_is_an_error_and_the_matrix_goes_on(
     ):
         after_blocks(2, processes.scheduler.kill, patch)
         with pytest.raises(ConnectionError, match=r"scheduler of the cluster is lost.*new Client"):
-            write_mean_embedding_gram(target, GRAPHS, kernel=KERNEL_CLUSTER_LOST, client=client)
+            write_mean_embedding_gram(target, GRAPHS, kernel=KERNEL, client=client)
     assert not target.exists()
     assert target.with_name("there.npy.partial").exists()
     rows = []
@@ -486,6 +483,6 @@ def test_lost_scheduler_is_an_error_and_the_matrix_goes_on(
     monkeypatch.setattr(
         gram_file, "_tile_products", lambda *tile: rows.append(tile[1]) or products(*tile)
     )
-    there = write_mean_embedding_gram(target, GRAPHS, kernel=KERNEL_CLUSTER_LOST)
+    there = write_mean_embedding_gram(target, GRAPHS, kernel=KERNEL)
     assert min(rows) > 0
     assert there.tobytes() == here.tobytes()

@@ -412,14 +412,6 @@ SEEN: list[Any] = []
 TRAIN, TEST = np.arange(24), np.arange(24, 30)
 
 
-@pytest.fixture
-def _no_work_fold_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> None:
-        raise AssertionError("work began")
-
-    monkeypatch.setattr(method_runs, "run_to_end", fail)
-
-
 # Groups
 
 
@@ -444,7 +436,7 @@ def test_searches_get_the_groups_of_their_training_graphs(make: Any) -> None:
     np.testing.assert_array_equal(SEEN[-1], GROUPS[TRAIN])
 
 
-@pytest.mark.usefixtures("_no_work_fold_answers")
+@pytest.mark.usefixtures("_no_work")
 @pytest.mark.parametrize(
     ("cv", "remedy"),
     [(4, r"give cv=GroupKFold\(4\)"), (None, r"GroupKFold\(5\)"), (KFold(3, shuffle=True), "give")],
@@ -477,7 +469,7 @@ def test_a_splitter_of_our_own_models_may_not_split_groups_either() -> None:
     )
 
 
-@pytest.mark.usefixtures("_no_work_fold_answers")
+@pytest.mark.usefixtures("_no_work")
 def test_a_warning_names_folds_that_cannot_be_given_groups() -> None:
     assert folds_without_groups(RetGKClassifier()) == []
     assert folds_without_groups(search_of(GroupKFold(3))) == []

@@ -22,7 +22,6 @@ from retgk import (
     InvalidInputError,
     RetGKClassifier,
     compare,
-    make_graph_classification,
     to_networkx,
 )
 from retgk._runtime.cluster import cluster_client
@@ -315,14 +314,13 @@ def test_a_journal_holds_plain_values(trials: tuple[Comparison, Path]) -> None:
 # Journals of comparisons that were edited: what is wrong is said, with its line
 
 
-DATA_FOLD_JOURNAL = make_graph_classification(30, random_state=0)
 Lines = list[dict[str, Any]]
 LINE = 4
 """A fold of the second method: lines count from one, and the first is of the comparison."""
 
 
 def compared(journal: Path) -> Comparison:
-    return compare(DATA_FOLD_JOURNAL, methods=["size", "majority"], folds=2, journal=journal)
+    return compare(DATA, methods=["size", "majority"], folds=2, journal=journal)
 
 
 @pytest.fixture(scope="module")

@@ -128,12 +128,10 @@ def test_links_lead_somewhere(page):
 
 # The demo and the gallery run
 
-ROOT_EXAMPLES = Path(__file__).parent.parent
-
 
 def python_blocks(page):
     """Code of a page of the documentation."""
-    text = (ROOT_EXAMPLES / "docs" / page).read_text()
+    text = (ROOT / "docs" / page).read_text()
     return [block.partition("```")[0] for block in text.split("```python\n")[1:]]
 
 
@@ -191,24 +189,23 @@ def test_mean_attributes_see_no_edge():
 def test_gallery(tmp_path):
     gallery.main(tmp_path)
     made = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
-    known = {path.name for path in (ROOT_EXAMPLES / "docs" / "gallery").iterdir()}
+    known = {path.name for path in (ROOT / "docs" / "gallery").iterdir()}
     assert made.keys() == (known if HAS_BROWSER else known - {"explorer.png"})
     assert made.pop("explorer.png", 0) < 200_000
     assert max(made.values()) < 60_000
-    text = (ROOT_EXAMPLES / "docs" / "gallery.md").read_text()
+    text = (ROOT / "docs" / "gallery.md").read_text()
     assert all(f"(gallery/{name})" in text for name in made)
 
 
 # The lowest versions that are declared are those that `make test-lowest` tests
 
-ROOT_LOWEST_VERSIONS = Path(__file__).parents[1]
 TESTED_EXTRAS = ("networkx", "igraph", "rdkit", "index", "dask")
 TEST_TOOLS = ("hypothesis", "pandas", "pytest", "pytest-xdist")
 
 
 def declared_bounds() -> dict[str, str]:
     """Lower bounds of what `make test-lowest` installs, by name."""
-    project = tomllib.loads((ROOT_LOWEST_VERSIONS / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     texts = [*project["dependencies"], *(text for name in TESTED_EXTRAS for text in extras[name])]
     texts += [text for text in extras["dev"] if re.split("[>=]", text)[0] in TEST_TOOLS]
@@ -217,7 +214,7 @@ def declared_bounds() -> dict[str, str]:
 
 def listed_versions() -> dict[str, str]:
     """Versions of the list that `make test-lowest` installs, by name."""
-    lines = (ROOT_LOWEST_VERSIONS / "constraints-lowest.txt").read_text("utf-8").splitlines()
+    lines = (ROOT / "constraints-lowest.txt").read_text("utf-8").splitlines()
     return dict(line.split("==") for line in lines if "==" in line)
 
 

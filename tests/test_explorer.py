@@ -625,7 +625,7 @@ def test_training_graphs_have_the_numbers_of_the_file(tmp_path: Path) -> None:
         (("-o", "/dev/null/page.html"), ("cannot be made",)),
     ],
 )
-def test_wrong_options_cli_explain(
+def test_wrong_options_of_explain(
     options: tuple[str, ...], message: str, graphs_file: Path, model_file: Path
 ) -> None:
     assert_fails(invoke("explain", model_file, graphs_file, *options), *message)
