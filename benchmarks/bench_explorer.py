@@ -33,8 +33,7 @@ from retgk import (
 )
 from retgk._runtime.processes import peak_megabytes
 from retgk.explorer.map import map_places
-from tests.explorer_pages import chromium
-from tests.explorer_pages import unpacked
+from tests.explorer_pages import chromium, unpacked
 
 MANY = 100_000
 MOVING = """async (how) => {

@@ -343,6 +343,7 @@ def test_depth_and_scaling_are_chosen(graphs_file: Path, tmp_path: Path) -> None
     assert_fails(invoke("cv", graphs_file, *several), "--depth")
 
 
+@pytest.mark.slow
 def test_landmarks(graphs_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "model.retgk"
     options = ["--approximate", "--task", "regression", "--n-landmarks", 7]

@@ -124,7 +124,7 @@ def test_columns_that_no_table_has(folder: Path, scans: Path) -> None:
     assert_fails(
         result,
         "'sight'",
-        "--gr",
+        "--groups",
     )
     result = invoke("test", scans, *given, "--groups", table, *FAST)
     assert_fails(result, "may hold the")

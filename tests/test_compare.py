@@ -299,6 +299,7 @@ def test_the_figure_has_every_finished_method() -> None:
     assert ax.get_xscale() == "log"
 
 
+@pytest.mark.slow
 def test_numbers_of_numpy_are_numbers() -> None:
     given = {"methods": ["size"], "groups": np.arange(40) // 4}
     plain = compare(MADE, folds=2, repetitions=2, random_state=1, **given)
@@ -330,7 +331,7 @@ def _no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"methods": 3}, ("methods", "3", "'retgk'", "'wl'")),
         ({"methods": b"wl"}, ("methods", "'wl'")),
         ({"methods": RetGKClassifier}, ("methods",)),
-        ({"methods": RetGKClassifier()}, ("methods", "RetGK")),
+        ({"methods": RetGKClassifier()}, ("methods", "RetGKClassifier")),
         ({"methods": make_pipeline(SVC())}, ("methods", "'mine'")),
         ({"methods": {3: "wl"}}, ("methods", "3")),
         ({"methods": [None]}, ("method 'None'",)),
@@ -547,6 +548,7 @@ def test_a_training_part_of_one_class(name: str, n_classes: int, only: int) -> N
     assert found["roc_auc"] == 0.5
 
 
+@pytest.mark.slow
 def test_a_comparison_with_a_training_part_of_one_class() -> None:
     """Methods that cannot learn from it say so, and the others answer."""
     targets = np.where(np.arange(30) < 24, 0, np.arange(30) % 2)
@@ -626,7 +628,7 @@ def test_what_cannot_be_told_again_is_not_resumed_in_silence(tmp_path: Path) -> 
     journal = tmp_path / "journal"
     fails(
         lambda: compare(DATA, methods={"mine": untold_model()}, folds=2, journal=journal),
-        about=("__func", "method 'mine'"),
+        about=("functiontransformer__func", "method 'mine'"),
     )
     assert not journal.exists()
     check_can_resume(

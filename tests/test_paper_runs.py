@@ -186,7 +186,7 @@ def test_what_cells_lack(tmp_path):
 def test_an_incomplete_synthie_is_refused(tmp_path):
     write_set(tmp_path, "Synthie")
     runner = Runner(Sources(tmp_path), tmp_path / "cache")
-    fails(lambda: runner.load(cell_of(3, "Synthie", "RetGK_I")), about=("0", "38,000"))
+    fails(lambda: runner.load(cell_of(3, "Synthie", "RetGK_I")), about=("Synthie", "38,000"))
 
 
 def test_times_are_measured_from_scratch(runner):

@@ -22,6 +22,7 @@ from reproduction.tables import (
     figure_cells,
     published_accuracies,
     published_methods,
+    published_times,
     read_settings,
     table_cells,
 )
@@ -59,6 +60,46 @@ def test_every_published_cell_is_there():
 def test_every_column_has_settings():
     for table in (1, 2, 3, 4):
         assert set(published_methods(table)) <= read_settings(f"table_{table}")["methods"].keys()
+
+
+@pytest.mark.parametrize("table", [1, 2, 3, 4])
+def test_what_all_sets_share(table):
+    for settings in settings_of(table, "RetGK_I").values():
+        assert settings["structure_gamma"] == "median"
+    for name, settings in settings_of(table, "RetGK_II").items():
+        assert settings["n_steps"] == 50
+        assert settings["p"] == settings["median_scale"] == 1
+        widths = [100, 100] if table == 4 else [200, 500 if name == REBUILT else 200]
+        assert settings["n_components"] == widths, name
+        assert (settings["feature_map"], settings["frequencies"]) == ("tensor", "plain")
+    uses = {
+        (cell.settings["uses_labels"], cell.settings["uses_attributes"])
+        for cell in table_cells(table)
+        if cell.method not in ("WL", "SP")
+    }
+    assert uses == {(table in (2, 4), table in (3, 4))}
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (3, {"ENZYMES": (1, 0.1), "SYNTHETICnew": (100, 1), "PROTEINS": (10, 1),
+             "Synthie": (10, 0.1), REBUILT: (10, 0.1)}),
+        (4, {"ENZYMES": (1, 0.1), "PROTEINS": (10, 1), "BZR": (10, 1), "COX2": (10, 0.1),
+             "DHFR": (10, 0.1)}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["RetGK_II", "RetGK_II joint"])
+def test_scales_of_frequencies_with_attributes(table, expected, method):
+    found = settings_of(table, method)
+    assert {
+        name: (s["structure_scale"], s["attribute_scale"]) for name, s in found.items()
+    } == expected
+
+
+def test_published_times():
+    assert published_times()[1, "RetGK_I"] == "48h14m"
+    assert published_times()[2, "SP"] == ">24h"
 
 
 def test_records_of_the_incomplete_synthie_are_of_no_cell():
@@ -198,6 +239,7 @@ def test_paper_outcome_is_the_plain_statement():
     assert record["choices"] == []
 
 
+@pytest.mark.slow
 def test_paper_outcome_with_a_choice():
     """The validation part chooses; with nothing to choose from, it is the protocol as it was."""
     points, targets = points_and_targets(n_points=83)

@@ -109,7 +109,6 @@ def file_pieces(
 
 
 def _listed(files: PathLike | Iterable[PathLike]) -> list[Path]:
-    """Files that were named, or all of a folder that can be read, by name."""
     if not isinstance(files, str | os.PathLike):
         return list(map(Path, files))
     folder = Path(files)
@@ -274,7 +273,6 @@ def _piece_vectors(
 
 
 def _dense(vectors: Any) -> NDArray[Any]:
-    """Rows of numbers, whatever the embedding was told to give."""
     return np.asarray(vectors.toarray() if hasattr(vectors, "toarray") else vectors)
 
 
@@ -301,7 +299,6 @@ def _description(
 
 @contextmanager
 def _begun_folder(folder: Path, description: dict[str, Any]) -> Iterator[None]:
-    """Hold a folder of pieces, a new one or one that was begun in the same way."""
     begun = folder / _BEGUN
     if folder.exists() and not folder.is_dir():
         raise InvalidInputError(f"{folder} is no folder; choose another name")
@@ -332,7 +329,6 @@ def _is_same(file: io.TextIOWrapper, description: dict[str, Any]) -> bool:
 
 
 def _checked_part(part: Path, width: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Map a part into memory; what is damaged is an error."""
     try:
         vectors: NDArray[Any] = np.load(part, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:

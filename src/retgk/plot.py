@@ -56,7 +56,6 @@ MANY_COLOURS = (
 
 
 def axes_or_new(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
-    """Axes that were given, or those of a new figure, whose size is in inches."""
     if ax is not None:
         return ax
     plt = optional_module("matplotlib.pyplot", "plot")
@@ -272,7 +271,6 @@ def checked_shares(shares: ArrayLike, n_nodes: int) -> Floats:
 
 
 def colour_limit(values: Floats, limit: Any = None) -> float:
-    """Share of the darkest colours: what is given, or the largest there is."""
     if limit is None:
         return float(np.abs(values).max(initial=0.0)) or 1.0
     if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 < float(limit) < np.inf:
@@ -281,7 +279,6 @@ def colour_limit(values: Floats, limit: Any = None) -> float:
 
 
 def share_rgb(share: float, limit: float) -> tuple[float, float, float]:
-    """Red, green and blue, between 0 and 1, of a share."""
     against, zero, in_favour = (
         np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
         for colour in AGAINST_AND_FOR
@@ -406,7 +403,6 @@ def _drawn_graph(
     ax: "Axes | None",
     **colours: Any,
 ) -> "Axes":
-    """Draw a graph whose nodes are coloured by values, with a bar that explains the colours."""
     places = (
         node_positions(batch) if positions is None else checked_positions(positions, batch.n_nodes)
     )
@@ -641,14 +637,12 @@ def _is_sparse(values: Any) -> bool:
 
 
 def _is_matrix(graphs: Any) -> bool:
-    """Whether a kernel or vectors are given, rather than graphs."""
     if _is_sparse(graphs):
         return len(graphs.shape) == 2
     return isinstance(graphs, np.ndarray) and graphs.ndim == 2 and graphs.dtype.kind == "f"
 
 
 def _map_coordinates(known: Any) -> tuple[Floats, Floats]:
-    """Coordinates of the graphs, and the share of the variance that each axis shows."""
     if isinstance(known, GraphBatch):
         return _kernel_coordinates(RetGKKernel(random_state=0).fit_transform(known))
     if _is_sparse(known) or not _is_symmetric(known):
@@ -694,7 +688,6 @@ def _vector_coordinates(vectors: Any) -> tuple[Floats, Floats]:
 
 
 def _are_numbers(targets: NDArray[Any]) -> bool:
-    """Whether targets are shown as a range of colours; too many classes are an error."""
     n_distinct = len(np.unique(targets))
     if n_distinct <= _MAX_CLASSES:
         return False
@@ -765,7 +758,8 @@ def gram_heat_map(
     if targets is not None:
         order = np.lexsort([_first_coordinate(matrix), np.unique(targets, return_inverse=True)[1]])
         matrix, targets = matrix[np.ix_(order, order)], targets[order]
-    low, high = _colour_range(matrix)
+    others = matrix[~np.eye(len(matrix), dtype=bool)] if len(matrix) > 1 else matrix
+    low, high = np.percentile(others, [_OUTLIERS, 100 - _OUTLIERS])
     ax = axes_or_new(ax, (5.2, 4.4))
     image = ax.imshow(matrix, cmap=cmap, vmin=low, vmax=high)
     ax.figure.colorbar(image, ax=ax, label="kernel", extend="both", shrink=0.9)
@@ -782,13 +776,6 @@ def _first_coordinate(matrix: Floats) -> Floats:
         return np.zeros(len(matrix))
     places = KernelPCA(1, kernel="precomputed", random_state=0).fit_transform(matrix)
     return places[:, 0] if places.shape[1] else np.zeros(len(matrix))
-
-
-def _colour_range(matrix: Floats) -> tuple[float, float]:
-    """Lowest and highest value that has a colour of its own."""
-    others = matrix[~np.eye(len(matrix), dtype=bool)] if len(matrix) > 1 else matrix
-    low, high = np.percentile(others, [_OUTLIERS, 100 - _OUTLIERS])
-    return float(low), float(high)
 
 
 def _mark_classes(ax: "Axes", targets: NDArray[Any]) -> None:

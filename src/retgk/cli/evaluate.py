@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +69,6 @@ if TYPE_CHECKING:
 
 
 def new_model(learning: Learning, walks: Walks, n_components: int, regression: bool) -> Any:
-    """Estimator with the parameters that were given, and its own defaults for the others."""
     from retgk.estimators.classifier import RetGKClassifier
     from retgk.estimators.regressor import RetGKRegressor
 
@@ -110,17 +109,20 @@ def nested_answers(
 ) -> list[list[FoldAnswer]]:
     """Answers of models that fit and choose everything on the training part of each fold."""
     tasks = [(fold, number) for each in folds for number, fold in enumerate(each)]
+    answers = iter(_results(_fold_answer, tasks, (graphs, targets, model), client))
+    return [[next(answers) for _ in each] for each in folds]
+
+
+def _results(work: Callable[..., Any], tasks: list[Any], shared: Any, client: Any) -> list[Any]:
     with (
         progress_bar("cross-validation", len(tasks)) as advance,
-        closing(results_in_order(_fold_answer, tasks, (graphs, targets, model), client)) as found,
+        closing(results_in_order(work, tasks, shared, client)) as found,
     ):
-        return [[_counted(found, advance) for _ in each] for each in folds]
-
-
-def _counted(found: Iterator[Any], advance: Callable[[float], None]) -> Any:
-    answer = next(found)
-    advance(1)
-    return answer
+        answers = []
+        for answer in found:
+            answers.append(answer)
+            advance(1)
+    return answers
 
 
 def _fold_answer(
@@ -191,13 +193,8 @@ def paper_answers(
         scale_attributes=(learning.scale_attributes or ["raw"])[0],
         depth=(learning.depth or [0])[0],
     ).fit(graphs)
-    tasks = [(seed,) for seed in seeds]
     shared = (model, targets, rules, walks.n_jobs)
-    with (
-        progress_bar("cross-validation", len(tasks)) as advance,
-        closing(results_in_order(_paper_repetition, tasks, shared, client)) as found,
-    ):
-        return [_counted(found, advance) for _ in tasks]
+    return _results(_paper_repetition, [(seed,) for seed in seeds], shared, client)
 
 
 def _paper_repetition(
@@ -423,7 +420,6 @@ def _print_cv(record: dict[str, Any], metrics: list[Metric]) -> None:
 def _note_common_class(
     targets: NDArray[Any], learning: Learning, common: Common, regression: bool
 ) -> None:
-    """Say that guessing the largest class would have nearly the same accuracy."""
     import numpy as np
 
     if regression or learning.metric:
@@ -588,7 +584,6 @@ def _plan(
 
 
 def _print_comparison(table: Comparison) -> None:
-    """Print rows; what stopped a method comes below, as it may be long."""
     from retgk.comparison.table import DONE, caption, cells, header
 
     print_line(table.name)

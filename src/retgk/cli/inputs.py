@@ -82,7 +82,6 @@ def read_jobs(n_jobs: int | None) -> int:
 
 
 def used_graphs(graphs: GraphBatch, reading: Reading) -> GraphBatch:
-    """Graphs without the labels and attributes that are not to be used."""
     graphs = graphs if reading.use_labels else graphs.without_labels()
     graphs = graphs if reading.use_edge_labels else graphs.without_edge_labels()
     return graphs if reading.use_attributes else graphs.without_attributes()
@@ -106,7 +105,6 @@ def query_graph(
 
 
 def required_targets(dataset: GraphDataset) -> NDArray[Any]:
-    """Targets, one for each graph, or an error that says how to give them."""
     targets = dataset.targets
     if targets is None:
         raise InvalidInputError(
@@ -359,8 +357,6 @@ class CollectionPieces:
 
 
 class MoleculePieces:
-    """A file of SMILES, of which a piece at a time is read."""
-
     def __init__(
         self,
         path: Path,
@@ -439,7 +435,6 @@ _FORM = ("symmetrize", "delimiter", "missing", "variable")
 
 
 def load_predictor(path: Path, limits: tuple[int | None, int]) -> Any:
-    """Read a model that predicts; limits are its bytes and its steps of walks."""
     from retgk.estimators.model_files import DEFAULT_MAX_BYTES, load_model
 
     if not path.is_file():
@@ -506,7 +501,6 @@ def _agrees(given: Any, known: Any) -> bool:
 
 
 def _column_in(source: str, fitted: FittedReading) -> str | None:
-    """Column of SMILES that the model was fitted on, if a file has one of that name."""
     from retgk.io.molecules import has_column
 
     name, path = fitted.form.get("smiles_column"), Path(source)

@@ -490,7 +490,6 @@ def _embed_stream(
     common: Common,
     watch: Stopwatch,
 ) -> None:
-    """Write vectors while molecules are read: neither all of them nor all graphs are in memory."""
     from retgk.estimators.embedding import write_vectors
 
     graphs = (used_graphs(batch, reading) for batch in stream)
@@ -511,7 +510,6 @@ def _embed_pieces(
     context: tuple[ClusterOptions, Common, Stopwatch],
     model_file: Path,
 ) -> None:
-    """Embed files with a fitted model; no machine holds all graphs or vectors."""
     import numpy as np
 
     from retgk.cluster import embed_files

@@ -150,7 +150,6 @@ def _print_fit(record: dict[str, Any]) -> None:
 
 
 def _warn_of_size(path: Path, n_bytes: int) -> None:
-    """Say, even where all else is quiet, that predict needs an option for this file."""
     from retgk.estimators.model_files import DEFAULT_MAX_BYTES
 
     if n_bytes > DEFAULT_MAX_BYTES:
@@ -302,7 +301,6 @@ def explain(
 
 
 def _target_of(model: Any, text: str | None) -> Any:
-    """Give the class that is written as a text, or the number of an output."""
     if text is None:
         return None
     names = model.classes_.tolist() if hasattr(model, "classes_") else None
@@ -362,7 +360,6 @@ def _training_columns(model: Any, found: Explanation) -> dict[str, list[str]]:
 
 
 def _training_classes(model: Any) -> dict[int, Any]:
-    """Classes of the support graphs by their numbers in the training set, if they are known."""
     codes = getattr(model, "support_codes_", None)
     if codes is None or codes.ndim > 1:
         return {}

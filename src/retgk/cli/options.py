@@ -59,7 +59,6 @@ def model_files(incomplete: str) -> list[str]:
 
 
 def _paths(incomplete: str, suffixes: tuple[str, ...]) -> Iterator[str]:
-    """Files with these endings, and folders, whose path starts with what was typed."""
     folder, start = os.path.split(incomplete)
     try:
         found = sorted(Path(folder or ".").iterdir())
@@ -101,7 +100,6 @@ _common = in_panel("Output")
 
 
 def _one_or_several(names: list[str] | None) -> Any:
-    """Name of the label, or the names of its parts, as `read_graphs` takes them."""
     return names[0] if names is not None and len(names) == 1 else names or None
 
 
@@ -331,7 +329,6 @@ def _node_count(text: str) -> float:
 
 
 def _scaling(text: str) -> str:
-    """Read one of the words; typer has no lists of literals."""
     words = get_args(Scaling)
     if text not in words:
         raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, words))}")

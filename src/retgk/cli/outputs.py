@@ -26,7 +26,6 @@ _CSV_ROWS = 1000
 
 
 def check_new_file(output: Path) -> None:
-    """Raise if no file can be written there; one that exists may be replaced."""
     if str(output) == STANDARD_OUTPUT:
         raise InvalidInputError(
             "this command writes a file, and nothing to standard output; give a name instead of -"
@@ -85,7 +84,6 @@ def _is_streamed(path: Path) -> bool:
 
 
 def write_table(table: Table, output: str, *, json: bool = False) -> None:
-    """Write a table in the form that the name ends in; standard output gets CSV, or JSON."""
     if output == STANDARD_OUTPUT:
         _print_table(table, json)
         return

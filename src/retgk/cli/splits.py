@@ -176,7 +176,6 @@ def _within(pair: tuple[Any, Any], train: Any, where: str) -> tuple[Any, Any]:
 
 
 def _table_parts(table: GraphTable, places: _Places) -> list[NDArray[Any]]:
-    """Graphs of every fold, which are tested in turn, or once if they are called train and test."""
     from retgk.io.tables import number_cells
 
     path = table.path
@@ -339,7 +338,6 @@ def outer_folds(
 def _group_codes(
     collection: GraphDataset, source: str, reading: Reading, splitting: Splitting
 ) -> NDArray[Any] | None:
-    """Number of the group of every graph; None if all may be apart."""
     import numpy as np
 
     if splitting.split == "scaffold":

@@ -46,8 +46,6 @@ from retgk.learning.targets import TrainingSet, real_targets, training_set
 
 
 class Method(NamedTuple):
-    """What a method is, in some words, and what makes an estimator of it: True is for values."""
-
     about: str
     estimator: Callable[[bool], Any]
 
@@ -65,7 +63,6 @@ def _kernel_machine(kernel: type[PeerKernel], own: Compared) -> Callable[[bool],
 
 
 def _size_model(regression: bool) -> Any:
-    """Random forest of the numbers of nodes and edges: what a method has to beat."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     forest = RandomForestRegressor if regression else RandomForestClassifier
@@ -159,8 +156,6 @@ _AS_IT_IS = PolynomialGraphKernel()  # the values themselves
 
 
 class _KernelMachine(BaseEstimator):  # type: ignore[misc]
-    """What classifier and regressor share: the choice of the kernel and of C, and its values."""
-
     def __init__(
         self,
         kernel: Any,
@@ -315,7 +310,6 @@ def check_can_resume(name: str, estimator: Any) -> None:
 
 
 def _parameters(estimator: Any) -> dict[str, str]:
-    """Texts of all parameters that change answers, also of estimators inside."""
     params: Mapping[str, Any] = estimator.get_params(deep=True)
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # arrays in full
         return {
@@ -340,7 +334,6 @@ def _text_of(value: Any) -> str:
 
 
 def _text_of_callable(value: Any) -> str | None:
-    """What a function does, in words of its source; None of an object that tells nothing."""
     if isinstance(value, partial):
         return f"partial of {_text_of([value.func, value.args, value.keywords])}"
     if isinstance(value, MethodType):

@@ -77,12 +77,7 @@ class ComparisonPlan:
 
     @cached_property
     def key(self) -> str:
-        """
-        Digest of all that answers depend on, but for the methods.
-
-        Records of another key are of no use here: other graphs, targets, folds, or another way to
-        choose.
-        """
+        """Digest of all that answers depend on, but for the methods."""
         folds = hashlib.sha256()
         for place in self.places:
             for part in (self.fold(place).train, self.fold(place).test, *self._inner(place)):
@@ -118,7 +113,6 @@ class ComparisonPlan:
         }
 
     def with_settings(self, estimator: Any) -> Any:
-        """Give an estimator the seed and the scorer of all methods, where it takes them."""
         known = estimator.get_params(deep=True)
         own: dict[str, Any] = {
             name: short_seed(self.seed)
@@ -171,7 +165,6 @@ class FoldJournal:
         return {_place(record): record for record in own if record["failure"] is None}
 
     def failure(self, method_key: str) -> Record | None:
-        """What became of the last fold of a method, if it has not been finished since."""
         own = [record for record in self._records if record["method_key"] == method_key]
         failed = [record for record in own if record["failure"] is not None]
         if not failed or _place(failed[-1]) in self.scores(method_key):
@@ -291,7 +284,6 @@ def run_methods(
     n_jobs: int | None = None,
     client: Any = None,
 ) -> None:
-    """Run all folds that are not in the journal yet, and write them there."""
     waiting = {
         name: [place for place in plan.places if place not in done]
         for name, estimator in estimators.items()
@@ -344,7 +336,6 @@ def _method_part(
     name: str,
     places: Sequence[Place],
 ) -> list[Record]:
-    """Records of some folds of a method, from a process beside this worker."""
     plan, pickled, limits, n_jobs = shared
     records: list[Record] = []
     _run_folds(plan, pickled[name], limits, n_jobs, places, records.append)
@@ -402,7 +393,6 @@ def _run_folds(
 
 
 def _pickled(estimator: Any) -> bytes:
-    """Pickle with what is defined in a script or notebook, as joblib does."""
     from joblib.externals.loky.backend.reduction import dumps
 
     return bytes(dumps(estimator))
@@ -418,7 +408,6 @@ _LONGEST_MESSAGE = 300
 
 
 def main(path: str, megabytes: float) -> None:
-    """Do what a file says, and print what became of every fold, until one fails."""
     end_with_parent()
     limit_memory(megabytes)
     warnings.simplefilter("ignore")

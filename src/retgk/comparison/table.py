@@ -31,8 +31,6 @@ _ROUNDING = 1e-9  # of equal differences: 0.9 - 0.85 and 0.8 - 0.75 are not the 
 
 
 class TTest(NamedTuple):
-    """Statistic, and the probability of one at least as far from zero if there is no difference."""
-
     statistic: float
     p_value: float
 
@@ -227,7 +225,6 @@ def _row(
 
 
 def _p_value(plan: ComparisonPlan, differences: Floats) -> float:
-    """Of differences to the best method, over the folds in which both are defined; may be NaN."""
     folds = [plan.fold(place) for place in plan.places]
     n_train, n_test = (
         float(np.mean([len(getattr(fold, part)) for fold in folds])) for part in ("train", "test")
@@ -344,7 +341,6 @@ def header(table: Comparison) -> list[str]:
 
 
 def cells(row: dict[str, Any], metrics: Sequence[Metric]) -> list[str]:
-    """Texts of a row that people see; one that did not finish says why, after its name."""
     measured = [_number(row["seconds"], _seconds), _number(row["peak_mb"], "{:.0f}".format)]
     if row["status"] != DONE:
         return [row["method"], row["status"], *[""] * (len(metrics) - 1), "", *measured]
@@ -388,7 +384,6 @@ def caption(table: Comparison) -> str:
 
 
 def _dash_note(table: Comparison) -> str:
-    """Why a p-value is a dash, if one is."""
     p_values = [row["p_value"] for row in table.rows if row["p_value"] is not None]
     if not any(map(math.isnan, p_values)):
         return ""
@@ -450,7 +445,6 @@ def _one_line(text: str) -> str:
 
 
 def _is_like_best(row: dict[str, Any]) -> bool:
-    """Whether a method is the best one, or does not differ significantly from it."""
     return row["status"] == DONE and (row["p_value"] is None or row["p_value"] > LEVEL)
 
 
@@ -490,17 +484,13 @@ def html_text(table: Comparison) -> str:
         "<h2>Time and quality</h2>",
         picture,
         "<h2>Every fold</h2>",
-        _fold_details(table),
+        *(
+            f"<details><summary>{escape(_one_line(row['method']))}</summary>"
+            f"{_fold_table(table, row['method'])}</details>"
+            for row in table.rows
+        ),
     ]
     return html_page(title, _STYLE, parts)
-
-
-def _fold_details(table: Comparison) -> str:
-    return "".join(
-        f"<details><summary>{escape(_one_line(row['method']))}</summary>"
-        f"{_fold_table(table, row['method'])}</details>"
-        for row in table.rows
-    )
 
 
 def _fold_table(table: Comparison, method: str) -> str:

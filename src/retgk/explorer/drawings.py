@@ -76,7 +76,6 @@ def _formula(
 
 
 def _atom_text(atom: Any) -> str:
-    """Element with its hydrogens and charge; nothing for a carbon within a chain or ring."""
     symbol, charge = atom.GetSymbol(), atom.GetFormalCharge()
     isotope = atom.GetIsotope()
     if symbol == "C" and charge == 0 and isotope == 0 and atom.GetDegree() > 0:
@@ -115,7 +114,6 @@ class PageArrays:
         self._length += len(raw)
 
     def add_codes(self, name: str, codes: NDArray[Any]) -> None:
-        """Add whole numbers from 0 on, in the smallest type that holds them."""
         largest = int(codes.max(initial=0))
         kind = np.uint8 if largest < 2**8 else np.uint16 if largest < 2**16 else np.uint32
         self.add(name, codes.astype(kind))
@@ -263,7 +261,6 @@ def _pack_attributes(batch: GraphBatch, arrays: PageArrays) -> list[dict[str, An
 
 
 def _attribute_names(batch: GraphBatch) -> list[str]:
-    """Names of attributes where they were read by name, else their numbers."""
     plain = [f"attribute {place + 1}" for place in range(batch.n_attributes)]
     known = batch.reading.options.get("attributes") if batch.reading is not None else None
     if isinstance(known, list | tuple) and len(known) == batch.n_attributes:

@@ -53,12 +53,7 @@ class MapPlaces(NamedTuple):
 
 
 def nearest_graphs(vectors: Vectors, k: int, n_jobs: int | None = None) -> Neighbours:
-    """
-    Find the k nearest rows of every row.
-
-    Among many rows, candidates come from the principal coordinates and are then ranked by all of
-    them: a nearest graph is missed only where it is not among twice as many by those.
-    """
+    """Find the k nearest rows of every row."""
     n_graphs = len(vectors)
     k = min(k, n_graphs - 1)
     indices = np.empty((n_graphs, k), np.int64)
@@ -156,11 +151,7 @@ def map_places(
 
 
 def _without_far_places(places: Floats) -> Floats:
-    """
-    Pull the few graphs in that t-SNE threw far out, along their line to the middle.
-
-    Far distances mean nothing on such a map, and one lone graph would leave no room for the rest.
-    """
+    """Pull the few graphs in that t-SNE threw far out, along their line to the middle."""
     centred = places - np.median(places, axis=0)
     radii = np.linalg.norm(centred, axis=1)
     border = 1.1 * np.quantile(radii, 0.98)

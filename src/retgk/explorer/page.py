@@ -160,7 +160,6 @@ def _pack(column: Column, key: str, arrays: PageArrays) -> dict[str, Any]:
 
 
 def _class_names(values: NDArray[Any]) -> list[str]:
-    """Different values in their order, numbers as numbers, as texts."""
     distinct = {text_of(value): value for value in values.tolist()}  # 1 and True have two texts
     try:
         return sorted(distinct, key=lambda text: distinct[text])
@@ -169,7 +168,6 @@ def _class_names(values: NDArray[Any]) -> list[str]:
 
 
 def _are_classes(values: NDArray[Any], most: int) -> bool:
-    """Whether numbers stand for classes: whole ones, of which there are few."""
     finite: Flags = np.isfinite(values)
     if not finite.all() or not np.array_equal(values, np.round(values)):
         return False
@@ -177,7 +175,6 @@ def _are_classes(values: NDArray[Any], most: int) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """Value as the page shows it; whole numbers without a point."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return "missing"
     if isinstance(value, bytes):
@@ -389,7 +386,6 @@ def explore(
 def _checked_names(
     graphs: Any, n_graphs: int, names: Sequence[str] | None, smiles: Sequence[str] | None
 ) -> tuple[list[str] | None, Sequence[str] | None]:
-    """Names and SMILES, where there are any: a list of SMILES is its own."""
     if isinstance(graphs, GraphDataset) and names is None:
         names = graphs.graph_names
     if smiles is None and isinstance(graphs, list | tuple) and isinstance(graphs[0], str):
