@@ -282,11 +282,8 @@ def tried_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
 
 
 def both_protocols_grid(rows: Iterable[Row]) -> Grid:
-    lines = []
-    for row in rows:
-        if not (is_computed(row.nested) and is_computed(row.paper)):
-            continue
-        line = {
+    lines = [
+        {
             "set": row.dataset,
             "method": row.method,
             "table": f"Table {row.table}",
@@ -296,28 +293,27 @@ def both_protocols_grid(rows: Iterable[Row]) -> Grid:
             "difference": f"{row.nested.accuracy - row.paper.accuracy:+.1f}",
             "repetitions": f"{row.paper.n_repetitions}, {row.nested.n_repetitions}",
         }
-        lines.append(line)
+        for row in rows
+        if is_computed(row.nested) and is_computed(row.paper)
+    ]
     return grid_of_lines("Both protocols side by side", lines)
 
 
 def copies_grid(rows: Iterable[Row]) -> Grid:
-    lines = []
-    for row in rows:
-        if not (is_computed(row.deduplicated) and is_computed(row.paper)):
-            continue
-        other = row.deduplicated
-        line = {
+    lines = [
+        {
             "set": row.dataset,
             "method": row.method,
             "table": f"Table {row.table}",
             "all graphs": summary_text(row.paper),
             "without copies": summary_text(other),
             "difference": f"{other.accuracy - row.paper.accuracy:+.1f}",
-            "dropped (of another class)": (
-                f"{other.n_dropped} ({other.n_dropped_of_other_target})"
-            ),
+            "dropped (of another class)": f"{other.n_dropped} ({other.n_dropped_of_other_target})",
         }
-        lines.append(line)
+        for row in rows
+        for other in [row.deduplicated]
+        if is_computed(other) and is_computed(row.paper)
+    ]
     return grid_of_lines("Without copies of graphs", lines)
 
 

@@ -111,7 +111,11 @@ def return_probability_curves(
     'steps $s$'
     """
     batch = as_batch(graph)
-    chosen = _nodes_by_degree(batch) if nodes is None else np.atleast_1d(np.asarray(nodes))
+    if nodes is None:  # a few, from the least to the largest degree
+        order = np.argsort(np.diff(batch.indptr), kind="stable")
+        n_shown = min(_DEFAULT_NODES, len(order))
+        nodes = order[np.linspace(0, len(order) - 1, n_shown).round().astype(int)]
+    chosen = np.atleast_1d(np.asarray(nodes))
     if chosen.size and chosen.dtype.kind not in "iu":
         raise InvalidInputError(
             f"nodes are numbers from 0 on, in the order of the graph, got {chosen.ravel()[:1]}; "
@@ -142,12 +146,6 @@ def return_probability_curves(
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False)
     return ax
-
-
-def _nodes_by_degree(batch: GraphBatch) -> Any:
-    order = np.argsort(np.diff(batch.indptr), kind="stable")
-    places = np.linspace(0, len(order) - 1, min(_DEFAULT_NODES, len(order))).round().astype(int)
-    return order[places]
 
 
 def _node_name(batch: GraphBatch, node: int) -> str:

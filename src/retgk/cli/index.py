@@ -25,6 +25,7 @@ from retgk.cli.options import (
     Reading,
     ScaleAttributes,
     Source,
+    Threads,
     Walks,
     in_panel,
 )
@@ -145,9 +146,7 @@ def add(
     reading: Reading,
     common: Common,
     ids: IdsOption = None,
-    n_jobs: Annotated[
-        int | None, _index("--n-jobs", "-j", help="Threads; all cores by default.")
-    ] = None,
+    n_jobs: Threads = None,
 ) -> None:
     """
     Add graphs to an index; they are read as those of the index were.

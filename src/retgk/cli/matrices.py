@@ -269,7 +269,9 @@ def similar(
     elif common.json:
         print_record({**table.keys, "seconds": watch.seconds})
     else:
-        _print_similar(table)
+        columns: list[Any] = [column.tolist() for column in table.keys.values()]
+        columns[-1] = [f"{value:.4f}" for value in columns[-1]]
+        print_table(list(table.keys), zip(*columns, strict=True))
 
 
 def _position(collection: GraphDataset, index: int) -> int:
@@ -298,12 +300,6 @@ def _most_similar(
         others = found != position
         found, values = found[others][:count], values[others][:count]
     return found, values
-
-
-def _print_similar(table: Table) -> None:
-    columns: list[Any] = [column.tolist() for column in table.keys.values()]
-    columns[-1] = [f"{value:.4f}" for value in columns[-1]]
-    print_table(list(table.keys), zip(*columns, strict=True))
 
 
 # `retgk features` and `embed`: numbers of nodes, and of graphs.

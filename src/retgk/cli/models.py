@@ -29,7 +29,9 @@ from retgk.cli.options import (
     ModelFile,
     Output,
     Reading,
+    Seed,
     Source,
+    Threads,
     Walks,
     model_files,
 )
@@ -423,10 +425,6 @@ MostNodes = Annotated[
         min=0, help="Nodes of all drawings together; beyond that, a random sample is drawn."
     ),
 ]
-Threads = Annotated[
-    int | None, typer.Option("--n-jobs", "-j", help="Threads; all cores by default.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 
 
 @command(

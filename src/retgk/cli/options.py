@@ -139,6 +139,10 @@ Output = Annotated[
 OptionalOutput = Annotated[
     str | None, FileRole.WRITTEN, typer.Option("--output", "-o", metavar="FILE", help=TABLE_HELP)
 ]
+Threads = Annotated[
+    int | None, typer.Option("--n-jobs", "-j", help="Threads; all cores by default.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Debug = Annotated[bool, _common("--debug", help="Show a traceback when it fails.")]
 
 

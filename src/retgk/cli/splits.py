@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from retgk._runtime.names import name_advice, near_names
 from retgk.cli.inputs import column_values, source_smiles
-from retgk.cli.options import FileRole, Reading
+from retgk.cli.options import FileRole, Reading, in_panel
 from retgk.errors import InvalidInputError
 from retgk.learning.folds import (
     MIN_FOLDS,
@@ -241,49 +239,46 @@ def _tested(folds: list[str], path: Path) -> list[str]:
 
 DEFAULT_FOLDS = 10
 _KINDS = ("random", "scaffold")
+_folds = in_panel("Folds")
 
 
 @dataclass(frozen=True)
 class Splitting:
     folds: Annotated[
         int | None,
-        typer.Option(
+        _folds(
             min=MIN_FOLDS,
             help="Number of folds.",
             show_default=str(DEFAULT_FOLDS),
-            rich_help_panel="Folds",
         ),
     ] = None
     repetitions: Annotated[
         int,
-        typer.Option(
+        _folds(
             "--repetitions",
             "--repeats",
             min=1,
             max=MOST_REPETITIONS,
             help="Times to do it, each with other folds.",
-            rich_help_panel="Folds",
         ),
     ] = 1
     split: Annotated[
         str,
         FileRole.READ,
-        typer.Option(
+        _folds(
             metavar="random|scaffold|FILE",
             help="random; scaffold: molecules of one Bemis-Murcko scaffold stay together, the "
             "largest sets first into folds; or a file: JSON, a list of folds such as "
             '{"train": [...], "test": [...]}, or a .csv with a column fold.',
-            rich_help_panel="Folds",
         ),
     ] = "random"
     groups: Annotated[
         str | None,
         FileRole.READ,
-        typer.Option(
+        _folds(
             metavar="COLUMN|FILE",
             help="Column of the table of GRAPHS or --targets, or text file of one line per graph: "
             "graphs of a group are never in two folds.",
-            rich_help_panel="Folds",
         ),
     ] = None
 

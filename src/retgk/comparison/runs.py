@@ -79,8 +79,11 @@ class ComparisonPlan:
     def key(self) -> str:
         """Digest of all that answers depend on, but for the methods."""
         folds = hashlib.sha256()
-        for place in self.places:
-            for part in (self.fold(place).train, self.fold(place).test, *self._inner(place)):
+        for fold in map(self.fold, self.places):
+            parts = [part for pair in fold.inner or () for part in pair]
+            if fold.groups is not None:
+                parts = [np.unique(fold.groups, return_inverse=True)[1], *parts]
+            for part in (fold.train, fold.test, *parts):
                 folds.update(np.asarray(part, np.int64).tobytes() + b";")
         return key_of(
             {
@@ -94,11 +97,6 @@ class ComparisonPlan:
                 "version": __version__,
             }
         )
-
-    def _inner(self, place: Place) -> list[NDArray[Any]]:
-        fold = self.fold(place)
-        groups = [] if fold.groups is None else [np.unique(fold.groups, return_inverse=True)[1]]
-        return [*groups, *(part for pair in fold.inner or () for part in pair)]
 
     def as_record(self) -> Record:
         return {

@@ -193,7 +193,16 @@ def comparison_of(
         elif name != ranked[0]:
             p_value = _p_value(plan, values[ranked[0]] - values[name])
         rows.append(_row(plan, name, finished[name], status, p_value))
-    folds = [_fold_row(name, record) for name in finished for record in finished[name].values()]
+    folds = [
+        {
+            "method": name,
+            **{each: record[each] for each in ("repetition", "fold")},
+            **record["scores"],
+            **{each: record[each] for each in ("seconds", "peak_mb", "chosen")},
+        }
+        for name in finished
+        for record in finished[name].values()
+    ]
     return Comparison(plan.name, rows, folds, plan.metrics, plan.as_record())
 
 
@@ -230,12 +239,6 @@ def _p_value(plan: ComparisonPlan, differences: Floats) -> float:
         float(np.mean([len(getattr(fold, part)) for fold in folds])) for part in ("train", "test")
     )
     return corrected_t_test(differences[~np.isnan(differences)], n_train, n_test).p_value
-
-
-def _fold_row(name: str, record: Record) -> dict[str, Any]:
-    kept = {each: record[each] for each in ("repetition", "fold")}
-    last = {each: record[each] for each in ("seconds", "peak_mb", "chosen")}
-    return {"method": name, **kept, **record["scores"], **last}
 
 
 # The figure of a comparison: quality against time.

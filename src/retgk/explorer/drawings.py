@@ -252,20 +252,15 @@ def _pack_labels(batch: GraphBatch, arrays: PageArrays) -> list[str] | None:
 
 def _pack_attributes(batch: GraphBatch, arrays: PageArrays) -> list[dict[str, Any]]:
     header = []
-    names = _attribute_names(batch)
+    names: Any = [f"attribute {place + 1}" for place in range(batch.n_attributes)]
+    known = batch.reading.options.get("attributes") if batch.reading is not None else None
+    if isinstance(known, list | tuple) and len(known) == batch.n_attributes:
+        names = known
     for place in range(min(batch.n_attributes, MOST_ATTRIBUTES)):
         key = f"attribute{place}"
         scale = arrays.add_scaled(key, batch.attributes[:, place])
-        header.append({"key": key, "name": names[place], **scale})
+        header.append({"key": key, "name": str(names[place]), **scale})
     return header
-
-
-def _attribute_names(batch: GraphBatch) -> list[str]:
-    plain = [f"attribute {place + 1}" for place in range(batch.n_attributes)]
-    known = batch.reading.options.get("attributes") if batch.reading is not None else None
-    if isinstance(known, list | tuple) and len(known) == batch.n_attributes:
-        return [str(name) for name in known]
-    return plain
 
 
 def _pack_formulas(

@@ -365,9 +365,12 @@ def explore(
     header = _pack_map(batch, rows, projection, seed, n_jobs, arrays)
     header["title"] = title or own_title
     header["names"] = own_names
+    nodes, edges = batch.node_counts.astype(np.float64), batch.edge_counts.astype(np.float64)
+    counts = {"nodes": nodes, "edges": edges, "mean degree": 2.0 * edges / np.maximum(nodes, 1)}
+    sizes = [Column(name, values, "size") for name, values in counts.items()]
     header["columns"] = [
         _pack(column, f"column{place}", arrays)
-        for place, column in enumerate([*targets, *more, *_sizes(batch)])
+        for place, column in enumerate([*targets, *more, *sizes])
     ]
     drawn = drawn_graphs(batch, int(max_drawn_nodes), seed)
     header["drawings"] = pack_drawings(
@@ -488,15 +491,6 @@ def _checked_vectors(vectors: ArrayLike, n_graphs: int) -> NDArray[np.float32]:
             f"{found.shape}"
         )
     return found
-
-
-def _sizes(batch: GraphBatch) -> list[Column]:
-    nodes, edges = batch.node_counts, batch.edge_counts
-    return [
-        Column("nodes", nodes.astype(np.float64), "size"),
-        Column("edges", edges.astype(np.float64), "size"),
-        Column("mean degree", 2.0 * edges / np.maximum(nodes, 1), "size"),
-    ]
 
 
 def _notes(batch: GraphBatch, n_drawn: int, model: Any) -> list[str]:
