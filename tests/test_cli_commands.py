@@ -43,6 +43,7 @@ def test_info(graphs_file: Path) -> None:
     assert (found["graphs"], found["attributes"], found["labels"]) == (N_GRAPHS, 2, [0, 1, 2])
     assert found["targets"] == {"kind": "classes", "sizes": {"0": 20, "1": 20}}
     assert found["graph_size"]["max"] == DATA.graphs.node_counts.max()
+    assert found["isolated_nodes"] == np.sum(np.diff(DATA.graphs.indptr) == 0)
     text = printed("info", graphs_file)
     assert "2 classes: 0 (20), 1 (20)" in text
 
