@@ -167,8 +167,8 @@ def test_peer_that_cannot_stop_itself_is_stopped(sets, tmp_path, says, message):
     code = f"import time; print({says!r}, flush=True); time.sleep(60)"  # no limit of its own
     limits = Limits(0.01, 8000, least_preparation_seconds=0.05, grace_seconds=3.0)
     start = time.monotonic()
-    with pytest.raises(PeerFailure, match=message):
-        peer_matrix(spec_of(sets), tmp_path, limits, (sys.executable, "-c", code))
+    program = (sys.executable, "-c", code)
+    fails(lambda: peer_matrix(spec_of(sets), tmp_path, limits, program), message, PeerFailure)
     assert time.monotonic() - start < 50
 
 
