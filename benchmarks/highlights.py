@@ -28,9 +28,9 @@ def exact_sentence():
 
 
 def paper_sentence(agreements):
-    n_run = sum(own.n_cells - own.n_open for own in agreements)
+    n_run = sum(own.n_cells - own.verdicts[""] for own in agreements)
     within, above, below = (
-        sum(getattr(own, name) for own in agreements) for name in ("n_within", "n_above", "n_below")
+        sum(own.verdicts[name] for own in agreements) for name in ("within", "above", "below")
     )
     return (
         f"{within} of {n_run} accuracies of its tables agree within two published deviations, or a "

@@ -27,7 +27,7 @@ def paper_table():
     rows = []
     for number in PAPER_TABLES:
         own = agreement(number, found)
-        counts = [own.n_cells, own.n_within, own.n_above, own.n_below, own.n_open]
+        counts = [own.n_cells, *(own.verdicts[name] for name in ("within", "above", "below", ""))]
         times = [total_text(totals.get((number, method))) for method in ("RetGK_I", "RetGK_II")]
         rows.append([f"Table {number}", *counts, own.repetitions, *times])
     header = [

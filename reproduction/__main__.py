@@ -22,8 +22,6 @@ DEFAULT_RECORDS = Path("paper-records.jsonl")
 
 
 class ProtocolName(StrEnum):
-    """How accuracies are found."""
-
     paper = "paper"
     nested = "nested"
     time = "time"
@@ -169,7 +167,6 @@ for _each in (run_cells, write_paper_report, rebuild_frankenstein):
 
 
 def _split_at_commas(values: list[str] | None) -> list[str] | None:
-    """Split values at commas, of an option that may be repeated too."""
     return None if values is None else [part for each in values for part in each.split(",")]
 
 

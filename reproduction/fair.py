@@ -37,7 +37,6 @@ def folds_digest(folds: Any) -> str:
 
 
 def read_fair_folds(folder: Path | None, name: str, digest: str, n_graphs: int) -> list[PaperFold]:
-    """Read the folds of a set."""
     if folder is None:
         raise InvalidInputError(
             f"the fair protocol has fixed folds; give the folder that has {name}"
@@ -99,7 +98,6 @@ class FairWork:
 
     @cached_property
     def features(self) -> NodeFeatures:
-        """Graphs with the return probabilities of their nodes."""
         features = NodeFeatures(self.data.graphs, Walks(self.settings["n_steps"]), self.n_jobs)
         with self.timed("rpf"):
             assert features.probabilities is not None
@@ -107,7 +105,6 @@ class FairWork:
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
-        """Add the time of a block to the seconds of a part."""
         start = time.perf_counter()
         yield
         self.seconds[part] += time.perf_counter() - start
@@ -121,18 +118,12 @@ class FairWork:
         return b"".join([rule.encode(), *parts]), scaling(self.features)
 
     def matrix(self) -> Matrix:
-        """Seconds and facts of everything that was made, as those of one matrix."""
         facts = {**self.facts, "peak_mb": recorded_peak_megabytes()}
         return Matrix(np.empty((0, 0)), self.seconds, facts)
 
 
 def fair_outcome(work: FairWork, folds: Sequence[PaperFold]) -> Outcome:
-    """
-    Accuracies on the fixed folds.
-
-    Everything is chosen by the validation graphs of a fold; then training and validation graphs
-    train together. The classifier gets both, and chooses by itself.
-    """
+    """Accuracies on the fixed folds."""
     if work.settings["kind"] == "classifier":
         return _classifier_outcome(work, folds)
     options_of = FAIR_KINDS[work.settings["kind"]]
@@ -147,7 +138,6 @@ def fair_outcome(work: FairWork, folds: Sequence[PaperFold]) -> Outcome:
 
 
 def _graph_kernels(settings: Settings) -> list[GraphKernel]:
-    """Kernels of graphs to choose from; those of peers, which have no p, stay what they are."""
     if "p" not in settings:
         return [PolynomialGraphKernel()]
     both = product(settings["p"], settings["median_scale"])
@@ -159,19 +149,14 @@ def _graph_kernels(settings: Settings) -> list[GraphKernel]:
 
 def _level_options(work: FairWork, known: Ints) -> list[Option]:
     """Depths and rules for attributes, with the bandwidth of the known graphs."""
-    gamma = _rounded(median_gamma(work.features, known), work.rules["gamma_ratio"])
+    gamma = rounded_gamma(median_gamma(work.features, known), work.rules["gamma_ratio"])
     work.facts.setdefault("structure_gammas", []).append(gamma)
-    options = []
-    for rule in work.settings["scale_attributes"]:
-        key, features = work.scaled(rule, known)
-        if (gamma, key) not in work.products:
-            with work.timed("gram"):
-                work.products[gamma, key] = _level_products(work, features, gamma)
-        options += _options_of_depths(work, rule, work.products[gamma, key])
-    return options
+    return _options_of_depths(
+        work, known, gamma, lambda features: _level_products(work, features, gamma)
+    )
 
 
-def _rounded(gamma: float, ratio: float) -> float:
+def rounded_gamma(gamma: float, ratio: float) -> float:
     """Nearest power of a ratio, so that folds can share matrices without sharing data."""
     return float(ratio ** round(np.log(gamma) / np.log(ratio)))
 
@@ -194,28 +179,32 @@ def _level_products(work: FairWork, features: NodeFeatures, gamma: float) -> lis
     return [levels[depth] for depth in settings["depth"]]
 
 
-def _options_of_depths(work: FairWork, rule: str, products: Sequence[Floats]) -> list[Option]:
-    """Options for each depth; what there is no choice of is not said."""
-    said = {"scale_attributes": rule} if len(work.settings["scale_attributes"]) > 1 else {}
-    return [
-        Option({"depth": depth, **said}, own)
-        for depth, own in zip(work.settings["depth"], products, strict=True)
-    ]
+def _options_of_depths(
+    work: FairWork,
+    known: Ints,
+    gamma: float | None,
+    products_of: Callable[[NodeFeatures], list[Floats]],
+) -> list[Option]:
+    """Depths and rules for attributes to choose from; what there is no choice of is not said."""
+    options = []
+    rules = work.settings["scale_attributes"]
+    for rule in rules:
+        key, features = work.scaled(rule, known)
+        if (gamma, key) not in work.products:
+            with work.timed("gram"):
+                work.products[gamma, key] = products_of(features)
+        said = {"scale_attributes": rule} if len(rules) > 1 else {}
+        pairs = zip(work.settings["depth"], work.products[gamma, key], strict=True)
+        options += [Option({"depth": depth, **said}, own) for depth, own in pairs]
+    return options
 
 
 # Vectors of a fixed width
 
 
 def _phase_options(work: FairWork, known: Ints) -> list[Option]:
-    """Depths and rules for attributes; bandwidths and phases depend on no graph."""
-    options = []
-    for rule in work.settings["scale_attributes"]:
-        key, features = work.scaled(rule, known)
-        if key not in work.products:
-            with work.timed("gram"):
-                work.products[key] = _phase_products(work, features)
-        options += _options_of_depths(work, rule, work.products[key])
-    return options
+    """Bandwidths and phases depend on no graph."""
+    return _options_of_depths(work, known, None, lambda features: _phase_products(work, features))
 
 
 def _phase_products(work: FairWork, features: NodeFeatures) -> list[Floats]:
@@ -263,7 +252,6 @@ def _classifier_outcome(work: FairWork, folds: Sequence[PaperFold]) -> Outcome:
 
 
 def _classifier_result(work: FairWork, fold: PaperFold, seconds: dict[str, float]) -> FoldResult:
-    """Fit the classifier as it comes on all known graphs of a fold."""
     graphs, targets, known = (
         work.data.graphs,
         work.data.targets,
@@ -282,7 +270,6 @@ def _classifier_result(work: FairWork, fold: PaperFold, seconds: dict[str, float
 
 
 def _plain(value: Any) -> Any:
-    """Value as JSON has it; kernels in text."""
     return value if value is None or isinstance(value, int | float | str) else repr(value)
 
 

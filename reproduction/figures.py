@@ -25,14 +25,11 @@ N_STEPS = 200
 
 
 class _GraphBuilder:
-    """Edges of a graph that grows node by node."""
-
     def __init__(self) -> None:
         self.edges: list[tuple[int, int]] = []
         self.n_nodes = 0
 
     def add_node(self, *neighbours: int) -> int:
-        """Add a node beside some others, and return its number."""
         self.edges += [(self.n_nodes, neighbour) for neighbour in neighbours]
         self.n_nodes += 1
         return self.n_nodes - 1
@@ -71,7 +68,6 @@ def toy_graph() -> tuple[GraphBatch, list[int]]:
 
 
 def figure_1_picture() -> Picture:
-    """Figure 1: return probabilities of the three centres; it needs no records."""
     figure, axes = new_figure((5.5, 4.2))
     _draw_centres(axes)
     caption = (
@@ -82,7 +78,6 @@ def figure_1_picture() -> Picture:
 
 
 def _draw_centres(axes: Any) -> None:
-    """Draw all steps into axes of matplotlib, and early ones into an inset."""
     from retgk.plot import return_probability_curves
 
     names = ["$C_1$", "$C_2$", "$C_3$"]
@@ -105,8 +100,6 @@ _PLATEAU_DEVIATIONS = 2.0
 
 @dataclass(frozen=True)
 class Curve:
-    """Accuracies of one set while one parameter changes."""
-
     dataset: str
     parameter: str
     values: list[int]
@@ -117,7 +110,6 @@ class Curve:
     """Value that the tables use."""
 
     def points_off(self) -> dict[int, float]:
-        """Difference, at every value, to the accuracy at the value of the tables."""
         if self.paper_value not in self.values:
             return {}
         reference = self.accuracies[self.values.index(self.paper_value)]
@@ -127,12 +119,7 @@ class Curve:
         }
 
     def off_plateau(self) -> dict[int, float]:
-        """
-        Differences, of those in `points_off`, that are more than a point and more than noise.
-
-        Noise is two deviations of the difference, from the deviations at both of its values alone:
-        a noisy value elsewhere excuses nothing.
-        """
+        """Differences, of those in `points_off`, that are more than a point and more than noise."""
         spread = dict(zip(self.values, self.deviations, strict=True))
         return {
             value: points
@@ -148,13 +135,9 @@ def _largest_noise(*deviations: float) -> float:
 
 
 def figure_2_curves(records: RecordsByCell) -> list[Curve]:
-    """
-    Curves of figure 2, parameter by parameter and set by set.
-
-    There is none where no record is, or records of one value only.
-    """
+    """Curves of figure 2, parameter by parameter and set by set."""
     points: dict[tuple[str, str], list[tuple[int, CellSummary]]] = {}
-    for cell in figure_cells(2):
+    for cell in figure_cells():
         found = summary_of(cell, records)
         parameter, _, value = cell.place.removeprefix("figure 2: ").partition("=")
         if found is not None and not found.failure:
@@ -176,7 +159,6 @@ def figure_2_curves(records: RecordsByCell) -> list[Curve]:
 
 
 def _paper_value(dataset: str, parameter: str) -> int:
-    """Value of a parameter of figure 2 in the table that a set is taken from."""
     table = read_settings("figure_2")["sets"][dataset]
     method = read_settings("figure_2")["method"]
     cell = next(
@@ -188,7 +170,6 @@ def _paper_value(dataset: str, parameter: str) -> int:
 
 
 def figure_2_pictures(curves: Sequence[Curve]) -> list[Picture]:
-    """Figure 2, a picture for each parameter that there are curves of."""
     pictures = []
     for parameter in dict.fromkeys(curve.parameter for curve in curves):
         own = [curve for curve in curves if curve.parameter == parameter]

@@ -40,18 +40,12 @@ _IMAGES_FILE, _LABELS_FILE = "train-images-idx3-ubyte.gz", "train-labels-idx1-ub
 
 
 class DigitImages(NamedTuple):
-    """Images of digits, row by row of their pixels, and the digit that each shows."""
-
     pixels: NDArray[np.uint8]
     digits: NDArray[np.uint8]
 
 
 def digit_images(folder: str | os.PathLike[str]) -> DigitImages:
-    """
-    Training images of MNIST, from the two files of its distribution.
-
-    Every digit has an image, or an error says which has none.
-    """
+    """Training images of MNIST, from the two files of its distribution."""
     path = Path(folder) / _IMAGES_FILE
     labels_path = Path(folder) / _LABELS_FILE
     pixels = _read_bytes(path, _IMAGES_MARK, (_SIDE, _SIDE)).reshape(-1, _SIDE * _SIDE)
@@ -109,22 +103,21 @@ def rebuilt_frankenstein(atoms: GraphDataset, images: DigitImages, seed: int) ->
     attributes[has_image] = images.pixels[chosen[has_image], :_N_PIXELS]
     attributes /= _BRIGHTEST
     plain = graphs.without_labels().without_edge_labels().with_attributes(attributes)
-    return GraphDataset(plain, atoms.targets, f"{REBUILT}_{seed}", _description(seed))
+    about = (
+        "FRANKENSTEIN (Orsini et al. 2015) rebuilt by its recipe: attributes of an atom are pixels "
+        f"of a random image of MNIST, drawn with seed {seed}. They are not those of the original."
+    )
+    return GraphDataset(plain, atoms.targets, f"{REBUILT}_{seed}", about)
 
 
 def _digits_of_symbols(symbols: Codes) -> Ints:
-    """
-    Digit of every atom: the rank of its symbol by frequency; -1 from the tenth on.
-
-    Symbols that are equally frequent are in the order of their codes.
-    """
+    """Digit of every atom: the rank of its symbol by frequency; -1 from the tenth on."""
     ranks = np.argsort(np.argsort(-np.bincount(symbols), kind="stable"), kind="stable")
     digits = ranks[symbols]
     return np.where(digits < _N_DIGITS, digits, -1)
 
 
 def _drawn_images(digits_of_atoms: Ints, digits_of_images: NDArray[np.uint8], seed: int) -> Ints:
-    """Number of an image for every atom, -1 for those without a digit."""
     shares = np.random.default_rng(seed).random(len(digits_of_atoms))
     chosen = np.full(len(digits_of_atoms), -1)
     for digit in range(_N_DIGITS):
@@ -132,13 +125,6 @@ def _drawn_images(digits_of_atoms: Ints, digits_of_images: NDArray[np.uint8], se
         atoms = digits_of_atoms == digit
         chosen[atoms] = own[(shares[atoms] * len(own)).astype(np.int64)]
     return chosen
-
-
-def _description(seed: int) -> str:
-    return (
-        "FRANKENSTEIN (Orsini et al. 2015) rebuilt by its recipe: attributes of an atom are pixels "
-        f"of a random image of MNIST, drawn with seed {seed}. They are not those of the original."
-    )
 
 
 def write_rebuilt(

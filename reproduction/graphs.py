@@ -24,8 +24,6 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class PaperSet:
-    """Graphs, their classes, and how many copies were dropped."""
-
     graphs: GraphBatch
     targets: NDArray[Any]
     n_dropped: int = 0
@@ -33,11 +31,9 @@ class PaperSet:
 
     @cached_property
     def digest(self) -> str:
-        """Digest of the graphs, so that other editions of a set do not share kept matrices."""
         return graphs_digest(self.graphs)
 
     def as_record(self) -> dict[str, int]:
-        """Numbers for a record."""
         return {
             "n_graphs": len(self.graphs),
             "n_classes": len(np.unique(self.targets)),
@@ -53,12 +49,10 @@ class Sources(NamedTuple):
     mnist: Path | None = None
 
     def as_text(self) -> list[str | None]:
-        """Give both as JSON has them."""
         return [None if path is None else str(path) for path in self]
 
     @classmethod
     def from_text(cls, texts: Iterable[str | None]) -> "Sources":
-        """Make it from what `as_text` gave."""
         return cls(*(None if text is None else Path(text) for text in texts))
 
 
@@ -71,12 +65,7 @@ def load_paper_set(
     deduplicate: bool = False,
     seed: int = 0,
 ) -> PaperSet:
-    """
-    Load a set with what a table uses of it.
-
-    Nothing is downloaded into a folder of sets that is given. `deduplicate` drops copies of graphs;
-    labels and attributes tell graphs apart only if they are used. The `seed` draws what is rebuilt.
-    """
+    """Load a set with what a table uses of it."""
     data = _rebuilt(sources, seed) if name == REBUILT else _stored(name, sources.data_home)
     assert data.targets is not None
     graphs = data.graphs
@@ -115,11 +104,9 @@ class Copies(NamedTuple):
     """For every graph the first one that it is a copy of: itself where it stays."""
 
     def n_dropped(self) -> int:
-        """Number of graphs that do not stay."""
         return len(self.first) - len(self.kept)
 
     def n_of_other_target(self, targets: NDArray[Any]) -> int:
-        """Number of dropped graphs whose target is not that of the copy that stays."""
         return int(np.sum(targets != targets[self.first]))
 
 
@@ -146,12 +133,10 @@ def find_copies(graphs: GraphBatch, n_steps: int = 50) -> Copies:
 
 
 def _sort_by_label(values: Floats, labels: Codes) -> Floats:
-    """Sort values by label, and then by themselves."""
     return values[np.lexsort((values, labels))]
 
 
 def _node_values(graphs: GraphBatch, n_steps: int) -> Floats:
-    """Some random linear functions of return probabilities and attributes of every node."""
     rng = np.random.default_rng(0)
     probabilities = return_probabilities(graphs, n_steps)
     values: Floats = probabilities @ rng.uniform(-1, 1, (n_steps, _N_PROJECTIONS))

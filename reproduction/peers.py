@@ -47,13 +47,7 @@ _NOT_OF_THE_KERNEL = {"kind", "kernel", "uses_labels", "uses_attributes", "draws
 def peer_kernel(
     settings: Mapping[str, Any], graphs: GraphBatch, seed: int = 0, n_jobs: int | None = None
 ) -> Any:
-    """
-    Make the kernel of a method of kind "native", not fitted.
-
-    Settings are parameters of its class by name; ``{ Laplacian = 2.0 }`` stands for a kernel of
-    nodes. Nodes start with their labels or, where graphs have none, with their degrees, unless the
-    settings say otherwise.
-    """
+    """Make the kernel of a method of kind "native", not fitted."""
     column = settings["kernel"]
     module, _, name = COLUMNS[column].partition(".")
     kind = getattr(import_module(f"retgk.kernels.others.{module}"), name)
@@ -74,7 +68,6 @@ def peer_kernel(
 
 
 def _plain_or_kernel(value: Any) -> Any:
-    """Value of a setting; a table of one entry is a kernel of nodes and its argument."""
     if not isinstance(value, Mapping):
         return value
     ((name, argument),) = value.items()
@@ -105,7 +98,6 @@ class Limits(ProcessLimits):
 
     @property
     def preparation_seconds(self) -> float:
-        """Seconds to load graphs."""
         return max(self.seconds, self.least_preparation_seconds)
 
 
@@ -120,7 +112,6 @@ class PeerFailure(Exception):  # noqa: N818
 def peer_matrix(
     spec: Mapping[str, Any], folder: Path, limits: Limits, program: Sequence[str] = PROGRAM
 ) -> Matrix:
-    """Kernel matrix of a peer, as it gives it; from a file, or into it."""
     facts, path = peer_report(spec, folder, limits, program)
     return Matrix(np.load(path, mmap_mode="r"), facts["seconds"], {"peak_mb": facts["peak_mb"]})
 
@@ -163,7 +154,6 @@ _OF_NO_EFFECT = ("dataset", "deduplicate", "sources", "n_jobs")
 def _new_report(
     spec: Mapping[str, Any], path: Path, limits: Limits, program: Sequence[str]
 ) -> dict[str, Any]:
-    """Have the program do its work; returns what it reports, or its failure."""
     order = {
         **spec,
         "path": str(path),
@@ -206,11 +196,7 @@ def load_graphs(order: Mapping[str, Any]) -> tuple[GraphBatch, Targets]:
 
 
 def main(text: str) -> None:
-    """
-    Do what is ordered, and print what it took.
-
-    The order is JSON of the `spec` of `peer_report` with a `path` and the limits.
-    """
+    """Do what is ordered, and print what it took."""
     warnings.simplefilter("ignore")  # of attributes, which are the paper's
     order = json.loads(text)
     end_with_parent()
@@ -221,7 +207,6 @@ def main(text: str) -> None:
 
 
 def _matrix_report(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the matrix of a kernel, and give the seconds that it took."""
     with time_limit(order["preparation_seconds"]):
         graphs, _ = load_graphs(order)
         kernel = peer_kernel(order["settings"], graphs, order["seed"], order["n_jobs"])
@@ -237,7 +222,6 @@ def _matrix_report(order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _network_report(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Accuracies of a network on all folds, and the seconds that it took."""
     from reproduction.networks.training import network_results
 
     with time_limit(order["preparation_seconds"]):

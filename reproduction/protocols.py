@@ -23,25 +23,14 @@ from retgk.learning.paper_protocol import (
     Targets,
     accuracies_over_c,
     accuracy_at_c,
-    kernel_matrix,
     kernel_part,
     run_folds,
 )
-
-
-def time_outcome(products: Floats, kernel: GraphKernel) -> Outcome:
-    """Measure the seconds of kernel values alone, without folds."""
-    start = time.perf_counter()
-    kernel_matrix(products, kernel)
-    return Outcome([], {"kernel": time.perf_counter() - start, "svm": 0.0})
-
 
 # The nested protocol, and the fair one
 
 
 class Option(NamedTuple):
-    """Inner products to choose from, and what they were made with."""
-
     choice: Mapping[str, Any]
     products: Floats
 
@@ -70,12 +59,7 @@ def nested_outcome(
     settings: Rules,
     n_jobs: int | None = None,
 ) -> Outcome:
-    """
-    One repetition in which test graphs have no part in any choice.
-
-    `options_of` gives, for training graphs, the inner products to choose from; medians in the
-    kernels are taken over training graphs. The seed gives the folds.
-    """
+    """One repetition in which test graphs have no part in any choice."""
     folds = [
         SplitFold(train, test, stratified_folds(targets[train], seed, settings["inner_folds"]))
         for train, test in stratified_folds(targets, seed, settings["folds"])
@@ -134,7 +118,6 @@ def _mean_accuracies(
     folds: Sequence[tuple[Ints, Ints]],
     grid: Sequence[float],
 ) -> tuple[list[float], int]:
-    """Mean accuracy over folds for every C, and how many machines were stopped."""
     tried = [
         accuracies_over_c(
             kernel_part(matrix, targets, some, some),
@@ -150,7 +133,6 @@ def _mean_accuracies(
 def _training_kernel(
     products: Floats, kernel: GraphKernel, train: Ints
 ) -> tuple[GraphKernel, Floats]:
-    """Kernel fitted to the training graphs, and its matrix of them."""
     own = products[np.ix_(train, train)]
     norms = own.diagonal().copy()
     fitted = fit_graph_kernel(kernel, own)

@@ -26,7 +26,6 @@ _REPORTING = ("figures.py", "report*.py")  # fmt: skip
 
 
 def provenance(n_jobs: int | None) -> dict[str, Any]:
-    """Threads, versions, machine and time of a record that is made now."""
     return {
         "n_jobs": n_threads(n_jobs),
         "versions": {**package_versions(), "source": source_digest()},
@@ -37,7 +36,6 @@ def provenance(n_jobs: int | None) -> dict[str, Any]:
 
 @cache
 def cpu_name() -> str:
-    """Model of the processor, as the system calls it."""
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text().splitlines():

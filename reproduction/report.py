@@ -9,7 +9,6 @@ import csv
 import io
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,15 +27,12 @@ from reproduction.report_tables import (
     OURS,
     FairResult,
     Grid,
-    TotalTime,
     accuracy_grid,
     baseline_grid,
     both_protocols_grid,
     copies_grid,
     count_text,
-    difference_text,
     fair_grid,
-    fair_lines,
     fair_pictures,
     fair_results,
     is_computed,
@@ -45,7 +41,6 @@ from reproduction.report_tables import (
     peers_note,
     set_times_grid,
     summary_grid,
-    total_times,
     total_times_grid,
     tried_grid,
 )
@@ -132,7 +127,6 @@ def _version_text(records: Sequence[Record]) -> str:
 
 
 def _digest_sentences(records: Sequence[Record]) -> list[str]:
-    """On the state of the computing code; older records do not tell."""
     digests = [record["versions"].get("source", "not noted") for record in records]
     if set(digests) == {"not noted"}:
         return []
@@ -141,96 +135,38 @@ def _digest_sentences(records: Sequence[Record]) -> list[str]:
 
 # Protocols
 
-Rules = Mapping[str, Any]
-
 
 def protocols_grid() -> Grid:
-    """What is split, chosen and fixed, in the paper's protocol, the nested and the fair one."""
-    rules = read_settings("protocols")
-    texts = [
-        _paper_texts(rules["paper"]),
-        _nested_texts(rules["nested"]),
-        _fair_texts(rules["fair"]),
-    ]
-    rows = [[name, *(own[name] for own in texts)] for name in texts[0]]
+    """What is split, chosen and fixed by each protocol; settings give the numbers in the texts."""
+    rules, fair = read_settings("protocols"), read_settings("fair")
+    n_folds, methods = rules["paper"]["folds"], fair["methods"]
+    numbers: dict[str, dict[str, Any]] = {
+        "paper": {"share": 1 - 1 / n_folds, "n_untested": n_folds - 1},
+        "nested": {
+            "gamma_ratio": f"{rules['nested']['gamma_ratio']:.3g}",
+            "max_graphs": f"{rules['nested']['max_graphs']:,}",
+            "methods": ", ".join(rules["nested"]["methods"]),
+        },
+        "fair": {
+            **{name: methods["RetGK_I depth"][name] for name in ("depth", "p", "median_scale")},
+            "n_components": methods["RetGK_II depth"]["n_components"],
+            "n_iter": methods["WL"]["n_iter"],
+            "n_sets": len(fair["sets"]),
+        },
+    }
+    texts = read_settings("protocol_texts")
+    columns = []
+    for name, own in texts.items():
+        values = {key: _number_text(value) for key, value in (rules[name] | numbers[name]).items()}
+        columns.append([text.format(**values) for text in own.values()])
+    rows = [[part, *row] for part, *row in zip(texts["paper"], *columns, strict=True)]
     notes = [
         "Accuracies of the tables are by the paper's protocol: test graphs have a part in its "
         "medians, and test accuracies may have had one in the authors' choices for each set.",
         f"In all, RetGK_I is computed with tol = {_tolerance_text()}: every inner product of mean "
         "embeddings is within tol of its exact value.",
     ]
-    return Grid("Protocols", ["", "paper", "nested", "fair"], rows, notes)
-
-
-def _paper_texts(rules: Rules) -> dict[str, str]:
-    """What the paper's protocol does with every part of a method."""
-    n_folds = rules["folds"]
-    tenth = "tenth" if n_folds == 10 else f"part of 1/{n_folds}"
-    return {
-        "folds": "One random order of all graphs for each repetition, not stratified, cut into "
-        f"{n_folds} folds of n - ceil({1 - 1 / n_folds:g} n) graphs. Where {n_folds} does not "
-        f"divide n, up to {n_folds - 1} graphs are never tested.",
-        "medians": "Over all graphs, test graphs included (transductive).",
-        "C": f"From {_set_text(rules['c'])}, on a validation {tenth}; ties go to the larger C. "
-        "Then training and validation graphs train together. This is the authors' code; the "
-        "paper's text prints 1e-3 to 1e3.",
-        "RetGK_I": "Bandwidth: the median. p, the number of steps S and a factor of the median of "
-        "graphs are the authors' choices for each set. Bandwidth of attributes: 1 / "
-        "sqrt(dimension).",
-        "RetGK_II": "The scales of the frequencies, p and S are the authors' choices for each set.",
-        "others": "C is chosen, together with what the notes of the tables call chosen (rounds of "
-        "HGK(WL)); their other settings are fixed.",
-        "cells": "All methods that are computed here, all sets.",
-    }
-
-
-def _nested_texts(rules: Rules) -> dict[str, str]:
-    """The same of the nested protocol."""
-    fixed = f"S = {rules['n_steps']}, factor {rules['median_scale']:g} of the median of graphs"
-    powers = _set_text(rules["p"])
-    return {
-        "folds": f"{rules['folds']} stratified folds, drawn anew for each repetition; every graph "
-        "is tested once.",
-        "medians": "Over training graphs alone.",
-        "C": f"From {_set_text(rules['c'])}, together with everything else that is chosen, by "
-        f"{rules['inner_folds']}-fold cross-validation inside the training folds; ties go to the "
-        "larger C.",
-        "RetGK_I": "Chosen: the scale of the node kernel, 1 / median over training graphs rounded "
-        f"to a power of {rules['gamma_ratio']:.3g}, times one of "
-        f"{_set_text(rules['gamma_factors'])}; p from {powers}; C. Fixed: {fixed}, and 1 / "
-        "sqrt(dimension) for attributes.",
-        "RetGK_II": f"Chosen: the scale of frequencies from {_set_text(rules['structure_scale'])}, "
-        f"that of attributes from {_set_text(rules['attribute_scale'])}; p from {powers}; C. "
-        f"Fixed: {fixed}, and the widths of the tables.",
-        "others": "C alone is chosen; their other settings are fixed.",
-        "cells": f"{', '.join(rules['methods'])}; sets of at most {rules['max_graphs']:,} graphs.",
-    }
-
-
-def _fair_texts(rules: Rules) -> dict[str, str]:
-    """The same of the fair protocol."""
-    fair = read_settings("fair")
-    exact, wide = fair["methods"]["RetGK_I depth"], fair["methods"]["RetGK_II depth"]
-    n_iter = fair["methods"]["WL"]["n_iter"]
-    return {
-        "folds": "The ten fixed folds of Errica et al. (2020), each with one split of the other "
-        "graphs for training and validation.",
-        "medians": "Over training and validation graphs.",
-        "C": f"From {_set_text(rules['c'])}, together with everything else that is chosen, on the "
-        "validation graphs; ties go to the larger C. Then training and validation graphs train "
-        "together.",
-        "RetGK_I": f"The scale of the node kernel is 1 / median, rounded to a power of "
-        f"{rules['gamma_ratio']:g}. As published: the settings of the tables. With depth, chosen: "
-        f"the depth from {_set_text(exact['depth'])}, p from {_set_text(exact['p'])}, the factor "
-        f"of the median of graphs from {_set_text(exact['median_scale'])}, and whether attributes "
-        "are standardised, raw or left out. RetGKClassifier, as it comes, gets training and "
-        "validation graphs, and chooses by its own cross-validation among them.",
-        "RetGK_II": f'Feature map "phases" of {wide["n_components"]} columns and the default '
-        "kernels; chosen as with depth above.",
-        "others": f"WL: n_iter from {_set_text(n_iter)}, as far as limits of time and memory "
-        "allow, and C. It sees labels, or node degrees where there are none; no attributes.",
-        "cells": f"{len(fair['sets'])} sets with all labels and attributes that they have.",
-    }
+    return Grid("Protocols", ["", *texts], rows, notes)
 
 
 def _tolerance_text() -> str:
@@ -239,14 +175,16 @@ def _tolerance_text() -> str:
     return " or ".join(f"{tol:g}" for tol in sorted(found))
 
 
-def _set_text(values: Sequence[float]) -> str:
-    return "{" + ", ".join(f"{value:g}" for value in values) + "}"
+def _number_text(value: Any) -> str:
+    if isinstance(value, list):
+        return "{" + ", ".join(map(_number_text, value)) + "}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 TITLE = "RetGK: the tables and figures of the paper, computed again"
 _KNOWN_FILES = {
-    "baseline.csv", "cells.csv", "fair.csv", "figure_2.csv", "times.csv", "variations.csv",
-    "fair.png", "figure_1.png", "figure_2_D0.png", "figure_2_Dc.png", "figure_2_S.png",
+    "cells.csv", "figure_2.csv", "fair.png", "figure_1.png", "figure_2_D0.png", "figure_2_Dc.png",
+    "figure_2_S.png",
 }  # fmt: skip
 """Files that a report may have: those of an earlier one must not outlive what they showed."""
 
@@ -256,12 +194,7 @@ def write_report(
     output: str | os.PathLike[str],
     baseline: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """
-    Write ``report.md``, CSV and PNG files into a folder, and return the page.
-
-    Files of an earlier report that this one does not have are removed. `baseline` is a file of
-    records of the published method in plain NumPy (``benchmarks/records/paper.jsonl``).
-    """
+    """Write ``report.md``, CSV and PNG files into a folder, and return the page."""
     _check_inputs_kept([*records, *([baseline] if baseline is not None else [])], Path(output))
     found = [record for path in records for record in _read_some_records(Path(path))]
     cells = records_by_cell(found)
@@ -275,7 +208,7 @@ def write_report(
     grids = _grids(rows, curves, tried, measurements, fair)
     pictures = [figure_1_picture(), *figure_2_pictures(curves), *fair_pictures(fair)]
     sentences = [_LEGEND, *provenance_sentences(found, n_unknown_records(cells))]
-    texts = csv_files(rows, curves, tried, measurements, fair)
+    texts = csv_files(rows, curves)
     parts = [f"# {TITLE}\n", *(f"{sentence}\n" for sentence in sentences)]
     parts += [grid.markdown() for grid in grids]
     parts += ["## Figures\n", *(picture.markdown() for picture in pictures)]
@@ -292,7 +225,6 @@ def write_report(
 
 
 def _check_inputs_kept(inputs: Sequence[str | os.PathLike[str]], folder: Path) -> None:
-    """Raise if the report would replace or remove what it is made from."""
     for name in (*_KNOWN_FILES, "report.md"):
         made = folder / name
         for path in map(Path, inputs):
@@ -339,32 +271,13 @@ def _grids(
 
 # CSV files
 
-_SECONDS = ("rpf", "gram", "kernel", "svm")
 Line = Mapping[str, Any]
 
 
-def csv_files(
-    rows: Sequence[Row],
-    curves: Sequence[Curve],
-    tried: Sequence[Variation],
-    measurements: Sequence[Mapping[str, Any]],
-    fair: Sequence[FairResult] = (),
-) -> dict[str, str]:
-    """
-    Content of the CSV files of a report, by name; a file without lines is left out.
-
-    Accuracies are in per cent, fields without a number empty.
-    """
-    lines = {
-        "cells.csv": _cell_lines(rows),
-        "times.csv": map(_time_line, total_times(rows)),
-        "figure_2.csv": _point_lines(curves),
-        "variations.csv": map(_variation_line, tried),
-        "baseline.csv": map(_baseline_line, measurements),
-        "fair.csv": fair_lines(fair),
-    }
-    made = {name: list(own) for name, own in lines.items()}
-    return {name: _csv_text(own) for name, own in made.items() if own}
+def csv_files(rows: Sequence[Row], curves: Sequence[Curve]) -> dict[str, str]:
+    """Numbers of the tables and of the curves; accuracies in per cent, no file without lines."""
+    lines = {"cells.csv": list(_cell_lines(rows)), "figure_2.csv": list(_point_lines(curves))}
+    return {name: _csv_text(own) for name, own in lines.items() if own}
 
 
 def _csv_text(lines: Sequence[Line]) -> str:
@@ -376,7 +289,6 @@ def _csv_text(lines: Sequence[Line]) -> str:
 
 
 def _csv_field(value: Any) -> Any:
-    """Numbers to four places, nothing for what is not known."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, float):
@@ -388,110 +300,47 @@ def _cell_lines(rows: Iterable[Row]) -> Iterator[Line]:
     """Cells by the paper's protocol, run or not; by the other ways if they were run."""
     for row in rows:
         yield _cell_line(row, row.paper, "paper")
-        if row.nested is not None:
-            yield _cell_line(row, row.nested, "nested")
-        if row.deduplicated is not None:
-            yield _cell_line(row, row.deduplicated, "paper", deduplicate=True)
-        if row.timed is not None:
-            yield _cell_line(row, row.timed, "time")
+        others = (
+            (row.nested, "nested", False), (row.deduplicated, "paper", True),
+            (row.timed, "time", False),
+        )  # fmt: skip
+        for summary, protocol, deduplicate in others:
+            if summary is not None:
+                yield _cell_line(row, summary, protocol, deduplicate=deduplicate)
 
 
 def _cell_line(
     row: Row, summary: CellSummary | None, protocol: str, *, deduplicate: bool = False
 ) -> Line:
-    stated = row.published
+    found = summary or CellSummary(np.nan, np.nan, 0, {})
+    accuracy, deviation = row.published or (None, None)
+    has_machines = protocol != "time"
     is_judged = summary is row.paper and row.method in OURS
-    seconds = dict(summary.seconds) if summary else {}
-    threads = " ".join(map(str, summary.threads)) if summary else ""
-    if protocol == "time":
-        seconds.pop("svm", None)  # there were none
-        threads = ""
     return {
         "table": row.table,
         "set": row.dataset,
         "method": row.method,
         "protocol": protocol,
         "deduplicate": deduplicate,
-        **_statistics(summary),
-        "published": stated.accuracy if stated else None,
-        "published_sd": stated.deviation if stated else None,
+        "mean": found.accuracy,
+        "sd": found.deviation,
+        "n": found.n_repetitions,
+        "published": accuracy,
+        "published_sd": deviation,
         "verdict": row.verdict if is_judged else "",
-        **{f"seconds_{part}": seconds.get(part) for part in _SECONDS},
-        "svm_threads": threads,
-        "peak_mb_of_process_so_far": summary.peak_megabytes if is_computed(summary) else None,
-        "failure": summary.failure if summary else "",
+        **{
+            f"seconds_{part}": found.seconds.get(part) if part != "svm" or has_machines else None
+            for part in ("rpf", "gram", "kernel", "svm")
+        },
+        "svm_threads": " ".join(map(str, found.threads)) if has_machines else "",
+        "peak_mb_of_process_so_far": found.peak_megabytes if is_computed(summary) else None,
+        "failure": found.failure,
     }
-
-
-def _statistics(summary: CellSummary | None) -> Line:
-    if summary is None:
-        return {"mean": None, "sd": None, "n": 0}
-    return {"mean": summary.accuracy, "sd": summary.deviation, "n": summary.n_repetitions}
-
-
-def _time_line(total: TotalTime) -> Line:
-    return {
-        "table": total.table,
-        "method": total.method,
-        "n_sets": len(total.sets),
-        "n_sets_of_table": total.n_sets,
-        "missing_sets": " ".join(total.missing),
-        "n_sets_beside_accuracies": len(total.beside),
-        "published": total.published,
-        "published_seconds": published_seconds(total.published),
-        "seconds": sum(total.seconds.values()),
-        **{f"seconds_{part}": value for part, value in total.seconds.items()},
-        "is_at_least": total.is_resumed,
-    }
-
-
-def published_seconds(text: str) -> float | None:
-    """
-    Seconds of a time as the paper writes it; None of a bound.
-
-    >>> published_seconds("48h14m"), published_seconds("49.9s"), published_seconds(">24h")
-    (173640.0, 49.9, None)
-    """
-    parts = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?", text)
-    if not text or parts is None:
-        return None
-    hours, minutes, seconds = (float(part or 0) for part in parts.groups())
-    return 3600 * hours + 60 * minutes + seconds
 
 
 def _point_lines(curves: Iterable[Curve]) -> Iterator[Line]:
     for curve in curves:
-        points = zip(
-            curve.values, curve.accuracies, curve.deviations, curve.n_repetitions, strict=True
-        )
-        for value, mean, deviation, n in points:
-            yield {
-                "set": curve.dataset,
-                "parameter": curve.parameter,
-                "value": value,
-                "mean": mean,
-                "sd": deviation,
-                "n": n,
-            }
-
-
-def _variation_line(tried: Variation) -> Line:
-    return {
-        "table": tried.table,
-        "set": tried.dataset,
-        "method": tried.method,
-        "change": tried.change,
-        **_statistics(tried.summary),
-        "verdict": tried.verdict,
-        "failure": tried.summary.failure,
-    }
-
-
-def _baseline_line(each: Mapping[str, Any]) -> Line:
-    names = ("table", "set", "method", "graphs", "sample", "runs")
-    return {
-        **{name: each[name] for name in names},
-        "seconds_published": each["published"],
-        "seconds_retgk": each["ours"],
-        "largest_difference": difference_text(each),
-    }
+        points = (curve.values, curve.accuracies, curve.deviations, curve.n_repetitions)
+        for point in zip(*points, strict=True):
+            numbers = dict(zip(("value", "mean", "sd", "n"), point, strict=True))
+            yield {"set": curve.dataset, "parameter": curve.parameter, **numbers}

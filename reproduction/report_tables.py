@@ -1,7 +1,7 @@
 """Tables of the report, in Markdown, from records."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeGuard
 
@@ -16,6 +16,7 @@ from reproduction.tables import (
     RecordsByCell,
     Row,
     Variation,
+    Verdict,
     cell_key,
     computed_methods,
     fair_cells,
@@ -45,15 +46,12 @@ def entry(text: str, detail: str = "", mark: str = "") -> str:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with a title, and sentences below it."""
-
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
 
     def markdown(self) -> str:
-        """A section of a Markdown file."""
         lines = [list(self.header), ["---"] * len(self.header)]
         lines += [[field.replace("|", "\\|") for field in row] for row in self.rows]
         table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
@@ -64,18 +62,15 @@ class Grid:
 def grid_of_lines(
     title: str, lines: Sequence[Mapping[str, str]], notes: Sequence[str] = ()
 ) -> Grid:
-    """Table of fields by their columns; the header is that of the first line."""
     header = list(lines[0]) if lines else []
     return Grid(title, header, [list(line.values()) for line in lines], notes)
 
 
 def list_text(names: Sequence[str]) -> str:
-    """Names as a text has them: a, b and c."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def count_text(number: int, thing: str) -> str:
-    """A number of things, with the word in its form."""
     return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
@@ -85,17 +80,14 @@ def is_computed(summary: CellSummary | None) -> TypeGuard[CellSummary]:
 
 
 def _accuracy_text(accuracy: float, deviation: float) -> str:
-    """Mean accuracy, and its deviation in brackets if there is one."""
     return f"{accuracy:.1f}" if np.isnan(deviation) else f"{accuracy:.1f} ({deviation:.1f})"
 
 
 def published_text(published: PublishedAccuracy | None) -> str:
-    """What the paper states, or nothing."""
     return _accuracy_text(*published) if published else ""
 
 
 def summary_text(summary: CellSummary | None) -> str:
-    """What was computed, or why it was not."""
     if summary is None or summary.failure:
         return "" if summary is None else summary.failure
     return _accuracy_text(summary.accuracy, summary.deviation)
@@ -118,11 +110,7 @@ def result_text(cell: Cell, records: RecordsByCell) -> str:
 
 
 def accuracy_grid(table: int, rows: Sequence[Row], note: str = "") -> Grid:
-    """
-    A table of the paper, sets by methods: what was computed, and below it what is published.
-
-    The `note` says what methods of other authors see.
-    """
+    """A table of the paper, sets by methods: what was computed, and below it what is published."""
     settings = read_settings(f"table_{table}")
     methods = _columns(table, computed_methods(table))
     found = {(row.dataset, row.method): row for row in rows}
@@ -137,7 +125,6 @@ def accuracy_grid(table: int, rows: Sequence[Row], note: str = "") -> Grid:
 
 
 def _columns(table: int, computed: list[str]) -> list[str]:
-    """Methods of a table: those that the paper is about first, where narrow screens show them."""
     known = list(dict.fromkeys(published_methods(table) + computed))
     return sorted(known, key=lambda name: not name.startswith("RetGK"))
 
@@ -157,7 +144,6 @@ def _accuracy_entry(row: Row) -> str:
 
 
 def _repetition_notes(rows: Iterable[Row]) -> list[str]:
-    """Which cells have fewer repetitions than the paper's ten."""
     few = [
         f"{row.dataset} {row.method} ({row.paper.n_repetitions})"
         for row in rows
@@ -170,47 +156,31 @@ def _repetition_notes(rows: Iterable[Row]) -> list[str]:
 
 
 class Agreement(NamedTuple):
-    """Numbers of cells of a table, and of their repetitions."""
+    """How many cells of a table, and which numbers of repetitions, agree with the paper."""
 
     table: int
     n_cells: int
-    n_within: int
-    n_above: int
-    n_below: int
+    verdicts: Counter[Verdict]
     repetitions: str
-
-    @property
-    def n_open(self) -> int:
-        """Cells without a record."""
-        return self.n_cells - self.n_within - self.n_above - self.n_below
 
 
 def agreement(table: int, rows: Sequence[Row]) -> Agreement:
-    """How many cells of a table agree with the paper."""
     own = [row for row in rows if row.table == table and row.method in OURS and row.published]
-    counts = Counter(row.verdict for row in own)
+    verdicts = Counter(row.verdict for row in own)
     repetitions = [row.paper.n_repetitions for row in own if row.verdict and row.paper]
     span = sorted({min(repetitions), max(repetitions)}) if repetitions else []
-    return Agreement(
-        table,
-        len(own),
-        n_within=counts["within"],
-        n_above=counts["above"],
-        n_below=counts["below"],
-        repetitions=" to ".join(map(str, span)),
-    )
+    return Agreement(table, len(own), verdicts, " to ".join(map(str, span)))
 
 
 def summary_grid(rows: Sequence[Row]) -> Grid:
-    """How many cells of each table agree with the paper."""
     lines = [
         {
             "table": f"Table {found.table}",
             "cells": str(found.n_cells),
-            "within": str(found.n_within),
-            "above ▲": str(found.n_above),
-            "below ▼": str(found.n_below),
-            "open": str(found.n_open),
+            "within": str(found.verdicts["within"]),
+            "above ▲": str(found.verdicts["above"]),
+            "below ▼": str(found.verdicts["below"]),
+            "open": str(found.verdicts[""]),
             "repetitions": found.repetitions,
         }
         for found in (agreement(table, rows) for table in TABLES)
@@ -223,23 +193,40 @@ def summary_grid(rows: Sequence[Row]) -> Grid:
     return grid_of_lines("Agreement with the paper", lines, [note])
 
 
+_OFF_HEADER = ("set", "method", "table", "paper", "here", "difference in published sd", "remark")
+
+
 def outside_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
     """Cells that are not where the paper has them, with what is known about them."""
     remarks = read_settings("remarks")
-    lines = []
-    for row in rows:
-        if row.verdict not in ("above", "below") or row.method not in OURS:
-            continue
-        remark = remarks.get(str(row.table), {}).get(row.dataset, {}).get(row.method, "")
-        texts = [
-            row.dataset, row.method, f"Table {row.table}", published_text(row.published),
-            summary_text(row.paper) + _SIGNS[row.verdict], f"{row.deviations_off:+.1f}",
-        ]  # fmt: skip
-        text = " ".join(filter(None, [outcome_of_changes(row, tried), remark]))
-        lines.append([*texts, text])
-    header = ["set", "method", "table", "paper", "here", "difference in published sd", "remark"]
+    lines = [
+        _off_line(row, tried, remarks, _SIGNS[row.verdict])
+        for row in rows
+        if row.verdict in ("above", "below") and row.method in OURS
+    ]
     notes = [] if lines else ["There are none."]
-    return Grid("Cells outside the tolerance", header, lines, notes)
+    return Grid("Cells outside the tolerance", _OFF_HEADER, lines, notes)
+
+
+def _off_line(
+    row: Row,
+    tried: Sequence[Variation],
+    remarks: Mapping[str, Any],
+    sign: str = "",
+    of_method: str = "",
+) -> list[str]:
+    """A cell, its numbers, and what is known of it and what changes of settings gave."""
+    of_cell = remarks.get(str(row.table), {}).get(row.dataset, {}).get(row.method, "")
+    known = filter(None, (outcome_of_changes(row, tried), of_cell, of_method))
+    return [
+        row.dataset,
+        row.method,
+        f"Table {row.table}",
+        published_text(row.published),
+        summary_text(row.paper) + sign,
+        f"{row.deviations_off:+.1f}",
+        " ".join(known),
+    ]
 
 
 def outcome_of_changes(row: Row, tried: Iterable[Variation]) -> str:
@@ -266,7 +253,6 @@ _MEANINGS = {
 
 
 def tried_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
-    """Changed settings, beside the settings of the table and beside the paper."""
     known = {(row.table, row.dataset, row.method): row for row in rows}
     lines = []
     for each in tried:
@@ -296,12 +282,8 @@ def tried_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
 
 
 def both_protocols_grid(rows: Iterable[Row]) -> Grid:
-    """Accuracies by both protocols side by side."""
-    lines = []
-    for row in rows:
-        if not (is_computed(row.nested) and is_computed(row.paper)):
-            continue
-        line = {
+    lines = [
+        {
             "set": row.dataset,
             "method": row.method,
             "table": f"Table {row.table}",
@@ -311,29 +293,27 @@ def both_protocols_grid(rows: Iterable[Row]) -> Grid:
             "difference": f"{row.nested.accuracy - row.paper.accuracy:+.1f}",
             "repetitions": f"{row.paper.n_repetitions}, {row.nested.n_repetitions}",
         }
-        lines.append(line)
+        for row in rows
+        if is_computed(row.nested) and is_computed(row.paper)
+    ]
     return grid_of_lines("Both protocols side by side", lines)
 
 
 def copies_grid(rows: Iterable[Row]) -> Grid:
-    """Accuracy with and without copies of graphs."""
-    lines = []
-    for row in rows:
-        if not (is_computed(row.deduplicated) and is_computed(row.paper)):
-            continue
-        other = row.deduplicated
-        line = {
+    lines = [
+        {
             "set": row.dataset,
             "method": row.method,
             "table": f"Table {row.table}",
             "all graphs": summary_text(row.paper),
             "without copies": summary_text(other),
             "difference": f"{other.accuracy - row.paper.accuracy:+.1f}",
-            "dropped (of another class)": (
-                f"{other.n_dropped} ({other.n_dropped_of_other_target})"
-            ),
+            "dropped (of another class)": f"{other.n_dropped} ({other.n_dropped_of_other_target})",
         }
-        lines.append(line)
+        for row in rows
+        for other in [row.deduplicated]
+        if is_computed(other) and is_computed(row.paper)
+    ]
     return grid_of_lines("Without copies of graphs", lines)
 
 
@@ -344,40 +324,21 @@ _MANY_DEVIATIONS = 3.0
 
 def peers_grid(rows: Iterable[Row], tried: Sequence[Variation]) -> Grid:
     """Baselines that are more than three published deviations from the published accuracy."""
-    compared = [row for row in rows if row.method not in OURS and _is_beside(row)]
+    compared = [
+        row for row in rows if row.method not in OURS and is_computed(row.paper) and row.published
+    ]
     remarks = read_settings("peer_remarks")
     lines = [
-        [
-            row.dataset,
-            row.method,
-            f"Table {row.table}",
-            published_text(row.published),
-            summary_text(row.paper),
-            f"{row.deviations_off:+.1f}",
-            _remark(row, tried, remarks),
-        ]
+        _off_line(row, tried, remarks.get("cells", {}), of_method=remarks.get(row.method, ""))
         for row in compared
         if abs(row.deviations_off or 0.0) > _MANY_DEVIATIONS
     ]
-    header = ["set", "method", "table", "paper", "here", "difference in published sd", "remark"]
     note = (
         f"{len(lines)} of the {len(compared)} cells of other authors that have a number in the "
         "paper and one here. The paper does not state the settings of their methods."
     )
     title = "Methods of other authors: over three deviations from the paper"
-    return Grid(title, header, lines, [note])
-
-
-def _remark(row: Row, tried: Sequence[Variation], remarks: Mapping[str, Any]) -> str:
-    """What changes of settings gave, what is known of this cell, and of the method."""
-    own = remarks.get("cells", {}).get(str(row.table), {}).get(row.dataset, {}).get(row.method, "")
-    texts = (outcome_of_changes(row, tried), own, remarks.get(row.method, ""))
-    return " ".join(filter(None, texts))
-
-
-def _is_beside(row: Row) -> bool:
-    """Whether a cell has an accuracy here and one in the paper."""
-    return is_computed(row.paper) and row.published is not None
+    return Grid(title, _OFF_HEADER, lines, [note])
 
 
 _NO_PARAMETERS = ("kind", "uses_labels", "uses_attributes", "draws", "start", "choose")
@@ -402,7 +363,6 @@ def peers_note(table: int) -> str:
 
 
 def _choice_texts(changes: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Settings of which the validation part of a fold chooses, with their values."""
     values: dict[str, list[str]] = {}
     for change in changes:
         for key, value in change.items():
@@ -411,7 +371,6 @@ def _choice_texts(changes: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _override_texts(method: str, overrides: Mapping[str, Any]) -> list[str]:
-    """Settings of a method that some sets have, with these sets."""
     sets: dict[str, list[str]] = {}
     for name, methods in overrides.items():
         for key, value in methods.get(method, {}).items():
@@ -428,7 +387,6 @@ def _value_text(value: Any) -> str:
 
 
 def _inputs_text(name: str, used: Mapping[str, Any], table: Mapping[str, Any]) -> str:
-    """What a method of other authors sees besides edges."""
     if name == "GK" or used.get("base") == "graphlet":
         return "edges alone, no labels"
     if used["uses_attributes"] and not used["uses_labels"] and used.get("start") == "labels":
@@ -465,8 +423,6 @@ def seconds_text(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class TotalTime:
-    """Time of kernel computation of one method on the sets of a table."""
-
     table: int
     method: str
     published: str
@@ -484,7 +440,6 @@ class TotalTime:
 
     @property
     def n_sets(self) -> int:
-        """Number of sets of the table."""
         return len(self.sets) + len(self.missing)
 
     def which_text(self) -> str:
@@ -494,18 +449,15 @@ class TotalTime:
         return f"without {list_text(self.missing)}" if self.missing else ""
 
     def text(self) -> str:
-        """The sum as people read it, with its marks."""
         total = seconds_text(sum(self.seconds.values())) + (BESIDE if self.beside else "")
         return f"at least {total}" if self.is_resumed else total
 
     def beside_text(self) -> str:
-        """Sets whose time was taken beside accuracies."""
         is_all = len(self.beside) == len(self.sets) > 1
         return "all" if is_all else ", ".join(self.beside)
 
 
 def total_times(rows: Sequence[Row]) -> list[TotalTime]:
-    """Time of kernel computation of whole tables, for every table and method that has times."""
     found = []
     for table in TABLES:
         for method, settings in read_settings(f"table_{table}")["methods"].items():
@@ -529,7 +481,6 @@ def total_times(rows: Sequence[Row]) -> list[TotalTime]:
 
 
 def total_times_grid(rows: Sequence[Row]) -> Grid:
-    """Time of kernel computation of whole tables, beside the published."""
     totals = total_times(rows)
     is_marked = any(each.beside for each in totals)
     lines = []
@@ -554,7 +505,6 @@ def total_times_grid(rows: Sequence[Row]) -> Grid:
 
 
 def set_times_grid(rows: Iterable[Row]) -> Grid:
-    """Time of every cell."""
     done = [(row, row.times) for row in rows if row.times is not None]
     lines = [
         {
@@ -578,14 +528,12 @@ def set_times_grid(rows: Iterable[Row]) -> Grid:
 
 
 def _part_texts(times: CellSummary, mark: str) -> dict[str, str]:
-    """Seconds of every part; a failure stands in the middle."""
     if times.failure:
         return dict(zip(_PARTS.values(), ["", times.failure, ""], strict=True))
     return {name: seconds_text(times.seconds[part]) + mark for part, name in _PARTS.items()}
 
 
 def _svm_text(paper: CellSummary | None) -> str:
-    """Seconds of the support vector machines of a repetition, and the threads that they had."""
     if not is_computed(paper):
         return ""
     return f"{seconds_text(paper.seconds['svm'])} ({', '.join(map(str, paper.threads))})"
@@ -632,8 +580,6 @@ _TIE = 1e-9  # accuracies that agree differ by rounding
 
 @dataclass(frozen=True)
 class FairResult:
-    """Accuracy of a method on the fixed folds of a set, and what it took."""
-
     dataset: str
     method: str
     accuracy: float
@@ -656,13 +602,11 @@ class FairResult:
 
 
 def best_network(dataset: str) -> tuple[str, PublishedAccuracy]:
-    """Most accurate of the networks on a set, and its accuracy."""
     own = {method: each for (name, method), each in published_networks().items() if name == dataset}
     return max(own.items(), key=lambda item: item[1].accuracy)
 
 
 def fair_results(records: RecordsByCell) -> list[FairResult]:
-    """What records say of the cells of the fair table; those without records are left out."""
     found = []
     for cell in fair_cells():
         own = list(records.get(cell_key(cell.identity()), {}).values())
@@ -727,7 +671,6 @@ def _own_entry(result: FairResult | None) -> str:
 
 
 def _comparison(name: str, results: Iterable[FairResult]) -> list[str]:
-    """Best network of a set, and how far the best of our methods is above it."""
     network, published = best_network(name)
     own = [each for each in results if not each.failure and each.method.startswith("RetGK")]
     stated = entry("", f"{network} {published_text(published)}", "quoted")
@@ -769,38 +712,10 @@ def _notes(results: Sequence[FairResult]) -> list[str]:
     return notes + ([f"Fewer repetitions than wanted: {', '.join(few)}."] if few else [])
 
 
-def fair_lines(results: Sequence[FairResult]) -> Iterator[Mapping[str, Any]]:
-    """Lines of the CSV file: what was computed, then the networks; none without records."""
-    for each in results:
-        yield _line(each.dataset, each.method, "computed", each.accuracy, each.deviation) | {
-            "n": each.n_repetitions,
-            "seconds": each.seconds,
-            "threads": " ".join(map(str, each.threads)),
-            "failure": each.failure,
-        }
-    for (name, network), published in published_networks().items() if results else ():
-        yield _line(name, network, "published", *published)
-
-
-def _line(name: str, method: str, source: str, mean: float, deviation: float) -> dict[str, Any]:
-    return {
-        "set": name,
-        "method": method,
-        "source": source,
-        "mean": mean,
-        "sd_over_folds": deviation,
-        "n": None,
-        "seconds": None,
-        "threads": "",
-        "failure": "",
-    }
-
-
 # The figure
 
 
 def fair_pictures(results: Sequence[FairResult]) -> list[Picture]:
-    """One picture, accuracies of all methods set by set; none if nothing was computed."""
     good = [each for each in results if not each.failure]
     if not good:
         return []
@@ -836,7 +751,6 @@ def _draw(results: Sequence[FairResult]) -> Any:
 
 
 def _draw_networks(axes: Any, sets: Sequence[str]) -> None:
-    """Draw published accuracies in the row of their set, and a line at the best."""
     for place, name in enumerate(sets):
         own = [each.accuracy for (of, _), each in published_networks().items() if of == name]
         axes.plot(own, [place] * len(own), "o", color="0.75", markersize=5)

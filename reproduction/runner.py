@@ -1,7 +1,7 @@
 """
 From a cell to a record of one of its repetitions.
 
-`METHOD_KINDS` says what is computed for each `kind` of method in ``settings/table_*.toml``.
+`Runner.matrix` says what is computed for each `kind` of method in ``settings/table_*.toml``.
 """
 
 import shutil
@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from reproduction.fair import FairWork, fair_outcome, read_fair_folds
+from reproduction.fair import FairWork, fair_outcome, read_fair_folds, rounded_gamma
 from reproduction.frankenstein import REBUILT
 from reproduction.graphs import PaperSet, Sources, load_paper_set
 from reproduction.peers import PROGRAM, Limits, PeerFailure, peer_matrix, peer_report
@@ -24,7 +25,6 @@ from reproduction.protocols import (
     SplitFold,
     chosen_outcome,
     nested_outcome,
-    time_outcome,
 )
 from reproduction.records import provenance
 from reproduction.tables import Cell, n_repetitions, protocol_settings, read_settings, set_sizes
@@ -40,7 +40,13 @@ from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, PolynomialGraphKernel
-from retgk.learning.paper_protocol import FoldResult, Outcome, paper_folds, paper_outcome
+from retgk.learning.paper_protocol import (
+    FoldResult,
+    Outcome,
+    kernel_matrix,
+    paper_folds,
+    paper_outcome,
+)
 from retgk.walks.probabilities import Walks
 
 Settings = Mapping[str, Any]
@@ -68,11 +74,7 @@ class Runner:
     features_by_steps: dict[int, NodeFeatures] = field(default_factory=dict, init=False, repr=False)
 
     def record(self, cell: Cell, repetition: int) -> Record:
-        """
-        Compute one repetition of a cell; its number is the seed of everything random in it.
-
-        The record of a peer that was stopped has a `failure`.
-        """
+        """Compute one repetition of a cell; its number is the seed of everything random in it."""
         data = self.load(cell, repetition)
         record: Record = {
             "key": cell.key(repetition),
@@ -98,12 +100,7 @@ class Runner:
         return {**record, "failure": failure, **provenance(self.n_jobs)}
 
     def load(self, cell: Cell, repetition: int = 0) -> PaperSet:
-        """
-        Load the graphs of a cell; those of the last one are kept in memory.
-
-        A set that is rebuilt is another one for each repetition, so that what was drawn for it has
-        its part in the deviation.
-        """
+        """Load the graphs of a cell; those of the last one are kept in memory."""
         uses = {use: cell.settings[use] for use in ("uses_labels", "uses_attributes")}
         uses |= {"deduplicate": cell.deduplicate, "seed": graph_seed(cell, repetition)}
         key = key_of({"dataset": cell.dataset, **uses})
@@ -116,18 +113,22 @@ class Runner:
         return self.last_set[key]
 
     def matrix(self, cell: Cell, data: PaperSet, seed: int = 0) -> Matrix:
-        """
-        Inner products (or, from a peer, kernel values) of all graphs of a cell.
-
-        They depend on the settings of the cell, not on its protocol; random feature maps on the
-        seed too.
-        """
-        matrix = METHOD_KINDS[cell.settings["kind"]].matrix
-        assert matrix is not None, "a network has none"
-        return matrix(self, cell, data, seed)
+        """Inner products (or kernel values of a peer); they do not depend on the protocol."""
+        settings = cell.settings
+        match settings["kind"]:
+            case "exact":
+                path = matrix_path(self.cache, cell.dataset, data, settings)
+                return exact_matrix(data.graphs, settings, path, self.n_jobs)
+            case "embedding":
+                return embedding_matrix(data.graphs, settings, seed, self.n_jobs)
+            case "native":
+                own_seed = seed if settings.get("draws") else graph_seed(cell, seed)
+                spec = self.peer_spec(cell, data, own_seed)
+                return peer_matrix(spec, self.cache, self.limits, self.peer_program)
+            case kind:
+                raise ValueError(f"methods of kind {kind!r} have no matrix")
 
     def peer_spec(self, cell: Cell, data: PaperSet, seed: int) -> dict[str, Any]:
-        """What the process of a peer has to know."""
         return {
             "dataset": cell.dataset,
             "deduplicate": cell.deduplicate,
@@ -139,7 +140,6 @@ class Runner:
         }
 
     def median_gamma(self, data: PaperSet, train: Ints, n_steps: int) -> float:
-        """One over the median distance of nodes of training graphs."""
         if n_steps not in self.features_by_steps:
             self.features_by_steps[n_steps] = NodeFeatures(data.graphs, Walks(n_steps), self.n_jobs)
         return median_gamma(self.features_by_steps[n_steps], train)
@@ -150,13 +150,15 @@ class Runner:
             return self._nested_outcome(cell, data, seed, matrices)
         if cell.protocol == "fair":
             return self._fair_outcome(cell, data, seed, matrices)
-        if METHOD_KINDS[cell.settings["kind"]].matrix is None:
+        if cell.settings["kind"] == "network":
             return self._network_outcome(cell, data, seed, matrices)
         kernel = _graph_kernel(cell.settings, cell.settings.get("p"))
-        if cell.protocol == "time":
+        if cell.protocol == "time":  # seconds of kernel values, without folds
             with self._without_kept_matrices() as fresh:
                 matrices.extend(fresh.matrix(own, data, seed) for _, own in _candidates(cell))
-                return time_outcome(matrices[0].products, kernel)
+                start = time.perf_counter()
+                kernel_matrix(matrices[0].products, kernel)
+                return Outcome([], {"kernel": time.perf_counter() - start, "svm": 0.0})
         rules = protocol_settings("paper")
         if "choose" in cell.settings:
             options = self._options(cell, data, seed, matrices)
@@ -221,14 +223,28 @@ class Runner:
             return Option(choice, known[key].products)
 
         def options_of(train: Ints) -> list[Option]:
-            kind = METHOD_KINDS[settings["kind"]]
-            return [option_of(choice) for choice in kind.choices(self, cell, data, train, rules)]
+            return [option_of(choice) for choice in self._choices(cell, data, train, rules)]
 
         powers = rules["p"] if "p" in settings else [None]
         kernels = [_graph_kernel(settings, p) for p in powers]
         outcome = nested_outcome(options_of, data.targets, kernels, seed, rules, self.n_jobs)
         matrices.extend(known.values())
         return outcome
+
+    def _choices(self, cell: Cell, data: PaperSet, train: Ints, rules: Settings) -> list[Choice]:
+        """Settings of nodes that the nested protocol chooses from, for some training graphs."""
+        match cell.settings["kind"]:
+            case "exact":
+                gamma = self.median_gamma(data, train, rules["n_steps"])
+                gamma = rounded_gamma(gamma, rules["gamma_ratio"])
+                return [{"structure_gamma": gamma * factor} for factor in rules["gamma_factors"]]
+            case "embedding":
+                names = ["structure_scale"]
+                names += ["attribute_scale"] if cell.settings["uses_attributes"] else []
+                scales = product(*(rules[name] for name in names))
+                return [dict(zip(names, own, strict=True)) for own in scales]
+            case _:
+                return [{}]
 
     def _fair_outcome(
         self, cell: Cell, data: PaperSet, seed: int, matrices: list[Matrix]
@@ -247,11 +263,7 @@ class Runner:
 
     @contextmanager
     def _without_kept_matrices(self) -> "Iterator[Runner]":
-        """
-        Give a runner with an empty cache, so that times are real.
-
-        It goes on with what a killed run left; its matrices move to the cache when they are done.
-        """
+        """Give a runner with an empty cache, so that times are real."""
         folder = self.cache / "timed"
         try:
             yield replace(self, cache=folder)
@@ -270,7 +282,6 @@ def graph_seed(cell: Cell, repetition: int) -> int:
 
 
 def _check_edition(cell: Cell, data: PaperSet) -> None:
-    """Raise if a set is not the edition that its settings state."""
     n_nodes, n_found = cell.settings.get("n_nodes"), data.graphs.n_nodes
     if n_nodes is not None and n_found != n_nodes and not cell.deduplicate:
         raise InvalidInputError(
@@ -286,7 +297,6 @@ def _graph_kernel(settings: Settings, p: float | None) -> GraphKernel:
 
 
 def _candidates(cell: Cell) -> list[tuple[Settings, Cell]]:
-    """What `choose` of a method lists, and the cell with each of these settings."""
     fixed = {name: value for name, value in cell.settings.items() if name != "choose"}
     changes = cell.settings.get("choose", [{}])
     return [(change, replace(cell, settings={**fixed, **change})) for change in changes]
@@ -296,93 +306,19 @@ def _total_seconds(matrices: Sequence[Matrix]) -> dict[str, float]:
     return {name: sum(each.seconds[name] for each in matrices) for name in ("rpf", "gram")}
 
 
-# Kinds of methods
-
-
-class MethodKind(NamedTuple):
-    """What is computed for methods of a kind."""
-
-    matrix: Callable[[Runner, Cell, PaperSet, int], Matrix] | None
-    """Inner products of all graphs, from a cell, its graphs and a seed; None for networks."""
-    choices: Callable[[Runner, Cell, PaperSet, Ints, Settings], list[Choice]]
-    """Settings of nodes that the nested protocol chooses from, for some training graphs."""
-    cost: Callable[[Settings, int, float], float]
-    """Rough seconds of the matrix, from the numbers of graphs and of nodes of one."""
-
-
-def _exact_matrix(runner: Runner, cell: Cell, data: PaperSet, _seed: int) -> Matrix:
-    path = matrix_path(runner.cache, cell.dataset, data, cell.settings)
-    return exact_matrix(data.graphs, cell.settings, path, runner.n_jobs)
-
-
-def _exact_choices(
-    runner: Runner, _cell: Cell, data: PaperSet, train: Ints, rules: Settings
-) -> list[Choice]:
-    """Multiples of one over the median, rounded so that folds can share matrices."""
-    gamma = runner.median_gamma(data, train, rules["n_steps"])
-    steps = round(np.log(gamma) / np.log(rules["gamma_ratio"]))
-    rounded = float(rules["gamma_ratio"] ** steps)
-    return [{"structure_gamma": rounded * factor} for factor in rules["gamma_factors"]]
-
-
-def _exact_cost(_settings: Settings, n_graphs: int, n_nodes: float) -> float:
-    return (n_graphs * n_nodes) ** 2 / 2e10
-
-
-def _embedding_matrix(runner: Runner, cell: Cell, data: PaperSet, seed: int) -> Matrix:
-    return embedding_matrix(data.graphs, cell.settings, seed, runner.n_jobs)
-
-
-def _embedding_choices(
-    _runner: Runner, cell: Cell, _data: PaperSet, _train: Ints, rules: Settings
-) -> list[Choice]:
-    choices = [{"structure_scale": scale} for scale in rules["structure_scale"]]
-    if not cell.settings["uses_attributes"]:
-        return choices
-    scales = rules["attribute_scale"]
-    return [{**choice, "attribute_scale": scale} for choice in choices for scale in scales]
-
-
-def _embedding_cost(settings: Settings, n_graphs: int, n_nodes: float) -> float:
-    n_walks = settings.get("n_walks", 0)
-    return float(n_graphs * n_nodes * n_walks * settings["n_steps"] / 1e8)
-
-
-def _native_matrix(runner: Runner, cell: Cell, data: PaperSet, seed: int) -> Matrix:
-    own_seed = seed if cell.settings.get("draws") else graph_seed(cell, seed)
-    spec = runner.peer_spec(cell, data, own_seed)
-    return peer_matrix(spec, runner.cache, runner.limits, runner.peer_program)
-
-
-def _no_choices(*_: object) -> list[Choice]:
-    return [{}]
-
-
-def _native_cost(_settings: Settings, n_graphs: int, n_nodes: float) -> float:
-    return 2.0 + n_graphs * n_nodes / 1e4
-
-
-def _network_cost(settings: Settings, n_graphs: int, n_nodes: float) -> float:
-    return float(settings["n_epochs"] * n_graphs * (50 + n_nodes) / 1e4)
-
-
-METHOD_KINDS = {
-    "exact": MethodKind(_exact_matrix, _exact_choices, _exact_cost),
-    "embedding": MethodKind(_embedding_matrix, _embedding_choices, _embedding_cost),
-    "native": MethodKind(_native_matrix, _no_choices, _native_cost),
-    "network": MethodKind(None, _no_choices, _network_cost),
-}
-"""By the `kind` of a method in the settings of the tables."""
-
-_COST_LIKE = {"levels": "exact", "phases": "embedding", "classifier": "exact"}
-"""Kinds of the fair protocol, and those whose matrix costs about as much."""
-
-
 def method_cost(settings: Settings, n_graphs: int, n_nodes: float) -> float:
-    """Rough seconds of the matrix of a method, by its kind."""
-    kind = str(settings["kind"])
-    kind = _COST_LIKE.get(kind, kind)
-    return METHOD_KINDS[kind].cost(settings, n_graphs, n_nodes)
+    n_all = n_graphs * n_nodes
+    match settings["kind"]:
+        case "exact" | "levels" | "classifier":
+            return float(n_all**2 / 2e10)
+        case "embedding" | "phases":
+            return float(n_all * settings.get("n_walks", 0) * settings["n_steps"] / 1e8)
+        case "native":
+            return 2.0 + n_all / 1e4
+        case "network":
+            return float(settings["n_epochs"] * n_graphs * (50 + n_nodes) / 1e4)
+        case kind:
+            raise ValueError(f"there is no kind of method {kind!r}")
 
 
 # Which cells are computed, in which order, and what a file of records has of them already.
@@ -390,19 +326,15 @@ def method_cost(settings: Settings, n_graphs: int, n_nodes: float) -> float:
 
 @dataclass(frozen=True)
 class Task:
-    """One repetition of a cell."""
-
     cell: Cell
     repetition: int
 
     @property
     def key(self) -> str:
-        """Name of its record."""
         return self.cell.key(self.repetition)
 
     @property
     def cost(self) -> float:
-        """Rough seconds; for the order only, in which early repetitions go first."""
         n_graphs, n_classes, n_nodes = set_sizes(self.cell.dataset)
         settings = self.cell.settings
         seconds = 2.0 * (n_graphs / 1000) ** 2 * float(np.sqrt(n_classes))
@@ -412,7 +344,6 @@ class Task:
         return float(seconds * (1 + self.repetition))
 
     def describe(self) -> str:
-        """What is running, for people."""
         cell = self.cell
         copies = ", without copies" if cell.deduplicate else ""
         return (
@@ -432,8 +363,6 @@ def ordered_tasks(cells: Iterable[Cell], repetitions: int) -> list[Task]:
 
 
 class Lack(NamedTuple):
-    """Something that cells need and that is not there."""
-
     what: str
     """As a sentence begins."""
     remedy: str
@@ -441,22 +370,24 @@ class Lack(NamedTuple):
 
 
 def lacks(sources: Sources) -> list[Lack]:
-    """What some cells need and is not there."""
     found = []
     if sources.mnist is None:
-        found.append(Lack("no images for FRANKENSTEIN", "give --mnist FOLDER", _is_rebuilt))
+        found.append(
+            Lack(
+                "no images for FRANKENSTEIN",
+                "give --mnist FOLDER",
+                lambda cell: cell.dataset == REBUILT,
+            )
+        )
     if find_spec("torch") is None:
-        remedy = "pip install 'retgk[networks]'"
-        found.append(Lack("PyTorch is not installed", remedy, _is_network))
+        found.append(
+            Lack(
+                "PyTorch is not installed",
+                "pip install 'retgk[networks]'",
+                lambda cell: bool(cell.settings["kind"] == "network"),
+            )
+        )
     return found
-
-
-def _is_network(cell: Cell) -> bool:
-    return bool(cell.settings["kind"] == "network")
-
-
-def _is_rebuilt(cell: Cell) -> bool:
-    return cell.dataset == REBUILT
 
 
 def run_tasks_into(
@@ -465,12 +396,7 @@ def run_tasks_into(
     runner: Runner,
     say: Callable[[str], None],
 ) -> int:
-    """
-    Compute what a file of records lacks, in the order given; returns the number of new records.
-
-    `say` is called before each task and at its end; and for each kernel that failed in an earlier
-    run and is not worth another try.
-    """
+    """Compute what a file of records lacks, in order, and say so; gives the number of new ones."""
     with record_writer(path) as writer:
         there = read_records(path)
         done = {record["key"] for record in there if not record["failure"]}

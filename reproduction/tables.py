@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -26,8 +27,6 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table or one point of a figure."""
-
     place: str
     """As in "table 2", "figure 2: S=20", "variation of table 1: p=2", or "fair table"."""
     dataset: str
@@ -40,7 +39,6 @@ class Cell:
     """Whether copies of graphs are dropped first."""
 
     def identity(self) -> dict[str, Any]:
-        """Everything that the accuracies depend on, but for the repetition."""
         return {
             "dataset": self.dataset,
             "settings": dict(self.settings),
@@ -85,11 +83,7 @@ def set_sizes(name: str) -> tuple[int, int, float]:
 def table_cells(
     table: int, protocol: Protocol = "paper", *, deduplicate: bool = False
 ) -> list[Cell]:
-    """
-    Cells of a table that can be computed, set by set.
-
-    The nested protocol is for some methods and for sets of some size, see protocols.toml.
-    """
+    """Cells of a table that can be computed, set by set."""
     if table not in TABLES:
         raise InvalidInputError(f"there is no table {table}; choose from {TABLES}")
     settings = read_settings(f"table_{table}")
@@ -109,7 +103,6 @@ def table_cells(
 
 
 def computed_methods(table: int) -> list[str]:
-    """Methods of a table that are computed, in the order of its settings."""
     return list(read_settings(f"table_{table}")["methods"])
 
 
@@ -145,7 +138,6 @@ def fair_cells() -> list[Cell]:
 
 
 def _fair_settings(name: str, method: str) -> dict[str, Any]:
-    """Settings of a method, with lists of what is chosen from."""
     fair = read_settings("fair")
     source, own = fair["sets"][name], fair["methods"][method]
     table = read_settings(f"table_{source['table']}")
@@ -161,7 +153,6 @@ def _fair_settings(name: str, method: str) -> dict[str, Any]:
 
 
 def _published_settings(table: Settings, name: str) -> dict[str, Any]:
-    """Settings of RetGK_I in a table, as lists of one."""
     published = _cell_settings(table, name, "RetGK_I")
     del published["structure_gamma"]  # the median, as in all others
     chosen = {key: [published[key]] for key in ("p", "median_scale")}
@@ -170,7 +161,6 @@ def _published_settings(table: Settings, name: str) -> dict[str, Any]:
 
 @cache
 def _classifier_defaults() -> dict[str, str]:
-    """Defaults of the classifier, in text: with others, it is another method."""
     from retgk.estimators.classifier import RetGKClassifier
 
     values = RetGKClassifier().get_params(deep=False)
@@ -188,16 +178,8 @@ def n_repetitions(cell: Cell, n_wanted: int) -> int:
 # Figures and variations
 
 
-def figure_cells(figure: int = 2) -> list[Cell]:
-    """
-    Cells of a figure, set by set and parameter by parameter; figure 1 needs no records.
-
-    Those that agree with a cell of a table have its key.
-    """
-    if figure not in (1, 2):
-        raise InvalidInputError(f"there is no figure {figure}; choose from (1, 2)")
-    if figure == 1:
-        return []
+def figure_cells() -> list[Cell]:
+    """Points of figure 2; those that agree with a cell of a table have its key."""
     settings = read_settings("figure_2")
     return [
         Cell(f"figure 2: {parameter}={value}", name, settings["method"], changed)
@@ -209,7 +191,6 @@ def figure_cells(figure: int = 2) -> list[Cell]:
 def _figure_2_points(
     name: str, table: int, figure: Settings
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Parameter, value and all settings of every point for a set."""
     base = _cell_settings(read_settings(f"table_{table}"), name, figure["method"])
     widths: Sequence[int] = base["n_components"]
     for value in figure["values"]["S"]:
@@ -230,17 +211,11 @@ def variation_cells() -> list[Cell]:
             method,
             {**_cell_settings(read_settings(f"table_{table}"), name, method), **change},
         )
-        for table, name, method, changes in _changes()
+        for table, sets in read_settings("variations").items()
+        for name, methods in sets.items()
+        for method, changes in methods.items()
         for change in changes
     ]
-
-
-def _changes() -> Iterator[tuple[int, str, str, list[dict[str, Any]]]]:
-    """Table, set and method of variations.toml, and the changes that were tried there."""
-    for table, sets in read_settings("variations").items():
-        for name, methods in sets.items():
-            for method, changes in methods.items():
-                yield int(table), name, method, changes
 
 
 def _change_text(change: Settings) -> str:
@@ -267,7 +242,17 @@ def chosen_cells(
     `sets` and `methods` leave out cells of other names. Figures and variations are made by the
     paper's protocol alone; the fair protocol has one table of its own.
     """
-    _check_fair(tables, deduplicate=deduplicate, protocols=protocols)
+    if "fair" in protocols and deduplicate:
+        raise InvalidInputError(
+            "the folds of the fair protocol are of all graphs; do not drop copies with it"
+        )
+    if list(protocols) == ["fair"] and tables is not None:
+        raise InvalidInputError(
+            "the fair protocol has a table of its own; leave the numbers of tables out"
+        )
+    for figure in figures or ():
+        if figure not in (1, 2):
+            raise InvalidInputError(f"there is no figure {figure}; choose from (1, 2)")
     if (figures or variations) and (deduplicate or "paper" not in protocols):
         raise InvalidInputError(
             "figures and variations are made by the paper's protocol with all graphs; leave them "
@@ -284,7 +269,7 @@ def chosen_cells(
     ]
     cells += fair_cells() if "fair" in protocols else []
     if "paper" in protocols and not deduplicate:
-        cells += [cell for figure in figures or () for cell in figure_cells(figure)]
+        cells += figure_cells() if 2 in (figures or ()) else []  # figure 1 needs no records
     cells += variation_cells() if variations else []
     known_sets = {cell.dataset for cell in cells}
     _check_names("set", sets, known_sets)
@@ -294,20 +279,6 @@ def chosen_cells(
         for cell in cells
         if (not sets or cell.dataset in sets) and (not methods or cell.method in methods)
     ]
-
-
-def _check_fair(
-    tables: Sequence[int] | None, *, deduplicate: bool, protocols: Sequence[Protocol]
-) -> None:
-    """Raise where the fair table is asked for with what it cannot have."""
-    if "fair" in protocols and deduplicate:
-        raise InvalidInputError(
-            "the folds of the fair protocol are of all graphs; do not drop copies with it"
-        )
-    if list(protocols) == ["fair"] and tables is not None:
-        raise InvalidInputError(
-            "the fair protocol has a table of its own; leave the numbers of tables out"
-        )
 
 
 def _check_names(what: str, wanted: Sequence[str] | None, known: set[str]) -> None:
@@ -335,8 +306,6 @@ _COLUMNS = {
 
 
 class PublishedAccuracy(NamedTuple):
-    """Accuracy in per cent, and its standard deviation over ten repetitions."""
-
     accuracy: float
     deviation: float
 
@@ -351,13 +320,11 @@ _STANDS_FOR = {"FRANKENSTEIN": REBUILT}
 
 
 def _place(row: Mapping[str, str]) -> tuple[str, str]:
-    """Set and method of a published number."""
     return _STANDS_FOR.get(row["dataset"], row["dataset"]), row["method"]
 
 
 @cache
 def published_accuracies(table: int) -> dict[tuple[str, str], PublishedAccuracy]:
-    """Accuracies of a table, by set and method."""
     return {
         _place(row): PublishedAccuracy(float(row["accuracy"]), float(row["std"]))
         for row in _read_csv("accuracies")
@@ -367,7 +334,6 @@ def published_accuracies(table: int) -> dict[tuple[str, str], PublishedAccuracy]
 
 @cache
 def published_words(table: int) -> dict[tuple[str, str], str]:
-    """What stands in a table in place of an accuracy, by set and method."""
     return {
         _place(row): row["accuracy"]
         for row in _read_csv("accuracies")
@@ -376,13 +342,11 @@ def published_words(table: int) -> dict[tuple[str, str], str]:
 
 
 def published_methods(table: int) -> list[str]:
-    """Methods of a table, in the order of its columns."""
     return list(_COLUMNS[table])
 
 
 @cache
 def published_times() -> dict[tuple[int, str], str]:
-    """Total time of kernel computation by table and method, as the paper writes it."""
     return {
         (int(row["table"]), row["method"]): row["total_time_of_kernel_computation"]
         for row in _read_csv("times")
@@ -431,11 +395,7 @@ class CellSummary:
 
 
 def records_by_cell(records: Iterable[Record]) -> dict[str, dict[int, Record]]:
-    """
-    Records of every cell by repetition, from any number of files.
-
-    Of one repetition the last record counts, see `_add_record`.
-    """
+    """Records of every cell by repetition, from any number of files."""
     found: dict[str, dict[int, Record]] = {}
     for record in records:
         _add_record(found.setdefault(cell_key(record), {}), record)
@@ -443,11 +403,7 @@ def records_by_cell(records: Iterable[Record]) -> dict[str, dict[int, Record]]:
 
 
 def _add_record(own: dict[int, Record], record: Record) -> None:
-    """
-    Put a record last among those of its cell, in place of an earlier one of its repetition.
-
-    A failure replaces a failure, whose limits may have been lower, but no success.
-    """
+    """Put a record last, in place of that of its repetition; no failure replaces a success."""
     earlier = own.get(record["repetition"])
     if record["failure"] and earlier and not earlier["failure"]:
         return
@@ -456,7 +412,6 @@ def _add_record(own: dict[int, Record], record: Record) -> None:
 
 
 def summary_of(cell: Cell, records: RecordsByCell) -> CellSummary | None:
-    """What the records say of a cell; None if there are none of its settings and protocol."""
     return _summary_of_records(list(records.get(cell_key(cell.identity()), {}).values()))
 
 
@@ -493,7 +448,7 @@ def n_unknown_records(records: RecordsByCell) -> int:
         for deduplicate in (False, True)
         for cell in table_cells(table, protocol, deduplicate=deduplicate)
     ]
-    cells += figure_cells(2) + fair_cells() + variation_cells()
+    cells += figure_cells() + fair_cells() + variation_cells()
     known = {cell_key(cell.identity()) for cell in cells}
     return sum(len(own) for key, own in records.items() if key not in known)
 
@@ -507,11 +462,6 @@ Verdict = Literal["within", "above", "below", ""]
 
 
 def verdict(summary: CellSummary | None, published: PublishedAccuracy | None) -> Verdict:
-    """
-    Whether an accuracy is within two published deviations, or one point if that is more.
-
-    Empty where there is no accuracy on either side.
-    """
     if summary is None or summary.failure or published is None:
         return ""
     tolerance = max(_WITHIN_DEVIATIONS * published.deviation, _WITHIN_POINTS)
@@ -537,7 +487,6 @@ class Row:
 
     @property
     def verdict(self) -> Verdict:
-        """Where the accuracy stands against the published one."""
         return verdict(self.paper, self.published)
 
     @property
@@ -549,60 +498,37 @@ class Row:
 
     @property
     def times(self) -> CellSummary | None:
-        """What has the seconds of this cell."""
         return self.timed if self.is_timed else self.paper
 
     @property
     def deviations_off(self) -> float | None:
-        """Difference to the published accuracy, in published deviations."""
         if not self.verdict or self.paper is None or self.published is None:
             return None
         return (self.paper.accuracy - self.published.accuracy) / self.published.deviation
 
 
 def table_rows(table: int, records: RecordsByCell) -> list[Row]:
-    """
-    All numbers of a table, set by set.
-
-    Methods are in the order of the paper; those that it does not have come last.
-    """
-    settings = read_settings(f"table_{table}")
+    """All numbers of a table, set by set; methods that the paper does not have come last."""
     published = published_accuracies(table)
-    paper = _summaries(table, records)
-    nested = _summaries(table, records, "nested")
-    deduplicated = _summaries(table, records, deduplicate=True)
-    timed = _summaries(table, records, "time")
-    places = [
-        (dataset, method)
-        for dataset in settings["sets"]
-        for method in dict.fromkeys(published_methods(table) + computed_methods(table))
+    ways: tuple[tuple[Protocol, bool], ...] = (
+        ("paper", False), ("nested", False), ("paper", True), ("time", False),
+    )  # fmt: skip
+    summaries = [
+        {
+            (cell.dataset, cell.method): summary_of(cell, records)
+            for cell in table_cells(table, protocol, deduplicate=deduplicate)
+        }
+        for protocol, deduplicate in ways
     ]
+    methods = dict.fromkeys(published_methods(table) + computed_methods(table))
     return [
-        Row(
-            table,
-            *place,
-            published.get(place),
-            paper.get(place),
-            nested.get(place),
-            deduplicated.get(place),
-            timed.get(place),
-        )
-        for place in places
+        Row(table, name, method, published.get((name, method)), *found)
+        for name, method in product(read_settings(f"table_{table}")["sets"], methods)
+        for found in [[own.get((name, method)) for own in summaries]]
     ]
-
-
-def _summaries(
-    table: int, records: RecordsByCell, protocol: Protocol = "paper", *, deduplicate: bool = False
-) -> dict[tuple[str, str], CellSummary]:
-    """What there is of a table by a protocol, by set and method."""
-    cells = table_cells(table, protocol, deduplicate=deduplicate)
-    found = {(cell.dataset, cell.method): summary_of(cell, records) for cell in cells}
-    return {place: value for place, value in found.items() if value is not None}
 
 
 class Variation(NamedTuple):
-    """A cell of a table with changed settings, and what they gave."""
-
     table: int
     dataset: str
     method: str
@@ -612,16 +538,11 @@ class Variation(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """Where the accuracy stands against the published one."""
         return verdict(self.summary, self.published)
 
 
 def variations(records: RecordsByCell) -> list[Variation]:
-    """
-    What was tried: cells of variations.toml that have records, whatever these were made for.
-
-    They are in the order of table, set and method, then in that of the file.
-    """
+    """What was tried: cells of variations.toml that have records, whatever these were made for."""
     found = []
     for cell in variation_cells():
         summary = summary_of(cell, records)

@@ -45,26 +45,19 @@ _STRUCTURE_KERNELS: dict[str, type[Laplacian | Gaussian]] = {
 
 @dataclass(frozen=True)
 class Matrix:
-    """Inner products, the seconds that return probabilities and they took, and other facts."""
-
     products: Floats
     seconds: Mapping[str, float]
     facts: Mapping[str, Any]
 
 
 def default_cache() -> Path:
-    """Folder for matrices, where the platform keeps what can be made again."""
     from platformdirs import user_cache_path
 
     return user_cache_path("retgk", appauthor=False) / "paper"
 
 
 def matrix_path(folder: Path, dataset: str, source: PaperSet, settings: Settings) -> Path:
-    """
-    File of the matrix of an exact kernel.
-
-    Its name depends on the graphs, on the settings of inner products and on the code.
-    """
+    """File of the matrix of an exact kernel."""
     own = {name: settings[name] for name in _EXACT_SETTINGS if name in settings}
     key = key_of({"graphs": source.digest, "code": source_digest(), **own})
     return folder / f"{dataset}-{key}.npy"
@@ -108,7 +101,6 @@ def _write_exact_matrix(
 
 
 def median_gamma(features: NodeFeatures, train: Ints) -> float:
-    """One over the median distance of nodes of training graphs."""
     sizes = features.batch.node_counts
     is_chosen = np.zeros(len(sizes), bool)
     is_chosen[train] = True
@@ -117,7 +109,6 @@ def median_gamma(features: NodeFeatures, train: Ints) -> float:
 
 
 def _seconds_of(work: Callable[[], object]) -> float:
-    """Wall time of a call."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
@@ -137,7 +128,6 @@ def _exact_kernel(settings: Settings, n_jobs: int | None) -> RetGKKernel:
 
 
 def _structure_kernel(settings: Settings) -> Laplacian | Gaussian:
-    """The paper's Laplacian, but for variations."""
     kind = _STRUCTURE_KERNELS[settings.get("structure_kernel", "laplacian")]
     return kind(settings["structure_gamma"])
 
@@ -145,7 +135,6 @@ def _structure_kernel(settings: Settings) -> Laplacian | Gaussian:
 def embedding_matrix(
     graphs: GraphBatch, settings: Settings, seed: int, n_jobs: int | None = None
 ) -> Matrix:
-    """Inner products of explicit feature maps, drawn from a seed."""
     start = time.perf_counter()
     engine, order, rpf_seconds = _embed(graphs, settings, seed, n_jobs)
     products = engine.inner_products()
@@ -188,7 +177,6 @@ def _embed(
 
 
 def _ranks_among_copies(graphs: GraphBatch) -> Ints:
-    """How many earlier graphs have the same arrays."""
     hashes = graph_hashes(graphs)
     order = np.argsort(hashes, kind="stable")
     _, first = np.unique(hashes[order], return_index=True)
@@ -217,5 +205,4 @@ def _embedding(settings: Settings, seed: int, n_jobs: int | None) -> RetGKEmbedd
 
 
 def _gaussian(scale: float) -> Gaussian:
-    """The kernel whose frequencies are ``scale * N(0, 1)``."""
     return Gaussian(gamma=scale**2 / 2)

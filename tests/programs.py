@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from retgk import _core, make_graph_classification
 from retgk.cli.main import app
+from tests.errors import assert_names
 
 N_GRAPHS = 40
 
@@ -41,11 +42,13 @@ def rows_of(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text().splitlines()))
 
 
-def assert_fails(result: Result, message: str) -> None:
+def assert_fails(result: Result, *about: str) -> None:
+    """The command ends with one line that names all facts."""
     assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1].startswith("retgk: ")
-    assert message in result.stderr.splitlines()[-1]
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("retgk: ")
     assert "Traceback" not in result.stderr
+    assert_names(last, about)
 
 
 # The program as users run it: a process of its own
@@ -103,14 +106,14 @@ def output_of(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def assert_fails_with_one_line(
-    done: subprocess.CompletedProcess[bytes], message: str, code: int = 1
+    done: subprocess.CompletedProcess[bytes], *about: str, code: int = 1
 ) -> None:
     """One line on standard error that says what is wrong, nothing else, and the exit code."""
     lines = done.stderr.decode().splitlines()
     assert done.returncode == code, lines
     assert len(lines) == 1, lines
     assert lines[0].startswith("retgk: "), lines
-    assert message in lines[0], lines
+    assert_names(lines[0], about)
     assert done.stdout == b""
 
 
@@ -134,8 +137,6 @@ def make_read_only(folder: Path) -> None:
 
 
 # Programs that run on every level of instructions that this machine has, in a process each
-
-__all__ = ["LEVELS", "run_on_level"]
 
 _ALL = ["base", "v3", "v4"]
 # the level of this process is the highest, unless it was asked for

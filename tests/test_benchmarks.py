@@ -50,6 +50,7 @@ def test_made_sets_have_their_share_of_actives(folder):
     assert len(actives) == 1
 
 
+@pytest.mark.slow
 def test_run_is_resumed(folder, tmp_path, monkeypatch, capsys):
     output = tmp_path / "records.jsonl"
     arguments = [str(folder), "BBBP", "-o", str(output), "--n-jobs", "1", "--only"]

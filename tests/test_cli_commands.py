@@ -25,7 +25,7 @@ from retgk import (
     save_tudataset,
     write_parquet,
 )
-from retgk.errors import InputWarning, InvalidInputError
+from retgk.errors import InputWarning
 from retgk.learning.metrics import (
     Outcome,
     check_metric_names,
@@ -34,6 +34,7 @@ from retgk.learning.metrics import (
     selection_metric,
 )
 from retgk.learning.targets import is_regression
+from tests.errors import fails
 from tests.programs import DATA, N_GRAPHS, assert_fails, invoke, printed, record, rows_of
 
 
@@ -42,6 +43,7 @@ def test_info(graphs_file: Path) -> None:
     assert (found["graphs"], found["attributes"], found["labels"]) == (N_GRAPHS, 2, [0, 1, 2])
     assert found["targets"] == {"kind": "classes", "sizes": {"0": 20, "1": 20}}
     assert found["graph_size"]["max"] == DATA.graphs.node_counts.max()
+    assert found["isolated_nodes"] == np.sum(np.diff(DATA.graphs.indptr) == 0)
     text = printed("info", graphs_file)
     assert "2 classes: 0 (20), 1 (20)" in text
 
@@ -69,7 +71,7 @@ def test_convert_to_edge_lists(graphs_file: Path, tmp_path: Path) -> None:
     plain = ["--no-labels", "--no-attributes"]
     assert_fails(
         invoke("convert", graphs_file, tmp_path / "e", "--to", "edges"),
-        "edge lists hold neither labels nor attributes; write GraphML",
+        "GraphML",
     )
     assert list(tmp_path.iterdir()) == []
     rings = make_graph_classification(
@@ -87,10 +89,10 @@ def test_convert_to_edge_lists(graphs_file: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("output", "message"),
-    [("a.xyz", "end the name in one of .json, .jsonl, .parquet, .zip"), (".", "what to write")],
+    [("a.xyz", ("'a.xyz'", ".parquet")), (".", ("what to write",))],
 )
 def test_convert_to_nothing_known(graphs_file: Path, output: str, message: str) -> None:
-    assert_fails(invoke("convert", graphs_file, output), message)
+    assert_fails(invoke("convert", graphs_file, output), *message)
 
 
 def test_features_have_a_row_per_node(graphs_file: Path, tmp_path: Path) -> None:
@@ -138,48 +140,32 @@ def test_kernel_is_that_of_the_estimator(graphs_file: Path, tmp_path: Path) -> N
     assert written["target"] == DATA.targets.tolist()
 
 
-@pytest.mark.parametrize("scaling", ["raw", "standard", "drop"])
-def test_scaling_of_attributes(graphs_file: Path, tmp_path: Path, scaling: str) -> None:
-    option, path = ["--scale-attributes", scaling], tmp_path / "found.npy"
-    parameters = {"scale_attributes": scaling, "random_state": 0}
-    printed("kernel", graphs_file, *option, "-o", path)
-    np.testing.assert_array_equal(
-        np.load(path), RetGKKernel(**parameters).fit_transform(DATA.graphs)
-    )
-    printed("embed", graphs_file, *option, "-D", 5, "-o", path)
-    np.testing.assert_array_equal(
-        np.load(path), RetGKEmbedding(n_components=5, **parameters).fit_transform(DATA.graphs)
-    )
-    found = record("similar", graphs_file, "--index", 3, "-k", 4, *option)
-    expected = most_similar(DATA.graphs[3], DATA.graphs, 5, **parameters)
-    assert found["similarity"] == expected.similarities[1:].tolist()
+NODE_OPTIONS = {
+    "scaling": (["--scale-attributes", "standard"], {"scale_attributes": "standard"}),
+    "depth": (["--depth", 2], {"depth": 2}),
+}
 
 
-def test_depth(graphs_file: Path, tmp_path: Path) -> None:
-    path, parameters = tmp_path / "found.npy", {"depth": 2, "random_state": 0}
-    printed("kernel", graphs_file, "--depth", 2, "-o", path)
-    expected = RetGKKernel(**parameters).fit_transform(DATA.graphs)
+@pytest.mark.parametrize("name", NODE_OPTIONS)
+def test_options_of_nodes(name: str, graphs_file: Path, tmp_path: Path) -> None:
+    options, own = NODE_OPTIONS[name]
+    path, own = tmp_path / "found.npy", {**own, "random_state": 0}
+    printed("kernel", graphs_file, *options, "-o", path)
+    expected = RetGKKernel(**own).fit_transform(DATA.graphs)
     assert not np.array_equal(expected, RetGKKernel(random_state=0).fit_transform(DATA.graphs))
     np.testing.assert_array_equal(np.load(path), expected)
-    printed("embed", graphs_file, "--depth", 2, "-D", 5, "-o", path)
-    np.testing.assert_array_equal(
-        np.load(path), RetGKEmbedding(n_components=5, **parameters).fit_transform(DATA.graphs)
-    )
+    printed("embed", graphs_file, *options, "-D", 5, "-o", path)
+    embedding = RetGKEmbedding(n_components=5, **own)
+    np.testing.assert_array_equal(np.load(path), embedding.fit_transform(DATA.graphs))
     products = tmp_path / "products.npy"
-    printed(
-        "kernel", graphs_file, "--depth", 2, "--matrix", "products", "--on-disk", "-o", products
-    )
-    fitted = RetGKKernel(**parameters).fit(DATA.graphs)
+    on_disk = ["--matrix", "products", "--on-disk", "-o", products]
+    printed("kernel", graphs_file, *options, *on_disk)
+    fitted = RetGKKernel(**own).fit(DATA.graphs)
     np.testing.assert_allclose(np.load(products), fitted.inner_products_, atol=1e-4)
-
-
-def test_kernel_of_two_small_molecules(tmp_path: Path) -> None:
-    path = tmp_path / "a.smi"
-    path.write_text("CCO\nCCN\n")
-    for options in ((), ("--gamma", 2, "--matrix", "products")):
-        text = printed("kernel", path, *options, "-o", "-")
-        assert text.splitlines()[0] == "graph,name,graph_0,graph_1"
-        assert 0 < [float(cell) for cell in text.splitlines()[1].split(",")[2:]][1] < 1
+    if name == "scaling":
+        found = record("similar", graphs_file, "--index", 3, "-k", 4, *options)
+        similar = most_similar(DATA.graphs[3], DATA.graphs, 5, **own)
+        assert found["similarity"] == similar.similarities[1:].tolist()
 
 
 def test_products_on_disk(graphs_file: Path, tmp_path: Path) -> None:
@@ -188,17 +174,13 @@ def test_products_on_disk(graphs_file: Path, tmp_path: Path) -> None:
     assert record("kernel", graphs_file, *options)["shape"] == [N_GRAPHS, N_GRAPHS]
     expected = RetGKKernel(random_state=0).fit(DATA.graphs).inner_products_
     np.testing.assert_allclose(np.load(path), expected, atol=1e-4)
-    scaled, own = tmp_path / "scaled.npy", {"scale_attributes": "standard", "random_state": 0}
-    printed("kernel", graphs_file, *options[:-1], scaled, "--scale-attributes", "standard")
-    expected = RetGKKernel(**own).fit(DATA.graphs).inner_products_
-    np.testing.assert_allclose(np.load(scaled), expected, atol=1e-4)
-    assert_fails(invoke("kernel", graphs_file, *options), "p.npy exists; remove it or choose")
-    assert_fails(invoke("kernel", graphs_file, "--on-disk", "-o", path), "give --matrix products")
+    assert_fails(invoke("kernel", graphs_file, *options), "p.npy")
+    assert_fails(invoke("kernel", graphs_file, "--on-disk", "-o", path), "--matrix products")
 
 
 def test_exact_kernel_refuses_options_of_vectors(graphs_file: Path, tmp_path: Path) -> None:
     done = invoke("kernel", graphs_file, "--n-components", 50, "-o", tmp_path / "k.npy")
-    assert_fails(done, "are for --approximate; add it")
+    assert_fails(done, "--approximate")
     assert not (tmp_path / "k.npy").exists()
 
 
@@ -266,13 +248,13 @@ def test_similar_molecules(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "give one query: --index, --query or --smiles"),
-        (["--index", 40], "there is no graph 40: small has 40, from 0 on"),
-        (["--query", "digits"], "digits holds 1797 graphs; a query is one"),
+        ([], ("--index", "--query", "--smiles")),
+        (["--index", 40], ("graph 40",)),
+        (["--query", "digits"], ("digits", "1797")),
     ],
 )
 def test_similar_errors(graphs_file: Path, options: list[object], message: str) -> None:
-    assert_fails(invoke("similar", graphs_file, *options), message)
+    assert_fails(invoke("similar", graphs_file, *options), *message)
 
 
 def test_datasets(tmp_path: Path) -> None:
@@ -287,7 +269,7 @@ def test_datasets(tmp_path: Path) -> None:
     assert everything["MUTAG"] is False
     assert everything["TINY"] is True
     assert record("datasets", "fetch", "TINY", *home)["graphs"] == N_GRAPHS
-    assert_fails(invoke("datasets", "fetch", "a/b", *home), "is not the name of a data set")
+    assert_fails(invoke("datasets", "fetch", "a/b", *home), "a/b")
 
 
 @pytest.mark.parametrize("command", ["features", "embed", "kernel"])
@@ -299,7 +281,7 @@ def test_outputs_are_checked_before_any_work(command: str, tmp_path: Path) -> No
     assert_fails(invoke(command, missing, "-o", tmp_path / "folder.csv"), "is a folder")
     (tmp_path / "file").touch()
     assert_fails(invoke(command, missing, "-o", tmp_path / "file" / "a.csv"), "is not a folder")
-    assert_fails(invoke(command, missing, "-o", tmp_path / "a.csv"), "there is no file")
+    assert_fails(invoke(command, missing, "-o", tmp_path / "a.csv"), "missing.parquet")
 
 
 def test_quiet_says_nothing(graphs_file: Path, tmp_path: Path) -> None:
@@ -344,21 +326,13 @@ def test_cv_by_the_papers_protocol(graphs_file: Path) -> None:
     assert found["accuracy"]["std_repetitions"] is not None
 
 
-def test_scaling_of_attributes_is_chosen(graphs_file: Path, tmp_path: Path) -> None:
-    one = ["--C", 10, "--p", 1, "--scale", 1]
-    candidates = ["--scale-attributes", "raw", "--scale-attributes", "drop"]
-    found = record("cv", graphs_file, "--folds", 3, *one, *candidates)
-    assert {choice["scale_attributes"] for choice in found["chosen"][0]} <= {"raw", "drop"}
-    path = tmp_path / "model.retgk"
-    found = record("fit", graphs_file, *one, "--scale-attributes", "drop", "-o", path)
-    assert found["chosen"]["scale_attributes"] == "drop"
-    assert load_model(path).get_params()["scale_attributes"] == ("drop",)
-
-
-def test_depth_is_chosen(graphs_file: Path, tmp_path: Path) -> None:
+def test_depth_and_scaling_are_chosen(graphs_file: Path, tmp_path: Path) -> None:
     one, path = ["--C", 10, "--p", 1, "--scale", 1], tmp_path / "model.retgk"
-    found = record("cv", graphs_file, "--folds", 3, *one, "--depth", 1, "--depth", 2)
+    candidates = ["--depth", 1, "--depth", 2, "--scale-attributes", "raw"]
+    candidates += ["--scale-attributes", "drop"]
+    found = record("cv", graphs_file, "--folds", 3, *one, *candidates)
     assert {choice["depth"] for choice in found["chosen"][0]} <= {1, 2}
+    assert {choice["scale_attributes"] for choice in found["chosen"][0]} <= {"raw", "drop"}
     assert record("fit", graphs_file, *one, "--depth", 3, "-o", path)["chosen"]["depth"] == 3
     assert load_model(path).get_params()["depth"] == (3,)
     plain, deep = (
@@ -367,9 +341,10 @@ def test_depth_is_chosen(graphs_file: Path, tmp_path: Path) -> None:
     )
     assert plain["accuracy"] != deep["accuracy"]
     several = ["--protocol", "paper", "--depth", 0, "--depth", 1]
-    assert_fails(invoke("cv", graphs_file, *several), "the paper's protocol takes one --depth")
+    assert_fails(invoke("cv", graphs_file, *several), "--depth")
 
 
+@pytest.mark.slow
 def test_landmarks(graphs_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "model.retgk"
     options = ["--approximate", "--task", "regression", "--n-landmarks", 7]
@@ -387,62 +362,38 @@ def test_cv_prints_a_confusion_matrix(graphs_file: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--folds", 30], "class 0 has 20 graphs for 30 folds; give fewer folds"),
-        (["--protocol", "paper", "--p", 1, "--p", 2], "the paper's protocol takes one --p"),
+        (["--folds", 30], ("0", "20", "30")),
+        (["--protocol", "paper", "--p", 1, "--p", 2], ("--p",)),
         (
             ["--protocol", "paper", *["--scale-attributes", "raw", "--scale-attributes", "drop"]],
-            "the paper's protocol takes one --scale-attributes",
+            ("--scale-attributes",),
         ),
-        (["--task", "regression", "--balanced"], "--balanced weights classes"),
-        (["-o", "predictions.npy"], "end the name in one of .parquet, .csv, .npz, .json"),
+        (["--task", "regression", "--balanced"], ("--balanced",)),
+        (["-o", "predictions.npy"], ("'predictions.npy'", ".csv")),
     ],
 )
 def test_cv_errors(graphs_file: Path, options: list[object], message: str) -> None:
-    assert_fails(invoke("cv", graphs_file, *options), message)
-
-
-@pytest.mark.parametrize(
-    ("rare", "message"),
-    [
-        (
-            ["7"],
-            "class 7 has 1 graph for 10 folds; give more graphs of it, or --task regression if",
-        ),
-        (
-            ["7"] * 3,
-            "class 7 has 3 graphs for 10 folds; give fewer folds, or more graphs of it, or",
-        ),
-        (["x"], "class x has 1 graph for 10 folds; give more graphs of it\n"),
-        (
-            ["x"] * 3,
-            "class x has 3 graphs for 10 folds; give fewer folds, or more graphs of it\n",
-        ),
-    ],
-)
-def test_rare_classes(graphs_file: Path, tmp_path: Path, rare: list[str], message: str) -> None:
-    targets = tmp_path / "targets.txt"
-    targets.write_text("\n".join([*rare, *["1"] * (N_GRAPHS - len(rare))]))
-    assert message in invoke("cv", graphs_file, "--targets", targets).stderr
+    assert_fails(invoke("cv", graphs_file, *options), *message)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--balanced"], "--balanced is for --protocol nested"),
-        (["--approximate"], "--approximate is for --protocol nested"),
-        (["--n-components", 20], "--n-components is for --protocol nested"),
-        (["--n-landmarks", 20], "--n-landmarks is for --protocol nested"),
-        (["--C", -1], "C must be positive and finite, got -1.0"),
-        (["--C", "nan"], "C must be positive and finite, got nan"),
-        (["--folds", 50], "40 graphs do not fill 50 folds; give fewer folds"),
-        (["--scale", 0], "scale must be positive and finite, got 0"),
+        (["--balanced"], ("--balanced", "--protocol nested")),
+        (["--approximate"], ("--approximate", "--protocol nested")),
+        (["--n-components", 20], ("--n-components", "--protocol nested")),
+        (["--n-landmarks", 20], ("--n-landmarks", "--protocol nested")),
+        (["--C", -1], ("-1.0",)),
+        (["--C", "nan"], ("C must be",)),
+        (["--folds", 50], ("40", "50")),
+        (["--scale", 0], ("scale", "0")),
     ],
 )
 def test_options_that_the_papers_protocol_cannot_follow(
     graphs_file: Path, options: list[object], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(RetGKKernel, "fit", lambda *_: pytest.fail("the kernel is computed"))
-    assert_fails(invoke("cv", graphs_file, "--protocol", "paper", *options), message)
+    assert_fails(invoke("cv", graphs_file, "--protocol", "paper", *options), *message)
 
 
 @pytest.fixture(scope="module")
@@ -475,7 +426,7 @@ def test_predict_errors(graphs_file: Path, model_file: Path, tmp_path: Path) -> 
     result = invoke("predict", model_file, graphs_file, "--no-labels")
     assert_fails(
         result,
-        "labels, the fitted ones have some; read some with --label",
+        "--label",
     )
     missing = "none.retgk; make it with `retgk fit`"
     assert_fails(invoke("predict", tmp_path / "none.retgk", graphs_file), missing)
@@ -489,19 +440,7 @@ def test_no_score_where_a_target_is_missing(model_file: Path, tmp_path: Path) ->
     assert found["graphs"] == N_GRAPHS
     assert "accuracy" not in found
     assert len(rows_of(tmp_path / "p.csv")) == N_GRAPHS
-    assert_fails(invoke("cv", source), "graph 3 has no target; drop it, or give all targets")
-
-
-def test_targets_that_are_text_or_missing() -> None:
-    def first(targets: list[object] | None) -> int | None:
-        return GraphDataset(DATA.graphs[:2], targets, "c").first_without_target()
-
-    assert first(["a", "b"]) is None
-    assert first(["a", None]) == 1
-    assert first([1.0, np.nan]) == 1
-    assert first([1.0, -np.inf]) == 1
-    assert first([1, 2]) is None
-    assert first(None) == 0
+    assert_fails(invoke("cv", source), "graph 3")
 
 
 def test_model_file_that_is_too_large_for_predict(
@@ -607,25 +546,11 @@ def test_names_of_scikit_learn_and_short_ones_are_the_same() -> None:
     assert chosen_metrics(["spearman"], True)[0].scorer_for(1) == "r2"
 
 
-@pytest.mark.parametrize(
-    ("names", "regression", "message"),
-    [
-        (
-            ["rmse"],
-            False,
-            "metric rmse is for values, but these targets are classes; choose from a",
-        ),
-        (
-            ["f1"],
-            True,
-            "the metric f1 is for classes, but these targets are values; choose from r2",
-        ),
-    ],
-)
-def test_metrics_of_the_other_task(names: list[str], regression: bool, message: str) -> None:
-    check_metric_names(names)
-    with pytest.raises(InvalidInputError, match=message):
-        chosen_metrics(names, regression)
+@pytest.mark.parametrize(("name", "regression"), [("rmse", False), ("f1", True)])
+def test_metrics_of_the_other_task(name: str, regression: bool) -> None:
+    check_metric_names([name])
+    own = "values" if regression else "classes"
+    fails(lambda: chosen_metrics([name], regression), about=(name, f"these targets are {own}"))
 
 
 def test_cv_shows_what_its_table_holds(graphs_file: Path, tmp_path: Path) -> None:
@@ -673,14 +598,6 @@ def test_cv_answers_as_predict_and_predict_proba_do(graphs_file: Path, tmp_path:
         np.testing.assert_allclose(answer.probabilities, fitted.predict_proba(data.graphs[test]))
 
 
-def test_cv_prints_every_metric(graphs_file: Path) -> None:
-    text = printed("cv", graphs_file, *FIXED, "--metric", "mcc", "--metric", "accuracy")
-    lines = text.splitlines()
-    assert lines[1].startswith("matthews_corrcoef  0.")
-    assert lines[2].startswith("accuracy           ")
-    assert " % (deviation over folds " in lines[2]
-
-
 def test_probabilities_of_the_papers_protocol(graphs_file: Path) -> None:
     options = ["--protocol", "paper", "--folds", 4, "--C", 1]
     found = record("cv", graphs_file, *options, "--metric", "roc_auc")
@@ -697,7 +614,7 @@ def test_fit_names_its_metric(graphs_file: Path, tmp_path: Path) -> None:
     text = printed("fit", graphs_file, *FIXED[2:], "-o", path)
     assert f"accuracy {found['score']:.4f} (mean over the folds that chose it, deviation" in text
     two = ["--metric", "auc", "--metric", "ap"]
-    assert_fails(invoke("fit", graphs_file, *two, "-o", path), "a model chooses by one metric")
+    assert_fails(invoke("fit", graphs_file, *two, "-o", path), "a model chooses")
 
 
 class Scoring(RetGKClassifier):

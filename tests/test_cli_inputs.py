@@ -20,7 +20,6 @@ from retgk import (
     GraphDataset,
     RetGKClassifier,
     as_batch,
-    load_model,
     make_graph_classification,
     read_graphs,
     save_model,
@@ -40,7 +39,7 @@ from retgk.estimators.predictor import Estimate
 from retgk.io.formats import format_of
 from retgk.io.molecules import from_smiles
 from retgk.learning.folds import OuterFold
-from tests.example_graphs import node_link
+from tests.errors import fails
 from tests.programs import (
     DATA,
     N_GRAPHS,
@@ -79,22 +78,13 @@ def test_tu_by_name_archive_and_renamed_archive(tu_folder: Path) -> None:
     assert set(tu_folder.iterdir()) == before, "nothing is put beside the files of the user"
 
 
-def test_tu_folder(tu_folder: Path) -> None:
-    import zipfile
-
-    with zipfile.ZipFile(tu_folder / "TINY.zip") as archive:
-        archive.extractall(tu_folder / "unpacked")
-    assert read(tu_folder / "unpacked" / "TINY").graphs == LABELLED.graphs
-
-
 def test_parquet_with_and_without_targets(tmp_path: Path) -> None:
     write_parquet(LABELLED, tmp_path / "a.parquet")
     np.testing.assert_array_equal(read(tmp_path / "a.parquet").targets, LABELLED.targets)
     write_parquet(LABELLED.graphs, tmp_path / "b.parquet")
     collection = read(tmp_path / "b.parquet")
     assert collection.targets is None
-    with pytest.raises(InvalidInputError, match="has no targets to learn from; name a column"):
-        required_targets(collection)
+    fails(lambda: required_targets(collection), about="has no targets")
 
 
 def test_labels_and_attributes_can_be_left_out(tmp_path: Path) -> None:
@@ -178,14 +168,6 @@ def test_orders_of_bonds_and_attributes_of_atoms(tmp_path: Path) -> None:
     assert "--skip-invalid" not in message
 
 
-def test_a_long_name_makes_no_other_name_larger(tmp_path: Path) -> None:
-    path = tmp_path / "a.smi"
-    path.write_text("CCO\n" * 50 + "C" * 2000 + "\n")
-    names = key_columns(read(path))["name"]
-    assert names.nbytes < 1000
-    assert names.tolist() == ["CCO"] * 50 + ["C" * 2000]
-
-
 def test_features_of_molecules_with_a_long_name(tmp_path: Path) -> None:
     from pyarrow import parquet
 
@@ -240,8 +222,7 @@ def test_numbers_of_graphs_are_those_of_the_input(tmp_path: Path) -> None:
 def test_empty_cell_names_the_line(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("smiles,y\nCCO,1\nCC,\n")
-    with pytest.raises(InvalidInputError, match=r"a.csv, line 3: the column 'y' is empty"):
-        read(path, target_column="y")
+    fails(lambda: read(path, target_column="y"), about=("a.csv", "line 3", "'y'"))
 
 
 def test_targets_from_a_file(tmp_path: Path) -> None:
@@ -251,8 +232,7 @@ def test_targets_from_a_file(tmp_path: Path) -> None:
     found = read(tmp_path / "a.parquet", targets=targets)
     assert required_targets(found).tolist() == ["yes", "no"] * 3
     targets.write_text("yes\n")
-    with pytest.raises(InvalidInputError, match="has 1 lines for 6 graphs; give one line for each"):
-        read(tmp_path / "a.parquet", targets=targets)
+    fails(lambda: read(tmp_path / "a.parquet", targets=targets), about=("1", "6"))
 
 
 def test_unknown_content_names_the_option(tmp_path: Path) -> None:
@@ -267,14 +247,16 @@ def test_unknown_content_names_the_option(tmp_path: Path) -> None:
     assert "; say what it is with --format, one of" in result.stderr
 
 
+@pytest.mark.slow
 def test_standard_input() -> None:
     text = output_of(run_program("info", "-", "--json", stdin=SMILES.encode()))
     assert json.loads(text)["graphs"] == 3
 
 
+@pytest.mark.slow
 def test_standard_input_is_called_so() -> None:
     done = run_program("info", "-", stdin=b"\xff\xfe\x00")
-    assert_fails_with_one_line(done, "retgk: standard input cannot be recognised; say what it is")
+    assert_fails_with_one_line(done, "retgk: standard input")
 
 
 @pytest.mark.parametrize("name", ["MUTAAG", "mutag"])
@@ -298,8 +280,7 @@ def test_misspelt_name(name: str) -> None:
 )
 def test_what_is_no_smiles_is_not_taken_for_it(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
-    message = "cannot be recognised; say what it is with --format, one of edges, "
-    assert_fails(invoke("info", tmp_path / name), message)
+    assert_fails(invoke("info", tmp_path / name), name, "--format")
 
 
 @pytest.mark.parametrize(
@@ -312,27 +293,11 @@ def test_smiles_are_recognised_whatever_the_name(text: str, tmp_path: Path) -> N
     assert format_of(path).name == "smiles"
 
 
-def test_text_that_is_taken_for_smiles(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("CC\nC(C\n")
-    (tmp_path / "notes.smi").write_text("hello world\n")
-    guessed = invoke("info", tmp_path / "notes.txt").stderr
-    assert "taken for smiles by its content" in guessed
-    assert "; --skip-invalid leaves such out" in guessed
-    assert invoke("info", tmp_path / "notes.smi").stderr.endswith(
-        "--skip-invalid leaves such out\n"
-    )
-
-
-def test_names_from_a_column(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("smiles,Name\nCCO,ethanol\nCC,\nC\n")
-    assert read(path).graph_names == ["ethanol", "CC", "C"]
-
-
+@pytest.mark.slow
 def test_damaged_file_and_traceback(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     path.write_bytes(b"PAR1 and nothing else")
-    assert_fails_with_one_line(run_program("info", path), "is not a whole Parquet file")
+    assert_fails_with_one_line(run_program("info", path), "is not a")
     done = run_program("info", path, "--debug")
     assert done.returncode == 1
     assert b"Traceback" in done.stderr
@@ -387,16 +352,16 @@ def test_predict_reads_molecules_as_fit_did(model: Path, table: Path, tmp_path: 
     [
         (
             ["--no-bond-orders"],
-            "--no-bond-orders contradicts the model, whose graphs were read with",
+            ("--no-bond-orders",),
         ),
-        (["--atom-attributes", "mass"], "were read with --atom-attributes aromatic"),
-        (["--add-hydrogens"], "were read with --no-add-hydrogens"),
+        (["--atom-attributes", "mass"], ("--atom-attributes aromatic",)),
+        (["--add-hydrogens"], ("--no-add-hydrogens",)),
     ],
 )
 def test_a_contradiction_is_refused_before_any_work(
     options: list[str], message: str, model: Path, tmp_path: Path
 ) -> None:
-    assert_fails(invoke("predict", model, tmp_path / "is not there.csv", *options), message)
+    assert_fails(invoke("predict", model, tmp_path / "is not there.csv", *options), *message)
 
 
 def test_the_column_is_that_of_fit_where_there_is_one(tmp_path: Path) -> None:
@@ -433,48 +398,7 @@ def test_names_in_graphml(tmp_path: Path) -> None:
     printed(*fit, "--missing", "nan", "--impute-attributes", "median")
     said = printed("predict", model, folder, *read, "--missing", "nan")
     assert printed("predict", model, folder) == said
-    assert_fails(invoke("predict", model, folder, "--weight", "w"), "with --weight strength")
-
-
-@pytest.mark.filterwarnings("ignore:'(kind|role)' became")
-def test_several_labels_and_categories_in_json(tmp_path: Path) -> None:
-    graphs, model = tmp_path / "graphs.json", tmp_path / "model.retgk"
-    records = []
-    for number in range(6):
-        graph = nx.path_graph(4) if number % 2 else nx.cycle_graph(4)
-        nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a", 3: "b"}, "kind")
-        nx.set_node_attributes(graph, {0: "x", 1: "x", 2: "y", 3: "z"}, "role")
-        graph.graph["target"] = number % 2
-        records.append(node_link(graph))
-    graphs.write_text(json.dumps(records))
-    labels = ["--label", "kind", "--label", "role"]
-    for read, name in ((labels, "label"), (["--categorical", "role"], "categorical")):
-        printed("fit", graphs, *QUICK, *read, "-o", model, "-q")
-        said = printed("predict", model, graphs, *read)
-        assert printed("predict", model, graphs) == said
-        assert load_model(model).reading_.options[name] in (["kind", "role"], {"role": [*"xyz"]})
-    printed("predict", model, graphs, "--categorical", "role=x,y,z")
-    for value in ("kind", "role=x,y"):
-        message = "contradicts the model, whose graphs were read with categorical={'role': ['x'"
-        assert_fails(invoke("predict", model, graphs, "--categorical", value), message)
-    for each in records:
-        for node in each["nodes"]:
-            node["role"] = "x"
-    graphs.write_text(json.dumps(records))
-    printed("predict", model, graphs)
-
-
-def test_variables_of_matrix_files(tmp_path: Path) -> None:
-    model = tmp_path / "model.retgk"
-    for number in range(6):
-        graph = nx.path_graph(4) if number % 2 else nx.cycle_graph(4)
-        np.savez(tmp_path / f"{number}.npz", a=nx.to_numpy_array(graph), b=np.ones(3))
-    (tmp_path / "y.txt").write_text("0\n1\n" * 3)
-    fit = ["fit", tmp_path, "--targets", tmp_path / "y.txt", *QUICK, "-o", model, "-q"]
-    printed(*fit, "--variable", "a")
-    assert printed("predict", model, tmp_path) == printed(
-        "predict", model, tmp_path, "--variable", "a"
-    )
+    assert_fails(invoke("predict", model, folder, "--weight", "w"), "--weight strength")
 
 
 def test_weights_of_edge_lists(tmp_path: Path) -> None:
@@ -487,7 +411,7 @@ def test_weights_of_edge_lists(tmp_path: Path) -> None:
     printed(*fit, "--weighted")
     said = printed("predict", model, tmp_path, "--weighted")
     assert printed("predict", model, tmp_path) == said
-    assert_fails(invoke("predict", model, tmp_path, "--no-weighted"), "with --weighted")
+    assert_fails(invoke("predict", model, tmp_path, "--no-weighted"), "--weighted")
 
 
 def test_labels_that_were_left_out(table: Path, tmp_path: Path) -> None:
@@ -525,7 +449,7 @@ MOLECULES = [*CHAINS, *RINGS, *(f"{'C' * n}c1ccsc1" for n in range(6))]
 
 
 @pytest.fixture
-def table_cli_splits(tmp_path: Path) -> Path:
+def molecules_table(tmp_path: Path) -> Path:
     pytest.importorskip("rdkit")
     path = tmp_path / "molecules.csv"
     lines = [f"{s},{n % 2},site{n % 5}" for n, s in enumerate(MOLECULES)]
@@ -537,14 +461,14 @@ def folds_of(path: Path) -> dict[int, int]:
     return {int(row["graph"]): int(row["fold"]) for row in rows_of(path)}
 
 
-def test_groups_of_a_column_stay_together(table_cli_splits: Path, tmp_path: Path) -> None:
+def test_groups_of_a_column_stay_together(molecules_table: Path, tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     given = ["--target-column", "active", "--skip-invalid", "--folds", 3, *FIXED, "-o", path]
-    record("cv", table_cli_splits, *given, "--groups", "site")
+    record("cv", molecules_table, *given, "--groups", "site")
     folds = folds_of(path)
     assert len(folds) == len(MOLECULES)
     assert 3 not in folds  # the line that cannot be read
-    rows = table_cli_splits.read_text().splitlines()[1:]
+    rows = molecules_table.read_text().splitlines()[1:]
     site = {number: rows[number].split(",")[2] for number in folds}
     for name in set(site.values()):
         assert len({folds[number] for number in folds if site[number] == name}) == 1
@@ -564,29 +488,14 @@ def test_groups_of_a_text_file(graphs_file: Path, tmp_path: Path) -> None:
     assert all(folds[number] == folds[number - number % 4] for number in folds)
 
 
-def test_scaffolds_are_those_of_the_library(table_cli_splits: Path, tmp_path: Path) -> None:
+def test_scaffolds_are_those_of_the_library(molecules_table: Path, tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     given = ["--target-column", "active", "--skip-invalid", "--folds", 4, *FIXED, "-o", path]
-    found = record("cv", table_cli_splits, *given, "--split", "scaffold")
+    found = record("cv", molecules_table, *given, "--split", "scaffold")
     folds = [folds_of(path)[number] for number in sorted(folds_of(path))]
     for fold, (_, test) in enumerate(scaffold_folds(MOLECULES, 4)):
         np.testing.assert_array_equal(np.flatnonzero(np.array(folds) == fold), test)
     assert len(found["accuracy"]["folds"][0]) == 4
-
-
-def test_repetitions_of_scaffold_folds_differ(tmp_path: Path) -> None:
-    pytest.importorskip("rdkit")
-    path, out = tmp_path / "m.csv", tmp_path / "p.csv"
-    rings = [f"C1{'C' * n}O1" for n in range(1, 9)]
-    of_both_classes = [f"{s},{(n + n // 8) % 2}" for n, s in enumerate(rings * 3)]
-    path.write_text("\n".join(["smiles,y", *of_both_classes]))
-    given = ["--target-column", "y", "--split", "scaffold", "--folds", 4, "--repeats", 2]
-    record("cv", path, *given, *FIXED, "-o", out)
-    rows = rows_of(out)
-    first, second = ([row["fold"] for row in rows if row["repetition"] == r] for r in "01")
-    assert first != second
-    assert first[:8] == first[8:16] == first[16:]
-    assert second[:8] == second[8:16] == second[16:]
 
 
 SPLIT = [
@@ -664,23 +573,23 @@ def test_a_table_of_training_and_test_graphs(graphs_file: Path, tmp_path: Path) 
 
 
 BAD = {
-    "{": "is no JSON: ",
-    "{}": "must be a list of folds, such as",
-    "[]": "must be a list of folds, such as",
-    "[1]": "must be a list of folds, such as",
-    '[{"tests": [1]}]': "fold 0 has 'tests'; did you mean test? give one of test, train, model_sel",
-    '[{"train": [1]}]': 'fold 0 has no graphs to test; give them as a list "test"',
-    '[{"test": []}]': 'fold 0, "test" has no graphs; give one at least',
-    '[{"test": 3}]': 'fold 0, "test" must be a list of whole numbers of graphs, from 0',
-    '[{"test": [true]}]': "must be a list of whole numbers",
-    '[{"test": [0.5]}]': "must be a list of whole numbers",
-    '[{"test": [1, 1]}]': "has a graph twice; give every graph once",
-    '[{"test": [40]}]': "names graph 40, but there are 40 graphs, from 0 on",
-    '[{"test": [-1]}]': "names graph -1, but there are 40 graphs, from 0 on",
-    '[{"test": [1], "train": [1, 2]}]': "trains on graph 1 and tests it",
-    '[{"test": [1], "model_selection": [{"train": [2]}]}]': '"model_selection" must be a list of',
+    "{": ("is no JSON",),
+    "{}": ("must be a",),
+    "[]": ("must be a",),
+    "[1]": ("must be a",),
+    '[{"tests": [1]}]': ("fold 0", "'tests'", "model_selection"),
+    '[{"train": [1]}]': ("fold 0", '"test"'),
+    '[{"test": []}]': ("fold 0", '"test"'),
+    '[{"test": 3}]': ("fold 0", '"test"'),
+    '[{"test": [true]}]': ("must be a",),
+    '[{"test": [0.5]}]': ("must be a",),
+    '[{"test": [1, 1]}]': ("has a graph",),
+    '[{"test": [40]}]': ("graph 40",),
+    '[{"test": [-1]}]': ("-1", "40"),
+    '[{"test": [1], "train": [1, 2]}]': ("graph 1",),
+    '[{"test": [1], "model_selection": [{"train": [2]}]}]': ('"model_selection"',),
     '[{"test": [1], "train": [2], "model_selection": [{"train": [3], "validation": [2]}]}]': (
-        "chooses by graphs that are not trained on"
+        ("chooses by graphs",)
     ),
 }
 
@@ -689,59 +598,59 @@ BAD = {
 def test_bad_json(text: str, graphs_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "split.json"
     path.write_text(text)
-    assert_fails(invoke("cv", graphs_file, "--split", path), BAD[text])
+    assert_fails(invoke("cv", graphs_file, "--split", path), *BAD[text])
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x\n1\n", 'has no column "fold"; call the column of folds so'),
-        ("fold\n1\n2\n", "has 2 rows for 40 graphs; give every graph a fold"),
-        ("fold\n" + "1\n" * 40, "has one fold, 1; give two or more"),
-        ("fold,x\n" + "1,1\n" * 39 + ",1\n", "row 40 has no fold; fill it in"),
-        ("fold\n" + "train\n" * 40, "has no graphs to test; call their fold test"),
-        ("fold\n" + "1\n" * 20 + "2\n" * 21, "names graph 40, but there are 40 graphs"),
-        ("graph,fold\n" + "a,1\n" * 40, 'the column "graph" must hold numbers of graphs'),
+        ("x\n1\n", ('"fold"',)),
+        ("fold\n1\n2\n", ("2", "40")),
+        ("fold\n" + "1\n" * 40, ("one fold",)),
+        ("fold,x\n" + "1,1\n" * 39 + ",1\n", ("row 40",)),
+        ("fold\n" + "train\n" * 40, ("has no graphs",)),
+        ("fold\n" + "1\n" * 20 + "2\n" * 21, ("graph 40",)),
+        ("graph,fold\n" + "a,1\n" * 40, ('"graph"',)),
     ],
 )
 def test_bad_tables(text: str, message: str, graphs_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "split.csv"
     path.write_text(text)
-    assert_fails(invoke("cv", graphs_file, "--split", path), message)
+    assert_fails(invoke("cv", graphs_file, "--split", path), *message)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--split", "scaffold"], "no file of SMILES; use --groups or --split with a file"),
-        (["--groups", "site"], "is no table with a column 'site'; give a text file of one line"),
-        (["--split", "scaffold", "--groups", "x"], "--split scaffold and --groups both say"),
+        (["--split", "scaffold"], ("--groups", "--split")),
+        (["--groups", "site"], ("'site'",)),
+        (["--split", "scaffold", "--groups", "x"], ("--split scaffold", "--groups")),
         (
             ["--split", "none.json"],
-            "no split or file 'none.json'; give random, scaffold or a fil",
+            ("'none.json'",),
         ),
-        (["--protocol", "paper", "--split", "scaffold"], "--split scaffold is for --protocol nest"),
-        (["--protocol", "paper", "--groups", "x"], "--groups is for --protocol nested"),
+        (["--protocol", "paper", "--split", "scaffold"], ("--split scaffold", "--protocol nested")),
+        (["--protocol", "paper", "--groups", "x"], ("--groups", "--protocol nested")),
     ],
 )
 def test_options_that_cannot_be_followed(
     graphs_file: Path, options: list[str], message: str
 ) -> None:
-    assert_fails(invoke("cv", graphs_file, *options), message)
+    assert_fails(invoke("cv", graphs_file, *options), *message)
 
 
 def test_a_file_says_what_the_folds_are(graphs_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "split.json"
     path.write_text(json.dumps(SPLIT))
     given = ["cv", graphs_file, "--split", path]
-    assert_fails(invoke(*given, "--folds", 5), "says what the folds are; leave out --folds")
-    assert_fails(invoke(*given, "--repeats", 2), "the folds are; leave out --repetitions")
-    assert_fails(invoke(*given, "-o", path), "would be written over ")
+    assert_fails(invoke(*given, "--folds", 5), "--folds")
+    assert_fails(invoke(*given, "--repeats", 2), "--repetitions")
+    assert_fails(invoke(*given, "-o", path), "would be written")
 
 
-def test_too_few_groups(table_cli_splits: Path) -> None:
-    given = ["cv", table_cli_splits, "--target-column", "active", "--skip-invalid"]
-    assert_fails(invoke(*given, "--groups", "site"), "5 groups do not fill 10 folds")
+def test_too_few_groups(molecules_table: Path) -> None:
+    given = ["cv", molecules_table, "--target-column", "active", "--skip-invalid"]
+    assert_fails(invoke(*given, "--groups", "site"), "5", "10")
     message = "4 scaffolds do not fill 10 folds"
     assert_fails(invoke(*given, "--split", "scaffold"), message)
 
@@ -936,9 +845,7 @@ def _inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("with_models", "_inside")
 @pytest.mark.parametrize(("line", "fact", "advice"), COMMANDS)
 def test_errors_name_the_fact_and_the_option(line: str, fact: str, advice: str) -> None:
-    result = invoke(*line.split())
-    assert_fails(result, fact)
-    assert_fails(result, advice)
+    assert_fails(invoke(*line.split()), fact.rstrip(), advice.rstrip(", "))
 
 
 @pytest.mark.usefixtures("_inside")
@@ -946,7 +853,7 @@ def test_errors_name_the_fact_and_the_option(line: str, fact: str, advice: str) 
 def test_little_memory(line: str, advice: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 10)
     result = invoke(*line.split())
-    assert_fails(result, "memory are free; ")
+    assert_fails(result, "memory")
     assert_fails(result, advice)
 
 

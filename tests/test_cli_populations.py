@@ -123,13 +123,14 @@ def test_columns_that_no_table_has(folder: Path, scans: Path) -> None:
     result = invoke("test", scans, *given, "--groups", "sight", *FAST)
     assert_fails(
         result,
-        "has no column 'sight'; did you mean site? name one of file, group, site, pair with --gr",
+        "'sight'",
+        "--groups",
     )
     result = invoke("test", scans, *given, "--groups", table, *FAST)
-    assert_fails(result, "may hold the groups; keep one of group, site, pair, beside the one that")
+    assert_fails(result, "may hold the")
     listed = ("--targets", folder / "group.txt")
     result = invoke("test", scans, *listed, "--groups", "site", *FAST)
-    assert_fails(result, "or the table that has this column with --targets")
+    assert_fails(result, "--targets")
 
 
 def test_files_that_are_written(folder: Path, tmp_path: Path) -> None:
@@ -158,35 +159,38 @@ def test_room_for_kernels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     """Statistics of 99 permutations have room in so much memory, 12 matrices have not."""
     monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 45_000)
     found = invoke("test", folder / "sparse.npy", folder / "dense.npy", *FAST)
-    assert_fails(found, "memory are free; give fewer graphs")
+    assert_fails(found, "memory")
 
 
 ALL = ["all.npy", "--targets"]
 BAD = {
-    "no targets": (["all.npy"], "all has no targets"),
-    "one group": ([*ALL, "one.txt"], "there is one group of 16 graphs"),
-    "short": ([*ALL, "short.txt"], "short.txt has 1"),
-    "three pairs": ([*ALL, "three.txt", "--paired"], "pairs are for two groups; use --groups"),
-    "pairs of values": ([*ALL, "value.txt", "--paired"], "--paired is for groups"),
-    "pairs twice": ([*ALL, "group.txt", "--pairs", "bad_pair.txt"], "pair a has 2 graphs of"),
+    "no targets": (["all.npy"], ("no targets",)),
+    "one group": ([*ALL, "one.txt"], ("one group", "16 graphs")),
+    "short": ([*ALL, "short.txt"], ("short.txt", "1")),
+    "three pairs": ([*ALL, "three.txt", "--paired"], ("pairs", "--groups")),
+    "pairs of values": ([*ALL, "value.txt", "--paired"], ("--paired",)),
+    "pairs twice": ([*ALL, "group.txt", "--pairs", "bad_pair.txt"], ("pair a", "2 graphs")),
     "both pairs": (
         ["sparse.npy", "dense.npy", "--paired", "--pairs", "pair.txt"],
-        "--paired and --pairs both say",
+        ("--paired", "--pairs"),
     ),
     "targets of two": (
         ["sparse.npy", "dense.npy", "--targets", "group.txt"],
-        "two sources are two populations, without targets",
+        ("two sources are",),
     ),
-    "value of two": (["sparse.npy", "dense.npy", "--association"], "the targets of one source"),
-    "figure": (["sparse.npy", "dense.npy", "--figure", "f.doc"], "end the name in one of .png"),
-    "nodes of three": ([*ALL, "three.txt", "--nodes-output", "n.csv"], "is for two groups"),
-    "nodes": (["sparse.npy", "dense.npy", "--nodes-output", "-"], "--nodes-output writes a file"),
-    "bandwidth": (["sparse.npy", "dense.npy", "--bandwidth", "-1"], "bandwidths must be positive"),
+    "value of two": (["sparse.npy", "dense.npy", "--association"], ("--association",)),
+    "figure": (["sparse.npy", "dense.npy", "--figure", "f.doc"], ("'f.doc'", ".png")),
+    "nodes of three": (
+        [*ALL, "three.txt", "--nodes-output", "n.csv"],
+        ("two groups",),
+    ),
+    "nodes": (["sparse.npy", "dense.npy", "--nodes-output", "-"], ("--nodes-output",)),
+    "bandwidth": (["sparse.npy", "dense.npy", "--bandwidth", "-1"], ("bandwidths",)),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input(folder: Path, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    arguments, message = BAD[case]
-    assert_fails(invoke("test", *arguments, *FAST), message)
+    arguments, about = BAD[case]
+    assert_fails(invoke("test", *arguments, *FAST), *about)

@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 
 from retgk import (
     GraphDataset,
     __version__,
-    load_tudataset,
     make_graph_classification,
     read_graphs,
     save_tudataset,
@@ -26,6 +24,7 @@ from retgk import (
 )
 from retgk.cli.main import app
 from retgk.datasets import SUBJECT_OF, TUDATASETS
+from tests.errors import assert_names
 from tests.programs import (
     PROGRAM,
     TIMEOUT_SECONDS,
@@ -41,63 +40,21 @@ real_data = pytest.mark.real_data
 
 
 class Case(NamedTuple):
-    """A command, the file that it writes, and a misuse with the message it gets."""
+    """A command, and the file that it writes."""
 
     arguments: list[str]
     output: str
-    misuse: list[str]
-    message: str
 
 
 CASES = {
-    "convert": Case(
-        ["convert", "MUTAG", "mutag.parquet"],
-        "mutag.parquet",
-        ["convert", "MUTAG", "mutag.doc"],
-        "end the name in one of .json, .jsonl, .parquet, .zip",
-    ),
-    "features": Case(
-        ["features", "MUTAG", "-o", "features.npz"],
-        "features.npz",
-        ["features", "broken.zip", "-o", "features.npz"],
-        "broken.zip is not a whole zip archive",
-    ),
-    "embed": Case(
-        ["embed", "MUTAG", "-D", "50", "-o", "vectors.parquet"],
-        "vectors.parquet",
-        ["embed", "broken.csv", "-o", "vectors.parquet"],
-        "broken.csv has no column 'smiles'; name one of id, value with --smiles-column",
-    ),
-    "kernel": Case(
-        ["kernel", "MUTAG", "-o", "kernel.npz"],
-        "kernel.npz",
-        ["kernel", "MUTAG", "--p", "3", "-o", "kernel.npz"],
-        "p must be in (0, 2], got 3",
-    ),
-    "cv": Case(
-        ["cv", "MUTAG", "-o", "cv.csv", "--json", "--C", "10"],
-        "cv.csv",
-        ["cv", "broken.edges", "--format", "edges"],
-        "broken.edges, line 2, '3': expected two nodes separated by white space",
-    ),
-    "fit": Case(
-        ["fit", "MUTAG", "-o", "model.retgk", "--C", "10", "--json"],
-        "model.retgk",
-        ["fit", "good.edges", "-o", "model.retgk"],
-        "good has no targets to learn from; name a column of a CSV with --target-column",
-    ),
-    "predict": Case(
-        ["predict", "trained.retgk", "MUTAG", "-o", "predictions.csv", "--json"],
-        "predictions.csv",
-        ["predict", "good.edges", "MUTAG"],
-        "good.edges",
-    ),
-    "similar": Case(
-        ["similar", "MUTAG", "--index", "0", "-o", "similar.json"],
-        "similar.json",
-        ["similar", "MUTAG", "--index", "188"],
-        "there is no graph 188: MUTAG has 188, from 0 on",
-    ),
+    "convert": Case(["convert", "MUTAG", "mutag.parquet"], "mutag.parquet"),
+    "features": Case(["features", "MUTAG", "-o", "features.npz"], "features.npz"),
+    "embed": Case(["embed", "MUTAG", "-D", "50", "-o", "vectors.parquet"], "vectors.parquet"),
+    "kernel": Case(["kernel", "MUTAG", "-o", "kernel.npz"], "kernel.npz"),
+    "cv": Case(["cv", "MUTAG", "-o", "cv.csv", "--json", "--C", "10"], "cv.csv"),
+    "fit": Case(["fit", "MUTAG", "-o", "model.retgk", "--C", "10", "--json"], "model.retgk"),
+    "predict": Case(["predict", "trained.retgk", "MUTAG", "-o", "p.csv", "--json"], "p.csv"),
+    "similar": Case(["similar", "MUTAG", "--index", "0", "-o", "similar.json"], "similar.json"),
 }
 
 
@@ -106,16 +63,6 @@ def trained(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     path = tmp_path_factory.mktemp("model") / "trained.retgk"
     output_of(run_program("fit", "MUTAG", "--C", 10, "-o", path, data_home=data_folder))
     return path
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Folder with files that commands stumble over."""
-    (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 and no more")
-    (tmp_path / "broken.csv").write_text("id,value\n1,2\n")
-    (tmp_path / "broken.edges").write_text("1 2\n3\n")
-    (tmp_path / "good.edges").write_text("1 2\n2 3\n")
-    return tmp_path
 
 
 def interrupted(
@@ -131,12 +78,13 @@ def interrupted(
     return process.returncode, rest
 
 
+@pytest.mark.slow
 @real_data
 @pytest.mark.parametrize("name", CASES)
 def test_interrupted_killed_and_run_again(
-    name: str, folder: Path, data_folder: Path, request: pytest.FixtureRequest
+    name: str, tmp_path: Path, data_folder: Path, request: pytest.FixtureRequest
 ) -> None:
-    case = CASES[name]
+    case, folder = CASES[name], tmp_path
     if name == "predict":
         shutil.copy(request.getfixturevalue("trained"), folder)
     before = set(folder.iterdir())
@@ -147,116 +95,11 @@ def test_interrupted_killed_and_run_again(
     assert code == -signal.SIGKILL
     assert not (folder / case.output).exists()
     text = output_of(run_program(*case.arguments, folder=folder, data_home=data_folder))
-    CHECKS[name](folder / case.output, text, load_tudataset("MUTAG", data_folder))
-
-
-@real_data
-@pytest.mark.parametrize("name", CASES)
-def test_misused(name: str, folder: Path, data_folder: Path) -> None:
-    case, before = CASES[name], set(folder.iterdir())
-    done = run_program(*case.misuse, "--quiet", folder=folder, data_home=data_folder)
-    assert_fails_with_one_line(done, case.message)
-    assert set(folder.iterdir()) == before
-
-
-def check_convert(path: Path, _: str, mutag: Any) -> None:
-    written = read_graphs(path)
-    assert written.graphs == mutag.graphs
-    np.testing.assert_array_equal(written.targets, mutag.targets)
-
-
-def check_features(path: Path, _: str, mutag: Any) -> None:
-    with np.load(path) as arrays:
-        assert arrays["return_probabilities"].shape == (mutag.graphs.n_nodes, 50)
-        np.testing.assert_array_equal(arrays["node_ptr"], mutag.graphs.node_ptr)
-
-
-def check_embed(path: Path, _: str, mutag: Any) -> None:
-    from pyarrow import parquet
-
-    table = parquet.read_table(path)
-    assert table.num_columns == 2 + 50
-    np.testing.assert_array_equal(table["target"], mutag.targets)
-
-
-def check_kernel(path: Path, _: str, mutag: Any) -> None:
-    with np.load(path) as arrays:
-        kernel = arrays["kernel"]
-        np.testing.assert_array_equal(arrays["target"], mutag.targets)
-    np.testing.assert_array_equal(kernel, kernel.T)
-    np.testing.assert_array_equal(kernel.diagonal(), 1.0)
-    assert np.linalg.eigvalsh(kernel).min() > -1e-9
-
-
-def check_cv(path: Path, text: str, mutag: Any) -> None:
-    record = json.loads(text)
-    assert record["accuracy"]["mean"] > 0.85
-    assert np.sum(record["confusion"], axis=1).tolist() == [63, 125]
-    rows = np.genfromtxt(path, delimiter=",", names=True, dtype=None)
-    np.testing.assert_array_equal(rows["target"], mutag.targets)
-    assert np.mean(rows["prediction"] == rows["target"]) == pytest.approx(
-        np.trace(record["confusion"]) / 188
-    )
-
-
-def check_fit(path: Path, text: str, _: Any) -> None:
-    record = json.loads(text)
-    assert record["model"] == "RetGKClassifier"
-    assert record["score"] > 0.85
-    assert path.stat().st_size > 1000
-
-
-def check_predict(path: Path, text: str, mutag: Any) -> None:
-    rows = np.genfromtxt(path, delimiter=",", names=True, dtype=None)
-    np.testing.assert_array_equal(rows["target"], mutag.targets)
-    assert json.loads(text)["accuracy"] == np.mean(rows["prediction"] == rows["target"]) > 0.85
-
-
-def check_similar(path: Path, _: str, mutag: Any) -> None:
-    found = json.loads(path.read_text())
-    assert 0 not in found["graph"]
-    assert found["similarity"] == sorted(found["similarity"], reverse=True)
-    assert found["target"] == mutag.targets[found["graph"]].tolist()
-
-
-CHECKS: dict[str, Callable[[Path, str, Any], None]] = {
-    "convert": check_convert,
-    "features": check_features,
-    "embed": check_embed,
-    "kernel": check_kernel,
-    "cv": check_cv,
-    "fit": check_fit,
-    "predict": check_predict,
-    "similar": check_similar,
-}
-
-
-@real_data
-def test_info(data_folder: Path) -> None:
-    text = output_of(run_program("info", "MUTAG", "--json", data_home=data_folder))
-    record = json.loads(text)
-    assert (record["graphs"], record["nodes"], record["edges"]) == (188, 3371, 3721)
-    assert record["targets"]["sizes"] == {"-1": 63, "1": 125}
-
-
-@real_data
-def test_info_of_molecules(data_folder: Path) -> None:
-    table = data_folder.parent / "molecules" / "ESOL_delaney-processed.csv"
-    if not table.exists():
-        pytest.skip(f"{table} is not there")
-    column = "measured log solubility in mols per litre"
-    done = run_program("info", table, "--target-column", column, "--json")
-    record = json.loads(output_of(done))
-    assert record["graphs"] == 1128
-    assert record["targets"]["kind"] == "values"
-
-
-@real_data
-def test_datasets(data_folder: Path) -> None:
-    text = output_of(run_program("datasets", "list", "--here", data_home=data_folder))
-    assert {"digits", "MUTAG", "NCI1"} <= set(text.split())
-    done = run_program("datasets", "fetch", "MUTAG", "--json", data_home=data_folder)
-    assert json.loads(output_of(done)) == {"name": "MUTAG", "graphs": 188, "nodes": 3371}
+    assert (folder / case.output).stat().st_size > 100
+    if name in ("cv", "fit", "predict"):
+        found = json.loads(text)
+        score = found["score"] if name == "fit" else found["accuracy"]
+        assert (score["mean"] if name == "cv" else score) > 0.85
 
 
 # Start-up, help, completion and usage errors of the program
@@ -278,6 +121,7 @@ COMMANDS = [
 HEAVY = {"joblib", "matplotlib", "networkx", "pooch", "pyarrow", "rdkit", "scipy", "sklearn"}
 
 
+@pytest.mark.slow
 def test_help_is_quick() -> None:
     """Under half a second of work; the clock on the wall is that of a machine with other work."""
     code = "import sys, time; from retgk.cli.main import main; sys.argv = ['retgk', '--help']\n"
@@ -287,12 +131,6 @@ def test_help_is_quick() -> None:
     *_, seconds, modules = done.stdout.splitlines()
     assert {name.partition(".")[0] for name in modules.split()} & HEAVY == set()
     assert float(seconds.split()[1]) < 0.5
-
-
-def test_help_lists_every_command() -> None:
-    text = output_of(run_program("--help"))
-    assert all(f" {command.split()[0]} " in text for command in COMMANDS)
-    assert "$ retgk cv MUTAG" in text
 
 
 Run = Callable[..., tuple[object, str, str]]
@@ -336,28 +174,31 @@ def test_no_command_shows_the_help(run_here: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["colour"], "No such command 'colour' (see retgk --help)"),
-        (["kernel", "digits"], "Missing option '--output' / '-o' (see retgk kernel --help)"),
-        (["kernel", "digits", "-o", "k.npy", "--n-steps", "0"], "Invalid value for '--n-steps'"),
-        (["cv", "digits", "--protocol", "mine"], "Invalid value for '--protocol'"),
+        (["colour"], ("'colour'", "--help")),
+        (["kernel", "digits"], ("'--output'", "'-o'", "--help")),
+        (["kernel", "digits", "-o", "k.npy", "--n-steps", "0"], ("'--n-steps'",)),
+        (["cv", "digits", "--protocol", "mine"], ("'--protocol'",)),
         (
             ["cv", "digits", "--tol", "1"],
-            "Invalid value for '--tol': 1.0 is not a number in [0, 1)",
+            ("'--tol'", "1.0"),
         ),
-        (["info", "--colour", "digits"], "No such option"),
+        (["info", "--colour", "digits"], ("--colour",)),
     ],
 )
 def test_usage_errors(arguments: list[str], message: str, run_here: Run) -> None:
     code, out, err = run_here(*arguments)
     assert (code, out) == (2, "")
-    assert err.startswith(f"retgk: {message}")
+    assert err.startswith("retgk: ")
+    assert_names(err, message)
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_usage_error_of_the_program() -> None:
-    assert_fails_with_one_line(run_program("kernel", "digits"), "Missing option '--output'", code=2)
+    assert_fails_with_one_line(run_program("kernel", "digits"), "'--output'", code=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -394,8 +235,6 @@ def test_catalogue_has_the_sets_of_the_paper() -> None:
 
 # The program stopped while it writes, computes, downloads or compiles
 
-real_data_cli_stopped = pytest.mark.real_data
-
 
 def wait_for_part(folder: Path, process: Any) -> None:
     """Wait until an unfinished file lies in a folder."""
@@ -413,6 +252,7 @@ def write_ring(path: Path, n_nodes: int) -> Path:
 STOPPED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", STOPPED)
 def test_stopped_while_writing(number: signal.Signals, tmp_path: Path) -> None:
     """Two million numbers as text take long enough to be stopped on the way."""
@@ -428,6 +268,7 @@ def test_stopped_while_writing(number: signal.Signals, tmp_path: Path) -> None:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["f.csv", "ring.edges"]
 
 
+@pytest.mark.slow
 def test_stopped_while_computing(tmp_path: Path) -> None:
     """Minutes of work for all threads, which stop within seconds."""
     source = write_ring(tmp_path / "ring.edges", 40_000)
@@ -450,6 +291,7 @@ def stalled_proxy() -> Iterator[socket.socket]:
         yield server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_fetch_stopped(
     number: signal.Signals, stalled_proxy: socket.socket, tmp_path: Path
@@ -492,6 +334,7 @@ with ending_on_signals():
 """
 
 
+@pytest.mark.slow
 def test_a_lost_interrupt_comes_again_and_a_second_kills() -> None:
     """One that somebody swallows is raised again, but not while the program cleans up."""
     process = subprocess.Popen([sys.executable, "-c", LOST], stdout=subprocess.PIPE, text=True)
@@ -505,6 +348,7 @@ def test_a_lost_interrupt_comes_again_and_a_second_kills() -> None:
     assert (process.returncode, output) == (130, "")
 
 
+@pytest.mark.slow
 def test_background_jobs_ignore_interrupts() -> None:
     """A shell starts them so."""
     script = (
@@ -515,6 +359,7 @@ def test_background_jobs_ignore_interrupts() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
+@pytest.mark.slow
 def test_reader_of_a_pipe_may_leave(tmp_path: Path) -> None:
     source = write_ring(tmp_path / "ring.edges", 20_000)
     process = subprocess.Popen(
@@ -561,18 +406,16 @@ RUNS = {
 
 
 @pytest.fixture(scope="module")
-def folder_cli_encodings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def unicode_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Graphs, targets and classes whose names few encodings have."""
-    folder_cli_encodings = tmp_path_factory.mktemp("encodings")
+    unicode_folder = tmp_path_factory.mktemp("encodings")
     data = make_graph_classification(len(NAMES), n_nodes=(5, 8), random_state=0)
     for name, path in zip(
-        NAMES, write_edge_list(data.graphs, folder_cli_encodings / "grün"), strict=True
+        NAMES, write_edge_list(data.graphs, unicode_folder / "grün"), strict=True
     ):
         path.rename(path.with_name(f"{name}.edges"))
-    (folder_cli_encodings / "tärgets.txt").write_text(
-        "schön\nhäßlich\n" * (len(NAMES) // 2), "utf-8"
-    )
-    return folder_cli_encodings
+    (unicode_folder / "tärgets.txt").write_text("schön\nhäßlich\n" * (len(NAMES) // 2), "utf-8")
+    return unicode_folder
 
 
 def test_all_commands_are_tried() -> None:
@@ -580,35 +423,37 @@ def test_all_commands_are_tried() -> None:
     assert set(RUNS) == commands | {group.name for group in app.registered_groups}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", RUNS)
-def test_every_command_on_a_plain_terminal(command: str, folder_cli_encodings: Path) -> None:
+def test_every_command_on_a_plain_terminal(command: str, unicode_folder: Path) -> None:
     if command == "predict":
-        output_of(run_program(*RUNS["fit"].split(), folder=folder_cli_encodings))
-    output_of(run_program(*RUNS[command].split(), folder=folder_cli_encodings, **ASCII))
+        output_of(run_program(*RUNS["fit"].split(), folder=unicode_folder))
+    output_of(run_program(*RUNS[command].split(), folder=unicode_folder, **ASCII))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
-def test_names_that_cannot_be_shown(place: str, folder_cli_encodings: Path) -> None:
-    shown = output_of(
-        run_program(*RUNS["similar"].split(), folder=folder_cli_encodings, **PLACES[place])
-    )
+def test_names_that_cannot_be_shown(place: str, unicode_folder: Path) -> None:
+    shown = output_of(run_program(*RUNS["similar"].split(), folder=unicode_folder, **PLACES[place]))
     expected = "wörld→" if place == "C" else r"w\xf6rld\u2192"
     assert expected in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
-def test_errors_that_cannot_be_shown(place: str, folder_cli_encodings: Path) -> None:
-    done = run_program("info", "fehlt→", folder=folder_cli_encodings, **PLACES[place])
+def test_errors_that_cannot_be_shown(place: str, unicode_folder: Path) -> None:
+    done = run_program("info", "fehlt→", folder=unicode_folder, **PLACES[place])
     assert done.returncode == 1
     assert done.stderr.startswith(b"retgk: there is no file, folder or known collection"), done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
-def test_files_have_all_characters_everywhere(place: str, folder_cli_encodings: Path) -> None:
+def test_files_have_all_characters_everywhere(place: str, unicode_folder: Path) -> None:
     """Names are read and written as UTF-8, whatever the terminal shows."""
     command = [*RUNS["similar"].split(), "-o"]
     lines = output_of(
-        run_program(*command, "-", folder=folder_cli_encodings, **PLACES[place])
+        run_program(*command, "-", folder=unicode_folder, **PLACES[place])
     ).splitlines()
     assert {line.split(",")[1] for line in lines[1:]} == {*NAMES} - {sorted(NAMES)[3]}
 
@@ -626,7 +471,7 @@ def test_names_of_files_that_are_not_text(tmp_path: Path) -> None:
 
 # `import retgk` is quick because it imports next to nothing; see benchmarks/bench_import.py
 
-HEAVY_IMPORT_TIME = {
+OPTIONAL_OR_HEAVY = {
     "dask",
     "igraph",
     "joblib",
@@ -650,16 +495,18 @@ def top_level_modules_after(statement: str) -> set[str]:
     return {name.partition(".")[0] for name in done.stdout.splitlines()}
 
 
+@pytest.mark.slow
 def test_import_brings_in_nothing_heavy() -> None:
     modules = top_level_modules_after("import retgk")
     assert "retgk" in modules
-    assert modules & HEAVY_IMPORT_TIME == set()
+    assert modules & OPTIONAL_OR_HEAVY == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["GraphBatch", "InvalidInputError"])
 def test_core_names_bring_in_numpy_and_scipy_alone(name: str) -> None:
     modules = top_level_modules_after(f"from retgk import {name}")
-    assert modules & HEAVY_IMPORT_TIME <= {"numpy", "scipy"}
+    assert modules & OPTIONAL_OR_HEAVY <= {"numpy", "scipy"}
 
 
 def test_every_public_name_can_be_imported() -> None:

@@ -2,13 +2,11 @@
 
 import json
 import os
-import secrets
 import shutil
 import signal
 import socket
 import ssl
 import stat
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,6 +36,7 @@ from retgk import (
 from retgk._runtime.cluster import cluster_client, results_in_order
 from retgk._runtime.parallel import n_threads
 from retgk.estimators import gram_file
+from tests.errors import fails
 from tests.programs import assert_fails, invoke, record
 
 distributed = pytest.importorskip("distributed")
@@ -86,6 +85,7 @@ def parts(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("many_tiles")
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_same_bits_for_any_number_of_workers(tmp_path: Path, cluster: Any, n: int) -> None:
@@ -120,6 +120,7 @@ def certified(cluster: Any) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("certified")
 def test_commands_on_a_cluster_print_the_same(
     graphs_file: Path, tmp_path: Path, client: Any
@@ -141,6 +142,7 @@ def test_commands_on_a_cluster_print_the_same(
         assert (tmp_path / "here.csv").read_text() == (tmp_path / "there.csv").read_text()
 
 
+@pytest.mark.slow
 def test_local_workers_of_a_command(tmp_path: Path) -> None:
     """A command starts them, uses them and ends them; the model says what the vectors are."""
     embedding = RetGKEmbedding(n_components=4, random_state=0).fit(as_batch(DATA.graphs[:20]))
@@ -157,9 +159,9 @@ def test_local_workers_of_a_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--cluster", "local"], "there is no cluster 'local'; give local:4"),
-        (["--cluster", "local:0"], "there is no cluster 'local:0'"),
-        (["--cluster", "local:1", "--scheduler", "tcp://localhost:1"], "both name a cluster"),
+        (["--cluster", "local"], ("'local'", "4")),
+        (["--cluster", "local:0"], ("'local:0'",)),
+        (["--cluster", "local:1", "--scheduler", "tcp://localhost:1"], ("both name a cluster",)),
     ],
 )
 @pytest.mark.parametrize("command", ["embed", "cv", "kernel"])
@@ -167,27 +169,29 @@ def test_names_of_clusters_are_checked_first(
     graphs_file: Path, tmp_path: Path, options: list[str], message: str, command: str
 ) -> None:
     output = tmp_path / ("o.csv" if command == "cv" else "o.npy")
-    assert_fails(invoke(command, graphs_file, *options, "-o", output), message)
+    assert_fails(invoke(command, graphs_file, *options, "-o", output), *message)
 
 
 def test_kernels_in_memory_are_not_for_clusters(graphs_file: Path, tmp_path: Path) -> None:
     result = invoke("kernel", graphs_file, "--cluster", "local:1", "-o", tmp_path / "k.npy")
-    assert_fails(result, "a cluster computes --matrix products --on-disk")
+    assert_fails(result, "--matrix products", "--on-disk")
 
 
+@pytest.mark.slow
 def test_no_scheduler_at_an_address(
     graphs_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("retgk._runtime.cluster._CONNECT_SECONDS", 0.5)
     options = ["--scheduler", "tcp://127.0.0.1:9", "-o", tmp_path / "v.npy"]
-    assert_fails(invoke("embed", graphs_file, *options), "no scheduler answers at tcp://127.0.0.1")
+    assert_fails(invoke("embed", graphs_file, *options), "no scheduler answers")
     options[1] = "tls://127.0.0.1:9"
-    assert_fails(invoke("embed", graphs_file, *options), "tls://127.0.0.1:9 needs a certificate")
+    assert_fails(invoke("embed", graphs_file, *options), "certificate")
 
 
 # Strangers
 
 
+@pytest.mark.slow
 def test_nobody_else_can_use_local_workers(client: Any) -> None:
     """Without the certificate, scheduler, workers and nannies answer nothing."""
     assert client.submit(square, 2, 3).result() == 18
@@ -212,6 +216,7 @@ def test_nobody_else_can_use_local_workers(client: Any) -> None:
             tls.recv(1)
 
 
+@pytest.mark.slow
 def test_local_workers_listen_on_the_loopback_address_and_tell_nothing(client: Any) -> None:
     psutil = pytest.importorskip("psutil")
     workers_there = [psutil.Process(pid) for pid in client.run(os.getpid).values()]
@@ -228,6 +233,7 @@ def test_local_workers_listen_on_the_loopback_address_and_tell_nothing(client: A
             assert json.load(reply) == {"paths": ["/sitemap.json"]}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="modes of folders are POSIX")
 def test_what_local_workers_put_aside_is_their_users_alone(client: Any) -> None:
     for folder in client.run(lambda dask_worker: dask_worker.local_directory).values():
@@ -236,6 +242,7 @@ def test_what_local_workers_put_aside_is_their_users_alone(client: Any) -> None:
         assert stat.S_IMODE(own.st_mode) == 0o700
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "before", "after"),
     [
@@ -298,6 +305,7 @@ def threads_there(shared: object, n_jobs: int | None) -> int:
     return n_threads(n_jobs)
 
 
+@pytest.mark.slow
 def test_results_are_in_order_and_errors_in_their_place(client: Any) -> None:
     tasks = [(number,) for number in range(20)]
     assert list(results_in_order(square, tasks, 2, client)) == [2 * n**2 for n in range(20)]
@@ -305,10 +313,10 @@ def test_results_are_in_order_and_errors_in_their_place(client: Any) -> None:
     for where in (None, client):
         found = results_in_order(fail_at_three, tasks, 1, where)
         assert [next(found) for _ in range(3)] == [0, 1, 4]
-        with pytest.raises(InvalidInputError, match="no threes"):
-            next(found)
+        fails(lambda found=found: next(found), about="no threes")
 
 
+@pytest.mark.slow
 def test_few_tasks_are_under_way_at_a_time(client: Any) -> None:
     def n_under_way(expected: int) -> int:
         """Count futures, which clients forget a little after their release."""
@@ -327,12 +335,14 @@ def test_few_tasks_are_under_way_at_a_time(client: Any) -> None:
     assert n_under_way(0) == 0
 
 
+@pytest.mark.slow
 def test_tasks_keep_to_their_share_of_threads(client: Any) -> None:
     tasks = [(None,), (8,), (-1,)]
     assert list(results_in_order(threads_there, tasks, None, client)) == [1, 1, 1]
     assert client.submit(threads_there, None, None).result() == 1  # tasks of others
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2])
 def test_killed_worker_changes_nothing(cluster: Any, n: int) -> None:
     """With one worker, what was sent to it is gone too."""
@@ -345,22 +355,7 @@ def test_killed_worker_changes_nothing(cluster: Any, n: int) -> None:
     assert first + list(found) == [3 * number**2 for number in range(12)]
 
 
-def test_vectors_before_a_damaged_file_are_kept(tmp_path: Path, client: Any) -> None:
-    files = parts(tmp_path / "parts")
-    embedding = RetGKEmbedding(n_components=4, random_state=0).fit(DATA.graphs)
-    (files / "1.json").write_text("{")
-    with pytest.raises(InvalidInputError, match=r"1\.json"):
-        embed_files(embedding, files, tmp_path / "v.npy", client=client, piece_size=10)
-    pieces = tmp_path / "v.npy.pieces"
-    assert [path.name for path in sorted(pieces.iterdir())] == [
-        *(f"{number:05d}.npy" for number in range(6)), "pieces.json",
-    ]  # fmt: skip
-    begun = json.loads((pieces / "pieces.json").read_text())
-    assert begun["pieces"][1] == {
-        "file": str(files / "0.parquet"), "row_groups": [1], "first": 7, "molecules": None,
-    }  # fmt: skip
-
-
+@pytest.mark.slow
 def test_vectors_of_a_killed_call_are_kept(tmp_path: Path, client: Any) -> None:
     files = parts(tmp_path / "parts")
     embedding = RetGKEmbedding(n_components=4, random_state=0).fit(DATA.graphs)
@@ -372,11 +367,12 @@ def test_vectors_of_a_killed_call_are_kept(tmp_path: Path, client: Any) -> None:
     assert kept.stat().st_mtime_ns == before
     assert lost.read_bytes() == bits
     other = RetGKEmbedding(n_components=4, random_state=1).fit(DATA.graphs)
-    with pytest.raises(InvalidInputError, match="was begun with another embedding"):
-        embed_files(other, files, tmp_path / "v", client=client, piece_size=10)
+    fails(
+        lambda: embed_files(other, files, tmp_path / "v", client=client, piece_size=10),
+        about="was begun with",
+    )
     lost.write_bytes(bits[:-8])
-    with pytest.raises(InvalidInputError, match=r"00003\.npy is damaged.*remove it"):
-        embed_files(embedding, files, tmp_path / "v", piece_size=10)
+    fails(lambda: embed_files(embedding, files, tmp_path / "v", piece_size=10), about="00003.npy")
 
 
 def test_molecules_are_cut_between_lines(tmp_path: Path) -> None:
@@ -391,19 +387,21 @@ def test_molecules_are_cut_between_lines(tmp_path: Path) -> None:
     written = embed_files(embedding, table, tmp_path / "v.npy", piece_size=3, bond_orders=True)
     np.testing.assert_array_equal(np.load(written), embedding.transform(graphs))
     table.write_text("\n".join(["smiles", *texts[:4], "C(", *texts]))
-    with pytest.raises(InvalidInputError, match=r"csv, counted from molecule 3 on: graph 1"):
-        embed_files(embedding, table, tmp_path / "w.npy", piece_size=3, bond_orders=True)
+    fails(
+        lambda: embed_files(embedding, table, tmp_path / "w.npy", piece_size=3, bond_orders=True),
+        about=("3", "graph 1"),
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"embedding": RetGKKernel()}, "must be a RetGKEmbedding, got RetGKKernel"),
-        ({"piece_size": 0}, "piece_size must be a whole number"),
-        ({"skip_invalid": True}, "skip_invalid cannot be given for files that are read in pieces"),
-        ({"bond_order": True}, "no option 'bond_order'; did you mean bond_orders"),
-        ({"files": "missing.parquet"}, "there is no file .*missing"),
-        ({"client": "tcp://host"}, "must be a dask.distributed.Client or None, got str"),
+        ({"embedding": RetGKKernel()}, ("RetGKEmbedding", "RetGKKernel")),
+        ({"piece_size": 0}, ("piece_size",)),
+        ({"skip_invalid": True}, ("skip_invalid",)),
+        ({"bond_order": True}, ("'bond_order'", "bond_orders")),
+        ({"files": "missing.parquet"}, ("missing.parquet",)),
+        ({"client": "tcp://host"}, ("client", "str")),
     ],
 )
 def test_embed_files_checks_before_it_works(
@@ -411,10 +409,10 @@ def test_embed_files_checks_before_it_works(
 ) -> None:
     embedding = RetGKEmbedding(n_components=4, random_state=0).fit(DATA.graphs)
     given = {"embedding": embedding, "files": parts(tmp_path / "parts"), **change}
-    with pytest.raises(InvalidInputError, match=message):
-        embed_files(output=tmp_path / "v.npy", **given)
+    fails(lambda: embed_files(output=tmp_path / "v.npy", **given), about=message)
 
 
+@pytest.mark.slow
 def test_scikit_learn_on_a_cluster(client: Any) -> None:
     """By joblib's backend; models use one thread in each worker."""
     model = RetGKClassifier(C=1, p=1, scale=1, random_state=0)
@@ -424,12 +422,9 @@ def test_scikit_learn_on_a_cluster(client: Any) -> None:
     np.testing.assert_array_equal(there, here)
 
 
-# Schedulers that die, and hosts that are cut off, in processes and networks of their own
-
-distributed = pytest.importorskip("distributed")
+# Schedulers that die, in processes of their own
 
 GRAPHS = make_graph_classification(n_graphs=60, n_labels=3, random_state=0).graphs
-KERNEL_CLUSTER_LOST = RetGKKernel(random_state=0)
 
 
 @pytest.fixture
@@ -466,11 +461,12 @@ def after_blocks(n_blocks: int, action: Any, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(gram_file.GrowingMatrix, "append", append_and_act)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_tiles")
 def test_lost_scheduler_is_an_error_and_the_matrix_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = write_mean_embedding_gram(tmp_path / "here.npy", GRAPHS, kernel=KERNEL_CLUSTER_LOST)
+    here = write_mean_embedding_gram(tmp_path / "here.npy", GRAPHS, kernel=KERNEL)
     target = tmp_path / "there.npy"
     with (
         cluster_processes(1) as processes,
@@ -479,7 +475,7 @@ def test_lost_scheduler_is_an_error_and_the_matrix_goes_on(
     ):
         after_blocks(2, processes.scheduler.kill, patch)
         with pytest.raises(ConnectionError, match=r"scheduler of the cluster is lost.*new Client"):
-            write_mean_embedding_gram(target, GRAPHS, kernel=KERNEL_CLUSTER_LOST, client=client)
+            write_mean_embedding_gram(target, GRAPHS, kernel=KERNEL, client=client)
     assert not target.exists()
     assert target.with_name("there.npy.partial").exists()
     rows = []
@@ -487,81 +483,6 @@ def test_lost_scheduler_is_an_error_and_the_matrix_goes_on(
     monkeypatch.setattr(
         gram_file, "_tile_products", lambda *tile: rows.append(tile[1]) or products(*tile)
     )
-    there = write_mean_embedding_gram(target, GRAPHS, kernel=KERNEL_CLUSTER_LOST)
+    there = write_mean_embedding_gram(target, GRAPHS, kernel=KERNEL)
     assert min(rows) > 0
-    assert there.tobytes() == here.tobytes()
-
-
-def ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], check=True, capture_output=True)
-
-
-@contextmanager
-def two_hosts() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-    """Addresses of this host and of two network namespaces on one bridge, and their links."""
-    tag = secrets.token_hex(2)
-    bridge, subnet = f"rgb{tag}", f"10.{secrets.randbelow(100) + 100}.{secrets.randbelow(200)}"
-    hosts = [(f"rgk{tag}{n}", f"rgv{tag}{n}", f"{subnet}.{n + 2}") for n in range(2)]
-    try:
-        ip("link", "add", bridge, "type", "bridge")
-        ip("addr", "add", f"{subnet}.1/24", "dev", bridge)
-        ip("link", "set", bridge, "up")
-        for space, link, address in hosts:
-            ip("netns", "add", space)
-            ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", space)
-            ip("link", "set", link, "master", bridge, "up")
-            ip("-n", space, "addr", "add", f"{address}/24", "dev", "eth0")
-            ip("-n", space, "link", "set", "eth0", "up")
-            ip("-n", space, "link", "set", "lo", "up")
-        yield f"{subnet}.1", hosts
-    finally:
-        for space, link, _ in hosts:
-            subprocess.run(["ip", "link", "del", link], check=False, capture_output=True)
-            subprocess.run(["ip", "netns", "del", space], check=False, capture_output=True)
-        subprocess.run(["ip", "link", "del", bridge], check=False, capture_output=True)
-
-
-def can_make_networks() -> bool:
-    if os.name != "posix" or os.geteuid() != 0 or shutil.which("ip") is None:
-        return False
-    try:
-        with two_hosts() as (address, hosts):
-            space = hosts[0][0]
-            reached = subprocess.run(
-                ["ip", "netns", "exec", space, "ip", "route", "get", address],
-                check=False,
-                capture_output=True,
-            )
-            return reached.returncode == 0
-    except (OSError, subprocess.CalledProcessError):
-        return False
-
-
-@pytest.mark.usefixtures("small_tiles")
-def test_host_that_is_cut_off_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its worker lives on, and cannot be heard."""
-    if not can_make_networks():
-        pytest.skip("network namespaces need root, and ip of iproute2")
-    here = write_mean_embedding_gram(tmp_path / "here.npy", GRAPHS, kernel=KERNEL_CLUSTER_LOST)
-    with two_hosts() as (address, hosts), cluster_processes(0, address) as processes:
-        for space, _, own in hosts:
-            processes.add_worker(own, ["ip", "netns", "exec", space])
-        with quiet_client(processes, 2) as client:
-            addresses = [name.split("//")[1].split(":")[0] for name in client.nthreads()]
-            assert sorted(addresses) == [own for _, _, own in hosts]
-            lived: list[bool] = []
-
-            def cut_off() -> None:
-                ip("link", "set", hosts[1][1], "down")
-                lived.extend(worker.poll() is None for worker in processes.workers)
-
-            after_blocks(2, cut_off, monkeypatch)
-            there = write_mean_embedding_gram(
-                tmp_path / "there.npy", GRAPHS, kernel=KERNEL_CLUSTER_LOST, client=client
-            )
-            assert len(client.nthreads()) == 1
-    assert lived == [True, True]  # it ends later, when it has not been heard for long
-    np.testing.assert_array_equal(there, here)
     assert there.tobytes() == here.tobytes()

@@ -36,6 +36,7 @@ def ran(text, name):
     return doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name_of)
 def test_examples(page, tmp_path, monkeypatch):
     text = page.read_text("utf-8")
@@ -127,15 +128,14 @@ def test_links_lead_somewhere(page):
 
 # The demo and the gallery run
 
-ROOT_EXAMPLES = Path(__file__).parent.parent
-
 
 def python_blocks(page):
     """Code of a page of the documentation."""
-    text = (ROOT_EXAMPLES / "docs" / page).read_text()
+    text = (ROOT / "docs" / page).read_text()
     return [block.partition("```")[0] for block in text.split("```python\n")[1:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "writes"),
     [
@@ -155,6 +155,7 @@ def test_code_of_the_documentation(page, writes, tmp_path, monkeypatch):
     assert (tmp_path / writes).stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_demo(tmp_path, capsys):
     demo.main(tmp_path / "out", n_graphs=150)
     printed = capsys.readouterr().out
@@ -184,27 +185,27 @@ def test_mean_attributes_see_no_edge():
     np.testing.assert_allclose(features[1, 3:], graphs[1].attributes.std(axis=0))
 
 
+@pytest.mark.slow
 def test_gallery(tmp_path):
     gallery.main(tmp_path)
     made = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
-    known = {path.name for path in (ROOT_EXAMPLES / "docs" / "gallery").iterdir()}
+    known = {path.name for path in (ROOT / "docs" / "gallery").iterdir()}
     assert made.keys() == (known if HAS_BROWSER else known - {"explorer.png"})
     assert made.pop("explorer.png", 0) < 200_000
     assert max(made.values()) < 60_000
-    text = (ROOT_EXAMPLES / "docs" / "gallery.md").read_text()
+    text = (ROOT / "docs" / "gallery.md").read_text()
     assert all(f"(gallery/{name})" in text for name in made)
 
 
 # The lowest versions that are declared are those that `make test-lowest` tests
 
-ROOT_LOWEST_VERSIONS = Path(__file__).parents[1]
 TESTED_EXTRAS = ("networkx", "igraph", "rdkit", "index", "dask")
 TEST_TOOLS = ("hypothesis", "pandas", "pytest", "pytest-xdist")
 
 
 def declared_bounds() -> dict[str, str]:
     """Lower bounds of what `make test-lowest` installs, by name."""
-    project = tomllib.loads((ROOT_LOWEST_VERSIONS / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     texts = [*project["dependencies"], *(text for name in TESTED_EXTRAS for text in extras[name])]
     texts += [text for text in extras["dev"] if re.split("[>=]", text)[0] in TEST_TOOLS]
@@ -213,7 +214,7 @@ def declared_bounds() -> dict[str, str]:
 
 def listed_versions() -> dict[str, str]:
     """Versions of the list that `make test-lowest` installs, by name."""
-    lines = (ROOT_LOWEST_VERSIONS / "constraints-lowest.txt").read_text("utf-8").splitlines()
+    lines = (ROOT / "constraints-lowest.txt").read_text("utf-8").splitlines()
     return dict(line.split("==") for line in lines if "==" in line)
 
 

@@ -13,7 +13,6 @@ import pytest
 from retgk import (
     GraphBatch,
     GraphDataset,
-    InvalidInputError,
     RetGKClassifier,
     RetGKRegressor,
     _core,
@@ -36,6 +35,7 @@ from retgk.explorer.page import (
     text_of,
 )
 from retgk.plot import stress_layout
+from tests.errors import fails
 from tests.explorer_pages import nearest_by_sorting, unpacked
 from tests.programs import DATA, assert_fails, invoke, printed, record, rows_of
 
@@ -159,8 +159,7 @@ def test_predictions_of_others() -> None:
 def test_models_of_several_targets_are_refused() -> None:
     both = np.stack([DATA.targets, 1 - DATA.targets], axis=1).astype(float)
     model = RetGKRegressor(cv=2, n_steps=4, random_state=0).fit(DATA.graphs, both)
-    with pytest.raises(InvalidInputError, match="several targets for each graph"):
-        explore(DATA.graphs, model=model)
+    fails(lambda: explore(DATA.graphs, model=model), about="several targets for")
 
 
 # Drawings on pages of `explore`: of graphs, and structural formulas
@@ -254,6 +253,7 @@ def test_the_same_seed_writes_the_same_page() -> None:
     assert explore(DATA, random_state=4).text != first
 
 
+@pytest.mark.slow
 def test_two_thousand_graphs_are_small() -> None:
     rng = np.random.default_rng(0)
     n_graphs, size = 2000, 30
@@ -308,22 +308,21 @@ def test_a_notebook_shows_it() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"projection": "umap"}, "projection must be one of"),
-        ({"names": ["one"]}, "1 names were given for 40 graphs"),
-        ({"smiles": ["C"]}, "1 smiles were given for 40 graphs"),
-        ({"y": [1, 2]}, "column 'target' must be one value for each of 40 graphs"),
-        ({"columns": {"x": [1]}}, "column 'x' must be one value for each of 40 graphs"),
-        ({"columns": 3}, "columns must be a mapping"),
-        ({"positions": [[0, 0]]}, "positions must be finite and of shape"),
-        ({"vectors": [[0.0, np.nan]] * 40}, "vectors must be finite numbers, one row for each"),
-        ({"max_drawn_nodes": -1}, "max_drawn_nodes must be a whole number of at least 0"),
-        ({"model": 3}, "model must be a fitted RetGKClassifier or RetGKRegressor, got int"),
-        ({"predicted": [1]}, "column 'predicted' must be one value"),
+        ({"projection": "umap"}, ("projection",)),
+        ({"names": ["one"]}, ("1", "40")),
+        ({"smiles": ["C"]}, ("1", "40")),
+        ({"y": [1, 2]}, ("'target'", "40")),
+        ({"columns": {"x": [1]}}, ("'x'", "40")),
+        ({"columns": 3}, ("columns",)),
+        ({"positions": [[0, 0]]}, ("positions",)),
+        ({"vectors": [[0.0, np.nan]] * 40}, ("vectors",)),
+        ({"max_drawn_nodes": -1}, ("max_drawn_nodes",)),
+        ({"model": 3}, ("model", "RetGKClassifier", "RetGKRegressor")),
+        ({"predicted": [1]}, ("'predicted'",)),
     ],
 )
 def test_wrong_arguments(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInputError, match=re.escape(message)):
-        explore(DATA, **options)
+    fails(lambda: explore(DATA, **options), about=message)
 
 
 # Places on the map of `explore`, and nearest graphs
@@ -478,13 +477,13 @@ def test_predictions_of_cross_validation(graphs_file: Path, tmp_path: Path) -> N
     [
         (
             ["graph,prediction", "0,1", "0,1"],
-            "line 3 names '0' a second time; keep",
+            ("line 3", "'0'"),
         ),
-        (["graph,prediction", "0,1"], "has no prediction for graphs (39): '1', '2', "),
-        (["graph,guess", "0,1"], "no column 'prediction'; call the column of predictions so"),
+        (["graph,prediction", "0,1"], ("39", "'1'", "'2'")),
+        (["graph,guess", "0,1"], ("'prediction'",)),
         (
             ["graph,prediction", *(f"{graph},1" for graph in range(41))],
-            "without a graph (1): '40'",
+            ("1", "'40'"),
         ),
     ],
 )
@@ -493,20 +492,20 @@ def test_wrong_predictions(
 ) -> None:
     (tmp_path / "table.csv").write_text("\n".join(rows) + "\n")
     command = ("explore", graphs_file, "--predicted", tmp_path / "table.csv")
-    assert_fails(invoke(*command, "-o", tmp_path / "page.html"), message)
+    assert_fails(invoke(*command, "-o", tmp_path / "page.html"), *message)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("-o", "page.pdf"), "end the name page.pdf in .html"),
-        (("-o", "p.html", "--position-attributes", "0,9"), "have 2 attributes"),
-        (("-o", "p.html", "--model", "none.retgk"), "there is no model file none.retgk"),
-        (("-o", "/dev/null/p.html"), "cannot be made"),
+        (("-o", "page.pdf"), ("end the name",)),
+        (("-o", "p.html", "--position-attributes", "0,9"), ("2",)),
+        (("-o", "p.html", "--model", "none.retgk"), ("none.retgk",)),
+        (("-o", "/dev/null/p.html"), ("cannot be made",)),
     ],
 )
 def test_wrong_options(options: tuple[str, ...], message: str, graphs_file: Path) -> None:
-    assert_fails(invoke("explore", graphs_file, *options), message)
+    assert_fails(invoke("explore", graphs_file, *options), *message)
 
 
 # `retgk explain`: tables of nodes, and the page of `retgk explore` with a model
@@ -592,7 +591,7 @@ def test_page_of_several_targets(graphs_file: Path, tmp_path: Path) -> None:
     model = RetGKRegressor(cv=2, n_steps=4, random_state=0).fit(DATA.graphs, counts)
     save_model(model, tmp_path / "model.retgk")
     command = ("explain", tmp_path / "model.retgk", graphs_file, "-o", tmp_path / "page.html")
-    assert_fails(invoke(*command), "2 outputs")
+    assert_fails(invoke(*command), "2")
     assert invoke(*command, "--target", 1).exit_code == 0
 
 
@@ -620,16 +619,16 @@ def test_training_graphs_have_the_numbers_of_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("-o", "page.pdf"), "end the name in one of .html, .parquet, .csv, .npz, .json"),
-        (("--target", "7"), "--target 7 is none of those of the model, which are 0, 1"),
-        (("-o", "/dev/null/page.html"), "cannot be made"),
+        (("-o", "page.pdf"), ("end the name",)),
+        (("--target", "7"), ("--target", "7", "0", "1")),
+        (("-o", "/dev/null/page.html"), ("cannot be made",)),
     ],
 )
-def test_wrong_options_cli_explain(
+def test_wrong_options_of_explain(
     options: tuple[str, ...], message: str, graphs_file: Path, model_file: Path
 ) -> None:
-    assert_fails(invoke("explain", model_file, graphs_file, *options), message)
+    assert_fails(invoke("explain", model_file, graphs_file, *options), *message)
 
 
 def test_no_such_model(graphs_file: Path) -> None:
-    assert_fails(invoke("explain", "none.retgk", graphs_file), "there is no model file none.retgk")
+    assert_fails(invoke("explain", "none.retgk", graphs_file), "none.retgk")

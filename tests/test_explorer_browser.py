@@ -22,7 +22,7 @@ from tests.explorer_pages import (
     status,
 )
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_a_click_shows_the_graph(page: Any, shown: Shown) -> None:

@@ -201,6 +201,7 @@ def test_pscn_sees_fields_one_by_one(graphs, has_labels):
 # Folds
 
 
+@pytest.mark.slow
 @needs_torch
 @pytest.mark.parametrize("network", NETWORKS)
 def test_network_learns_what_labels_tell(network):
@@ -214,6 +215,7 @@ def test_network_learns_what_labels_tell(network):
     assert [fold.n_test for fold in results] == [12] * 5
 
 
+@pytest.mark.slow
 @needs_torch
 @pytest.mark.parametrize("network", NETWORKS)
 def test_seed_and_processes(graphs, network):
@@ -224,6 +226,7 @@ def test_seed_and_processes(graphs, network):
     assert one != network_results(graphs, targets, settings, 1, 1)
 
 
+@pytest.mark.slow
 @needs_torch
 @pytest.mark.skipif(os.name != "posix", reason="limits of processes")
 def test_record_of_a_network(tmp_path):
@@ -241,6 +244,7 @@ def test_record_of_a_network(tmp_path):
 # Without PyTorch
 
 
+@pytest.mark.slow
 def test_missing_torch_names_its_extra(graphs, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
     with pytest.raises(ImportError, match=r"retgk\[networks\]"):

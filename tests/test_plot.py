@@ -11,12 +11,11 @@ from scipy.sparse import bsr_array, coo_matrix, csr_array
 
 from retgk import (
     GraphBatch,
-    InvalidInputError,
-    RetGKEmbedding,
     RetGKKernel,
     plot,
     return_probabilities,
 )
+from tests.errors import fails
 from tests.example_graphs import complete, path, star
 
 
@@ -128,18 +127,16 @@ def test_shares_have_a_symmetric_scale():
 @pytest.mark.parametrize(
     ("shares", "limit", "message"),
     [
-        ([0.5, 1.0], None, r"shares must be finite and of shape \(3,\)"),
-        ([0.5, 1.0, np.nan], None, "shares must be finite"),
-        (["a", "b", "c"], None, "shares must be numbers"),
-        ([0.5, 1.0, 2.0], 0, "limit must be a positive number, got 0"),
-        ([0.5, 1.0, 2.0], "wide", "limit must be a positive number"),
+        ([0.5, 1.0], None, ("shares", "3")),
+        ([0.5, 1.0, np.nan], None, ("shares",)),
+        (["a", "b", "c"], None, ("shares",)),
+        ([0.5, 1.0, 2.0], 0, ("limit", "0")),
+        ([0.5, 1.0, 2.0], "wide", ("limit",)),
     ],
 )
 def test_wrong_shares(shares, limit, message):
-    with pytest.raises(InvalidInputError, match=message):
-        plot.explained_graph(path(3), shares, limit=limit)
-    with pytest.raises(InvalidInputError, match=message):
-        plot.explained_molecule("CCO", shares, limit=limit)
+    fails(lambda: plot.explained_graph(path(3), shares, limit=limit), about=message)
+    fails(lambda: plot.explained_molecule("CCO", shares, limit=limit), about=message)
 
 
 def test_atoms_are_coloured_by_their_shares():
@@ -150,14 +147,7 @@ def test_atoms_are_coloured_by_their_shares():
     assert "#0072B2" in drawn
     assert "atom-8" not in drawn
     assert "atom-8" in plot.explained_molecule("CCO", np.eye(9)[0])  # with its hydrogens
-    with pytest.raises(InvalidInputError, match="RDKit cannot read 'no'"):
-        plot.explained_molecule("no", [1.0])
-
-
-def test_given_positions():
-    places = np.arange(12.0).reshape(6, 2)
-    ax = plot.graph_by_return_probability(path(6), positions=places)
-    np.testing.assert_array_equal(ax.collections[1].get_offsets(), places)
+    fails(lambda: plot.explained_molecule("no", [1.0]), about="'no'")
 
 
 def test_layout_of_a_path_is_straight():
@@ -178,11 +168,6 @@ def test_layout_keeps_twins_and_components_apart():
     places = plot.node_positions(graph)
     gaps = np.linalg.norm(places[:, None] - places, axis=2)[~np.eye(9, dtype=bool)]
     assert gaps.min() > 0.3
-
-
-@pytest.mark.parametrize("n_nodes", [1, 2, 3])
-def test_layout_of_tiny_graphs(n_nodes):
-    assert np.isfinite(plot.node_positions(path(n_nodes))).all()
 
 
 def test_layout_does_not_change_from_call_to_call():
@@ -232,19 +217,6 @@ def test_map_of_vectors_is_that_of_their_inner_products(form):
     assert drawn.get_xlabel() == expected.get_xlabel()
 
 
-def test_map_of_as_many_vectors_as_values():
-    """A square array that is not symmetric is no kernel."""
-    vectors = np.random.default_rng(0).normal(size=(6, 6))
-    drawn, expected = (plot.collection_map(X) for X in (vectors, vectors @ vectors.T))
-    offsets = [np.abs(ax.collections[0].get_offsets()) for ax in (drawn, expected)]
-    np.testing.assert_allclose(*offsets, atol=1e-9)
-
-
-def test_map_of_an_embedding():
-    vectors = RetGKEmbedding(20, random_state=0, sparse_output=True).fit_transform(GRAPHS)
-    assert len(plot.collection_map(vectors, CLASSES).collections) == len(set(CLASSES))
-
-
 def test_map_of_classes_and_of_numbers():
     ax = plot.collection_map(kernel(), CLASSES)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["k", "p", "s"]
@@ -260,39 +232,39 @@ def test_confusion_matrix_counts():
 
 
 BAD = {
-    "node": (lambda: plot.return_probability_curves(path(3), [7]), "there is no node 7"),
+    "node": (lambda: plot.return_probability_curves(path(3), [7]), ("7",)),
     "name": (
         lambda: plot.return_probability_curves(path(3), ["a"]),
-        r"nodes are numbers from 0 on, in the order of the graph, got \['a'\]; list\(graph\).index",
+        ("nodes", "'a'"),
     ),
     "labels": (
         lambda: plot.return_probability_curves(path(3), [0, 1], labels=["x"]),
-        "got 1 labels for 2 nodes",
+        ("1", "2"),
     ),
-    "graphs": (lambda: plot.graph_by_return_probability(GRAPHS), "one graph can be drawn at a tim"),
+    "graphs": (lambda: plot.graph_by_return_probability(GRAPHS), ("one graph can",)),
     "positions": (
         lambda: plot.graph_by_return_probability(path(3), positions=[[0, 0]]),
-        r"positions must be finite and of shape \(3, 2\), got shape \(1, 2\)",
+        ("positions", "3", "2", "1"),
     ),
-    "large": (lambda: plot.node_positions(path(2001)), "2001 nodes, too many.*pass positions"),
-    "square": (lambda: plot.gram_heat_map(np.ones((2, 3))), "must be square, got shape"),
-    "finite": (lambda: plot.gram_heat_map([[np.nan]]), "values that are not finite"),
+    "large": (lambda: plot.node_positions(path(2001)), ("2001",)),
+    "square": (lambda: plot.gram_heat_map(np.ones((2, 3))), ("must be square",)),
+    "finite": (lambda: plot.gram_heat_map([[np.nan]]), ("values that are",)),
     "targets": (
         lambda: plot.gram_heat_map(kernel(), [1, 2]),
-        "one target for each of the 6 graphs",
+        ("6",),
     ),
-    "few": (lambda: plot.collection_map(np.eye(2)), "at least 3 graphs, got 2"),
-    "alike": (lambda: plot.collection_map(np.ones((4, 4))), "the graphs are all alike"),
-    "short": (lambda: plot.collection_map(np.ones((4, 1))), "vectors of at least 2 values, got 1"),
-    "infinite": (lambda: plot.collection_map(np.full((4, 2), np.inf)), "vectors have values that"),
-    "vectors": (lambda: plot.collection_map(csr_array(np.ones((4, 3)))), "vectors are all alike"),
+    "few": (lambda: plot.collection_map(np.eye(2)), ("2",)),
+    "alike": (lambda: plot.collection_map(np.ones((4, 4))), ("graphs",)),
+    "short": (lambda: plot.collection_map(np.ones((4, 1))), ("1",)),
+    "infinite": (lambda: plot.collection_map(np.full((4, 2), np.inf)), ("vectors",)),
+    "vectors": (lambda: plot.collection_map(csr_array(np.ones((4, 3)))), ("vectors",)),
     "classes": (
         lambda: plot.collection_map(np.eye(40) + 1, [f"c{i}" for i in range(40)]),
-        "40 classes cannot be told apart",
+        ("40",),
     ),
     "predictions": (
         lambda: plot.confusion_matrix([1, 2], [1]),
-        "there are 2 classes but 1 predictions",
+        ("2", "1"),
     ),
 }
 
@@ -300,26 +272,25 @@ BAD = {
 @pytest.mark.parametrize(
     ("n_graphs", "y", "message"),
     [
-        (2, None, "a map needs at least 3 graphs, got 2"),
-        (5, [1, 2], "one target for each of the 5 graphs"),
-        (40, [f"c{i}" for i in range(40)], "40 classes cannot be told apart"),
+        (2, None, ("2",)),
+        (5, [1, 2], ("5",)),
+        (40, [f"c{i}" for i in range(40)], ("40",)),
     ],
 )
 def test_map_of_graphs_is_checked_before_their_kernel(monkeypatch, n_graphs, y, message):
     monkeypatch.setattr(
         RetGKKernel, "fit_transform", lambda *_: pytest.fail("the kernel is computed")
     )
-    with pytest.raises(InvalidInputError, match=message):
-        plot.collection_map([np.eye(2)] * n_graphs, y)
+    fails(lambda: plot.collection_map([np.eye(2)] * n_graphs, y), about=message)
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_errors(name):
-    draw, message = BAD[name]
-    with pytest.raises(InvalidInputError, match=message):
-        draw()
+    draw, about = BAD[name]
+    fails(draw, about)
 
 
+@pytest.mark.slow
 def test_import_alone_does_not_import_matplotlib():
     code = "import retgk, sys; retgk.plot; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

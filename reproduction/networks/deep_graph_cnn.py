@@ -9,7 +9,6 @@ one half. Our choices: at least ten nodes stay; nodes of graphs without labels h
 degree.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -29,11 +28,6 @@ _SHARE = 0.6
 _LEAST_KEPT = 10
 
 
-def whole_inputs(inputs: NetworkInputs, _settings: Mapping[str, Any]) -> NetworkInputs:
-    """Give the inputs as they are."""
-    return inputs
-
-
 def sorted_nodes_kept(sizes: Ints) -> int:
     """Number k of sorted nodes that stay: a share of 0.6 of the graphs has at least as many."""
     largest_first = np.sort(sizes)[::-1]
@@ -41,8 +35,6 @@ def sorted_nodes_kept(sizes: Ints) -> int:
 
 
 class DeepGraphCNN:
-    """Graph convolutions, sorting, and convolutions over sorted nodes."""
-
     def __init__(self, inputs: NetworkInputs, n_classes: int) -> None:
         self._torch = optional_module("torch", "networks")
         nn = self._torch.nn
@@ -70,7 +62,6 @@ class DeepGraphCNN:
         self.layers = nn.ModuleList([self._graph_layers, self._node_layer, self._sorted_layers])
 
     def scores(self, graphs: Ints) -> Any:
-        """Scores of the classes for some graphs."""
         kept = self._sorted(self._node_values(graphs), self._inputs.sizes[graphs])
         channels = self._node_layer(kept.unflatten(0, (len(graphs), -1)))
         return self._sorted_layers(channels.transpose(1, 2))

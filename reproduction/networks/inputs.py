@@ -12,41 +12,25 @@ from retgk.graphs.flat import first_of_run, gather_runs, offsets
 
 @dataclass(frozen=True)
 class NetworkInputs:
-    """
-    Graphs as networks want them.
-
-    Attributes
-    ----------
-    node_ptr : ndarray of int64
-        First node of every graph, and the number of nodes.
-    sources, targets : ndarray of int64
-        Ends of every edge in both directions, by source; nodes are numbered over all graphs.
-    edge_ptr : ndarray of int64
-        First edge of every node, and the number of edges.
-    columns : ndarray of int64
-        Of every node, the one of its features that is not zero: its label.
-    values : ndarray of float32
-        That feature: one; without labels, the degree over the largest of the graph.
-    n_features : int
-        Number of labels; without labels, one.
-    """
+    """Graphs as networks want them; nodes are numbered over all graphs."""
 
     node_ptr: Ints
     sources: Ints
+    """Of edges in both directions, by source."""
     targets: Ints
     edge_ptr: Ints
     columns: Ints
+    """Of every node, the one of its features that is not zero: its label."""
     values: NDArray[np.float32]
+    """That feature: one; without labels, the degree over the largest of the graph."""
     n_features: int
 
     @property
     def sizes(self) -> Ints:
-        """Number of nodes of every graph."""
         return np.diff(self.node_ptr)
 
     @property
     def degrees(self) -> Ints:
-        """Number of neighbours of every node."""
         return np.diff(self.edge_ptr)
 
     def part(self, graphs: Ints) -> "NetworkInputs":

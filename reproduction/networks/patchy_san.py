@@ -39,7 +39,6 @@ class PatchyInputs:
 
 
 def patchy_inputs(inputs: NetworkInputs, settings: Mapping[str, Any]) -> PatchyInputs:
-    """Find the receptive fields of all graphs."""
     width = round(float(inputs.sizes.mean()))
     return PatchyInputs(inputs, receptive_fields(inputs, wl_ranks(inputs), width, settings["k"]))
 
@@ -136,8 +135,6 @@ def _fields_around(roots: Ints, k: int, edge_ptr: Ints, targets: Ints) -> Ints:
 
 
 class PatchySan:
-    """Convolutions over receptive fields."""
-
     def __init__(self, inputs: PatchyInputs, n_classes: int) -> None:
         self._torch = torch = optional_module("torch", "networks")
         nn = torch.nn
@@ -161,7 +158,6 @@ class PatchySan:
         self._values = torch.from_numpy(np.append(inputs.nodes.values, np.float32(0)))
 
     def scores(self, graphs: Ints) -> Any:
-        """Scores of the classes for some graphs."""
         fields = self._torch.from_numpy(self._fields[graphs]).long()
         return self.layers[1:](self._first_channels(fields))
 

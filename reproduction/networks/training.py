@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reproduction.networks.deep_graph_cnn import DeepGraphCNN, whole_inputs
+from reproduction.networks.deep_graph_cnn import DeepGraphCNN
 from reproduction.networks.inputs import network_inputs
 from reproduction.networks.patchy_san import PatchySan, patchy_inputs
 from retgk._runtime.names import optional_module
@@ -27,8 +27,6 @@ Settings = Mapping[str, Any]
 
 
 class Network(NamedTuple):
-    """How a network is made and trained."""
-
     inputs: Callable[[Any, Settings], Any]
     """From the inputs of all networks to its own, once for all folds."""
     model: Callable[[Any, int], Any]
@@ -39,7 +37,7 @@ class Network(NamedTuple):
 
 NETWORKS = {
     "PSCN": Network(patchy_inputs, PatchySan, "RMSprop"),
-    "DGCNN": Network(whole_inputs, DeepGraphCNN, "Adam"),
+    "DGCNN": Network(lambda inputs, _: inputs, DeepGraphCNN, "Adam"),
 }
 """By column of the tables."""
 
@@ -47,7 +45,6 @@ NETWORKS = {
 def network_results(
     graphs: GraphBatch, targets: Targets, settings: Settings, seed: int, n_jobs: int | None = None
 ) -> list[FoldResult]:
-    """Accuracies of a network on all folds of one repetition."""
     optional_module("torch", "networks")
     inputs = NETWORKS[settings["kernel"]].inputs(network_inputs(graphs), settings)
     codes = np.unique(targets, return_inverse=True)[1]
@@ -59,7 +56,6 @@ def network_results(
 def fold_result(
     inputs: Any, codes: Ints, fold: PaperFold, settings: Settings, seed: list[int]
 ) -> FoldResult:
-    """Train a network on one fold, in one thread; test graphs do not choose the epoch."""
     torch = optional_module("torch", "networks")
     torch.set_num_threads(1)
     rng = np.random.default_rng(seed)
@@ -82,7 +78,6 @@ def fold_result(
 def _train(
     torch: Any, model: Any, optimizer: Any, codes: Ints, order: Ints, settings: Settings
 ) -> None:
-    """One epoch over training graphs in the order given."""
     model.layers.train()
     for graphs in _batches(order, settings):
         optimizer.zero_grad()

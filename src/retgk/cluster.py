@@ -47,21 +47,7 @@ _MOLECULE_OPTIONS = ("bond_orders", "bond_types", "atom_attributes", "add_hydrog
 
 @dataclass(frozen=True)
 class FilePiece:
-    """
-    A file, or a part of one.
-
-    Attributes
-    ----------
-    path : Path
-        The file, by the name that all machines have for it.
-    row_groups : tuple of int
-        Row groups of a Parquet file; empty for other files.
-    first : int
-        Number of its first graph in the file.
-    smiles : tuple of str
-        Molecules of a list or table of SMILES, which is read where the pieces are made; empty for
-        other files.
-    """
+    """A file, or a part of one."""
 
     path: Path
     row_groups: tuple[int, ...] = ()
@@ -69,7 +55,6 @@ class FilePiece:
     smiles: tuple[str, ...] = ()
 
     def batches(self, options: Mapping[str, Any], batch_size: int) -> Iterator[GraphBatch]:
-        """Read the graphs, in batches where the format allows it."""
         if self.smiles:
             yield self._molecules(options)
             return
@@ -97,7 +82,6 @@ class FilePiece:
             )
 
     def as_json(self) -> dict[str, Any]:
-        """What tells this piece from others, without its content."""
         n_graphs = len(self.smiles) or None
         return {
             "file": str(self.path),
@@ -110,12 +94,7 @@ class FilePiece:
 def file_pieces(
     files: PathLike | Iterable[PathLike], options: Mapping[str, Any], piece_size: int
 ) -> list[FilePiece]:
-    """
-    Cut files into pieces of about so many graphs.
-
-    Parquet files are cut between row groups, lists and tables of SMILES between molecules; any
-    other file is one piece. Of a folder, all files that can be read are taken, by name.
-    """
+    """Cut files into pieces of about so many graphs."""
     for name in _UNSUPPORTED_OPTIONS:
         if options.get(name):
             raise InvalidInputError(
@@ -130,7 +109,6 @@ def file_pieces(
 
 
 def _listed(files: PathLike | Iterable[PathLike]) -> list[Path]:
-    """Files that were named, or all of a folder that can be read, by name."""
     if not isinstance(files, str | os.PathLike):
         return list(map(Path, files))
     folder = Path(files)
@@ -155,7 +133,6 @@ def _pieces_of(path: Path, options: Mapping[str, Any], piece_size: int) -> Itera
 
 
 def _parquet_pieces(path: Path, piece_size: int) -> Iterator[FilePiece]:
-    """Runs of row groups."""
     sizes = [n_rows for n_rows, _ in row_group_sizes(path)]
     first = start = n_graphs = 0
     for group, size in enumerate(sizes):
@@ -274,7 +251,6 @@ def _write_missing(
     how: tuple[dict[str, Any], int],
     client: Any,
 ) -> None:
-    """Write the parts that are not there yet."""
     missing = [number for number, part in enumerate(parts) if not has_own_file(part)]
     tasks = [(pieces[number], *how) for number in missing]
     with (
@@ -292,13 +268,11 @@ def _write_missing(
 def _piece_vectors(
     embedding: RetGKEmbedding, piece: FilePiece, options: dict[str, Any], batch_size: int
 ) -> NDArray[Any]:
-    """Read and embed a piece, on this machine or on a worker."""
     batches = piece.batches(options, batch_size)
     return np.concatenate([_dense(embedding.transform(batch)) for batch in batches])
 
 
 def _dense(vectors: Any) -> NDArray[Any]:
-    """Rows of numbers, whatever the embedding was told to give."""
     return np.asarray(vectors.toarray() if hasattr(vectors, "toarray") else vectors)
 
 
@@ -325,7 +299,6 @@ def _description(
 
 @contextmanager
 def _begun_folder(folder: Path, description: dict[str, Any]) -> Iterator[None]:
-    """Hold a folder of pieces, a new one or one that was begun in the same way."""
     begun = folder / _BEGUN
     if folder.exists() and not folder.is_dir():
         raise InvalidInputError(f"{folder} is no folder; choose another name")
@@ -356,7 +329,6 @@ def _is_same(file: io.TextIOWrapper, description: dict[str, Any]) -> bool:
 
 
 def _checked_part(part: Path, width: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Map a part into memory; what is damaged is an error."""
     try:
         vectors: NDArray[Any] = np.load(part, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:

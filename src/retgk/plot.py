@@ -56,7 +56,6 @@ MANY_COLOURS = (
 
 
 def axes_or_new(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
-    """Axes that were given, or those of a new figure, whose size is in inches."""
     if ax is not None:
         return ax
     plt = optional_module("matplotlib.pyplot", "plot")
@@ -112,7 +111,11 @@ def return_probability_curves(
     'steps $s$'
     """
     batch = as_batch(graph)
-    chosen = _nodes_by_degree(batch) if nodes is None else np.atleast_1d(np.asarray(nodes))
+    if nodes is None:  # a few, from the least to the largest degree
+        order = np.argsort(np.diff(batch.indptr), kind="stable")
+        n_shown = min(_DEFAULT_NODES, len(order))
+        nodes = order[np.linspace(0, len(order) - 1, n_shown).round().astype(int)]
+    chosen = np.atleast_1d(np.asarray(nodes))
     if chosen.size and chosen.dtype.kind not in "iu":
         raise InvalidInputError(
             f"nodes are numbers from 0 on, in the order of the graph, got {chosen.ravel()[:1]}; "
@@ -145,13 +148,6 @@ def return_probability_curves(
     return ax
 
 
-def _nodes_by_degree(batch: GraphBatch) -> Any:
-    """A few nodes, from the least to the largest degree."""
-    order = np.argsort(np.diff(batch.indptr), kind="stable")
-    places = np.linspace(0, len(order) - 1, min(_DEFAULT_NODES, len(order))).round().astype(int)
-    return order[places]
-
-
 def _node_name(batch: GraphBatch, node: int) -> str:
     if not 0 <= node < batch.n_nodes:
         raise InvalidInputError(
@@ -168,26 +164,21 @@ def _node_name(batch: GraphBatch, node: int) -> str:
 
 
 class Picture(NamedTuple):
-    """A drawing: its name, what it shows, and its PNG and SVG files."""
-
     name: str
     caption: str
     png: bytes
     svg: bytes
 
     def save(self, folder: Path) -> Path:
-        """Write the PNG file into a folder."""
         path = folder / f"{self.name}.png"
         with atomic_path(path) as unfinished:
             unfinished.write_bytes(self.png)
         return path
 
     def markdown(self) -> str:
-        """The drawing, from the file beside the text, with its caption."""
         return f"![{self.caption}]({self.name}.png)\n\n{self.caption}\n"
 
     def html(self) -> str:
-        """The drawing with its caption, inline."""
         data = base64.b64encode(self.svg).decode()
         return (
             f'<figure><img alt="{escape(self.caption)}" src="data:image/svg+xml;base64,{data}">'
@@ -265,7 +256,6 @@ AGAINST_AND_FOR = ("#0072B2", "#FFFFFF", "#D55E00")
 
 
 def checked_shares(shares: ArrayLike, n_nodes: int) -> Floats:
-    """Shares as numbers, one for each node."""
     try:
         values = np.asarray(shares, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -279,7 +269,6 @@ def checked_shares(shares: ArrayLike, n_nodes: int) -> Floats:
 
 
 def colour_limit(values: Floats, limit: Any = None) -> float:
-    """Share of the darkest colours: what is given, or the largest there is."""
     if limit is None:
         return float(np.abs(values).max(initial=0.0)) or 1.0
     if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 < float(limit) < np.inf:
@@ -288,7 +277,6 @@ def colour_limit(values: Floats, limit: Any = None) -> float:
 
 
 def share_rgb(share: float, limit: float) -> tuple[float, float, float]:
-    """Red, green and blue, between 0 and 1, of a share."""
     against, zero, in_favour = (
         np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
         for colour in AGAINST_AND_FOR
@@ -413,9 +401,8 @@ def _drawn_graph(
     ax: "Axes | None",
     **colours: Any,
 ) -> "Axes":
-    """Draw a graph whose nodes are coloured by values, with a bar that explains the colours."""
     places = (
-        node_positions(batch) if positions is None else _checked_positions(positions, batch.n_nodes)
+        node_positions(batch) if positions is None else checked_positions(positions, batch.n_nodes)
     )
     ax = axes_or_new(ax, (5.0, 4.2))
     _draw_edges(ax, batch, places)
@@ -438,7 +425,7 @@ def _drawn_graph(
     return ax
 
 
-def _checked_positions(positions: ArrayLike, n_nodes: int) -> Floats:
+def checked_positions(positions: ArrayLike, n_nodes: int) -> Floats:
     places = np.asarray(positions, dtype=np.float64)
     if places.shape != (n_nodes, 2) or not np.isfinite(places).all():
         raise InvalidInputError(
@@ -458,7 +445,6 @@ def _draw_edges(ax: "Axes", batch: GraphBatch, places: Floats) -> None:
 
 
 def _one_graph(graph: Any) -> GraphBatch:
-    """Take one graph as a batch; several are an error."""
     batch = as_batch(graph)
     if len(batch) != 1:
         raise InvalidInputError(f"one graph can be drawn at a time, got {len(batch)}; pass one")
@@ -649,14 +635,12 @@ def _is_sparse(values: Any) -> bool:
 
 
 def _is_matrix(graphs: Any) -> bool:
-    """Whether a kernel or vectors are given, rather than graphs."""
     if _is_sparse(graphs):
         return len(graphs.shape) == 2
     return isinstance(graphs, np.ndarray) and graphs.ndim == 2 and graphs.dtype.kind == "f"
 
 
 def _map_coordinates(known: Any) -> tuple[Floats, Floats]:
-    """Coordinates of the graphs, and the share of the variance that each axis shows."""
     if isinstance(known, GraphBatch):
         return _kernel_coordinates(RetGKKernel(random_state=0).fit_transform(known))
     if _is_sparse(known) or not _is_symmetric(known):
@@ -672,7 +656,6 @@ def _is_symmetric(matrix: Floats) -> bool:
 
 
 def _kernel_coordinates(kernel: Floats) -> tuple[Floats, Floats]:
-    """Coordinates and shares by kernel PCA."""
     from sklearn.decomposition import KernelPCA
     from sklearn.preprocessing import KernelCenterer
 
@@ -703,7 +686,6 @@ def _vector_coordinates(vectors: Any) -> tuple[Floats, Floats]:
 
 
 def _are_numbers(targets: NDArray[Any]) -> bool:
-    """Whether targets are shown as a range of colours; too many classes are an error."""
     n_distinct = len(np.unique(targets))
     if n_distinct <= _MAX_CLASSES:
         return False
@@ -713,7 +695,6 @@ def _are_numbers(targets: NDArray[Any]) -> bool:
 
 
 def _draw_classes(ax: "Axes", places: Floats, targets: NDArray[Any], size: float) -> None:
-    """Draw the points of each class in a colour and with a marker of its own."""
     names = np.unique(targets)
     colours = FEW_COLOURS if len(names) <= len(FEW_COLOURS) else MANY_COLOURS
     for position, name in enumerate(names):
@@ -775,7 +756,8 @@ def gram_heat_map(
     if targets is not None:
         order = np.lexsort([_first_coordinate(matrix), np.unique(targets, return_inverse=True)[1]])
         matrix, targets = matrix[np.ix_(order, order)], targets[order]
-    low, high = _colour_range(matrix)
+    others = matrix[~np.eye(len(matrix), dtype=bool)] if len(matrix) > 1 else matrix
+    low, high = np.percentile(others, [_OUTLIERS, 100 - _OUTLIERS])
     ax = axes_or_new(ax, (5.2, 4.4))
     image = ax.imshow(matrix, cmap=cmap, vmin=low, vmax=high)
     ax.figure.colorbar(image, ax=ax, label="kernel", extend="both", shrink=0.9)
@@ -786,7 +768,6 @@ def gram_heat_map(
 
 
 def _first_coordinate(matrix: Floats) -> Floats:
-    """First coordinate of kernel PCA."""
     from sklearn.decomposition import KernelPCA
 
     if len(matrix) < 3:
@@ -795,15 +776,7 @@ def _first_coordinate(matrix: Floats) -> Floats:
     return places[:, 0] if places.shape[1] else np.zeros(len(matrix))
 
 
-def _colour_range(matrix: Floats) -> tuple[float, float]:
-    """Lowest and highest value that has a colour of its own."""
-    others = matrix[~np.eye(len(matrix), dtype=bool)] if len(matrix) > 1 else matrix
-    low, high = np.percentile(others, [_OUTLIERS, 100 - _OUTLIERS])
-    return float(low), float(high)
-
-
 def _mark_classes(ax: "Axes", targets: NDArray[Any]) -> None:
-    """Draw lines between classes, and write their names beside them."""
     names, starts = np.unique(targets, return_index=True)
     ends = np.append(starts[1:], len(targets))
     for border in starts[1:] - 0.5:
@@ -869,7 +842,6 @@ def confusion_matrix(
 
 
 def _checked_kernel(kernel: ArrayLike) -> Floats:
-    """Square matrix of finite numbers; anything else is an error."""
     matrix = np.asarray(kernel, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise InvalidInputError(
@@ -882,7 +854,6 @@ def _checked_kernel(kernel: ArrayLike) -> Floats:
 
 
 def _checked_targets(y: ArrayLike, n_graphs: int) -> NDArray[Any]:
-    """One target for each graph; anything else is an error."""
     targets = np.asarray(y)
     if targets.shape != (n_graphs,):
         raise InvalidInputError(

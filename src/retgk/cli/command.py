@@ -32,9 +32,7 @@ from retgk._runtime.parallel import no_progress
 from retgk.cli.options import Common, Debugging, FileRole, in_panel
 from retgk.errors import InvalidInputError
 
-# -------------------------------------------------------------------------------------------------
 # Inputs are kept, and outputs: no command may write over what it reads or has just written.
-# -------------------------------------------------------------------------------------------------
 
 _STANDARD_STREAM = "-"
 
@@ -86,7 +84,7 @@ def _is_kept(found: os.stat_result) -> bool:
 
 def _check_outside(output: str | Path, sources: list[str | Path]) -> None:
     """Raise if an output is in the folder of an index, all of whose files belong to it."""
-    folders = [path for path in map(Path, sources) if path.is_dir() and _is_index(path)]
+    folders = [path for path in map(Path, sources) if is_index(path)]
     above = [] if str(output) == _STANDARD_STREAM else Path(os.path.realpath(output)).parents
     for folder in folders:
         if any(parent.exists() and parent.samefile(folder) for parent in above):
@@ -96,16 +94,18 @@ def _check_outside(output: str | Path, sources: list[str | Path]) -> None:
             )
 
 
-def _is_index(folder: Path) -> bool:
+def is_index(path: Path) -> bool:
+    """Whether a source is the folder of an index rather than of graphs."""
+    if not path.is_dir():
+        return False
     from retgk.search.storage import is_index_folder
 
-    return is_index_folder(folder)
+    return is_index_folder(path)
 
 
 def _stats_of_files(
     sources: list[str | Path], data_home: Path | None, any_format: bool
 ) -> Iterator[tuple[str | Path, os.stat_result]]:
-    """Name and facts of every file and folder that may be read."""
     for source in sources:
         if str(source) == _STANDARD_STREAM:
             names: Iterable[tuple[str | Path, Path | int]] = [("standard input", 0)]
@@ -130,7 +130,7 @@ def _paths_of(source: str | Path, data_home: Path | None, any_format: bool) -> I
         yield place
         if place.is_dir():
             yield from graph_files_in(place, any_format=any_format)
-            yield from place.iterdir() if _is_index(place) else ()
+            yield from place.iterdir() if is_index(place) else ()
 
 
 def _stat(path: str | Path | int) -> os.stat_result | None:
@@ -140,14 +140,12 @@ def _stat(path: str | Path | int) -> os.stat_result | None:
         return None
 
 
-# -------------------------------------------------------------------------------------------------
 # Signals that stop the program: it ends in good order, so that unfinished files are removed.
 #
 # A signal raises an exception wherever Python is at that moment. In callbacks from compiled code,
 # and where objects are destroyed, exceptions get lost and the program would go on, or fail for
 # want of what the callback had to do. So the exception is raised again and again until one is
 # under way, and in the place of any error that comes after it.
-# -------------------------------------------------------------------------------------------------
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 TERMINATED = 143
@@ -185,7 +183,6 @@ class _Stop:
         self.end()
 
     def end(self) -> None:
-        """Raise what the signal stands for, if there was one."""
         if self.number == signal.SIGINT:
             raise KeyboardInterrupt
         if self.number is not None:
@@ -226,9 +223,7 @@ def ending_on_signals() -> Iterator[None]:
         sys.unraisablehook = sys.__unraisablehook__
 
 
-# -------------------------------------------------------------------------------------------------
 # What people and machines read: results on standard output, notes and errors on standard error.
-# -------------------------------------------------------------------------------------------------
 
 FAILED = 1
 USAGE = 2
@@ -276,12 +271,10 @@ def print_lines(text: str) -> None:
 
 
 def print_warning(text: str) -> None:
-    """Print a line that is no result, even if people asked for quiet."""
     print(visible(text), file=sys.stderr, flush=True)
 
 
 def note(common: Common, text: str) -> None:
-    """Print a note for people, unless they asked for quiet."""
     if not common.quiet:
         print_warning(text)
 
@@ -331,8 +324,6 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 class Stopwatch:
-    """Seconds that the parts of a command take."""
-
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
@@ -431,7 +422,6 @@ def _with_options(message: str, names: Sequence[str]) -> str:
 
 
 def _usage_line(error: Any) -> str:
-    """What was not understood, and where the help is."""
     path = error.ctx.command_path if error.ctx is not None else "retgk"
     message = one_line(typer.BadParameter(error.format_message())).removesuffix(".")
     return f"{message}{_meant_choice(message)} (see {path} --help)"
@@ -458,8 +448,6 @@ Function = Callable[..., None]
 
 @dataclass(frozen=True)
 class Command:
-    """A function with plain options, its name and help."""
-
     run: Function
     name: str
     help: str | None
@@ -556,7 +544,6 @@ def _files(
 
 
 def _options_of(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parameter]:
-    """Parameter itself, or one for each field of a group; typer passes all by name."""
     if not is_dataclass(hint):
         yield parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
         return
@@ -570,9 +557,7 @@ def _options_of(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Par
         )
 
 
-# -------------------------------------------------------------------------------------------------
 # Options that name the machines on which a command works.
-# -------------------------------------------------------------------------------------------------
 
 _cluster = in_panel("Cluster")
 
@@ -601,7 +586,6 @@ class ClusterOptions:
         return self.scheduler is not None or self.cluster is not None
 
     def check(self) -> None:
-        """Raise if what is named is no cluster; nothing is started or asked."""
         if self.is_given:
             from retgk._runtime.cluster import check_cluster_names
 

@@ -187,7 +187,6 @@ def convert(
 
 
 def _format_to_write(output: Path, name: str | None) -> Format:
-    """Format of a name, or by the ending of the output; raise if it cannot be written there."""
     from retgk.io.formats import formats
 
     written = [form for form in formats().values() if form.write is not None]

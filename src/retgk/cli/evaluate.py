@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,16 +62,13 @@ if TYPE_CHECKING:
     from retgk.graphs.batch import GraphBatch
     from retgk.io.dataset import GraphDataset
 
-# -------------------------------------------------------------------------------------------------
 # Models as the options describe them, their scores, and `retgk cv` by either protocol.
-# -------------------------------------------------------------------------------------------------
 
 
 # Models
 
 
 def new_model(learning: Learning, walks: Walks, n_components: int, regression: bool) -> Any:
-    """Estimator with the parameters that were given, and its own defaults for the others."""
     from retgk.estimators.classifier import RetGKClassifier
     from retgk.estimators.regressor import RetGKRegressor
 
@@ -93,7 +90,6 @@ def new_model(learning: Learning, walks: Walks, n_components: int, regression: b
 
 
 def scores(targets: NDArray[Any], predictions: NDArray[Any], regression: bool) -> dict[str, float]:
-    """Accuracy for classes; explained share of the variance, and mean errors, for values."""
     import numpy as np
 
     values = np.asarray(predictions, float) if regression else predictions
@@ -111,29 +107,27 @@ def nested_answers(
     model: Any,
     client: Any = None,
 ) -> list[list[FoldAnswer]]:
-    """
-    Answers of models that fit and choose everything on the training part of each fold.
-
-    `folds` are those of every repetition. With a client of a cluster, each is a task.
-    """
+    """Answers of models that fit and choose everything on the training part of each fold."""
     tasks = [(fold, number) for each in folds for number, fold in enumerate(each)]
+    answers = iter(_results(_fold_answer, tasks, (graphs, targets, model), client))
+    return [[next(answers) for _ in each] for each in folds]
+
+
+def _results(work: Callable[..., Any], tasks: list[Any], shared: Any, client: Any) -> list[Any]:
     with (
         progress_bar("cross-validation", len(tasks)) as advance,
-        closing(results_in_order(_fold_answer, tasks, (graphs, targets, model), client)) as found,
+        closing(results_in_order(work, tasks, shared, client)) as found,
     ):
-        return [[_counted(found, advance) for _ in each] for each in folds]
-
-
-def _counted(found: Iterator[Any], advance: Callable[[float], None]) -> Any:
-    answer = next(found)
-    advance(1)
-    return answer
+        answers = []
+        for answer in found:
+            answers.append(answer)
+            advance(1)
+    return answers
 
 
 def _fold_answer(
     shared: tuple[GraphBatch, NDArray[Any], Any], fold: OuterFold, number: int
 ) -> FoldAnswer:
-    """Fit and predict one fold, on this machine or on a worker."""
     from sklearn.base import clone
 
     graphs, targets, model = shared
@@ -186,12 +180,7 @@ def paper_answers(
     walks: Walks,
     client: Any = None,
 ) -> list[list[FoldAnswer]]:
-    """
-    Answers by the authors' protocol, of one repetition for each seed.
-
-    Medians are taken over all graphs, test graphs included; C is chosen on a validation part. With
-    a client of a cluster, each repetition is a task; the kernel matrix is computed here.
-    """
+    """Answers by the authors' protocol, of one repetition for each seed."""
     from retgk.estimators.kernel import RetGKKernel
     from retgk.kernels.graph import ExponentialGraphKernel
 
@@ -204,13 +193,8 @@ def paper_answers(
         scale_attributes=(learning.scale_attributes or ["raw"])[0],
         depth=(learning.depth or [0])[0],
     ).fit(graphs)
-    tasks = [(seed,) for seed in seeds]
     shared = (model, targets, rules, walks.n_jobs)
-    with (
-        progress_bar("cross-validation", len(tasks)) as advance,
-        closing(results_in_order(_paper_repetition, tasks, shared, client)) as found,
-    ):
-        return [_counted(found, advance) for _ in tasks]
+    return _results(_paper_repetition, [(seed,) for seed in seeds], shared, client)
 
 
 def _paper_repetition(
@@ -322,7 +306,6 @@ def cv(
 def _cv_record(
     collection: GraphDataset, answers: Answers, metrics: list[Metric], regression: bool
 ) -> dict[str, Any]:
-    """Metrics of the folds, their means, and how often classes are confused."""
     import numpy as np
 
     targets = required_targets(collection)
@@ -374,7 +357,6 @@ def _confusion(targets: NDArray[Any], classes: NDArray[Any], answers: Answers) -
 
 
 def _prediction_table(collection: GraphDataset, answers: Answers, regression: bool) -> Table:
-    """One row for every time that a graph was a test graph."""
     import numpy as np
 
     tests = [fold for repetition in answers for fold in repetition]
@@ -438,7 +420,6 @@ def _print_cv(record: dict[str, Any], metrics: list[Metric]) -> None:
 def _note_common_class(
     targets: NDArray[Any], learning: Learning, common: Common, regression: bool
 ) -> None:
-    """Say that guessing the largest class would have nearly the same accuracy."""
     import numpy as np
 
     if regression or learning.metric:
@@ -453,9 +434,7 @@ def _note_common_class(
         )
 
 
-# -------------------------------------------------------------------------------------------------
 # `retgk compare`: several methods on the same folds of one collection.
-# -------------------------------------------------------------------------------------------------
 
 _compare = in_panel("Comparison")
 _JOURNAL_ENDING = ".journal.jsonl"
@@ -463,8 +442,6 @@ _JOURNAL_ENDING = ".journal.jsonl"
 
 @dataclass(frozen=True)
 class Methods:
-    """What is compared, and what a method may take."""
-
     methods: Annotated[
         list[str] | None,
         _compare(
@@ -552,22 +529,26 @@ def compare(
     """
     check_metric_names(methods.metric)
     from retgk.comparison.methods import checked_names
+    from retgk.comparison.table import DONE, checked_ending
 
     names = checked_names(methods.names)
     splitting.check()
     cluster.check()
-    _check_files(output or ())
+    for path in output or ():
+        checked_ending(path)
+        check_new_file(path)
     if methods.journal is not None:
         check_new_file(methods.journal)
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common, n_jobs=methods.n_jobs)
         plan = _plan(collection, source, reading, methods, splitting)
-    journal = _journal_path(methods, output)
+    journal = methods.journal
+    if journal is None and output:
+        journal = output[0].with_suffix(_JOURNAL_ENDING)
     if journal is not None:
         note(common, f"journal: {journal}; after a stop, the same command goes on from there")
     from retgk.comparison.compare import comparison_on_folds, limits_of
-    from retgk.comparison.table import DONE
 
     limits = limits_of(methods.time_limit, methods.memory_limit)
     with cluster.client(common) as client, watch.timing("compare"):
@@ -581,21 +562,6 @@ def compare(
         _print_comparison(table)
     if table.rows[0]["status"] != DONE:  # those that finished come first
         raise typer.Exit(1)  # so that scripts notice
-
-
-def _check_files(paths: Sequence[Path]) -> None:
-    from retgk.comparison.table import checked_ending
-
-    for path in paths:
-        checked_ending(path)
-        check_new_file(path)
-
-
-def _journal_path(methods: Methods, output: list[Path] | None) -> Path | None:
-    """File that was named, or one beside the first output; without either, none."""
-    if methods.journal is not None or not output:
-        return methods.journal
-    return output[0].with_suffix(_JOURNAL_ENDING)
 
 
 def _plan(
@@ -618,7 +584,6 @@ def _plan(
 
 
 def _print_comparison(table: Comparison) -> None:
-    """Print rows; what stopped a method comes below, as it may be long."""
     from retgk.comparison.table import DONE, caption, cells, header
 
     print_line(table.name)

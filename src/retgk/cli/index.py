@@ -25,6 +25,7 @@ from retgk.cli.options import (
     Reading,
     ScaleAttributes,
     Source,
+    Threads,
     Walks,
     in_panel,
 )
@@ -145,9 +146,7 @@ def add(
     reading: Reading,
     common: Common,
     ids: IdsOption = None,
-    n_jobs: Annotated[
-        int | None, _index("--n-jobs", "-j", help="Threads; all cores by default.")
-    ] = None,
+    n_jobs: Threads = None,
 ) -> None:
     """
     Add graphs to an index; they are read as those of the index were.
@@ -223,11 +222,10 @@ def query(
     table = Table({name: np.concatenate([part[name] for part in columns]) for name in columns[0]})
     with watch.timing("write"):
         write_table(table, output, json=common.json)
-    report_output(table, output, common, watch, graphs=len(index))
+    report_output(table.shape, output, common, watch, graphs=len(index))
 
 
 def _queries(source: str, reading: Reading, common: Common) -> Any:
-    """Numbers, names and graphs of queries, some at a time; names may come twice."""
     import numpy as np
 
     collection = read_collection(source, reading, common)
@@ -269,15 +267,6 @@ for _each in (build, add, query, info):
 
 
 # retgk similar, with an index
-
-
-def is_index(path: Path) -> bool:
-    """Whether a source is the folder of an index rather than of graphs."""
-    if not path.is_dir():
-        return False
-    from retgk.search.storage import is_index_folder
-
-    return is_index_folder(path)
 
 
 def similar_in_index(

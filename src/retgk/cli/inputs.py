@@ -44,7 +44,6 @@ def read_collection(
     announce: bool = True,
     n_jobs: int | None = None,
 ) -> GraphDataset:
-    """Read graphs, long files in several processes, and say on standard error what they are."""
     with left_out_as_note(common):
         dataset = _read_source(source, reading, read_jobs(n_jobs))
     dataset = replace(dataset, graphs=used_graphs(dataset.graphs, reading))
@@ -56,11 +55,7 @@ def read_collection(
 def molecule_stream(
     source: str, reading: Reading, common: Common, n_jobs: int | None = None
 ) -> MoleculeStream | None:
-    """
-    Molecules to read piece by piece; None where the source is none of many molecules.
-
-    Targets are checked all together, so there is no stream where any are read.
-    """
+    """Molecules to read piece by piece; None where the source is none of many molecules."""
     from retgk.io.molecules import SMILES, MoleculeStream
 
     path = molecule_file(source, reading)
@@ -83,12 +78,10 @@ def smiles_reading(reading: Reading) -> SmilesReading:
 
 
 def read_jobs(n_jobs: int | None) -> int:
-    """Processes that read: all cores unless the user asks for fewer."""
     return -1 if n_jobs is None else n_jobs
 
 
 def used_graphs(graphs: GraphBatch, reading: Reading) -> GraphBatch:
-    """Graphs without the labels and attributes that are not to be used."""
     graphs = graphs if reading.use_labels else graphs.without_labels()
     graphs = graphs if reading.use_edge_labels else graphs.without_edge_labels()
     return graphs if reading.use_attributes else graphs.without_attributes()
@@ -97,7 +90,6 @@ def used_graphs(graphs: GraphBatch, reading: Reading) -> GraphBatch:
 def query_graph(
     reading: Reading, common: Common, query: str | None, smiles: str | None
 ) -> GraphBatch:
-    """Graph to look for, from --query or --smiles."""
     if smiles is not None:
         from retgk.io.molecules import parsed_smiles
 
@@ -113,7 +105,6 @@ def query_graph(
 
 
 def required_targets(dataset: GraphDataset) -> NDArray[Any]:
-    """Targets, one for each graph, or an error that says how to give them."""
     targets = dataset.targets
     if targets is None:
         raise InvalidInputError(
@@ -135,11 +126,7 @@ def required_targets(dataset: GraphDataset) -> NDArray[Any]:
 
 
 def key_columns(dataset: GraphDataset) -> dict[str, NDArray[Any]]:
-    """
-    Columns that say which graph a row of a table is about.
-
-    Names are objects: in an array of text, each would take as much memory as the longest.
-    """
+    """Columns that say which graph a row of a table is about."""
     import numpy as np
 
     from retgk.io.dataset import graph_numbers
@@ -208,7 +195,6 @@ def known_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[s
 
 
 def molecule_file(source: str, reading: Reading) -> Path | None:
-    """File of SMILES that a source is; None if it is another, or no file."""
     from retgk.io.formats import format_of
 
     path = Path(source)
@@ -232,7 +218,6 @@ def _read_source(source: str, reading: Reading, n_jobs: int) -> GraphDataset:
 
 
 def reading_options(reading: Reading) -> dict[str, Any]:
-    """Arguments of `read_graphs` that were given."""
     given = {**vars(reading), **reading.named_values(), "symmetrize": reading.directions}
     own = ("data_home", "use_labels", "use_attributes", "use_edge_labels", "symmetrize_by")
     return {name: value for name, value in given.items() if value is not None and name not in own}
@@ -308,9 +293,7 @@ def left_out_as_note(common: Common) -> Iterator[None]:
         yield
 
 
-# -------------------------------------------------------------------------------------------------
 # Graphs for an index, in pieces: files of molecules as streams, all other sources from memory.
-# -------------------------------------------------------------------------------------------------
 
 IdChoice = Literal["names", "numbers"]
 
@@ -326,12 +309,7 @@ def graph_pieces(
     settings: str = "",
     n_jobs: int | None = None,
 ) -> CollectionPieces | MoleculePieces:
-    """
-    Graphs of a source that can be gone through in pieces.
-
-    `ids` says what they are called: by default their names, where they have some, or else their
-    numbers. `settings` is part of the fingerprint.
-    """
+    """Graphs of a source that can be gone through in pieces."""
     known = f"{settings} {sorted((name, str(value)) for name, value in asdict(reading).items())}"
     path = molecule_file(source, reading)
     if path is None or reading.isolated:
@@ -351,7 +329,6 @@ class CollectionPieces:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the graphs, their ids and the settings."""
         from retgk.kernels.refinement import keys_of_names
 
         graphs = self._collection.graphs
@@ -368,11 +345,9 @@ class CollectionPieces:
         return len(self._collection)
 
     def sample(self, n_graphs: int) -> GraphBatch:
-        """Give graphs from all over the collection, about so many."""
         return self._collection.graphs[:: max(1, self.n_graphs // n_graphs)]
 
     def pieces(self, first: int) -> Iterator[SourcePiece]:
-        """Give the graphs from one on."""
         from retgk.search.index import SourcePiece
 
         for start in range(first, self.n_graphs, _PIECE):
@@ -382,8 +357,6 @@ class CollectionPieces:
 
 
 class MoleculePieces:
-    """A file of SMILES, of which a piece at a time is read."""
-
     def __init__(
         self,
         path: Path,
@@ -425,11 +398,9 @@ class MoleculePieces:
         return self._stream.n_molecules
 
     def sample(self, n_graphs: int) -> GraphBatch:
-        """Give molecules from all over the file, about so many."""
         return used_graphs(self._stream.sample(n_graphs), self._own)
 
     def pieces(self, first: int) -> Iterator[SourcePiece]:
-        """Give the molecules from one on."""
         from retgk.search.index import SourcePiece
 
         for piece in self._stream.pieces(first):
@@ -447,9 +418,7 @@ def _check_distinct(source: str, names: list[Any]) -> None:
         seen.add(name)
 
 
-# -------------------------------------------------------------------------------------------------
 # Models from files, and graphs for them: options that a model remembers, and those given.
-# -------------------------------------------------------------------------------------------------
 
 MaxSteps = Annotated[
     int, typer.Option(min=1, help="Most steps of walks that the model file may ask for.")
@@ -466,7 +435,6 @@ _FORM = ("symmetrize", "delimiter", "missing", "variable")
 
 
 def load_predictor(path: Path, limits: tuple[int | None, int]) -> Any:
-    """Read a model that predicts; limits are its bytes and its steps of walks."""
     from retgk.estimators.model_files import DEFAULT_MAX_BYTES, load_model
 
     if not path.is_file():
@@ -498,12 +466,7 @@ def _limit_for_graphs(source: str, max_bytes: int | None) -> int | None:
 
 
 def as_fitted(reading: Reading, fitted: FittedReading | None, source: str) -> Reading:
-    """
-    Give the options by which the graphs of a model were read, where the user gave none.
-
-    An option that says something else of what is read is an error; of the form in which graphs
-    come it is not.
-    """
+    """Give the options by which the graphs of a model were read, where the user gave none."""
     if fitted is None:
         return reading
     changes: dict[str, Any] = {
@@ -538,7 +501,6 @@ def _agrees(given: Any, known: Any) -> bool:
 
 
 def _column_in(source: str, fitted: FittedReading) -> str | None:
-    """Column of SMILES that the model was fitted on, if a file has one of that name."""
     from retgk.io.molecules import has_column
 
     name, path = fitted.form.get("smiles_column"), Path(source)

@@ -79,7 +79,6 @@ def main() -> None:
 
 
 def run_program(program: typer.Typer, name: str) -> None:
-    """Run commands as `main` does, under the name that help and usage show."""
     show_anything()
     try:
         with ending_on_signals(), one_line_errors(debug=False):

@@ -10,8 +10,16 @@ import typer
 
 from retgk._runtime.files import atomic_path
 from retgk._runtime.parallel import progress_bar
-from retgk.cli.command import ClusterOptions, Stopwatch, command, note, print_record, print_table
-from retgk.cli.index import is_index, similar_in_index
+from retgk.cli.command import (
+    ClusterOptions,
+    Stopwatch,
+    command,
+    is_index,
+    note,
+    print_record,
+    print_table,
+)
+from retgk.cli.index import similar_in_index
 from retgk.cli.inputs import (
     as_fitted,
     key_columns,
@@ -40,13 +48,13 @@ from retgk.cli.outputs import (
     check_new_file,
     check_output,
     report_output,
-    report_written,
     write_table,
 )
 from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from retgk.estimators.embedding import RetGKEmbedding
+    from retgk.estimators.kernel import RetGKKernel
     from retgk.graphs.batch import GraphBatch
     from retgk.io.dataset import GraphDataset
     from retgk.io.molecules import MoleculeStream
@@ -89,8 +97,13 @@ def kernel(
         collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
     if options.on_disk:
         with cluster.client(common) as client, watch.timing("kernel"):
-            written = _write_products(collection, walks, options, output, client)
-        report_output(Table({}, written), output, common, watch, graphs=len(collection))
+            from retgk.estimators.gram_file import write_mean_embedding_gram
+
+            model = _exact_kernel(walks, options)
+            written = write_mean_embedding_gram(
+                output, collection.graphs, kernel=model, client=client
+            )
+        report_output(written.shape, output, common, watch, graphs=len(collection))
         return
     with watch.timing("kernel"):
         build = _approximate_matrix if options.approximate else _exact_matrix
@@ -100,7 +113,7 @@ def kernel(
         columns = [f"graph_{number}" for number in keys["graph"]]
         table = Table(keys, matrix, columns, options.matrix)
         write_table(table, output, json=common.json)
-    report_output(table, output, common, watch, graphs=len(collection), **chosen)
+    report_output(table.shape, output, common, watch, graphs=len(collection), **chosen)
 
 
 def _check_kernel_options(output: str, options: KernelOptions, embedding: EmbeddingOptions) -> None:
@@ -117,37 +130,23 @@ def _check_kernel_options(output: str, options: KernelOptions, embedding: Embedd
         )
 
 
-def _write_products(
-    collection: GraphDataset, walks: Walks, options: KernelOptions, output: str, client: Any
-) -> Any:
-    """Write inner products to a file, with one block at a time in memory."""
-    from retgk.estimators.gram_file import write_mean_embedding_gram
+def _exact_kernel(walks: Walks, options: KernelOptions, **more: Any) -> RetGKKernel:
     from retgk.estimators.kernel import RetGKKernel
 
-    model = RetGKKernel(
+    return RetGKKernel(
         **walks.parameters(),
         structure_kernel=_structure_kernel(options),
         scale_attributes=options.scale_attributes,
         depth=options.depth,
         tol=options.tol,
+        **more,
     )
-    return write_mean_embedding_gram(output, collection.graphs, kernel=model, client=client)
 
 
 def _exact_matrix(
     collection: GraphDataset, walks: Walks, options: KernelOptions, _: EmbeddingOptions
 ) -> tuple[Any, dict[str, str]]:
-    """Matrix of RetGK_I, and the kernels with the bandwidths that it chose."""
-    from retgk.estimators.kernel import RetGKKernel
-
-    model = RetGKKernel(
-        **walks.parameters(),
-        structure_kernel=_structure_kernel(options),
-        scale_attributes=options.scale_attributes,
-        depth=options.depth,
-        graph_kernel=_graph_kernel(options),
-        tol=options.tol,
-    )
+    model = _exact_kernel(walks, options, graph_kernel=_graph_kernel(options))
     chosen = ["structure_kernel", "attribute_kernels"]
     if options.matrix == "distances":
         matrix = model.fit(collection.graphs).distances()
@@ -160,7 +159,6 @@ def _exact_matrix(
 def _approximate_matrix(
     collection: GraphDataset, walks: Walks, options: KernelOptions, embedding: EmbeddingOptions
 ) -> tuple[Any, dict[str, str]]:
-    """Matrix of RetGK_II, and the node kernels with the bandwidths that it chose."""
     import numpy as np
 
     from retgk.estimators.embedding import RetGKEmbedding
@@ -267,15 +265,16 @@ def similar(
     table = Table({**keys, "similarity": values})
     if output is not None:
         write_table(table, output, json=common.json)
-        report_output(table, output, common, watch, graphs=len(collection))
+        report_output(table.shape, output, common, watch, graphs=len(collection))
     elif common.json:
         print_record({**table.keys, "seconds": watch.seconds})
     else:
-        _print_similar(table)
+        columns: list[Any] = [column.tolist() for column in table.keys.values()]
+        columns[-1] = [f"{value:.4f}" for value in columns[-1]]
+        print_table(list(table.keys), zip(*columns, strict=True))
 
 
 def _position(collection: GraphDataset, index: int) -> int:
-    """Position of a graph in the collection, given its number in the input."""
     numbers = key_columns(collection)["graph"].tolist()
     if index not in numbers:
         raise InvalidInputError(
@@ -291,11 +290,7 @@ def _most_similar(
     count: int,
     nodes: dict[str, Any],
 ) -> tuple[Any, Any]:
-    """
-    Positions and similarities; a query from the collection itself is left out.
-
-    `nodes` are the options for nodes.
-    """
+    """Positions and similarities; a query from the collection itself is left out."""
     from retgk.estimators.similarity import most_similar
 
     n_wanted = min(count + (position is not None), len(collection))
@@ -307,15 +302,7 @@ def _most_similar(
     return found, values
 
 
-def _print_similar(table: Table) -> None:
-    columns: list[Any] = [column.tolist() for column in table.keys.values()]
-    columns[-1] = [f"{value:.4f}" for value in columns[-1]]
-    print_table(list(table.keys), zip(*columns, strict=True))
-
-
-# -------------------------------------------------------------------------------------------------
 # `retgk features` and `embed`: numbers of nodes, and of graphs.
-# -------------------------------------------------------------------------------------------------
 
 # retgk features
 
@@ -347,7 +334,7 @@ def features(
     with watch.timing("write"):
         table = _node_table(collection, probabilities)
         write_table(table, output, json=common.json)
-    report_output(table, output, common, watch, graphs=len(collection))
+    report_output(table.shape, output, common, watch, graphs=len(collection))
 
 
 def _node_table(collection: GraphDataset, probabilities: object) -> Table:
@@ -449,7 +436,7 @@ def embed(
         if facts:
             error, norm = facts["standard_error"], facts["norm"]
             note(common, f"standard error of vectors {error:.2g}, their norm {norm:.2g}")
-    report_output(table, output, common, watch, graphs=len(collection), **facts)
+    report_output(table.shape, output, common, watch, graphs=len(collection), **facts)
 
 
 def _vectors_and_error(
@@ -469,7 +456,6 @@ def _vectors_and_error(
 
 
 def _vectors(model: Any, graphs: GraphBatch, client: Any) -> Any:
-    """Vectors of graphs that are in memory, which every worker gets once."""
     if client is None:
         return model.transform(graphs)
     import numpy as np
@@ -500,7 +486,6 @@ def _embed_stream(
     common: Common,
     watch: Stopwatch,
 ) -> None:
-    """Write vectors while molecules are read: neither all of them nor all graphs are in memory."""
     from retgk.estimators.embedding import write_vectors
 
     graphs = (used_graphs(batch, reading) for batch in stream)
@@ -511,7 +496,7 @@ def _embed_stream(
         atomic_path(Path(output)) as part,
     ):
         shape = write_vectors(part, model, graphs, advance)
-    report_written(shape, output, common, watch, graphs=shape[0])
+    report_output(shape, output, common, watch, graphs=shape[0])
 
 
 def _embed_pieces(
@@ -521,7 +506,6 @@ def _embed_pieces(
     context: tuple[ClusterOptions, Common, Stopwatch],
     model_file: Path,
 ) -> None:
-    """Embed files with a fitted model; no machine holds all graphs or vectors."""
     import numpy as np
 
     from retgk.cluster import embed_files
@@ -540,7 +524,7 @@ def _embed_pieces(
     parts = [written] if written.is_file() else sorted(written.glob("*.npy"))
     n_rows = sum(len(np.load(part, mmap_mode="r")) for part in parts)
     shape = (n_rows, model.n_features_out_)
-    report_written(shape, output, common, watch, graphs=n_rows)
+    report_output(shape, output, common, watch, graphs=n_rows)
 
 
 def _fitted_embedding(path: Path) -> Any:

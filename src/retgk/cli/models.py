@@ -29,7 +29,9 @@ from retgk.cli.options import (
     ModelFile,
     Output,
     Reading,
+    Seed,
     Source,
+    Threads,
     Walks,
     model_files,
 )
@@ -124,7 +126,6 @@ def fit(
 
 
 def _fit_score(model: Any) -> dict[str, Any]:
-    """Metric by which a model has chosen, its mean over the folds, and its deviation."""
     metric = selection_metric(model)
     spread = model.cv_results_.get("std_test_score")
     return {
@@ -151,7 +152,6 @@ def _print_fit(record: dict[str, Any]) -> None:
 
 
 def _warn_of_size(path: Path, n_bytes: int) -> None:
-    """Say, even where all else is quiet, that predict needs an option for this file."""
     from retgk.estimators.model_files import DEFAULT_MAX_BYTES
 
     if n_bytes > DEFAULT_MAX_BYTES:
@@ -208,7 +208,7 @@ def predict(
     with watch.timing("write"):
         write_table(table, output, json=common.json)
     facts = _prediction_scores(model, collection, predictions)
-    report_output(table, output, common, watch, graphs=len(collection), **facts)
+    report_output(table.shape, output, common, watch, graphs=len(collection), **facts)
     if facts and not common.json:
         note(common, ", ".join(f"{name} {value:.4f}" for name, value in facts.items()))
 
@@ -223,9 +223,7 @@ def _prediction_scores(model: Any, collection: GraphDataset, predictions: Any) -
     return scores(targets, predictions, regression=not hasattr(model, "classes_"))
 
 
-# -------------------------------------------------------------------------------------------------
 # `retgk explain`: what every node of a graph contributes to a prediction.
-# -------------------------------------------------------------------------------------------------
 
 PAGE = ".html"
 PageOrTable = Annotated[
@@ -275,10 +273,7 @@ def explain(
     from retgk.explorer.page import explore as explore_page
 
     is_page = Path(output).suffix.lower() == PAGE
-    if is_page:
-        check_new_file(Path(output))
-    else:
-        _check_table(output)
+    check_output(output, has_matrix=False, page=PAGE)
     watch = Stopwatch()
     with watch.timing("read"):
         model = load_predictor(model_file, (reading.max_bytes, max_steps))
@@ -290,7 +285,7 @@ def explain(
         table = _node_table(collection, found)
         with watch.timing("write"):
             write_table(table, output, json=common.json)
-        report_output(table, output, common, watch, graphs=len(collection))
+        report_output(table.shape, output, common, watch, graphs=len(collection))
         return
     known = known_smiles(source, collection, as_fitted(reading, model.reading_, source))
     with watch.timing("write"):
@@ -307,18 +302,7 @@ def explain(
     _report_page(page, Path(output), common, watch)
 
 
-def _check_table(output: str) -> None:
-    try:
-        check_output(output, has_matrix=False)
-    except InvalidInputError as error:
-        if "end the name in one of" not in str(error):
-            raise
-        problem = str(error).replace("one of ", f"one of {PAGE}, ")
-        raise InvalidInputError(problem) from error
-
-
 def _target_of(model: Any, text: str | None) -> Any:
-    """Give the class that is written as a text, or the number of an output."""
     if text is None:
         return None
     names = model.classes_.tolist() if hasattr(model, "classes_") else None
@@ -331,7 +315,6 @@ def _target_of(model: Any, text: str | None) -> Any:
 
 
 def _node_table(collection: GraphDataset, found: Explanation) -> Table:
-    """One row per node: the graph, the node, its label and share, and what is explained."""
     import numpy as np
 
     graphs = collection.graphs
@@ -379,7 +362,6 @@ def _training_columns(model: Any, found: Explanation) -> dict[str, list[str]]:
 
 
 def _training_classes(model: Any) -> dict[int, Any]:
-    """Classes of the support graphs by their numbers in the training set, if they are known."""
     codes = getattr(model, "support_codes_", None)
     if codes is None or codes.ndim > 1:
         return {}
@@ -387,9 +369,7 @@ def _training_classes(model: Any) -> dict[int, Any]:
     return dict(zip(model.support_.tolist(), classes, strict=True))
 
 
-# -------------------------------------------------------------------------------------------------
 # `retgk explore`: one interactive page of a collection of graphs.
-# -------------------------------------------------------------------------------------------------
 
 PageFile = Annotated[
     Path,
@@ -445,10 +425,6 @@ MostNodes = Annotated[
         min=0, help="Nodes of all drawings together; beyond that, a random sample is drawn."
     ),
 ]
-Threads = Annotated[
-    int | None, typer.Option("--n-jobs", "-j", help="Threads; all cores by default.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 
 
 @command(
@@ -544,7 +520,6 @@ def _typed(texts: list[str]) -> Any:
 
 
 def _predictions(source: str, collection: GraphDataset, reading: Reading, given: str) -> Any:
-    """Predictions of all graphs: of a table as commands write them, of a list, or of a column."""
     from retgk.io.tables import What, is_table, texts_of_graphs
 
     path, what = Path(given), What("prediction", "prediction")

@@ -13,15 +13,7 @@ import typer
 from retgk._runtime.parameters import DEPTH, TOL, VECTORS, WALKS
 from retgk.datasets import TUDATASETS
 
-# -------------------------------------------------------------------------------------------------
 # What the shell offers after a tab. Nothing heavy is imported here.
-# -------------------------------------------------------------------------------------------------
-
-METRIC_NAMES = (
-    "accuracy", "balanced_accuracy", "roc_auc", "average_precision", "f1", "matthews_corrcoef",
-    "log_loss", "r2", "rmse", "mae", "spearman",
-)  # fmt: skip
-"""Metrics of `retgk cv` and `retgk fit`."""
 
 
 def data_set_names(incomplete: str) -> list[str]:
@@ -42,14 +34,16 @@ def format_names(incomplete: str) -> list[str]:
 
 
 def known_format(name: str | None) -> str | None:
-    """Refuse a format that there is not."""
     if name is not None and name not in (names := format_names("")):
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, names))}.")
     return name
 
 
 def metric_names(incomplete: str) -> list[str]:
-    return [name for name in METRIC_NAMES if name.startswith(incomplete.lower())]
+    from retgk.learning.metrics import metrics_of
+
+    every = (metric.name for regression in (False, True) for metric in metrics_of(regression))
+    return [name for name in every if name.startswith(incomplete.lower())]
 
 
 def method_names(incomplete: str) -> list[str]:
@@ -65,7 +59,6 @@ def model_files(incomplete: str) -> list[str]:
 
 
 def _paths(incomplete: str, suffixes: tuple[str, ...]) -> Iterator[str]:
-    """Files with these endings, and folders, whose path starts with what was typed."""
     folder, start = os.path.split(incomplete)
     try:
         found = sorted(Path(folder or ".").iterdir())
@@ -96,8 +89,6 @@ SOURCE_HELP = (
 
 
 def in_panel(panel: str) -> Callable[..., Any]:
-    """Make options that the help shows in a panel of this name."""
-
     def option(*names: str, **settings: Any) -> Any:
         return typer.Option(*names, rich_help_panel=panel, **settings)
 
@@ -109,16 +100,11 @@ _common = in_panel("Output")
 
 
 def _one_or_several(names: list[str] | None) -> Any:
-    """Name of the label, or the names of its parts, as `read_graphs` takes them."""
     return names[0] if names is not None and len(names) == 1 else names or None
 
 
 def _categories(texts: Any) -> Any:
-    """
-    Names of categorical node data, with their values where all are given as NAME=A,B,C.
-
-    Those that a model remembers have their values already.
-    """
+    """Names of categorical node data, with their values where all are given as NAME=A,B,C."""
     if isinstance(texts, dict) or not texts or not all("=" in text for text in texts):
         return texts or None
     return {name: values.split(",") for name, _, values in (text.partition("=") for text in texts)}
@@ -153,20 +139,20 @@ Output = Annotated[
 OptionalOutput = Annotated[
     str | None, FileRole.WRITTEN, typer.Option("--output", "-o", metavar="FILE", help=TABLE_HELP)
 ]
+Threads = Annotated[
+    int | None, typer.Option("--n-jobs", "-j", help="Threads; all cores by default.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Debug = Annotated[bool, _common("--debug", help="Show a traceback when it fails.")]
 
 
 @dataclass(frozen=True)
 class Debugging:
-    """Options of commands that print in their own way."""
-
     debug: Debug = False
 
 
 @dataclass(frozen=True)
 class Common:
-    """Options of every other command."""
-
     json: Annotated[bool, _common("--json", help="Print the result as JSON, for machines.")] = False
     quiet: Annotated[
         bool, _common("--quiet", "-q", help="No progress bars and notes on standard error.")
@@ -176,8 +162,6 @@ class Common:
 
 @dataclass(frozen=True)
 class Reading:
-    """How graphs are read."""
-
     data_home: DataHome = None
     format: Annotated[
         str | None,
@@ -302,11 +286,9 @@ class Reading:
 
     @property
     def directions(self) -> Any:
-        """Argument `symmetrize` of `read_graphs`; a model may have remembered a word."""
         return self.symmetrize_by or self.symmetrize
 
     def named_values(self) -> dict[str, Any]:
-        """Arguments of `read_graphs` that say by name which values of nodes and edges are read."""
         return {
             "label": _one_or_several(self.label),
             "attributes": self.attributes,
@@ -317,9 +299,7 @@ class Reading:
         }
 
 
-# -------------------------------------------------------------------------------------------------
 # Options of kernels, embeddings and models, each written once.
-# -------------------------------------------------------------------------------------------------
 
 Method = Literal["exact", "eigh", "monte-carlo", "monte-carlo-returns"]
 Scaling = Literal["raw", "standard", "drop"]
@@ -331,7 +311,6 @@ _learning = in_panel("Learning")
 
 
 def _self_loop(text: str) -> float | str:
-    """Read "mean" or a number."""
     if text == "mean":
         return "mean"
     try:
@@ -344,7 +323,6 @@ def _self_loop(text: str) -> float | str:
 
 
 def _node_count(text: str) -> float:
-    """Read a number of nodes, or a share of them."""
     try:
         value = float(text) if "." in text else int(text)
     except ValueError:
@@ -355,7 +333,6 @@ def _node_count(text: str) -> float:
 
 
 def _scaling(text: str) -> str:
-    """Read one of the words; typer has no lists of literals."""
     words = get_args(Scaling)
     if text not in words:
         raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, words))}")
@@ -363,7 +340,6 @@ def _scaling(text: str) -> str:
 
 
 def _tolerance(value: float) -> float:
-    """Refuse a tolerance that the kernel would refuse later."""
     if not TOL["tol"][0].holds(value):
         raise typer.BadParameter(f"{value} is not {TOL['tol'][0]}")
     return value
@@ -401,8 +377,6 @@ Depth = Annotated[
 
 @dataclass(frozen=True)
 class Walks:
-    """How return probabilities are found."""
-
     n_steps: Annotated[int, _walks(min=WALKS["n_steps"][0].least, help="Number of steps.")] = 50
     method: Annotated[Method, _walks(help="Exact, or by random walks.")] = "exact"
     n_walks: Annotated[
@@ -428,8 +402,6 @@ class Walks:
 
 @dataclass(frozen=True)
 class KernelOptions:
-    """Which matrix is computed."""
-
     matrix: Annotated[
         Literal["kernel", "products", "distances"],
         _kernel(help="exp(-gamma MMD^p), inner products, or MMD."),
@@ -458,8 +430,6 @@ class KernelOptions:
 
 @dataclass(frozen=True)
 class EmbeddingOptions:
-    """How graphs become vectors."""
-
     n_components: Components = _VECTOR_COMPONENTS
     feature_map: Annotated[
         Literal["phases", "joint", "tensor"],
@@ -502,8 +472,6 @@ Task = Annotated[
 
 @dataclass(frozen=True)
 class Learning:
-    """How a model is chosen."""
-
     metric: Metrics = None
     task: Task = "auto"
     approximate: Annotated[

@@ -26,7 +26,6 @@ _CSV_ROWS = 1000
 
 
 def check_new_file(output: Path) -> None:
-    """Raise if no file can be written there; one that exists may be replaced."""
     if str(output) == STANDARD_OUTPUT:
         raise InvalidInputError(
             "this command writes a file, and nothing to standard output; give a name instead of -"
@@ -55,12 +54,20 @@ class Table:
     name: str = "values"
     more: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (_n_rows(self),) if self.values is None else self.values.shape
 
-def check_output(output: str, *, has_matrix: bool = True) -> None:
+
+def check_output(output: str, *, has_matrix: bool = True, page: str | None = None) -> None:
     if output == STANDARD_OUTPUT:
         return
     path = Path(output)
+    if path.suffix.lower() == page:
+        check_new_file(path)
+        return
     endings = [ending for ending in _WRITERS if has_matrix or ending != ".npy"]
+    endings = endings if page is None else [page, *endings]
     if path.suffix.lower() not in endings:
         raise InvalidInputError(
             f"cannot tell from {output!r} what to write; end the name in one of "
@@ -73,12 +80,10 @@ def check_output(output: str, *, has_matrix: bool = True) -> None:
 
 
 def _is_streamed(path: Path) -> bool:
-    """Whether a table is written straight to a pipe or device, which takes lines as they come."""
     return is_stream(path) and path.suffix.lower() in _STREAMED
 
 
 def write_table(table: Table, output: str, *, json: bool = False) -> None:
-    """Write a table in the form that the name ends in; standard output gets CSV, or JSON."""
     if output == STANDARD_OUTPUT:
         _print_table(table, json)
         return
@@ -105,7 +110,6 @@ def _print_table(table: Table, json: bool) -> None:
 
 
 def _write_csv(table: Table, stream: IO[bytes]) -> None:
-    """Write keys and numbers, with quotes where needed, some rows at a time."""
     stream.write(_csv_text([[*table.keys, *table.columns]]))
     for first in range(0, _n_rows(table), _CSV_ROWS):
         rows = slice(first, first + _CSV_ROWS)
@@ -187,19 +191,11 @@ _STREAMED = (".csv", ".json")
 
 
 def report_output(
-    table: Table, output: str, common: Common, watch: Stopwatch, **facts: Any
-) -> None:
-    """Say what was written where: JSON on standard output, or a note for people."""
-    if output == STANDARD_OUTPUT:
-        return
-    shape = table.values.shape if table.values is not None else (_n_rows(table),)
-    report_written(shape, output, common, watch, **facts)
-
-
-def report_written(
     shape: Sequence[int], output: str, common: Common, watch: Stopwatch, **facts: Any
 ) -> None:
-    """Say that a file of rows, or a matrix, was written."""
+    """Say that rows, or a matrix, were written: JSON on standard output, or a note for people."""
+    if output == STANDARD_OUTPUT:
+        return
     if common.json:
         print_record({"output": output, "shape": list(shape), **facts, "seconds": watch.seconds})
     else:

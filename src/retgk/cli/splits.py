@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from retgk._runtime.names import name_advice, near_names
 from retgk.cli.inputs import column_values, source_smiles
-from retgk.cli.options import FileRole, Reading
+from retgk.cli.options import FileRole, Reading, in_panel
 from retgk.errors import InvalidInputError
 from retgk.learning.folds import (
     MIN_FOLDS,
@@ -28,9 +26,7 @@ if TYPE_CHECKING:
     from retgk.io.dataset import GraphDataset
     from retgk.io.tables import GraphTable
 
-# -------------------------------------------------------------------------------------------------
 # Folds from files: JSON lists of graph numbers, and tables with a column of folds.
-# -------------------------------------------------------------------------------------------------
 
 _FOLD_COLUMNS = ("fold", "split")
 _ROLES = {"train", "training", "val", "valid", "validation", "test"}
@@ -74,8 +70,6 @@ def _text_of(path: Path) -> str:
 
 
 class _Places:
-    """Positions of graphs that a file names by their number in the source."""
-
     def __init__(self, collection: GraphDataset) -> None:
         from retgk.io.dataset import graph_numbers
 
@@ -119,7 +113,6 @@ def _json_folds(folds: Any, path: Path, places: _Places) -> list[OuterFold]:
 
 
 def _json_fold(fold: dict[str, Any], where: str, places: _Places) -> tuple[Any, Any, Any]:
-    """Graphs to train on, graphs to test, and the model's own folds of the former, or None."""
     import numpy as np
 
     for key in fold:
@@ -181,7 +174,6 @@ def _within(pair: tuple[Any, Any], train: Any, where: str) -> tuple[Any, Any]:
 
 
 def _table_parts(table: GraphTable, places: _Places) -> list[NDArray[Any]]:
-    """Graphs of every fold, which are tested in turn, or once if they are called train and test."""
     from retgk.io.tables import number_cells
 
     path = table.path
@@ -247,51 +239,46 @@ def _tested(folds: list[str], path: Path) -> list[str]:
 
 DEFAULT_FOLDS = 10
 _KINDS = ("random", "scaffold")
+_folds = in_panel("Folds")
 
 
 @dataclass(frozen=True)
 class Splitting:
-    """How graphs are split for cross-validation."""
-
     folds: Annotated[
         int | None,
-        typer.Option(
+        _folds(
             min=MIN_FOLDS,
             help="Number of folds.",
             show_default=str(DEFAULT_FOLDS),
-            rich_help_panel="Folds",
         ),
     ] = None
     repetitions: Annotated[
         int,
-        typer.Option(
+        _folds(
             "--repetitions",
             "--repeats",
             min=1,
             max=MOST_REPETITIONS,
             help="Times to do it, each with other folds.",
-            rich_help_panel="Folds",
         ),
     ] = 1
     split: Annotated[
         str,
         FileRole.READ,
-        typer.Option(
+        _folds(
             metavar="random|scaffold|FILE",
             help="random; scaffold: molecules of one Bemis-Murcko scaffold stay together, the "
             "largest sets first into folds; or a file: JSON, a list of folds such as "
             '{"train": [...], "test": [...]}, or a .csv with a column fold.',
-            rich_help_panel="Folds",
         ),
     ] = "random"
     groups: Annotated[
         str | None,
         FileRole.READ,
-        typer.Option(
+        _folds(
             metavar="COLUMN|FILE",
             help="Column of the table of GRAPHS or --targets, or text file of one line per graph: "
             "graphs of a group are never in two folds.",
-            rich_help_panel="Folds",
         ),
     ] = None
 
@@ -304,7 +291,6 @@ class Splitting:
         return self.folds or DEFAULT_FOLDS
 
     def check(self) -> None:
-        """Raise if options contradict each other, or there is no such split."""
         if self.is_file and not Path(self.split).is_file():
             near = near_names(self.split, _KINDS)
             question = f"did you mean {near[0]}? give" if near else "give"
@@ -347,7 +333,6 @@ def outer_folds(
 def _group_codes(
     collection: GraphDataset, source: str, reading: Reading, splitting: Splitting
 ) -> NDArray[Any] | None:
-    """Number of the group of every graph; None if all may be apart."""
     import numpy as np
 
     if splitting.split == "scaffold":

@@ -62,8 +62,6 @@ Figure = Annotated[
 
 @dataclass(frozen=True)
 class Testing:
-    """How populations are compared."""
-
     __test__: ClassVar[bool] = False
     association: Annotated[
         bool, _test("--association", help="Test whether graphs go with their targets, as numbers.")
@@ -174,7 +172,7 @@ def population_test(
             print_record({**result.to_dict(), "seconds": watch.seconds})
         return
     if output is not None:
-        report_output(table, output, common, watch, p_value=result.p_value)
+        report_output(table.shape, output, common, watch, p_value=result.p_value)
     if output != "-":
         print_lines(str(result))
         _print_nodes(result)
@@ -201,7 +199,6 @@ def _check_outputs(output: str | None, nodes_output: str | None, figure: Path | 
 def _read_parts(
     source: str, second: str | None, reading: Reading, common: Common
 ) -> list[tuple[str, GraphDataset]]:
-    """Read one source or two, which are read alike; targets are those of one source."""
     if second is None:
         return [(source, read_collection(source, reading, common))]
     if reading.targets is not None or reading.target_column is not None:
@@ -276,7 +273,6 @@ def _pairs(testing: Testing, parts: list[tuple[str, GraphDataset]], reading: Rea
 
 
 def _names_of_parts(parts: list[tuple[str, GraphDataset]]) -> list[str]:
-    """Names of collections, or the sources themselves where both have one name."""
     names = [data.name for _, data in parts]
     return names if len(set(names)) == len(names) else [source for source, _ in parts]
 

@@ -211,7 +211,6 @@ def _outer_folds(
     regression: bool,
     groups: NDArray[Any] | None,
 ) -> list[list[OuterFold]]:
-    """Folds of every repetition, made or given."""
     repetitions = _whole("repetitions", repetitions, 1)
     if isinstance(folds, Integral):
         n_folds, seeds = _whole("folds", folds, 2), range(seed, seed + repetitions)

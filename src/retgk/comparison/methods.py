@@ -46,8 +46,6 @@ from retgk.learning.targets import TrainingSet, real_targets, training_set
 
 
 class Method(NamedTuple):
-    """What a method is, in some words, and what makes an estimator of it: True is for values."""
-
     about: str
     estimator: Callable[[bool], Any]
 
@@ -65,7 +63,6 @@ def _kernel_machine(kernel: type[PeerKernel], own: Compared) -> Callable[[bool],
 
 
 def _size_model(regression: bool) -> Any:
-    """Random forest of the numbers of nodes and edges: what a method has to beat."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     forest = RandomForestRegressor if regression else RandomForestClassifier
@@ -96,7 +93,6 @@ DEFAULT_METHODS = ("retgk", "wl", "wl-oa", "sp", "graphlet", "size", "majority")
 
 
 def checked_names(names: Sequence[str]) -> list[str]:
-    """Names of methods as they are known here; one that is not is an error."""
     plain = [name.strip().lower() for name in names]
     plain = [_ALIASES.get(name, name) for name in plain]
     for given, name in zip(names, plain, strict=True):
@@ -109,7 +105,6 @@ def checked_names(names: Sequence[str]) -> list[str]:
 def new_estimators(
     methods: Sequence[Any] | Mapping[str, Any] | None, regression: bool
 ) -> dict[str, Any]:
-    """Estimators by name, not fitted."""
     given = _by_name(DEFAULT_METHODS if methods is None else methods)
     if not given:
         raise InvalidInputError(
@@ -119,7 +114,6 @@ def new_estimators(
 
 
 def _by_name(methods: Any) -> dict[str, Any]:
-    """Methods by the names under which they are shown; what cannot be methods is an error."""
     if isinstance(methods, Mapping):
         wrong = [name for name in methods if not isinstance(name, str)]
         if wrong:
@@ -162,8 +156,6 @@ _AS_IT_IS = PolynomialGraphKernel()  # the values themselves
 
 
 class _KernelMachine(BaseEstimator):  # type: ignore[misc]
-    """What classifier and regressor share: the choice of the kernel and of C, and its values."""
-
     def __init__(
         self,
         kernel: Any,
@@ -210,7 +202,6 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
         return choice.decisions
 
     def _new_kernel(self, params: Mapping[str, Any], seed: int) -> Any:
-        """Kernel of one candidate; what is random in it depends on the seed alone."""
         known = self.kernel.get_params()
         common = {"n_jobs": self.n_jobs, "random_state": seed}
         return clone(self.kernel).set_params(
@@ -218,7 +209,6 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
         )
 
     def _values(self, X: GraphsLike) -> Floats:
-        """Values of the machine for new graphs."""
         check_is_fitted(self, "dual_coef_")
         rows = self.kernel_.transform(X)[:, self.support_]
         return Machine(self.support_, self.dual_coef_, self.intercept_).decisions(rows)
@@ -230,8 +220,6 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
 
 
 class KernelClassifier(ClassifierMixin, _KernelMachine):  # type: ignore[misc]
-    """Support vector machine on a kernel of graphs."""
-
     def fit(self, X: GraphsLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Choose the parameters and train; groups are kept together in the inner folds."""
         data = training_set(X, y, None, groups)
@@ -253,21 +241,16 @@ class KernelClassifier(ClassifierMixin, _KernelMachine):  # type: ignore[misc]
         return self
 
     def _scores(self, X: GraphsLike) -> Floats:
-        """Decision values with one column for each class, or one alone for two."""
         return one_vs_rest_from_pairs(self._values(X), len(self.classes_))
 
     def decision_function(self, X: GraphsLike) -> Floats:
-        """Decision values: one for two classes, else one for each."""
         return ClassOutcomes(self.classes_).decision_function(self._scores(X))
 
     def predict(self, X: GraphsLike) -> NDArray[Any]:
-        """Class with the largest decision value."""
         return ClassOutcomes(self.classes_).predict(self._scores(X))
 
 
 class KernelRegressor(RegressorMixin, _KernelMachine):  # type: ignore[misc]
-    """Kernel ridge regression on a kernel of graphs."""
-
     def fit(self, X: GraphsLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Choose the parameters and train; groups are kept together in the inner folds."""
         data = training_set(X, y, None, groups)
@@ -283,19 +266,15 @@ class KernelRegressor(RegressorMixin, _KernelMachine):  # type: ignore[misc]
         return self
 
     def predict(self, X: GraphsLike) -> Floats:
-        """Predict values."""
         return ValueOutcomes(1).predict(self._values(X))
 
 
 class GraphSizes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Numbers of nodes and of edges of graphs."""
-
     def fit(self, X: GraphsLike, y: object = None) -> Self:  # noqa: ARG002
         """Do nothing: there is nothing to learn."""
         return self
 
     def transform(self, X: GraphsLike) -> Floats:
-        """Give a row for each graph."""
         graphs = as_batch(X)
         return np.stack([graphs.node_counts, graphs.edge_counts], axis=1).astype(np.float64)
 
@@ -313,11 +292,7 @@ _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 
 
 def estimator_key(estimator: Any) -> str:
-    """
-    Digest of a class and its parameters: a method that was changed is another one.
-
-    Functions count by their names and their source.
-    """
+    """Digest of a class and its parameters: a method that was changed is another one."""
     kind = type(estimator)
     return key_of({"class": f"{kind.__module__}.{kind.__qualname__}", **_parameters(estimator)})
 
@@ -335,7 +310,6 @@ def check_can_resume(name: str, estimator: Any) -> None:
 
 
 def _parameters(estimator: Any) -> dict[str, str]:
-    """Texts of all parameters that change answers, also of estimators inside."""
     params: Mapping[str, Any] = estimator.get_params(deep=True)
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # arrays in full
         return {
@@ -360,7 +334,6 @@ def _text_of(value: Any) -> str:
 
 
 def _text_of_callable(value: Any) -> str | None:
-    """What a function does, in words of its source; None of an object that tells nothing."""
     if isinstance(value, partial):
         return f"partial of {_text_of([value.func, value.args, value.keywords])}"
     if isinstance(value, MethodType):

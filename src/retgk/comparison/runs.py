@@ -55,8 +55,6 @@ _SHOWN = {False: ("accuracy", "balanced_accuracy", "roc_auc"), True: ("r2", "rms
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """Everything that the answers of all methods depend on."""
-
     name: str
     graphs: GraphBatch
     targets: NDArray[Any]
@@ -71,25 +69,21 @@ class ComparisonPlan:
 
     @property
     def places(self) -> list[Place]:
-        """All folds of all repetitions."""
         return [(r, f) for r, folds in enumerate(self.folds) for f in range(len(folds))]
 
     def fold(self, place: Place) -> OuterFold:
-        """Training and test graphs."""
         repetition, number = place
         return self.folds[repetition][number]
 
     @cached_property
     def key(self) -> str:
-        """
-        Digest of all that answers depend on, but for the methods.
-
-        Records of another key are of no use here: other graphs, targets, folds, or another way to
-        choose.
-        """
+        """Digest of all that answers depend on, but for the methods."""
         folds = hashlib.sha256()
-        for place in self.places:
-            for part in (self.fold(place).train, self.fold(place).test, *self._inner(place)):
+        for fold in map(self.fold, self.places):
+            parts = [part for pair in fold.inner or () for part in pair]
+            if fold.groups is not None:
+                parts = [np.unique(fold.groups, return_inverse=True)[1], *parts]
+            for part in (fold.train, fold.test, *parts):
                 folds.update(np.asarray(part, np.int64).tobytes() + b";")
         return key_of(
             {
@@ -104,13 +98,7 @@ class ComparisonPlan:
             }
         )
 
-    def _inner(self, place: Place) -> list[NDArray[Any]]:
-        fold = self.fold(place)
-        groups = [] if fold.groups is None else [np.unique(fold.groups, return_inverse=True)[1]]
-        return [*groups, *(part for pair in fold.inner or () for part in pair)]
-
     def as_record(self) -> Record:
-        """What a journal begins with, for people who read it."""
         return {
             "collection": self.name,
             "graphs": len(self.graphs),
@@ -123,7 +111,6 @@ class ComparisonPlan:
         }
 
     def with_settings(self, estimator: Any) -> Any:
-        """Give an estimator the seed and the scorer of all methods, where it takes them."""
         known = estimator.get_params(deep=True)
         own: dict[str, Any] = {
             name: short_seed(self.seed)
@@ -163,24 +150,19 @@ def new_plan(
 
 
 class FoldJournal:
-    """Records of the folds of a comparison, by the keys of methods."""
-
     def __init__(self, records: list[Record], writer: RecordWriter | None = None) -> None:
         self._records, self._writer = records, writer
 
     def add(self, record: Record) -> None:
-        """Add a record; when this returns, it is on disk."""
         if self._writer is not None:
             self._writer.append(record)
         self._records.append(record)
 
     def scores(self, method_key: str) -> dict[Place, Record]:
-        """Finished folds of a method."""
         own = (record for record in self._records if record["method_key"] == method_key)
         return {_place(record): record for record in own if record["failure"] is None}
 
     def failure(self, method_key: str) -> Record | None:
-        """What became of the last fold of a method, if it has not been finished since."""
         own = [record for record in self._records if record["method_key"] == method_key]
         failed = [record for record in own if record["failure"] is not None]
         if not failed or _place(failed[-1]) in self.scores(method_key):
@@ -278,8 +260,6 @@ _GRACE_SECONDS = 300.0  # to start, import, compile and read the graphs, beside 
 
 
 class Order(NamedTuple):
-    """What a process is to do."""
-
     graphs: GraphBatch
     targets: NDArray[Any]
     regression: bool
@@ -302,7 +282,6 @@ def run_methods(
     n_jobs: int | None = None,
     client: Any = None,
 ) -> None:
-    """Run all folds that are not in the journal yet, and write them there."""
     waiting = {
         name: [place for place in plan.places if place not in done]
         for name, estimator in estimators.items()
@@ -335,7 +314,6 @@ def _run_on_cluster(
     client: Any,
     note: Callable[[str, Record], None],
 ) -> None:
-    """Do each repetition of each method in a task."""
     parts = [
         (name, [place for place in places if place[0] == repetition])
         for name, places in waiting.items()
@@ -356,7 +334,6 @@ def _method_part(
     name: str,
     places: Sequence[Place],
 ) -> list[Record]:
-    """Records of some folds of a method, from a process beside this worker."""
     plan, pickled, limits, n_jobs = shared
     records: list[Record] = []
     _run_folds(plan, pickled[name], limits, n_jobs, places, records.append)
@@ -414,7 +391,6 @@ def _run_folds(
 
 
 def _pickled(estimator: Any) -> bytes:
-    """Pickle with what is defined in a script or notebook, as joblib does."""
     from joblib.externals.loky.backend.reduction import dumps
 
     return bytes(dumps(estimator))
@@ -430,7 +406,6 @@ _LONGEST_MESSAGE = 300
 
 
 def main(path: str, megabytes: float) -> None:
-    """Do what a file says, and print what became of every fold, until one fails."""
     end_with_parent()
     limit_memory(megabytes)
     warnings.simplefilter("ignore")
@@ -485,7 +460,6 @@ def _failure(message: str) -> dict[str, Any]:
 
 
 def _scores(order: Order, answer: FoldAnswer) -> dict[str, float | None]:
-    """All metrics that can be found; the others are None."""
     classes = None if order.regression else np.unique(order.targets)
     outcome = answer.outcome(order.targets, classes)
     found: dict[str, float | None] = {}

@@ -31,8 +31,6 @@ _ROUNDING = 1e-9  # of equal differences: 0.9 - 0.85 and 0.8 - 0.75 are not the 
 
 
 class TTest(NamedTuple):
-    """Statistic, and the probability of one at least as far from zero if there is no difference."""
-
     statistic: float
     p_value: float
 
@@ -178,7 +176,6 @@ def comparison_of(
     finished: Mapping[str, Mapping[Place, Record]],
     failures: Mapping[str, Record | None],
 ) -> Comparison:
-    """Rows of methods, the best first, and those that did not finish last."""
     first = plan.metrics[0]
     values = {
         name: _fold_values(plan, records, first.name)
@@ -196,12 +193,20 @@ def comparison_of(
         elif name != ranked[0]:
             p_value = _p_value(plan, values[ranked[0]] - values[name])
         rows.append(_row(plan, name, finished[name], status, p_value))
-    folds = [_fold_row(name, record) for name in finished for record in finished[name].values()]
+    folds = [
+        {
+            "method": name,
+            **{each: record[each] for each in ("repetition", "fold")},
+            **record["scores"],
+            **{each: record[each] for each in ("seconds", "peak_mb", "chosen")},
+        }
+        for name in finished
+        for record in finished[name].values()
+    ]
     return Comparison(plan.name, rows, folds, plan.metrics, plan.as_record())
 
 
 def _fold_values(plan: ComparisonPlan, records: Mapping[Place, Record], metric: str) -> Floats:
-    """Values of all folds in order; NaN where they are not defined."""
     found = [records[place]["scores"][metric] for place in plan.places if place in records]
     return np.array([np.nan if value is None else value for value in found], np.float64)
 
@@ -213,7 +218,6 @@ def _row(
     status: str,
     p_value: float | None,
 ) -> dict[str, Any]:
-    """Row of a method; one that did not finish has no scores, as other folds may be harder."""
     row: dict[str, Any] = {"method": name, "status": status, "folds": len(records)}
     for metric in plan.metrics:
         values = _fold_values(plan, records, metric.name)
@@ -230,18 +234,11 @@ def _row(
 
 
 def _p_value(plan: ComparisonPlan, differences: Floats) -> float:
-    """Of differences to the best method, over the folds in which both are defined; may be NaN."""
     folds = [plan.fold(place) for place in plan.places]
     n_train, n_test = (
         float(np.mean([len(getattr(fold, part)) for fold in folds])) for part in ("train", "test")
     )
     return corrected_t_test(differences[~np.isnan(differences)], n_train, n_test).p_value
-
-
-def _fold_row(name: str, record: Record) -> dict[str, Any]:
-    kept = {each: record[each] for each in ("repetition", "fold")}
-    last = {each: record[each] for each in ("seconds", "peak_mb", "chosen")}
-    return {"method": name, **kept, **record["scores"], **last}
 
 
 # The figure of a comparison: quality against time.
@@ -253,11 +250,7 @@ _LEAST_SECONDS = 1e-3  # a logarithm needs something to begin with
 
 
 def draw_times(table: Comparison, ax: "Axes | None" = None) -> "Axes":
-    """
-    Draw the first metric of every finished method against the seconds of a fold.
-
-    Bars are deviations over folds.
-    """
+    """Draw the first metric of every finished method against the seconds of a fold."""
     ax = axes_or_new(ax, _SIZE)
     metric = table.metrics[0]
     factor = 100.0 if metric.is_share else 1.0
@@ -295,7 +288,6 @@ def _plain_label(name: str) -> str:
 
 
 def times_figure(table: Comparison) -> Any:
-    """Figure apart from pyplot."""
     figure, ax = new_figure(_SIZE)
     draw_times(table, ax)
     return figure
@@ -347,13 +339,11 @@ _LATEX = {
 
 
 def header(table: Comparison) -> list[str]:
-    """Names of the columns that people see."""
     names = [metric.name + (" %" if metric.is_share else "") for metric in table.metrics]
     return ["method", *names, "p", "s/fold", "peak MB"]
 
 
 def cells(row: dict[str, Any], metrics: Sequence[Metric]) -> list[str]:
-    """Texts of a row that people see; one that did not finish says why, after its name."""
     measured = [_number(row["seconds"], _seconds), _number(row["peak_mb"], "{:.0f}".format)]
     if row["status"] != DONE:
         return [row["method"], row["status"], *[""] * (len(metrics) - 1), "", *measured]
@@ -382,7 +372,6 @@ def _p(value: float) -> str:
 
 
 def caption(table: Comparison) -> str:
-    """What the numbers are, in some sentences."""
     facts = table.facts
     repetitions = facts["repetitions"]
     times = "" if repetitions == 1 else f", {repetitions} times"
@@ -398,7 +387,6 @@ def caption(table: Comparison) -> str:
 
 
 def _dash_note(table: Comparison) -> str:
-    """Why a p-value is a dash, if one is."""
     p_values = [row["p_value"] for row in table.rows if row["p_value"] is not None]
     if not any(map(math.isnan, p_values)):
         return ""
@@ -409,7 +397,6 @@ def _dash_note(table: Comparison) -> str:
 
 
 def plain_text(table: Comparison) -> str:
-    """Table in columns of plain text."""
     rows = [cells(row, table.metrics) for row in table.rows]
     done = [cell for cell, row in zip(rows, table.rows, strict=True) if row["status"] == DONE]
     widths = [max(map(len, column)) for column in zip(header(table), *done, strict=True)]
@@ -432,7 +419,6 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def latex_table(table: Comparison) -> str:
-    """Table with the package booktabs; in bold the best and what does not differ from it."""
     n_columns = len(header(table))
     lines = [
         f"% {_one_line(table.name)}. {caption(table)} {_BOLD}",
@@ -462,7 +448,6 @@ def _one_line(text: str) -> str:
 
 
 def _is_like_best(row: dict[str, Any]) -> bool:
-    """Whether a method is the best one, or does not differ significantly from it."""
     return row["status"] == DONE and (row["p_value"] is None or row["p_value"] > LEVEL)
 
 
@@ -470,7 +455,6 @@ def _is_like_best(row: dict[str, Any]) -> bool:
 
 
 def html_table(table: Comparison) -> str:
-    """Table alone, as notebooks show it."""
     head = "".join(f"<th>{escape(name)}</th>" for name in header(table))
     body = "".join(_html_row(row, table.metrics) for row in table.rows)
     return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'
@@ -492,7 +476,6 @@ def _html_row(row: dict[str, Any], metrics: Sequence[Metric]) -> str:
 
 
 def html_text(table: Comparison) -> str:
-    """Page with the table, the figure, and what every fold gave."""
     figure = times_figure(table)
     shown = f"{table.metrics[0].name} against the median time of a fold"
     picture = save_figure("comparison", shown, figure).html()
@@ -504,18 +487,13 @@ def html_text(table: Comparison) -> str:
         "<h2>Time and quality</h2>",
         picture,
         "<h2>Every fold</h2>",
-        _fold_details(table),
+        *(
+            f"<details><summary>{escape(_one_line(row['method']))}</summary>"
+            f"{_fold_table(table, row['method'])}</details>"
+            for row in table.rows
+        ),
     ]
     return html_page(title, _STYLE, parts)
-
-
-def _fold_details(table: Comparison) -> str:
-    """Folds of every method, which open at a click."""
-    return "".join(
-        f"<details><summary>{escape(_one_line(row['method']))}</summary>"
-        f"{_fold_table(table, row['method'])}</details>"
-        for row in table.rows
-    )
 
 
 def _fold_table(table: Comparison, method: str) -> str:

@@ -25,8 +25,6 @@ _MINUS = "\N{MINUS SIGN}"
 
 
 class Formula(NamedTuple):
-    """Structural formula of one molecule, atom by atom and bond by bond of its graph."""
-
     places: Floats
     """Shape (n_atoms, 2), downwards as on a screen."""
     texts: list[str]
@@ -38,12 +36,7 @@ class Formula(NamedTuple):
 def structural_formulas(
     batch: GraphBatch, ends: NDArray[np.int32], edge_ptr: Sequence[int], smiles: Sequence[str]
 ) -> list[Formula | None]:
-    """
-    Make formulas of molecules; None where the graph is large, or not that of its SMILES.
-
-    `ends` are nodes of every edge, numbered within their graph, and `edge_ptr` the first edge of
-    every graph.
-    """
+    """Make formulas of molecules; None where the graph is large, or not that of its SMILES."""
     chem = optional_module("rdkit.Chem", "rdkit")
     depictor = optional_module("rdkit.Chem.rdDepictor", "rdkit")
     found: list[Formula | None] = []
@@ -83,7 +76,6 @@ def _formula(
 
 
 def _atom_text(atom: Any) -> str:
-    """Element with its hydrogens and charge; nothing for a carbon within a chain or ring."""
     symbol, charge = atom.GetSymbol(), atom.GetFormalCharge()
     isotope = atom.GetIsotope()
     if symbol == "C" and charge == 0 and isotope == 0 and atom.GetDegree() > 0:
@@ -105,12 +97,7 @@ _ALIGNED = 8
 
 
 class PageArrays:
-    """
-    Arrays by name, in one block of bytes after a header of JSON; the page's data.js reads it.
-
-    The block starts with the length of the header as four bytes, the lowest first; every array
-    starts at a multiple of eight.
-    """
+    """Arrays by name, in one block of bytes after a header of JSON; the page's data.js reads it."""
 
     def __init__(self) -> None:
         self._places: dict[str, dict[str, Any]] = {}
@@ -118,7 +105,6 @@ class PageArrays:
         self._length = 0
 
     def add(self, name: str, values: NDArray[Any]) -> None:
-        """Add an array, as it is: whoever calls has chosen a small type."""
         values = np.ascontiguousarray(values)
         kind = _TYPES[values.dtype.newbyteorder("=").str[1:]]
         self._places[name] = {"type": kind, "at": self._length, "length": values.size}
@@ -128,8 +114,9 @@ class PageArrays:
         self._length += len(raw)
 
     def add_codes(self, name: str, codes: NDArray[Any]) -> None:
-        """Add whole numbers from 0 on, in the smallest type that holds them."""
-        self.add(name, _smallest_unsigned(codes))
+        largest = int(codes.max(initial=0))
+        kind = np.uint8 if largest < 2**8 else np.uint16 if largest < 2**16 else np.uint32
+        self.add(name, codes.astype(kind))
 
     def add_scaled(self, name: str, values: Floats, dtype: Any = np.uint16) -> dict[str, float]:
         """Add numbers in equal steps from the least to the largest, which are given back."""
@@ -143,18 +130,11 @@ class PageArrays:
         return {"low": low, "high": high}
 
     def packed(self, header: dict[str, Any]) -> str:
-        """Give everything as text of base64, compressed."""
         # lone surrogates, which names may hold, are escaped too
         text = json.dumps({**header, "arrays": self._places}, allow_nan=False).encode("ascii")
         text += b" " * (-(len(text) + 4) % _ALIGNED)
         block = b"".join([struct.pack("<I", len(text)), text, *self._parts])
         return base64.b64encode(zlib.compress(block, 9)).decode("ascii")
-
-
-def _smallest_unsigned(codes: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers from 0 on, in the smallest type that holds them."""
-    largest = int(codes.max(initial=0))
-    return codes.astype(np.uint8 if largest < 2**8 else np.uint16 if largest < 2**16 else np.uint32)
 
 
 LARGEST_DRAWN = 1000
@@ -188,12 +168,7 @@ def pack_drawings(
     positions: Floats | None = None,
     n_jobs: int | None = None,
 ) -> dict[str, Any]:
-    """
-    Put drawings into the arrays of a page; what is given back is for its header.
-
-    `drawn` are the graphs that are drawn, in rising order; `positions`, of all nodes, replace the
-    places that are computed.
-    """
+    """Put drawings into the arrays of a page; what is given back is for its header."""
     chosen = batch[drawn]
     ends, edge_ptr, weights = _edges(chosen)
     if len(drawn) < len(batch):
@@ -216,7 +191,6 @@ def pack_drawings(
 
 
 def _edges(batch: GraphBatch) -> tuple[NDArray[np.int32], Ints, Floats | None]:
-    """Ends of every edge once, numbered within their graph; first edges of graphs; weights."""
     local = np.arange(batch.n_nodes) - np.repeat(batch.node_ptr[:-1], batch.node_counts)
     sources = local[batch.edge_rows].astype(np.int32)
     once = sources <= batch.indices  # with loops
@@ -233,7 +207,6 @@ def _places(
     positions: Floats | None,
     n_jobs: int | None,
 ) -> Floats:
-    """Places of the nodes of all drawn graphs: given, of formulas, or computed."""
     if positions is not None:
         rows = np.repeat(batch.node_ptr[drawn], chosen.node_counts)
         rows += np.arange(chosen.n_nodes) - np.repeat(chosen.node_ptr[:-1], chosen.node_counts)
@@ -278,29 +251,21 @@ def _pack_labels(batch: GraphBatch, arrays: PageArrays) -> list[str] | None:
 
 
 def _pack_attributes(batch: GraphBatch, arrays: PageArrays) -> list[dict[str, Any]]:
-    """Pack the attributes of nodes, or the first of many."""
     header = []
-    names = _attribute_names(batch)
+    names: Any = [f"attribute {place + 1}" for place in range(batch.n_attributes)]
+    known = batch.reading.options.get("attributes") if batch.reading is not None else None
+    if isinstance(known, list | tuple) and len(known) == batch.n_attributes:
+        names = known
     for place in range(min(batch.n_attributes, MOST_ATTRIBUTES)):
         key = f"attribute{place}"
         scale = arrays.add_scaled(key, batch.attributes[:, place])
-        header.append({"key": key, "name": names[place], **scale})
+        header.append({"key": key, "name": str(names[place]), **scale})
     return header
-
-
-def _attribute_names(batch: GraphBatch) -> list[str]:
-    """Names of attributes where they were read by name, else their numbers."""
-    plain = [f"attribute {place + 1}" for place in range(batch.n_attributes)]
-    known = batch.reading.options.get("attributes") if batch.reading is not None else None
-    if isinstance(known, list | tuple) and len(known) == batch.n_attributes:
-        return [str(name) for name in known]
-    return plain
 
 
 def _pack_formulas(
     batch: GraphBatch, edge_ptr: Ints, formulas: Sequence[Formula | None], arrays: PageArrays
 ) -> list[str] | None:
-    """Pack which graphs are formulas, texts at their atoms and orders of their bonds."""
     if not any(own is not None for own in formulas):
         return None
     orders = np.zeros(int(edge_ptr[-1]), np.uint8)

@@ -42,13 +42,10 @@ class Neighbours(NamedTuple):
     """Their Euclidean distances, which approximate the maximum mean discrepancy."""
 
     def first(self, k: int) -> "Neighbours":
-        """Give the nearest k of them."""
         return Neighbours(self.indices[:, :k], self.distances[:, :k])
 
 
 class MapPlaces(NamedTuple):
-    """Places of graphs on a map, and how they were found."""
-
     places: Floats
     """Shape (n_graphs, 2)."""
     method: str
@@ -56,12 +53,7 @@ class MapPlaces(NamedTuple):
 
 
 def nearest_graphs(vectors: Vectors, k: int, n_jobs: int | None = None) -> Neighbours:
-    """
-    Find the k nearest rows of every row.
-
-    Among many rows, candidates come from the principal coordinates and are then ranked by all of
-    them: a nearest graph is missed only where it is not among twice as many by those.
-    """
+    """Find the k nearest rows of every row."""
     n_graphs = len(vectors)
     k = min(k, n_graphs - 1)
     indices = np.empty((n_graphs, k), np.int64)
@@ -113,7 +105,6 @@ def _distances(vectors: Vectors, rows: Ints, found: Ints) -> Vectors:
 
 
 def _principal(vectors: Vectors, width: int, n_jobs: int | None) -> Vectors:
-    """Coordinates along the axes of the largest variance, of a sample where rows are many."""
     step = -(-len(vectors) // _SAMPLE)
     mean = vectors[::step].mean(axis=0, dtype=np.float64).astype(np.float32)
     with single_threaded_blas():
@@ -139,7 +130,6 @@ def map_places(
     n_jobs: int | None = None,
     near: Neighbours | None = None,
 ) -> MapPlaces:
-    """Place graphs on a map by their vectors."""
     n_graphs = len(vectors)
     components = _principal(vectors, min(50, vectors.shape[1]), n_jobs).astype(np.float64)
     if components.shape[1] < 2:
@@ -161,11 +151,7 @@ def map_places(
 
 
 def _without_far_places(places: Floats) -> Floats:
-    """
-    Pull the few graphs in that t-SNE threw far out, along their line to the middle.
-
-    Far distances mean nothing on such a map, and one lone graph would leave no room for the rest.
-    """
+    """Pull the few graphs in that t-SNE threw far out, along their line to the middle."""
     centred = places - np.median(places, axis=0)
     radii = np.linalg.norm(centred, axis=1)
     border = 1.1 * np.quantile(radii, 0.98)
@@ -184,7 +170,6 @@ def _pca_words(components: Floats, vectors: Vectors) -> str:
 def _open_tsne(
     near: Neighbours, start: Floats, perplexity: float, seed: int, n_jobs: int | None
 ) -> Floats:
-    """t-SNE by openTSNE, from neighbours that are known."""
     import openTSNE
     from openTSNE import affinity, nearest_neighbors
 

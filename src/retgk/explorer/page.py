@@ -38,6 +38,7 @@ from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.io.dataset import GraphDataset
 from retgk.learning.outcomes import ClassOutcomes
+from retgk.plot import checked_positions
 
 _FRAME_HEIGHT = 760
 
@@ -109,8 +110,6 @@ _TARGETS = ("class", "predicted")  # roles of columns whose whole numbers may be
 
 
 class Column(NamedTuple):
-    """One value for each graph, with the name by which the page shows it."""
-
     name: str
     values: NDArray[Any]
     role: str = ""
@@ -118,7 +117,6 @@ class Column(NamedTuple):
 
 
 def checked_column(name: str, values: Any, n_graphs: int, role: str = "") -> Column:
-    """Column of one value for each graph."""
     found = np.asarray(values)
     if found.dtype.kind not in "biufOUS" or found.shape != (n_graphs,):
         raise InvalidInputError(
@@ -129,7 +127,6 @@ def checked_column(name: str, values: Any, n_graphs: int, role: str = "") -> Col
 
 
 def checked_columns(columns: Mapping[str, Any] | None, n_graphs: int) -> list[Column]:
-    """Columns of a mapping or of a table, such as a DataFrame."""
     if columns is None:
         return []
     try:
@@ -142,11 +139,6 @@ def checked_columns(columns: Mapping[str, Any] | None, n_graphs: int) -> list[Co
         raise InvalidInputError(
             f"columns must be a mapping from names to values, got {columns!r:.80}"
         ) from error
-
-
-def pack_columns(columns: Sequence[Column], arrays: PageArrays) -> list[dict[str, Any]]:
-    """Put columns into the arrays of a page; what is given back is for its header."""
-    return [_pack(column, f"column{place}", arrays) for place, column in enumerate(columns)]
 
 
 def _pack(column: Column, key: str, arrays: PageArrays) -> dict[str, Any]:
@@ -168,7 +160,6 @@ def _pack(column: Column, key: str, arrays: PageArrays) -> dict[str, Any]:
 
 
 def _class_names(values: NDArray[Any]) -> list[str]:
-    """Different values in their order, numbers as numbers, as texts."""
     distinct = {text_of(value): value for value in values.tolist()}  # 1 and True have two texts
     try:
         return sorted(distinct, key=lambda text: distinct[text])
@@ -177,7 +168,6 @@ def _class_names(values: NDArray[Any]) -> list[str]:
 
 
 def _are_classes(values: NDArray[Any], most: int) -> bool:
-    """Whether numbers stand for classes: whole ones, of which there are few."""
     finite: Flags = np.isfinite(values)
     if not finite.all() or not np.array_equal(values, np.round(values)):
         return False
@@ -185,7 +175,6 @@ def _are_classes(values: NDArray[Any], most: int) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """Value as the page shows it; whole numbers without a point."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return "missing"
     if isinstance(value, bytes):
@@ -195,17 +184,10 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
-def mean_degrees(node_counts: NDArray[Any], edge_counts: NDArray[Any]) -> Floats:
-    """Mean number of neighbours of the nodes of every graph."""
-    return np.asarray(2.0 * edge_counts / np.maximum(node_counts, 1))
-
-
 # What a page shows of a model: predictions of all graphs, shares of the nodes of drawn ones
 
 
 class Predictions(NamedTuple):
-    """What a model says of every graph."""
-
     values: NDArray[Any]
     by: str
     """Whose predictions they are."""
@@ -216,7 +198,6 @@ class Predictions(NamedTuple):
 
 
 def check_model(model: Any, target: Any) -> None:
-    """Raise for what is no fitted model of one class or value for each graph."""
     if not (hasattr(model, "predict") and hasattr(model, "explain")):
         raise InvalidInputError(
             f"model must be a fitted RetGKClassifier or RetGKRegressor, got {type(model).__name__}"
@@ -234,7 +215,6 @@ def _has_several_targets(model: Any) -> bool:
 
 
 def predictions_of(model: Any, batch: GraphBatch, target: Any = None) -> Predictions:
-    """Predictions of a model for all graphs, and probabilities, from one look at them."""
     by = f"a {type(model).__name__}"
     is_classifier = hasattr(model, "classes_")
     if _has_several_targets(model):
@@ -255,7 +235,6 @@ def predictions_of(model: Any, batch: GraphBatch, target: Any = None) -> Predict
 
 
 def prediction_columns(predictions: Predictions, truth: NDArray[Any] | None) -> list[Column]:
-    """Columns of predictions, and of errors where the truth is known."""
     values = predictions.values
     columns = [Column("predicted", values, "predicted")]
     if predictions.confidence is not None:
@@ -367,10 +346,11 @@ def explore(
     n_graphs = len(batch)
     if n_graphs == 0:
         raise InvalidInputError("there are no graphs to explore")
+    own_title = graphs.name if isinstance(graphs, GraphDataset) else f"{n_graphs:,} graphs"
     own_names, own_smiles = _checked_names(graphs, n_graphs, names, smiles)
     targets = _target_columns(graphs, y, n_graphs)
     more = checked_columns(columns, n_graphs)
-    places = None if positions is None else _checked_positions(positions, batch.n_nodes)
+    places = None if positions is None else checked_positions(positions, batch.n_nodes)
     rows = None if vectors is None else _checked_vectors(vectors, n_graphs)
     given = None if predicted is None else checked_column("predicted", predicted, n_graphs)
     if own_smiles is not None:
@@ -383,9 +363,15 @@ def explore(
     seed = whole_seed(random_state)
     arrays = PageArrays()
     header = _pack_map(batch, rows, projection, seed, n_jobs, arrays)
-    header["title"] = title or _title(graphs, n_graphs)
+    header["title"] = title or own_title
     header["names"] = own_names
-    header["columns"] = pack_columns([*targets, *more, *_sizes(batch)], arrays)
+    nodes, edges = batch.node_counts.astype(np.float64), batch.edge_counts.astype(np.float64)
+    counts = {"nodes": nodes, "edges": edges, "mean degree": 2.0 * edges / np.maximum(nodes, 1)}
+    sizes = [Column(name, values, "size") for name, values in counts.items()]
+    header["columns"] = [
+        _pack(column, f"column{place}", arrays)
+        for place, column in enumerate([*targets, *more, *sizes])
+    ]
     drawn = drawn_graphs(batch, int(max_drawn_nodes), seed)
     header["drawings"] = pack_drawings(
         batch, drawn, arrays, smiles=own_smiles, positions=places, n_jobs=n_jobs
@@ -400,17 +386,12 @@ def explore(
     return CollectionPage(text, n_graphs, len(drawn))
 
 
-def _title(graphs: Any, n_graphs: int) -> str:
-    return graphs.name if isinstance(graphs, GraphDataset) else f"{n_graphs:,} graphs"
-
-
 def _checked_names(
     graphs: Any, n_graphs: int, names: Sequence[str] | None, smiles: Sequence[str] | None
 ) -> tuple[list[str] | None, Sequence[str] | None]:
-    """Names and SMILES, where there are any: a list of SMILES is its own."""
     if isinstance(graphs, GraphDataset) and names is None:
         names = graphs.graph_names
-    if smiles is None and _are_smiles(graphs):
+    if smiles is None and isinstance(graphs, list | tuple) and isinstance(graphs[0], str):
         smiles = list(graphs)
     if smiles is not None and len(smiles) != n_graphs:
         raise InvalidInputError(f"{len(smiles)} smiles were given for {n_graphs} graphs")
@@ -421,7 +402,6 @@ def _checked_names(
 
 
 def _target_columns(graphs: Any, y: ArrayLike | None, n_graphs: int) -> list[Column]:
-    """Targets, as one column or several."""
     if y is None:
         y = graphs.targets if isinstance(graphs, GraphDataset) else None
     if y is None:
@@ -451,19 +431,6 @@ def _check_settings(model: Any, target: Any, projection: Any, max_drawn_nodes: A
         raise InvalidInputError(
             f"max_drawn_nodes must be a whole number of at least 0, got {max_drawn_nodes!r}"
         )
-
-
-def _are_smiles(graphs: Any) -> bool:
-    return isinstance(graphs, list | tuple) and bool(graphs) and isinstance(graphs[0], str)
-
-
-def _checked_positions(positions: ArrayLike, n_nodes: int) -> Floats:
-    places = np.asarray(positions, dtype=np.float64)
-    if places.shape != (n_nodes, 2) or not np.isfinite(places).all():
-        raise InvalidInputError(
-            f"positions must be finite and of shape ({n_nodes}, 2), got shape {places.shape}"
-        )
-    return places
 
 
 def _pack_map(
@@ -526,17 +493,7 @@ def _checked_vectors(vectors: ArrayLike, n_graphs: int) -> NDArray[np.float32]:
     return found
 
 
-def _sizes(batch: GraphBatch) -> list[Column]:
-    nodes, edges = batch.node_counts, batch.edge_counts
-    return [
-        Column("nodes", nodes.astype(np.float64), "size"),
-        Column("edges", edges.astype(np.float64), "size"),
-        Column("mean degree", mean_degrees(nodes, edges), "size"),
-    ]
-
-
 def _notes(batch: GraphBatch, n_drawn: int, model: Any) -> list[str]:
-    """What readers have to know of the page, in sentences."""
     notes = []
     if n_drawn < len(batch):
         n_large = int((batch.node_counts > LARGEST_DRAWN).sum())
